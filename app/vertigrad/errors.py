@@ -1,0 +1,135 @@
+"""Every error Vertigrad raises, in one tree.
+
+VertigradError                    exit code
+├── InputError                        2     what the user gave cannot be used
+│   ├── SceneError                          a scene file, with every mistake in it
+│   └── ParameterError                      a value outside a parameter's type or range
+├── RequirementError                  3     a requirement asked for was not met
+├── NoAdapter                         4     no usable GPU
+├── GpuError                          1
+│   ├── OutOfMemory
+│   ├── LimitError                          larger than the adapter allows
+│   ├── ShaderError                         WGSL that does not compile or fit its bindings
+│   └── DeviceLost
+├── LifetimeError                     1     memory used at the wrong time
+│   ├── UseAfterFree
+│   ├── StillInUse
+│   └── BorrowInUse
+└── TensorError                       1
+    ├── ShapeError
+    ├── DtypeError
+    └── LayoutError                         cannot be bound as it lies
+
+A message says what was wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class VertigradError(Exception):
+    """Root of the tree. `exit_code` is what the command line returns for it."""
+
+    exit_code = 1
+
+
+class InputError(VertigradError):
+    """Something the user gave (file, option, value) cannot be used."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake in a scene file: where it stands and what is wrong with it.
+
+    `line` and `column` count from 1. `key` is the dotted path of the entry, empty if the file as a whole is meant.
+    """
+
+    line: int
+    column: int
+    key: str
+    message: str
+
+
+class SceneError(InputError):
+    """A scene file that cannot be used; carries all of its mistakes, in file order."""
+
+    def __init__(self, path: str, mistakes: Sequence[Mistake]):
+        self.path = path
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(self._line(mistake) for mistake in self.mistakes))
+
+    def _line(self, mistake: Mistake) -> str:
+        where = f"{self.path}:{mistake.line}:{mistake.column}"
+        return f"{where}  {mistake.key}: {mistake.message}" if mistake.key else f"{where}  {mistake.message}"
+
+
+class ParameterError(InputError):
+    """A parameter was given a value of the wrong type or outside its limits, or does not exist."""
+
+
+class RequirementError(VertigradError):
+    """A requirement stated by the user (`--require-zero-copy`) was not met."""
+
+    exit_code = 3
+
+
+class NoAdapter(VertigradError):
+    """No usable GPU, or none that fits what was asked for."""
+
+    exit_code = 4
+
+
+class GpuError(VertigradError):
+    """The device refused something."""
+
+
+class OutOfMemory(GpuError):
+    """An allocation failed after everything that could be given back was."""
+
+
+class LimitError(GpuError):
+    """A buffer, binding or dispatch is larger than the adapter allows."""
+
+
+class ShaderError(GpuError):
+    """WGSL that does not compile, or a kernel called with bindings or fields that do not fit it."""
+
+
+class DeviceLost(GpuError):
+    """The device is gone; nothing recorded on it can be finished."""
+
+
+class LifetimeError(VertigradError):
+    """Memory was used at a time at which it must not be."""
+
+
+class UseAfterFree(LifetimeError):
+    """A handle was used after it was closed or its block was freed."""
+
+
+class StillInUse(LifetimeError):
+    """Something was to be freed or handed out while it was still needed."""
+
+
+class BorrowInUse(LifetimeError):
+    """Borrowed host memory was to be given back while a tensor still needs it, or changed under the borrow."""
+
+
+class TensorError(VertigradError):
+    """A tensor does not fit what was asked of it."""
+
+
+class ShapeError(TensorError):
+    """Shapes that do not go together, or an index outside of one."""
+
+
+class DtypeError(TensorError):
+    """An element type that is unknown, unsupported here, or out of range for a value."""
+
+
+class LayoutError(TensorError):
+    """A tensor cannot be bound as it lies; names the tensor, the number that does not fit, and the fix."""

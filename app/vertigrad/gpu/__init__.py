@@ -1,0 +1,29 @@
+"""The device: storage, submissions, frames, kernels and plans. Knows bytes and WGSL, no shapes, models or scenes."""
+
+from .adapter import AdapterChoice, adapters
+from .device import Gpu, Sync, gpu
+from .dispatch import Bindable, Dispatch
+from .frames import Frames
+from .kernel import Kernel
+from .meter import Direction, Meter, Traffic
+from .plan import Plan
+from .readback import Reading
+from .submission import Recorder
+
+__all__ = [
+    "AdapterChoice",
+    "Bindable",
+    "Direction",
+    "Dispatch",
+    "Frames",
+    "Gpu",
+    "Kernel",
+    "Meter",
+    "Plan",
+    "Reading",
+    "Recorder",
+    "Sync",
+    "Traffic",
+    "adapters",
+    "gpu",
+]

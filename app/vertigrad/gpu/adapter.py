@@ -1,0 +1,86 @@
+"""Which GPU to use, and what it can do."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import wgpu
+
+from ..errors import NoAdapter
+
+_KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "software"}
+_KIND_ORDER = ("discrete", "integrated", "virtual", "other", "software")
+_BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "OpenGL", "OpenGLES")
+WANTED_FEATURES = (
+    "timestamp-query",
+    "shader-f16",
+    "subgroup",
+    "float32-filterable",
+    "indirect-first-instance",
+)
+FALLBACKS = {
+    "timestamp-query": "GPU times are not measured",
+    "shader-f16": "f16 tensors raise DtypeError",
+    "subgroup": "reductions use workgroup memory only",
+    "float32-filterable": "float textures are sampled without filtering",
+    "indirect-first-instance": "indirect draws start at instance 0",
+}
+
+
+@dataclass(frozen=True)
+class AdapterChoice:
+    """One adapter of this machine, as it is shown and chosen."""
+
+    adapter: wgpu.GPUAdapter
+    name: str
+    kind: str
+    backend: str
+    driver: str
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Sort key: discrete before integrated before software, then Vulkan before GL."""
+        backend = _BACKEND_ORDER.index(self.backend) if self.backend in _BACKEND_ORDER else len(_BACKEND_ORDER)
+        return _KIND_ORDER.index(self.kind), backend
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.kind}, {self.backend})"
+
+
+def adapters() -> list[AdapterChoice]:
+    """Every adapter of this machine, the one that would be chosen first."""
+    logging.getLogger("wgpu").setLevel(logging.ERROR)  # probing absent drivers is not worth a warning each
+    return sorted((_describe(a) for a in wgpu.gpu.enumerate_adapters_sync()), key=lambda choice: choice.rank)
+
+
+def choose(wanted: str = "") -> AdapterChoice:
+    """The best adapter, or the best whose kind, backend or name contains `wanted`. Raises `NoAdapter`."""
+    found = adapters()
+    if not found:
+        raise NoAdapter(
+            "no GPU adapter: neither a Vulkan nor an OpenGL driver answered. On Debian or Ubuntu, "
+            "`apt install mesa-vulkan-drivers` gives a software adapter; `vertigrad info` shows what is seen"
+        )
+    needle = wanted.lower()
+    for choice in found:
+        if needle in f"{choice.name} {choice.kind} {choice.backend}".lower():
+            return choice
+    listed = "\n".join(f"  {choice}" for choice in found)
+    raise NoAdapter(f"no adapter matches {wanted!r}; this machine has:\n{listed}")
+
+
+def open_device(choice: AdapterChoice) -> wgpu.GPUDevice:
+    """A device with the adapter's own limits and those of the wanted features that it has."""
+    features = [name for name in WANTED_FEATURES if name in choice.adapter.features]
+    return choice.adapter.request_device_sync(required_features=features, label="vertigrad")  # pyright: ignore
+
+
+def _describe(adapter: wgpu.GPUAdapter) -> AdapterChoice:
+    info = adapter.info
+    backend = info["backend_type"]
+    name = info["device"] or adapter.summary
+    kind = _KINDS.get(info["adapter_type"], "other")
+    if "llvmpipe" in name or "softpipe" in name or "SwiftShader" in name:
+        kind = "software"
+    return AdapterChoice(adapter, name, kind, backend, info["description"])

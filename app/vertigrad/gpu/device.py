@@ -1,0 +1,196 @@
+"""`Gpu`: adapter, device, memory and the recording of the next submission; one per process."""
+
+from __future__ import annotations
+
+import atexit
+import enum
+import os
+from collections import deque
+
+import wgpu
+
+from .. import errors
+from ..memory import BufferPool, LifetimeTracker, Owner
+from . import native
+from .adapter import AdapterChoice, choose, open_device
+from .frames import Frames
+from .meter import Direction, Meter
+from .readback import ReadbackRing
+from .storage import BufferStorage
+from .submission import Recorder
+from .timer import Timer
+from .uniforms import UniformRing
+
+UPLOAD_CHUNK = 32 << 20  # bytes written before the queue is flushed: bounds the host's staging memory
+EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
+
+
+class Sync(enum.Enum):
+    """How far `Gpu.sync` goes: submit what is recorded; wait for the frame k back; wait until all is done."""
+
+    FLUSH = "flush"
+    FRAME = "frame"
+    WAIT = "wait"
+
+
+class Gpu:
+    """One device and everything counted on it. Get it with `vertigrad.gpu()`.
+
+    `memory` bounds the bytes of GPU memory used, in bytes; the device's own limit applies in any case.
+    """
+
+    def __init__(self, choice: AdapterChoice, memory: int | None = None):
+        self.adapter = choice
+        self.device = open_device(choice)
+        self.queue = self.device.queue
+        self.limits = self.device.limits
+        self.features = frozenset(self.device.features)
+        self.meter = Meter()
+        self.tracker = LifetimeTracker()
+        self.pool = BufferPool(BufferStorage(self.device), self.tracker, memory)
+        self.pool.reclaim = self.wait_idle
+        self.uniforms = UniformRing(self.device, self.meter)
+        self.readback = ReadbackRing(self.device)
+        self.timer = Timer(self.device, self.readback)
+        self.recorder = Recorder(self.device, self.tracker, self.meter, self.timer, self.readback)
+        self.frames = Frames(self)
+        self._running: deque[tuple[int, int]] = deque()
+
+    # submissions ------------------------------------------------------------------------------------------------
+
+    def submit(self) -> int:
+        """Submit what is recorded, in one submission; returns its serial, or the last one if nothing was recorded.
+
+        Raises what the device found wrong with the commands; they are dropped then, and the next recording is clean.
+        """
+        self.tracker.collect()
+        if not self.recorder.pending:
+            return self.tracker.submitted
+        try:
+            commands, used = self.recorder.finish()
+        except Exception:
+            self.recorder.abandon()
+            self.uniforms.flush()
+            raise
+        self.uniforms.flush()
+        index = native.submit(self.queue, commands)
+        self.meter.submits += 1
+        serial = self.tracker.submit(used)
+        self._running.append((serial, index))
+        self.readback.submitted()
+        return serial
+
+    def submit_if_long(self) -> None:
+        """Bound what commands outside of a frame pile up: submit and let finished ones retire."""
+        if not self.frames.open and self.recorder.dispatches >= EAGER_DISPATCHES:
+            self.submit()
+            self.poll()
+
+    def wait(self, serial: int) -> None:
+        """Block until submission `serial` has finished; what waited for it is released."""
+        index = None
+        while self._running and self._running[0][0] <= serial:
+            index = self._running.popleft()[1]
+        if index is not None:
+            native.wait(self.device, index)
+            self.tracker.retire(serial)
+        self.readback.collect()
+
+    def poll(self) -> None:
+        """Release what has finished, without waiting."""
+        if native.poll(self.device) and self._running:
+            self._running.clear()
+            self.tracker.retire(self.tracker.submitted)
+        self.readback.collect()
+
+    def wait_idle(self) -> None:
+        """Submit what is recorded and block until the GPU is idle."""
+        self.wait(self.submit())
+
+    def sync(self, how: Sync = Sync.WAIT) -> None:
+        """Bring the GPU as far as `how` says."""
+        serial = self.submit()
+        if how is Sync.WAIT:
+            self.wait(serial)
+        elif how is Sync.FRAME:
+            self.frames.wait()
+
+    # memory -----------------------------------------------------------------------------------------------------
+
+    def make_resident(self, owner: Owner) -> None:
+        """Upload a borrowed block that has no GPU memory yet, in bounded chunks. Counted as host to device."""
+        block = owner.block
+        if block.storage is not None or block.borrow is None:
+            return
+        source = block.borrow.bytes()
+        self.pool.place(block)
+        self.tracker.pin(block)
+        try:
+            self.upload(block.storage, source)
+        finally:
+            self.tracker.unpin(block)
+
+    def make_writable(self, owner: Owner, keep: bool = True) -> None:
+        """Copy-on-write: give `owner` a block of its own if its block is shared, published or borrowed.
+
+        With `keep` false the old bytes are not copied, because everything will be overwritten.
+        """
+        old = owner.block
+        if not old.shared:
+            return
+        if old.owners == 1 and not old.published:
+            self.make_resident(owner)  # the upload is the copy; from here on the bytes are ours
+            assert old.borrow is not None
+            old.borrow.release()
+            old.borrow = None
+            return
+        if keep:
+            self.make_resident(owner)
+        new = self.pool.take(old.nbytes, owner.name, owner.origin)
+        if keep and old.nbytes:
+            self.recorder.copy(old, 0, new, 0, -(-old.nbytes // 4) * 4)
+        owner.move_to(new)
+
+    def upload(self, buffer: wgpu.GPUBuffer, data: memoryview, offset: int = 0) -> None:
+        """Write host bytes to `buffer`. Commands recorded before are submitted first: a queue write overtakes them."""
+        self.submit()
+        end = data.nbytes - data.nbytes % 4
+        for start in range(0, end, UPLOAD_CHUNK):
+            size = min(UPLOAD_CHUNK, end - start)
+            self.queue.write_buffer(buffer, offset + start, data, start, size)
+            if start + size < end:
+                self.queue.submit([])
+                native.poll(self.device)
+        if end < data.nbytes:  # queue writes take whole words
+            self.queue.write_buffer(buffer, offset + end, bytes(data[end:]).ljust(4, b"\0"))
+        self.meter.count(Direction.HOST_TO_DEVICE, data.nbytes)
+
+    def report(self) -> str:
+        """Adapter, driver and backend in one line."""
+        return f"{self.adapter}, {self.adapter.driver}"
+
+
+_the_gpu: Gpu | None = None
+
+
+def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
+    """The one `Gpu` of this process, opened by the first call.
+
+    `adapter` picks the best adapter whose name, kind or backend contains it (default: the environment variable
+    VERTIGRAD_ADAPTER, else discrete before integrated before software, Vulkan before GL); `memory` bounds its
+    memory in bytes. Raises `NoAdapter` if none fits, and `StillInUse` if one that does not fit is open already.
+    """
+    global _the_gpu
+    if _the_gpu is None:
+        _the_gpu = Gpu(choose(adapter or os.environ.get("VERTIGRAD_ADAPTER", "")), memory)
+        atexit.register(_close)
+    elif adapter and adapter.lower() not in str(_the_gpu.adapter).lower():
+        raise errors.StillInUse(f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened beside it")
+    return _the_gpu
+
+
+def _close() -> None:
+    """Let the GPU finish before the interpreter takes the objects apart."""
+    if _the_gpu is not None:
+        _the_gpu.recorder.abandon()
+        native.wait_all(_the_gpu.device)

@@ -1,0 +1,116 @@
+"""`Kernel`: one WGSL entry point whose bindings are found by name."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import wgpu
+
+from ..errors import LimitError, ShaderError
+from . import native, shader, wgsl
+from .device import Gpu, gpu
+from .dispatch import Dispatch, Entry
+
+CACHED_GROUPS = 64  # bind groups remembered by a kernel that is called outside of plans
+_BUFFER_TYPES = {"read": "read-only-storage", "read_write": "storage"}
+
+
+class Kernel:
+    """One compute entry point, compiled.
+
+    `source` is WGSL, `entry` its entry point, `name` what messages call it. `trusted` compiles without run-time
+    bounds checks: only for shaders that ship with the project and pass their tests; VERTIGRAD_CHECKED=1 turns the
+    checks on everywhere. Raises `ShaderError` with the compiler's message.
+    """
+
+    def __init__(self, source: str, entry: str, name: str, trusted: bool = False):
+        self.gpu: Gpu = gpu()
+        self.name = name
+        self.entry = entry
+        self.source = source
+        self.interface = wgsl.interface(source, entry, name)
+        self.bindings = tuple(b for b in self.interface.bindings if b.access != "uniform")
+        self._uniform_number = next((b.number for b in self.interface.bindings if b.access == "uniform"), None)
+        self._groups: OrderedDict[tuple[tuple[int, int, int], ...], wgpu.GPUBindGroup] = OrderedDict()
+        device = self.gpu.device
+        try:
+            self._layout = device.create_bind_group_layout(entries=self._layout_entries())
+            trusted = trusted and os.environ.get("VERTIGRAD_CHECKED") != "1"
+            module = native.trusted_module(device, source, name) if trusted else _module(device, source, name)
+            self.pipeline = device.create_compute_pipeline(
+                label=f"{name}:{entry}",
+                layout=device.create_pipeline_layout(bind_group_layouts=[self._layout]),
+                compute={"module": module, "entry_point": entry},
+            )
+        except wgpu.GPUError as error:
+            raise ShaderError(f"{name}: {error}") from error
+
+    @staticmethod
+    def load(path: str, entry: str = "main", defines: Mapping[str, Any] | None = None, trusted: bool = True) -> Kernel:
+        """The kernel `entry` of the project's shader file `path` (below `shaders/`), compiled once for each `defines`."""
+        return _load(path, entry, tuple(sorted((defines or {}).items())), trusted)
+
+    def __call__(self, threads: int | Sequence[int], *, overwrites: Sequence[str] = (), **arguments: Any) -> None:
+        """Record one dispatch now. See `Dispatch` for the arguments and for what is raised."""
+        Dispatch(self, threads, overwrites, arguments).record()
+
+    def workgroups(self, threads: int | Sequence[int]) -> tuple[int, int, int]:
+        """How many workgroups cover `threads` (x, or x, y, z). Raises `LimitError` beyond the adapter's limit."""
+        limit = self.gpu.limits["max-compute-workgroups-per-dimension"]
+        wanted = (threads,) if isinstance(threads, int) else tuple(threads)
+        groups = [-(-n // size) for n, size in zip(wanted, self.interface.workgroup, strict=False)]
+        groups += [1] * (3 - len(groups))
+        if isinstance(threads, int) and groups[0] > limit and self.interface.folds:
+            groups[1] = -(-groups[0] // limit)
+            groups[0] = -(-groups[0] // groups[1])
+        if max(groups) > limit:
+            raise LimitError(f"kernel {self.name}: {wanted} threads need {groups} workgroups; {limit} a dimension at most")
+        return groups[0], groups[1], groups[2]
+
+    def bind_group(self, entries: Sequence[Entry]) -> wgpu.GPUBindGroup:
+        """The bind group for blocks as they lie now; remembered."""
+        key = tuple((entry.owner.block.id, entry.offset, entry.size) for entry in entries)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = self._make_group(entries)
+            if len(self._groups) > CACHED_GROUPS:
+                self._groups.popitem(last=False)
+        else:
+            self._groups.move_to_end(key)
+        return group
+
+    def _make_group(self, entries: Sequence[Entry]) -> wgpu.GPUBindGroup:
+        resources: list[Any] = [
+            {
+                "binding": entry.binding.number,
+                "resource": {"buffer": entry.owner.block.buffer, "offset": entry.offset, "size": entry.size},
+            }
+            for entry in entries
+        ]
+        if self.interface.uniform is not None:
+            uniform = {"buffer": self.gpu.uniforms.buffer, "offset": 0, "size": self.interface.uniform.size}
+            resources.append({"binding": self._uniform_number, "resource": uniform})
+        return self.gpu.device.create_bind_group(layout=self._layout, entries=resources)
+
+    def _layout_entries(self) -> list[Any]:
+        entries = []
+        for binding in self.interface.bindings:
+            if binding.access == "uniform":
+                buffer: dict[str, Any] = {"type": "uniform", "has_dynamic_offset": True}
+            else:
+                buffer = {"type": _BUFFER_TYPES[binding.access]}
+            entries.append({"binding": binding.number, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": buffer})
+        return entries
+
+
+def _module(device: wgpu.GPUDevice, source: str, name: str) -> wgpu.GPUShaderModule:
+    return device.create_shader_module(label=name, code=source)
+
+
+@cache
+def _load(path: str, entry: str, defines: tuple[tuple[str, Any], ...], trusted: bool) -> Kernel:
+    return Kernel(shader.render(path, dict(defines)), entry, f"shaders/{path}", trusted)

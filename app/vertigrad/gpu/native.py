@@ -1,0 +1,109 @@
+"""Raw calls into wgpu-native: the only file that uses them. Each says what it works around or why it is faster.
+
+Written against wgpu-py 0.32.0 / wgpu-native 29.0.1.1. `libf` are the same C functions as `lib` with wgpu-py's check
+for errors after each; encoding needs none, since what is wrong in an encoder is raised by its checked `finish()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import wgpu
+from wgpu.backends.wgpu_native import ffi, lib
+from wgpu.backends.wgpu_native._api import GPUShaderModule, libf, new_struct_p, to_c_string_view
+
+UNBOUNDED_CHECKS = 0  # WGPUShaderRuntimeChecks: no bounds checks, no loop limits
+
+
+def submit(queue: wgpu.GPUQueue, commands: wgpu.GPUCommandBuffer) -> int:
+    """Submit and return wgpu's own index of the submission, for `wait`.
+
+    `on_submitted_work_done` raises TypeError in this version (wgpu-py #834), so fences are made of these indices.
+    """
+    pointer = ffi.new("WGPUCommandBuffer[1]", [commands._internal])
+    return libf.wgpuQueueSubmitForIndex(queue._internal, 1, pointer)
+
+
+def wait(device: wgpu.GPUDevice, index: int) -> None:
+    """Block until the submission with wgpu's `index` has finished (wgpu-py #834, see `submit`)."""
+    lib.wgpuDevicePoll(device._internal, True, ffi.new("WGPUSubmissionIndex *", index))
+
+
+def wait_all(device: wgpu.GPUDevice) -> None:
+    """Block until everything submitted has finished."""
+    lib.wgpuDevicePoll(device._internal, True, ffi.NULL)
+
+
+def poll(device: wgpu.GPUDevice) -> bool:
+    """Let callbacks run without waiting; whether the queue is empty."""
+    return bool(lib.wgpuDevicePoll(device._internal, False, ffi.NULL))
+
+
+def timestamp_period(queue: wgpu.GPUQueue) -> float:
+    """Nanoseconds for each tick of a timestamp query; not in wgpu-py's own interface."""
+    return float(lib.wgpuQueueGetTimestampPeriod(queue._internal))
+
+
+def trusted_module(device: wgpu.GPUDevice, code: str, label: str) -> wgpu.GPUShaderModule:
+    """Compile WGSL without run-time bounds checks (1.18× on all-pairs n-body, H100).
+
+    Only for shaders that ship with the project: an index outside a buffer is undefined behaviour there.
+    """
+    source = new_struct_p("WGPUShaderSourceWGSL *", code=to_c_string_view(code))
+    source[0].chain.next = ffi.NULL
+    source[0].chain.sType = lib.WGPUSType_ShaderSourceWGSL
+    descriptor = new_struct_p(
+        "WGPUShaderModuleDescriptor *",
+        nextInChain=ffi.cast("WGPUChainedStruct *", source),
+        label=to_c_string_view(label),
+    )
+    module = libf.wgpuDeviceCreateShaderModuleTrusted(device._internal, descriptor, UNBOUNDED_CHECKS)
+    return GPUShaderModule(label, module, device)
+
+
+def map_for_reading(buffer: wgpu.GPUBuffer) -> Any:
+    """Start mapping a staging buffer; returns wgpu's promise. `buffer.map_state` turns "mapped".
+
+    wgpu-py submits an empty command buffer before each map (wgpu-native #305); the copy was submitted here already.
+    """
+    return buffer.map_async("READ_NOSYNC")
+
+
+class DispatchList:
+    """A list of compute dispatches that is encoded by raw calls: about a third of wgpu-py's cost for each.
+
+    `calls` holds (pipeline, bind group, (x, y, z) workgroups) for each dispatch, `offsets` the dynamic uniform offset
+    of each, relative to the base given to `encode`; None where a dispatch has no uniform.
+    """
+
+    def __init__(
+        self,
+        calls: Sequence[tuple[wgpu.GPUComputePipeline, wgpu.GPUBindGroup, tuple[int, int, int]]],
+        offsets: Sequence[int | None],
+    ):
+        self._keep_alive = [(pipeline, group) for pipeline, group, _ in calls]
+        self._pointer = ffi.new("uint32_t[]", max(1, len(calls)))
+        self._current = np.frombuffer(ffi.buffer(self._pointer), np.uint32)
+        self._relative = np.array([offset or 0 for offset in offsets] or [0], np.uint32)
+        self._calls = []
+        last = None
+        for i, ((pipeline, group, size), offset) in enumerate(zip(calls, offsets, strict=True)):
+            changed = None if pipeline is last else pipeline._internal
+            count = 0 if offset is None else 1
+            self._calls.append((changed, group._internal, count, self._pointer + i, *size))
+            last = pipeline
+
+    def encode(self, compute_pass: wgpu.GPUComputePassEncoder, base: int) -> None:
+        """Encode all dispatches, their uniforms lying at `base` plus their own offsets in the ring."""
+        np.add(self._relative, base, out=self._current, casting="unsafe")
+        encoder = compute_pass._internal
+        set_pipeline = lib.wgpuComputePassEncoderSetPipeline
+        set_bind_group = lib.wgpuComputePassEncoderSetBindGroup
+        dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
+        for pipeline, group, count, offset, x, y, z in self._calls:
+            if pipeline is not None:
+                set_pipeline(encoder, pipeline)
+            set_bind_group(encoder, 0, group, count, offset)
+            dispatch(encoder, x, y, z)

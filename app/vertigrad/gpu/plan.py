@@ -1,0 +1,125 @@
+"""`Plan`: a recorded list of dispatches, replayed every frame."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import nullcontext
+from types import TracebackType
+from typing import Any
+
+from ..errors import ShaderError, UseAfterFree
+from ..memory import Block, Owner
+from .device import gpu
+from .dispatch import Dispatch
+from .kernel import Kernel
+from .native import DispatchList
+from .wgsl import UniformLayout
+
+REMEMBERED = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
+
+
+class Plan:
+    """Dispatches recorded once, with their tensors held, and replayed into the open submission by raw calls.
+
+    Uniform fields not given to `dispatch` are open: `replay` takes their values by name and gives each to every
+    dispatch that has a field of that name. Blocks are looked up at each replay, so a tensor that copy-on-write moved
+    is followed; what the plan writes is copied first if it is shared or published at that moment.
+    """
+
+    def __init__(self, name: str = "plan"):
+        self.name = name
+        self._gpu = gpu()
+        self._dispatches: list[Dispatch] = []
+        self._owners: dict[Owner, None] = {}
+        self._writes: dict[Owner, bool] = {}
+        self._starts: list[int] = []
+        self._image = bytearray()
+        self._open: dict[str, list[tuple[UniformLayout, int]]] = {}
+        self._lists: OrderedDict[tuple[int, ...], tuple[DispatchList, tuple[Block, ...]]] = OrderedDict()
+        self._closed = False
+
+    def dispatch(
+        self, kernel: Kernel, threads: int | Sequence[int], *, overwrites: Sequence[str] = (), **arguments: Any
+    ) -> None:
+        """Add one dispatch; arguments as for `Dispatch`, which says what is raised."""
+        dispatch = Dispatch(kernel, threads, overwrites, arguments)
+        for entry in dispatch.entries:
+            if entry.owner not in self._owners:
+                self._owners[entry.owner.hold()] = None
+        for owner, keep in dispatch.writes:
+            self._writes[owner] = self._writes.get(owner, keep)
+        start = self._gpu.uniforms.aligned(len(self._image))
+        self._image.extend(bytes(start - len(self._image)) + dispatch.image)
+        self._starts.append(start)
+        layout = kernel.interface.uniform
+        for name in dispatch.open:
+            assert layout is not None
+            self._open.setdefault(name, []).append((layout, start))
+        self._dispatches.append(dispatch)
+        self._lists.clear()
+
+    def replay(self, **fields: Any) -> None:
+        """Encode all dispatches into the open submission, with a value for each open field.
+
+        Raises `ShaderError` if a value is missing or unknown, and `UseAfterFree` after `close`.
+        """
+        if self._closed:
+            raise UseAfterFree(f"plan {self.name!r} was closed")
+        if fields.keys() != self._open.keys():
+            raise ShaderError(f"plan {self.name!r} needs values for {sorted(self._open)}, got {sorted(fields)}")
+        for name, value in fields.items():
+            for layout, start in self._open[name]:
+                layout.pack(self._image, start, name, value)
+        for owner, keep in self._writes.items():
+            if owner.block.shared:
+                self._gpu.make_writable(owner, keep)
+        dispatches, blocks = self._ready()
+        gpu_, recorder = self._gpu, self._gpu.recorder
+        if not gpu_.uniforms.fits(len(self._image)):
+            gpu_.submit()
+        recorder.use(blocks)
+        with recorder.group(self.name) if gpu_.timer.enabled else nullcontext():
+            base = gpu_.uniforms.push(self._image) if self._image else 0
+            dispatches.encode(recorder.compute_pass(), base)
+        recorder.dispatches += len(self._dispatches)
+
+    def close(self) -> None:
+        """Let go of the tensors. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            self._lists.clear()
+            self._dispatches.clear()
+            for owner in self._owners:
+                owner.drop()
+
+    def __len__(self) -> int:
+        return len(self._dispatches)
+
+    def __enter__(self) -> Plan:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _ready(self) -> tuple[DispatchList, tuple[Block, ...]]:
+        """The encoded form for the blocks as they are now, and those blocks."""
+        key = tuple([owner.block.id for owner in self._owners])
+        ready = self._lists.get(key)
+        if ready is None:
+            for dispatch in self._dispatches:
+                dispatch.make_ready()
+            key = tuple([owner.block.id for owner in self._owners])
+            ready = self._lists[key] = self._encode()
+            if len(self._lists) > REMEMBERED:
+                self._lists.popitem(last=False)
+        return ready
+
+    def _encode(self) -> tuple[DispatchList, tuple[Block, ...]]:
+        calls = [(d.kernel.pipeline, d.kernel.bind_group(d.entries), d.workgroups) for d in self._dispatches]
+        offsets = [
+            None if d.kernel.interface.uniform is None else start
+            for d, start in zip(self._dispatches, self._starts, strict=True)
+        ]
+        blocks = tuple({owner.block: None for owner in self._owners})
+        return DispatchList(calls, offsets), blocks

@@ -1,0 +1,130 @@
+"""`ReadbackRing`: copies from the GPU that arrive some frames later, without stalling it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import wgpu
+
+from ..memory import size_class
+from . import native
+
+SPARE = 8  # staging buffers kept for reuse
+ROW_ALIGNMENT = 256  # bytes; WebGPU's rule for the rows of a texture copied to a buffer
+
+
+class Reading:
+    """One copy under way. `then` receives the bytes once, from `ReadbackRing.collect`."""
+
+    __slots__ = ("data", "nbytes", "promise", "staging", "then")
+
+    def __init__(self, staging: wgpu.GPUBuffer, nbytes: int, then: Callable[[memoryview], Any] | None):
+        self.staging = staging
+        self.nbytes = nbytes
+        self.then = then
+        self.promise: Any = None
+        self.data: memoryview | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether the bytes have arrived and were collected."""
+        return self.data is not None
+
+
+class ReadbackRing:
+    """Staging buffers, reused as their readings are collected.
+
+    A copy is recorded by `copy_buffer` or `copy_texture`, mapped after its submission (`submitted`), and handed out by
+    `collect` when it has arrived, in the order of recording.
+    """
+
+    def __init__(self, device: wgpu.GPUDevice):
+        self._device = device
+        self._recorded: list[Reading] = []
+        self._pending: list[Reading] = []
+        self._spare: list[wgpu.GPUBuffer] = []
+
+    @property
+    def in_flight(self) -> int:
+        """Readings recorded or submitted whose bytes were not collected yet."""
+        return len(self._recorded) + len(self._pending)
+
+    def copy_buffer(
+        self,
+        encoder: wgpu.GPUCommandEncoder,
+        source: wgpu.GPUBuffer,
+        offset: int,
+        nbytes: int,
+        then: Callable[[memoryview], Any] | None = None,
+    ) -> Reading:
+        """Record a copy of `nbytes` from `source` at `offset`, both multiples of 4."""
+        reading = Reading(self._staging(nbytes), nbytes, then)
+        encoder.copy_buffer_to_buffer(source, offset, reading.staging, 0, nbytes)
+        self._recorded.append(reading)
+        return reading
+
+    def copy_texture(
+        self, encoder: wgpu.GPUCommandEncoder, texture: wgpu.GPUTexture, row_bytes: int, then: Callable[[memoryview], Any]
+    ) -> Reading:
+        """Record a copy of a whole 2-d texture, rows of `row_bytes`; `then` receives the rows without padding."""
+        width, height = texture.size[:2]
+        pitch = -(-row_bytes // ROW_ALIGNMENT) * ROW_ALIGNMENT
+        reading = Reading(self._staging(pitch * height), pitch * height, lambda d: then(_rows(d, row_bytes, pitch)))
+        destination = {"buffer": reading.staging, "offset": 0, "bytes_per_row": pitch, "rows_per_image": height}
+        encoder.copy_texture_to_buffer({"texture": texture}, destination, (width, height, 1))
+        self._recorded.append(reading)
+        return reading
+
+    def submitted(self) -> None:
+        """The recorded copies were submitted: ask for their bytes."""
+        for reading in self._recorded:
+            reading.promise = native.map_for_reading(reading.staging)
+        self._pending += self._recorded
+        self._recorded.clear()
+
+    def abandon(self) -> None:
+        """The recorded copies will never be submitted."""
+        for reading in self._recorded:
+            reading.staging.destroy()
+        self._recorded.clear()
+
+    def collect(self) -> None:
+        """Hand out what has arrived."""
+        while self._pending and self._pending[0].staging.map_state == "mapped":
+            self._finish(self._pending.pop(0))
+
+    def wait(self, reading: Reading) -> memoryview:
+        """Block until `reading`, which was submitted, has arrived; returns its bytes."""
+        while reading.data is None:
+            first = self._pending.pop(0)
+            first.promise.sync_wait()
+            self._finish(first)
+        return reading.data
+
+    def _finish(self, reading: Reading) -> None:
+        # read_mapped(copy=False) leaves a view on freed memory after unmap; the copy is the safe one
+        reading.data = reading.staging.read_mapped(0, reading.nbytes)
+        reading.staging.unmap()
+        self._recycle(reading.staging)
+        if reading.then is not None:
+            reading.then(reading.data)
+
+    def _staging(self, nbytes: int) -> wgpu.GPUBuffer:
+        size = size_class(nbytes)
+        for i, buffer in enumerate(self._spare):
+            if buffer.size == size:
+                return self._spare.pop(i)
+        usage = wgpu.BufferUsage.COPY_DST | wgpu.BufferUsage.MAP_READ
+        return self._device.create_buffer(label="readback", size=size, usage=usage)
+
+    def _recycle(self, buffer: wgpu.GPUBuffer) -> None:
+        self._spare.append(buffer)
+        if len(self._spare) > SPARE:
+            self._spare.pop(0).destroy()
+
+
+def _rows(data: memoryview, row_bytes: int, pitch: int) -> memoryview:
+    if row_bytes == pitch:
+        return data
+    return memoryview(b"".join(data[start : start + row_bytes] for start in range(0, len(data), pitch)))

@@ -1,0 +1,95 @@
+"""`Block`: one allocation of bytes on the GPU, with its counts."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from typing import Any, NamedTuple
+
+from .borrow import Borrow
+
+
+class State(enum.Enum):
+    """What may happen to a block: live (held), retiring (the GPU may still need it), free (may be handed out)."""
+
+    LIVE = "live"
+    RETIRING = "retiring"
+    FREE = "free"
+
+
+class Origin(NamedTuple):
+    """Source position at which something was made."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+UNKNOWN = Origin("unknown", 0)
+
+
+class Block:
+    """One allocation on the GPU, or host memory waiting to become one.
+
+    `owners` counts those who may write (a tensor with its views is one owner), `pins` counts uses that keep the
+    block alive without owning it, `published` counts the sets of outputs that layers may still draw from it, and
+    `last_serial` is the last submission that used it. Only `LifetimeTracker` and `BufferPool` change these.
+    The block is reused for another allocation under the same `id` with a higher `generation`.
+    """
+
+    __slots__ = (
+        "borrow",
+        "capacity",
+        "freed_frame",
+        "generation",
+        "id",
+        "last_frame",
+        "last_serial",
+        "name",
+        "nbytes",
+        "origin",
+        "owners",
+        "pins",
+        "published",
+        "state",
+        "storage",
+    )
+
+    _ids = itertools.count(1)
+
+    def __init__(self, capacity: int, storage: Any):
+        self.id = next(Block._ids)
+        self.generation = 0
+        self.capacity = capacity
+        self.storage = storage
+        self.borrow: Borrow | None = None
+        self.state = State.FREE
+        self.owners = self.pins = self.published = 0
+        self.last_serial = self.last_frame = 0
+        self.nbytes = 0
+        self.name = ""
+        self.origin = UNKNOWN
+        self.freed_frame = 0
+
+    @property
+    def buffer(self) -> Any:
+        """The GPU buffer that holds the bytes; None while borrowed host memory has not been uploaded."""
+        return self.storage
+
+    @property
+    def shared(self) -> bool:
+        """Whether a write must copy first: someone else owns it, draws from it, or lent it."""
+        return self.owners != 1 or self.published > 0 or self.borrow is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether anything still holds it, the GPU's own use aside."""
+        return self.owners > 0 or self.pins > 0
+
+    def __repr__(self) -> str:
+        return (
+            f"<Block {self.id} {self.name!r} {self.nbytes} bytes, {self.state.value}, "
+            f"owners {self.owners}, pins {self.pins}, generation {self.generation}>"
+        )

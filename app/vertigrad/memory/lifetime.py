@@ -1,0 +1,166 @@
+"""`LifetimeTracker`: who holds which block, until which submission, in which state."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from ..errors import StillInUse, UseAfterFree
+from .block import Block, Origin, State
+
+
+class Leak(NamedTuple):
+    """A handle that was never closed: the garbage collector found it."""
+
+    name: str
+    nbytes: int
+    origin: Origin
+
+
+class LifetimeTracker:
+    """Keeps the counts of every block and moves it from live over retiring to free.
+
+    Submissions are numbered by a rising serial. A block nobody holds is retiring until the last submission that
+    used it has retired; then `on_free` receives it. All calls come from one thread; `drop_later` alone may come from
+    the garbage collector, at any moment.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, Block] = {}
+        self.on_free: Callable[[Block], None] = lambda block: None
+        self.frame = 0
+        self.submitted = 0
+        self.retired = 0
+        self.leaks: deque[Leak] = deque(maxlen=1000)
+        self.leak_count = 0
+        self._retiring: list[Block] = []
+        self._dropped: deque[Callable[[], None]] = deque()
+
+    # counts -----------------------------------------------------------------------------------------------------
+
+    def own(self, block: Block) -> None:
+        """One more owner."""
+        self._require_live(block)
+        block.owners += 1
+
+    def disown(self, block: Block) -> None:
+        """One owner less."""
+        if block.owners <= 0:
+            raise StillInUse(f"{block!r} has no owner to drop")
+        block.owners -= 1
+        self._settle(block)
+
+    def pin(self, block: Block) -> None:
+        """One more use that keeps the block alive: a recorded command, an open `resource()`, a draw layer."""
+        self._require_live(block)
+        block.pins += 1
+
+    def unpin(self, block: Block) -> None:
+        """One such use less."""
+        if block.pins <= 0:
+            raise StillInUse(f"{block!r} has no pin to drop")
+        block.pins -= 1
+        self._settle(block)
+
+    def publish(self, block: Block) -> None:
+        """Layers may draw from the block until `withdraw`: it is pinned, and writes to it copy first."""
+        self.pin(block)
+        block.published += 1
+
+    def withdraw(self, block: Block) -> None:
+        """Take back one `publish`."""
+        if block.published <= 0:
+            raise StillInUse(f"{block!r} is not published")
+        block.published -= 1
+        self.unpin(block)
+
+    # submissions ------------------------------------------------------------------------------------------------
+
+    def preflight(self, blocks: Iterable[Block]) -> None:
+        """Raise `UseAfterFree` unless every block can be submitted: wgpu-native would end the process."""
+        for block in blocks:
+            if block.state is State.FREE or block.storage is None:
+                raise UseAfterFree(_gone(block))
+
+    def submit(self, blocks: Iterable[Block]) -> int:
+        """Number a submission that uses `blocks` (each pinned once for it) and return its serial."""
+        self.submitted += 1
+        serial, frame = self.submitted, self.frame
+        for block in blocks:
+            block.last_serial = serial
+            block.last_frame = frame
+            block.pins -= 1
+            if not block.pins and not block.owners:
+                self._settle(block)
+        return serial
+
+    def retire(self, serial: int) -> None:
+        """The GPU has finished every submission up to `serial`: free what waited for them."""
+        if serial > self.submitted:
+            raise StillInUse(f"submission {serial} was never made; the last is {self.submitted}")
+        self.retired = max(self.retired, serial)
+        waiting, self._retiring = self._retiring, []
+        for block in waiting:
+            self._settle(block)
+
+    # the garbage collector's net --------------------------------------------------------------------------------
+
+    def drop_later(self, drop: Callable[[], None]) -> None:
+        """Queue `drop` for the next `collect`: a finaliser may run in the middle of anything."""
+        self._dropped.append(drop)
+
+    def collect(self) -> None:
+        """Carry out what finalisers queued."""
+        while self._dropped:
+            self._dropped.popleft()()
+
+    def report_leak(self, name: str, nbytes: int, origin: Origin) -> None:
+        """Note a handle that the garbage collector had to close."""
+        self.leaks.append(Leak(name, nbytes, origin))
+        self.leak_count += 1
+
+    # figures ----------------------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> list[Block]:
+        """Blocks that somebody holds, oldest first."""
+        return [block for block in self.blocks.values() if block.state is State.LIVE]
+
+    @property
+    def live_bytes(self) -> int:
+        """Bytes asked for by those who hold live blocks."""
+        return sum(block.nbytes for block in self.live)
+
+    def leak_report(self) -> str:
+        """One line for each block still live and each handle the garbage collector closed; empty if none."""
+        lines = [f"live: {b.name or 'unnamed'}, {b.nbytes} bytes, made at {b.origin}" for b in self.live]
+        lines += [f"never closed: {k.name or 'unnamed'}, {k.nbytes} bytes, made at {k.origin}" for k in self.leaks]
+        return "\n".join(lines)
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _require_live(self, block: Block) -> None:
+        if block.state is not State.LIVE:
+            raise UseAfterFree(_gone(block))
+
+    def _settle(self, block: Block) -> None:
+        """Move a block nobody holds towards free."""
+        if block.held or block.state is State.FREE:
+            return
+        if block.state is State.LIVE:
+            block.state = State.RETIRING
+            block.freed_frame = self.frame
+        if block.last_serial > self.retired:
+            self._retiring.append(block)
+        else:
+            block.state = State.FREE
+            block.generation += 1
+            self.on_free(block)
+
+
+def _gone(block: Block) -> str:
+    return (
+        f"tensor {block.name or 'unnamed'!r} (block {block.id}, made at {block.origin}) was freed in frame "
+        f"{block.freed_frame}; keep a clone() if it is needed longer"
+    )

@@ -1,0 +1,162 @@
+"""`BufferPool`: makes, reuses and frees blocks by size class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from ..errors import LimitError, OutOfMemory
+from .block import UNKNOWN, Block, Origin, State
+from .borrow import Borrow
+from .lifetime import LifetimeTracker
+
+SMALLEST = 256
+KEEP_FREE = 64 << 20  # bytes of free blocks kept for reuse whatever happens; beyond it, as much again as is live
+
+
+class Storage(Protocol):
+    """Where the bytes come from."""
+
+    largest: int
+
+    def allocate(self, nbytes: int) -> Any:
+        """Make a buffer of `nbytes`; raises `MemoryError` if there is no room."""
+
+    def destroy(self, buffer: Any) -> None:
+        """Give a buffer back."""
+
+
+def size_class(nbytes: int) -> int:
+    """The capacity used for `nbytes`: eight classes an octave, so at most 12.5 % is unused; 256 bytes at least."""
+    if nbytes <= SMALLEST:
+        return SMALLEST
+    step = 1 << ((nbytes - 1).bit_length() - 4)
+    return -(-nbytes // step) * step
+
+
+class BufferPool:
+    """Hands out blocks and takes them back; the only place from which buffers are destroyed.
+
+    `budget` bounds the bytes held on the GPU, free blocks included. `reclaim` is called when memory is short: it is to
+    finish what the GPU still does, so that retiring blocks become free.
+    """
+
+    def __init__(self, storage: Storage, tracker: LifetimeTracker, budget: int | None = None):
+        self._storage = storage
+        self._tracker = tracker
+        self._free: dict[int, list[Block]] = {}
+        self.budget = budget
+        self.reclaim: Callable[[], None] = lambda: None
+        self.held_bytes = 0
+        self.free_bytes = 0
+        self.peak_bytes = 0
+        tracker.on_free = self._put
+
+    def take(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN) -> Block:
+        """A live block of at least `nbytes`, which the caller must own or pin at once.
+
+        Raises `LimitError` if no buffer can be that large and `OutOfMemory` if there is no room for it.
+        """
+        self._tracker.collect()
+        return self._start(self._block_of(size_class(nbytes), nbytes, name), nbytes, name, origin)
+
+    def lend(self, borrow: Borrow, name: str = "", origin: Origin = UNKNOWN) -> Block:
+        """A live block over borrowed host memory; it takes no GPU memory until `place` is called."""
+        self._tracker.collect()
+        block = Block(0, None)
+        block.borrow = borrow
+        self._tracker.blocks[block.id] = block
+        return self._start(block, borrow.nbytes, name, origin)
+
+    def place(self, block: Block) -> None:
+        """Give a lent block GPU memory of its own; the caller fills it from `block.borrow`. Raises as `take` does."""
+        capacity = size_class(block.nbytes)
+        donor = self._block_of(capacity, block.nbytes, block.name)
+        del self._tracker.blocks[donor.id]
+        block.storage, block.capacity = donor.storage, capacity
+
+    def trim(self, keep: int = 0) -> None:
+        """Destroy free blocks, largest first, until at most `keep` bytes of them are left."""
+        while self.free_bytes > keep:
+            self._destroy(self._free[max(self._free)].pop())
+
+    def tidy(self) -> None:
+        """Give back what is free beyond a reserve; called once a frame."""
+        if self.free_bytes > KEEP_FREE:
+            self.trim(max(KEEP_FREE, self._tracker.live_bytes))
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _start(self, block: Block, nbytes: int, name: str, origin: Origin) -> Block:
+        block.state = State.LIVE
+        block.nbytes, block.name, block.origin = nbytes, name, origin
+        block.last_frame = self._tracker.frame
+        return block
+
+    def _block_of(self, capacity: int, nbytes: int, name: str) -> Block:
+        if nbytes > self._storage.largest:
+            raise LimitError(
+                f"tensor {name or 'unnamed'!r} needs {nbytes} bytes in one buffer, this adapter allows "
+                f"{self._storage.largest}; split it, or use a smaller dtype"
+            )
+        capacity = min(capacity, self._storage.largest)
+        waiting = self._free.get(capacity)
+        if waiting:
+            block = waiting.pop()
+            self._forget_empty(capacity)
+            self.free_bytes -= capacity
+            return block
+        return self._make(capacity, nbytes, name)
+
+    def _make(self, capacity: int, nbytes: int, name: str) -> Block:
+        """A new buffer, after giving back more and more of what is not in use."""
+        for give_back in (lambda: None, self.trim, self._finish_and_trim):
+            give_back()
+            if self.budget is not None and self.held_bytes + capacity > self.budget:
+                continue
+            try:
+                block = Block(capacity, self._storage.allocate(capacity))
+            except MemoryError:
+                continue
+            self._tracker.blocks[block.id] = block
+            self.held_bytes += capacity
+            self.peak_bytes = max(self.peak_bytes, self.held_bytes)
+            return block
+        raise OutOfMemory(self._shortage(nbytes, name))
+
+    def _finish_and_trim(self) -> None:
+        self.reclaim()
+        self.trim()
+
+    def _put(self, block: Block) -> None:
+        """A block nobody needs any more came back from the tracker."""
+        if block.borrow is not None:
+            block.borrow.release()
+            block.borrow = None
+        if block.storage is None:
+            del self._tracker.blocks[block.id]
+            return
+        self._free.setdefault(block.capacity, []).append(block)
+        self.free_bytes += block.capacity
+
+    def _destroy(self, block: Block) -> None:
+        self._forget_empty(block.capacity)
+        self.free_bytes -= block.capacity
+        self.held_bytes -= block.capacity
+        del self._tracker.blocks[block.id]
+        storage, block.storage = block.storage, None
+        self._storage.destroy(storage)
+
+    def _forget_empty(self, capacity: int) -> None:
+        if not self._free[capacity]:
+            del self._free[capacity]
+
+    def _shortage(self, nbytes: int, name: str) -> str:
+        largest = sorted(self._tracker.live, key=lambda block: block.capacity, reverse=True)[:5]
+        holders = "\n".join(f"  {b.nbytes:>14,} bytes  {b.name or 'unnamed'}, made at {b.origin}" for b in largest)
+        room = f"{self.budget - self.held_bytes:,} of {self.budget:,}" if self.budget is not None else "not enough"
+        return (
+            f"out of GPU memory: tensor {name or 'unnamed'!r} asked for {nbytes:,} bytes; free: {room} bytes "
+            f"after everything unused was given back ({self.held_bytes:,} held). Largest holders:\n"
+            f"{holders or '  none'}\nclose() what is not needed, or use fewer or smaller tensors"
+        )

@@ -1,0 +1,23 @@
+"""Shapes over bytes: `Tensor` and its element types. Arithmetic is provided by `ops`."""
+
+from .dtype import DType, bool_, dtype_of, f16, f32, i32, promote, u8, u32
+from .shape import Layout, broadcast_shapes
+from .tensor import Resource, Tensor
+from .transfer import Readback
+
+__all__ = [
+    "DType",
+    "Layout",
+    "Readback",
+    "Resource",
+    "Tensor",
+    "bool_",
+    "broadcast_shapes",
+    "dtype_of",
+    "f16",
+    "f32",
+    "i32",
+    "promote",
+    "u8",
+    "u32",
+]

@@ -1,0 +1,131 @@
+"""Arithmetic on tensors as methods. The functions behind them live in `ops`, a floor above, which provides them here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Union
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+    Operand = Union["Tensor", float, int, bool]
+
+_provided: dict[str, Callable[..., Any]] = {}
+
+
+def provide(functions: dict[str, Callable[..., Any]]) -> None:
+    """Set the functions that the methods call, by name."""
+    _provided.update(functions)
+
+
+def call(name: str, *arguments: Any, **options: Any) -> Any:
+    """Call what `ops` provided under `name`."""
+    return _provided[name](*arguments, **options)
+
+
+class Arithmetic:
+    """The operators of a tensor. Each result is a new tensor; names ending in _ write in place and return self."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Operand) -> Tensor:
+        return call("add", self, other)
+
+    def __radd__(self, other: Operand) -> Tensor:
+        return call("add", other, self)
+
+    def __sub__(self, other: Operand) -> Tensor:
+        return call("subtract", self, other)
+
+    def __rsub__(self, other: Operand) -> Tensor:
+        return call("subtract", other, self)
+
+    def __mul__(self, other: Operand) -> Tensor:
+        return call("multiply", self, other)
+
+    def __rmul__(self, other: Operand) -> Tensor:
+        return call("multiply", other, self)
+
+    def __truediv__(self, other: Operand) -> Tensor:
+        return call("divide", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Tensor:
+        return call("divide", other, self)
+
+    def __mod__(self, other: Operand) -> Tensor:
+        return call("remainder", self, other)
+
+    def __pow__(self, other: Operand) -> Tensor:
+        return call("power", self, other)
+
+    def __rpow__(self, other: Operand) -> Tensor:
+        return call("power", other, self)
+
+    def __neg__(self) -> Tensor:
+        return call("negative", self)
+
+    def __abs__(self) -> Tensor:
+        return call("absolute", self)
+
+    def __matmul__(self, other: Tensor) -> Tensor:
+        return call("matmul", self, other)
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        return call("equal", self, other)
+
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
+        return call("not_equal", self, other)
+
+    def __lt__(self, other: Operand) -> Tensor:
+        return call("less", self, other)
+
+    def __le__(self, other: Operand) -> Tensor:
+        return call("less_equal", self, other)
+
+    def __gt__(self, other: Operand) -> Tensor:
+        return call("greater", self, other)
+
+    def __ge__(self, other: Operand) -> Tensor:
+        return call("greater_equal", self, other)
+
+    __hash__ = object.__hash__
+
+    def add_(self, other: Operand) -> Tensor:
+        """Add `other` in place."""
+        return call("add", self, other, out=self)
+
+    def sub_(self, other: Operand) -> Tensor:
+        """Subtract `other` in place."""
+        return call("subtract", self, other, out=self)
+
+    def mul_(self, other: Operand) -> Tensor:
+        """Multiply by `other` in place."""
+        return call("multiply", self, other, out=self)
+
+    def div_(self, other: Operand) -> Tensor:
+        """Divide by `other` in place; the tensor must be of a float type."""
+        return call("divide", self, other, out=self)
+
+    def fill_(self, value: float) -> Tensor:
+        """Set every element to `value`."""
+        return call("assign", self, value)
+
+    def to(self, dtype: Any) -> Tensor:
+        """A copy of another element type; floats are truncated towards zero when cast to integers."""
+        return call("cast", self, dtype)
+
+    def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+        """Sum over `axis`, or over everything."""
+        return call("sum", self, axis, keepdims)
+
+    def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+        """Arithmetic mean over `axis`, or over everything."""
+        return call("mean", self, axis, keepdims)
+
+    def min(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+        """Smallest value along `axis`, or of everything."""
+        return call("min", self, axis, keepdims)
+
+    def max(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+        """Largest value along `axis`, or of everything."""
+        return call("max", self, axis, keepdims)

@@ -1,0 +1,326 @@
+"""`Tensor`: element type, shape, strides and offset over a block of GPU memory."""
+
+from __future__ import annotations
+
+import math
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+import wgpu
+
+from ..errors import BorrowInUse, ShapeError, UseAfterFree
+from ..gpu import Gpu, Traffic, gpu
+from ..memory import Block, Borrow, LifetimeTracker, Origin, Owner
+from . import shape as shapes
+from .dtype import DType, dtype_of, f32
+from .operators import Arithmetic, call
+from .shape import Layout
+from .transfer import Readback, host_array, require
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+class Resource(NamedTuple):
+    """Where a tensor lies, for other wgpu code: buffer, offset of its first byte, and size in bytes."""
+
+    buffer: wgpu.GPUBuffer
+    offset: int
+    size: int
+
+
+class Tensor(Arithmetic):
+    """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
+
+    `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
+    `.detach`) aliases: a write through it is seen by the tensor it was taken of. A `clone` is independent, but shares
+    the block until one of the two is written. Close tensors (`close`, or `with`); the garbage collector is the net
+    under that, and reports what it caught. Using a closed tensor raises `UseAfterFree`.
+    """
+
+    def __init__(self, owner: Owner, layout: Layout, dtype: DType, name: str, temporary: bool):
+        """For `ops` and models; takes over one handle of `owner`. See `empty`, `zeros`, `from_numpy`, `from_blob`."""
+        self._owner = owner
+        self._closed_in = -1
+        self.shape, self.strides, self.offset = layout
+        self.dtype = dtype
+        self.name = name
+        tracker = gpu().tracker
+        self._net = weakref.finalize(self, tracker.drop_later, _dropper(owner, tracker, temporary))
+        self._net.atexit = False
+
+    # making -----------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def empty(shape: int | Sequence[int], dtype: Any = f32, name: str = "", temporary: bool = False) -> Tensor:
+        """A contiguous tensor whose elements are not set. Raises `DtypeError`, `LimitError`, `OutOfMemory`."""
+        size = (shape,) if isinstance(shape, int) else tuple(shape)
+        if any(n < 0 for n in size):
+            raise ShapeError(f"shape {size} has a negative size")
+        kind, origin = dtype_of(dtype), _origin()
+        require(kind)
+        device = gpu()
+        block = device.pool.take(math.prod(size) * kind.itemsize, name, origin)
+        owner = Owner(device.tracker, block, name, origin)
+        return Tensor(owner, Layout(size, shapes.contiguous_strides(size, kind.itemsize), 0), kind, name, temporary)
+
+    @staticmethod
+    def zeros(shape: int | Sequence[int], dtype: Any = f32, name: str = "") -> Tensor:
+        """A contiguous tensor of zeros."""
+        made = Tensor.empty(shape, dtype, name)
+        gpu().recorder.use((made.block,))
+        gpu().recorder.encoder.clear_buffer(made.block.buffer, 0, None)
+        return made
+
+    @staticmethod
+    def full(shape: int | Sequence[int], value: float, dtype: Any = f32, name: str = "") -> Tensor:
+        """A contiguous tensor of `value`. Raises `DtypeError` if the value does not fit."""
+        return Tensor.empty(shape, dtype, name).fill_(value)
+
+    @staticmethod
+    def from_numpy(array: Any, name: str = "") -> Tensor:
+        """A copy of `array` on the GPU, made now. Raises `DtypeError` for 64-bit types: convert them yourself."""
+        host, dtype = host_array(array)
+        made = Tensor.empty(host.shape, dtype, name)
+        if host.size:
+            gpu().upload(made.block.buffer, memoryview(host.reshape(-1).view(np.uint8)))
+        return made
+
+    @staticmethod
+    def from_blob(source: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str = "") -> Tensor:
+        """Borrow `source` through the buffer protocol, without a copy: O(1) for any size.
+
+        The export is held, so that the source can be neither resized nor closed until the tensor is closed or
+        `release`d; what is borrowed is never written. It is uploaded when the GPU first needs it. `dtype` and `shape`
+        default to those of the source. Raises `LayoutError`, `DtypeError`, `ShapeError`.
+        """
+        borrow = Borrow(source)
+        kind = dtype_of(dtype if dtype is not None else getattr(source, "dtype", np.uint8))
+        require(kind)
+        if borrow.nbytes % kind.itemsize or (kind.name == "bool" and dtype is None):
+            raise ShapeError(f"from_blob: {borrow.nbytes} bytes are no whole number of {kind} ({kind.itemsize} bytes)")
+        size = borrow.nbytes // kind.itemsize
+        own_shape = getattr(source, "shape", None) if dtype is None else None
+        full = shapes.resolve(tuple(shape if shape is not None else own_shape or (size,)), size)
+        device, origin = gpu(), _origin()
+        block = device.pool.lend(borrow, name, origin)
+        owner = Owner(device.tracker, block, name, origin)
+        return Tensor(owner, Layout(full, shapes.contiguous_strides(full, kind.itemsize), 0), kind, name, False)
+
+    # what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def owner(self) -> Owner:
+        """The owner of the block, shared with all views. Raises `UseAfterFree` if this tensor was closed."""
+        if self._closed_in >= 0:
+            raise UseAfterFree(
+                f"tensor {self.name or 'unnamed'!r}, made at {self._owner.origin}, was freed in frame "
+                f"{self._closed_in}; keep a clone() if it is needed longer"
+            )
+        return self._owner
+
+    @property
+    def block(self) -> Block:
+        """The block the elements lie in now. Raises `UseAfterFree`."""
+        return self.owner.block
+
+    @property
+    def layout(self) -> Layout:
+        """Shape, strides and offset together."""
+        return Layout(self.shape, self.strides, self.offset)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @cached_property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def scalar(self) -> str:
+        """The WGSL scalar its block is an array of."""
+        return self.dtype.scalar
+
+    @cached_property
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return shapes.is_contiguous(self.shape, self.strides, self.dtype.itemsize)
+
+    @property
+    def start(self) -> int:
+        """Lowest byte of the block that belongs to an element."""
+        return self._span[0]
+
+    @property
+    def extent(self) -> int:
+        """Bytes from `start` to the end of the highest element."""
+        return self._span[1]
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        return shapes.span(self.shape, self.strides, self.offset, self.dtype.itemsize)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError("a tensor without axes has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed_in >= 0 else f"block {self._owner.block.id}"
+        return f"<Tensor {self.name!r} {self.dtype} {self.shape}, {state}>"
+
+    # views: the same bytes ----------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return self._view(shapes.index(self.layout, key))
+
+    @property
+    def T(self) -> Tensor:
+        """The axes reversed; a view."""
+        return self.permute(*reversed(range(self.ndim)))
+
+    def permute(self, *axes: int) -> Tensor:
+        """The axes in another order; a view."""
+        return self._view(shapes.permute(self.layout, axes))
+
+    def reshape(self, *shape: int) -> Tensor:
+        """The elements in another shape; a view. Raises `ShapeError` where only a copy could have that shape."""
+        return self._view(shapes.reshape(self.layout, shape, self.dtype.itemsize))
+
+    def expand(self, *shape: int) -> Tensor:
+        """Axes of 1 repeated to `shape`, with stride 0; a view."""
+        return self._view(shapes.expand(self.layout, shape))
+
+    def detach(self) -> Tensor:
+        """The same values as a new leaf of the autodiff graph; a view: it shares memory, writes included."""
+        return self._view(self.layout)
+
+    def _view(self, layout: Layout) -> Tensor:
+        return Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
+
+    # copies -------------------------------------------------------------------------------------------------------
+
+    def clone(self, name: str = "") -> Tensor:
+        """An independent tensor, in O(1): one more owner of the block. The first of the two to be written copies."""
+        owner = self.owner.clone(name or self.name, _origin())
+        return Tensor(owner, self.layout, self.dtype, name or self.name, temporary=False)
+
+    def contiguous(self) -> Tensor:
+        """Itself as a view if it is contiguous already, else a packed copy."""
+        return self.detach() if self.is_contiguous else call("copy", self)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        with self[key] as target:
+            call("assign", target, value)
+
+    # to other code and to the host ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def resource(self, writable: bool = False) -> Iterator[Resource]:
+        """Where the tensor lies, for other wgpu code; pinned while open, so nothing frees, moves or reuses it.
+
+        What was recorded before is submitted on entry, so commands that the other code submits see it. With `writable`
+        the block is made this tensor's own first.
+        """
+        device = gpu()
+        if writable:
+            device.make_writable(self.owner)
+        device.make_resident(self.owner)
+        block = self.block
+        device.tracker.pin(block)
+        try:
+            device.submit()
+            yield Resource(block.buffer, self.offset, self.extent)
+        finally:
+            device.recorder.use((block,))  # the next submission follows the other code's on the same queue
+            device.recorder.encoder  # noqa: B018  so that there is one
+            device.tracker.unpin(block)
+
+    def numpy(self) -> np.ndarray:
+        """The values as a NumPy array; waits for the GPU. Counted as device to host."""
+        return self.read_async().result()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        values = self.numpy()
+        return values if dtype is None else values.astype(dtype)
+
+    def item(self) -> float | int | bool:
+        """The value of a tensor of one element; waits for the GPU. Raises `ShapeError` if there are more."""
+        if self.size != 1:
+            raise ShapeError(f"item() of a tensor of shape {self.shape}")
+        return self.numpy().item()
+
+    def read_async(self, traffic: Traffic = Traffic.GEOMETRY) -> Readback:
+        """Start reading the values back; they arrive with a later frame, which does not wait for them. Counted."""
+        return Readback(self, traffic)
+
+    # the end --------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Give up the memory: at once, or when the GPU and other owners are done with it. Idempotent."""
+        if self._closed_in < 0:
+            self._net.detach()
+            self._closed_in = gpu().tracker.frame
+            self._owner.drop()
+
+    def release(self) -> None:
+        """Give borrowed host memory back; the tensor lives on with its copy on the GPU.
+
+        Raises `BorrowInUse` while the bytes are only on the host (upload them first, by `gpu.make_resident` or any
+        use, or `close` the tensor).
+        """
+        block = self.block
+        if block.borrow is None:
+            return
+        if block.storage is None:
+            raise BorrowInUse(
+                f"tensor {self.name or 'unnamed'!r} still needs the memory it borrowed: it was not uploaded yet; "
+                "close() it, or use it on the GPU first"
+            )
+        block.borrow.release()
+        block.borrow = None
+
+    def __enter__(self) -> Tensor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+
+def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callable[[], None]:
+    """What the net does, at a safe time, for a tensor that was collected without being closed."""
+
+    def drop() -> None:
+        if not temporary and owner.handles:
+            tracker.report_leak(owner.name, owner.block.nbytes, owner.origin)
+        owner.drop()
+
+    return drop
+
+
+def _origin() -> Origin:
+    """The nearest caller outside this package's tensor floors."""
+    frame: Any = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return Origin(frame.f_code.co_filename, frame.f_lineno)

@@ -1,0 +1,33 @@
+// Reading and writing one element of each type. In: dtype names; out: macros used by the kernels in ops/.
+// bool lies as a u32 of 0 or 1; u8 lies four to a u32.
+
+//% macro storage(dtype, atomic=false)
+array<${ {"f32": "f32", "f16": "f16", "i32": "i32"}.get(dtype, "atomic<u32>" if atomic else "u32") }>
+//%- endmacro
+
+//% macro value_type(dtype)
+${ {"u8": "u32"}.get(dtype, dtype) }
+//%- endmacro
+
+//% macro load(name, dtype, index, atomic=false)
+//% if dtype == "bool"
+(${name}[${index}] != 0u)
+//%- elif dtype == "u8" and atomic
+((atomicLoad(&${name}[(${index}) >> 2u]) >> (((${index}) & 3u) * 8u)) & 0xffu)
+//%- elif dtype == "u8"
+((${name}[(${index}) >> 2u] >> (((${index}) & 3u) * 8u)) & 0xffu)
+//%- else
+${name}[${index}]
+//%- endif
+//%- endmacro
+
+//% macro store(name, dtype, index, value)
+//% if dtype == "bool"
+${name}[${index}] = select(0u, 1u, ${value});
+//%- elif dtype == "u8"
+atomicAnd(&${name}[(${index}) >> 2u], ~(0xffu << (((${index}) & 3u) * 8u)));
+    atomicOr(&${name}[(${index}) >> 2u], ((${value}) & 0xffu) << (((${index}) & 3u) * 8u));
+//%- else
+${name}[${index}] = ${value};
+//%- endif
+//%- endmacro
