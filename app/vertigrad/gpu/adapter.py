@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
+import tempfile
 from dataclasses import dataclass
 
 import wgpu
@@ -51,6 +54,8 @@ class AdapterChoice:
 def adapters() -> list[AdapterChoice]:
     """Every adapter of this machine, the one that would be chosen first."""
     logging.getLogger("wgpu").setLevel(logging.ERROR)  # probing absent drivers is not worth a warning each
+    if sys.platform == "linux":  # Mesa complains on stderr without one, once for each driver
+        os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
     return sorted((_describe(a) for a in wgpu.gpu.enumerate_adapters_sync()), key=lambda choice: choice.rank)
 
 

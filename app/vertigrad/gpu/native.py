@@ -4,6 +4,7 @@ Written against wgpu-py 0.32.0 / wgpu-native 29.0.1.1. `libf` are the same C fun
 for errors after each; encoding needs none, since what is wrong in an encoder is raised by its checked `finish()`.
 """
 
+# pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """Shapes over bytes: `Tensor` and its element types. Arithmetic is provided by `ops`."""
 
 from .dtype import DType, bool_, dtype_of, f16, f32, i32, promote, u8, u32
+from .publication import Publication
 from .shape import Layout, broadcast_shapes
 from .tensor import Resource, Tensor
 from .transfer import Readback
@@ -8,6 +9,7 @@ from .transfer import Readback
 __all__ = [
     "DType",
     "Layout",
+    "Publication",
     "Readback",
     "Resource",
     "Tensor",

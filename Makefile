@@ -1,0 +1,59 @@
+# `make run` and `make test` set up whatever is missing first; nothing has to be called before them.
+
+SHELL := bash
+BIN := .venv/bin
+SCENE ?= scenes/nbody.toml
+NAME = $(basename $(notdir $(SCENE)))
+STAMP := .venv/.set-up
+QUICK_TESTS := tests/test_architecture.py tests/gpu/test_shaders_compile.py
+
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help setup run test check bench format lock wheel clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: $(STAMP) ## system packages if missing, .venv, locked dependencies; does nothing the second time
+
+$(STAMP): pyproject.toml requirements.lock tools/setup.sh tools/system_packages.py tools/adapter.py
+	@PYTHON='$(PYTHON)' tools/setup.sh
+	@touch $@
+
+run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 frames of it to out/
+	@if [ "$$(uname -s)" = Linux ] && [ -z "$$DISPLAY$$WAYLAND_DISPLAY" ]; then \
+	  mkdir -p out; \
+	  echo "No display here: rendering 120 frames of $(SCENE) to out/$(NAME).mp4 and out/$(NAME).png"; \
+	  $(BIN)/vertigrad render $(SCENE) --frames 120 -o out/$(NAME).mp4 -o out/$(NAME).png; \
+	else \
+	  $(BIN)/vertigrad run $(SCENE); \
+	fi
+
+test: check ## everything: make check, then all tests, benchmarks last
+	$(BIN)/pytest
+
+check: setup ## ruff, pyright, import-linter, WGSL compile
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q $(QUICK_TESTS)
+
+bench: setup ## the benchmarks alone, with what they measure
+	$(BIN)/pytest tests/bench -s
+
+format: setup ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: setup ## resolve pyproject.toml again, for every Python and system at once, into requirements.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --fork-strategy fewest --upgrade \
+	  --no-annotate --custom-compile-command 'make lock' --output-file requirements.lock
+
+wheel: setup ## sdist and wheel into dist/
+	$(BIN)/python -m build --no-isolation
+
+clean: ## remove what was built or rendered; .venv stays
+	rm -rf out dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find app tests tools assets -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""Models: simulations and networks whose outputs are tensors. One file per type, in a folder per family."""
+
+from .base import Model, OutputSpec
+
+__all__ = ["Model", "OutputSpec"]

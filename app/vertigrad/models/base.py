@@ -1,0 +1,89 @@
+"""What every model gives: parameters, the tensors it takes and makes, and a step forward in time."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .. import params as declared
+
+if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
+    from ..tensor import Tensor
+
+_BYTES = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4, "u8": 1}  # bool is kept as u32
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """What an output will be, known from the parameters alone.
+
+    `shape` has None where a size is known only once the model runs; `dtype` is a tensor's dtype by name.
+    """
+
+    shape: tuple[int | None, ...]
+    dtype: str
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        if self.dtype not in _BYTES:
+            raise ValueError(f"{self.dtype} is not the name of a dtype: {', '.join(_BYTES)}")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return _BYTES[self.dtype]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the output, sizes not known yet counted as one."""
+        return self.itemsize * math.prod(1 if size is None else size for size in self.shape)
+
+
+class Model(ABC):
+    """A simulation or a network whose state lies in tensors. Subclasses are final.
+
+    `inputs` says by name what other models' outputs it can take, and what each is for; those in
+    `required_inputs` it cannot do without.
+    """
+
+    Params: ClassVar[type[declared.Params]]
+    inputs: ClassVar[Mapping[str, str]] = {}
+    required_inputs: ClassVar[frozenset[str]] = frozenset()
+
+    @abstractmethod
+    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
+        """`params` is a checked `Params` of this class; `inputs` holds at least the required inputs."""
+
+    @classmethod
+    @abstractmethod
+    def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
+        """The outputs that a model with these parameters will have, by name.
+
+        Needs no GPU. Raises `InputError` if a file that the parameters name cannot be used.
+        """
+
+    @abstractmethod
+    def step(self, dt: float) -> None:
+        """Records one step of `dt` seconds. Parameters are read at each call, so a change holds from the next step on."""
+
+    @abstractmethod
+    def outputs(self) -> dict[str, Tensor]:
+        """The output tensors by the names of `output_specs`."""
+
+    @abstractmethod
+    def diagnostics(self) -> dict[str, Tensor]:
+        """Numbers that tell whether the model is well, such as its energy: one element each, recorded now.
+
+        The caller reads them, when they arrive, and closes them.
+        """
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Back to the first state, with the parameters as they are now."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives back every tensor. Closing twice does nothing."""

@@ -1,0 +1,154 @@
+"""`NeuralField`: a coordinate network evaluated on a grid each frame; its output is the surface that is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...ops.grid import record_grid_normals
+from ...params import file, integer, number
+from ...tensor import Tensor
+from ..base import Model, OutputSpec
+from .field_twin import GOLDEN, Field, load
+
+SHADER = "models/neural_field.wgsl"
+POINTS = 4096  # points of a workgroup times the width of the network, as in the shader
+WIDEST = 256
+
+
+class Params(params.Params):
+    """How the relief is made from the network, and how it moves."""
+
+    weights: Path = file("assets/weights/neural_field.safetensors", suffixes=[".safetensors"], doc="the trained network")
+    resolution: int = integer(224, min=2, max=4096, scale="log", rebuild=True, doc="vertices along each side of the grid")
+    extent: float = number(1.0, min=1e-3, max=1e3, scale="log", doc="half the side of the surface")
+    height: float = number(0.4, min=-100.0, max=100.0, soft_min=0.0, soft_max=2.0, doc="height of one unit of relief")
+    coarse: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the first band: the hills")
+    middle: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the second band: the ridges")
+    fine: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=4.0, doc="share of the third band: the gullies")
+    amplitude: float = number(
+        0.0, min=0.0, max=10.0, soft_max=0.6, unit="rad", doc="how far the first layer's waves travel to and fro"
+    )
+    frequency: float = number(0.1, min=0.0, max=10.0, soft_max=1.0, unit="Hz", doc="how often they do")
+
+
+class NeuralField(Model):
+    """Heights over a square from a network with several bands, evaluated anew at each step on the GPU.
+
+    A pure function of parameters and time: the same values give the same bits on one adapter. Bands beyond the third
+    count in full.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        side = params.resolution
+        return {
+            "position": OutputSpec((side, side, 3), "f32", "vertices of the surface, y up"),
+            "normal": OutputSpec((side, side, 3), "f32", "unit normals of the surface"),
+            "elevation": OutputSpec((side, side), "f32", "elevation in metres"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._time = 0.0
+        self._field = load(params.weights)
+        if self._field.width > WIDEST:
+            raise InputError(f"{params.weights}: layers of {self._field.width} neurons; {WIDEST} at most are supported")
+        side = params.resolution
+        self._weights = Tensor.from_numpy(pack(self._field), f"{name}.weights")
+        self._positions = Tensor.empty((side, side, 3), name=f"{name}.position")
+        self._normals = Tensor.empty((side, side, 3), name=f"{name}.normal")
+        self._elevations = Tensor.empty((side, side), name=f"{name}.elevation")
+        self._plan = self._record(side)
+        self.reset()
+
+    def step(self, dt: float) -> None:
+        self._time += dt
+        values, field = self._params, self._field
+        blend = np.ones(-(-field.bands // 4) * 4)
+        blend[: min(3, field.bands)] = [values.coarse, values.middle, values.fine][: field.bands]
+        self._plan.replay(
+            extent=values.extent,
+            height=values.height,
+            amplitude=values.amplitude,
+            cycle=2.0 * math.pi * ((values.frequency * self._time) % 1.0),
+            blend=blend,
+        )
+
+    def outputs(self) -> dict[str, Tensor]:
+        return {"position": self._positions, "normal": self._normals, "elevation": self._elevations}
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`lowest`, `highest` and `mean` elevation in metres."""
+        heights = self._elevations
+        return {"lowest": ops.min(heights), "highest": ops.max(heights), "mean": ops.mean(heights)}
+
+    def reset(self) -> None:
+        self._time = 0.0
+        self.step(0.0)
+
+    def close(self) -> None:
+        self._plan.close()
+        for tensor in (self._weights, self._positions, self._normals, self._elevations):
+            tensor.close()
+
+    def _record(self, side: int) -> Plan:
+        field, width = self._field, padded_width(self._field.width)
+        defines = {"WIDTH": width, "LAYERS": field.layers, "BANDS": field.bands, "ACTIVATION": field.activation}
+        kernel = Kernel.load(SHADER, defines=defines)
+        groups = -(-side * side // (POINTS // width))
+        plan = Plan(f"{self.name}.step")
+        plan.dispatch(
+            kernel,
+            groups * kernel.interface.workgroup[0],
+            overwrites=("positions", "elevations"),
+            weights=self._weights,
+            positions=self._positions,
+            elevations=self._elevations,
+            resolution=side,
+            step=np.float32(2.0 / (side - 1)),
+            metres_per_unit=field.metres_per_unit,
+            mean_m=field.mean_m,
+        )
+        record_grid_normals(plan, self._positions, self._normals)
+        return plan
+
+
+def padded_width(width: int) -> int:
+    """The width the kernel works with: a power of two from 16, the neurons added having weights of zero."""
+    return max(16, 1 << (width - 1).bit_length())
+
+
+def pack(field: Field) -> np.ndarray:
+    """The weights in the order and padding of shaders/models/neural_field.wgsl, float32, shape (n, 4)."""
+    parts = [part for band in range(field.bands) for part in _band(field, band)]
+    return np.concatenate([part.ravel() for part in parts]).astype(np.float32).reshape(-1, 4)
+
+
+def _band(field: Field, band: int) -> Iterator[np.ndarray]:
+    width = padded_width(field.width)
+    for index in range(field.layers - 1):
+        weight, bias = field.layer(band, index, np.float64)
+        inputs = 2 if index == 0 else width
+        yield _padded(weight.T, (inputs, width))
+        yield _padded(bias, (width,))
+        if index == 0:
+            neurons = band * field.width + np.arange(field.width)
+            yield _padded(2.0 * np.pi * ((neurons * GOLDEN) % 1.0), (width,))
+    weight, bias = field.layer(band, field.layers - 1, np.float64)
+    yield _padded(weight[0], (width,))
+    yield _padded(bias, (4,))
+
+
+def _padded(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    grown = np.zeros(shape)
+    grown[tuple(slice(n) for n in values.shape)] = values
+    return grown

@@ -1,0 +1,163 @@
+"""`NBody`: gravitating bodies, every pair: two disc galaxies falling towards each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ... import ops, params
+from ...gpu import Kernel, Plan
+from ...params import angle, integer, number
+from ...tensor import Tensor
+from ..base import Model, OutputSpec
+from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
+
+SHADER = "models/nbody.wgsl"
+DEFINES = {"TILE": 64, "UNROLL": 8}
+
+
+class Params(params.Params):
+    """Units: G = 1; one unit of length is the larger disc's scale length, one of mass that disc's mass (see `galaxy`)."""
+
+    count: int = integer(8192, min=2, max=1 << 20, scale="log", rebuild=True, doc="bodies, of which a third is dark halo")
+    softening: float = number(
+        SOFTENING, min=1e-4, max=10.0, soft_min=0.01, soft_max=1.0, scale="log", doc="length below which gravity fades"
+    )
+    rate: float = number(
+        1.5, min=0.0, max=100.0, soft_max=6.0, unit="1/s", doc="units of model time in a second; a step is rate / 60"
+    )
+    mass_ratio: float = number(0.7, min=0.05, max=1.0, rebuild=True, doc="mass of the second galaxy over the first")
+    pericentre: float = number(1.8, min=0.1, max=8.0, rebuild=True, doc="how near they pass, as two points would")
+    inclination: float = angle(25.0, min=0.0, max=180.0, rebuild=True, doc="first disc to the orbit; 180 turns against it")
+    inclination_2: float = angle(50.0, min=0.0, max=180.0, rebuild=True, doc="second disc to the orbit")
+
+
+class NBody(Model):
+    """All-pairs gravity with leapfrog steps; position, velocity and mass lie interleaved and are drawn from there.
+
+    The number of bodies is unbounded, their pairs cost count² interactions a step. The same seed gives the same start;
+    on one adapter it gives the same run, bit for bit: nothing is added up in an order that could change.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        n, stars = params.count, luminous_count(params.count, params.mass_ratio)
+        return {
+            "position": OutputSpec((n, 3), "f32", "where each body is"),
+            "velocity": OutputSpec((n, 3), "f32", "how it moves"),
+            "speed": OutputSpec((n,), "f32", "length of its velocity"),
+            "mass": OutputSpec((n,), "f32", "its mass"),
+            "galaxy": OutputSpec((n,), "f32", "which galaxy it came from, 0 or 1"),
+            "star_position": OutputSpec((stars, 3), "f32", "positions without the dark halo"),
+            "star_speed": OutputSpec((stars,), "f32", "speeds without the dark halo"),
+            "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo"),
+        }
+
+    def __init__(
+        self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None
+    ):
+        """`start` gives the bodies, instead of two galaxies made from `seed`; all of them count as stars."""
+        self._params = params
+        stars = luminous_count(params.count, params.mass_ratio) if start is None else len(start.masses)
+        self._make(name, _galaxies(params, seed) if start is None else start)
+        self._views = self._look(stars)
+        self.reset()
+
+    def step(self, dt: float) -> None:
+        values = {"dt": dt * self._params.rate, "softening": self._params.softening}
+        self._step.replay(**values)
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`kinetic`, `potential` and total `energy` (f32 sums), `momentum` and `drift_of_centre`, lengths of vectors."""
+        self._energy.replay(dt=0.0, softening=self._params.softening)
+        with ops.sum(self._energies, axis=0) as energies:
+            kinetic, potential = energies[0].contiguous(), energies[1].contiguous()
+        return {
+            "kinetic": kinetic,
+            "potential": potential,
+            "energy": kinetic + potential,
+            "momentum": self._mass_weighted_length(self._velocities),
+            "drift_of_centre": self._mass_weighted_length(self._bodies),
+        }
+
+    def reset(self) -> None:
+        ops.assign(self._bodies, self._first_bodies)
+        ops.assign(self._velocities, self._first_velocities)
+        with Plan(f"{self.name}.start") as first_force:
+            self._record_kick(first_force)
+            first_force.replay(dt=0.0, softening=self._params.softening)
+
+    def close(self) -> None:
+        for plan in (self._step, self._energy):
+            plan.close()
+        for tensor in (*self._views.values(), *self._state):
+            tensor.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _make(self, name: str, start: Bodies) -> None:
+        self.name, n = name, len(start.masses)
+        self._count = n
+        bodies = np.column_stack([start.positions, start.masses]).astype(np.float32)
+        speeds = np.linalg.norm(start.velocities, axis=1)
+        velocities = np.column_stack([start.velocities, speeds]).astype(np.float32)
+        self._first_bodies = Tensor.from_numpy(bodies, f"{name}.first_bodies")
+        self._first_velocities = Tensor.from_numpy(velocities, f"{name}.first_velocities")
+        self._galaxy = Tensor.from_numpy(start.galaxy.astype(np.float32), f"{name}.galaxy")
+        self._bodies = Tensor.empty((n, 4), name=f"{name}.bodies")
+        self._velocities = Tensor.empty((n, 4), name=f"{name}.velocities")
+        self._accelerations = Tensor.empty((n, 4), name=f"{name}.accelerations")
+        self._energies = Tensor.empty((n, 2), name=f"{name}.energies")
+        self._state = (
+            *(self._first_bodies, self._first_velocities, self._galaxy),
+            *(self._bodies, self._velocities, self._accelerations, self._energies),
+        )
+        self._step = Plan(f"{name}.step")
+        moving = {"velocities": self._velocities, "accelerations": self._accelerations, "drifting": self._bodies}
+        self._step.dispatch(_kernel("drift"), n, count=n, **moving)
+        self._record_kick(self._step)
+        self._energy = Plan(f"{name}.energy")
+        reading = {"bodies": self._bodies, "velocities": self._velocities, "energies": self._energies}
+        self._energy.dispatch(_kernel("energy"), n, count=n, **reading, overwrites=("energies",))
+
+    def _record_kick(self, plan: Plan) -> None:
+        moving = {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
+        plan.dispatch(_kernel("kick"), self._count, count=self._count, **moving, overwrites=("accelerations",))
+
+    def _look(self, stars: int) -> dict[str, Tensor]:
+        """The outputs: columns of the interleaved state, and the rows of it that shine."""
+        bodies, velocities = self._bodies, self._velocities
+        views = {
+            "position": bodies[:, 0:3],
+            "velocity": velocities[:, 0:3],
+            "speed": velocities[:, 3],
+            "mass": bodies[:, 3],
+            "galaxy": self._galaxy[:],
+        }
+        return views | {f"star_{column}": views[column][:stars] for column in ("position", "speed", "galaxy")}
+
+    def _mass_weighted_length(self, vectors: Tensor) -> Tensor:
+        with ops.sum(vectors[:, 0:3] * self._bodies[:, 3:4], axis=0) as total, ops.sum(total * total) as square:
+            return ops.sqrt(square)
+
+
+def _galaxies(params: Params, seed: int) -> Bodies:
+    return colliding_discs(
+        params.count,
+        seed=seed,
+        mass_ratio=params.mass_ratio,
+        pericentre=params.pericentre,
+        inclinations=(params.inclination, params.inclination_2),
+        softening=params.softening,
+    )
+
+
+def _kernel(entry: str) -> Kernel:
+    return Kernel.load(SHADER, entry, DEFINES)
+

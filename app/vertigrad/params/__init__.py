@@ -1,0 +1,36 @@
+"""Parameters: how a model or a layer declares what can be set, and how a value is checked against that.
+
+Knows nothing of the GPU, of models or of scenes, so every floor above may use it.
+"""
+
+from .base import Params, Problem
+from .checks import accept, described, parse_color, shown
+from .declare import angle, choice, color, file, integer, interval, number, switch, text, vector
+from .spec import Kind, ParamSpec, Scale
+from .suggest import closest, hint, joined, unknown
+
+__all__ = [
+    "Kind",
+    "ParamSpec",
+    "Params",
+    "Problem",
+    "Scale",
+    "accept",
+    "angle",
+    "choice",
+    "closest",
+    "color",
+    "described",
+    "file",
+    "hint",
+    "integer",
+    "interval",
+    "joined",
+    "number",
+    "parse_color",
+    "shown",
+    "switch",
+    "text",
+    "unknown",
+    "vector",
+]

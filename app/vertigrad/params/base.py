@@ -1,0 +1,95 @@
+"""`Params`: the values that shape a model or a layer's look, each checked at every change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from ..errors import ParameterError
+from .checks import accept, described
+from .declare import spec_of
+from .spec import ParamSpec
+from .suggest import hint, joined
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a set of values: the parameter's name (empty: the set as a whole) and what it is.
+
+    `in_value` is true if the parameter was given and its value is wrong, false if it is unknown or missing.
+    """
+
+    name: str
+    message: str
+    in_value: bool
+
+
+class Params(BaseModel):
+    """Parameters with limits, units and what a GUI needs; a subclass declares them with `number(...)` etc.
+
+    Making one with unsuitable values, or assigning one, raises pydantic's `ValidationError`, which `problems`
+    puts in plain words; `parse` and `change` raise `ParameterError` instead.
+    """
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _check(cls, value: Any, info: ValidationInfo) -> Any:
+        try:
+            return accept(_specs(cls)[info.field_name or ""], value)
+        except ParameterError as error:
+            raise PydanticCustomError("parameter", "{reason}", {"reason": str(error)}) from None
+
+    @classmethod
+    def specs(cls) -> list[ParamSpec]:
+        """What is known about each parameter, in the order of declaration."""
+        return list(_specs(cls).values())
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Parameters from plain values. Raises `ParameterError` that names every problem."""
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise ParameterError(_told(cls.problems(error))) from None
+
+    def change(self, name: str, value: Any) -> None:
+        """Sets one parameter. Raises `ParameterError`; the old value stays then."""
+        try:
+            setattr(self, name, value)
+        except ValidationError as error:
+            raise ParameterError(_told(self.problems(error))) from None
+
+    @classmethod
+    def problems(cls, error: ValidationError) -> list[Problem]:
+        """What pydantic found wrong, in plain words."""
+        return [_problem(cls, details) for details in error.errors(include_url=False)]
+
+
+@cache
+def _specs(params: type[Params]) -> dict[str, ParamSpec]:
+    return {name: spec_of(name, field) for name, field in params.model_fields.items()}
+
+
+def _problem(params: type[Params], details: ErrorDetails) -> Problem:
+    name = str(details["loc"][0]) if details["loc"] else ""
+    match details["type"]:
+        case "extra_forbidden" | "no_such_attribute":
+            return Problem(name, joined("unknown parameter", hint(name, params.model_fields)), False)
+        case "missing":
+            return Problem(name, "must be given", False)
+        case "parameter":
+            return Problem(name, details["msg"], True)
+        case "value_error":
+            return Problem(name, str(details.get("ctx", {}).get("error", details["msg"])), bool(name))
+    return Problem(name, f"{details['msg']}, got {described(details['input'])}", bool(name))
+
+
+def _told(problems: list[Problem]) -> str:
+    return "\n".join(f"{problem.name}: {problem.message}".removeprefix(": ") for problem in problems)

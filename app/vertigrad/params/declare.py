@@ -1,0 +1,185 @@
+"""The words with which a model or a layer's style declares its parameters.
+
+    class Params(params.Params):
+        softening: float = number(0.05, min=1e-4, max=1.0, unit="kpc", scale="log", doc="Plummer length")
+        count: int = integer(8192, min=2, max=1 << 20, rebuild=True, doc="bodies")
+
+Each is a `pydantic.Field` that carries a `ParamSpec`, also into the JSON schema. A default of `...` makes the
+parameter one that must be given, a default of None one that may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from .checks import accept
+from .spec import ParamSpec, Scale
+
+_IN_FIELD = ("name", "default", "required", "doc")  # kept by pydantic's own field
+
+
+def number(
+    default: Any,
+    *,
+    min: float | None = None,
+    max: float | None = None,
+    soft_min: float | None = None,
+    soft_max: float | None = None,
+    unit: str = "",
+    scale: Scale = "linear",
+    rebuild: bool = False,
+    doc: str = "",
+) -> Any:
+    """A float32 number. Annotate as `float`."""
+    spec = ParamSpec(
+        kind="number",
+        min=min,
+        max=max,
+        soft_min=soft_min,
+        soft_max=soft_max,
+        unit=unit,
+        scale=scale,
+        rebuild=rebuild,
+    )
+    return _field(default, spec, doc)
+
+
+def integer(
+    default: Any,
+    *,
+    min: int | None = None,
+    max: int | None = None,
+    soft_min: int | None = None,
+    soft_max: int | None = None,
+    unit: str = "",
+    scale: Scale = "linear",
+    rebuild: bool = False,
+    doc: str = "",
+) -> Any:
+    """A whole number of 32 bits. Annotate as `int`."""
+    spec = ParamSpec(
+        kind="integer",
+        min=min,
+        max=max,
+        soft_min=soft_min,
+        soft_max=soft_max,
+        unit=unit,
+        scale=scale,
+        rebuild=rebuild,
+    )
+    return _field(default, spec, doc)
+
+
+def angle(
+    default: Any,
+    *,
+    min: float | None = None,
+    max: float | None = None,
+    soft_min: float | None = None,
+    soft_max: float | None = None,
+    rebuild: bool = False,
+    doc: str = "",
+) -> Any:
+    """An angle in degrees. Annotate as `float`."""
+    spec = ParamSpec(
+        kind="angle", min=min, max=max, soft_min=soft_min, soft_max=soft_max, unit="degrees", rebuild=rebuild
+    )
+    return _field(default, spec, doc)
+
+
+def switch(default: Any, *, rebuild: bool = False, doc: str = "") -> Any:
+    """On or off. Annotate as `bool`."""
+    return _field(default, ParamSpec(kind="switch", rebuild=rebuild), doc)
+
+
+def choice(default: Any, choices: Sequence[str], *, rebuild: bool = False, doc: str = "") -> Any:
+    """One of a few words. Annotate as `str` or a `Literal` of the same words."""
+    return _field(default, ParamSpec(kind="choice", choices=tuple(choices), rebuild=rebuild), doc)
+
+
+def text(default: Any, *, doc: str = "") -> Any:
+    """Any text. Annotate as `str`."""
+    return _field(default, ParamSpec(kind="text"), doc)
+
+
+def color(default: Any, *, doc: str = "") -> Any:
+    """Red, green, blue from 0 to 1 as a screen shows them (sRGB), or "#rrggbb". Annotate as three floats."""
+    return _field(default, ParamSpec(kind="color", min=0.0, max=1.0, length=3), doc)
+
+
+def vector(
+    default: Any,
+    *,
+    length: int = 3,
+    min: float | None = None,
+    max: float | None = None,
+    soft_min: float | None = None,
+    soft_max: float | None = None,
+    unit: str = "",
+    rebuild: bool = False,
+    words: Sequence[str] = (),
+    doc: str = "",
+) -> Any:
+    """`length` numbers, the limits holding for each; or one of `words`. Annotate as `tuple[float, ...]`."""
+    spec = ParamSpec(
+        kind="vector",
+        length=length,
+        min=min,
+        max=max,
+        soft_min=soft_min,
+        soft_max=soft_max,
+        unit=unit,
+        rebuild=rebuild,
+        words=tuple(words),
+    )
+    return _field(default, spec, doc)
+
+
+def interval(
+    default: Any,
+    *,
+    min: float | None = None,
+    max: float | None = None,
+    unit: str = "",
+    words: Sequence[str] = (),
+    doc: str = "",
+) -> Any:
+    """`[low, high]` with low below high, or one of `words` such as "auto".
+
+    Annotate as `tuple[float, float] | Literal["auto"]`.
+    """
+    spec = ParamSpec(kind="interval", length=2, min=min, max=max, unit=unit, words=tuple(words))
+    return _field(default, spec, doc)
+
+
+def file(default: Any, *, suffixes: Sequence[str] = (), rebuild: bool = True, doc: str = "") -> Any:
+    """A file: `assets/...` is packaged, all others lie in the scene's folder. Annotate as `pathlib.Path`."""
+    spec = ParamSpec(kind="file", suffixes=tuple(suffix.lower() for suffix in suffixes), rebuild=rebuild)
+    return _field(default, spec, doc)
+
+
+def spec_of(name: str, field: FieldInfo) -> ParamSpec:
+    """The spec that a field carries. Raises `TypeError` for a field not made with a word of this file."""
+    extra = field.json_schema_extra
+    if not isinstance(extra, dict) or "kind" not in extra:
+        raise TypeError(f"{name} is not declared with a word of vertigrad.params such as number(...)")
+    kept: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in extra.items()}
+    spec = ParamSpec(name=name, required=field.is_required(), doc=field.description or "", **kept)
+    default = None if spec.required else field.get_default()
+    if default is None:
+        return spec
+    return replace(spec, default=default if spec.kind == "file" else accept(spec, default))
+
+
+def _field(default: Any, spec: ParamSpec, doc: str) -> Any:
+    kept = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asdict(spec).items()
+        if key not in _IN_FIELD
+    }
+    return Field(default, description=doc or None, validate_default=True, json_schema_extra=kept)

@@ -1,0 +1,64 @@
+"""Files that a scene names: its own, in its folder, and packaged ones under `assets/`. Never any other."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from .. import resources
+from ..errors import ParameterError
+from ..params import hint, joined, shown
+
+PACKAGED = "assets/"
+
+
+def find(text: str, folder: Path) -> Path:
+    """The file that `text` names in a scene of `folder`. Raises `ParameterError` if there is none."""
+    if not text or "\0" in text:
+        raise ParameterError("expected a file's path, got " + ("an empty one" if not text else "one with a NUL in it"))
+    if "\\" in text:
+        raise ParameterError(f"{shown(text)} has a backslash in it; write / between folders")
+    if text.startswith(PACKAGED):
+        return _packaged(text, folder)
+    if text.startswith(("/", "~")) or PureWindowsPath(text).drive:
+        raise _outside(text)
+    return _own(text, folder)
+
+
+def _packaged(text: str, folder: Path) -> Path:
+    parts = PurePosixPath(text).parts
+    if ".." in parts:
+        raise _outside(text)
+    try:
+        return _regular(resources.root().joinpath(*parts), text)
+    except ParameterError as error:
+        own = f'a file beside the scene is written "./{text}"' if (folder / text).is_file() else ""
+        raise ParameterError(joined(str(error), own)) from None
+
+
+def _own(text: str, folder: Path) -> Path:
+    try:
+        found = (folder / text).resolve()
+        inside = found.is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a name too long for the system, links that go in a circle
+        raise ParameterError(f"{shown(text)} cannot be looked up") from None
+    if not inside:
+        raise _outside(text)
+    return _regular(found, text)
+
+
+def _regular(found: Path, text: str) -> Path:
+    try:
+        if found.is_file():
+            return found
+        is_folder = found.is_dir()
+        near = [other.name for other in found.parent.iterdir() if other.is_file()] if not is_folder else []
+    except OSError:
+        raise ParameterError(f"there is no file {shown(text)}") from None
+    if is_folder:
+        raise ParameterError(f"{shown(text)} is a folder, not a file")
+    raise ParameterError(joined(f"there is no file {shown(text)}", hint(found.name, near) if near else ""))
+
+
+def _outside(text: str) -> ParameterError:
+    allowed = f"files of that folder and packaged ones under {PACKAGED}"
+    return ParameterError(f"{shown(text)} leaves the scene's folder; a scene reads only {allowed}")

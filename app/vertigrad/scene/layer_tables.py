@@ -1,0 +1,102 @@
+"""The `[layers.NAME]` tables: what each attribute is drawn from, and the layer's style."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import LayoutError, ParameterError
+from ..params import ParamSpec, accept, described, parse_color
+from ..renderer.layers import AttributeSpec, Layer
+from .fit import POSITION, rows_drawn
+from .link import Links
+from .locate import KeyPath
+from .mistakes import Mistakes
+from .model_tables import known_type
+from .schema import Constant, LayerSpec, OutputRef
+from .tables import Reader
+
+Drawn = OutputRef | Constant
+
+
+def read_layers(
+    values: Mapping[str, Any], types: Mapping[str, type[Layer]], links: Links, reader: Reader
+) -> dict[str, LayerSpec]:
+    """Every layer whose type is known. Raises `TypeError` if a name is attribute and style of one type."""
+    found = {}
+    for name, table in reader.named_tables(values, "layers").items():
+        type_name = known_type(table, ("layers", name), "layer", types, reader.mistakes)
+        if type_name is None:
+            continue
+        layer, path = types[type_name], ("layers", name)
+        _refuse_unknown(layer, table, path, reader)
+        attributes = _attributes(layer, table, path, links, reader.mistakes)
+        style = reader.params(layer.Style, table, path).params
+        if style is not None:
+            found[name] = LayerSpec(name=name, type=type_name, attributes=attributes, style=style)
+    return found
+
+
+def _refuse_unknown(layer: type[Layer], table: Mapping[str, Any], path: KeyPath, reader: Reader) -> None:
+    styles, attributes = layer.Style.model_fields, layer.ATTRIBUTES
+    if taken := (styles.keys() & attributes.keys()) | ({"type"} & (styles.keys() | attributes.keys())):
+        raise TypeError(f"{layer.Style.__qualname__}: {', '.join(taken)} has two meanings in a scene file")
+    reader.refuse_unknown(table, ("type", *attributes, *styles), path, "key")
+
+
+def _attributes(
+    layer: type[Layer], table: Mapping[str, Any], path: KeyPath, links: Links, mistakes: Mistakes
+) -> dict[str, Drawn]:
+    found: dict[str, Drawn] = {}
+    for name, rule in layer.ATTRIBUTES.items():
+        if name not in table:
+            if rule.required:
+                mistakes.at_key(path, f"needs {name}" + (f" ({rule.doc})" if rule.doc else ""))
+            continue
+        drawn = _drawn(table[name], rule, (*path, name), links, mistakes)
+        if drawn is not None:
+            found[name] = drawn
+    _refuse_misfits(layer, found, path, links, mistakes)
+    return found
+
+
+def _drawn(given: Any, rule: AttributeSpec, path: KeyPath, links: Links, mistakes: Mistakes) -> Drawn | None:
+    if isinstance(given, str) and not given.startswith("#"):
+        return links.reference(given, path)
+    try:
+        return _constant(given, rule)
+    except ParameterError as error:
+        mistakes.at_value(path, str(error))
+        return None
+
+
+def _constant(given: Any, rule: AttributeSpec) -> Constant:
+    if rule.default is None:
+        raise ParameterError(f'expected "MODEL.OUTPUT", such as "galaxy.position", got {described(given)}')
+    if isinstance(given, str):
+        numbers: tuple[float, ...] = parse_color(given)
+    elif isinstance(given, list):
+        numbers = accept(ParamSpec(kind="vector", length=len(given)), given)
+    else:
+        numbers = (accept(ParamSpec(kind="number"), given),)
+    count = len(numbers)
+    if count not in rule.components:
+        raise ParameterError(f"expected {' or '.join(map(str, rule.components))} numbers, got {count}")
+    return numbers[0] if count == 1 else numbers
+
+
+def _refuse_misfits(
+    layer: type[Layer], drawn: Mapping[str, Drawn], path: KeyPath, links: Links, mistakes: Mistakes
+) -> None:
+    """Each attribute against what it takes, and against the rows of the position."""
+    rows: int | None = None
+    for name in sorted(drawn, key=lambda name: name != POSITION):
+        reference = drawn[name]
+        output = links.spec(reference) if isinstance(reference, OutputRef) else None
+        if output is None or not isinstance(reference, OutputRef):
+            continue
+        try:
+            found = rows_drawn(name, reference, output, layer.ATTRIBUTES[name].components, rows)
+            rows = found if name == POSITION else rows
+        except LayoutError as error:
+            mistakes.at_value((*path, name), str(error))

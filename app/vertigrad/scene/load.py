@@ -1,0 +1,118 @@
+"""`load`: a checked `Scene` from a scene file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, ParameterError
+from ..models import Model, registry
+from ..params import Params, described, shown, text
+from ..renderer import layers
+from ..renderer.layers import Layer
+from ..renderer.view import View
+from . import link
+from .layer_tables import read_layers
+from .locate import KeyPath
+from .mistakes import Mistakes
+from .model_tables import finish, read_drafts
+from .schema import SECTIONS, VERSION, Camera, ModelSettings, Scene
+from .settings import apply, parse
+from .source import Source, read
+from .tables import P, Reader
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    sets: Sequence[str] = (),
+    seed: int | None = None,
+    model_types: Mapping[str, type[Model]] | None = None,
+    layer_types: Mapping[str, type[Layer]] | None = None,
+) -> Scene:
+    """The scene that the file at `path` describes. Uses no GPU.
+
+    `sets` are entries such as "galaxy.softening=0.1" that replace the file's; `seed` replaces that of every
+    model for which `sets` has none. The built-in types of model and layer are used where none are given.
+    Raises `SceneError` with every mistake in the file, or `InputError` if only `sets` or `seed` is wrong.
+    """
+    source = read(Path(path))
+    mistakes = Mistakes(source)
+    _check_version(source.values, mistakes)
+    _reseed(source.values, seed)
+    apply([parse(text) for text in sets], source.values, mistakes)
+    reader = Reader(Path(path).resolve().parent, mistakes)
+    model_types = registry.types() if model_types is None else model_types
+    layer_types = layers.types() if layer_types is None else layer_types
+    scene = _scene(source, reader, model_types, layer_types)
+    mistakes.raise_any()
+    assert scene is not None, "a scene without mistakes lacks a part"
+    return scene
+
+
+class _Heading(Params):
+    title: str = text("", doc="what the scene is called")
+
+
+def _scene(
+    source: Source,
+    reader: Reader,
+    model_types: Mapping[str, type[Model]],
+    layer_types: Mapping[str, type[Layer]],
+) -> Scene | None:
+    values, mistakes = source.values, reader.mistakes
+    reader.refuse_unknown(values, SECTIONS, (), "key")
+    heading = reader.params(_Heading, values, ()).params
+    camera = _section(Camera, values, ("camera",), reader)
+    view = _section(View, values, ("view",), reader)
+    drafts = read_drafts(values, model_types, reader)
+    named = values.get("models")
+    if named is None or named == {}:
+        mistakes.at_key(("models",), "a scene needs a model: a table such as [models.galaxy]")
+    outputs = {draft.name: draft.outputs for draft in drafts if draft.outputs is not None}
+    links = link.Links(list(named) if isinstance(named, dict) else [], outputs, mistakes)
+    models = finish(drafts, links, mistakes)
+    drawn = read_layers(values, layer_types, links, reader)
+    order = link.order({name: spec.inputs for name, spec in models.items()}, mistakes)
+    if heading is None or camera is None or view is None:
+        return None
+    path = Path(source.path)
+    title = heading.title or path.stem
+    return Scene(path.resolve(), title, camera, view, models, drawn, order, source.places)
+
+
+def _section(kind: type[P], values: Mapping[str, Any], path: KeyPath, reader: Reader) -> P | None:
+    table = reader.table(values, path)
+    reader.refuse_unknown(table, kind.model_fields, path, "key")
+    return reader.params(kind, table, path).params
+
+
+def _check_version(values: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Raises `SceneError` at once for a newer version, of which nothing else can be judged."""
+    version = values.get("version")
+    if version is None:
+        mistakes.at_key((), f"the version of the format must be given: version = {VERSION}")
+    elif isinstance(version, bool) or not isinstance(version, int):
+        mistakes.at_value(("version",), f"expected a whole number, got {described(version)}")
+    elif version > VERSION:
+        mistakes.at_value(
+            ("version",), f"this Vertigrad reads versions up to {VERSION}, not {shown(version)}; update it"
+        )
+        mistakes.raise_any()
+    elif version < 1:
+        mistakes.at_value(("version",), f"there is no version {shown(version)}; the first is 1")
+
+
+def _reseed(values: Mapping[str, Any], seed: int | None) -> None:
+    if seed is None:
+        return
+    try:
+        ModelSettings.parse({"seed": seed})
+    except ParameterError as error:
+        raise InputError(f"--{error}") from None
+    models = values.get("models")
+    for table in models.values() if isinstance(models, dict) else ():
+        if isinstance(table, dict):
+            table["seed"] = seed

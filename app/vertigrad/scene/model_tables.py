@@ -1,0 +1,167 @@
+"""The `[models.NAME]` tables: first each by itself, then what each takes from the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import InputError
+from ..models.base import Model, OutputSpec
+from ..params import Params, described, unknown
+from .hints import read_hints
+from .link import Links
+from .locate import KeyPath
+from .mistakes import Mistakes
+from .schema import MODEL_KEYS, ModelSettings, ModelSpec, OutputRef, UiHint
+from .tables import Checked, Reader
+
+MAX_OUTPUT_BYTES = 2 << 30  # what a binding holds at most with common drivers
+MAX_TOTAL_BYTES = 64 << 30  # more than GPUs have that draw to a window
+
+_LATER = re.compile(r"onnx|wgsl|.+\.py:.+")  # types of the format that this version does not have
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A model before its inputs are looked at. Not `sound`: something in it is a mistake already."""
+
+    name: str
+    type: str
+    kind: type[Model]
+    params: Params | None
+    settings: ModelSettings
+    ui: Mapping[str, UiHint]
+    outputs: Mapping[str, OutputSpec] | None
+    inputs: Mapping[str, Any]
+    sound: bool
+
+
+def read_drafts(values: Mapping[str, Any], types: Mapping[str, type[Model]], reader: Reader) -> list[Draft]:
+    """Every model whose type is known. Raises `TypeError` for a type whose parameters no file can name."""
+    found = []
+    for name, table in reader.named_tables(values, "models").items():
+        type_name = known_type(table, ("models", name), "model", types, reader.mistakes)
+        if type_name is not None:
+            found.append(_draft(name, type_name, types[type_name], table, reader))
+    _refuse_too_large([draft for draft in found if draft.sound], reader.mistakes)
+    return found
+
+
+def known_type(
+    table: Mapping[str, Any], path: KeyPath, word: str, types: Mapping[str, Any], mistakes: Mistakes
+) -> str | None:
+    """The table's `type` if there is such a one; otherwise None, and a mistake."""
+    given = table.get("type")
+    if given is None:
+        mistakes.at_key(path, f"type must be given; known: {', '.join(sorted(types))}")
+    elif not isinstance(given, str):
+        mistakes.at_value((*path, "type"), f"expected the name of a type, got {described(given)}")
+    elif given in types:
+        return given
+    elif word == "model" and _LATER.fullmatch(given):
+        mistakes.at_value((*path, "type"), f'type "{given}" is not available in this version of Vertigrad')
+    else:
+        mistakes.at_value((*path, "type"), unknown(f"type of {word}", given, types))
+    return None
+
+
+def finish(drafts: Sequence[Draft], links: Links, mistakes: Mistakes) -> dict[str, ModelSpec]:
+    """The models with their inputs; those without parameters, which are mistakes already, are left out."""
+    return {
+        draft.name: ModelSpec(
+            name=draft.name,
+            type=draft.type,
+            kind=draft.kind,
+            params=draft.params,
+            seed=draft.settings.seed,
+            substeps=draft.settings.substeps,
+            inputs=_inputs(draft, links, mistakes),
+            ui=draft.ui,
+            outputs=draft.outputs or {},
+        )
+        for draft in drafts
+        if draft.params is not None
+    }
+
+
+def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], reader: Reader) -> Draft:
+    path = ("models", name)
+    fields = kind.Params.model_fields
+    if taken := fields.keys() & set(MODEL_KEYS):
+        raise TypeError(f"{kind.__name__}.Params: {', '.join(taken)} means something else in a scene file")
+    reader.refuse_unknown(table, (*fields, *MODEL_KEYS), path, "parameter")
+    settings = reader.params(ModelSettings, table, path)
+    params = reader.params(kind.Params, table, path)
+    return Draft(
+        name=name,
+        type=type_name,
+        kind=kind,
+        params=params.params,
+        settings=settings.params or ModelSettings(),
+        ui=read_hints(kind.Params, table, (*path, "ui"), reader),
+        outputs=_outputs(kind, params, path, reader.mistakes),
+        inputs=reader.table(table, (*path, "inputs")),
+        sound=params.sound,
+    )
+
+
+def _outputs(
+    kind: type[Model], checked: Checked[Params], path: KeyPath, mistakes: Mistakes
+) -> Mapping[str, OutputSpec] | None:
+    """What the model will give; if its parameters are not sound, without sizes; None if nothing is known."""
+    if checked.params is None:
+        return None
+    try:
+        outputs = kind.output_specs(checked.params)
+    except InputError as error:
+        if checked.sound:
+            mistakes.at_key(path, str(error))
+        return None
+    if checked.sound:
+        return outputs
+    return {name: replace(spec, shape=(None,) * len(spec.shape)) for name, spec in outputs.items()}
+
+
+def _refuse_too_large(drafts: Sequence[Draft], mistakes: Mistakes) -> None:
+    total = 0
+    for draft in drafts:
+        sizes = {name: spec.nbytes for name, spec in (draft.outputs or {}).items()}
+        total += sum(sizes.values())
+        largest = max(sizes, key=lambda name: sizes[name], default="")
+        if largest and sizes[largest] > MAX_OUTPUT_BYTES:
+            told = f"its output {largest} would take {_gib(sizes[largest])}"
+            mistakes.at_key(("models", draft.name), f"{told}; one tensor has at most {_gib(MAX_OUTPUT_BYTES)}")
+    if total > MAX_TOTAL_BYTES:
+        told = f"all outputs together would take {_gib(total)}"
+        mistakes.at_key(("models",), f"{told}; at most {_gib(MAX_TOTAL_BYTES)} are allowed")
+
+
+def _gib(nbytes: int) -> str:
+    return f"{nbytes / (1 << 30):,.1f} GiB"
+
+
+def _inputs(draft: Draft, links: Links, mistakes: Mistakes) -> dict[str, OutputRef]:
+    path = ("models", draft.name, "inputs")
+    found = {}
+    for name, given in draft.inputs.items():
+        reference = _input(draft, (*path, name), given, links, mistakes)
+        if reference is not None:
+            found[name] = reference
+    for name in sorted(draft.kind.required_inputs - draft.inputs.keys()):
+        doc = draft.kind.inputs.get(name, "")
+        mistakes.at_key(path[:2], f"needs the input {name}" + (f" ({doc})" if doc else ""))
+    return found
+
+
+def _input(draft: Draft, path: KeyPath, given: Any, links: Links, mistakes: Mistakes) -> OutputRef | None:
+    if not draft.kind.inputs:
+        mistakes.at_key(path, f'a model of type "{draft.type}" takes no inputs')
+    elif path[-1] not in draft.kind.inputs:
+        mistakes.at_key(path, unknown("input", str(path[-1]), draft.kind.inputs))
+    elif not isinstance(given, str):
+        mistakes.at_value(path, f'expected "MODEL.OUTPUT", got {described(given)}')
+    else:
+        return links.reference(given, path)
+    return None

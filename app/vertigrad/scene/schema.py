@@ -1,0 +1,117 @@
+"""What a scene file says, checked: models, layers, camera and view, before anything is on the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, Self
+
+from pydantic import model_validator
+
+from ..errors import Mistake, SceneError
+from ..models.base import Model, OutputSpec
+from ..params import Params, angle, choice, integer, number, text, vector
+from ..renderer.view import View
+from .locate import KeyPath, Places, dotted
+
+VERSION = 1
+SECTIONS = ("version", "title", "camera", "models", "layers", "view")
+MODEL_KEYS = ("type", "seed", "substeps", "inputs", "ui")  # every other key is one of the model's parameters
+
+Vector = tuple[float, float, float]
+Constant = float | tuple[float, ...]  # of an attribute
+
+
+class OutputRef(NamedTuple):
+    """`"galaxy.position"`: one output of one model."""
+
+    model: str
+    output: str
+
+    def __str__(self) -> str:
+        return f"{self.model}.{self.output}"
+
+
+class Camera(Params):
+    """Where the picture is taken from when the scene opens. The world is right-handed."""
+
+    position: Vector = vector((0.0, 2.0, 8.0), doc="where the eye is")
+    target: Vector = vector((0.0, 0.0, 0.0), doc="what it looks at and circles")
+    fov: float = angle(45.0, min=1.0, max=170.0, doc="vertical angle of view")
+    up: Literal["y", "z"] = choice("y", ("y", "z"), doc="the axis that is up in the picture")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.position == self.target:
+            raise ValueError("position and target are the same point")
+        return self
+
+
+class ModelSettings(Params):
+    """What can be set of every model, whatever its type."""
+
+    seed: int = integer(0, min=0, max=2**32 - 1, doc="start of its random numbers")
+    substeps: int = integer(1, min=1, max=10_000, doc="steps it takes in each frame")
+
+
+class UiHint(Params):
+    """How the GUI shows a parameter; what is left out is as the model declares it."""
+
+    label: str | None = text(None, doc="name to show")
+    min: float | None = number(None, doc="low end of the slider")
+    max: float | None = number(None, doc="high end of the slider")
+    scale: Literal["linear", "log"] | None = choice(None, ("linear", "log"), doc="steps of the slider")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.min is not None and self.max is not None and not self.min < self.max:
+            raise ValueError(f"min ({self.min}) is not below max ({self.max})")
+        return self
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One model: `kind` is its class, `outputs` what it will give."""
+
+    name: str
+    type: str
+    kind: type[Model]
+    params: Params
+    seed: int = 0
+    substeps: int = 1
+    inputs: Mapping[str, OutputRef] = field(default_factory=dict)
+    ui: Mapping[str, UiHint] = field(default_factory=dict)
+    outputs: Mapping[str, OutputSpec] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LayerSpec:
+    """One layer: what each attribute is drawn from, and its style. Attributes left out have their default."""
+
+    name: str
+    type: str
+    attributes: Mapping[str, OutputRef | Constant]
+    style: Params
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A scene file that was found sound. `order` has every model after those whose outputs it takes.
+
+    `places` is where each of its entries stands, for what is found wrong only when the scene is built.
+    """
+
+    path: Path
+    title: str
+    camera: Camera
+    view: View
+    models: Mapping[str, ModelSpec]
+    layers: Mapping[str, LayerSpec]
+    order: tuple[str, ...]
+    places: Places
+    version: int = VERSION
+
+    def error(self, key: KeyPath, message: str) -> SceneError:
+        """The error that says that the value of an entry, such as ("layers", "stars", "color"), is wrong."""
+        return SceneError(str(self.path), [Mistake(*self.places.of_value(key), dotted(key), message)])

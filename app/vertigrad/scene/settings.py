@@ -1,0 +1,83 @@
+"""`--set galaxy.softening=0.1`: entries of a scene file that the command line gives."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+from ..params import unknown
+from .locate import KeyPath, TooDeep, dotted, locate
+from .mistakes import Mistakes, Setting
+from .schema import SECTIONS
+
+_NAMED = ("models", "layers")  # sections whose first key is a name
+
+
+def parse(text: str) -> Setting:
+    """`galaxy.softening=0.1` as path and value; the path is empty if the text has none that can be read."""
+    key, equals, value = text.partition("=")
+    path = _path(key.strip())
+    if not equals or not path:
+        return Setting(text)
+    return Setting(text, path if path[0] in SECTIONS else ("models", *path), _value(value.strip()))
+
+
+def apply(settings: Sequence[Setting], values: dict[str, Any], mistakes: Mistakes) -> None:
+    """Writes the settings into the values of a scene file, in order; what does not fit becomes a mistake."""
+    for setting in settings:
+        objection = _objection(setting, values) or _write(setting, values)
+        if objection:
+            mistakes.in_setting(setting, objection)
+        else:
+            mistakes.applied(setting)
+
+
+def _path(key: str) -> KeyPath:
+    try:
+        tomllib.loads(f"{key} = 0")
+        return max(locate(f"{key} = 0").keys, key=len)
+    except (ValueError, TooDeep, RecursionError):
+        return ()
+
+
+def _value(text: str) -> Any:
+    """The TOML value, or the text itself if it is none: `--set stars.colormap=inferno` needs no quotes."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
+        return text
+    return parsed["value"] if len(parsed) == 1 else text
+
+
+def _objection(setting: Setting, values: dict[str, Any]) -> str | None:
+    if not setting.path:
+        return "expected NAME.PARAMETER=VALUE, such as galaxy.softening=0.1"
+    section, *rest = setting.path
+    if section == "version" or (not rest and section != "title"):
+        return f"sets all of {section}; give the entry too"
+    if section in _NAMED:
+        return _name_objection(str(section), str(rest[0]), len(rest) == 1, values)
+    return None
+
+
+def _name_objection(section: str, name: str, alone: bool, values: dict[str, Any]) -> str | None:
+    named = values.get(section)
+    known = named if isinstance(named, dict) else {}
+    layers = values.get("layers")
+    if name in known:
+        return f"sets all of {section}.{name}; give the entry too" if alone else None
+    if section == "models" and isinstance(layers, dict) and name in layers:
+        return f'unknown model "{name}"; a layer has this name: write layers.{name}'
+    return unknown(section.removesuffix("s"), name, known)
+
+
+def _write(setting: Setting, values: dict[str, Any]) -> str | None:
+    table: Any = values
+    for depth, part in enumerate(setting.path[:-1], start=1):
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            return f"{dotted(setting.path[:depth])} is not a table"
+        table = inner
+    table[setting.path[-1]] = setting.value
+    return None

@@ -1,0 +1,110 @@
+"""Reads a scene file: from its bytes to plain values and the places where they stand."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import Mistake, SceneError
+from ..params import closest, joined
+from .locate import MAX_DEPTH, Places, TooDeep, locate
+
+MAX_BYTES = 4 << 20  # a scene names its data, it does not hold it
+
+_BYTE_ORDER_MARK = "\ufeff"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 files begin
+_PARSER_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_UNCLOSED = re.compile(r"(?:[\[{][^\[\]{}]*){" f"{MAX_DEPTH}" "}")
+_LONG_NUMBER = re.compile(r"[0-9_]{1000,}")
+_PLAINER = {
+    "Invalid value": "this is not a value of TOML; text needs quotes",
+    "Invalid statement": "expected key = value or [table]",
+    "Illegal character '\\n'": "the text has no closing quote on its line",
+    "Expected newline or end of document after a statement": "expected the line to end here",
+}
+_TWICE = re.compile("Cannot (?:overwrite|declare|redefine|mutate)")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A scene file as read: `values` by table and key, not checked yet."""
+
+    path: str
+    values: dict[str, Any]
+    places: Places
+
+
+def read(path: Path) -> Source:
+    """Raises `SceneError` if there is no such file or it is not TOML."""
+    text = _decoded(path, _bytes(path))
+    try:
+        return Source(str(path), tomllib.loads(text), locate(text))
+    except TooDeep as error:
+        line, column = Places(text).line_column(error.offset)
+    except RecursionError:
+        found = _UNCLOSED.search(text)
+        line, column = Places(text).line_column(found.start() if found else 0)
+    except ValueError as error:
+        raise _syntax_error(path, text, error) from None
+    raise _error(path, line, column, f"nested more than {MAX_DEPTH} levels deep") from None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise _error(path, 1, 1, "is a folder, not a scene file")
+        if not path.exists():
+            raise _error(path, 1, 1, joined("there is no such file", _near(path)))
+        if not path.is_file():
+            raise _error(path, 1, 1, "is not a regular file")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise _error(path, 1, 1, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(content) > MAX_BYTES:
+        raise _error(path, 1, 1, f"is larger than {MAX_BYTES >> 20} MiB; a scene file refers to data by file name")
+    return content
+
+
+def _near(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"nor a folder {path.parent}"
+    close = closest(path.name, (other.name for other in path.parent.glob("*.toml") if other.is_file()))
+    return f'did you mean "{path.with_name(close)}"?' if close else ""
+
+
+def _decoded(path: Path, content: bytes) -> str:
+    if content.startswith(_WIDE_MARKS):
+        raise _error(path, 1, 1, "is UTF-16; save it as UTF-8")
+    try:
+        return content.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+        line, column = Places(before).line_column(len(before))
+        byte = content[error.start]
+        raise _error(path, line, column, f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from None
+
+
+def _syntax_error(path: Path, text: str, error: ValueError) -> SceneError:
+    said = str(error)
+    place = _PARSER_PLACE.search(said)
+    if not place:  # the one other thing the parser raises: a number too long to convert
+        long_number = _LONG_NUMBER.search(text)
+        line, column = Places(text).line_column(long_number.start() if long_number else 0)
+        return _error(path, line, column, "a number with too many digits")
+    if place[1]:
+        line, column = int(place[1]), int(place[2])
+    else:
+        line, column = Places(text).line_column(len(text.rstrip()))
+    message = _PLAINER.get(said[: place.start()], said[: place.start()])
+    if _TWICE.match(said):  # noticed at the end of the line
+        written = text.split("\n")[line - 1]
+        column, message = len(written) - len(written.lstrip()) + 1, "this is given twice"
+    return _error(path, line, column, f"not TOML: {message}")
+
+
+def _error(path: Path, line: int, column: int, message: str) -> SceneError:
+    return SceneError(str(path), [Mistake(line, column, "", message)])

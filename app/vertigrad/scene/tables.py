@@ -1,0 +1,109 @@
+"""Parameters out of a table of the scene file: what is unknown or wrong becomes a mistake, the rest stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from ..errors import ParameterError
+from ..params import Params, Problem, described, hint, joined
+from . import files
+from .locate import KeyPath
+from .mistakes import Mistakes
+
+P = TypeVar("P", bound=Params)
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True)
+class Checked(Generic[P]):
+    """Parameters as far as there are. If not `sound`, wrong ones have their default, or `params` is None."""
+
+    params: P | None
+    sound: bool
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads tables of one scene file, whose own files lie in `folder`."""
+
+    folder: Path
+    mistakes: Mistakes
+
+    def table(self, values: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
+        """The table at the end of `path`, which lies in `values`; empty if there is none or it is none."""
+        found = values.get(str(path[-1]), {})
+        if isinstance(found, dict):
+            return found
+        self.mistakes.at_value(path, f"expected a table, got {described(found)}")
+        return {}
+
+    def tables(self, values: Mapping[str, Any], path: KeyPath) -> dict[str, dict[str, Any]]:
+        """The tables in the table at the end of `path`, by name; entries that are none become mistakes."""
+        found = self.table(values, path)
+        for name, entry in found.items():
+            if not isinstance(entry, dict):
+                self.mistakes.at_value((*path, name), f"expected a table, got {described(entry)}")
+        return {name: entry for name, entry in found.items() if isinstance(entry, dict)}
+
+    def named_tables(self, values: Mapping[str, Any], section: str) -> dict[str, dict[str, Any]]:
+        """The tables of `models` or `layers`; names that a reference could not hold become mistakes."""
+        found = self.tables(values, (section,))
+        for name in found:
+            if not _NAME.fullmatch(name):
+                rule = "a name is made of letters, digits, - and _, and starts with a letter or _"
+                self.mistakes.at_key((section, name), rule)
+        return found
+
+    def refuse_unknown(self, given: Iterable[str], known: Iterable[str], path: KeyPath, kind: str) -> None:
+        """Every key that is not a known one becomes a mistake."""
+        known = list(known)
+        for name in given:
+            if name not in known:
+                self.mistakes.at_key((*path, name), joined(f"unknown {kind}", hint(name, known)))
+
+    def params(self, kind: type[P], values: Mapping[str, Any], path: KeyPath) -> Checked[P]:
+        """Parameters of `kind` from those of its names that `values` has; other names are not looked at."""
+        given = {name: value for name, value in values.items() if name in kind.model_fields}
+        kept = self._with_files(kind, given, path)
+        try:
+            return Checked(kind.model_validate(kept), sound=len(kept) == len(given))
+        except ValidationError as error:
+            problems = kind.problems(error)
+        for problem in problems:
+            self._tell(path, problem, given=given, kept=kept)
+        return Checked(_rest(kind, kept, {problem.name for problem in problems}), sound=False)
+
+    def _tell(self, path: KeyPath, problem: Problem, *, given: Mapping, kept: Mapping) -> None:
+        if not problem.name:
+            self.mistakes.at_key(path, problem.message)
+        elif problem.name in kept:
+            self.mistakes.at_value((*path, problem.name), problem.message)
+        elif problem.name not in given:  # a file that was given but not found has been told already
+            self.mistakes.at_key(path, f"{problem.name} {problem.message}")
+
+    def _with_files(self, kind: type[Params], values: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
+        """The values with files looked up; those not found are left out."""
+        kept = dict(values)
+        for spec in kind.specs():
+            if spec.kind != "file" or not isinstance(kept.get(spec.name), str):
+                continue
+            try:
+                kept[spec.name] = files.find(kept[spec.name], self.folder)
+            except ParameterError as error:
+                self.mistakes.at_value((*path, spec.name), str(error))
+                del kept[spec.name]
+        return kept
+
+
+def _rest(kind: type[P], values: Mapping[str, Any], wrong: set[str]) -> P | None:
+    try:
+        return kind.model_validate({name: value for name, value in values.items() if name not in wrong})
+    except ValidationError:
+        return None

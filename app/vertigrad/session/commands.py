@@ -1,0 +1,107 @@
+"""What may be asked of a session: small values that panels, keys and the mouse post."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from .session import Session
+
+
+class Command(Protocol):
+    """A change of the session. Applied at the start of a frame and nowhere else."""
+
+    def apply(self, session: Session) -> None:
+        """Carry the change out. What it raises of `VertigradError` is shown to the user; the session goes on."""
+
+
+class SetParameter(NamedTuple):
+    """A model's parameter gets another value."""
+
+    model: str
+    name: str
+    value: Any
+
+    def apply(self, session: Session) -> None:
+        session.set_parameter(self.model, self.name, self.value)
+
+
+class Play(NamedTuple):
+    """Time passes, or stands still."""
+
+    on: bool
+
+    def apply(self, session: Session) -> None:
+        session.playing = self.on
+
+
+class Step(NamedTuple):
+    """Stand still after some more frames."""
+
+    frames: int = 1
+
+    def apply(self, session: Session) -> None:
+        session.step_frames(self.frames)
+
+
+class SetSpeed(NamedTuple):
+    """Model seconds that pass in a second of 60 frames."""
+
+    speed: float
+
+    def apply(self, session: Session) -> None:
+        session.speed = self.speed
+
+
+class Reset(NamedTuple):
+    """Every model back to its start."""
+
+    def apply(self, session: Session) -> None:
+        session.reset()
+
+
+class Reload(NamedTuple):
+    """Read the scene file again, or another one."""
+
+    path: Path | None = None
+
+    def apply(self, session: Session) -> None:
+        session.reload(self.path)
+
+
+class Orbit(NamedTuple):
+    """The eye circles its target, in radians."""
+
+    dx: float
+    dy: float
+
+    def apply(self, session: Session) -> None:
+        session.camera.orbit(self.dx, self.dy)
+
+
+class Pan(NamedTuple):
+    """Eye and target move together, in heights of the picture."""
+
+    dx: float
+    dy: float
+
+    def apply(self, session: Session) -> None:
+        session.camera.pan(self.dx, self.dy)
+
+
+class Zoom(NamedTuple):
+    """Nearer by `factor`, towards the cursor (clip coordinates) in a picture of that aspect."""
+
+    factor: float
+    cursor: tuple[float, float]
+    aspect: float
+
+    def apply(self, session: Session) -> None:
+        session.camera.zoom(self.factor, self.cursor, self.aspect)
+
+
+class Home(NamedTuple):
+    """The camera back to where the scene has it."""
+
+    def apply(self, session: Session) -> None:
+        session.go_home()

@@ -1,0 +1,74 @@
+"""What `make setup` says and does about system packages, on machines that lack different things."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).resolve().parent.parent.parent / "tools" / "system_packages.py"
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch):
+    """The script as a module, for an ordinary user of a pretended Debian that has everything."""
+    spec = importlib.util.spec_from_file_location("system_packages", TOOL)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module.sys, "platform", "linux")
+    monkeypatch.setattr(module.os, "geteuid", lambda: 1000, raising=False)
+    monkeypatch.setattr(module.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(module, "loads", lambda soname: True)
+    monkeypatch.setattr(module, "manifests", lambda *folders: True)
+    monkeypatch.setattr(module, "has_venv", lambda: True)
+    monkeypatch.setattr(module, "install", lambda packages: pytest.fail(f"installed {packages} unasked"))
+    return module
+
+
+def test_a_complete_machine_needs_nothing_and_says_nothing(tool, capsys):
+    assert tool.main() == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_user_without_any_driver_is_told_one_line_and_stopped(tool, monkeypatch, capsys):
+    monkeypatch.setattr(tool, "manifests", lambda *folders: False)
+    monkeypatch.setattr(tool, "has_venv", lambda: False)
+    assert tool.main() == 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if "sudo" in line]
+    assert len(lines) == 1
+    assert {"libvulkan1", "mesa-vulkan-drivers", "libegl1"} < set(lines[0].split())
+    assert "-venv" in lines[0]
+
+
+@pytest.mark.parametrize("lost", ["libvulkan.so.1", "libEGL.so.1", "libXcursor.so.1"])
+def test_one_driver_is_enough_and_a_window_library_only_a_note(tool, monkeypatch, capsys, lost):
+    monkeypatch.setattr(tool, "loads", lambda soname: soname != lost)
+    assert tool.main() == 0
+    assert "sudo apt-get" in capsys.readouterr().err
+
+
+def test_root_installs_what_is_missing_and_looks_again(tool, monkeypatch, capsys):
+    there = set()
+    monkeypatch.setattr(tool.os, "geteuid", lambda: 0, raising=False)
+    monkeypatch.setattr(tool, "loads", lambda soname: soname != "libXi.so.6" or "libxi6" in there)
+    monkeypatch.setattr(tool, "install", there.update)
+    assert tool.main() == 0
+    assert there == {"libxi6"}
+    assert capsys.readouterr().err == ""
+
+
+def test_root_whose_apt_fails_is_stopped_only_by_what_is_essential(tool, monkeypatch):
+    monkeypatch.setattr(tool.os, "geteuid", lambda: 0, raising=False)
+    monkeypatch.setattr(tool, "install", lambda packages: None)
+    monkeypatch.setattr(tool, "loads", lambda soname: soname != "libXi.so.6")
+    assert tool.main() == 0
+    monkeypatch.setattr(tool, "has_venv", lambda: False)
+    assert tool.main() == 1
+
+
+def test_without_apt_the_names_are_given_and_no_command(tool, monkeypatch, capsys):
+    monkeypatch.setattr(tool.shutil, "which", lambda name: None if name in {"apt-get", "Xvfb"} else name)
+    assert tool.main() == 0
+    said = capsys.readouterr().err
+    assert "xvfb" in said
+    assert "sudo" not in said

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes .venv with the locked dependencies and the package itself (editable). `make setup` calls it.
+# PYTHON names the interpreter to use, if python3 should not be it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+new_enough='import sys; sys.exit(sys.version_info < (3, 11))'
+
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+    if "$candidate" -c "$new_enough" 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  local first=${PYTHON:-python3}
+  echo "Vertigrad needs Python 3.11 or newer, but $first is $("$first" -V 2>&1 || true):" \
+    "install a newer one and name it, as in: make setup PYTHON=python3.12" >&2
+  return 1
+}
+
+python=$(find_python)
+"$python" tools/system_packages.py
+
+if ! .venv/bin/python -c "$new_enough" 2>/dev/null; then
+  "$python" -m venv --clear .venv
+fi
+pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet install --no-input)
+echo "Installing the dependencies in requirements.lock into .venv (about 200 MB the first time) ..."
+"${pip[@]}" --requirement requirements.lock
+"${pip[@]}" --no-deps --no-build-isolation --editable .
+.venv/bin/python tools/adapter.py
