@@ -1,5 +1,6 @@
 // Gravitating bodies, every pair, softened; leapfrog in kick-drift-kick form with one force evaluation a step.
-// In: TILE, bodies read into workgroup memory at a time, which is also the workgroup's size; UNROLL, pairs worked on at once.
+// In: TILE, bodies read into workgroup memory at a time, which is also the workgroup's size; UNROLL, of those, how many
+//     the inner loop takes at once; EACH, bodies whose force one invocation of kick adds up.
 //     bodies: position and mass; velocities: velocity and speed; accelerations of the last evaluation.
 // Out: the same, half a step (drift) or a whole step (drift, then kick) later; energies of each body (energy).
 // Force: a_i = sum_j m_j (x_j - x_i) / (|x_j - x_i|^2 + softening^2)^(3/2), G = 1 (Aarseth 1963).
@@ -20,11 +21,11 @@ struct Params {
 
 var<workgroup> tile: array<vec4f, ${TILE}>;
 
-// Pull of one body on a point, added to the sum: xyz is the acceleration.
+// Pull of one body on a point, added to the sum.
 fn pulled(sum: vec3f, here: vec3f, body: vec4f, softening2: f32) -> vec3f {
     let offset = body.xyz - here;
-    let inverse = inverseSqrt(dot(offset, offset) + softening2);
-    return sum + offset * (body.w * inverse * inverse * inverse);
+    let inverse = inverseSqrt(fma(offset.x, offset.x, fma(offset.y, offset.y, fma(offset.z, offset.z, softening2))));
+    return fma(offset, vec3f(body.w * inverse * inverse * inverse), sum);
 }
 
 fn loaded(at: u32) -> vec4f {
@@ -45,24 +46,36 @@ fn drift(@builtin(global_invocation_id) id: vec3u) {
 
 // Acceleration where the bodies are now; velocity to the end of the step.
 @compute @workgroup_size(${TILE})
-fn kick(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let here = loaded(id.x).xyz;
+fn kick(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+    let mine = group.x * ${TILE * EACH}u + lane;
     let softening2 = params.softening * params.softening;
-    var sum = vec3f(0.0);
+    //% for i in range(EACH)
+    let here${i} = loaded(mine + ${i * TILE}u).xyz;
+    var sum${i} = vec3f(0.0);
+    //% endfor
     for (var first = 0u; first < params.count; first += ${TILE}u) {
         tile[lane] = loaded(first + lane);
         workgroupBarrier();
         for (var j = 0u; j < ${TILE}u; j += ${UNROLL}u) {
             //% for k in range(UNROLL)
-            sum = pulled(sum, here, tile[j + ${k}u], softening2);
+            let body${k} = tile[j + ${k}u];
+            //% for i in range(EACH)
+            sum${i} = pulled(sum${i}, here${i}, body${k}, softening2);
+            //% endfor
             //% endfor
         }
         workgroupBarrier();
     }
-    if id.x < params.count {
-        accelerations[id.x] = vec4f(sum, 0.0);
-        let velocity = velocities[id.x].xyz + sum * (0.5 * params.dt);
-        velocities[id.x] = vec4f(velocity, length(velocity));
+    //% for i in range(EACH)
+    store(mine + ${i * TILE}u, sum${i});
+    //% endfor
+}
+
+fn store(i: u32, acceleration: vec3f) {
+    if i < params.count {
+        accelerations[i] = vec4f(acceleration, 0.0);
+        let velocity = velocities[i].xyz + acceleration * (0.5 * params.dt);
+        velocities[i] = vec4f(velocity, length(velocity));
     }
 }
 

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from pathlib import Path
 
-import av
 import numpy as np
 from PIL import Image
 
@@ -60,6 +59,9 @@ class Mp4(Output):
     """An H.264 video. Raises `InputError` for sizes that are not even: chroma is stored for pairs of pixels."""
 
     def __init__(self, path: Path, size: tuple[int, int], rate: int):
+        import av  # here: it takes longer to import than a picture takes to draw
+
+        self._av = av
         if size[0] % 2 or size[1] % 2:
             raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
         try:
@@ -71,7 +73,7 @@ class Mp4(Output):
         self._stream.pix_fmt = "yuv420p"
 
     def put(self, frame: int, picture: np.ndarray) -> None:
-        image = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture[:, :, :3]), format="rgb24")
+        image = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(picture[:, :, :3]), format="rgb24")
         self._container.mux(self._stream.encode(image))
 
     def close(self) -> None:

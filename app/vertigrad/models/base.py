@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from .. import params as declared
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
@@ -40,6 +42,33 @@ class OutputSpec:
     def nbytes(self) -> int:
         """Bytes of the output, sizes not known yet counted as one."""
         return self.itemsize * math.prod(1 if size is None else size for size in self.shape)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A quantity that a model computed on the GPU beside its NumPy twin.
+
+    `error` is ‖model − twin‖ / ‖twin‖ over all its elements, `bound` what it may be.
+    """
+
+    name: str
+    error: float
+    bound: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two agree."""
+        return self.error <= self.bound
+
+    def __str__(self) -> str:
+        verdict = "agrees with" if self.holds else "DIFFERS FROM"
+        return f"{self.name}: {verdict} its NumPy twin, relative error {self.error:.1e}, bound {self.bound:.0e}"
+
+
+def compare(name: str, ours: np.ndarray, twin: np.ndarray, bound: float) -> Comparison:
+    """The comparison of two arrays of one shape, in float64. Values that are not finite never agree."""
+    difference = float(np.linalg.norm(ours.astype(float) - twin) / max(float(np.linalg.norm(twin)), 1e-300))
+    return Comparison(name, difference if math.isfinite(difference) else math.inf, bound)
 
 
 class Model(ABC):
@@ -79,6 +108,10 @@ class Model(ABC):
 
         The caller reads them, when they arrive, and closes them.
         """
+
+    @abstractmethod
+    def compare_with_twin(self) -> list[Comparison]:
+        """Take a step, and compare what it gave with the NumPy twin. Waits for the GPU; may take some seconds."""
 
     @abstractmethod
     def reset(self) -> None:

@@ -16,14 +16,14 @@ class Command(Protocol):
 
 
 class SetParameter(NamedTuple):
-    """A model's parameter gets another value."""
+    """A parameter gets another value; `owner` as in `Session.parameters`."""
 
-    model: str
+    owner: str
     name: str
     value: Any
 
     def apply(self, session: Session) -> None:
-        session.set_parameter(self.model, self.name, self.value)
+        session.set_parameter(self.owner, self.name, self.value)
 
 
 class Play(NamedTuple):

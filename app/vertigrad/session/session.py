@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ import wgpu
 
 from ..errors import VertigradError
 from ..gpu import Gpu, Traffic
+from ..params import Params
 from ..renderer.camera import OrbitCamera
 from ..renderer.renderer import Renderer
-from ..scene import Scene, load
+from ..scene import Scene, UiHint, load
 from ..scene.stage import Stage
 from ..tensor import Readback
 
@@ -46,6 +47,17 @@ class Session:
         self._stale = False
         self._commands: deque[Command] = deque()
         self._readings: dict[str, Readback] = {}
+
+    def parameters(self) -> dict[str, Params]:
+        """Everything that can be set, by owner: "models.NAME", "layers.NAME" (its style) and "view"."""
+        models = {f"models.{name}": actor.params for name, actor in self.stage.actors.items()}
+        layers = {f"layers.{name}": layer.style for name, layer in self.stage.layers.items()}
+        return {**models, **layers, "view": self.view}
+
+    def hints(self, owner: str) -> Mapping[str, UiHint]:
+        """How the scene wants the parameters of `owner` shown."""
+        kind, _, key = owner.partition(".")
+        return self.scene.models[key].ui if kind == "models" else {}
 
     # commands ---------------------------------------------------------------------------------------------------
 
@@ -96,11 +108,15 @@ class Session:
 
     # what commands do -------------------------------------------------------------------------------------------
 
-    def set_parameter(self, model: str, name: str, value: Any) -> None:
-        """Set a model's parameter; a paused model shows it at once. Raises `ParameterError`."""
-        self._readings.clear()
-        self.stage.change(model, name, value)
-        self._stale = True
+    def set_parameter(self, owner: str, name: str, value: Any) -> None:
+        """Set a parameter of one of `parameters()`; a paused model shows it at once. Raises `ParameterError`."""
+        kind, _, key = owner.partition(".")
+        if kind == "models":
+            self._readings.clear()
+            self.stage.change(key, name, value)
+            self._stale = True
+        else:
+            self.parameters()[owner].change(name, value)
 
     def reset(self) -> None:
         """Every model back to its start, time to zero."""

@@ -36,6 +36,7 @@ from ...errors import InputError
 FORMAT = "vertigrad.neural_field"
 VERSION = "1"
 GOLDEN = 0.61803398875
+CHUNK = 8192  # points worked out at a time, so that their hidden layers stay in the cache
 
 _ACTIVATIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "sine": np.sin,
@@ -87,7 +88,7 @@ def load(path: str | Path) -> Field:
     Raises `InputError` listing everything that is wrong with the file: metadata that is missing or out of
     range, tensors that are missing, unexpected, of the wrong shape or type, or not finite.
     """
-    text, tensors = _read(Path(path))
+    text, tensors, others = _read(Path(path))
     mistakes: list[str] = []
     for name, known in {"format": [FORMAT], "version": [VERSION], "activation": list(_ACTIVATIONS)}.items():
         if text.get(name) not in known:
@@ -98,7 +99,7 @@ def load(path: str | Path) -> Field:
     sway = [_number("sway", entry, mistakes) for entry in _listed(text, "sway", ["1"] * sizes[0], mistakes)]
     numbers = {name: _number(name, text.get(name, default), mistakes) for name, default in _NUMBERS.items()}
     if all(sizes):
-        mistakes += _tensor_mistakes(tensors, tensor_shapes(*sizes))
+        mistakes += _tensor_mistakes(tensors, others, tensor_shapes(*sizes))
     if mistakes:
         raise InputError("\n  ".join([f"{path}: not the weights of a neural field", *mistakes]))
     return Field(tensors, text["activation"], *sizes, tuple(names), tuple(sway), **numbers)
@@ -108,13 +109,16 @@ _SIZES = {"bands": (1, 16), "layers": (2, 16), "width": (1, 4096)}
 _NUMBERS = {"metres_per_unit": "1", "mean_m": "0", "side_east_m": "0", "side_south_m": "0"}
 
 
-def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+def _read(path: Path) -> tuple[dict[str, str], dict[str, np.ndarray], dict[str, str]]:
+    """Metadata, the float32 tensors, and the types of all others, for which NumPy may have no name."""
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
         with safe_open(path, framework="numpy") as file:
-            return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, TypeError, ValueError) as error:
+            types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name) for name, kind in types.items() if kind == "F32"}
+            return file.metadata() or {}, tensors, {name: types[name] for name in set(types) - set(tensors)}
+    except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: not a readable safetensors file ({error})") from error
 
 
@@ -154,20 +158,20 @@ def _number(name: str, value: str, mistakes: list[str]) -> float:
 
 
 def _tensor_mistakes(
-    tensors: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]
+    tensors: Mapping[str, np.ndarray], others: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]]
 ) -> Iterator[str]:
     for name, shape in shapes.items():
         tensor = tensors.get(name)
-        if tensor is None:
-            yield f"{name}: missing; expected float32 {shape}"
+        if name in others:
+            yield f"{name}: type {others[name]}; expected F32"
+        elif tensor is None:
+            yield f"{name}: missing; expected F32 {shape}"
         elif tensor.shape != shape:
             yield f"{name}: shape {tensor.shape}; expected {shape}"
-        elif tensor.dtype != np.float32:
-            yield f"{name}: {tensor.dtype}; expected float32"
         elif not np.isfinite(tensor).all():
             yield f"{name}: has values that are not finite"
-    for name in sorted(set(tensors) - set(shapes)):
-        yield f"{name}: unexpected, shape {tensors[name].shape}"
+    for name in sorted({*tensors, *others} - set(shapes)):
+        yield f"{name}: unexpected"
 
 
 def grid(resolution: int, dtype: np.dtype | type = np.float32) -> np.ndarray:
@@ -195,19 +199,23 @@ def bands(field: Field, uv: np.ndarray, shifts: np.ndarray | None = None) -> np.
 
     `shifts` (bands, width) is added to the biases of the first layers.
     """
+    chunks = [uv[start : start + CHUNK] for start in range(0, max(1, len(uv)), CHUNK)]
+    shifts = np.zeros((field.bands, field.width)) if shifts is None else shifts
+    outputs = [[_band(field, band, chunk, shifts[band]) for chunk in chunks] for band in range(field.bands)]
+    return np.stack([np.concatenate(parts) for parts in outputs])
+
+
+def _band(field: Field, band: int, uv: np.ndarray, shift: np.ndarray) -> np.ndarray:
     activation = _ACTIVATIONS[field.activation]
-    outputs = []
-    for band in range(field.bands):
-        signal = uv
-        for index in range(field.layers):
-            weight, bias = field.layer(band, index, uv.dtype)
-            if index == 0 and shifts is not None:
-                bias = bias + shifts[band].astype(uv.dtype)
-            signal = signal @ weight.T + bias
-            if index < field.layers - 1:
-                signal = activation(signal)
-        outputs.append(signal[:, 0])
-    return np.stack(outputs)
+    signal = uv
+    for index in range(field.layers):
+        weight, bias = field.layer(band, index, uv.dtype)
+        if index == 0:
+            bias = bias + shift.astype(uv.dtype)
+        signal = signal @ weight.T + bias
+        if index < field.layers - 1:
+            signal = activation(signal)
+    return signal[:, 0]
 
 
 def evaluate(

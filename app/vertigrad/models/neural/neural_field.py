@@ -14,8 +14,8 @@ from ...gpu import Kernel, Plan
 from ...ops.grid import record_grid_normals
 from ...params import file, integer, number
 from ...tensor import Tensor
-from ..base import Model, OutputSpec
-from .field_twin import GOLDEN, Field, load
+from ..base import Comparison, Model, OutputSpec, compare
+from .field_twin import GOLDEN, Field, load, surface
 
 SHADER = "models/neural_field.wgsl"
 POINTS = 4096  # points of a workgroup times the width of the network, as in the shader
@@ -72,15 +72,13 @@ class NeuralField(Model):
 
     def step(self, dt: float) -> None:
         self._time += dt
-        values, field = self._params, self._field
-        blend = np.ones(-(-field.bands // 4) * 4)
-        blend[: min(3, field.bands)] = [values.coarse, values.middle, values.fine][: field.bands]
+        values = self._params
         self._plan.replay(
             extent=values.extent,
             height=values.height,
             amplitude=values.amplitude,
             cycle=2.0 * math.pi * ((values.frequency * self._time) % 1.0),
-            blend=blend,
+            blend=self._blend(),
         )
 
     def outputs(self) -> dict[str, Tensor]:
@@ -91,6 +89,27 @@ class NeuralField(Model):
         heights = self._elevations
         return {"lowest": ops.min(heights), "highest": ops.max(heights), "mean": ops.mean(heights)}
 
+    def compare_with_twin(self) -> list[Comparison]:
+        """The whole surface as it is at this time, in float64."""
+        self.step(0.0)
+        values, field = self._params, self._field
+        positions, normals = surface(
+            field,
+            values.resolution,
+            self._blend()[: field.bands].tolist(),
+            extent=values.extent,
+            height=values.height,
+            amplitude=values.amplitude,
+            frequency=values.frequency,
+            time=self._time,
+            dtype=np.float64,
+        )
+        return [
+            compare("position", self._positions.numpy(), positions, 1e-5),
+            compare("height", self._positions.numpy()[..., 1], positions[..., 1], 1e-5),
+            compare("normal", self._normals.numpy(), normals, 1e-4),
+        ]
+
     def reset(self) -> None:
         self._time = 0.0
         self.step(0.0)
@@ -99,6 +118,13 @@ class NeuralField(Model):
         self._plan.close()
         for tensor in (self._weights, self._positions, self._normals, self._elevations):
             tensor.close()
+
+    def _blend(self) -> np.ndarray:
+        """The share of each band, padded to whole vectors."""
+        values, bands = self._params, self._field.bands
+        shares = np.ones(-(-bands // 4) * 4)
+        shares[: min(3, bands)] = [values.coarse, values.middle, values.fine][:bands]
+        return shares
 
     def _record(self, side: int) -> Plan:
         field, width = self._field, padded_width(self._field.width)

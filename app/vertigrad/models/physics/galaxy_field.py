@@ -22,6 +22,7 @@ Sources (BT08 is Binney & Tremaine 2008, Galactic Dynamics, 2nd ed.):
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,6 +211,7 @@ class MeanField:
             downward += rise[:, 0] * pull.sum(axis=1)
         return inward, downward
 
+    @cached_property
     def disc_motion(self) -> DiscMotion:
         """Rotation and dispersions of the disc, in balance with all the mass of the galaxy."""
         galaxy = self.galaxy
@@ -240,11 +242,13 @@ class MeanField:
         share = np.linspace(0.0, 1.0, _SPEEDS)
         table = np.empty((_RADII, _SPEEDS))
         for row, well in enumerate(depth):
-            speed = share * np.sqrt(2.0 * well)
+            speed = share**2 * np.sqrt(2.0 * well)  # denser where a cusp keeps its slow bodies
             density = np.interp(well - 0.5 * speed**2, energies, weights) * speed**2
-            below = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
-            table[row] = np.interp(share * below[-1], below, speed)
-        return _bilinear(table, np.interp(np.log(radii), np.log(grid), np.arange(_RADII)), quantiles)
+            below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(speed))])
+            table[row] = np.interp(np.sin(0.5 * np.pi * share) ** 2 * below[-1], below, speed)
+        rows = np.interp(np.log(radii), np.log(grid), np.arange(_RADII))
+        # Quantiles are denser near 0 and 1, where the speed changes fastest with them.
+        return _bilinear(table, rows, np.arcsin(np.sqrt(quantiles)) * 2.0 / np.pi)
 
     def _distribution(self, part: Spheroid) -> tuple[Doubles, Doubles]:
         """Energies (rising) and Eddington's f at them, up to a constant factor.
@@ -261,14 +265,20 @@ class MeanField:
         return psi, np.maximum((reach[:, :-1] - reach[:, 1:]) @ bend, 0.0)
 
 
+@lru_cache(maxsize=8)
+def mean_field(galaxy: Galaxy, softening: float) -> MeanField:
+    """The field of a shape, kept: starting again with another seed or count works none of it out anew."""
+    return MeanField(galaxy, softening)
+
+
 def _joined(parts: list[tuple[Doubles, float]]) -> tuple[Doubles, Doubles]:
     radii = np.concatenate([radii for radii, _ in parts])
     return radii, np.concatenate([np.full(len(radii), mass / len(radii)) for radii, mass in parts])
 
 
-def _bilinear(table: Doubles, rows: Doubles, quantiles: Doubles) -> Doubles:
+def _bilinear(table: Doubles, rows: Doubles, across: Doubles) -> Doubles:
     """Values of `table` at fractional row numbers and at fractions of its width."""
-    columns = quantiles * (table.shape[1] - 1)
+    columns = across * (table.shape[1] - 1)
     i = np.minimum(rows.astype(np.intp), table.shape[0] - 2)
     j = np.minimum(columns.astype(np.intp), table.shape[1] - 2)
     u, w = rows - i, columns - j
