@@ -36,9 +36,14 @@ layer is linear. Metadata, all of it text:
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+if __name__ == "__main__":  # before NumPy is loaded: one thread always sums in the same order, and waits for none
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from safetensors.numpy import save
@@ -190,11 +195,12 @@ def train(uv: np.ndarray, target: np.ndarray, band: Band, rng: np.random.Generat
     scale = np.float32(target.std())
     wanted = (target[:, None] / scale).astype(np.float32)
     layers = initial_layers(rng, band.first_omega)
-    network = Network(layers, BATCH)
+    batch = min(BATCH, len(uv))
+    network = Network(layers, batch)
     rates = [LEARNING_RATE * omega for omega in (band.first_omega, HIDDEN_OMEGA, HIDDEN_OMEGA, 1.0)]
     adam = Adam(layers, rates, band.steps)
     started, running = time.perf_counter(), 0.0
-    for step, rows in zip(range(1, band.steps + 1), _batches(len(uv), rng), strict=False):
+    for step, rows in zip(range(1, band.steps + 1), _batches(len(uv), batch, rng), strict=False):
         running += (network.step(uv[rows], wanted[rows]) - running) / min(step, 100)
         adam.step(network.gradients)
         if step % max(1, band.steps // 5) == 0:
@@ -205,12 +211,12 @@ def train(uv: np.ndarray, target: np.ndarray, band: Band, rng: np.random.Generat
     return layers
 
 
-def _batches(count: int, rng: np.random.Generator):
+def _batches(count: int, batch: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Endless batches of row numbers, each epoch in a new order; a last part that is too short is dropped."""
     while True:
         order = rng.permutation(count)
-        for start in range(0, count - BATCH + 1, BATCH):
-            yield order[start : start + BATCH]
+        for start in range(0, count - batch + 1, batch):
+            yield order[start : start + batch]
 
 
 def predict(layers: list[Layer], uv: np.ndarray) -> np.ndarray:

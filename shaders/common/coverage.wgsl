@@ -22,3 +22,8 @@ fn alpha_samples(alpha: f32, pixel: vec2f) -> u32 {
     let mask = (1u << count) - 1u;
     return ((mask << turn) | (mask >> (4u - turn))) & 15u;
 }
+
+// The share of samples, for adapters that make the mask of alpha themselves.
+fn share(samples: u32) -> f32 {
+    return f32(countOneBits(samples)) / 4.0;
+}

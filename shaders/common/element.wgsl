@@ -1,5 +1,5 @@
-// Reading and writing one element of each type. In: dtype names; out: macros used by the kernels in ops/.
-// bool lies as a u32 of 0 or 1; u8 lies four to a u32.
+// Reading, converting and writing one element of each type. In: dtype names; out: macros used by the kernels in ops/.
+// bool lies as a u32 of 0 or 1; u8 lies four to a u32, so it is written by atomics: neighbours share its word.
 
 //% macro storage(dtype, atomic=false)
 array<${ {"f32": "f32", "f16": "f16", "i32": "i32"}.get(dtype, "atomic<u32>" if atomic else "u32") }>
@@ -7,6 +7,10 @@ array<${ {"f32": "f32", "f16": "f16", "i32": "i32"}.get(dtype, "atomic<u32>" if 
 
 //% macro value_type(dtype)
 ${ {"u8": "u32"}.get(dtype, dtype) }
+//%- endmacro
+
+//% macro uniform_type(dtype)
+${ {"bool": "u32", "u8": "u32", "f16": "f32"}.get(dtype, dtype) }
 //%- endmacro
 
 //% macro load(name, dtype, index, atomic=false)
@@ -18,6 +22,15 @@ ${ {"u8": "u32"}.get(dtype, dtype) }
 ((${name}[(${index}) >> 2u] >> (((${index}) & 3u) * 8u)) & 0xffu)
 //%- else
 ${name}[${index}]
+//%- endif
+//%- endmacro
+
+// Floats become integers by truncation, held to the range of the type, NaN as 0 (to_* are in math.wgsl); integers wrap.
+//% macro convert(value, source, target)
+//% if source in ("f32", "f16") and target in ("i32", "u32", "u8")
+to_${target}(${ "f32(" ~ value ~ ")" if source == "f16" else value })
+//%- else
+${value_type(target)}(${value})
 //%- endif
 //%- endmacro
 

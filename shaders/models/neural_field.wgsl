@@ -1,7 +1,8 @@
 // A coordinate network with several bands, evaluated on a square grid; its heights are the vertices of a surface.
 // In: WIDTH, neurons of a hidden layer, a multiple of 4; LAYERS; BANDS; ACTIVATION, "sine" or "relu";
-//     weights, packed by models/neural/neural_field.py band after band: for each layer but the last the transposed
-//     weights [in][out] and the biases, behind the first layer's biases also its phases; the last layer's weights, its bias.
+//     weights, packed by models/neural/neural_field.py band after band: the band's sway; for each layer but the last the
+//     transposed weights [in][out] and the biases, behind the first layer's biases also its phases; the last layer's
+//     weights and its bias.
 // Out: positions (rows, columns, 3) and elevations (rows, columns) in metres.
 // The twin, and the formulas, are in app/vertigrad/models/neural/field_twin.py.
 //
@@ -53,11 +54,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     var at = 0u;
     for (var band = 0u; band < ${BANDS}u; band += 1u) {
         {
+            let sway = params.amplitude * weights[at].x;
+            at += 1u;
             let along_u = weights[at + quad];
             let along_v = weights[at + ${QUADS}u + quad];
             let phase = weights[at + ${3 * QUADS}u + quad] + params.cycle;
             let shift = vec4f(precise_sin(phase.x), precise_sin(phase.y), precise_sin(phase.z), precise_sin(phase.w));
-            let bias = weights[at + ${2 * QUADS}u + quad] + params.amplitude * shift;
+            let bias = weights[at + ${2 * QUADS}u + quad] + sway * shift;
             //% for p in range(4)
             let uv${p} = coordinates(first + row + ${p}u);
             signal[(row + ${p}u) * ${QUADS}u + quad] = activate(along_u * uv${p}.x + along_v * uv${p}.y + bias);

@@ -1,9 +1,12 @@
 // One elementwise operation on strided tensors.
 // In: INPUTS, a list of (name, dtype, where) with where one of "tensor", "scalar", "out" (read from the output itself);
-//     COMPUTE, the dtype the expression is worked out in; EXPRESSION over the names of the inputs; RESULT, the dtype it has;
-//     OUT, the dtype that is stored; RANK, the number of axes, at most 8.
+//     COMPUTE, the dtype the expression is worked out in, and CASTS, which inputs are cast to it; EXPRESSION over the names
+//     of the inputs with an underscore; RESULT, the dtype it has; OUT, the dtype that is stored;
+//     RANK, the number of axes, at most 8.
 // Out: out[i] = EXPRESSION for each of params.count elements.
 //% import "common/element.wgsl" as element
+//% import "common/index.wgsl" as index
+//% set TENSORS = INPUTS | selectattr(2, "equalto", "tensor") | map(attribute=0) | list
 //% if USES_F16
 enable f16;
 //% endif
@@ -17,12 +20,12 @@ struct Params {
     //% if where == "tensor"
     ${name}_offset: u32,
     //% elif where == "scalar"
-    ${name}: ${ {"bool": "u32", "u8": "u32", "f16": "f32"}.get(dtype, dtype) },
+    ${name}: ${element.uniform_type(dtype)},
     //% endif
     //% endfor
     shape: array<vec4u, 2>,
     out_strides: array<vec4i, 2>,
-    //% for name, dtype, where in INPUTS if where == "tensor"
+    //% for name in TENSORS
     ${name}_strides: array<vec4i, 2>,
     //% endfor
 }
@@ -39,22 +42,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.count {
         return;
     }
-    var rest = i;
-    var out_at = i32(params.out_offset);
-    //% for name, dtype, where in INPUTS if where == "tensor"
-    var ${name}_at = i32(params.${name}_offset);
-    //% endfor
-    //% for axis in range(RANK - 1, -1, -1)
-    {
-        let size = params.shape[${axis // 4}][${axis % 4}];
-        let at = i32(rest % size);
-        rest = rest / size;
-        out_at += at * params.out_strides[${axis // 4}][${axis % 4}];
-        //% for name, dtype, where in INPUTS if where == "tensor"
-        ${name}_at += at * params.${name}_strides[${axis // 4}][${axis % 4}];
-        //% endfor
-    }
-    //% endfor
+    ${index.walk("i", RANK, ["out"] + TENSORS)}
     //% for name, dtype, where in INPUTS
     //% set cast = element.value_type(COMPUTE if CASTS[loop.index0] else dtype)
     //% if where == "tensor"
@@ -68,6 +56,6 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% endif
     //% endfor
     let result = ${EXPRESSION};
-    let stored = ${element.value_type(OUT)}(result);
+    let stored = ${element.convert("result", RESULT, OUT)};
     ${element.store("out", OUT, "u32(out_at)", "stored")}
 }

@@ -21,7 +21,7 @@ from .submission import Recorder
 from .timer import Timer
 from .uniforms import UniformRing
 
-UPLOAD_CHUNK = 32 << 20  # bytes written before the queue is flushed: bounds the host's staging memory
+UPLOAD_CHUNK = 32 << 20  # bytes written before the queue is flushed, and two under way: bounds the staging memory
 EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
 
 
@@ -51,7 +51,7 @@ class Gpu:
         self.pool.reclaim = self.wait_idle
         self.uniforms = UniformRing(self.device, self.meter)
         self.readback = ReadbackRing(self.device)
-        self.timer = Timer(self.device, self.readback)
+        self.timer = Timer(self.device, self.readback, self.meter)
         self.recorder = Recorder(self.device, self.tracker, self.meter, self.timer, self.readback)
         self.frames = Frames(self)
         self._running: deque[tuple[int, int]] = deque()
@@ -61,24 +61,31 @@ class Gpu:
     def submit(self) -> int:
         """Submit what is recorded, in one submission; returns its serial, or the last one if nothing was recorded.
 
-        Raises what the device found wrong with the commands; they are dropped then, and the next recording is clean.
+        Raises `GpuError` if the device refuses the commands; they are dropped then, and the next recording is clean.
         """
         self.tracker.collect()
         if not self.recorder.pending:
             return self.tracker.submitted
+        self.recorder.require_no_render_pass()
         try:
-            commands, used = self.recorder.finish()
-        except Exception:
-            self.recorder.abandon()
+            commands = self.recorder.finish()
             self.uniforms.flush()
+            index = native.submit(self.queue, commands)
+        except BaseException as error:
+            self.abandon()
+            if isinstance(error, wgpu.GPUError):
+                raise errors.GpuError(f"the device refused the recorded commands: {error}") from error
             raise
-        self.uniforms.flush()
-        index = native.submit(self.queue, commands)
         self.meter.submits += 1
-        serial = self.tracker.submit(used)
+        serial = self.tracker.submit(self.recorder.submitted())
         self._running.append((serial, index))
         self.readback.submitted()
         return serial
+
+    def abandon(self) -> None:
+        """Drop what was recorded since the last submit: every tensor keeps the values it had then."""
+        self.recorder.abandon()
+        self.uniforms.abandon()
 
     def submit_if_long(self) -> None:
         """Bound what commands outside of a frame pile up: submit and let finished ones retire."""
@@ -123,12 +130,13 @@ class Gpu:
         if block.storage is not None or block.borrow is None:
             return
         source = block.borrow.bytes()
-        self.pool.place(block)
-        self.tracker.pin(block)
+        donor = self.pool.take(block.nbytes, block.name, block.origin)
+        self.tracker.pin(donor)
         try:
-            self.upload(block.storage, source)
+            self.upload(donor.storage, source)
+            self.pool.place(block, donor)  # only now: an upload cut short must not be taken for the whole
         finally:
-            self.tracker.unpin(block)
+            self.tracker.unpin(donor)
 
     def make_writable(self, owner: Owner, keep: bool = True) -> None:
         """Copy-on-write: give `owner` a block of its own if its block is shared, published or borrowed.
@@ -138,29 +146,28 @@ class Gpu:
         old = owner.block
         if not old.shared:
             return
-        if old.owners == 1 and not old.published:
-            self.make_resident(owner)  # the upload is the copy; from here on the bytes are ours
-            assert old.borrow is not None
-            old.borrow.release()
-            old.borrow = None
-            return
         if keep:
             self.make_resident(owner)
+            if old.owners == 1 and not old.published:
+                old.give_back()  # the upload was the copy; from here on the bytes are ours
+                return
         new = self.pool.take(old.nbytes, owner.name, owner.origin)
         if keep and old.nbytes:
             self.recorder.copy(old, 0, new, 0, -(-old.nbytes // 4) * 4)
-        owner.move_to(new)
+        self.recorder.move(owner, new)
 
     def upload(self, buffer: wgpu.GPUBuffer, data: memoryview, offset: int = 0) -> None:
         """Write host bytes to `buffer`. Commands recorded before are submitted first: a queue write overtakes them."""
         self.submit()
         end = data.nbytes - data.nbytes % 4
+        under_way: deque[int] = deque()
         for start in range(0, end, UPLOAD_CHUNK):
             size = min(UPLOAD_CHUNK, end - start)
             self.queue.write_buffer(buffer, offset + start, data, start, size)
             if start + size < end:
-                self.queue.submit([])
-                native.poll(self.device)
+                under_way.append(native.submit_writes(self.queue))
+                if len(under_way) > 1:
+                    native.wait(self.device, under_way.popleft())
         if end < data.nbytes:  # queue writes take whole words
             self.queue.write_buffer(buffer, offset + end, bytes(data[end:]).ljust(4, b"\0"))
         self.meter.count(Direction.HOST_TO_DEVICE, data.nbytes)
@@ -192,5 +199,5 @@ def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
 def _close() -> None:
     """Let the GPU finish before the interpreter takes the objects apart."""
     if _the_gpu is not None:
-        _the_gpu.recorder.abandon()
+        _the_gpu.abandon()
         native.wait_all(_the_gpu.device)

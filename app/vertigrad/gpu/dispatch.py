@@ -58,7 +58,7 @@ class Dispatch:
     elements after the bound range the tensor NAME begins; a kernel without it takes only tensors at the adapter's
     offset alignment. A kernel with a field NAME_strides walks strides itself; all others take contiguous tensors only.
     Fields that are left out are `open`: they must be given when it is recorded. Tensors named in `overwrites` are
-    written in full, so copy-on-write need not copy their old bytes.
+    written in full, so copy-on-write need not copy their old bytes, unless they are views of a part.
 
     Raises `ShaderError` for arguments that do not fit the kernel, `DtypeError`, `LayoutError`, `LimitError`.
     """
@@ -73,10 +73,11 @@ class Dispatch:
         self._check_names(tensors, values)
         self.entries = tuple(self._entry(b, tensors[b.name], values) for b in kernel.bindings)
         self.writes = tuple(
-            (entry.owner, entry.binding.name not in overwrites)
+            (entry.owner, not (entry.binding.name in overwrites and _covers(tensors[entry.binding.name])))
             for entry in self.entries
             if entry.binding.access == "read_write"
         )
+        self._check_apart()
         layout = kernel.interface.uniform
         self.image = bytearray(layout.size if layout else 0)
         self.open = tuple(name for name in (layout.fields if layout else ()) if name not in values)
@@ -89,37 +90,39 @@ class Dispatch:
         gpu, layout = self.kernel.gpu, self.kernel.interface.uniform
         if set(fields) != set(self.open):
             raise ShaderError(f"kernel {self.kernel.name}: needs values for {sorted(self.open)}, got {sorted(fields)}")
-        self.make_ready()
-        offsets = ()
-        if layout:
-            image = bytearray(self.image)
-            for name, value in fields.items():
-                layout.pack(image, 0, name, value)
+        image = bytearray(self.image)
+        for name, value in fields.items():
+            assert layout is not None
+            layout.pack(image, 0, name, value)
+        with gpu.recorder.all_or_nothing():
+            self.make_ready()
+            group = self.kernel.bind_group(self.entries)
             if not gpu.uniforms.fits(len(image)):
                 gpu.submit()
-            offsets = (gpu.uniforms.push(image),)
-        gpu.recorder.use(entry.owner.block for entry in self.entries)
-        compute = gpu.recorder.compute_pass()
-        compute.set_pipeline(self.kernel.pipeline)
-        compute.set_bind_group(0, self.kernel.bind_group(self.entries), offsets)
-        compute.dispatch_workgroups(*self.workgroups)
+            compute = gpu.recorder.compute_pass()
+            gpu.recorder.use(entry.owner.block for entry in self.entries)
+            compute.set_pipeline(self.kernel.pipeline)
+            compute.set_bind_group(0, group, (gpu.uniforms.push(image),) if layout else ())
+            compute.dispatch_workgroups(*self.workgroups)
         gpu.recorder.dispatches += 1
         gpu.submit_if_long()
 
     def make_ready(self) -> None:
-        """Upload what is borrowed, copy what is written and shared, and refuse a block bound to read and to write."""
+        """Copy what is written and shared, and upload what is borrowed."""
         gpu = self.kernel.gpu
         for owner, keep in self.writes:
             gpu.make_writable(owner, keep)
         for entry in self.entries:
             gpu.make_resident(entry.owner)
-        written = {owner.block: owner for owner, _ in self.writes}
+
+    def _check_apart(self) -> None:
+        """Refuse an owner bound to read and to write; other owners of one block move apart when it is written."""
+        written = {owner for owner, _ in self.writes}
         for entry in self.entries:
-            block = entry.owner.block
-            if entry.binding.access == "read" and block in written:
+            if entry.binding.access == "read" and entry.owner in written:
                 raise LayoutError(
-                    f"kernel {self.kernel.name}: {entry.binding.name} ({entry.owner.name!r}) reads block {block.id}, "
-                    "which the same dispatch writes; give it a copy with .contiguous() of a clone"
+                    f"kernel {self.kernel.name}: {entry.binding.name} (tensor {entry.owner.name or 'unnamed'!r}) is read "
+                    "from memory that the same dispatch writes; pass a clone() of it"
                 )
 
     def _check_names(self, tensors: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -143,6 +146,12 @@ class Dispatch:
         fields = layout.fields if layout else {}
         if not tensor.is_contiguous and f"{binding.name}_strides" not in fields:
             raise LayoutError(f"{where}: tensor {tensor.name!r} is not contiguous; pass {tensor.name}.contiguous()")
+        nbytes = -(-tensor.extent // 4) * 4
+        if tensor.is_contiguous and (nbytes % binding.element or nbytes < binding.least) and nbytes:
+            raise LayoutError(
+                f"{where} is {binding.type}, elements of {binding.element} bytes, {binding.least} bytes at least; "
+                f"tensor {tensor.name!r} has {nbytes}: pad its rows, or declare the array by its scalars"
+            )
         alignment = kernel.gpu.limits["min-storage-buffer-offset-alignment"]
         start = tensor.start // alignment * alignment
         if f"{binding.name}_offset" in fields:
@@ -152,8 +161,13 @@ class Dispatch:
                 f"{where}: tensor {tensor.name!r} begins at byte {tensor.offset}, not a multiple of {alignment}; "
                 "pass a contiguous copy"
             )
-        size = -(-max(tensor.start - start + tensor.extent, 4) // 4) * 4
+        size = -(-max(tensor.start - start + tensor.extent, binding.least) // 4) * 4
         limit = kernel.gpu.limits["max-storage-buffer-binding-size"]
         if size > limit:
             raise LimitError(f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this adapter binds {limit:,} at most")
         return Entry(binding, tensor.owner, start, size)
+
+
+def _covers(tensor: Bindable) -> bool:
+    """Whether a tensor is all that its owner has: then nothing is left of the old bytes once it is overwritten."""
+    return tensor.is_contiguous and tensor.extent == tensor.owner.block.nbytes

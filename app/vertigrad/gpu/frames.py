@@ -7,18 +7,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..errors import ParameterError
+
 if TYPE_CHECKING:
     from .device import Gpu
 
 
 class Frames:
-    """Opens and closes frames. `in_flight` (1 to 3) is how many the CPU may be ahead of the GPU."""
+    """Opens and closes frames."""
 
     def __init__(self, gpu: Gpu, in_flight: int = 2):
         self._gpu = gpu
         self._serials: deque[int] = deque()
         self.in_flight = in_flight
         self.open = False
+
+    @property
+    def in_flight(self) -> int:
+        """How many frames the CPU may be ahead of the GPU: 1 to 3. Raises `ParameterError` for anything else."""
+        return self._in_flight
+
+    @in_flight.setter
+    def in_flight(self, frames: int) -> None:
+        if frames not in (1, 2, 3):
+            raise ParameterError(f"frames in flight must be 1, 2 or 3, not {frames!r}")
+        self._in_flight = frames
 
     def begin(self) -> int:
         """Wait for frame N−k only, release what it held, and open frame N; returns N, counted from 1."""
@@ -51,6 +64,6 @@ class Frames:
             yield number
         except BaseException:
             self.open = False
-            self._gpu.recorder.abandon()
+            self._gpu.abandon()
             raise
         self.end()

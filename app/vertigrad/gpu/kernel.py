@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from functools import cache
+from numbers import Integral
 from typing import Any
 
 import wgpu
@@ -52,7 +52,12 @@ class Kernel:
     @staticmethod
     def load(path: str, entry: str = "main", defines: Mapping[str, Any] | None = None, trusted: bool = True) -> Kernel:
         """The kernel `entry` of the project's shader file `path` (below `shaders/`), compiled once for each `defines`."""
-        return _load(path, entry, tuple(sorted((defines or {}).items())), trusted)
+        key = path, entry, repr(sorted((defines or {}).items())), trusted  # repr: 1, 1.0 and True render differently
+        kernel = _loaded.get(key)
+        if kernel is None:
+            source = shader.render(path, defines)
+            kernel = _loaded[key] = Kernel(source, entry, f"shaders/{path}", trusted)
+        return kernel
 
     def __call__(self, threads: int | Sequence[int], *, overwrites: Sequence[str] = (), **arguments: Any) -> None:
         """Record one dispatch now. See `Dispatch` for the arguments and for what is raised."""
@@ -61,10 +66,12 @@ class Kernel:
     def workgroups(self, threads: int | Sequence[int]) -> tuple[int, int, int]:
         """How many workgroups cover `threads` (x, or x, y, z). Raises `LimitError` beyond the adapter's limit."""
         limit = self.gpu.limits["max-compute-workgroups-per-dimension"]
-        wanted = (threads,) if isinstance(threads, int) else tuple(threads)
-        groups = [-(-n // size) for n, size in zip(wanted, self.interface.workgroup, strict=False)]
+        wanted = (threads,) if isinstance(threads, Integral) else tuple(threads)
+        if not 1 <= len(wanted) <= 3 or not all(isinstance(n, Integral) and n >= 0 for n in wanted):
+            raise ShaderError(f"kernel {self.name}: threads are one to three whole numbers, not {threads!r}")
+        groups = [int(-(-n // size)) for n, size in zip(wanted, self.interface.workgroup, strict=False)]
         groups += [1] * (3 - len(groups))
-        if isinstance(threads, int) and groups[0] > limit and self.interface.folds:
+        if len(wanted) == 1 and groups[0] > limit and self.interface.folds:
             groups[1] = -(-groups[0] // limit)
             groups[0] = -(-groups[0] // groups[1])
         if max(groups) > limit:
@@ -76,7 +83,11 @@ class Kernel:
         key = tuple((entry.owner.block.id, entry.offset, entry.size) for entry in entries)
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = self._make_group(entries)
+            try:
+                group = self._make_group(entries)
+            except wgpu.GPUError as error:
+                raise ShaderError(f"kernel {self.name}: {error}") from error
+            self._groups[key] = group
             if len(self._groups) > CACHED_GROUPS:
                 self._groups.popitem(last=False)
         else:
@@ -111,6 +122,4 @@ def _module(device: wgpu.GPUDevice, source: str, name: str) -> wgpu.GPUShaderMod
     return device.create_shader_module(label=name, code=source)
 
 
-@cache
-def _load(path: str, entry: str, defines: tuple[tuple[str, Any], ...], trusted: bool) -> Kernel:
-    return Kernel(shader.render(path, dict(defines)), entry, f"shaders/{path}", trusted)
+_loaded: dict[tuple[str, str, str, bool], Kernel] = {}

@@ -27,6 +27,11 @@ def submit(queue: wgpu.GPUQueue, commands: wgpu.GPUCommandBuffer) -> int:
     return libf.wgpuQueueSubmitForIndex(queue._internal, 1, pointer)
 
 
+def submit_writes(queue: wgpu.GPUQueue) -> int:
+    """Submit the queue's writes alone; returns the index, as `submit` does."""
+    return libf.wgpuQueueSubmitForIndex(queue._internal, 0, ffi.NULL)
+
+
 def wait(device: wgpu.GPUDevice, index: int) -> None:
     """Block until the submission with wgpu's `index` has finished (wgpu-py #834, see `submit`)."""
     lib.wgpuDevicePoll(device._internal, True, ffi.new("WGPUSubmissionIndex *", index))
@@ -65,11 +70,19 @@ def trusted_module(device: wgpu.GPUDevice, code: str, label: str) -> wgpu.GPUSha
 
 
 def map_for_reading(buffer: wgpu.GPUBuffer) -> Any:
-    """Start mapping a staging buffer; returns wgpu's promise. `buffer.map_state` turns "mapped".
+    """Start mapping a staging buffer; returns wgpu's promise, for `has_arrived` and its own `sync_wait`.
 
     wgpu-py submits an empty command buffer before each map (wgpu-native #305); the copy was submitted here already.
     """
     return buffer.map_async("READ_NOSYNC")
+
+
+def has_arrived(promise: Any) -> bool:
+    """Whether `sync_wait` of a promise will not wait.
+
+    Without an event loop wgpu-py leaves an arrived promise, and `buffer.map_state`, as they are until somebody waits.
+    """
+    return promise._thread_event.is_set()
 
 
 class DispatchList:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from ..errors import ShaderError, UseAfterFree
-from ..memory import Block, Owner
+from ..memory import Block, LifetimeTracker, Origin, Owner
 from .device import gpu
 from .dispatch import Dispatch
 from .kernel import Kernel
@@ -20,7 +22,7 @@ REMEMBERED = 4  # sets of blocks whose bind groups are kept: outputs that are dr
 
 
 class Plan:
-    """Dispatches recorded once, with their tensors held, and replayed into the open submission by raw calls.
+    """Dispatches recorded once, with their tensors held until `close`, and replayed by raw calls.
 
     Uniform fields not given to `dispatch` are open: `replay` takes their values by name and gives each to every
     dispatch that has a field of that name. Blocks are looked up at each replay, so a tensor that copy-on-write moved
@@ -38,17 +40,22 @@ class Plan:
         self._open: dict[str, list[tuple[UniformLayout, int]]] = {}
         self._lists: OrderedDict[tuple[int, ...], tuple[DispatchList, tuple[Block, ...]]] = OrderedDict()
         self._closed = False
+        net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners)
+        self._net = weakref.finalize(self, self._gpu.tracker.drop_later, net)
+        self._net.atexit = False
 
     def dispatch(
         self, kernel: Kernel, threads: int | Sequence[int], *, overwrites: Sequence[str] = (), **arguments: Any
     ) -> None:
         """Add one dispatch; arguments as for `Dispatch`, which says what is raised."""
+        self._require_open()
         dispatch = Dispatch(kernel, threads, overwrites, arguments)
+        for owner, keep in dispatch.writes:
+            # what an earlier dispatch reads must be there, even if this one overwrites it
+            self._writes.setdefault(owner, keep or owner in self._owners)
         for entry in dispatch.entries:
             if entry.owner not in self._owners:
                 self._owners[entry.owner.hold()] = None
-        for owner, keep in dispatch.writes:
-            self._writes[owner] = self._writes.get(owner, keep)
         start = self._gpu.uniforms.aligned(len(self._image))
         self._image.extend(bytes(start - len(self._image)) + dispatch.image)
         self._starts.append(start)
@@ -64,34 +71,35 @@ class Plan:
 
         Raises `ShaderError` if a value is missing or unknown, and `UseAfterFree` after `close`.
         """
-        if self._closed:
-            raise UseAfterFree(f"plan {self.name!r} was closed")
+        self._require_open()
         if fields.keys() != self._open.keys():
             raise ShaderError(f"plan {self.name!r} needs values for {sorted(self._open)}, got {sorted(fields)}")
         for name, value in fields.items():
             for layout, start in self._open[name]:
                 layout.pack(self._image, start, name, value)
-        for owner, keep in self._writes.items():
-            if owner.block.shared:
-                self._gpu.make_writable(owner, keep)
-        dispatches, blocks = self._ready()
         gpu_, recorder = self._gpu, self._gpu.recorder
-        if not gpu_.uniforms.fits(len(self._image)):
-            gpu_.submit()
-        recorder.use(blocks)
-        with recorder.group(self.name) if gpu_.timer.enabled else nullcontext():
-            base = gpu_.uniforms.push(self._image) if self._image else 0
-            dispatches.encode(recorder.compute_pass(), base)
+        with recorder.all_or_nothing():
+            for owner, keep in self._writes.items():
+                if owner.block.shared:
+                    gpu_.make_writable(owner, keep)
+            dispatches, blocks = self._ready()
+            if not gpu_.uniforms.fits(len(self._image)):
+                gpu_.submit()
+            with recorder.group(self.name) if gpu_.timer.enabled else nullcontext():
+                compute = recorder.compute_pass()
+                recorder.use(blocks)
+                dispatches.encode(compute, gpu_.uniforms.push(self._image) if self._image else 0)
         recorder.dispatches += len(self._dispatches)
+        gpu_.submit_if_long()
 
     def close(self) -> None:
         """Let go of the tensors. Idempotent."""
         if not self._closed:
             self._closed = True
+            self._net.detach()
             self._lists.clear()
             self._dispatches.clear()
-            for owner in self._owners:
-                owner.drop()
+            _drop(self._owners)
 
     def __len__(self) -> int:
         return len(self._dispatches)
@@ -101,6 +109,10 @@ class Plan:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise UseAfterFree(f"plan {self.name!r} was closed")
 
     def _ready(self) -> tuple[DispatchList, tuple[Block, ...]]:
         """The encoded form for the blocks as they are now, and those blocks."""
@@ -113,6 +125,8 @@ class Plan:
             ready = self._lists[key] = self._encode()
             if len(self._lists) > REMEMBERED:
                 self._lists.popitem(last=False)
+        else:
+            self._lists.move_to_end(key)
         return ready
 
     def _encode(self) -> tuple[DispatchList, tuple[Block, ...]]:
@@ -123,3 +137,14 @@ class Plan:
         ]
         blocks = tuple({owner.block: None for owner in self._owners})
         return DispatchList(calls, offsets), blocks
+
+
+def _drop(owners: Iterable[Owner]) -> None:
+    for owner in owners:
+        owner.drop()
+
+
+def _collected(tracker: LifetimeTracker, name: str, origin: Origin, owners: Iterable[Owner]) -> None:
+    """What the net does, at a safe time, for a plan that was collected without being closed."""
+    tracker.report_leak(f"plan {name}", sum(owner.block.nbytes for owner in owners), origin)
+    _drop(owners)

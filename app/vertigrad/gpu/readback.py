@@ -7,17 +7,19 @@ from typing import Any
 
 import wgpu
 
+from ..errors import DeviceLost, GpuError
 from ..memory import size_class
 from . import native
 
 SPARE = 8  # staging buffers kept for reuse
+SPARE_BYTES = 128 << 20  # and how large they may be together
 ROW_ALIGNMENT = 256  # bytes; WebGPU's rule for the rows of a texture copied to a buffer
 
 
 class Reading:
     """One copy under way. `then` receives the bytes once, from `ReadbackRing.collect`."""
 
-    __slots__ = ("data", "nbytes", "promise", "staging", "then")
+    __slots__ = ("data", "dropped", "nbytes", "promise", "staging", "then")
 
     def __init__(self, staging: wgpu.GPUBuffer, nbytes: int, then: Callable[[memoryview], Any] | None):
         self.staging = staging
@@ -25,11 +27,12 @@ class Reading:
         self.then = then
         self.promise: Any = None
         self.data: memoryview | None = None
+        self.dropped = False
 
     @property
     def done(self) -> bool:
-        """Whether the bytes have arrived and were collected."""
-        return self.data is not None
+        """Whether there is nothing more to wait for: the bytes were collected, or will never come."""
+        return self.data is not None or self.dropped
 
 
 class ReadbackRing:
@@ -41,6 +44,7 @@ class ReadbackRing:
 
     def __init__(self, device: wgpu.GPUDevice):
         self._device = device
+        self._largest = device.limits["max-buffer-size"] & ~3
         self._recorded: list[Reading] = []
         self._pending: list[Reading] = []
         self._spare: list[wgpu.GPUBuffer] = []
@@ -86,21 +90,35 @@ class ReadbackRing:
     def abandon(self) -> None:
         """The recorded copies will never be submitted."""
         for reading in self._recorded:
+            reading.dropped = True
             reading.staging.destroy()
         self._recorded.clear()
 
     def collect(self) -> None:
         """Hand out what has arrived."""
-        while self._pending and self._pending[0].staging.map_state == "mapped":
-            self._finish(self._pending.pop(0))
+        while self._pending and native.has_arrived(self._pending[0].promise):
+            self._take_first()
 
     def wait(self, reading: Reading) -> memoryview:
-        """Block until `reading`, which was submitted, has arrived; returns its bytes."""
+        """Block until `reading`, which was submitted, has arrived; returns its bytes.
+
+        Raises `GpuError` if the commands it was recorded with were dropped, and `DeviceLost`.
+        """
         while reading.data is None:
-            first = self._pending.pop(0)
-            first.promise.sync_wait()
-            self._finish(first)
+            if reading.dropped:
+                raise GpuError("this reading never happened: the commands it was recorded with were dropped after an error")
+            self._take_first()
         return reading.data
+
+    def _take_first(self) -> None:
+        """Wait for the oldest reading that was submitted, and hand it out."""
+        first = self._pending.pop(0)
+        try:
+            first.promise.sync_wait()
+        except RuntimeError as error:
+            first.dropped = True
+            raise DeviceLost(f"values could not be read back: {error}") from error
+        self._finish(first)
 
     def _finish(self, reading: Reading) -> None:
         # read_mapped(copy=False) leaves a view on freed memory after unmap; the copy is the safe one
@@ -111,7 +129,7 @@ class ReadbackRing:
             reading.then(reading.data)
 
     def _staging(self, nbytes: int) -> wgpu.GPUBuffer:
-        size = size_class(nbytes)
+        size = min(size_class(nbytes), self._largest)
         for i, buffer in enumerate(self._spare):
             if buffer.size == size:
                 return self._spare.pop(i)
@@ -120,7 +138,7 @@ class ReadbackRing:
 
     def _recycle(self, buffer: wgpu.GPUBuffer) -> None:
         self._spare.append(buffer)
-        if len(self._spare) > SPARE:
+        while len(self._spare) > SPARE or sum(spare.size for spare in self._spare) > SPARE_BYTES:
             self._spare.pop(0).destroy()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import wgpu
 
+from ..errors import StillInUse
+
 USAGE = (
     wgpu.BufferUsage.STORAGE
     | wgpu.BufferUsage.VERTEX
@@ -24,10 +26,17 @@ class BufferStorage:
     def allocate(self, nbytes: int) -> wgpu.GPUBuffer:
         """A buffer of `nbytes`. Raises `MemoryError` if the device has no room for it."""
         try:
-            return self._device.create_buffer(size=nbytes, usage=USAGE)
+            buffer = self._device.create_buffer(size=nbytes, usage=USAGE)
         except wgpu.GPUOutOfMemoryError as error:
             raise MemoryError(str(error)) from error
+        buffer.destroy = _refuse_to_destroy
+        return buffer
 
     def destroy(self, buffer: wgpu.GPUBuffer) -> None:
         """Give a buffer's memory back at once."""
-        buffer.destroy()
+        type(buffer).destroy(buffer)
+
+
+def _refuse_to_destroy() -> None:
+    """In place of `buffer.destroy`: a submission with a destroyed buffer ends the process (wgpu-native #588)."""
+    raise StillInUse("this buffer belongs to a tensor and is destroyed when nothing needs it; close() the tensor instead")

@@ -8,7 +8,8 @@ from typing import Any
 
 import wgpu
 
-from ..memory import Block, LifetimeTracker
+from ..errors import StillInUse
+from ..memory import Block, LifetimeTracker, Owner
 from .meter import Direction, Meter, Traffic
 from .readback import Reading, ReadbackRing
 from .timer import Timer
@@ -31,7 +32,9 @@ class Recorder:
         self._readback = readback
         self._encoder: wgpu.GPUCommandEncoder | None = None
         self._pass: wgpu.GPUComputePassEncoder | None = None
+        self._drawing = False
         self._used: dict[Block, None] = {}
+        self._moves: list[tuple[Owner, Block]] = []
         self._group = "compute"
         self.dispatches = 0
 
@@ -48,9 +51,26 @@ class Recorder:
                 tracker.pin(block)
                 used[block] = None
 
+    def move(self, owner: Owner, block: Block) -> None:
+        """Let `owner` own `block` from here on; should this recording be dropped, it gets its old block back."""
+        self._tracker.pin(owner.block)
+        self._moves.append((owner, owner.block))
+        owner.move_to(block)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Owners that move inside go back if it raises: what was to fill their new blocks was not recorded."""
+        before = len(self._moves)
+        try:
+            yield
+        except BaseException:
+            self._move_back(before)
+            raise
+
     @property
     def encoder(self) -> wgpu.GPUCommandEncoder:
-        """The open encoder, outside of any pass."""
+        """The open encoder, outside of any pass. Raises `StillInUse` inside a render pass."""
+        self.require_no_render_pass()
         self._end_pass()
         if self._encoder is None:
             self._encoder = self._device.create_command_encoder()
@@ -78,11 +98,22 @@ class Recorder:
     @contextmanager
     def render_pass(self, group: str = "draw", **descriptor: Any) -> Iterator[wgpu.GPURenderPassEncoder]:
         """A render pass with wgpu's own descriptor (`color_attachments`, ...), timed under `group`."""
-        render = self.encoder.begin_render_pass(timestamp_writes=self._timer.writes(group), **descriptor)
+        encoder = self.encoder
+        render = encoder.begin_render_pass(timestamp_writes=self._timer.writes(group), **descriptor)
+        self._drawing = True
         try:
             yield render
         finally:
+            self._drawing = False
             render.end()
+
+    def require_no_render_pass(self) -> None:
+        """Raise `StillInUse` inside a render pass: WebGPU takes nothing but its draws until it has ended."""
+        if self._drawing:
+            raise StillInUse(
+                "a render pass is open: tensors cannot be written, uploaded, read back or submitted inside of it; "
+                "do that before gpu.recorder.render_pass(...)"
+            )
 
     def copy(self, source: Block, source_offset: int, target: Block, target_offset: int, nbytes: int) -> None:
         """Copy bytes between blocks; offsets and size are multiples of 4. Counted as device to device."""
@@ -96,30 +127,44 @@ class Recorder:
         self._meter.count(Direction.DEVICE_TO_HOST, nbytes, traffic)
         return self._readback.copy_buffer(self.encoder, source.buffer, offset, nbytes, then)
 
-    def finish(self) -> tuple[wgpu.GPUCommandBuffer, list[Block]]:
-        """End the encoder; returns its commands and the blocks they use, checked. Raises what the device found."""
+    def finish(self) -> wgpu.GPUCommandBuffer:
+        """End the encoder and return its commands, their blocks checked. Raises what the device found."""
         encoder = self.encoder
         self._timer.resolve(encoder)
         self._tracker.preflight(self._used)
-        commands = encoder.finish()
-        used = list(self._used)
+        return encoder.finish()
+
+    def submitted(self) -> list[Block]:
+        """What was recorded was submitted: start anew. Returns the blocks it uses, each pinned once for it."""
+        used, moves = list(self._used), self._moves
         self._clear()
-        return commands, used
+        for _, old in moves:
+            self._tracker.unpin(old)
+        return used
 
     def abandon(self) -> None:
-        """Drop what was recorded, after an error in it."""
+        """Drop what was recorded, after an error in it; owners that moved for it go back."""
         used = list(self._used)
+        self._move_back(0)
         self._clear()
+        self._timer.abandon()
         self._readback.abandon()
         for block in used:
             self._tracker.unpin(block)
 
+    def _move_back(self, since: int) -> None:
+        while len(self._moves) > since:
+            owner, old = self._moves.pop()
+            if owner.handles:
+                owner.move_to(old)
+            self._tracker.unpin(old)
+
     def _clear(self) -> None:
         self._encoder = self._pass = None
-        self._used = {}
+        self._used, self._moves = {}, []
         self.dispatches = 0
 
     def _end_pass(self) -> None:
-        if self._pass is not None:
-            self._pass.end()
-            self._pass = None
+        ended, self._pass = self._pass, None
+        if ended is not None:
+            ended.end()

@@ -8,6 +8,7 @@ import numpy as np
 import wgpu
 
 from . import native
+from .meter import Direction, Meter, Traffic
 from .readback import ReadbackRing
 
 GROUPS = 64  # passes timed in one submission; further ones go untimed and are counted as such
@@ -20,12 +21,13 @@ class Timer:
     `latest` holds {group: milliseconds} of the newest submission whose times have arrived, summed over its passes.
     """
 
-    def __init__(self, device: wgpu.GPUDevice, readback: ReadbackRing):
+    def __init__(self, device: wgpu.GPUDevice, readback: ReadbackRing, meter: Meter):
         self.available = "timestamp-query" in device.features
         self.enabled = False
         self.latest: dict[str, float] = {}
         self.untimed = 0
         self._readback = readback
+        self._meter = meter
         self._names: list[str] = []
         if not self.available:
             return
@@ -57,6 +59,11 @@ class Timer:
         count = 2 * len(names)
         encoder.resolve_query_set(self._queries, 0, count, self._resolved, 0)
         self._readback.copy_buffer(encoder, self._resolved, 0, count * 8, lambda data: self._store(names, data))
+        self._meter.count(Direction.DEVICE_TO_HOST, count * 8, Traffic.DIAGNOSTICS)
+
+    def abandon(self) -> None:
+        """The passes of this submission will not run: forget them."""
+        self._names.clear()
 
     def _store(self, names: list[str], data: memoryview) -> None:
         ticks = np.frombuffer(data, np.uint64).reshape(-1, 2)

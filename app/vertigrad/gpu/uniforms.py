@@ -48,6 +48,10 @@ class UniformRing:
         self._used = self.aligned(end)
         return start
 
+    def abandon(self) -> None:
+        """What was pushed will not be used; the next push starts from the beginning."""
+        self._used = 0
+
     def flush(self) -> None:
         """Upload what was pushed; the next push starts from the beginning."""
         if self._used:

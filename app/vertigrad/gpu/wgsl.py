@@ -17,27 +17,35 @@ from ..errors import ShaderError
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _BINDING = re.compile(
-    r"@group\(\s*(\d+)\s*\)\s*@binding\(\s*(\d+)\s*\)\s*var\s*(?:<\s*(\w+)\s*(?:,\s*(\w+)\s*)?>)?\s*(\w+)\s*:\s*([^;]+);"
+    r"((?:@(?:group|binding)\([^)]*\)\s*){2})var\s*(?:<\s*(\w+)\s*(?:,\s*(\w+)\s*)?>)?\s*(\w+)\s*:\s*([^;]+);"
 )
+_NUMBER = re.compile(r"@(\w+)\(\s*(\d+)[iu]?\s*,?\s*\)")  # an attribute with one literal number
 _STRUCT = re.compile(r"\bstruct\s+(\w+)\s*\{([^}]*)\}")
-_FIELD = re.compile(r"(?:@\w+(?:\([^)]*\))?\s*)*(\w+)\s*:\s*(.+)", re.S)
+_FIELD = re.compile(r"((?:@\w+(?:\([^)]*\))?\s*)*)(\w+)\s*:\s*(.+)", re.S)
 _FUNCTION = re.compile(r"((?:@\w+(?:\([^)]*\))?\s*)*)\bfn\s+(\w+)\s*\(")
-_WORKGROUP = re.compile(r"@workgroup_size\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*(\d+)\s*)?\)")
-_WORD = re.compile(r"\b[A-Za-z_]\w*\b")
+_WORKGROUP = re.compile(r"@workgroup_size\(\s*(\d+)[iu]?\s*(?:,\s*(\d+)[iu]?\s*)?(?:,\s*(\d+)[iu]?\s*)?,?\s*\)")
+_WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")  # no member names
 _ARRAY = re.compile(r"array<\s*(.+?)\s*(?:,\s*(\d+)\s*)?>$", re.S)
 _SCALARS = {"f32": ("f", 4), "i32": ("i", 4), "u32": ("I", 4), "f16": ("e", 2)}
 _SUFFIX = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
+_ALIGN = {1: 1, 2: 2, 3: 4, 4: 4}  # of a vector, in scalars
 
 
 @dataclass(frozen=True)
 class Binding:
-    """One buffer a kernel uses: `access` is "uniform", "read" or "read_write"; `scalar` its element's scalar type."""
+    """One buffer a kernel uses: `access` is "uniform", "read" or "read_write".
+
+    `scalar` is the scalar type of its elements, `element` their size in bytes, `least` the number of bytes bound at least;
+    None, 4 and 4 where the type is a struct.
+    """
 
     name: str
     number: int
     access: str
     type: str
     scalar: str | None
+    element: int
+    least: int
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class UniformLayout:
                 struct.pack_into(field.format, image, base + field.offset, value)
             else:
                 struct.pack_into(field.format, image, base + field.offset, *np.ravel(value).tolist())
-        except (struct.error, TypeError) as error:
+        except (struct.error, ArithmeticError, TypeError, ValueError) as error:
             raise ShaderError(f"uniform {self.name}.{name}: {value!r} does not fit ({error})") from error
 
 
@@ -124,24 +132,31 @@ def _reachable_words(functions: dict[str, tuple[str, str]], entry: str) -> set[s
 
 
 def _bindings(text: str, words: set[str], name: str) -> Iterator[Binding]:
-    for group, number, space, access, variable, type_ in _BINDING.findall(text):
+    for attributes, space, access, variable, type_ in _BINDING.findall(text):
         if variable not in words:
             continue
-        if group != "0":
-            raise ShaderError(f"{name}: {variable} is in @group({group}); kernels bind everything in group 0")
+        numbers = dict(_NUMBER.findall(attributes))
+        if numbers.keys() != {"group", "binding"}:
+            raise ShaderError(f"{name}: {variable} needs literal numbers in @group and @binding")
+        if numbers["group"] != "0":
+            raise ShaderError(f"{name}: {variable} is in @group({numbers['group']}); kernels bind everything in group 0")
         if space not in ("storage", "uniform"):
             raise ShaderError(f"{name}: {variable} is no buffer; kernels take storage and uniform buffers")
         kind = "uniform" if space == "uniform" else access or "read"
-        yield Binding(variable, int(number), kind, type_.strip(), _scalar(type_.strip()))
+        yield Binding(variable, int(numbers["binding"]), kind, type_.strip(), *_elements(type_.strip()))
 
 
-def _scalar(type_: str) -> str | None:
-    """The scalar type an array is made of; None for structs."""
+def _elements(type_: str) -> tuple[str | None, int, int]:
+    """(scalar type, bytes of an element, bytes of all that are there in any case) of an array or a single value."""
     array = _ARRAY.match(type_)
     inner = array[1] if array else type_
     inner = re.sub(r"^atomic<\s*(\w+)\s*>$", r"\1", inner)
     parsed = _vector(inner)
-    return parsed[0] if parsed else None
+    if parsed is None:
+        return None, 4, 4
+    scalar, rows, columns = parsed
+    size = columns * _ALIGN[rows] * _SCALARS[scalar][1]
+    return scalar, size, size * int((array and array[2]) or 1)
 
 
 def _vector(type_: str) -> tuple[str, int, int] | None:
@@ -155,6 +170,8 @@ def _vector(type_: str) -> tuple[str, int, int] | None:
     if not match:
         return None
     scalar = _SUFFIX[match[4]] if short else match[4]
+    if scalar not in _SCALARS:
+        return None
     if match[1]:
         return scalar, int(match[1]), 1
     return scalar, int(match[3]), int(match[2])
@@ -170,13 +187,13 @@ def _size_and_format(type_: str, where: str) -> tuple[int, int, str, int]:
     scalar, rows, columns = parsed
     code, nbytes = _SCALARS[scalar]
     size = rows * nbytes
-    align = {1: 1, 2: 2, 3: 4, 4: 4}[rows] * nbytes
-    if array and size % 16:
+    align = _ALIGN[rows] * nbytes
+    if not array and columns == 1:
+        return size, align, f"<{rows}{code}", rows
+    if array and columns * align % 16:
         raise ShaderError(f"{where}: elements of {type_} must be 16 bytes in a uniform struct; use vec4")
     total = columns * repeat
-    if total == 1:
-        return size, align, f"<{rows}{code}", rows
-    padding = "x" * (align - size)
+    padding = "x" * (align - size)  # after each column, and after each element of an array
     return total * align, align, "<" + f"{rows}{code}{padding}" * total, rows * total
 
 
@@ -189,9 +206,14 @@ def _layout(struct_name: str, structs: dict[str, str], name: str) -> UniformLayo
         match = _FIELD.fullmatch(text.strip())
         if not match:
             continue
-        size, align, code, count = _size_and_format(match[2].strip(), f"{name}: {struct_name}.{match[1]}")
+        attributes, field, where = match[1], match[2], f"{name}: {struct_name}.{match[2]}"
+        size, align, code, count = _size_and_format(match[3].strip(), where)
+        given = dict(_NUMBER.findall(attributes))
+        if len(given) != attributes.count("@"):
+            raise ShaderError(f"{where}: {attributes.strip()} needs a literal number")
+        align = int(given.get("align", align))
         offset = -(-offset // align) * align
-        fields[match[1]] = Field(match[1], offset, code, count)
-        offset += size
+        fields[field] = Field(field, offset, code, count)
+        offset += int(given.get("size", size))
         largest = max(largest, align)
     return UniformLayout(struct_name, -(-offset // max(largest, 16)) * max(largest, 16), fields)

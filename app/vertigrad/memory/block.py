@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import itertools
+import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .borrow import Borrow
@@ -17,11 +19,22 @@ class State(enum.Enum):
     FREE = "free"
 
 
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
 class Origin(NamedTuple):
     """Source position at which something was made."""
 
     file: str
     line: int
+
+    @staticmethod
+    def of_caller() -> Origin:
+        """The nearest calling line outside of this package; the outermost one if there is none."""
+        frame: Any = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+            frame = frame.f_back
+        return Origin(frame.f_code.co_filename, frame.f_lineno)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -87,6 +100,12 @@ class Block:
     def held(self) -> bool:
         """Whether anything still holds it, the GPU's own use aside."""
         return self.owners > 0 or self.pins > 0
+
+    def give_back(self) -> None:
+        """Let go of borrowed host memory, if any: its bytes are on the GPU, or nobody needs them."""
+        if self.borrow is not None:
+            self.borrow.release()
+            self.borrow = None
 
     def __repr__(self) -> str:
         return (

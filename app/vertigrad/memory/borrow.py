@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pickle import PickleBuffer
 from typing import Any
 
 from ..errors import BorrowInUse, LayoutError
@@ -12,24 +13,32 @@ class Borrow:
 
     The export of the buffer protocol is held: a `bytearray` cannot be resized and an `mmap` cannot be closed under
     it. NumPy can be told to resize regardless (`refcheck=False`); that is noticed at the next use and raised.
-    Raises `LayoutError` if the source is not C-contiguous.
+    Raises `LayoutError` if the source lends no memory or is not C-contiguous.
     """
 
-    __slots__ = ("_address", "_lent", "_source", "nbytes", "readonly")
+    __slots__ = ("_address", "_lent", "_source", "format", "nbytes", "readonly", "shape")
 
     def __init__(self, source: Any):
-        lent = memoryview(source)
+        try:
+            lent = memoryview(source)
+        except (TypeError, ValueError, BufferError) as error:
+            raise LayoutError(
+                f"from_blob: {type(source).__name__} lends no memory ({error}); give it a NumPy array, bytearray, mmap or "
+                "the like, or copy with from_numpy"
+            ) from error
         if not lent.c_contiguous:
             lent.release()
             raise LayoutError(
                 "from_blob: the source is not C-contiguous, so its bytes cannot be lent as they lie; "
                 "pass numpy.ascontiguousarray(source), which copies"
             )
+        self.format, self.shape = lent.format, tuple(lent.shape)
+        self.nbytes, self.readonly = lent.nbytes, lent.readonly
+        lent.release()
         self._source = source
-        self._lent: memoryview | None = lent
         self._address = _address(source)
-        self.nbytes = lent.nbytes
-        self.readonly = lent.readonly
+        # as flat bytes whatever the format; memoryview.cast knows the simple formats only
+        self._lent: memoryview | None = PickleBuffer(source).raw()
 
     @property
     def released(self) -> bool:
@@ -45,8 +54,7 @@ class Borrow:
                 "the source of from_blob was moved while lent (numpy.ndarray.resize with refcheck=False?); "
                 "its old bytes are gone: make the tensor again with from_blob"
             )
-        flat = self._lent.toreadonly()
-        return flat.cast("B") if self.nbytes else memoryview(b"")
+        return self._lent.toreadonly()
 
     def release(self) -> None:
         """Give the memory back; the owner may resize or close it again. Idempotent."""

@@ -49,6 +49,8 @@ class LifetimeTracker:
         if block.owners <= 0:
             raise StillInUse(f"{block!r} has no owner to drop")
         block.owners -= 1
+        if not block.owners and block.storage is not None:
+            block.give_back()
         self._settle(block)
 
     def pin(self, block: Block) -> None:
@@ -151,6 +153,7 @@ class LifetimeTracker:
         if block.state is State.LIVE:
             block.state = State.RETIRING
             block.freed_frame = self.frame
+            block.give_back()
         if block.last_serial > self.retired:
             self._retiring.append(block)
         else:

@@ -15,7 +15,7 @@ class Owner:
     (`move_to`). The handle remembers the generation of its block and raises `UseAfterFree` when that has passed.
     """
 
-    __slots__ = ("_block", "_generation", "_tracker", "handles", "moves", "name", "origin")
+    __slots__ = ("_block", "_generation", "_tracker", "handles", "name", "origin")
 
     def __init__(self, tracker: LifetimeTracker, block: Block, name: str, origin: Origin):
         tracker.own(block)
@@ -23,7 +23,6 @@ class Owner:
         self._block = block
         self._generation = block.generation
         self.handles = 1
-        self.moves = 0
         self.name = name
         self.origin = origin
 
@@ -61,5 +60,4 @@ class Owner:
         old = self.block
         self._tracker.own(block)
         self._block, self._generation = block, block.generation
-        self.moves += 1
         self._tracker.disown(old)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..errors import LimitError, OutOfMemory
+from ..errors import LimitError, OutOfMemory, StillInUse
 from .block import UNKNOWN, Block, Origin, State
 from .borrow import Borrow
 from .lifetime import LifetimeTracker
@@ -68,12 +68,12 @@ class BufferPool:
         self._tracker.blocks[block.id] = block
         return self._start(block, borrow.nbytes, name, origin)
 
-    def place(self, block: Block) -> None:
-        """Give a lent block GPU memory of its own; the caller fills it from `block.borrow`. Raises as `take` does."""
-        capacity = size_class(block.nbytes)
-        donor = self._block_of(capacity, block.nbytes, block.name)
-        del self._tracker.blocks[donor.id]
-        block.storage, block.capacity = donor.storage, capacity
+    def place(self, block: Block, donor: Block) -> None:
+        """Give a lent block the GPU memory of `donor`, a block taken for it, which is left without any."""
+        if block.storage is not None or block.borrow is None:
+            raise StillInUse(f"{block!r} has GPU memory of its own")
+        block.storage, block.capacity = donor.storage, donor.capacity
+        donor.storage, donor.capacity = None, 0
 
     def trim(self, keep: int = 0) -> None:
         """Destroy free blocks, largest first, until at most `keep` bytes of them are left."""
@@ -130,9 +130,6 @@ class BufferPool:
 
     def _put(self, block: Block) -> None:
         """A block nobody needs any more came back from the tracker."""
-        if block.borrow is not None:
-            block.borrow.release()
-            block.borrow = None
         if block.storage is None:
             del self._tracker.blocks[block.id]
             return

@@ -1,19 +1,78 @@
-"""What the kernels of `ops` share: operands made ready, axes merged, strides in elements."""
+"""What the kernels of `ops` share: operands and results made ready, axes merged, strides in elements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import ShapeError
-from ..tensor import Layout, Tensor
+from ..errors import DtypeError, LayoutError, ShapeError
+from ..tensor import DType, Tensor
+from ..tensor.operators import call
 
 MAX_RANK = 8
 
 
-def element_strides(layout: Layout, itemsize: int) -> tuple[int, ...]:
-    """Strides in elements instead of bytes."""
-    return tuple(stride // itemsize for stride in layout.strides)
+@contextmanager
+def operands(*values: Any) -> Iterator[list[Any]]:
+    """`values`, with arrays uploaded for as long as the block runs; tensors and numbers are as they were."""
+    made: list[Tensor] = []
+
+    def ready(value: Any) -> Any:
+        if isinstance(value, Tensor) or is_number(value):
+            return value
+        made.append(Tensor.from_numpy(value))
+        return made[-1]
+
+    try:
+        yield [ready(value) for value in values]
+    finally:
+        for tensor in made:
+            tensor.close()
+
+
+@contextmanager
+def tensors(*values: Any) -> Iterator[list[Tensor]]:
+    """As `operands`, for operations on tensors alone. Raises `DtypeError` for a number."""
+    with operands(*values) as ready:
+        for value in ready:
+            if not isinstance(value, Tensor):
+                raise DtypeError(f"a tensor or an array is needed here, not the number {value!r}")
+        yield ready
+
+
+def destination(name: str, shape: tuple[int, ...], dtype: DType, out: Tensor | None) -> Tensor:
+    """`out` if it has this shape and element type, or a new tensor if it is None.
+
+    Raises `ShapeError` or `DtypeError` if it does not fit, `LayoutError` if its elements overlap.
+    """
+    if out is None:
+        return Tensor.empty(shape, dtype, temporary=True)
+    if out.shape != shape:
+        raise ShapeError(f"{name}: a result of shape {shape} is not written to a tensor of shape {out.shape}")
+    if out.dtype is not dtype:
+        raise DtypeError(f"{name}: a result of {dtype} is not written to a tensor of {out.dtype}")
+    require_distinct(name, out)
+    return out
+
+
+def require_distinct(name: str, out: Tensor) -> None:
+    """Raise `LayoutError` if elements of `out` share memory because an axis was expanded."""
+    if any(n > 1 and stride == 0 for n, stride in zip(out.shape, out.strides, strict=True)):
+        raise LayoutError(
+            f"{name}: tensor {out.name or 'unnamed'!r} of shape {out.shape} repeats elements (strides {out.strides}), "
+            "so it cannot be written; write the tensor that was expanded"
+        )
+
+
+def apart(value: Tensor, out: Tensor) -> Tensor:
+    """`value`, or a copy of it if writing `out` could change it: one dispatch cannot read and write one block."""
+    return call("copy", value) if value.owner is out.owner else value
+
+
+def element_strides(tensor: Tensor) -> tuple[int, ...]:
+    """Strides in elements instead of bytes; 0 along axes of 1, whose strides may be anything."""
+    return tuple(s // tensor.itemsize if n > 1 else 0 for n, s in zip(tensor.shape, tensor.strides, strict=True))
 
 
 def padded(values: Sequence[int], fill: int) -> list[int]:
@@ -44,17 +103,22 @@ def merge_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[
     return kept, rows
 
 
-def normal_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
+def normal_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """`axis` as sorted axis numbers from 0; None means all. Raises `ShapeError`."""
     if axis is None:
         return tuple(range(rank))
-    wanted = (axis,) if isinstance(axis, int) else tuple(axis)
-    if any(not -rank <= a < rank for a in wanted):
-        raise ShapeError(f"axis {axis} is outside of {rank} axes")
-    axes = sorted(a % rank for a in wanted)
+    wanted = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    axes = sorted(normal_axis(a, rank) for a in wanted)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"axis {axis} names an axis twice")
     return tuple(axes)
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """`axis` counted from 0. Raises `ShapeError`."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} is outside of {rank} axes")
+    return axis % rank
 
 
 def is_number(value: Any) -> bool:

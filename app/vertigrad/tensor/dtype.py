@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,11 @@ u8 = DType("u8", 1, np.dtype(np.uint8), "u32", "uint")
 ALL = (f32, f16, i32, u32, bool_, u8)
 _BY_NAME = {dtype.name: dtype for dtype in ALL}
 _BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
-_NARROWER = {"float64": "float32", "int64": "int32", "uint64": "uint32", "int16": "int32", "uint16": "uint32", "int8": "i32"}
+_NARROWER = {
+    "float64": "float32",
+    **dict.fromkeys(("int64", "int16", "int8"), "int32"),
+    **dict.fromkeys(("uint64", "uint16"), "uint32"),
+}
 
 
 def dtype_of(wanted: Any) -> DType:
@@ -71,10 +76,10 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def check_value(value: Any, dtype: DType) -> None:
-    """Raise `DtypeError` if the Python number `value` cannot be held by `dtype`."""
+    """Raise `DtypeError` if the Python number `value` cannot be held by `dtype`; floats may be infinite or NaN."""
     if dtype.kind in ("int", "uint"):
         limits = np.iinfo(dtype.numpy)
-        if value != int(value) or not limits.min <= value <= limits.max:
+        if not (limits.min <= value <= limits.max and value == int(value)):
             raise DtypeError(f"{value!r} does not fit {dtype} ({limits.min} to {limits.max})")
-    elif dtype is f16 and np.isfinite(value) and abs(value) > 65504:
-        raise DtypeError(f"{value!r} does not fit f16 (at most 65504)")
+    elif dtype.kind == "float" and float(np.finfo(dtype.numpy).max) < abs(float(value)) < math.inf:
+        raise DtypeError(f"{value!r} does not fit {dtype} (at most {np.finfo(dtype.numpy).max})")

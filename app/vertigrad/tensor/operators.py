@@ -27,6 +27,7 @@ class Arithmetic:
     """The operators of a tensor. Each result is a new tensor; names ending in _ write in place and return self."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # NumPy leaves `array + tensor` to the tensor instead of reading it back in silence
 
     def __add__(self, other: Operand) -> Tensor:
         return call("add", self, other)

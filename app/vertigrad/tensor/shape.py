@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, NamedTuple
 
 from ..errors import ShapeError
@@ -16,6 +17,14 @@ class Layout(NamedTuple):
     shape: Shape
     strides: Shape
     offset: int
+
+
+def checked(shape: Any) -> Shape:
+    """`shape` as a tuple of Python's integers; one integer means one axis. Raises `ShapeError`."""
+    sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    if not all(hasattr(n, "__index__") and n >= 0 for n in sizes):
+        raise ShapeError(f"shape {sizes} must be of whole numbers, none negative")
+    return tuple(n.__index__() for n in sizes)
 
 
 def contiguous_strides(shape: Shape, itemsize: int) -> Shape:
@@ -148,12 +157,14 @@ def resolve(shape: Shape, size: int) -> Shape:
 
 def _checked(k: Any, n: int, axis: int) -> int:
     try:
-        i = k.__index__()
-    except AttributeError:
+        i = operator.index(k)
+    except TypeError:
+        i = None
+    if i is None or isinstance(k, bool):  # True would be a mask in NumPy, not 1
         raise ShapeError(
             f"cannot index with {type(k).__name__}; a view takes integers, slices, ... and None "
             "(for a tensor of indices use vertigrad.ops.take)"
-        ) from None
+        )
     if not -n <= i < n:
         raise ShapeError(f"index {i} is outside axis {axis} of size {n}")
     return i % n

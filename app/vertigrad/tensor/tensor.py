@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -22,13 +20,11 @@ from . import shape as shapes
 from .dtype import DType, dtype_of, f32
 from .operators import Arithmetic, call
 from .shape import Layout
-from .transfer import Readback, host_array, require
-
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+from .transfer import Readback, blob_type, host_array, require
 
 
 class Resource(NamedTuple):
-    """Where a tensor lies, for other wgpu code: buffer, offset of its first byte, and size in bytes."""
+    """Where a tensor lies, for other wgpu code: buffer, offset of its lowest byte, and size in bytes."""
 
     buffer: wgpu.GPUBuffer
     offset: int
@@ -60,10 +56,8 @@ class Tensor(Arithmetic):
     @staticmethod
     def empty(shape: int | Sequence[int], dtype: Any = f32, name: str = "", temporary: bool = False) -> Tensor:
         """A contiguous tensor whose elements are not set. Raises `DtypeError`, `LimitError`, `OutOfMemory`."""
-        size = (shape,) if isinstance(shape, int) else tuple(shape)
-        if any(n < 0 for n in size):
-            raise ShapeError(f"shape {size} has a negative size")
-        kind, origin = dtype_of(dtype), _origin()
+        size = shapes.checked(shape)
+        kind, origin = dtype_of(dtype), Origin.of_caller()
         require(kind)
         device = gpu()
         block = device.pool.take(math.prod(size) * kind.itemsize, name, origin)
@@ -81,15 +75,18 @@ class Tensor(Arithmetic):
     @staticmethod
     def full(shape: int | Sequence[int], value: float, dtype: Any = f32, name: str = "") -> Tensor:
         """A contiguous tensor of `value`. Raises `DtypeError` if the value does not fit."""
-        return Tensor.empty(shape, dtype, name).fill_(value)
+        made = Tensor.empty(shape, dtype, name)
+        with made._closed_on_error():
+            return made.fill_(value)
 
     @staticmethod
     def from_numpy(array: Any, name: str = "") -> Tensor:
         """A copy of `array` on the GPU, made now. Raises `DtypeError` for 64-bit types: convert them yourself."""
         host, dtype = host_array(array)
         made = Tensor.empty(host.shape, dtype, name)
-        if host.size:
-            gpu().upload(made.block.buffer, memoryview(host.reshape(-1).view(np.uint8)))
+        with made._closed_on_error():
+            if host.size:
+                gpu().upload(made.block.buffer, memoryview(host.reshape(-1).view(np.uint8)))
         return made
 
     @staticmethod
@@ -101,14 +98,12 @@ class Tensor(Arithmetic):
         default to those of the source. Raises `LayoutError`, `DtypeError`, `ShapeError`.
         """
         borrow = Borrow(source)
-        kind = dtype_of(dtype if dtype is not None else getattr(source, "dtype", np.uint8))
-        require(kind)
-        if borrow.nbytes % kind.itemsize or (kind.name == "bool" and dtype is None):
-            raise ShapeError(f"from_blob: {borrow.nbytes} bytes are no whole number of {kind} ({kind.itemsize} bytes)")
-        size = borrow.nbytes // kind.itemsize
-        own_shape = getattr(source, "shape", None) if dtype is None else None
-        full = shapes.resolve(tuple(shape if shape is not None else own_shape or (size,)), size)
-        device, origin = gpu(), _origin()
+        try:
+            kind, full = blob_type(borrow, dtype, shape)
+        except BaseException:
+            borrow.release()
+            raise
+        device, origin = gpu(), Origin.of_caller()
         block = device.pool.lend(borrow, name, origin)
         owner = Owner(device.tracker, block, name, origin)
         return Tensor(owner, Layout(full, shapes.contiguous_strides(full, kind.itemsize), 0), kind, name, False)
@@ -184,6 +179,14 @@ class Tensor(Arithmetic):
             raise ShapeError("a tensor without axes has no length")
         return self.shape[0]
 
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(f"a tensor of shape {self.shape} is neither true nor false; ask of one element")
+        return bool(self.item())
+
     def __repr__(self) -> str:
         state = "closed" if self._closed_in >= 0 else f"block {self._owner.block.id}"
         return f"<Tensor {self.name!r} {self.dtype} {self.shape}, {state}>"
@@ -214,6 +217,15 @@ class Tensor(Arithmetic):
         """The same values as a new leaf of the autodiff graph; a view: it shares memory, writes included."""
         return self._view(self.layout)
 
+    @contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        """For a tensor that is still being made: nobody else could close it."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
     def _view(self, layout: Layout) -> Tensor:
         return Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
 
@@ -221,7 +233,7 @@ class Tensor(Arithmetic):
 
     def clone(self, name: str = "") -> Tensor:
         """An independent tensor, in O(1): one more owner of the block. The first of the two to be written copies."""
-        owner = self.owner.clone(name or self.name, _origin())
+        owner = self.owner.clone(name or self.name, Origin.of_caller())
         return Tensor(owner, self.layout, self.dtype, name or self.name, temporary=False)
 
     def contiguous(self) -> Tensor:
@@ -249,7 +261,7 @@ class Tensor(Arithmetic):
         device.tracker.pin(block)
         try:
             device.submit()
-            yield Resource(block.buffer, self.offset, self.extent)
+            yield Resource(block.buffer, self.start, self.extent)
         finally:
             device.recorder.use((block,))  # the next submission follows the other code's on the same queue
             device.recorder.encoder  # noqa: B018  so that there is one
@@ -278,9 +290,11 @@ class Tensor(Arithmetic):
     def close(self) -> None:
         """Give up the memory: at once, or when the GPU and other owners are done with it. Idempotent."""
         if self._closed_in < 0:
+            tracker = gpu().tracker
             self._net.detach()
-            self._closed_in = gpu().tracker.frame
+            self._closed_in = tracker.frame
             self._owner.drop()
+            tracker.collect()  # views that were let go of may be all that still holds the memory
 
     def release(self) -> None:
         """Give borrowed host memory back; the tensor lives on with its copy on the GPU.
@@ -296,8 +310,7 @@ class Tensor(Arithmetic):
                 f"tensor {self.name or 'unnamed'!r} still needs the memory it borrowed: it was not uploaded yet; "
                 "close() it, or use it on the GPU first"
             )
-        block.borrow.release()
-        block.borrow = None
+        block.give_back()
 
     def __enter__(self) -> Tensor:
         return self
@@ -316,11 +329,3 @@ def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callabl
         owner.drop()
 
     return drop
-
-
-def _origin() -> Origin:
-    """The nearest caller outside this package's tensor floors."""
-    frame: Any = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return Origin(frame.f_code.co_filename, frame.f_lineno)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DtypeError
+from ..errors import DtypeError, ShapeError
 from ..gpu import Traffic, gpu
 from ..gpu.readback import Reading
+from ..memory import Borrow
 from . import dtype as dtypes
 from .dtype import DType, dtype_of
+from .shape import Shape, resolve
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -27,6 +30,32 @@ def host_array(source: Any) -> tuple[np.ndarray, DType]:
     if dtype is dtypes.bool_:
         array = array.astype(np.uint32)
     return np.ascontiguousarray(array).reshape(array.shape), dtype
+
+
+def blob_type(borrow: Borrow, dtype: Any, shape: Sequence[int] | None) -> tuple[DType, Shape]:
+    """Element type and shape for borrowed bytes; those of the source where none are given.
+
+    Raises `DtypeError` or `ShapeError` if the bytes do not make such a tensor.
+    """
+    own = _format_type(borrow.format)
+    kind = dtype_of(own if dtype is None else dtype)
+    require(kind)
+    if kind is dtypes.bool_ and own == np.bool_:
+        raise DtypeError("from_blob: bool takes 4 bytes here and 1 in NumPy; lend it as dtype='u8', or use from_numpy")
+    if borrow.nbytes % kind.itemsize:
+        raise ShapeError(f"from_blob: {borrow.nbytes} bytes are no whole number of {kind} ({kind.itemsize} bytes)")
+    size = borrow.nbytes // kind.itemsize
+    if shape is None:
+        return kind, borrow.shape if dtype is None else (size,)
+    return kind, resolve(tuple(shape), size)
+
+
+def _format_type(code: str) -> np.dtype:
+    """NumPy's element type for a format code of the buffer protocol; void if there is none."""
+    try:
+        return np.dtype(code)
+    except (TypeError, ValueError):
+        return np.dtype(np.void)
 
 
 def require(dtype: DType) -> None:
@@ -47,7 +76,7 @@ class Readback:
         self._data: memoryview | None = None
         block = tensor.owner.block
         if block.storage is None and block.borrow is not None:  # still on the host: nothing to read back
-            self._first, self._data = tensor.offset, block.borrow.bytes()
+            self._data = memoryview(bytes(block.borrow.bytes()[start : start + nbytes]))
         elif tensor.size:
             self._reading = gpu().recorder.read(block, start, nbytes, traffic)
 

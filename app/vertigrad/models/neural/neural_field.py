@@ -33,9 +33,9 @@ class Params(params.Params):
     middle: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the second band: the ridges")
     fine: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=4.0, doc="share of the third band: the gullies")
     amplitude: float = number(
-        0.0, min=0.0, max=10.0, soft_max=0.6, unit="rad", doc="how far the first layer's waves travel to and fro"
+        0.1, min=0.0, max=10.0, soft_max=0.4, doc="share of its relief by which each band sways; 0: the relief as learned"
     )
-    frequency: float = number(0.1, min=0.0, max=10.0, soft_max=1.0, unit="Hz", doc="how often they do")
+    frequency: float = number(0.1, min=0.0, max=10.0, soft_max=1.0, unit="Hz", doc="how often it does")
 
 
 class NeuralField(Model):
@@ -58,7 +58,7 @@ class NeuralField(Model):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        self._time = 0.0
+        self._cycle = 0.0
         self._field = load(params.weights)
         if self._field.width > WIDEST:
             raise InputError(f"{params.weights}: layers of {self._field.width} neurons; {WIDEST} at most are supported")
@@ -71,13 +71,13 @@ class NeuralField(Model):
         self.reset()
 
     def step(self, dt: float) -> None:
-        self._time += dt
         values = self._params
+        self._cycle = (self._cycle + values.frequency * dt) % 1.0
         self._plan.replay(
             extent=values.extent,
             height=values.height,
             amplitude=values.amplitude,
-            cycle=2.0 * math.pi * ((values.frequency * self._time) % 1.0),
+            cycle=2.0 * math.pi * self._cycle,
             blend=self._blend(),
         )
 
@@ -100,8 +100,8 @@ class NeuralField(Model):
             extent=values.extent,
             height=values.height,
             amplitude=values.amplitude,
-            frequency=values.frequency,
-            time=self._time,
+            frequency=1.0,
+            time=self._cycle,
             dtype=np.float64,
         )
         return [
@@ -111,7 +111,7 @@ class NeuralField(Model):
         ]
 
     def reset(self) -> None:
-        self._time = 0.0
+        self._cycle = 0.0
         self.step(0.0)
 
     def close(self) -> None:
@@ -161,6 +161,7 @@ def pack(field: Field) -> np.ndarray:
 
 def _band(field: Field, band: int) -> Iterator[np.ndarray]:
     width = padded_width(field.width)
+    yield _padded(np.array([field.sway[band]]), (4,))
     for index in range(field.layers - 1):
         weight, bias = field.layer(band, index, np.float64)
         inputs = 2 if index == 0 else width

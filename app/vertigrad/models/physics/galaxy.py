@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vertigrad.errors import ParameterError
-from vertigrad.models.physics.galaxy_field import Doubles, Galaxy, MeanField, Spheroid, mean_field
+from ...errors import ParameterError
+from .galaxy_field import Doubles, Galaxy, MeanField, Spheroid, mean_field
 
 SOFTENING = 0.12  # about the spacing of disc stars at 8192 bodies, and below the disc's height
 DT = 0.025  # a seventieth of the shortest orbit: energy keeps to 1e-4 through the encounter

@@ -28,7 +28,7 @@ class Params(params.Params):
         SOFTENING, min=1e-4, max=10.0, soft_min=0.01, soft_max=1.0, scale="log", doc="length below which gravity fades"
     )
     rate: float = number(
-        1.5, min=0.0, max=100.0, soft_max=6.0, unit="1/s", doc="units of model time in a second; a step is rate / 60"
+        3.0, min=0.0, max=100.0, soft_max=6.0, unit="1/s", doc="units of model time in a second; a step is rate / 60"
     )
     mass_ratio: float = number(0.7, min=0.05, max=1.0, rebuild=True, doc="mass of the second galaxy over the first")
     pericentre: float = number(1.8, min=0.1, max=8.0, rebuild=True, doc="how near they pass, as two points would")

@@ -1,0 +1,112 @@
+"""Picking elements by tensors of indices.
+
+Indices count from the end where they are negative. The GPU cannot raise: where an index is outside of its axis the
+result is NaN if it is a float, 0 or false if not. Indices given as a list or an array are checked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..errors import DtypeError, ShapeError
+from ..gpu import Kernel
+from ..tensor import Tensor, broadcast_shapes
+from . import launch
+from .functions import Operand
+
+_NAN_BITS = 0x7FC00000
+
+
+def take(a: Operand, indices: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Elements of `a` along `axis` at `indices`: the axes of `indices` take the place of `axis`.
+
+    Without `axis`, of all elements of `a` in row-major order (it is copied for that if it is not contiguous).
+    Raises `ShapeError`, and `DtypeError` if the indices are no integers.
+    """
+    with launch.tensors(a) as (given,):
+        source = given if axis is not None else given.contiguous().reshape(-1)
+        at = launch.normal_axis(axis or 0, source.ndim)
+        with _places(indices, source.shape[at]) as places:
+            shape = (*source.shape[:at], *places.shape, *source.shape[at + 1 :])
+            out = launch.destination("take", shape, source.dtype, out)
+            source, places = launch.apart(source, out), launch.apart(places, out)
+            strides = launch.element_strides(source)
+            spread = (*strides[:at], *[0] * places.ndim, *strides[at + 1 :])
+            chosen = (*[0] * at, *launch.element_strides(places), *[0] * (source.ndim - at - 1))
+            _launch(source, at, places, out, spread, chosen)
+    return out
+
+
+def take_along_axis(a: Operand, indices: Any, axis: int, *, out: Tensor | None = None) -> Tensor:
+    """For each line of `a` along `axis`, its elements at the indices in the same line of `indices`.
+
+    Both have the same number of axes; all but `axis` are broadcast. Raises `ShapeError`, `DtypeError` as `take` does.
+    """
+    with launch.tensors(a) as (source,):
+        at = launch.normal_axis(axis, source.ndim)
+        with _places(indices, source.shape[at]) as places:
+            if places.ndim != source.ndim:
+                raise ShapeError(f"take_along_axis: {places.ndim} axes of indices for {source.ndim} of the tensor")
+            lines = broadcast_shapes(_with(source.shape, at, 1), _with(places.shape, at, 1))
+            shape = _with(lines, at, places.shape[at])
+            out = launch.destination("take_along_axis", shape, source.dtype, out)
+            source, places = launch.apart(source, out), launch.apart(places, out)
+            spread = _with(launch.element_strides(source), at, 0)
+            _launch(source, at, places, out, spread, launch.element_strides(places.expand(*shape)))
+    return out
+
+
+def _with(values: Sequence[int], at: int, value: int) -> tuple[int, ...]:
+    return (*values[:at], value, *values[at + 1 :])
+
+
+@contextmanager
+def _places(indices: Any, size: int) -> Iterator[Tensor]:
+    """`indices` into an axis of `size` as a tensor of integers; a list or an array is checked and uploaded."""
+    if isinstance(indices, Tensor):
+        if indices.dtype.kind not in ("int", "uint"):
+            raise DtypeError(f"indices must be integers, not {indices.dtype}")
+        yield indices
+        return
+    host = np.asarray(indices)
+    if host.size and host.dtype.kind not in "iu":
+        raise DtypeError(f"indices must be integers, not {host.dtype}")
+    if host.size and not (-size <= host.min() and host.max() < size):
+        raise ShapeError(f"indices from {host.min()} to {host.max()} reach outside of an axis of size {size}")
+    with Tensor.from_numpy(host.astype(np.int32)) as made:
+        yield made
+
+
+def _launch(
+    source: Tensor, at: int, places: Tensor, out: Tensor, source_strides: Sequence[int], places_strides: Sequence[int]
+) -> None:
+    """Record the gather; the strides are in elements, along the axes of `out`."""
+    if not out.size:
+        return
+    if not source.shape[at]:
+        raise ShapeError(f"elements wanted of a tensor of shape {source.shape}, which has none along axis {at}")
+    rows = [launch.element_strides(out), source_strides, places_strides]
+    shape, (out_strides, source_strides, places_strides) = launch.merge_axes(out.shape, rows)
+    kernel = Kernel.load(
+        "ops/gather.wgsl",
+        defines={"DTYPE": source.dtype.name, "INDEX": places.dtype.name, "RANK": len(shape)},
+    )
+    kernel(
+        out.size,
+        overwrites=("out",),
+        out=out,
+        source=source,
+        indices=places,
+        count=out.size,
+        axis_size=source.shape[at],
+        axis_stride=launch.element_strides(source)[at],
+        nothing=_NAN_BITS,
+        shape=launch.padded(shape, 1),
+        out_strides=launch.padded(out_strides, 0),
+        source_strides=launch.padded(source_strides, 0),
+        indices_strides=launch.padded(places_strides, 0),
+    )

@@ -1,0 +1,60 @@
+"""Normals of a surface given as a grid of points, on its own or as a dispatch of a plan.
+
+With P the points, east = P[r, c+1] − P[r, c−1] and south = P[r+1, c] − P[r−1, c]; at a border the point itself stands
+in for the neighbour it lacks. The normal is south × east, divided by its length: y up if columns run along x and rows
+along z. Where the two are parallel or zero (a grid of one row, points that coincide) it is (0, 1, 0).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import DtypeError, ShapeError
+from ..gpu import Kernel, Plan
+from ..tensor import Tensor, f32
+from . import launch
+
+
+def grid_normals(positions: Tensor, out: Tensor | None = None) -> Tensor:
+    """Unit normals (rows, columns, 3) of a grid of points (rows, columns, 3), f32, into `out` or a new tensor.
+
+    Raises `ShapeError` or `DtypeError` if either is anything else.
+    """
+    _check("positions", positions)
+    out = launch.destination("grid_normals", positions.shape, f32, out)
+    if out.size:
+        kernel, threads, arguments = _dispatch(launch.apart(positions, out), out)
+        kernel(threads, overwrites=("normals",), **arguments)
+    return out
+
+
+def record_grid_normals(plan: Plan, positions: Tensor, normals: Tensor) -> None:
+    """Add to `plan` the dispatch that sets `normals` from `positions`, both (rows, columns, 3) and f32.
+
+    Raises `ShapeError` or `DtypeError` if they are anything else, and `LayoutError` if one is a view of the other.
+    """
+    _check("positions", positions)
+    launch.destination("grid_normals", positions.shape, f32, normals)
+    if positions.size:
+        kernel, threads, arguments = _dispatch(positions, normals)
+        plan.dispatch(kernel, threads, overwrites=("normals",), **arguments)
+
+
+def _check(name: str, points: Tensor) -> None:
+    if points.ndim != 3 or points.shape[2] != 3:
+        raise ShapeError(f"grid_normals: {name} have shape {points.shape}; it must be (rows, columns, 3)")
+    if points.dtype is not f32:
+        raise DtypeError(f"grid_normals: {name} are {points.dtype}; they must be f32")
+
+
+def _dispatch(positions: Tensor, normals: Tensor) -> tuple[Kernel, int, dict[str, Any]]:
+    rows, columns, _ = positions.shape
+    arguments = {
+        "positions": positions,
+        "normals": normals,
+        "rows": rows,
+        "columns": columns,
+        "positions_strides": launch.element_strides(positions),
+        "normals_strides": launch.element_strides(normals),
+    }
+    return Kernel.load("ops/grid_normals.wgsl"), rows * columns, arguments

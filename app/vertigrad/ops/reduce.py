@@ -1,0 +1,260 @@
+"""Reductions with NumPy's meaning of `axis` and `keepdims`, read in place whatever the strides are.
+
+f32 and f16 are summed in f32, over several running totals and a tree; integers wrap at 32 bits. Sums and products of
+bool and u8 are u32, means of integers f32, places i32. The order of operations depends on shapes alone: the same input
+gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..errors import ShapeError
+from ..gpu import Kernel
+from ..tensor import DType, Tensor, bool_, f32, i32, u32
+from . import launch
+from .elementwise import assign
+from .functions import Operand
+
+Axes: TypeAlias = int | Sequence[int] | None
+
+WORKGROUP = 256
+SHORT = 32  # elements an output has at most if one invocation makes it alone
+CHUNK = 16384  # elements of an output that one workgroup takes when the work is split: 64 an invocation
+FEW_GROUPS = 1024  # workgroups under which the work is split
+COLUMNS = 16  # outputs that a workgroup makes together when outputs lie closer to each other than their elements
+
+
+class Fold(NamedTuple):
+    """A reduction in WGSL: how partial results a and b become one (by type of value, "" for all others).
+
+    `empty` is the result for no elements; None if there is none. `result` is the kind of result: "same" type, "number"
+    (small types widened), "float", "truth" or "place"; a place is sought by `before`: whether a is chosen over b.
+    """
+
+    combine: dict[str, str]
+    empty: float | None
+    result: str = "same"
+    identity: float = 0
+    before: str = ""
+
+
+FOLDS = {
+    "sum": Fold({"": "a + b"}, 0, "number"),
+    "prod": Fold({"": "a * b"}, 1, "number", 1),
+    "mean": Fold({"": "a + b"}, math.nan, "float"),
+    "min": Fold({"f32": "minimum_f(a, b)", "": "min(a, b)"}, None, identity=math.inf),
+    "max": Fold({"f32": "maximum_f(a, b)", "": "max(a, b)"}, None, identity=-math.inf),
+    "any": Fold({"": "a | b"}, 0, "truth"),
+    "all": Fold({"": "a & b"}, 1, "truth", 1),
+    "argmin": Fold({"": ""}, None, "place", before="a < b"),
+    "argmax": Fold({"": ""}, None, "place", before="a > b"),
+}
+_FIXED = {"place": i32, "truth": bool_}
+_VALUES = {"float": "f32", "int": "i32"}  # all other kinds are worked on as u32
+_INTEGERS = {"i32": np.int32, "u32": np.uint32}
+
+
+def sum(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Sum over `axis`; 0 of no elements."""
+    return _reduce("sum", a, axis, keepdims, out)
+
+
+def prod(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Product over `axis`; 1 of no elements."""
+    return _reduce("prod", a, axis, keepdims, out)
+
+
+def mean(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Arithmetic mean over `axis`; NaN of no elements."""
+    return _reduce("mean", a, axis, keepdims, out)
+
+
+def min(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Smallest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements."""
+    return _reduce("min", a, axis, keepdims, out)
+
+
+def max(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Largest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements."""
+    return _reduce("max", a, axis, keepdims, out)
+
+
+def any(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether any value along `axis` is not 0."""
+    return _reduce("any", a, axis, keepdims, out)
+
+
+def all(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether no value along `axis` is 0."""
+    return _reduce("all", a, axis, keepdims, out)
+
+
+def argmin(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Place of the first smallest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
+    return _reduce("argmin", a, axis, keepdims, out)
+
+
+def argmax(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Place of the first largest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
+    return _reduce("argmax", a, axis, keepdims, out)
+
+
+def _reduce(name: str, a: Any, axis: Axes, keepdims: bool, out: Tensor | None) -> Tensor:
+    fold = FOLDS[name]
+    with launch.tensors(a) as (source,):
+        axes = launch.normal_axes(axis, source.ndim)
+        shape = tuple(1 if i in axes else n for i, n in enumerate(source.shape) if keepdims or i not in axes)
+        out = launch.destination(name, shape, _result(fold, source.dtype), out)
+        if not math.prod(source.shape[i] for i in axes):
+            if fold.empty is None:
+                raise ShapeError(f"{name} of no elements: shape {source.shape} along axis {axis}")
+            assign(out, fold.empty)
+        elif out.size:
+            target = out[tuple(0 if i in axes else slice(None) for i in range(source.ndim))] if keepdims else out
+            _launch(fold, launch.apart(source, out), axes, target)
+    return out
+
+
+def _result(fold: Fold, dtype: DType) -> DType:
+    if fold.result in _FIXED:
+        return _FIXED[fold.result]
+    if dtype.kind == "float" or fold.result == "same":
+        return dtype
+    if fold.result == "float":
+        return f32
+    return i32 if dtype is i32 else u32
+
+
+class _Lie(NamedTuple):
+    """Where elements lie: merged axes that are kept and reduced, with their strides in elements."""
+
+    kept: list[int]
+    reduced: list[int]
+    source_strides: list[int]
+    source_steps: list[int]
+    out_strides: list[int]
+
+    @staticmethod
+    def of(source: Tensor, axes: tuple[int, ...], out: Tensor, ordered: bool) -> _Lie:
+        """Axes with long strides come first, so that neighbours in a workgroup read neighbours in memory.
+
+        With `ordered` the reduced axes stay as they are: places are counted along them.
+        """
+        strides = launch.element_strides(source)
+        distinct = [i for i in range(source.ndim) if i not in axes]
+        out_strides = dict(zip(distinct, launch.element_strides(out), strict=True))
+        distinct.sort(key=lambda i: -abs(strides[i]))
+        joined = list(axes) if ordered else sorted(axes, key=lambda i: -abs(strides[i]))
+        kept, (source_strides, target_strides) = launch.merge_axes(
+            [source.shape[i] for i in distinct], [[strides[i] for i in distinct], [out_strides[i] for i in distinct]]
+        )
+        reduced, (steps,) = launch.merge_axes([source.shape[i] for i in joined], [[strides[i] for i in joined]])
+        return _Lie(kept, reduced, source_strides, steps, target_strides)
+
+    @property
+    def across(self) -> bool:
+        """Whether outputs lie closer together than the elements of one."""
+        return bool(self.kept and self.reduced) and abs(self.source_strides[-1]) < abs(self.source_steps[-1])
+
+    def fields(self) -> dict[str, Any]:
+        """The uniform fields that say this."""
+        return {
+            "kept_axes": len(self.kept),
+            "reduced_axes": len(self.reduced),
+            "kept": launch.padded(self.kept, 1),
+            "reduced": launch.padded(self.reduced, 1),
+            "source_strides": launch.padded(self.source_strides, 0),
+            "source_steps": launch.padded(self.source_steps, 0),
+            "out_strides": launch.padded(self.out_strides, 0),
+        }
+
+
+class _Work(NamedTuple):
+    """How one pass is divided: outputs of a workgroup, invocations for each of them, and chunks of the elements."""
+
+    columns: int
+    rows: int
+    chunk: int
+    chunks: int
+
+    @staticmethod
+    def of(count: int, outputs: int, across: bool, may_split: bool) -> _Work:
+        """For `count` elements of each output."""
+        if count <= SHORT:
+            return _Work(WORKGROUP, 1, count, 1)
+        columns = 1
+        while across and columns < outputs and columns < COLUMNS:
+            columns *= 2
+        chunk = CHUNK // columns
+        if may_split and count > 2 * chunk and -(-outputs // columns) < FEW_GROUPS:
+            return _Work(columns, WORKGROUP // columns, chunk, -(-count // chunk))
+        return _Work(columns, WORKGROUP // columns, count, 1)
+
+
+def _launch(fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
+    """One pass, or two with partial results between them."""
+    lie = _Lie.of(source, axes, out, ordered=bool(fold.before))
+    count, outputs = math.prod(lie.reduced), out.size
+    kind = source.dtype.kind if fold.result in ("same", "place", "number") else fold.result
+    common = {"outputs": outputs, "divisor": count, **lie.fields()}
+    work = _Work.of(count, outputs, lie.across, may_split=True)
+    if work.chunks == 1:
+        return _pass(
+            fold, kind, (source.dtype.name, out.dtype.name), work, source=source, out=out, count=count, **common
+        )
+    words = work.chunks * outputs * (2 if fold.before else 1)
+    with Tensor.empty(words, u32) as partial:
+        _pass(fold, kind, (source.dtype.name, "partial"), work, source=source, out=partial, count=count, **common)
+        work, count = _Work.of(work.chunks, outputs, across=True, may_split=False), work.chunks
+        _pass(fold, kind, ("partial", out.dtype.name), work, source=partial, out=out, count=count, **common)
+
+
+def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **arguments: Any) -> None:
+    """Record one pass from elements or partial results of `dtypes[0]` to those of `dtypes[1]`."""
+    value = _VALUES.get(kind, "u32")
+    even = dtypes[0] == "partial" or arguments["reduced_axes"] <= 1
+    kernel = Kernel.load(
+        "ops/reduce.wgsl",
+        defines={
+            "COLUMNS": work.columns,
+            "ROWS": work.rows,
+            "FROM": dtypes[0],
+            "TO": dtypes[1],
+            "VALUE": value,
+            "LIFT": "u32(bool(x))" if fold.result == "truth" else f"{value}(x)",
+            "COMBINE": fold.combine.get(value, fold.combine[""]),
+            "FINISH": _finish(fold, dtypes[1]),
+            "ARG": bool(fold.before),
+            "BEFORE": f"({fold.before} || is_nan(a)) && !is_nan(b)" if value == "f32" else fold.before,
+            "EVEN": even,
+        },
+    )
+    kernel(
+        -(-arguments["outputs"] // work.columns) * work.chunks * WORKGROUP,
+        overwrites=("out",),
+        identity=_identity(fold, value),
+        chunk=work.chunk,
+        chunks=work.chunks,
+        **arguments,
+    )
+
+
+def _finish(fold: Fold, to: str) -> str:
+    """What a total becomes when it is stored as `to`."""
+    if fold.before:
+        return "i32(total.at)"
+    total = "total / params.divisor" if fold.result == "float" else "total"
+    return {"f16": f"f16({total})", "bool": f"{total} != 0u"}.get(to, total)
+
+
+def _identity(fold: Fold, value: str) -> float:
+    """The value that changes nothing, of the WGSL type `value`."""
+    if math.isinf(fold.identity) and value != "f32":
+        limits = np.iinfo(_INTEGERS[value])
+        return limits.max if fold.identity > 0 else limits.min
+    return fold.identity

@@ -1,0 +1,87 @@
+"""`Bloom`: light scattered in the lens, from a chain of ever smaller pictures: a quarter of the size, then halves."""
+
+from __future__ import annotations
+
+import wgpu
+
+from ..gpu import Gpu, Recorder
+from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
+
+SHADER = "draw/bloom.wgsl"
+FORMAT = "rgba16float"
+LEVELS = 5
+FIRST = 4  # how many times smaller than the picture the first level is
+SMALLEST = 8  # pixels
+SPREAD = 0.65  # share that each level takes from the next wider one
+
+_WIDEN = {"src_factor": "constant", "dst_factor": "one-minus-constant", "operation": "add"}
+
+
+class Bloom:
+    """Shrinks a picture several times and adds the small ones up again; `glow` is the result."""
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        self._layout = bloom_layout(gpu)
+        self._shrink = fullscreen_pipeline(gpu, SHADER, "shrink", FORMAT, self._layout)
+        self._down = fullscreen_pipeline(gpu, SHADER, "down", FORMAT, self._layout)
+        self._up = fullscreen_pipeline(
+            gpu, SHADER, "up", FORMAT, self._layout, blend={"color": _WIDEN, "alpha": _WIDEN}
+        )
+        self._levels: list[wgpu.GPUTextureView] = []
+
+    @property
+    def glow(self) -> wgpu.GPUTextureView:
+        """The picture's light, spread out."""
+        return self._levels[0]
+
+    def resize(self, light: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
+        """Work on `light`, a picture of `size` pixels, from now on."""
+        self._levels = []
+        for level in range(LEVELS):
+            width, height = (max(1, n // FIRST >> level) for n in size)
+            if level and min(width, height) < SMALLEST:
+                break
+            self._levels.append(self._texture(width, height))
+        self._sources = [self._group(view) for view in (light, *self._levels)]
+
+    def record(self, recorder: Recorder) -> None:
+        """Record the passes that make `glow` from the picture."""
+        for index, level in enumerate(self._levels):
+            self._pass(recorder, self._down if index else self._shrink, self._sources[index], level, "clear")
+        for index in range(len(self._levels) - 1, 0, -1):
+            self._pass(recorder, self._up, self._sources[index + 1], self._levels[index - 1], "load")
+
+    def _pass(
+        self,
+        recorder: Recorder,
+        pipeline: wgpu.GPURenderPipeline,
+        source: wgpu.GPUBindGroup,
+        level: wgpu.GPUTextureView,
+        load: str,
+    ) -> None:
+        attachment = {"view": level, "load_op": load, "store_op": "store"}
+        with recorder.render_pass(group="develop", color_attachments=[attachment]) as pass_:
+            pass_.set_pipeline(pipeline)
+            pass_.set_bind_group(0, source)
+            if load == "load":
+                pass_.set_blend_constant((SPREAD, SPREAD, SPREAD, SPREAD))
+            pass_.draw(3)
+
+    def _texture(self, width: int, height: int) -> wgpu.GPUTextureView:
+        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
+        return self._gpu.device.create_texture(size=(width, height, 1), format=FORMAT, usage=usage).create_view()
+
+    def _group(self, view: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
+        entries = [{"binding": 0, "resource": view}, {"binding": 1, "resource": smooth_sampler(self._gpu)}]
+        return self._gpu.device.create_bind_group(layout=self._layout, entries=entries)
+
+
+def bloom_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
+    """A texture and a sampler."""
+    fragment = wgpu.ShaderStage.FRAGMENT
+    entries = [
+        {"binding": 0, "visibility": fragment, "texture": {"sample_type": "float"}},
+        {"binding": 1, "visibility": fragment, "sampler": {"type": "filtering"}},
+    ]
+    return draw_cache(gpu).get("bloom layout", lambda: gpu.device.create_bind_group_layout(entries=entries))

@@ -1,0 +1,159 @@
+"""`OrbitCamera`: an eye that circles a target. Pure arithmetic, no GPU.
+
+World space is right-handed. Matrices are 4x4, float64, for column vectors: `clip = projection @ view @ position`.
+Eye space has the camera at its origin, looking along -z, with y up on the screen. Depth is reversed with the far plane
+at infinity: 1 at the near plane, 0 infinitely far away, which keeps float32 depth accurate at every distance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Vec3 = tuple[float, float, float]
+Axis = Literal["y", "z"]
+
+MAX_PITCH = math.radians(89.5)  # at 90 degrees the horizon has no direction
+NEAR_SHARE = 1e-3  # of the distance to the target
+MIN_DISTANCE, MAX_DISTANCE = 1e-6, 1e12
+
+
+@dataclass
+class OrbitCamera:
+    """Looks at `target` from `distance` away; `yaw` and `pitch` are in radians, `fov` (vertical) in degrees.
+
+    With yaw and pitch zero the eye is on the positive z axis of the target if `up` is "y", on negative y if it is "z".
+    """
+
+    target: Vec3 = (0.0, 0.0, 0.0)
+    distance: float = 5.0
+    yaw: float = 0.0
+    pitch: float = 0.0
+    fov: float = 45.0
+    up: Axis = "y"
+
+    def __post_init__(self) -> None:
+        if not 1.0 <= self.fov <= 170.0:
+            raise ValueError(f"field of view {self.fov} degrees; it must be from 1 to 170")
+        self.distance = _clamp(self.distance, MIN_DISTANCE, MAX_DISTANCE)
+        self.pitch = _clamp(self.pitch, -MAX_PITCH, MAX_PITCH)
+
+    @classmethod
+    def from_position(
+        cls, position: Sequence[float], target: Sequence[float], fov: float = 45.0, up: Axis = "y"
+    ) -> OrbitCamera:
+        """The camera at `position` that looks at `target`. Raises `ValueError` if they are the same place."""
+        offset = np.asarray(position, float) - np.asarray(target, float)
+        distance = float(np.linalg.norm(offset))
+        if not distance > 0.0:
+            raise ValueError("the camera stands on its target; move one of them")
+        right, above, back = _upright(offset / distance, up)
+        yaw, pitch = math.atan2(right, back), math.asin(_clamp(float(above), -1.0, 1.0))
+        return cls(_vec3(target), distance, yaw, pitch, fov, up)
+
+    @property
+    def position(self) -> Vec3:
+        """Where the eye is, in world space."""
+        return _vec3(np.asarray(self.target) + self.distance * self.rotation()[:, 2])
+
+    @property
+    def near(self) -> float:
+        """Distance of the near plane."""
+        return self.distance * NEAR_SHARE
+
+    @property
+    def up_direction(self) -> np.ndarray:
+        """The upward axis, in world space."""
+        return np.array((0.0, 1.0, 0.0) if self.up == "y" else (0.0, 0.0, 1.0))
+
+    def rotation(self) -> np.ndarray:
+        """Turns directions from eye space into world space, 3x3: its columns are right, up and backward."""
+        sin_yaw, cos_yaw = math.sin(self.yaw), math.cos(self.yaw)
+        sin_pitch, cos_pitch = math.sin(self.pitch), math.cos(self.pitch)
+        x = (cos_yaw, -sin_yaw * sin_pitch, sin_yaw * cos_pitch)
+        y = (0.0, cos_pitch, sin_pitch)
+        z = (-sin_yaw, -cos_yaw * sin_pitch, cos_yaw * cos_pitch)
+        if self.up == "y":
+            return np.array((x, y, z))
+        return np.array((x, tuple(-component for component in z), y))
+
+    def view(self) -> np.ndarray:
+        """World space to eye space."""
+        rotation = self.rotation()
+        matrix = np.eye(4)
+        matrix[:3, :3] = rotation.T
+        matrix[:3, 3] = -rotation.T @ np.asarray(self.target)
+        matrix[2, 3] -= self.distance
+        return matrix
+
+    def projection(self, aspect: float) -> np.ndarray:
+        """Eye space to clip space, for a picture `aspect` times as wide as it is high."""
+        scale = 1.0 / self._half_height()
+        return np.array(
+            [
+                [scale / aspect, 0.0, 0.0, 0.0],
+                [0.0, scale, 0.0, 0.0],
+                [0.0, 0.0, 0.0, self.near],
+                [0.0, 0.0, -1.0, 0.0],
+            ]
+        )
+
+    def pixel(self, height: int) -> float:
+        """Width of one pixel at distance 1 in a picture of `height` pixels, in world units."""
+        return 2.0 * self._half_height() / height
+
+    def orbit(self, dx: float, dy: float) -> None:
+        """Circle the target: the eye goes `dx` radians to its right and `dy` radians up."""
+        self.yaw = math.remainder(self.yaw + dx, math.tau)
+        self.pitch = _clamp(self.pitch + dy, -MAX_PITCH, MAX_PITCH)
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move eye and target `dx` to the right and `dy` up, in heights of the picture at the target."""
+        self._shift(dx, dy, 2.0 * self.distance * self._half_height())
+
+    def zoom(self, factor: float, cursor: tuple[float, float] = (0.0, 0.0), aspect: float = 1.0) -> None:
+        """Divide the distance by `factor`; what lies under the cursor, as deep as the target, stays there.
+
+        `cursor` is in clip coordinates: (-1, -1) is the lower left corner of the picture, (1, 1) the upper right.
+        Raises `ValueError` unless the factor is above zero.
+        """
+        if not factor > 0.0:
+            raise ValueError(f"zoom factor {factor}; it must be above zero")
+        distance = _clamp(self.distance / factor, MIN_DISTANCE, MAX_DISTANCE)
+        self._shift(cursor[0] * aspect, cursor[1], (self.distance - distance) * self._half_height())
+        self.distance = distance
+
+    def fit(self, low: Sequence[float], high: Sequence[float], aspect: float = 1.0) -> None:
+        """Look at the middle of the box from `low` to `high` from where all of it is in the picture."""
+        corners = np.array([low, high], float)
+        radius = float(np.linalg.norm(corners[1] - corners[0])) / 2.0
+        half = math.atan(self._half_height() * min(aspect, 1.0))
+        self.target = _vec3(corners.mean(axis=0))
+        self.distance = _clamp(radius / math.sin(half), MIN_DISTANCE, MAX_DISTANCE)
+
+    def _half_height(self) -> float:
+        """Half the picture's height at distance 1."""
+        return math.tan(math.radians(self.fov) / 2.0)
+
+    def _shift(self, dx: float, dy: float, length: float) -> None:
+        right, above, _ = self.rotation().T
+        self.target = _vec3(np.asarray(self.target) + length * (dx * right + dy * above))
+
+
+def _upright(direction: np.ndarray, up: Axis) -> tuple[float, float, float]:
+    """A direction's parts to the right, upward and backward of a camera with yaw and pitch zero."""
+    x, y, z = _vec3(direction)
+    return (x, y, z) if up == "y" else (x, z, -y)
+
+
+def _clamp(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
+
+
+def _vec3(values: Sequence[float] | np.ndarray) -> Vec3:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

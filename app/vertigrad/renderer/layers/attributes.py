@@ -1,0 +1,141 @@
+"""`Attributes`: the tensors and constants bound to a layer, checked, with the layout each is drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import wgpu
+
+from ...errors import LayoutError, ParameterError
+from ...gpu import Gpu
+from ...params import parse_color, unknown
+from ...tensor import Tensor
+from ..vertex_layout import StepMode, VertexLayout, vertex_layout
+from ..view import linear
+from .base import Attribute, AttributeSpec, Constant
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A tensor and the layout it is drawn with."""
+
+    tensor: Tensor
+    layout: VertexLayout
+
+
+class Attributes:
+    """One checked set of attributes. All tensors have as many rows as the one bound as "position".
+
+    `beside` names attributes that are no vertex buffers; the layer checks those itself. Raises `LayoutError` for a
+    tensor that cannot be drawn as it lies, `ParameterError` for what is unknown, missing or no tensor where it must be.
+    """
+
+    def __init__(
+        self,
+        gpu: Gpu,
+        layer: str,
+        specs: Mapping[str, AttributeSpec],
+        given: Mapping[str, Attribute],
+        step_mode: StepMode,
+        beside: tuple[str, ...] = (),
+    ):
+        for name in given:
+            if name not in specs:
+                raise ParameterError(f"layer {layer!r}: {unknown('attribute', name, specs)}")
+        self._layer = layer
+        self._specs = specs
+        self._step_mode: StepMode = step_mode
+        self._max_stride = gpu.limits["max-vertex-buffer-array-stride"]
+        self.tensors: dict[str, Bound] = {}
+        self.constants: dict[str, Constant] = {}
+        self.rows = 0
+        for name, spec in specs.items():
+            if name not in beside:
+                self._take(name, spec, given.get(name, spec.default))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What pipelines depend on."""
+        return tuple((name, bound.layout.key) for name, bound in self.tensors.items())
+
+    def add(self, name: str, tensor: Tensor, components: tuple[int, ...]) -> None:
+        """Bind one more tensor. Raises `LayoutError`."""
+        try:
+            layout = vertex_layout(
+                tensor,
+                components=components,
+                step_mode=self._step_mode,
+                rows=self.rows or None,
+                max_stride=self._max_stride,
+            )
+        except LayoutError as error:
+            raise LayoutError(f"layer {self._layer!r}, {name}: {error}") from None
+        self.tensors[name] = Bound(tensor, layout)
+        self.rows = layout.rows
+
+    def wgsl(self, name: str) -> str:
+        """The shader's type of an attribute; empty if it is a constant or not bound."""
+        bound = self.tensors.get(name)
+        return bound.layout.wgsl if bound else ""
+
+    def components(self, name: str) -> int:
+        """Components of a row of an attribute; 0 if it is no tensor."""
+        bound = self.tensors.get(name)
+        return bound.layout.components if bound else 0
+
+    def vertex_buffers(self, locations: Mapping[str, int]) -> list[dict[str, object]]:
+        """The vertex buffer layouts of a pipeline, given each attribute's location in the shader."""
+        return [bound.layout.descriptor(locations[name]) for name, bound in self.tensors.items()]
+
+    def set_buffers(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        """Bind each tensor's block, where the tensor lies in it at this moment."""
+        for slot, bound in enumerate(self.tensors.values()):
+            tensor = bound.tensor
+            pass_.set_vertex_buffer(slot, tensor.block.buffer, tensor.offset, bound.layout.nbytes)
+
+    def color(self) -> tuple[float, float, float, float]:
+        """The constant colour as linear light and alpha; black where colours are a tensor. Raises `ParameterError`."""
+        value = self.constants.get("color", (0.0, 0.0, 0.0))
+        components = parse_color(value) if isinstance(value, str) else value
+        if not isinstance(components, tuple | list) or len(components) not in (3, 4):
+            raise ParameterError(
+                f'layer {self._layer!r}: color must be "#rrggbb" or 3 or 4 numbers from 0 to 1, got {value!r}'
+            )
+        r, g, b, a = (*linear(components), 1.0)[:4]
+        return r, g, b, a
+
+    def number(self, name: str) -> float:
+        """A constant above zero; 1, as a factor, where it is a tensor. Raises `ParameterError`."""
+        value = self.constants.get(name, 1.0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise ParameterError(f"layer {self._layer!r}: {name} must be a number above 0, got {value!r}")
+        return float(value)
+
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}, of those in the layer's specs."""
+        drawn = {name: _drawn(bound) for name, bound in self.tensors.items() if name in self._specs}
+        return drawn | self.constants
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (bound.tensor for bound in self.tensors.values())
+
+    def _take(self, name: str, spec: AttributeSpec, value: Attribute | None) -> None:
+        if isinstance(value, Tensor):
+            self.add(name, value, spec.components)
+        elif spec.required:
+            raise ParameterError(f"layer {self._layer!r}: {name} must be a tensor, in each row {spec.doc}")
+        elif value is not None:
+            self.constants[name] = value
+
+
+def _drawn(bound: Bound) -> dict[str, Any]:
+    tensor, layout = bound.tensor, bound.layout
+    return {
+        "tensor": tensor.name,
+        "block": tensor.block.id,
+        "offset": tensor.offset,
+        "stride": layout.stride,
+        "format": layout.format,
+    }

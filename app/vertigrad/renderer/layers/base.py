@@ -1,0 +1,88 @@
+"""`Layer`: what draws tensors; and what it is told when it does."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import wgpu
+
+from ...gpu import Gpu
+from ...memory import Block
+from ...params import Params
+from ...tensor import Tensor
+
+Constant = float | tuple[float, ...] | str
+Attribute = Tensor | Constant
+
+
+@dataclass(frozen=True)
+class AttributeSpec:
+    """What may be bound under an attribute's name.
+
+    `components` are the numbers of components a row of the tensor may have; `default` is the constant used where
+    nothing is bound, None where there is none.
+    """
+
+    required: bool
+    components: tuple[int, ...]
+    default: Constant | None
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One picture being drawn: where its `View` uniform lies in the uniform ring."""
+
+    view_offset: int
+
+
+class Layer(ABC):
+    """Draws tensors, bound by attribute name, where they lie: their bytes are never copied.
+
+    A layer is long-lived. `bind` is called when a tensor is another or has another layout; what changes with each
+    picture is read when it is drawn: the style's values, and the block and offset of each tensor, so that a
+    copy-on-write move of a block is followed.
+    """
+
+    Style: ClassVar[type[Params]]
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]]
+
+    name: str
+    style: Any  # of the class `Style`
+
+    @abstractmethod
+    def __init__(self, gpu: Gpu, name: str, style: Any): ...
+
+    @abstractmethod
+    def bind(self, attributes: Mapping[str, Attribute]) -> None:
+        """Draw these from now on.
+
+        Raises `LayoutError` or `ParameterError` for what cannot be drawn; what was bound before stays then.
+        """
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Record what must precede the picture's pass; called for all layers before anything of it is recorded."""
+
+    @abstractmethod
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Record the draw calls of what is solid."""
+
+    @abstractmethod
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Record the draw calls of what blends over the solid parts of all layers; follows `draw`."""
+
+    @abstractmethod
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read when the layer is drawn."""
+
+    @abstractmethod
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up the memory that the layer itself made; the tensors bound are not its own. Idempotent."""

@@ -1,0 +1,155 @@
+"""`Drawing`: everything on the device that a layer needs to draw one set of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import wgpu
+
+from ...gpu import Gpu
+from ...memory import Block
+from ..colormap import colormap_texture
+from ..extent import Extent
+from ..pipelines import draw_cache, draw_shader, smooth_sampler
+from ..target import COLOR, depth_state, handles_samples, multisample_state
+from ..view import VIEW_SIZE
+from .attributes import Attributes
+from .base import Frame
+
+OVER = {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"}
+BLEND_OVER = {"color": OVER, "alpha": OVER}  # of premultiplied colours
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What all drawings of one kind of layer share.
+
+    `stages` names its pairs of entry points, STAGE_vertex and STAGE_fragment, and says whether each blends over what
+    is there, leaving the depth. `locations` are those of the attributes in the shader, `style_size` is the number of
+    bytes of its uniform `Style`.
+    """
+
+    shader: str
+    stages: Mapping[str, bool]
+    locations: Mapping[str, int]
+    style_size: int
+    primitive: Mapping[str, str]
+
+
+class Coloring(Protocol):
+    """What of a layer's style says how scalars are coloured."""
+
+    colormap: str
+    colormap_flip: bool
+    range: tuple[float, float] | Literal["auto"]
+
+
+class Drawing:
+    """Pipelines, bind group and vertex buffers for `attributes`.
+
+    A color of one component goes through the colormap; its extent is bound beside it, for the range "auto".
+    """
+
+    def __init__(self, gpu: Gpu, recipe: Recipe, attributes: Attributes):
+        self._gpu = gpu
+        self._recipe = recipe
+        self.attributes = attributes
+        self._extent: Extent | None = None
+        self._group: tuple[Any, wgpu.GPUBindGroup] | None = None
+        if attributes.components("color") == 1:
+            color = attributes.tensors["color"]
+            self._extent = Extent(color.tensor, color.layout)
+            attributes.add("extent", self._extent.rows, (2,))
+        try:
+            self._pipelines = {stage: self._pipeline(stage, over) for stage, over in recipe.stages.items()}
+        except Exception:
+            self.close()
+            raise
+
+    def prepare(self, style: Coloring) -> None:
+        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        for tensor in self.attributes:
+            self._gpu.make_resident(tensor.owner)
+        if self._extent is not None and style.range == "auto":
+            self._extent.record()
+
+    def start(
+        self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style: Coloring, style_offset: int
+    ) -> None:
+        """Set pipeline, bind group and vertex buffers; draw calls follow."""
+        pass_.set_pipeline(self._pipelines[stage])
+        pass_.set_bind_group(0, self._bind_group(style), (frame.view_offset, style_offset))
+        self.attributes.set_buffers(pass_)
+
+    def blocks(self) -> Iterable[Block]:
+        """The blocks of the vertex buffers."""
+        return [tensor.block for tensor in self.attributes]
+
+    def close(self) -> None:
+        """Give up the memory that was made here. Idempotent."""
+        if self._extent is not None:
+            self._extent.close()
+            self._extent = None
+
+    def _defines(self) -> dict[str, Any]:
+        attributes = self.attributes
+        types = {name.upper(): attributes.wgsl(name) for name in self._recipe.locations}
+        return {
+            **types,
+            "COLOR_COMPONENTS": attributes.components("color"),
+            "COLORMAPPED": self._extent is not None,
+            "SAMPLE_MASK": handles_samples(self._gpu),
+        }
+
+    def _pipeline(self, stage: str, over: bool) -> wgpu.GPURenderPipeline:
+        recipe, device = self._recipe, self._gpu.device
+        defines = self._defines()
+        buffers = self.attributes.vertex_buffers(recipe.locations)
+
+        def make() -> wgpu.GPURenderPipeline:
+            module = draw_shader(self._gpu, recipe.shader, defines)
+            target = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
+            return device.create_render_pipeline(
+                label=f"{recipe.shader}:{stage}",
+                layout=device.create_pipeline_layout(bind_group_layouts=[self._layout()]),
+                vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": buffers},
+                fragment={"module": module, "entry_point": f"{stage}_fragment", "targets": [target]},
+                primitive=dict(recipe.primitive),
+                depth_stencil=depth_state(write=not over),
+                multisample=multisample_state(self._gpu, solid=not over),
+            )
+
+        return draw_cache(self._gpu).get((recipe.shader, stage, self.attributes.key), make)
+
+    def _bind_group(self, style: Coloring) -> wgpu.GPUBindGroup:
+        """The bind group; made anew when the colormap changes."""
+        key = (style.colormap, style.colormap_flip) if self._extent is not None else None
+        if self._group is None or self._group[0] != key:
+            self._group = key, self._made_group(style)
+        return self._group[1]
+
+    def _made_group(self, style: Coloring) -> wgpu.GPUBindGroup:
+        ring = self._gpu.uniforms.buffer
+        sizes = (VIEW_SIZE, self._recipe.style_size)
+        entries: list[dict[str, Any]] = [
+            {"binding": i, "resource": {"buffer": ring, "offset": 0, "size": size}} for i, size in enumerate(sizes)
+        ]
+        if self._extent is not None:
+            texture = colormap_texture(self._gpu, style.colormap, style.colormap_flip)
+            entries.append({"binding": 2, "resource": texture})
+            entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
+        return self._gpu.device.create_bind_group(layout=self._layout(), entries=entries)
+
+    def _layout(self) -> wgpu.GPUBindGroupLayout:
+        both = wgpu.ShaderStage.VERTEX | wgpu.ShaderStage.FRAGMENT
+        uniform = {"type": "uniform", "has_dynamic_offset": True}
+        entries: list[dict[str, Any]] = [{"binding": i, "visibility": both, "buffer": uniform} for i in (0, 1)]
+        if self._extent is not None:
+            entries.append({"binding": 2, "visibility": both, "texture": {"sample_type": "float"}})
+            entries.append({"binding": 3, "visibility": both, "sampler": {"type": "filtering"}})
+        return draw_cache(self._gpu).get(
+            ("layer layout", len(entries)),
+            lambda: self._gpu.device.create_bind_group_layout(entries=entries),
+        )

@@ -1,0 +1,128 @@
+"""`PointsLayer`: points as lit or glowing spheres."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+import wgpu
+
+from ...gpu import Gpu
+from ...memory import Block
+from ...params import Params, choice, interval, number, switch
+from ..colormap import COLORMAPS
+from .attributes import Attributes
+from .base import Attribute, AttributeSpec, Frame, Layer
+from .drawing import Drawing, Recipe
+
+STYLE = struct.Struct("<13f12x")  # `Style` in shaders/draw/points.wgsl
+RECIPE = Recipe(
+    shader="draw/points.wgsl",
+    stages={"solid": False, "distant": True},
+    locations={"position": 0, "color": 1, "size": 2, "extent": 3},
+    style_size=STYLE.size,
+    primitive={"topology": "triangle-strip"},
+)
+
+
+class PointsStyle(Params):
+    """How points look. A sphere of radius `size` stands around each position."""
+
+    colormap: str = choice("inferno", COLORMAPS, doc="colors of a scalar color")
+    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    range: tuple[float, float] | Literal["auto"] = interval(
+        "auto", words=("auto",), doc="values at the two ends of the colormap"
+    )
+    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
+    roughness: float = number(0.45, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
+    emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: shines by itself")
+    brightness: float = number(
+        4.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="of what shines by itself"
+    )
+    min_pixels: float = number(
+        1.0, min=0.5, max=16.0, doc="radius on the screen below which spheres become soft spots of the same light"
+    )
+
+
+class PointsLayer(Layer):
+    """One sphere for each row of `position`: an instance of a quad, on which each pixel's ray meets the sphere."""
+
+    Style: ClassVar[type[Params]] = PointsStyle
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
+        "color": AttributeSpec(
+            False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
+        ),
+        "size": AttributeSpec(False, (1,), 0.01, "the radius in world units"),
+    }
+
+    def __init__(self, gpu: Gpu, name: str, style: PointsStyle):
+        self.name = name
+        self.style = style
+        self._gpu = gpu
+        self._drawing: Drawing | None = None
+        self._style_offset = 0
+
+    def bind(self, attributes: Mapping[str, Attribute]) -> None:
+        """Draw these from now on.
+
+        Raises `LayoutError` or `ParameterError` for what cannot be drawn; what was bound before stays then.
+        """
+        bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
+        color, size = bound.color(), bound.number("size")
+        drawing = Drawing(self._gpu, RECIPE, bound)
+        self.close()
+        self._drawing, self._color, self._size = drawing, color, size
+
+    def prepare(self) -> None:
+        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        self._bound.prepare(self.style)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the spheres that are large enough to be seen as such."""
+        self._style_offset = self._gpu.uniforms.push(self._uniform())
+        self._record(pass_, frame, "solid")
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the others as soft spots."""
+        self._record(pass_, frame, "distant")
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read when the layer is drawn."""
+        return self._bound.blocks()
+
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+        return self._bound.attributes.report()
+
+    def close(self) -> None:
+        """Give up the memory that the layer itself made. Idempotent."""
+        if self._drawing is not None:
+            self._drawing.close()
+            self._drawing = None
+
+    @property
+    def _bound(self) -> Drawing:
+        if self._drawing is None:
+            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
+        return self._drawing
+
+    def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str) -> None:
+        drawing = self._bound
+        drawing.start(pass_, frame, stage, self.style, self._style_offset)
+        pass_.draw(4, drawing.attributes.rows)
+
+    def _uniform(self) -> bytes:
+        style = self.style
+        return STYLE.pack(
+            *self._color,
+            *((0.0, 1.0) if style.range == "auto" else style.range),
+            self._size,
+            style.min_pixels,
+            style.metallic,
+            style.roughness,
+            style.emissive,
+            style.brightness,
+            style.range == "auto",
+        )

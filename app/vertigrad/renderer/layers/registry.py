@@ -1,0 +1,16 @@
+"""The layers there are, by the name a scene gives as `type`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .base import Layer
+from .points import PointsLayer
+from .surface import SurfaceLayer
+
+_TYPES: Mapping[str, type[Layer]] = {"points": PointsLayer, "surface": SurfaceLayer}
+
+
+def types() -> Mapping[str, type[Layer]]:
+    """Each layer class by its name in a scene."""
+    return _TYPES

@@ -1,0 +1,122 @@
+"""`Renderer`: draws a whole picture: the layers as light, then developed for the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import wgpu
+
+from ..gpu import Gpu
+from .bloom import Bloom
+from .camera import OrbitCamera
+from .layers.base import Frame, Layer
+from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
+from .target import Target
+from .view import DEVELOP_SIZE, View, develop_uniform, view_uniform
+
+SHADER = "draw/develop.wgsl"
+UNIFORM_BYTES = 64 << 10  # more than one picture pushes; if less is left, the submission before is closed first
+
+
+class Renderer:
+    """Draws pictures of any size into textures of one format. Records into the open submission, never submits the
+    picture itself.
+    """
+
+    def __init__(self, gpu: Gpu, color_format: str):
+        self._gpu = gpu
+        self._target = Target(gpu)
+        self._bloom = Bloom(gpu)
+        self._layouts = {glow: _develop_layout(gpu, glow, self._target.by_sample) for glow in (False, True)}
+        self._pipelines = {
+            glow: fullscreen_pipeline(
+                gpu,
+                SHADER,
+                "develop_fragment",
+                color_format,
+                layout,
+                defines={
+                    "GLOW": glow,
+                    "BY_SAMPLE": self._target.by_sample,
+                    "ENCODED_BY_TARGET": color_format.endswith("-srgb"),
+                },
+            )
+            for glow, layout in self._layouts.items()
+        }
+        self._groups: dict[bool, wgpu.GPUBindGroup] = {}
+
+    def draw(
+        self,
+        layers: Sequence[Layer],
+        camera: OrbitCamera,
+        view: View,
+        target_view: wgpu.GPUTextureView,
+        size: tuple[int, int],
+        time: float = 0.0,
+    ) -> None:
+        """Record the picture into `target_view`, which has `size` pixels; nothing if that is no pixels at all.
+
+        `time` is in seconds. The layers must have been bound. Raises `UseAfterFree` if a tensor was closed since.
+        """
+        if min(size) <= 0:
+            return
+        gpu = self._gpu
+        for layer in layers:
+            layer.prepare()
+        if not gpu.uniforms.fits(UNIFORM_BYTES):
+            gpu.submit()
+        if self._target.resize(size):
+            self._resized()
+        frame = Frame(gpu.uniforms.push(view_uniform(view, camera, size, time)))
+        self._draw_layers(layers, frame, resolve=view.bloom > 0.0)
+        self._develop(view, size, target_view)
+
+    def _resized(self) -> None:
+        self._bloom.resize(self._target.light, self._target.size)
+        self._groups = {glow: self._develop_group(glow) for glow in self._layouts}
+
+    def _draw_layers(self, layers: Sequence[Layer], frame: Frame, resolve: bool) -> None:
+        recorder = self._gpu.recorder
+        for layer in layers:
+            recorder.use(layer.blocks())
+        with recorder.render_pass(group="layers", **self._target.attachments(resolve)) as pass_:
+            for layer in layers:
+                layer.draw(pass_, frame)
+            for layer in layers:
+                layer.draw_over(pass_, frame)
+
+    def _develop(self, view: View, size: tuple[int, int], target_view: wgpu.GPUTextureView) -> None:
+        glow = view.bloom > 0.0
+        if glow:
+            self._bloom.record(self._gpu.recorder)
+        offset = self._gpu.uniforms.push(develop_uniform(view, size))
+        attachment = {"view": target_view, "load_op": "clear", "store_op": "store"}
+        with self._gpu.recorder.render_pass(group="develop", color_attachments=[attachment]) as pass_:
+            pass_.set_pipeline(self._pipelines[glow])
+            pass_.set_bind_group(0, self._groups[glow], (offset,))
+            pass_.draw(3)
+
+    def _develop_group(self, glow: bool) -> wgpu.GPUBindGroup:
+        ring = {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": DEVELOP_SIZE}
+        entries: list[dict[str, Any]] = [
+            {"binding": 0, "resource": ring},
+            {"binding": 1, "resource": self._target.picture},
+        ]
+        if glow:
+            entries.append({"binding": 2, "resource": self._bloom.glow})
+            entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
+        return self._gpu.device.create_bind_group(layout=self._layouts[glow], entries=entries)
+
+
+def _develop_layout(gpu: Gpu, glow: bool, by_sample: bool) -> wgpu.GPUBindGroupLayout:
+    fragment = wgpu.ShaderStage.FRAGMENT
+    picture = {"sample_type": "unfilterable-float", "multisampled": by_sample}
+    entries: list[dict[str, Any]] = [
+        {"binding": 0, "visibility": fragment, "buffer": {"type": "uniform", "has_dynamic_offset": True}},
+        {"binding": 1, "visibility": fragment, "texture": picture},
+    ]
+    if glow:
+        entries.append({"binding": 2, "visibility": fragment, "texture": {"sample_type": "float"}})
+        entries.append({"binding": 3, "visibility": fragment, "sampler": {"type": "filtering"}})
+    return draw_cache(gpu).get(("develop layout", glow), lambda: gpu.device.create_bind_group_layout(entries=entries))

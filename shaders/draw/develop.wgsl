@@ -1,0 +1,108 @@
+// From light to what a screen shows: exposure, glow, film curve, background, dithering.
+// In: the linear premultiplied picture, each of its samples, and its glow. Out: colours of the screen.
+// Every sample is developed by itself and the results are averaged: bright outlines stay smooth that way.
+//% include "common/fullscreen.wgsl"
+//% include "common/colour.wgsl"
+
+struct Develop {            // mirrored by renderer/view.py
+    background: vec3f,      // linear, as it shall be on the screen
+    exposure: f32,
+    glow: f32,              // share of the light that the lens scatters
+    vignette: f32,
+    aspect: f32,
+    pad0: f32,
+}
+
+@group(0) @binding(0) var<uniform> develop: Develop;
+//% if BY_SAMPLE
+@group(0) @binding(1) var picture: texture_multisampled_2d<f32>;
+//% else
+@group(0) @binding(1) var picture: texture_2d<f32>;
+//% endif
+@group(0) @binding(2) var glow: texture_2d<f32>;
+@group(0) @binding(3) var smooth_sampler: sampler;
+
+// The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that keeps
+// middle grey where it is. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
+// so that very bright colours turn white instead of clipping to a pure primary.
+const GREY = 0.18;
+const WHITE = 12.0;         // exposure that becomes full white
+const INWARD = 0.12;
+const OUTWARD = 0.10;
+
+fn film(light: vec3f) -> vec3f {
+    let grey = luminance(light);
+    let drawn = steep(max(mix(light, vec3f(grey), INWARD), vec3f(0.0)));
+    let half_way = steep(vec3f(GREY)) * (1.0 / GREY - 1.0);
+    let white = steep(vec3f(WHITE));
+    let shown = drawn / (drawn + half_way) * ((white + half_way) / white);
+    let shown_grey = luminance(shown);
+    return clamp((shown - shown_grey * OUTWARD) / (1.0 - OUTWARD), vec3f(0.0), vec3f(1.0));
+}
+
+// x to the power of 1.5, the film's contrast.
+fn steep(x: vec3f) -> vec3f {
+    return x * sqrt(x);
+}
+
+fn background(uv: vec2f) -> vec3f {
+    let height = 1.0 - uv.y;
+    return develop.background * mix(0.8, 1.2, smoothstep(0.0, 1.0, height));
+}
+
+fn vignette(uv: vec2f) -> f32 {
+    let aside = (uv - 0.5) * vec2f(min(develop.aspect, 1.6), 1.0);
+    return 1.0 - develop.vignette * smoothstep(0.25, 1.0, length(aside));
+}
+
+// Triangular noise of one step of 8 bits, different in every pixel, against bands in smooth shades.
+fn dither(pixel: vec2f) -> f32 {
+    let first = fract(52.9829189 * fract(dot(pixel, vec2f(0.06711056, 0.00583715))));
+    let second = fract(52.9829189 * fract(dot(pixel + 47.0, vec2f(0.00583715, 0.06711056))));
+    return (first + second - 1.0) / 255.0;
+}
+
+// What one sample shows, in linear light, before the vignette.
+fn shown_sample(drawn: vec4f, scattered: vec3f, behind: vec3f) -> vec3f {
+//% if GLOW
+    let light = mix(drawn.rgb, scattered, develop.glow);
+//% else
+    let light = drawn.rgb;
+//% endif
+    return film(light * develop.exposure) + behind * (1.0 - clamp(drawn.a, 0.0, 1.0));
+}
+
+//% if BY_SAMPLE
+// Whether the samples of a pixel differ.
+fn on_outline(place: vec2i, first: vec4f) -> bool {
+    return any(textureLoad(picture, place, 1) != first) || any(textureLoad(picture, place, 2) != first)
+        || any(textureLoad(picture, place, 3) != first);
+}
+
+//% endif
+@fragment
+fn develop_fragment(in: Screen) -> @location(0) vec4f {
+    let place = vec2i(in.pixel.xy);
+//% if GLOW
+    let scattered = textureSampleLevel(glow, smooth_sampler, in.uv, 0.0).rgb;
+//% else
+    let scattered = vec3f(0.0);
+//% endif
+    let behind = background(in.uv);
+    let first = textureLoad(picture, place, 0);
+    var shown = shown_sample(first, scattered, behind);
+//% if BY_SAMPLE
+    // A loop without turns is skipped even by adapters that run both sides of every branch.
+    let samples = select(1, 4, on_outline(place, first));
+    for (var i = 1; i < samples; i++) {
+        shown += shown_sample(textureLoad(picture, place, i), scattered, behind);
+    }
+    shown /= f32(samples);
+//% endif
+    let encoded = linear_to_srgb(min(shown * vignette(in.uv), vec3f(1.0))) + dither(floor(in.pixel.xy));
+//% if ENCODED_BY_TARGET
+    return vec4f(srgb_to_linear(encoded), 1.0);
+//% else
+    return vec4f(encoded, 1.0);
+//% endif
+}

@@ -1,0 +1,59 @@
+// The smallest and the largest of many numbers, for the two ends of a colormap. NaN and infinities are passed over.
+// `gather` reduces the values to one pair for each workgroup, `finish` those pairs to one.
+// In: TYPE, the type of the values. Out: extent[0] <= extent[1]; (0, 1) if there was no finite number.
+
+struct Params {
+    count: u32,             // of values, or of pairs
+    values_offset: u32,     // elements
+    values_strides: u32,    // elements from one value to the next
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> values: array<${TYPE}>;
+@group(0) @binding(2) var<storage, read_write> pairs: array<vec2f>;
+@group(0) @binding(3) var<storage, read_write> extent: array<vec2f>;
+
+const LARGEST = 3.4028234e38;
+const NOTHING = vec2f(LARGEST, -LARGEST);
+
+var<workgroup> found: array<vec2f, ${WORKGROUP}>;
+
+fn wider(a: vec2f, b: vec2f) -> vec2f {
+    return vec2f(min(a.x, b.x), max(a.y, b.y));
+}
+
+// The widest pair of the workgroup, in its first invocation.
+fn widest(mine: vec2f, lane: u32) -> vec2f {
+    found[lane] = mine;
+    for (var step = ${WORKGROUP}u / 2u; step > 0u; step /= 2u) {
+        workgroupBarrier();
+        if lane < step { found[lane] = wider(found[lane], found[lane + step]); }
+    }
+    return found[lane];
+}
+
+@compute @workgroup_size(${WORKGROUP})
+fn gather(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) groups: vec3u,
+) {
+    var mine = NOTHING;
+    for (var i = id.x; i < params.count; i += groups.x * ${WORKGROUP}u) {
+        let value = f32(values[params.values_offset + i * params.values_strides]);
+        // Judged by its bits: comparisons with NaN may be optimized away.
+        let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
+        mine = select(mine, wider(mine, vec2f(value)), finite);
+    }
+    let all = widest(mine, lane);
+    if lane == 0u { pairs[group.x] = all; }
+}
+
+@compute @workgroup_size(${WORKGROUP})
+fn finish(@builtin(local_invocation_index) lane: u32) {
+    var mine = NOTHING;
+    for (var i = lane; i < params.count; i += ${WORKGROUP}u) { mine = wider(mine, pairs[i]); }
+    let all = widest(mine, lane);
+    if lane == 0u { extent[0] = select(vec2f(0.0, 1.0), all, all.x <= all.y); }
+}

@@ -1,0 +1,8 @@
+import pytest
+
+from .fake import FakeGpu
+
+
+@pytest.fixture
+def fake() -> FakeGpu:
+    return FakeGpu()

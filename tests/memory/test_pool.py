@@ -1,0 +1,203 @@
+"""`BufferPool`: size classes, reuse, giving back, and running out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vertigrad.errors import LimitError, OutOfMemory, StillInUse
+from vertigrad.memory import BufferPool, LifetimeTracker, Origin, Owner, State, size_class
+from vertigrad.memory.pool import KEEP_FREE, SMALLEST
+
+from .fake import HERE, FakeGpu, FakeStorage
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+@given(st.integers(0, 1 << 40))
+def test_size_classes_waste_an_eighth_at_most(nbytes: int) -> None:
+    capacity = size_class(nbytes)
+    assert capacity >= nbytes
+    assert capacity % 4 == 0
+    assert size_class(capacity) == capacity
+    if nbytes > SMALLEST:
+        assert capacity - nbytes < nbytes / 8
+
+
+def test_there_are_eight_size_classes_an_octave() -> None:
+    classes = {size_class(n) for n in range(4 * KIB + 1, 8 * KIB + 1)}
+    assert sorted(classes) == [4 * KIB + i * 512 for i in range(1, 9)]
+
+
+@given(st.integers(0, 1 << 30), st.integers(0, 1 << 30))
+def test_size_classes_rise(a: int, b: int) -> None:
+    assert (size_class(a) <= size_class(b)) or a > b
+
+
+def test_a_freed_block_is_reused_under_its_id_in_the_next_generation(fake: FakeGpu) -> None:
+    first = fake.make(1000)
+    block, generation = first.block, first.block.generation
+    buffer = block.storage
+    first.drop()
+    second = fake.make(990, "other", Origin("other.py", 9))
+    assert second.block is block
+    assert (block.storage, block.generation) == (buffer, generation + 1)
+    assert (block.nbytes, block.name, str(block.origin)) == (990, "other", "other.py:9")
+    assert fake.storage.calls == ["allocate"]
+
+
+def test_a_block_of_another_size_class_is_not_reused(fake: FakeGpu) -> None:
+    first = fake.make(10 * KIB)
+    block = first.block
+    first.drop()
+    assert fake.make(1 * KIB).block is not block
+
+
+def test_a_block_in_a_submission_is_not_handed_out_before_that_has_retired(fake: FakeGpu) -> None:
+    owner = fake.make(1000)
+    block = owner.block
+    fake.queue.use([block])
+    owner.drop()
+    assert block.state is State.LIVE  # recorded commands need it
+    serial = fake.queue.submit()
+    assert block.state is State.RETIRING
+    assert fake.make(1000).block is not block
+    fake.queue.retire(serial)
+    assert block.state is State.FREE
+    assert fake.make(1000).block is block
+
+
+def test_larger_than_one_buffer_can_be(fake: FakeGpu) -> None:
+    fake.storage.largest = 5000
+    owner = fake.make(5000)
+    assert owner.block.capacity == 5000  # its size class, 5120, would be too large
+    with pytest.raises(LimitError, match=r"'huge' needs 5001 bytes in one buffer, this adapter allows 5000"):
+        fake.make(5001, "huge")
+    owner.drop()
+    assert fake.make(4999).block.capacity == 5000
+    assert fake.storage.calls == ["allocate"]
+
+
+def test_trim_destroys_the_largest_first(fake: FakeGpu) -> None:
+    owners = [fake.make(n) for n in (1 * KIB, 64 * KIB, 16 * KIB)]
+    for owner in owners:
+        owner.drop()
+    fake.pool.trim(keep=20 * KIB)
+    assert sorted(b.nbytes for b in fake.storage.alive) == [1 * KIB, 16 * KIB]
+    assert fake.pool.free_bytes == fake.pool.held_bytes == 17 * KIB
+    fake.pool.trim()
+    assert not fake.storage.alive
+    assert not fake.tracker.blocks
+
+
+def test_tidy_keeps_a_reserve_and_as_much_again_as_is_live() -> None:
+    fake = FakeGpu()
+    for owner in [fake.make(16 * MIB) for _ in range(10)]:
+        owner.drop()
+    fake.pool.tidy()
+    assert fake.pool.free_bytes == KEEP_FREE == 64 * MIB
+    live = [fake.make(16 * MIB) for _ in range(12)]
+    for owner in live[:6]:
+        owner.drop()
+    fake.pool.tidy()
+    assert fake.pool.free_bytes == 6 * 16 * MIB == fake.tracker.live_bytes
+
+
+def test_a_budget_counts_free_blocks_too() -> None:
+    fake = FakeGpu(budget=4 * KIB)
+    kept = fake.make(2 * KIB)
+    fake.make(2 * KIB).drop()
+    assert fake.pool.held_bytes == 4 * KIB
+    assert fake.make(1 * KIB).block.capacity == 1 * KIB  # the free one had to go
+    assert fake.pool.held_bytes == 3 * KIB
+    assert kept.block.storage.alive
+
+
+def test_memory_is_found_by_trimming_before_the_gpu_is_waited_for(fake: FakeGpu) -> None:
+    fake.storage.room = 4 * KIB
+    fake.make(3 * KIB).drop()
+    waits = []
+    fake.pool.reclaim = lambda: waits.append(1)
+    fake.make(4 * KIB)
+    assert waits == []
+    assert fake.storage.calls == ["allocate", "allocate", "destroy", "allocate"]
+
+
+def test_memory_is_found_by_waiting_for_the_gpu(fake: FakeGpu) -> None:
+    fake.storage.room = 4 * KIB
+    owner = fake.make(3 * KIB)
+    fake.queue.use([owner.block])
+    owner.drop()  # recorded, not even submitted
+    fake.make(4 * KIB)
+    assert fake.tracker.retired == 1
+    assert fake.pool.held_bytes == 4 * KIB
+
+
+def test_out_of_memory_names_the_request_what_is_free_and_the_five_largest_holders() -> None:
+    fake = FakeGpu(budget=100 * KIB)
+    owners = [fake.make((i + 1) * KIB, f"holder{i}", Origin("model.py", i)) for i in range(8)]
+    fake.make(8 * KIB).drop()
+    running = fake.make(16 * KIB, "running")
+    fake.queue.use([running.block])
+    fake.queue.submit()
+    running.drop()
+    with pytest.raises(OutOfMemory) as caught:
+        fake.make(80_000, "the asked", HERE)
+    message = str(caught.value)
+    assert "'the asked' asked for 80,000 bytes" in message
+    assert f"free: {64 * KIB:,} of {100 * KIB:,} bytes" in message
+    assert [line.split() for line in message.splitlines() if "made at" in line] == [
+        [f"{(i + 1) * KIB:,}", "bytes", f"holder{i},", "made", "at", f"model.py:{i}"] for i in (7, 6, 5, 4, 3)
+    ]
+    assert fake.pool.free_bytes == 0
+    assert fake.tracker.retired == fake.tracker.submitted
+    assert all(owner.block.storage.alive for owner in owners)
+
+
+def test_after_running_out_smaller_requests_still_work(fake: FakeGpu) -> None:
+    fake.storage.room = 4 * KIB
+    with pytest.raises(OutOfMemory, match="free: not enough bytes") as caught:
+        fake.make(5 * KIB, "")
+    assert "'unnamed' asked for" in str(caught.value)
+    assert "Largest holders:\n  none" in str(caught.value)
+    assert fake.make(4 * KIB).block.owners == 1
+
+
+def test_figures_follow_what_is_held() -> None:
+    fake = FakeGpu()
+    a, b = fake.make(3 * KIB), fake.make(5 * KIB)
+    assert (fake.pool.held_bytes, fake.pool.free_bytes, fake.pool.peak_bytes) == (8 * KIB, 0, 8 * KIB)
+    assert fake.tracker.live_bytes == 8 * KIB
+    a.drop()
+    assert (fake.pool.held_bytes, fake.pool.free_bytes, fake.pool.peak_bytes) == (8 * KIB, 3 * KIB, 8 * KIB)
+    fake.pool.trim()
+    b.drop()
+    assert (fake.pool.held_bytes, fake.pool.free_bytes, fake.pool.peak_bytes) == (5 * KIB, 5 * KIB, 8 * KIB)
+
+
+def test_a_lent_block_takes_the_memory_of_its_donor(fake: FakeGpu) -> None:
+    from vertigrad.memory import Borrow
+
+    lent = Owner(fake.tracker, fake.pool.lend(Borrow(bytes(1000)), "lent", HERE), "lent", HERE)
+    assert (lent.block.storage, lent.block.capacity, fake.pool.held_bytes) == (None, 0, 0)
+    donor = fake.pool.take(1000, "lent", HERE)
+    fake.tracker.pin(donor)
+    buffer = donor.storage
+    fake.pool.place(lent.block, donor)
+    fake.tracker.unpin(donor)
+    assert (lent.block.storage, lent.block.capacity) == (buffer, size_class(1000))
+    assert list(fake.tracker.blocks) == [lent.block.id]
+    assert fake.pool.held_bytes == size_class(1000)
+    other = fake.pool.take(1000, "", HERE)
+    with pytest.raises(StillInUse):
+        fake.pool.place(lent.block, other)
+    lent.drop()
+    assert fake.make(1000).block is lent._block
+
+
+def test_two_pools_do_not_share_anything() -> None:
+    trackers = LifetimeTracker(), LifetimeTracker()
+    pools = [BufferPool(FakeStorage(), tracker) for tracker in trackers]
+    block = pools[0].take(100, "x", HERE)
+    assert list(trackers[0].blocks) == [block.id]
+    assert trackers[1].blocks == {}
+    assert pools[1].take(100, "y", HERE).id != block.id

@@ -1,0 +1,281 @@
+"""What every elementwise function computes, against NumPy in float64, within what WGSL promises.
+
+Tolerances follow the WGSL specification, section "Floating Point Accuracy": for f32, `+ - *` are correctly rounded,
+division is within 2.5 ulp, exp and exp2 within 3 + 2|x| ulp, log and log2 within 3 ulp outside of [0.5, 2] and 2⁻²¹
+inside it, inverseSqrt within 2 ulp, atan within 4096 ulp, asin and acos within 6.77e-5 or what atan gives; pow is
+exp2(y log2 x). Functions written out in shaders/common/math.wgsl have the tolerance their own formula gives.
+Subnormal numbers may be taken for 0, so none are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy import special
+
+from vertigrad import Tensor, ops
+from vertigrad.errors import DtypeError
+from vertigrad.ops import functions
+from vertigrad.ops.elementwise import OPERATIONS
+
+from .layouts import NUMPY, values
+
+ULP = 2.0**-23
+Error = Callable[..., Any]  # of the exact result and the operands: the absolute error allowed
+
+
+class Case(NamedTuple):
+    """Operands are drawn between the bounds of `domain`, evenly or (if the lower is positive) over all magnitudes."""
+
+    twin: Callable[..., np.ndarray]
+    error: Error
+    domain: tuple[float, float] = (-100.0, 100.0)
+
+
+def ulps(count: float) -> Error:
+    return lambda want, *_: count * ULP * np.abs(want)
+
+
+def absolute(error: float) -> Error:
+    return lambda want, *_: error + 2 * ULP * np.abs(want)
+
+
+def exponential(factor: float = 1.0) -> Error:
+    return lambda want, x: factor * (5 + 2 * np.abs(x)) * ULP * np.abs(want)
+
+
+def logarithm(want: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.where((x >= 0.5) & (x <= 2), 2.0**-21, 3 * ULP * np.abs(want))
+
+
+def logarithm_of_1_more(want: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return np.where((x > -0.3) & (x < 0.4), 5 * ULP * np.abs(want), 2.0**-21 + 4 * ULP * np.abs(want))
+
+
+def power(want: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    logarithms = np.log2(np.abs(x))
+    exponent = np.abs(y) * (logarithm(logarithms, np.abs(x)) + ULP * np.abs(logarithms))
+    return np.abs(want) * (exponent + (4 + 2 * np.abs(y * logarithms)) * ULP)
+
+
+EXACT = ulps(0.5)
+SIGMOID = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
+UNARY = {
+    "negative": Case(np.negative, EXACT),
+    "absolute": Case(np.abs, EXACT),
+    "sign": Case(np.sign, EXACT),
+    "square": Case(np.square, EXACT),
+    "reciprocal": Case(np.reciprocal, ulps(2.5), (1e-30, 1e30)),
+    "floor": Case(np.floor, EXACT, (-9, 9)),
+    "ceil": Case(np.ceil, EXACT, (-9, 9)),
+    "round": Case(np.round, EXACT, (-9, 9)),
+    "trunc": Case(np.trunc, EXACT, (-9, 9)),
+    "sqrt": Case(np.sqrt, ulps(5), (1e-30, 1e30)),
+    "rsqrt": Case(lambda x: 1 / np.sqrt(x), ulps(2), (1e-30, 1e30)),
+    "exp": Case(np.exp, exponential(), (-80, 80)),
+    "exp2": Case(np.exp2, exponential(), (-120, 120)),
+    "expm1": Case(np.expm1, exponential(6), (-20, 80)),
+    "log": Case(np.log, logarithm, (1e-30, 1e30)),
+    "log2": Case(np.log2, logarithm, (1e-30, 1e30)),
+    "log1p": Case(np.log1p, logarithm_of_1_more, (-0.99, 3)),
+    "sin": Case(np.sin, absolute(2.5e-7), (-1000, 1000)),
+    "cos": Case(np.cos, absolute(2.5e-7), (-1000, 1000)),
+    "tan": Case(np.tan, lambda want, _: 5e-7 * (1 + want**2), (-100, 100)),
+    "arcsin": Case(np.arcsin, absolute(5e-4), (-1, 1)),
+    "arccos": Case(np.arccos, absolute(5e-4), (-1, 1)),
+    "arctan": Case(np.arctan, ulps(4096)),
+    "sinh": Case(np.sinh, exponential(7), (-80, 80)),
+    "cosh": Case(np.cosh, exponential(2), (-80, 80)),
+    "tanh": Case(np.tanh, lambda want, _: 200 * ULP * np.abs(want), (-20, 20)),
+    "erf": Case(special.erf, absolute(5e-7), (-5, 5)),
+    "sigmoid": Case(SIGMOID, exponential(2), (-80, 80)),
+    "relu": Case(lambda x: np.maximum(x, 0), EXACT),
+    "silu": Case(lambda x: x * SIGMOID(x), exponential(2), (-80, 80)),
+    "gelu": Case(lambda x: x * special.ndtr(x), lambda want, x: 4e-7 * np.abs(x) + 4 * ULP * np.abs(want), (-9, 9)),
+}
+BINARY = {
+    "add": Case(np.add, EXACT),
+    "subtract": Case(np.subtract, EXACT),
+    "multiply": Case(np.multiply, EXACT),
+    "divide": Case(np.divide, ulps(2.5)),
+    "minimum": Case(np.minimum, EXACT),
+    "maximum": Case(np.maximum, EXACT),
+    "arctan2": Case(np.arctan2, ulps(4096)),
+    "power": Case(np.power, power, (1e-3, 20)),
+}
+ORDER = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+LOGIC = ["logical_and", "logical_or", "logical_xor"]
+BITS = ["bitwise_and", "bitwise_or", "bitwise_xor"]
+
+
+def drawn(domain: tuple[float, float], seed: int, count: int = 2000) -> np.ndarray:
+    low, high = domain
+    random = np.random.default_rng(seed)
+    if low > 0:
+        return np.exp(random.uniform(np.log(low), np.log(high), count)).astype(np.float32)
+    spread = random.uniform(low, high, count) * random.choice([1.0, 1e-1, 1e-3], count)
+    return np.append(spread, [low, high, 0.5 * high, 0.25 * high, 0.25 * low]).astype(np.float32)
+
+
+def compare(name: str, case: Case, operands: list[np.ndarray]) -> None:
+    got = getattr(ops, name)(*(Tensor.from_numpy(x) for x in operands)).numpy().astype(np.float64)
+    exact = [x.astype(np.float64) for x in operands]
+    want = case.twin(*exact)
+    allowed = case.error(want, *exact) + 2.0**-126
+    if operands[0].dtype == np.float16:  # rounded once more, to a neighbour; subnormal numbers may be taken for 0
+        allowed = allowed + 2.0**-10 * np.abs(want) + 2.0**-14
+        got, want = np.clip(got, -65504, 65504), np.clip(want, -65504, 65504)
+    worst = np.argmax(np.abs(got - want) - allowed)
+    assert np.all(np.abs(got - want) <= allowed), (
+        f"{name}({', '.join(str(x[worst]) for x in operands)}) gave {got[worst]}, not {want[worst]}"
+    )
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_f32(name: str):
+    compare(name, UNARY[name], [drawn(UNARY[name].domain, 1)])
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_f32(name: str):
+    domain = BINARY[name].domain
+    x, y = drawn(domain, 2), drawn(domain, 3)
+    compare(name, BINARY[name], [x, np.where(y == 0, np.float32(1), y)])
+
+
+@pytest.mark.parametrize("name", ["exp", "sin", "sqrt", "tanh", "divide", "minimum", "add", "power"])
+def test_f16_is_computed_in_f32_and_rounded_once(name: str):
+    case = (UNARY | BINARY)[name]
+    low, high = max(case.domain[0], -8.0), min(case.domain[1], 8.0)
+    operands = [drawn((max(low, 1e-2) if low > 0 else low, high), seed).astype(np.float16) for seed in (4, 5)]
+    compare(name, case, operands[: 1 if name in UNARY else 2])
+
+
+def test_power_of_negative_numbers():
+    x = np.array([-2, -2, -2, -2, -1.5, 0, 0, 3, 1, -1], np.float32)
+    y = np.array([3, 2, 0, -1, 0.5, 2, 0, 0, np.inf, 5], np.float32)
+    got = ops.power(Tensor.from_numpy(x), Tensor.from_numpy(y)).numpy()
+    np.testing.assert_allclose(got, [-8, 4, 1, -0.5, np.nan, 0, 1, 1, 1, -1], rtol=4 * ULP)
+
+
+def test_float_remainder_and_floor_division_go_together():
+    x, y = drawn((-50, 50), 6), drawn((0.5, 7), 7)[:2000]
+    x = np.append(x[:2000], [7.0, -7.0, 7.0, -7.0, 5.0]).astype(np.float32)
+    y = np.append(y, [2.0, 2.0, -2.0, -2.0, np.inf]).astype(np.float32)
+    a, b = Tensor.from_numpy(x), Tensor.from_numpy(y)
+    got, want = ops.remainder(a, b).numpy().astype(np.float64), np.remainder(x, y)
+    apart = np.abs(got - want)
+    near = np.minimum(apart, np.abs(np.abs(y) - apart))  # a multiple of y may be seen from its other side
+    assert np.all(near <= 4 * ULP * np.abs(x) + 2.0**-126)
+    assert got[-5:].tolist() == [1, 1, -1, -1, 5]
+    quotient = ops.floor_divide(a, b).numpy()
+    exact = x.astype(np.float64) / y
+    assert np.all((quotient == np.floor(exact)) | (np.abs(exact - np.round(exact)) <= 4 * ULP * np.abs(exact)))
+
+
+def test_clip_and_where():
+    x = drawn((-9, 9), 8)
+    got = ops.clip(Tensor.from_numpy(x), -2.0, 3.0).numpy()
+    assert np.array_equal(got, np.clip(x, -2, 3))
+    assert ops.clip(Tensor.from_numpy(np.array([-5, 0, 9], np.int32)), 1, -1).numpy().tolist() == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("name", [*ORDER, *LOGIC])
+def test_nan_and_infinity_compare_as_in_ieee_754(name: str):
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0], np.float32)
+    a, b = np.repeat(x, len(x)), np.tile(x, len(x))
+    got = getattr(ops, name)(Tensor.from_numpy(a), Tensor.from_numpy(b))
+    assert got.dtype.name == "bool"
+    assert np.array_equal(got.numpy(), getattr(np, name)(a, b))
+
+
+@pytest.mark.parametrize("name", ["sign", "tanh", "sinh", "cosh", "relu", "isnan", "isinf", "logical_not", "absolute"])
+def test_nan_and_infinity_go_through(name: str):
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
+    twin = {"relu": lambda x: np.maximum(x, 0)}.get(name) or getattr(np, name)
+    assert np.array_equal(getattr(ops, name)(Tensor.from_numpy(x)).numpy(), twin(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["minimum", "maximum"])
+def test_nan_wins(name: str):
+    x = np.array([np.nan, 1.0, np.nan, np.inf], np.float32)
+    y = np.array([1.0, np.nan, -np.inf, -np.inf], np.float32)
+    got = getattr(ops, name)(Tensor.from_numpy(x), Tensor.from_numpy(y)).numpy()
+    assert np.array_equal(got, getattr(np, name)(x, y), equal_nan=True)
+
+
+EDGES = {
+    "i32": [0, 1, -1, 2, 7, 2**31 - 1, -(2**31)],
+    "u32": [0, 1, 2, 7, 2**31, 2**32 - 1],
+    "u8": [0, 1, 2, 7, 128, 255],
+}
+INTEGER = ["add", "subtract", "multiply", "floor_divide", "remainder", "power", "minimum", "maximum", *ORDER, *BITS]
+
+
+@pytest.mark.parametrize("dtype", EDGES)
+@pytest.mark.parametrize("name", INTEGER)
+def test_integers_wrap_as_numpys_do(name: str, dtype: str):
+    edges = np.array(EDGES[dtype], NUMPY[dtype])
+    x = np.concatenate([values((200,), dtype, 9), np.repeat(edges, len(edges))])
+    y = np.concatenate([values((200,), dtype, 10), np.tile(edges, len(edges))])
+    if name == "power":
+        y = np.where(y.astype(np.int64) < 0, 3, y).astype(y.dtype)
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x, y)
+    got = getattr(ops, name)(Tensor.from_numpy(x), Tensor.from_numpy(y)).numpy()
+    assert got.dtype == want.dtype
+    wrong = np.flatnonzero(got != want)
+    assert not wrong.size, f"{name}({x[wrong]}, {y[wrong]}) gave {got[wrong]}, not {want[wrong]}"
+
+
+@pytest.mark.parametrize("dtype", EDGES)
+@pytest.mark.parametrize("name", ["negative", "absolute", "sign", "square", "invert", "floor", "relu"])
+def test_integers_of_one_operand(name: str, dtype: str):
+    x = np.array(EDGES[dtype], NUMPY[dtype])
+    twin = {"relu": lambda x: np.maximum(x, 0), "floor": lambda x: x}.get(name) or getattr(np, name)
+    with np.errstate(all="ignore"):
+        assert np.array_equal(getattr(ops, name)(Tensor.from_numpy(x)).numpy(), twin(x))
+
+
+def test_integers_to_negative_powers():
+    x, y = np.array([2, 1, -1, -1, 0], np.int32), np.array([-1, -5, -5, -4, -1], np.int32)
+    assert ops.power(Tensor.from_numpy(x), Tensor.from_numpy(y)).numpy().tolist() == [0, 1, -1, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "minimum", "maximum", *ORDER, *LOGIC, *BITS])
+def test_bools(name: str):
+    x, y = np.array([False, False, True, True]), np.array([False, True, False, True])
+    got = getattr(ops, name)(Tensor.from_numpy(x), Tensor.from_numpy(y))
+    assert got.dtype.name == "bool"
+    assert np.array_equal(got.numpy(), getattr(np, name)(x, y))
+
+
+@pytest.mark.parametrize("name", ["sqrt", "sin", "divide"])
+def test_integers_and_bools_become_f32_where_the_result_is_no_integer(name: str):
+    for x in (np.array([1, 2, 9], np.int32), np.array([1, 2, 255], np.uint8), np.array([True, True])):
+        operands = [x] if name in UNARY else [x, x]
+        got = getattr(ops, name)(*(Tensor.from_numpy(o) for o in operands))
+        assert got.dtype.name == "f32"
+        np.testing.assert_allclose(got.numpy(), getattr(np, name)(*(o.astype(np.float64) for o in operands)), rtol=1e-6)
+
+
+def test_what_is_tested_here_is_all_there_is():
+    others = {"assign", "floor_divide", "remainder", "clip", "where", "isnan", "isinf", "logical_not", "invert"}
+    assert {*UNARY, *BINARY, *ORDER, *LOGIC, *BITS, *others} == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"assign"}))
+def test_every_operation_is_a_documented_function(name: str):
+    function = getattr(ops, name)
+    assert name in functions.__all__ and name in ops.__all__
+    assert function.__name__ == name and function.__doc__
+    with pytest.raises(TypeError):
+        function()
+
+
+def test_bits_of_floats_are_refused():
+    with pytest.raises(DtypeError, match="bitwise_and is not defined for f32"):
+        ops.bitwise_and(Tensor.zeros((2,)), 1.0)

@@ -1,0 +1,114 @@
+"""Products of matrices against NumPy, over shapes, strides, batches and types."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vertigrad
+from vertigrad import Tensor, ops
+from vertigrad.errors import DtypeError, LayoutError, ShapeError
+
+from .layouts import NUMPY, broadcastable, examples, lies, seeds, values
+
+sizes = st.sampled_from([1, 2, 3, 5, 16, 17, 64, 65, 70, 0])
+
+
+def compare(a: np.ndarray, b: np.ndarray, got: Tensor) -> None:
+    """n products and sums, each correctly rounded f32 (WGSL), lose at most n ulp of the sum of magnitudes."""
+    want = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    assert got.shape == want.shape
+    if got.dtype.kind != "float":
+        want = np.matmul(a, b)
+        assert got.dtype.numpy == want.dtype
+        assert np.array_equal(got.numpy(), want)
+        return
+    magnitude = np.matmul(np.abs(a.astype(np.float64)), np.abs(b.astype(np.float64)))
+    error = 2.0**-126 + a.shape[-1] * 2.0**-23 * magnitude
+    if got.dtype.name == "f16":  # rounded once more; subnormal results may be taken for 0
+        error += 2.0**-10 * np.abs(want) + 2.0**-14
+    assert np.all(np.abs(got.numpy() - want) <= error)
+
+
+@examples
+@given(st.data(), sizes, sizes, sizes, st.lists(st.sampled_from([1, 2, 3]), max_size=3), seeds)
+def test_any_layout_and_batch(data: st.DataObject, rows: int, inner: int, columns: int, batch: list[int], seed: int):
+    shapes = [(*data.draw(broadcastable(tuple(batch))), *matrix) for matrix in ((rows, inner), (inner, columns))]
+    pairs = []
+    for shape in shapes:
+        lie = data.draw(lies(shape))
+        pairs.append(lie.both(values(lie.whole, "f32", seed)))
+    (a, x), (b, y) = pairs
+    compare(a, b, x @ y)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((5,), (5,)), ((5,), (5, 3)), ((4, 5), (5,)), ((5,), (2, 5, 3)), ((2, 1, 4, 5), (5,)), ((1, 5), (5, 1))],
+)
+def test_operands_of_one_axis(left: tuple[int, ...], right: tuple[int, ...]):
+    a, b = values(left, "f32", 1), values(right, "f32", 2)
+    compare(a, b, ops.matmul(Tensor.from_numpy(a), Tensor.from_numpy(b)))
+
+
+@pytest.mark.parametrize(
+    "types", ["f16 f16", "i32 i32", "u32 u32", "f16 f32", "f32 i32", "u32 u8", "f32 bool", "i32 u32"]
+)
+def test_types(types: str):
+    a, b = (values(shape, dtype, 3) for shape, dtype in zip([(20, 33), (33, 70)], types.split(), strict=True))
+    got = ops.matmul(Tensor.from_numpy(a), Tensor.from_numpy(b))
+    kind = NUMPY[got.dtype.name]
+    compare(a.astype(kind), b.astype(kind), got)
+
+
+def test_integers_wrap():
+    a, b = values((9, 40), "i32", 4) * 40_000_000, values((40, 8), "i32", 5)
+    compare(a, b, ops.matmul(Tensor.from_numpy(a), Tensor.from_numpy(b)))
+
+
+def test_transposes_are_read_in_place_by_one_dispatch():
+    gpu = vertigrad.gpu()
+    a, b = values((130, 70), "f32", 6), values((90, 130), "f32", 7)
+    x, y = Tensor.from_numpy(a), Tensor.from_numpy(b)
+    before, copied = gpu.recorder.dispatches, gpu.meter.read()["geometry"]["device_to_device"]
+    product = x.T @ y.T
+    assert gpu.recorder.dispatches == before + 1
+    assert gpu.meter.read()["geometry"]["device_to_device"] == copied
+    compare(a.T, b.T, product)
+
+
+def test_an_empty_inner_axis_gives_zeros():
+    out = Tensor.full((3, 4), 7.0)
+    ops.matmul(Tensor.zeros((3, 0)), Tensor.zeros((0, 4)), out=out)
+    assert not out.numpy().any()
+
+
+def test_out():
+    a, b = values((2, 20, 30), "f32", 10), values((30, 40), "f32", 11)
+    x, y = Tensor.from_numpy(a), Tensor.from_numpy(b)
+    whole = Tensor.zeros((40, 2, 22))
+    view = whole[:, :, 1:21].permute(1, 2, 0)
+    assert ops.matmul(x, y, out=view) is view
+    compare(a, b, view)
+    assert not whole.numpy()[:, :, [0, 21]].any()
+    square = values((25, 25), "f32", 12)
+    z = Tensor.from_numpy(square)
+    compare(square, square.T, ops.matmul(z, z.T, out=z))  # reads what it writes: as if read first
+
+
+def test_what_does_not_fit_says_so():
+    x = Tensor.zeros((2, 3))
+    with pytest.raises(ShapeError, match=r"inner sizes of \(2, 3\) and \(2, 3\) differ"):
+        x @ x
+    with pytest.raises(ShapeError, match="at least one axis"):
+        ops.matmul(x, Tensor.zeros(()))
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        ops.matmul(Tensor.zeros((2, 4, 3)), Tensor.zeros((3, 3, 1)))
+    with pytest.raises(DtypeError, match="cast one"):
+        ops.matmul(x.to("u8"), x.T.to("u8"))
+    with pytest.raises(DtypeError, match="not the number"):
+        ops.matmul(x, 2.0)
+    with pytest.raises(LayoutError, match="repeats elements"):
+        ops.matmul(x, x.T, out=Tensor.zeros((1, 2)).expand(2, 2))

@@ -1,0 +1,145 @@
+"""The camera against geometry and against pylinalg."""
+
+import math
+
+import numpy as np
+import pylinalg as la
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vertigrad.renderer import OrbitCamera
+
+coordinate = st.floats(-100, 100)
+point = st.tuples(coordinate, coordinate, coordinate)
+up = st.sampled_from(["y", "z"])
+
+
+def on_screen(camera, world, aspect=1.6):
+    """Clip coordinates and depth of a place."""
+    clip = camera.projection(aspect) @ camera.view() @ [*world, 1.0]
+    return clip[:3] / clip[3]
+
+
+@st.composite
+def cameras(draw):
+    return OrbitCamera(
+        target=draw(point),
+        distance=draw(st.floats(0.01, 1000)),
+        yaw=draw(st.floats(-math.pi, math.pi)),
+        pitch=draw(st.floats(-1.5, 1.5)),
+        fov=draw(st.floats(10, 120)),
+        up=draw(up),
+    )
+
+
+@given(cameras())
+def test_view_is_pylinalgs_look_at(camera):
+    pose = la.mat_look_at(camera.target, camera.position, camera.up_direction)  # it points +z at its second
+    np.testing.assert_allclose(camera.view()[:3, :3], np.linalg.inv(pose)[:3, :3], atol=1e-5)
+    np.testing.assert_allclose(camera.view() @ [*camera.position, 1.0], [0, 0, 0, 1], atol=1e-9 * (1 + camera.distance))
+
+
+@given(point, point, up)
+def test_from_position_stands_there_and_looks_at_the_target(position, target, up):
+    offset = np.subtract(position, target)
+    length = float(np.linalg.norm(offset))
+    steepest = math.sin(math.radians(89.4))
+    if length < 1e-3 or abs(offset[1 if up == "y" else 2]) > steepest * length:
+        return
+    camera = OrbitCamera.from_position(position, target, up=up)
+    np.testing.assert_allclose(camera.position, position, atol=1e-9 * (1 + length) + 1e-6)
+    assert camera.distance == pytest.approx(length)
+    np.testing.assert_allclose(on_screen(camera, target)[:2], 0, atol=1e-6)
+
+
+def test_a_camera_on_its_target_is_refused():
+    with pytest.raises(ValueError, match="stands on its target"):
+        OrbitCamera.from_position((1, 2, 3), (1, 2, 3))
+
+
+def test_straight_down_keeps_a_horizon():
+    camera = OrbitCamera.from_position((0, 5, 0), (0, 0, 0))
+    assert np.isfinite(camera.view()).all()
+    assert camera.position[1] == pytest.approx(5, abs=1e-3)
+
+
+@given(cameras())
+def test_depth_is_reversed_and_reaches_infinity(camera):
+    forward = np.subtract(camera.target, camera.position) / camera.distance
+    far, middle, near = (
+        on_screen(camera, camera.position + forward * distance)[2]
+        for distance in (1e9 * camera.near, camera.distance, camera.near)
+    )
+    assert 0 < far < 1e-6
+    assert middle == pytest.approx(camera.near / camera.distance, rel=1e-4)
+    assert near == pytest.approx(1.0, rel=1e-4)
+
+
+def test_the_field_of_view_is_the_pictures_height():
+    camera = OrbitCamera(distance=4.0, fov=50.0)
+    top = 4.0 * math.tan(math.radians(25.0))
+    np.testing.assert_allclose(on_screen(camera, (0, top, 0))[:2], (0, 1), atol=1e-9)
+    np.testing.assert_allclose(on_screen(camera, (1.6 * top, 0, 0))[:2], (1, 0), atol=1e-9)
+    assert camera.pixel(100) * 4.0 == pytest.approx(2 * top / 100)
+
+
+@given(cameras(), st.floats(-10, 10), st.floats(-10, 10))
+def test_orbit_keeps_target_distance_and_horizon(camera, dx, dy):
+    target, distance = camera.target, camera.distance
+    camera.orbit(dx, dy)
+    assert (camera.target, camera.distance) == (target, distance)
+    right = camera.rotation()[:, 0]
+    assert abs(right @ camera.up_direction) < 1e-9
+    assert camera.rotation()[:, 1] @ camera.up_direction > 0
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_orbit_goes_right_and_up(up):
+    camera = OrbitCamera(up=up)
+    right, above, _ = camera.rotation().T
+    before = np.array(camera.position)
+    camera.orbit(0.1, 0.0)
+    assert (camera.position - before) @ right > 0.4
+    camera.orbit(0.0, 0.1)
+    assert (camera.position - before) @ above > 0.4
+
+
+@given(cameras(), st.floats(-2, 2), st.floats(-2, 2))
+def test_pan_moves_the_picture_by_as_many_heights(camera, dx, dy):
+    old_target = camera.target
+    camera.pan(dx, dy)
+    x, y = on_screen(camera, old_target, aspect=1.0)[:2]
+    assert (x, y) == pytest.approx((-2 * dx, -2 * dy), abs=1e-4)
+
+
+@given(cameras(), st.floats(0.2, 5), st.floats(-1, 1), st.floats(-1, 1))
+def test_zoom_keeps_what_is_under_the_cursor(camera, factor, x, y):
+    aspect = 1.6
+    half = camera.distance * math.tan(math.radians(camera.fov) / 2)
+    right, above, _ = camera.rotation().T
+    place = camera.target + half * (x * aspect * right + y * above)
+    distance = camera.distance
+    camera.zoom(factor, (x, y), aspect)
+    assert camera.distance == pytest.approx(distance / factor)
+    np.testing.assert_allclose(on_screen(camera, place, aspect)[:2], (x, y), atol=1e-4)
+
+
+def test_zoom_by_nothing_is_refused():
+    with pytest.raises(ValueError, match="above zero"):
+        OrbitCamera().zoom(0.0)
+
+
+@given(cameras(), point, st.tuples(*[st.floats(0.01, 50)] * 3), st.sampled_from([0.5, 1.0, 2.0]))
+def test_fit_shows_the_whole_box(camera, low, size, aspect):
+    high = np.add(low, size)
+    camera.fit(low, high, aspect)
+    corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
+    for corner in corners:
+        assert np.abs(on_screen(camera, corner, aspect)[:2]).max() <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("fov", [0.0, -10.0, 175.0, math.nan])
+def test_a_field_of_view_that_cannot_be_is_refused(fov):
+    with pytest.raises(ValueError, match="field of view"):
+        OrbitCamera(fov=fov)

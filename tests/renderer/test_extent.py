@@ -1,0 +1,71 @@
+"""The lowest and highest value, found on the GPU, against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vertigrad.renderer.extent import Extent
+from vertigrad.renderer.vertex_layout import vertex_layout
+from vertigrad.tensor import Tensor
+
+
+def extent_of(tensor):
+    """(lowest, highest) and what every row of `rows` says."""
+    layout = vertex_layout(tensor, components=(1,))
+    extent = Extent(tensor, layout)
+    extent.record()
+    pairs = extent.rows.numpy()
+    extent.close()
+    assert pairs.shape == (layout.rows, 2)
+    assert (pairs == pairs[0]).all()
+    return tuple(float(value) for value in pairs[0])
+
+
+finite = st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False)
+numbers = st.lists(finite | st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0]), min_size=1, max_size=300)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(numbers)
+def test_nan_and_infinities_do_not_count(gpu, values):
+    array = np.array(values, np.float32)
+    rest = array[np.isfinite(array)]
+    expected = (rest.min(), rest.max()) if rest.size else (0.0, 1.0)
+    with Tensor.from_numpy(array) as tensor:
+        assert extent_of(tensor) == pytest.approx(expected, rel=1e-6, abs=1e-37)
+
+
+@pytest.mark.parametrize("count", [1, 127, 128, 129, 8192, 100_001])
+def test_every_value_is_seen(gpu, count):
+    rng = np.random.default_rng(count)
+    array = rng.normal(size=count).astype(np.float32)
+    for low in {0, count // 2, count - 1}:
+        array[low] = -50 - low
+        with Tensor.from_numpy(array) as tensor:
+            assert extent_of(tensor) == (array.min(), array.max())
+
+
+def test_a_column_of_interleaved_state(gpu):
+    state = np.random.default_rng(1).normal(size=(500, 7)).astype(np.float32)
+    with Tensor.from_numpy(state) as tensor:
+        for column in range(7):
+            values = state[3:, column]
+            assert extent_of(tensor[3:, column]) == (values.min(), values.max())
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+def test_whole_numbers(gpu, dtype):
+    array = np.arange(5, 400, dtype=dtype)
+    with Tensor.from_numpy(array) as tensor:
+        assert extent_of(tensor) == (5.0, 399.0)
+
+
+def test_the_extent_follows_the_values(gpu):
+    with Tensor.from_numpy(np.arange(10, dtype=np.float32)) as tensor:
+        extent = Extent(tensor, vertex_layout(tensor, components=(1,)))
+        for scale in (1.0, 3.0):
+            tensor[...] = tensor * scale
+            extent.record()
+            assert tuple(extent.rows.numpy()[0]) == (0.0, 9.0 * scale)
+        extent.close()

@@ -1,0 +1,89 @@
+"""Pictures against those kept in `golden/`, on the software adapter only: others may round in their own way.
+
+On failure the picture, the one kept and their difference, eight times as strong, are written to out/golden/. If the
+change is meant, look at the new picture and copy it over the one kept.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad.renderer import OrbitCamera, View
+
+KEPT = Path(__file__).parent / "golden"
+FAILED = Path(__file__).parents[2] / "out" / "golden"
+SIZE = (256, 192)
+MEAN, WORST = 0.35, 24  # levels of 255: on the whole, and in any one pixel of an outline
+
+
+def check(shown, name):
+    kept = np.asarray(Image.open(KEPT / f"{name}.png").convert("RGB")).astype(int)
+    difference = np.abs(shown.astype(int) - kept)
+    if difference.mean() > MEAN or np.quantile(difference.max(axis=-1), 0.999) > WORST:
+        FAILED.mkdir(parents=True, exist_ok=True)
+        strong = np.clip(8 * difference, 0, 255).astype(np.uint8)
+        side_by_side = np.concatenate([shown, kept.astype(np.uint8), strong], axis=1)
+        Image.fromarray(shown).save(FAILED / f"{name}.png")
+        Image.fromarray(side_by_side).save(FAILED / f"{name}-difference.png")
+        pytest.fail(f"{name}: off by {difference.mean():.2f} levels on average, see {FAILED / name}-difference.png")
+
+
+@pytest.fixture(autouse=True)
+def software_only(gpu):
+    if gpu.adapter.kind != "software" or gpu.adapter.backend != "Vulkan":
+        pytest.skip(f"pictures are kept of the software adapter on Vulkan; this is {gpu.adapter}")
+
+
+def spiral(n, seed):
+    """Stars of a disc with two arms, and how bright each is."""
+    rng = np.random.default_rng(seed)
+    radius = rng.exponential(0.45, n) + 0.02
+    angle = rng.choice([0, np.pi], n) + 2.4 * np.log(radius + 0.15) + rng.normal(0, 0.35, n)
+    height = rng.normal(0, 0.03, n)
+    position = np.stack([radius * np.cos(angle), height, radius * np.sin(angle)], axis=-1)
+    return position.astype(np.float32), (1 / np.sqrt(radius + 0.1)).astype(np.float32)
+
+
+def hills(n):
+    x, z = np.meshgrid(np.linspace(-2, 2, n), np.linspace(-2, 2, n))
+    waves = ((1.3, 0.4, 0.3), (-2.1, 1.7, 0.14), (3.9, 3.1, 0.06), (-5.2, 7.7, 0.03))
+    height = sum(a * np.sin(u * x + v * z + 3 * a) for u, v, a in waves)
+    along = sum(a * u * np.cos(u * x + v * z + 3 * a) for u, v, a in waves)
+    across = sum(a * v * np.cos(u * x + v * z + 3 * a) for u, v, a in waves)
+    normal = np.stack([-along, np.ones_like(x), -across], axis=-1)
+    return (a.astype(np.float32) for a in (np.stack([x, height, z], axis=-1), normal, height))
+
+
+def test_glowing_points(layer, picture):
+    position, brightness = spiral(3000, 4)
+    style = {"emissive": 1.0, "brightness": 8.0, "colormap": "inferno", "range": (0.2, 2.4)}
+    stars = layer("points", style, position=position, color=brightness, size=0.009)
+    camera = OrbitCamera.from_position((0.6, 1.7, 2.4), (0, 0, 0), fov=45)
+    check(picture([stars], camera, View(background="#05060a", bloom=0.1), SIZE), "points-glowing")
+
+
+def test_lit_points(layer, picture):
+    position, brightness = spiral(400, 9)
+    near = position[np.linalg.norm(position, axis=-1) < 1.6]
+    color = brightness[: len(near)]
+    size = np.linspace(0.03, 0.12, len(near), dtype=np.float32)
+    balls = layer("points", {"colormap": "viridis", "roughness": 0.3}, position=near, color=color, size=size)
+    camera = OrbitCamera.from_position((0.5, 1.4, 2.2), (0, 0, 0), fov=45)
+    check(picture([balls], camera, View(background="#20242c"), SIZE), "points-lit")
+
+
+def test_surface(layer, picture):
+    position, normal, height = hills(96)
+    style = {"colormap": "batlow", "range": (-0.45, 0.45), "contours": 0.1}
+    land = layer("surface", style, position=position, normal=normal, color=height)
+    camera = OrbitCamera.from_position((2.2, 2.1, 3.4), (0, -0.1, 0), fov=40)
+    check(picture([land], camera, View(background="#c8d2de"), SIZE), "surface")
+
+
+def test_surface_of_metal_without_normals(layer, picture):
+    position, _, _ = hills(24)
+    land = layer("surface", {"metallic": 1.0, "roughness": 0.35}, position=position, color="#d9a441")
+    camera = OrbitCamera.from_position((2.2, 1.6, 3.4), (0, -0.1, 0), fov=40)
+    check(picture([land], camera, View(), SIZE), "surface-metal")

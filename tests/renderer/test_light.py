@@ -1,0 +1,336 @@
+"""Pictures against a NumPy twin of the lighting and of the development, pixel by pixel."""
+
+import math
+
+import numpy as np
+import pytest
+
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.target import handles_samples
+from vertigrad.renderer.view import GROUND, HORIZON, SKY, linear, sun_direction
+
+SIZE = (160, 120)
+CAMERA = OrbitCamera(distance=4.0, yaw=0.3, pitch=0.4, fov=40.0)
+VIEW = View(bloom=0.0, vignette=0.0, background="#000000", sun_azimuth=50.0, sun_elevation=35.0)
+LEVELS = 2.5  # of 255: one of rounding, one of dither, and a little for half floats
+
+
+# the twin -----------------------------------------------------------------------------------------------------------
+
+
+def dot(a, b):
+    return np.sum(a * b, axis=-1, keepdims=True)
+
+
+def unit(v):
+    return v / np.linalg.norm(v, axis=-1, keepdims=True)
+
+
+def smoothstep(low, high, x):
+    t = np.clip((x - low) / (high - low), 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA):
+    """`lit` of shaders/common/lighting.wgsl."""
+    up = camera.rotation().T @ camera.up_direction
+    sky, horizon, ground = (view.sky * np.array(tint) for tint in (SKY, HORIZON, GROUND))
+    facing = np.maximum(dot(normal, to_eye), 1e-4)
+    f0 = 0.04 * (1 - metallic) + base * metallic
+    matt = base * (1 - metallic)
+
+    around = ground + (0.4 * horizon + 0.6 * sky - ground) * (0.5 + 0.5 * dot(normal, up))
+    mirrored = 2 * dot(normal, to_eye) * normal - to_eye
+    height, spread = dot(mirrored, up), 0.06 + 0.94 * roughness
+    overhead = horizon + (sky - horizon) * smoothstep(0, 1, np.maximum(height, 0))
+    seen = ground + (overhead - ground) * smoothstep(-spread, spread, height)
+    r = roughness * np.array([-1, -0.0275, -0.572, 0.022]) + np.array([1, 0.0425, 1.04, -0.04])
+    edge = np.minimum(r[0] * r[0], 2 ** (-9.28 * facing)) * r[0] + r[1]
+    reflectance = f0 * (-1.04 * edge + r[2]) + (1.04 * edge + r[3])
+
+    sun = sun_direction(view, camera)
+    sunward = np.maximum(dot(normal, sun), 0)
+    half = unit(sun + to_eye)
+    a2 = max(roughness**2, 0.005) ** 2
+    distribution = a2 / (math.pi * (np.maximum(dot(normal, half), 0) ** 2 * (a2 - 1) + 1) ** 2)
+    smith = sunward * np.sqrt(facing**2 * (1 - a2) + a2) + facing * np.sqrt(sunward**2 * (1 - a2) + a2)
+    fresnel = f0 + (1 - f0) * (1 - np.maximum(dot(to_eye, half), 0)) ** 5
+    gloss = fresnel * math.pi * distribution * 0.5 / smith
+    direct = view.sun * np.array(linear(view.sun_color)) * sunward * (matt * (1 - fresnel) + gloss)
+    return direct + matt * around + reflectance * seen
+
+
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+
+
+def developed(light, exposure=1.0):
+    """`film` of shaders/draw/develop.wgsl and the sRGB encoding, as 0 to 255."""
+    light = light * exposure
+    drawn = (0.88 * light + 0.12 * dot(light, LUMINANCE)) ** 1.5
+    half_way, white = 0.18**1.5 * (1 / 0.18 - 1), 12.0**1.5
+    shown = drawn / (drawn + half_way) * ((white + half_way) / white)
+    shown = np.clip((shown - 0.1 * dot(shown, LUMINANCE)) / 0.9, 0, 1)
+    return 255 * np.where(shown <= 0.0031308, 12.92 * shown, 1.055 * shown ** (1 / 2.4) - 0.055)
+
+
+def rays(camera=CAMERA, size=SIZE):
+    """Directions through the middles of the pixels, in eye space."""
+    width, height = size
+    x, y = np.meshgrid(np.arange(width) + 0.5 - width / 2, height / 2 - np.arange(height) - 0.5)
+    return unit(np.stack([x * camera.pixel(height), y * camera.pixel(height), -np.ones_like(x)], axis=-1))
+
+
+def sphere(centre, radius, camera=CAMERA):
+    """Distance along each ray to a sphere in world space (infinite where missed), and the normals there."""
+    ray = rays(camera)
+    centre = (camera.view() @ [*centre, 1.0])[:3]
+    along = dot(ray, centre)
+    inside = radius**2 - (centre @ centre - along**2)
+    distance = np.where(inside >= 0, along - np.sqrt(np.maximum(inside, 0)), np.inf)
+    return distance[..., 0], unit(np.where(inside >= 0, distance * ray, ray) - centre)
+
+
+# spheres ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metallic", "roughness", "color"),
+    [
+        (0.0, 1.0, (0.8, 0.3, 0.2)),
+        (0.0, 0.2, (0.2, 0.4, 0.7)),
+        (1.0, 0.35, (0.95, 0.75, 0.4)),
+        (0.5, 0.6, (0.5, 0.5, 0.5)),
+    ],
+)
+def test_a_sphere_is_lit_as_its_twin(layer, picture, metallic, roughness, color):
+    ball = layer(
+        "points",
+        {"metallic": metallic, "roughness": roughness},
+        position=np.array([[0.3, -0.1, 0.2]], np.float32),
+        color=color,
+        size=0.9,
+    )
+    distance, normal = sphere((0.3, -0.1, 0.2), 0.9)
+    within = sphere((0.3, -0.1, 0.2), 0.88)[0] < np.inf
+    expected = developed(lit(np.array(linear(color)), metallic, roughness, normal, -rays()))
+    got = picture([ball], CAMERA, VIEW, SIZE).astype(float)
+    assert within.sum() > 2000
+    assert np.isfinite(distance[within]).all()
+    assert np.abs(got - expected)[within].max() < LEVELS
+
+
+def test_the_lambertian_point_that_faces_the_sun(layer, picture):
+    """One number worked out by hand: black sky, chalk, the sun behind the camera."""
+    view = View(bloom=0.0, vignette=0.0, sky=0.0, sun=0.5, sun_color=(1, 1, 1), sun_azimuth=0.0, sun_elevation=0.0)
+    chalk = layer("points", {"roughness": 1.0}, position=np.zeros((1, 3), np.float32), color=(1, 1, 1), size=0.9)
+    got = picture([chalk], OrbitCamera(distance=4.0), view, (81, 81))[40, 40]
+    # Fresnel 0.04; matt 0.5 * 0.96; gloss 0.5 * 0.04 * pi * (1 / pi) * 0.25
+    assert np.abs(got - developed(np.full(3, 0.5 * 0.96 + 0.5 * 0.04 * 0.25))).max() < LEVELS
+
+
+def test_exposure_is_a_gain_of_the_light(layer, picture):
+    ball = layer(
+        "points", {"emissive": 1.0, "brightness": 0.2}, position=np.zeros((1, 3), np.float32), color=(1, 1, 1), size=0.9
+    )
+    middle = [
+        picture([ball], OrbitCamera(distance=4.0), VIEW.model_copy(update={"exposure": gain}), (81, 81))[40, 40]
+        for gain in (1.0, 3.0)
+    ]
+    assert np.abs(middle[0] - developed(np.full(3, 0.2))).max() < LEVELS
+    assert np.abs(middle[1] - developed(np.full(3, 0.6))).max() < LEVELS
+
+
+def test_spheres_cut_each_other_where_they_meet(layer, picture):
+    centres = np.array([[-0.3, 0.05, 0.0], [0.25, 0.0, -0.05]], np.float32)
+    radii = np.array([0.7, 0.55], np.float32)
+    colors = np.array([[1, 0, 0], [0, 0, 1]], np.float32)
+    balls = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=centres, color=colors, size=radii)
+    got = picture([balls], CAMERA, VIEW, SIZE).astype(float)
+
+    (red, _), (blue, _) = (sphere(c, r) for c, r in zip(centres.astype(float), radii.astype(float), strict=True))
+    expected = np.where(red < blue, 0, np.where(blue < np.inf, 2, -1))
+    found = np.where(got.max(axis=-1) < 20, -1, np.where(got[..., 0] > got[..., 2], 0, 2))
+    clear = (got[..., 0] > 2 * got[..., 2]) | (got[..., 2] > 2 * got[..., 0]) | (got.max(axis=-1) < 20)
+    settled = same_around(expected)
+    assert (expected == 0).sum() > 500
+    assert (expected == 2).sum() > 500
+    both = np.isfinite(red) & np.isfinite(blue)
+    assert (both & (expected == 0) & settled).sum() > 100, "they do not cut each other"
+    assert (found == expected)[settled].all()
+    assert clear[settled].all()
+    # The line itself is right to a pixel: nowhere on it is the farther sphere seen by more than one pixel's slope.
+    gap = np.subtract(red, blue, out=np.zeros_like(red), where=both)
+    wrong = (found != expected) & both
+    assert (np.abs(gap)[wrong] <= np.hypot(*np.gradient(gap))[wrong]).all()
+
+
+def same_around(classes):
+    """Pixels whose eight neighbours are of their class."""
+    inner = np.zeros(classes.shape, bool)
+    block = np.stack(
+        [classes[1 + dy : -1 + dy or None, 1 + dx : -1 + dx or None] for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
+    )
+    inner[1:-1, 1:-1] = (block == block[4]).all(axis=0)
+    return inner
+
+
+@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (1.1, 0.5, 0.6), (-0.8, -0.6, 2.0)])
+def test_the_outline_is_that_of_a_sphere_in_perspective(gpu, layer, picture, centre):
+    if not handles_samples(gpu):
+        pytest.skip("samples are averaged before the film curve here, which widens so bright an outline")
+    camera = OrbitCamera(distance=4.0, fov=70.0)
+    ball = layer(
+        "points",
+        {"emissive": 1.0, "brightness": 1000.0},
+        position=np.array([centre], np.float32),
+        color=(1, 1, 1),
+        size=0.45,
+    )
+    shown = picture([ball], camera, VIEW, SIZE)[..., 1]
+    covered = np.where(shown / 255 <= 0.04045, shown / 255 / 12.92, ((shown / 255 + 0.055) / 1.055) ** 2.4)
+    hits = np.isfinite(sphere(centre, 0.45, camera)[0])
+    assert (covered[hits & same_around(hits)] > 0.95).all()
+    assert (covered[~hits & same_around(hits)] < 0.01).all()
+    assert covered.sum() == pytest.approx(outline_area(centre, 0.45, camera), rel=0.01)
+    assert ((covered > 0.1) & (covered < 0.9)).sum() > 20, "the edge is not smoothed"
+
+
+def outline_area(centre, radius, camera, fine=8):
+    """Pixels covered by a sphere, by sampling each pixel `fine` x `fine` times."""
+    centre = (camera.view() @ [*centre, 1.0])[:3]
+    ray = rays(camera, (SIZE[0] * fine, SIZE[1] * fine))
+    along = dot(ray, centre)[..., 0]
+    return (centre @ centre - along**2 <= radius**2).sum() / fine**2
+
+
+# far away -----------------------------------------------------------------------------------------------------------
+
+
+def light_of_star(layer, picture, radius_pixels, shift=(0.0, 0.0), size=(24, 24)):
+    """The light of one glowing white star, `shift` pixels from the middle: the sum over the picture."""
+    camera = OrbitCamera(distance=10.0, fov=30.0)
+    pixel = camera.pixel(size[1]) * 10.0
+    place = np.array([[shift[0] * pixel, shift[1] * pixel, 0.0]], np.float32)
+    star = layer(
+        "points", {"emissive": 1.0, "brightness": 1.0}, position=place, color=(1, 1, 1), size=radius_pixels * pixel
+    )
+    shown = picture([star], camera, VIEW, size)[..., 1] / 255
+    shown = np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+    half_way, white = 0.18**1.5 * (1 / 0.18 - 1), 12.0**1.5
+    film = np.where(shown < 1.5 / 255 / 12.92, 0.0, shown) / ((white + half_way) / white)
+    return ((film * half_way / (1 - film)) ** (2 / 3)).sum()
+
+
+@pytest.mark.parametrize("radius", [0.45, 0.8])
+def test_a_small_star_does_not_flicker_as_it_moves(layer, picture, radius):
+    shifts = [(i / 7, j / 7) for i in range(0, 8, 2) for j in range(0, 8, 3)]
+    lights = [light_of_star(layer, picture, radius, shift) for shift in shifts]
+    assert max(lights) / min(lights) < 1.08
+
+
+def test_a_stars_light_is_its_area_from_spot_to_sphere(layer, picture):
+    radii = np.array([0.3, 0.5, 0.7, 0.95, 1.3, 2.0, 4.0])
+    lights = np.array([light_of_star(layer, picture, radius, (0.3, 0.2)) for radius in radii])
+    per_area = lights / (math.pi * radii**2)
+    mean_glow = 0.45 + 0.55 * 2 / 3
+    np.testing.assert_allclose(per_area, mean_glow, rtol=0.12)
+
+
+def test_a_lit_spot_has_the_mean_light_of_a_lit_ball(layer, picture):
+    """Lambert's phase function against the picture of a ball, with the sun from the side."""
+    view = VIEW.model_copy(update={"sky": 0.0, "sun": 0.5, "sun_azimuth": 70.0, "sun_elevation": 0.0})
+    camera = OrbitCamera(distance=1000.0, fov=1.0)
+    phase = math.radians(70.0)
+    lambert = 2 / 3 * (math.sin(phase) + (math.pi - phase) * math.cos(phase)) / math.pi
+    normal = sphere((0, 0, 0), 6.0, camera)[1]
+    inside = np.isfinite(sphere((0, 0, 0), 6.0, camera)[0])
+    ball = np.maximum(normal @ sun_direction(view, camera), 0)[inside].mean()
+    assert ball == pytest.approx(lambert, rel=0.01)
+
+    far = layer(
+        "points", {"roughness": 1.0, "min_pixels": 16.0}, position=np.zeros((1, 3), np.float32), color=(1, 1, 1),
+        size=15.99 * camera.pixel(120) * 1000.0,
+    )  # fmt: skip
+    shown = picture([far], camera, view, SIZE)[60, 80]
+    peak = min(1.0, 3 * 15.99**2 / 17.0**2)
+    light = 0.5 * np.array(linear(view.sun_color)) * lambert * peak
+    assert np.abs(shown - developed(light)).max() < LEVELS
+
+
+# surfaces -----------------------------------------------------------------------------------------------------------
+
+
+def sheet(n=5, tilt=0.0):
+    """A square sheet around the origin, tilted out of the plane that faces a camera at yaw and pitch 0."""
+    x, y = np.meshgrid(np.linspace(-1, 1, n), np.linspace(-1, 1, n))
+    turn = np.array([[1, 0, 0], [0, math.cos(tilt), -math.sin(tilt)], [0, math.sin(tilt), math.cos(tilt)]])
+    return (np.stack([x, y, 0 * x], axis=-1) @ turn.T).astype(np.float32), turn @ [0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("sides", [1, -1])
+@pytest.mark.parametrize("given", [True, False])
+def test_a_surface_is_lit_as_its_twin_on_both_sides(layer, picture, sides, given):
+    position, across = sheet(tilt=-0.6)
+    normals = {"normal": np.broadcast_to(across, position.shape).astype(np.float32)} if given else {}
+    color = (0.3, 0.6, 0.5)
+    ground = layer("surface", {"roughness": 0.4}, position=position, color=color, **normals)
+    camera = OrbitCamera(distance=4.0, yaw=0.2 if sides > 0 else math.pi + 0.2, fov=40.0)
+
+    ray = rays(camera)
+    normal = camera.rotation().T @ across * sides
+    middle = (camera.view() @ [0, 0, 0, 1.0])[:3]
+    hit = ray * (middle @ normal / dot(ray, normal))
+    back = (hit - middle) @ camera.rotation().T
+    within = (np.abs(back[..., 0]) < 0.95) & (np.linalg.norm(back[..., 1:], axis=-1) < 0.95)
+    expected = developed(
+        lit(np.array(linear(color)), 0.0, 0.4, np.broadcast_to(normal, ray.shape), -ray, camera=camera)
+    )
+    got = picture([ground], camera, VIEW, SIZE).astype(float)
+    assert within.sum() > 2000
+    assert np.abs(got - expected)[within].max() < LEVELS
+
+
+def test_ridges_seen_edge_on_show_no_specks(layer, picture):
+    """Smooth normals of a rough landscape lean away from the eye all along its ridges; all of them point upward."""
+    n = 200
+    x, z = np.meshgrid(np.linspace(-8, 8, n), np.linspace(-8, 8, n))
+    height = 0.6 * np.abs(np.sin(2.3 * x + 0.7 * z)) + 0.5 * np.abs(np.sin(2.9 * z - 1.1 * x))
+    height += np.random.default_rng(3).uniform(0, 0.02, height.shape)
+    dz, dx = np.gradient(height, 16 / (n - 1))
+    normal = unit(np.stack([-dx, np.ones_like(x), -dz], axis=-1)).astype(np.float32)
+    position = np.stack([x, height, z], axis=-1).astype(np.float32)
+    view = VIEW.model_copy(update={"sun": 0.0, "sky": 1.0})
+    land = layer("surface", {"roughness": 1.0}, position=position, normal=normal, color=(1, 1, 1))
+    camera = OrbitCamera(distance=4.0, yaw=0.3, pitch=0.16, fov=50.0)
+    shown = picture([land], camera, view, (320, 240))[150:]
+    level = 0.96 * (np.array(GROUND) + (0.4 * np.array(HORIZON) + 0.6 * np.array(SKY))) / 2
+    assert (shown < developed(level) * 0.9).any(axis=-1).sum() == 0
+
+
+def test_a_sphere_and_a_surface_cut_each_other(layer, picture):
+    """Points write their depth in the fragment shader, surfaces through the rasterizer: both mean the same."""
+    position, across = sheet(tilt=0.5)
+    nearer = np.array([0.0, 0.0, 0.35], np.float32)
+    ground = layer("surface", position=position + nearer, color=(0, 0, 1))
+    ball = layer(
+        "points", {"emissive": 1.0, "brightness": 1.0}, position=np.zeros((1, 3), np.float32), color=(1, 0, 0), size=0.6
+    )
+    camera = OrbitCamera(distance=4.0, fov=40.0)
+    got = [picture(layers, camera, VIEW, SIZE).astype(float) for layers in ([ground, ball], [ball, ground])]
+
+    ray = rays(camera)
+    normal = camera.rotation().T @ across
+    middle = (camera.view() @ [*nearer, 1.0])[:3]
+    plane = (middle @ normal / dot(ray, normal))[..., 0]
+    front = sphere((0, 0, 0), 0.6, camera)[0] < plane
+    settled = same_around(front) & np.isfinite(sphere((0, 0, 0), 0.6, camera)[0])
+    for shown in got:
+        assert ((shown[..., 0] > shown[..., 2]) == front)[settled].all()
+    assert (front & settled).sum() > 300
+    assert (~front & settled).sum() > 300
+
+
+def test_the_background_is_the_color_asked_for(picture):
+    view = View(background="#6080a0", vignette=0.0)
+    shown = picture([], CAMERA, view, (64, 65))[32, 32]
+    assert np.abs(shown.astype(int) - [0x60, 0x80, 0xA0]).max() <= 1

@@ -1,0 +1,260 @@
+"""Parameters: what is accepted, what is refused in which words, and what a GUI is told."""
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError, model_validator
+
+from vertigrad import resources
+from vertigrad.errors import ParameterError
+from vertigrad.params import (
+    Params,
+    angle,
+    choice,
+    closest,
+    color,
+    described,
+    file,
+    hint,
+    integer,
+    interval,
+    number,
+    shown,
+    switch,
+    text,
+    vector,
+)
+
+
+class Everything(Params):
+    softening: float = number(
+        0.05, min=1e-4, max=1.0, soft_min=0.01, soft_max=0.5, unit="kpc", scale="log", doc="Plummer length"
+    )
+    free: float = number(0.0)
+    count: int = integer(8192, min=2, max=1 << 20, rebuild=True)
+    whole: int = integer(0)
+    tilt: float = angle(30, min=-180, max=180)
+    frozen: bool = switch(False)
+    start: Literal["disc", "ball"] = choice("disc", ("disc", "ball"))
+    label: str = text("")
+    tint: tuple[float, float, float] = color("#336699")
+    drift: tuple[float, float, float] = vector((0, 1, 2), min=-5, max=5, unit="m")
+    pair: tuple[float, float] = vector((0, 0), length=2)
+    range: tuple[float, float] | Literal["auto"] = interval("auto", min=0, words=("auto",))
+    weights: Path = file("net.safetensors", suffixes=(".safetensors", ".npz"))
+    near: float | None = number(None, min=0.0)
+
+
+class Demanding(Params):
+    weights: Path = file(...)
+
+    @model_validator(mode="after")
+    def _sound(self):
+        if self.weights.name == "cursed":
+            raise ValueError("the file is cursed")
+        return self
+
+
+def refusal(**values) -> str:
+    with pytest.raises(ParameterError) as raised:
+        Everything.parse(values)
+    assert raised.value.exit_code == 2
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kept"),
+    [
+        ("softening", 1, 1.0),
+        ("softening", 1e-4, 1e-4),
+        ("free", -3.4e38, -3.4e38),
+        ("count", 2, 2),
+        ("whole", 2**32 - 1, 2**32 - 1),
+        ("whole", -(2**31), -(2**31)),
+        ("tilt", -180, -180.0),
+        ("frozen", True, True),
+        ("start", "ball", "ball"),
+        ("tint", "#fff", (1.0, 1.0, 1.0)),
+        ("tint", [0, 0.5, 1], (0.0, 0.5, 1.0)),
+        ("tint", "#0000FF", (0.0, 0.0, 1.0)),
+        ("drift", [1, 2, 3], (1.0, 2.0, 3.0)),
+        ("pair", (1, 2.5), (1.0, 2.5)),
+        ("range", [0, 2], (0.0, 2.0)),
+        ("range", "auto", "auto"),
+        ("weights", "other.NPZ", Path("other.NPZ")),
+        ("near", None, None),
+        ("near", 2, 2.0),
+    ],
+)
+def test_accepted(name, given, kept):
+    found = getattr(Everything.parse({name: given}), name)
+    assert found == kept
+    assert type(found) is type(kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("softening", "abc", 'expected a number, got "abc" (string)'),
+        ("softening", "0.5", 'expected a number, got "0.5" (string)'),
+        ("softening", True, "expected a number, got true (boolean)"),
+        ("softening", None, "expected a number, got nothing"),
+        ("softening", {}, "expected a number, got a table"),
+        ("softening", [1], "expected a number, got an array of 1 value"),
+        ("softening", float("nan"), "expected a finite number, got nan"),
+        ("softening", float("-inf"), "expected a finite number, got -inf"),
+        ("softening", 0.0, "0.0 is below the minimum 0.0001 kpc"),
+        ("softening", 2, "2.0 is above the maximum 1.0 kpc"),
+        ("free", 1e39, "1e+39 is too large for a 32-bit number"),
+        ("free", 10**400, "a number of more than 40 digits is too large for a 32-bit number"),
+        ("count", 3.0, "expected a whole number, got 3.0 (number)"),
+        ("count", False, "expected a whole number, got false (boolean)"),
+        ("count", 1, "1 is below the minimum 2"),
+        ("whole", 2**32, "4294967296 does not fit 32 bits"),
+        ("frozen", 1, "expected true or false, got 1 (whole number)"),
+        ("frozen", "true", 'expected true or false, got "true" (string)'),
+        ("start", "disk", '"disk" is not one of the choices; did you mean "disc"?'),
+        ("start", "zzz", '"zzz" is not one of the choices; known: ball, disc'),
+        ("start", 1, "expected one of disc, ball, got 1 (whole number)"),
+        ("label", 5, "expected text in quotes, got 5 (whole number)"),
+        ("tint", "#12345", 'expected a color like "#3366cc", got "#12345" (string)'),
+        ("tint", "red", 'expected a color like "#3366cc", got "red" (string)'),
+        ("tint", [0, 0, 2], "element 3: 2.0 is above the maximum 1.0"),
+        ("drift", [1, 2], "expected 3 numbers, got 2 values"),
+        ("drift", [1, "2", 3], 'element 2: expected a number, got "2" (string)'),
+        ("drift", [1, 2, 9], "element 3: 9.0 is above the maximum 5.0 m"),
+        ("drift", "123", 'expected 3 numbers, got "123" (string)'),
+        ("range", [2, 0], "the low end 2.0 is not below the high end 0.0"),
+        ("range", [1, 1], "the low end 1.0 is not below the high end 1.0"),
+        ("range", "Auto", 'expected [low, high] or "auto", got "Auto" (string)'),
+        ("weights", "net.txt", '"net.txt" does not end in .safetensors or .npz'),
+        ("weights", "", "the path is empty"),
+        ("weights", "a\0.npz", "the path has a NUL character in it"),
+        ("weights", "assets/no.npz", 'there is no packaged file "assets/no.npz"'),
+        ("weights", "assets/../x.npz", '"assets/../x.npz" leaves the packaged assets'),
+        ("near", -1, "-1.0 is below the minimum 0.0"),
+        ("softning", 1, 'unknown parameter; did you mean "softening"?'),
+        ("SOFTENING", 1, 'unknown parameter; did you mean "softening"?'),
+        ("zzz", 1, "unknown parameter"),
+    ],
+)
+def test_refused(name, given, message):
+    assert refusal(**{name: given}) == f"{name}: {message}"
+
+
+def test_every_problem_is_told():
+    assert refusal(softening=5, count=1, sofening=1).splitlines() == [
+        "softening: 5.0 is above the maximum 1.0 kpc",
+        "count: 1 is below the minimum 2",
+        'sofening: unknown parameter; did you mean "softening"?',
+    ]
+
+
+def test_what_must_be_given_and_what_does_not_go_together():
+    with pytest.raises(ParameterError, match=r"^weights: must be given$"):
+        Demanding.parse({})
+    with pytest.raises(ParameterError, match=r"^the file is cursed$"):
+        Demanding.parse({"weights": "cursed"})
+
+
+@given(
+    st.sampled_from(list(Everything.model_fields)),
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.dates()),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+        max_leaves=5,
+    ),
+)
+def test_any_value_is_kept_within_limits_or_refused_in_words(name, value):
+    (spec,) = (spec for spec in Everything.specs() if spec.name == name)
+    try:
+        kept = getattr(Everything.parse({name: value}), name)
+    except ParameterError as error:
+        assert str(error).startswith(f"{name}: ")
+        return
+    for element in kept if isinstance(kept, tuple) else [kept]:
+        if isinstance(element, float | int):
+            assert spec.min is None or element >= spec.min
+            assert spec.max is None or element <= spec.max
+
+
+def test_a_change_is_checked_and_a_refused_one_changes_nothing():
+    found = Everything()
+    found.change("softening", 0.5)
+    assert found.softening == 0.5
+    for name, value in (("softening", 7), ("start", "disk"), ("unknown", 1)):
+        with pytest.raises(ParameterError, match=f"^{name}: "):
+            found.change(name, value)
+    with pytest.raises(ValidationError):
+        found.softening = float("nan")
+    assert found == Everything(softening=0.5)
+
+
+def test_specs_tell_what_a_gui_needs():
+    specs = {spec.name: spec for spec in Everything.specs()}
+    assert list(specs) == list(Everything.model_fields)
+    softening = specs["softening"]
+    assert (softening.kind, softening.default, softening.doc) == ("number", 0.05, "Plummer length")
+    assert (softening.min, softening.max, softening.soft_min, softening.soft_max) == (1e-4, 1.0, 0.01, 0.5)
+    assert (softening.unit, softening.scale, softening.rebuild) == ("kpc", "log", False)
+    assert (specs["count"].kind, specs["count"].rebuild) == ("integer", True)
+    assert specs["start"].choices == ("disc", "ball")
+    assert specs["range"].words == ("auto",)
+    assert (specs["pair"].length, specs["drift"].length, specs["tint"].length) == (2, 3, 3)
+    assert specs["tint"].default == pytest.approx((0.2, 0.4, 0.6))
+    assert (specs["near"].optional, specs["free"].optional) == (True, False)
+    (weights,) = Demanding.specs()
+    assert (weights.required, weights.rebuild) == (True, True)
+
+
+def test_the_schema_for_editors_carries_the_limits():
+    entry = Everything.model_json_schema()["properties"]["softening"]
+    assert (entry["min"], entry["max"], entry["unit"]) == (1e-4, 1.0, "kpc")
+    assert entry["description"] == "Plummer length"
+
+
+def test_a_packaged_file_is_found_and_its_default_too(tmp_path, monkeypatch):
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "net.npz").touch()
+    monkeypatch.setattr(resources, "root", lambda: tmp_path)
+
+    class Packaged(Params):
+        weights: Path = file("assets/net.npz")
+
+    assert Packaged().weights == tmp_path / "assets" / "net.npz"
+    assert Packaged.specs()[0].default == "assets/net.npz"
+
+
+def test_a_field_that_is_not_declared_with_a_word_of_ours_is_a_fault():
+    class Plain(Params):
+        softening: float = 0.5
+
+    with pytest.raises(TypeError, match="softening"):
+        Plain.specs()
+
+
+def test_a_default_outside_its_limits_is_a_fault():
+    class Outside(Params):
+        softening: float = number(5.0, max=1.0)
+
+    with pytest.raises(ParameterError, match="above the maximum"):
+        Outside.specs()
+
+
+def test_suggestions():
+    assert closest("sofening", ["softening", "count"]) == "softening"
+    assert closest("Count", ["softening", "count"]) == "count"
+    assert closest("zzz", ["softening", "count"]) is None
+    assert closest("x" * 100_000, ["softening"]) is None
+    assert hint("zzz", []) == ""
+    assert hint("zzz", [f"parameter_{i}" for i in range(50)]) == ""
+
+
+def test_values_are_shown_as_the_file_writes_them_and_cut_short():
+    assert described('a"b') == '"a"b" (string)'
+    assert described("two\nlines") == '"two\\nlines" (string)'
+    assert len(shown("x" * 1000)) < 70
+    assert shown(True) == "true"
