@@ -254,7 +254,8 @@ def test_suggestions():
 
 
 def test_values_are_shown_as_the_file_writes_them_and_cut_short():
-    assert described('a"b') == '"a"b" (string)'
-    assert described("two\nlines") == '"two\\nlines" (string)'
+    assert described('a"b') == r'"a\"b" (string)'
+    assert described("two\nlines") == r'"two\nlines" (string)'
+    assert described("\x1b[31m") == r'"\u001b[31m" (string)'
     assert len(shown("x" * 1000)) < 70
     assert shown(True) == "true"

@@ -95,11 +95,10 @@ fn contour(value: f32) -> f32 {
     return line * (1.0 - smoothstep(0.1, 0.35, per_pixel * style.contour_width));
 }
 
-// The normal on the side that is seen. Turned round only if that is clear: near the outline a smooth normal may lean away
-// from the eye, and a triangle of a few pixels, seen edge-on, does not know its own side.
+// The normal on the side that is seen. Turned round only if triangle and normal agree on that: near the outline a smooth
+// normal may lean away from the eye, and a triangle of a few pixels, seen edge-on, does not know its own side.
 fn seen_side(normal: vec3f, flat_normal: vec3f, to_eye: vec3f) -> vec3f {
-    let by_triangle = dot(normal, flat_normal);
-    let behind = by_triangle < 0.0;
+    let behind = dot(normal, flat_normal) < -0.3 && dot(normal, to_eye) < 0.0;
     return select(normal, -normal, behind);
 }
 

@@ -294,14 +294,14 @@ def test_ridges_seen_edge_on_show_no_specks(layer, picture):
     """Smooth normals of a rough landscape lean away from the eye all along its ridges; all of them point upward."""
     n = 200
     x, z = np.meshgrid(np.linspace(-8, 8, n), np.linspace(-8, 8, n))
-    height = 0.6 * np.abs(np.sin(2.3 * x + 0.7 * z)) + 0.5 * np.abs(np.sin(2.9 * z - 1.1 * x))
-    height += np.random.default_rng(3).uniform(0, 0.02, height.shape)
+    height = 1.6 * np.abs(np.sin(2.3 * x + 0.7 * z)) + 1.3 * np.abs(np.sin(2.9 * z - 1.1 * x))
+    height += np.random.default_rng(3).uniform(0, 0.013, height.shape)
     dz, dx = np.gradient(height, 16 / (n - 1))
     normal = unit(np.stack([-dx, np.ones_like(x), -dz], axis=-1)).astype(np.float32)
     position = np.stack([x, height, z], axis=-1).astype(np.float32)
     view = VIEW.model_copy(update={"sun": 0.0, "sky": 1.0})
     land = layer("surface", {"roughness": 1.0}, position=position, normal=normal, color=(1, 1, 1))
-    camera = OrbitCamera(distance=4.0, yaw=0.3, pitch=0.16, fov=50.0)
+    camera = OrbitCamera((0.0, 1.8, 0.0), distance=5.0, yaw=0.3, pitch=0.2, fov=50.0)
     shown = picture([land], camera, view, (320, 240))[150:]
     level = 0.96 * (np.array(GROUND) + (0.4 * np.array(HORIZON) + 0.6 * np.array(SKY))) / 2
     assert (shown < developed(level) * 0.9).any(axis=-1).sum() == 0

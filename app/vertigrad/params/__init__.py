@@ -4,8 +4,9 @@ Knows nothing of the GPU, of models or of scenes, so every floor above may use i
 """
 
 from .base import Params, Problem
-from .checks import accept, described, parse_color, shown
+from .checks import accept, parse_color
 from .declare import angle, choice, color, file, integer, interval, number, switch, text, vector
+from .shown import described, shown
 from .spec import Kind, ParamSpec, Scale
 from .suggest import closest, hint, joined, unknown
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, time
 from pathlib import Path, PurePath
 from typing import Any
 
 from ..errors import InputError, ParameterError
 from ..resources import path as resource
+from .shown import counted, described, shown
 from .spec import Kind, ParamSpec
 from .suggest import hint, joined
 
@@ -127,7 +127,7 @@ def _elements(spec: ParamSpec, value: Any, expected: str) -> tuple[float, ...]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
         raise _wrong(expected, value, spec)
     if len(value) != spec.length:
-        raise ParameterError(f"expected {_or_words(expected, spec)}, got {_counted(value)}")
+        raise ParameterError(f"expected {_or_words(expected, spec)}, got {counted(value)}")
     plain = ParamSpec(kind=spec.kind, min=spec.min, max=spec.max, unit=spec.unit)
     elements = []
     for place, element in enumerate(value, start=1):
@@ -167,39 +167,3 @@ def _wrong(expected: str, value: Any, spec: ParamSpec) -> ParameterError:
 
 def _or_words(expected: str, spec: ParamSpec) -> str:
     return " or ".join([expected, *(f'"{word}"' for word in spec.words)])
-
-
-def _counted(value: Sequence[Any]) -> str:
-    return f"{len(value)} value" if len(value) == 1 else f"{len(value)} values"
-
-
-def described(value: Any) -> str:
-    """A value and its type in the words of the scene file: `"abc" (string)`, `true (boolean)`, `a table`."""
-    match value:
-        case None:
-            return "nothing"
-        case Mapping():
-            return "a table"
-        case bool():
-            return f"{shown(value)} (boolean)"
-        case str():
-            return f"{shown(value)} (string)"
-        case int():
-            return f"{shown(value)} (whole number)"
-        case float():
-            return f"{shown(value)} (number)"
-        case datetime() | date() | time():
-            return f"{value} (date or time)"
-        case Sequence():
-            return f"an array of {_counted(value)}"
-    return f"a {type(value).__name__}"
-
-
-def shown(value: Any) -> str:
-    """A plain value as the scene file writes it, cut short if it is long."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int) and abs(value) >= 10**40:
-        return "a number of more than 40 digits"
-    text = '"' + value.replace("\n", "\\n") + '"' if isinstance(value, str) else repr(value)
-    return text if len(text) <= 60 else text[:56] + '…"'

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from .shown import shown
+
 _LISTED = 12  # more names than this are no help on one line
 
 
@@ -26,7 +28,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 def unknown(kind: str, word: str, known: Iterable[str]) -> str:
     """`unknown model "galxy"; did you mean "galaxy"?`."""
-    return joined(f'unknown {kind} "{word}"', hint(word, known))
+    return joined(f"unknown {kind} {shown(word)}", hint(word, known))
 
 
 def joined(message: str, more: str) -> str:

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from ..models.base import OutputSpec
-from ..params import unknown
+from ..params import shown, unknown
 from .locate import KeyPath
 from .mistakes import Mistakes
 from .schema import OutputRef
@@ -28,7 +28,7 @@ class Links:
         """The output that `text`, the value at `path`, names; None, and a mistake, if there is none."""
         found = _REFERENCE.fullmatch(text)
         if not found:
-            self._mistakes.at_value(path, f'expected "MODEL.OUTPUT", such as "galaxy.position", got "{text}"')
+            self._mistakes.at_value(path, f'expected "MODEL.OUTPUT", such as "galaxy.position", got {shown(text)}')
             return None
         model, output = found.groups()
         if model not in self._names:

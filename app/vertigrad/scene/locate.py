@@ -6,6 +6,7 @@ sound, so it looks for the bounds of keys and values only and never asks whether
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ def locate(text: str) -> Places:
 def dotted(path: KeyPath) -> str:
     """The path as the scene file would write it: `models.galaxy.ui."a b".min`."""
     parts = [str(part) for part in path]
-    return ".".join(part if _BARE.fullmatch(part) else '"' + part.replace('"', '\\"') + '"' for part in parts)
+    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in parts)
 
 
 class _Walk:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..models.base import Model, OutputSpec
-from ..params import Params, described, unknown
+from ..params import Params, described, shown, unknown
 from .hints import read_hints
 from .link import Links
 from .locate import KeyPath
@@ -61,7 +61,7 @@ def known_type(
     elif given in types:
         return given
     elif word == "model" and _LATER.fullmatch(given):
-        mistakes.at_value((*path, "type"), f'type "{given}" is not available in this version of Vertigrad')
+        mistakes.at_value((*path, "type"), f"type {shown(given)} is not available in this version of Vertigrad")
     else:
         mistakes.at_value((*path, "type"), unknown(f"type of {word}", given, types))
     return None

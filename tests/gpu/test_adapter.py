@@ -1,0 +1,134 @@
+"""Which adapter is taken, and what is said if none can be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import wgpu
+
+from vertigrad import gpu as the_gpu
+from vertigrad.errors import NoAdapter, StillInUse
+from vertigrad.gpu import Gpu, adapter, adapters
+
+
+def fake(device: str, kind: str, backend: str) -> SimpleNamespace:
+    info = {"device": device, "adapter_type": kind, "backend_type": backend, "description": "1.0"}
+    return SimpleNamespace(info=info, summary=f"summary of {device}", features=set())
+
+
+MACHINE = [
+    fake("llvmpipe (LLVM 15)", "CPU", "Vulkan"),
+    fake("Arc", "IntegratedGPU", "OpenGL"),
+    fake("GeForce", "DiscreteGPU", "OpenGL"),
+    fake("Odd", "Unknown", "Vulkan"),
+    fake("Arc", "IntegratedGPU", "Vulkan"),
+    fake("GeForce", "DiscreteGPU", "Vulkan"),
+    fake("llvmpipe (LLVM 15)", "Unknown", "OpenGL"),
+    fake("GeForce", "DiscreteGPU", "Newest"),
+]
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
+    present = list(MACHINE)
+    monkeypatch.setattr(wgpu.gpu, "enumerate_adapters_sync", lambda: present)
+    return present
+
+
+def test_discrete_before_integrated_before_software_and_vulkan_before_gl(machine: list) -> None:
+    assert [str(choice) for choice in adapters()] == [
+        "GeForce (discrete, Vulkan)",
+        "GeForce (discrete, OpenGL)",
+        "GeForce (discrete, Newest)",
+        "Arc (integrated, Vulkan)",
+        "Arc (integrated, OpenGL)",
+        "Odd (other, Vulkan)",
+        "llvmpipe (LLVM 15) (software, Vulkan)",
+        "llvmpipe (LLVM 15) (software, OpenGL)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen"),
+    [
+        ("", "GeForce (discrete, Vulkan)"),
+        ("integrated", "Arc (integrated, Vulkan)"),
+        ("opengl", "GeForce (discrete, OpenGL)"),
+        ("LLVMpipe", "llvmpipe (LLVM 15) (software, Vulkan)"),
+        ("software", "llvmpipe (LLVM 15) (software, Vulkan)"),
+    ],
+)
+def test_the_best_that_matches_is_chosen(machine: list, wanted: str, chosen: str) -> None:
+    assert str(adapter.choose(wanted)) == chosen
+
+
+def test_no_adapter_at_all_says_how_to_get_one(machine: list) -> None:
+    machine.clear()
+    with pytest.raises(NoAdapter, match=r"no GPU adapter.*apt install mesa-vulkan-drivers.*vertigrad info") as caught:
+        adapter.choose()
+    assert caught.value.exit_code == 4
+
+
+def test_no_match_lists_what_there_is(machine: list) -> None:
+    del machine[2:]
+    with pytest.raises(NoAdapter) as caught:
+        adapter.choose("radeon")
+    assert str(caught.value).splitlines() == [
+        "no adapter matches 'radeon'; this machine has:",
+        "  Arc (integrated, OpenGL)",
+        "  llvmpipe (LLVM 15) (software, Vulkan)",
+    ]
+
+
+def test_a_nameless_adapter_is_called_by_its_summary(machine: list) -> None:
+    machine[:] = [fake("", "DiscreteGPU", "OpenGL")]
+    assert adapters()[0].name == "summary of "
+
+
+def test_the_device_has_the_adapters_limits_and_features(gpu: Gpu) -> None:
+    given = gpu.adapter.adapter.limits
+    for name in ("max-buffer-size", "max-storage-buffer-binding-size", "max-compute-workgroup-storage-size"):
+        assert gpu.limits[name] == given[name]
+    for name in adapter.WANTED_FEATURES:
+        assert (name in gpu.features) == (name in gpu.adapter.adapter.features)
+    assert set(adapter.FALLBACKS) == set(adapter.WANTED_FEATURES)
+
+
+def test_there_is_one_gpu(gpu: Gpu) -> None:
+    assert the_gpu() is gpu
+    assert the_gpu(adapter=gpu.adapter.kind.upper()) is gpu
+    with pytest.raises(StillInUse, match=r"the GPU of this process is .*; 'quantum' cannot be opened beside it"):
+        the_gpu(adapter="quantum")
+    assert gpu.adapter.name in gpu.report()
+    assert gpu.adapter.driver in gpu.report()
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, **environment}
+    )
+
+
+def test_the_environment_chooses_too_and_a_process_ends_with_work_under_way() -> None:
+    wanted = adapters()[-1]
+    done = run(
+        "import vertigrad as v\n"
+        "x = v.Tensor.zeros(100) + 1\n"
+        "v.gpu().submit()\n"
+        "y = x + 1\n"
+        "r = y.read_async()\n"
+        "print(v.gpu().adapter)\n",
+        VERTIGRAD_ADAPTER=wanted.backend,
+    )
+    assert done.returncode == 0, done.stderr
+    assert wanted.backend in done.stdout
+    assert done.stderr == ""
+
+
+def test_an_adapter_that_is_not_there() -> None:
+    done = run("import vertigrad as v\ntry: v.gpu()\nexcept v.errors.NoAdapter as e: print(e)", VERTIGRAD_ADAPTER="none such")
+    assert "no adapter matches 'none such'; this machine has:" in done.stdout

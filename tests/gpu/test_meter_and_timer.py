@@ -1,0 +1,234 @@
+"""Every byte is counted, and GPU time is measured by group."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from vertigrad.gpu import Gpu, Meter, Plan, Traffic
+from vertigrad.gpu.meter import Direction, difference
+from vertigrad.gpu.timer import GROUPS
+from vertigrad.tensor import Tensor
+
+from .kernels import SPIN, STEP, kernel
+from .test_submission import attachment, color_target
+
+pytestmark = pytest.mark.usefixtures("steady")
+
+
+class Counted:
+    """What is counted in a `with` block, without the zeros."""
+
+    def __init__(self, gpu: Gpu):
+        self._meter = gpu.meter
+
+    def __enter__(self) -> Counted:
+        self._before = self._meter.read()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        added = difference(self._meter.read(), self._before)
+        self.bytes = {kind: {way: n for way, n in ways.items() if n} for kind, ways in added.items() if any(ways.values())}
+
+
+def uniform_bytes(gpu: Gpu, *structs: int) -> int:
+    return sum(gpu.uniforms.aligned(nbytes) for nbytes in structs)
+
+
+def test_a_meter_always_has_every_kind_and_direction() -> None:
+    meter = Meter()
+    meter.count(Direction.HOST_TO_DEVICE, 5)
+    meter.count(Direction.HOST_TO_DEVICE, 7)
+    meter.count(Direction.DEVICE_TO_HOST, 3, Traffic.IMAGE)
+    read = meter.read()
+    assert set(read) == {"geometry", "uniforms", "image", "diagnostics"}
+    assert read["geometry"] == {"host_to_device": 12, "device_to_device": 0, "device_to_host": 0}
+    assert read["image"] == {"host_to_device": 0, "device_to_device": 0, "device_to_host": 3}
+
+
+def test_uploads_and_readings_are_counted_in_full(gpu: Gpu) -> None:
+    with Counted(gpu) as counted, Tensor.from_numpy(np.zeros(1001, np.float32)) as x:
+        x.numpy()
+    assert counted.bytes == {"geometry": {"host_to_device": 4004, "device_to_host": 4004}}
+
+
+def test_a_part_is_counted_as_a_part(gpu: Gpu) -> None:
+    with Tensor.from_numpy(np.zeros(1001, np.float32)) as x, x[10:20] as part:
+        with Counted(gpu) as counted:
+            part.numpy()
+    assert counted.bytes == {"geometry": {"device_to_host": 40}}
+
+
+def test_bools_count_as_they_lie_on_the_gpu(gpu: Gpu) -> None:
+    with Counted(gpu) as counted, Tensor.from_numpy(np.zeros(10, bool)) as x:
+        x.numpy()
+    assert counted.bytes == {"geometry": {"host_to_device": 40, "device_to_host": 40}}
+
+
+def test_clones_views_and_plans_in_place_cross_nothing(gpu: Gpu) -> None:
+    with Tensor.zeros(1000) as x, Plan() as plan:
+        plan.dispatch(kernel(STEP), 1000, x=x, count=1000, factor=1.0)
+        gpu.submit()
+        with Counted(gpu) as counted:
+            x.clone().close()
+            x[2:8].close()
+            for i in range(5):
+                plan.replay(value=float(i))
+            gpu.submit()
+    assert counted.bytes == {"uniforms": {"host_to_device": uniform_bytes(gpu, *[16] * 5)}}
+
+
+def test_copy_on_write_counts_the_copy(gpu: Gpu) -> None:
+    with Tensor.zeros(1001) as x, x.clone():
+        gpu.submit()
+        with Counted(gpu) as counted:
+            kernel(STEP)(1, x=x, count=1, factor=1.0, value=0.0)
+            kernel(STEP)(1, x=x, count=1, factor=1.0, value=0.0)
+            gpu.submit()
+    assert counted.bytes == {
+        "geometry": {"device_to_device": 4004},
+        "uniforms": {"host_to_device": uniform_bytes(gpu, 16, 16)},
+    }
+
+
+def test_what_is_borrowed_counts_when_it_is_uploaded(gpu: Gpu) -> None:
+    with Counted(gpu) as counted, Tensor.from_blob(np.zeros(1000, np.float32)) as x:
+        x.numpy()
+    assert counted.bytes == {}
+    with Counted(gpu) as counted, Tensor.from_blob(np.zeros(1000, np.float32)) as x:
+        gpu.make_resident(x.owner)
+        gpu.make_resident(x.owner)
+    assert counted.bytes == {"geometry": {"host_to_device": 4000}}
+    with Counted(gpu) as counted, Tensor.from_blob(np.zeros(1000, np.float32)) as x:
+        x.fill_(0.0)  # overwritten in full
+        gpu.submit()
+    assert "geometry" not in counted.bytes
+
+
+def test_a_reading_counts_as_what_it_is_for(gpu: Gpu) -> None:
+    with Tensor.zeros(3) as x, Counted(gpu) as counted:
+        x.read_async(Traffic.DIAGNOSTICS).result()
+    assert counted.bytes == {"diagnostics": {"device_to_host": 12}}
+
+
+def test_submits_are_counted(gpu: Gpu) -> None:
+    with Tensor.zeros(1) as x:
+        gpu.submit()
+        before = gpu.meter.submits
+        for _ in range(3):
+            x.add_(1.0)
+            gpu.submit()
+        assert gpu.meter.submits == before + 3
+
+
+# times ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def timed(gpu: Gpu) -> Iterator[Gpu]:
+    if not gpu.timer.available:
+        pytest.skip("no timestamp queries here")
+    gpu.timer.enabled, gpu.timer.latest = True, {}
+    yield gpu
+    gpu.timer.enabled = False
+    gpu.wait_idle()
+    gpu.timer.latest = {}
+
+
+def arrive(gpu: Gpu) -> dict[str, float]:
+    gpu.wait_idle()
+    while gpu.readback.in_flight:
+        gpu.poll()
+    return gpu.timer.latest
+
+
+def test_groups_appear_with_plausible_times(timed: Gpu) -> None:
+    target = color_target(timed)
+    with Tensor.zeros(1 << 13) as x, Plan("long") as long, Plan("short") as short:
+        long.dispatch(kernel(SPIN), x.size, x=x, rounds=4000)
+        short.dispatch(kernel(SPIN), x.size, x=x, rounds=40)
+        for plan in (long, short):
+            plan.replay()
+        arrive(timed)
+        start = time.perf_counter()
+        with timed.frames.frame():
+            short.replay()
+            long.replay()
+            with timed.recorder.group("named"):
+                kernel(SPIN)(x.size, x=x, rounds=40)
+            kernel(SPIN)(x.size, x=x, rounds=1)
+            with timed.recorder.render_pass(group="picture", color_attachments=[attachment(target)]):
+                pass
+        times = arrive(timed)
+        wall = 1000 * (time.perf_counter() - start)
+    assert set(times) == {"long", "short", "named", "compute", "picture"}
+    assert all(ms >= 0 for ms in times.values())
+    assert 0 < sum(times.values()) <= wall
+    if timed.adapter.kind != "software":  # llvmpipe takes its timestamps while a dispatch may still be running
+        assert times["long"] > 5 * times["short"] > 0
+
+
+def test_passes_of_one_group_are_added_up(timed: Gpu) -> None:
+    ticks = np.array([[100, 150], [150, 350], [400, 1000], [1000, 900]], np.uint64)
+    timed.timer._store(["a", "b", "a", "b"], memoryview(ticks).cast("B"))
+    ms = timed.timer._period * 1e-6
+    assert timed.timer.latest == pytest.approx({"a": 650 * ms, "b": 200 * ms})
+
+
+def test_times_are_counted_as_diagnostics(timed: Gpu) -> None:
+    with Tensor.zeros(1) as x:
+        timed.submit()
+        with Counted(timed) as counted:
+            x.add_(1.0)
+            arrive(timed)
+    assert counted.bytes["diagnostics"] == {"device_to_host": 16}
+
+
+def test_nothing_is_measured_while_it_is_off(gpu: Gpu) -> None:
+    gpu.timer.latest = {}
+    with Tensor.zeros(1) as x, Counted(gpu) as counted:
+        x.add_(1.0)
+        arrive(gpu)
+    assert gpu.timer.latest == {}
+    assert "diagnostics" not in counted.bytes
+
+
+def test_more_passes_than_are_timed_are_counted_as_such(timed: Gpu) -> None:
+    untimed = timed.timer.untimed
+    with Tensor.zeros(1) as x, Plan("many") as plan:
+        timed.submit()
+        plan.dispatch(kernel(STEP), 1, x=x, count=1, factor=1.0, value=1.0)
+        with timed.frames.frame():
+            for _ in range(GROUPS + 5):
+                plan.replay()
+        assert list(arrive(timed)) == ["many"]
+        assert timed.timer.untimed == untimed + 5
+        assert x.item() == GROUPS + 5
+
+
+def test_dropped_frames_leave_no_times_behind(timed: Gpu) -> None:
+    with Tensor.zeros(1) as x, Plan("dropped") as dropped, Plan("kept") as kept:
+        for plan in (dropped, kept):
+            plan.dispatch(kernel(STEP), 1, x=x, count=1, factor=1.0, value=1.0)
+        arrive(timed)
+        for _ in range(GROUPS):
+            with pytest.raises(ZeroDivisionError), timed.frames.frame():
+                dropped.replay()
+                _ = 1 / 0
+        with timed.frames.frame():
+            kept.replay()
+        assert list(arrive(timed)) == ["kept"]
+        assert x.item() == 1
+
+
+def test_timing_may_be_switched_in_the_middle_of_a_recording(timed: Gpu) -> None:
+    with Tensor.zeros(1) as x, Plan("plan") as plan:
+        plan.dispatch(kernel(STEP), 1, x=x, count=1, factor=1.0, value=1.0)
+        for i in range(6):
+            timed.timer.enabled = i % 2 == 0
+            plan.replay()
+            x.add_(1.0)
+        assert x.item() == 12

@@ -1,0 +1,194 @@
+"""`ReadbackRing`: bytes arrive in order, once, without a stall; staging buffers are reused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import wgpu
+
+from vertigrad.errors import DeviceLost, GpuError
+from vertigrad.gpu import Gpu, Traffic
+from vertigrad.gpu import readback as readback_module
+from vertigrad.gpu.readback import SPARE
+from vertigrad.tensor import Tensor
+
+from .kernels import SPIN, kernel
+
+pytestmark = pytest.mark.usefixtures("steady")
+
+
+def read(gpu: Gpu, x: Tensor, then=None):  # noqa: ANN001, ANN201
+    return gpu.recorder.read(x.block, x.offset, x.nbytes, Traffic.DIAGNOSTICS, then)
+
+
+def test_readings_arrive_in_the_order_they_were_recorded(gpu: Gpu) -> None:
+    order = []
+    with Tensor.from_numpy(np.arange(300, dtype=np.uint32)) as x:
+        for i in range(30):
+            with x[i * 10 : i * 10 + 1 + i % 7] as part:
+                read(gpu, part, lambda data: order.append(np.frombuffer(data, np.uint32)[0] // 10))
+            if i % 4 == 0:
+                gpu.submit()
+        gpu.wait_idle()
+        while gpu.readback.in_flight:
+            gpu.poll()
+    assert order == list(range(30))
+
+
+def test_values_are_those_of_the_moment_of_recording(gpu: Gpu) -> None:
+    with Tensor.zeros(1) as x:
+        readings = []
+        for _ in range(10):
+            readings.append(x.read_async())
+            x.add_(1.0)
+        assert [int(reading.result()[0]) for reading in readings] == list(range(10))
+
+
+def test_a_later_reading_waited_for_delivers_the_earlier_ones_first(gpu: Gpu) -> None:
+    order = []
+    with Tensor.full(1, 1.0) as x:
+        readings = [read(gpu, x, lambda data, i=i: order.append(i)) for i in range(4)]
+        gpu.submit()
+        gpu.readback.wait(readings[2])
+        assert order == [0, 1, 2]
+        assert [reading.done for reading in readings[:3]] == [True] * 3
+        gpu.readback.wait(readings[3])
+        assert order == [0, 1, 2, 3]
+
+
+def test_staging_buffers_are_reused(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    create = gpu.device.create_buffer
+    monkeypatch.setattr(gpu.device, "create_buffer", lambda **w: made.append(w) or create(**w), raising=False)
+    with Tensor.full(5000, 1.0) as x:
+        gpu.wait_idle()
+        made.clear()
+        for _ in range(40):
+            with gpu.frames.frame():
+                read(gpu, x)
+        gpu.wait_idle()
+        while gpu.readback.in_flight:
+            gpu.poll()
+    assert 1 <= len([w for w in made if w.get("label") == "readback"]) <= 6
+
+
+def test_few_staging_buffers_and_bytes_are_kept(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Tensor.full(1 << 16, 1.0) as x:
+        for _ in range(2 * SPARE):
+            read(gpu, x)
+        gpu.wait_idle()
+        while gpu.readback.in_flight:
+            gpu.poll()
+        assert len(gpu.readback._spare) == SPARE
+        monkeypatch.setattr(readback_module, "SPARE_BYTES", 600_000)
+        x.numpy()
+        assert sum(buffer.size for buffer in gpu.readback._spare) <= 600_000
+
+
+def test_reading_does_not_stall(gpu: Gpu) -> None:
+    """The reading is under way while a long dispatch before it still runs."""
+    with Tensor.zeros(1 << 14) as x:
+        kernel(SPIN)(x.size, x=x, rounds=20000)
+        reading = x.read_async()
+        gpu.submit()
+        gpu.poll()
+        assert not reading.done
+        while not reading.done:
+            gpu.poll()
+        assert reading.result().shape == (1 << 14,)
+
+
+def test_rows_of_a_texture_come_without_padding(gpu: Gpu) -> None:
+    usage = wgpu.TextureUsage.COPY_DST | wgpu.TextureUsage.COPY_SRC
+    for width, height in ((5, 3), (64, 2), (65, 2)):
+        texture = gpu.device.create_texture(size=(width, height, 1), format="rgba8unorm", usage=usage)
+        image = np.random.default_rng(width).integers(0, 255, (height, width, 4), np.uint8)
+        layout = {"offset": 0, "bytes_per_row": width * 4, "rows_per_image": height}
+        gpu.queue.write_texture({"texture": texture}, image, layout, (width, height, 1))
+        got = []
+        gpu.readback.copy_texture(gpu.recorder.encoder, texture, width * 4, got.append)
+        gpu.wait_idle()
+        while gpu.readback.in_flight:
+            gpu.poll()
+        assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(height, width, 4), image)
+
+
+def test_a_reading_that_was_dropped_says_so(gpu: Gpu) -> None:
+    with Tensor.full(1, 1.0) as x:
+        gpu.submit()
+        with pytest.raises(ZeroDivisionError), gpu.frames.frame():
+            dropped = x.read_async()
+            _ = 1 / 0
+        assert dropped.done  # nothing to wait for
+        kept = x.read_async()
+        for _ in range(2):
+            with pytest.raises(GpuError, match="this reading never happened"):
+                dropped.result()
+        assert kept.result().tolist() == [1]
+
+
+def test_a_device_that_is_gone_is_said_to_be(gpu: Gpu) -> None:
+    class Lost:
+        def sync_wait(self) -> None:
+            raise RuntimeError("Could not map buffer")
+
+    with Tensor.full(1, 1.0) as x:
+        reading = x.read_async()
+        gpu.submit()
+        gpu.wait_idle()
+        if not reading.done:
+            assert reading._reading is not None
+            reading._reading.promise.sync_wait()
+            reading._reading.staging.unmap()
+            reading._reading.promise = Lost()
+            with pytest.raises(DeviceLost, match="could not be read back"):
+                reading.result()
+            with pytest.raises(GpuError):
+                reading.result()
+
+
+def test_an_error_in_a_receiver_does_not_stop_the_ring(gpu: Gpu) -> None:
+    got = []
+
+    def fail(data: memoryview) -> None:
+        raise ZeroDivisionError
+
+    with Tensor.full(1, 1.0) as x:
+        read(gpu, x, fail)
+        read(gpu, x, got.append)
+        gpu.submit()
+        with pytest.raises(ZeroDivisionError):
+            while gpu.readback.in_flight:
+                gpu.poll()
+        while gpu.readback.in_flight:
+            gpu.poll()
+    assert len(got) == 1
+
+
+def test_a_receiver_may_start_the_next_reading(gpu: Gpu) -> None:
+    seen = []
+    with Tensor.full(1, 1.0) as x:
+
+        def again(data: memoryview) -> None:
+            seen.append(np.frombuffer(data, np.float32)[0])
+            if len(seen) < 4:
+                x.add_(1.0)
+                read(gpu, x, again)
+                gpu.submit()
+
+        read(gpu, x, again)
+        gpu.submit()
+        while gpu.readback.in_flight:
+            gpu.poll()
+    assert seen == [1, 2, 3, 4]
+
+
+def test_bytes_stay_valid_when_their_staging_buffer_is_used_again(gpu: Gpu) -> None:
+    with Tensor.full(1000, 1.0) as x:
+        reading = read(gpu, x)
+        gpu.submit()
+        first = gpu.readback.wait(reading)
+        for i in range(10):
+            x.fill_(float(i + 2))
+            x.numpy()
+        assert set(np.frombuffer(first, np.float32)) == {1.0}

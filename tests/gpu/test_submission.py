@@ -1,0 +1,367 @@
+"""Recorder and submit: order, pins, the preflight, and errors of the device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import wgpu
+
+from vertigrad.errors import GpuError, StillInUse, UseAfterFree
+from vertigrad.gpu import Gpu
+from vertigrad.memory import State
+from vertigrad.tensor import Tensor
+
+from .kernels import STEP, kernel
+
+pytestmark = pytest.mark.usefixtures("steady")
+
+
+def invalid(gpu: Gpu) -> None:
+    """Record a command that the device refuses: a copy beyond the end of a buffer."""
+    buffers = [gpu.device.create_buffer(size=16, usage=wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST) for _ in "ab"]
+    gpu.recorder.encoder.copy_buffer_to_buffer(buffers[0], 0, buffers[1], 0, 1024)
+
+
+def color_target(gpu: Gpu, size: int = 4) -> wgpu.GPUTexture:
+    usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
+    return gpu.device.create_texture(size=(size, size, 1), format="rgba8unorm", usage=usage)
+
+
+def attachment(target: wgpu.GPUTexture) -> dict:
+    return {"view": target.create_view(), "load_op": "clear", "store_op": "store", "clear_value": (1, 0, 0, 1)}
+
+
+# pins and stamps ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_recorded_is_pinned_once_until_it_is_submitted(gpu: Gpu) -> None:
+    with Tensor.zeros(1) as x:
+        gpu.submit()
+        for _ in range(3):
+            kernel(STEP)(1, x=x, count=1, factor=1.0, value=1.0)
+        assert x.block.pins == 1
+        serial = gpu.submit()
+        assert x.block.pins == 0
+        assert x.block.last_serial == serial == gpu.tracker.submitted
+
+
+def test_a_tensor_closed_while_recorded_lives_until_the_gpu_is_done(gpu: Gpu) -> None:
+    x = Tensor.full(1, 1.0)
+    with Tensor.empty(1) as y:
+        block = x.block
+        y[...] = x
+        x.close()
+        assert block.state is State.LIVE
+        gpu.submit()
+        assert block.state is State.RETIRING
+        gpu.wait_idle()
+        assert block.state is State.FREE
+        assert y.item() == 1
+
+
+def test_submitting_nothing_is_no_submission(gpu: Gpu) -> None:
+    gpu.wait_idle()
+    submits = gpu.meter.submits
+    serial = gpu.submit()
+    assert gpu.submit() == serial == gpu.tracker.submitted
+    assert gpu.meter.submits == submits
+
+
+def test_waiting_for_a_submission_releases_what_it_held_and_no_more(gpu: Gpu) -> None:
+    gpu.wait_idle()
+    first, second = Tensor.full(1, 1.0), Tensor.full(1, 2.0)
+    blocks = first.block, second.block
+    gpu.wait_idle()
+    first.add_(1.0)
+    serial = gpu.submit()
+    second.add_(1.0)
+    gpu.submit()
+    first.close()
+    second.close()
+    gpu.wait(serial)
+    assert [block.state for block in blocks] == [State.FREE, State.RETIRING]
+    gpu.wait(serial)  # again is nothing
+    gpu.wait_idle()
+    assert blocks[1].state is State.FREE
+
+
+def test_poll_retires_what_has_finished(gpu: Gpu) -> None:
+    with Tensor.zeros(1) as x:
+        x.add_(1.0)
+        gpu.submit()
+        while gpu.tracker.retired < gpu.tracker.submitted:
+            gpu.poll()
+        assert x.item() == 1
+
+
+def test_waiting_for_a_submission_that_was_never_made(gpu: Gpu) -> None:
+    with Tensor.zeros(1) as x:
+        x.add_(1.0)
+        gpu.submit()
+        with pytest.raises(StillInUse, match="was never made"):
+            gpu.wait(gpu.tracker.submitted + 1)
+        assert x.item() == 1
+
+
+def test_consecutive_dispatches_share_a_pass_and_copies_end_it(gpu: Gpu) -> None:
+    with Tensor.zeros(1) as x, Tensor.zeros(1) as y:
+        gpu.submit()
+        kernel(STEP)(1, x=x, count=1, factor=1.0, value=1.0)
+        first = gpu.recorder._pass
+        kernel(STEP)(1, x=y, count=1, factor=1.0, value=5.0)
+        assert gpu.recorder._pass is first
+        gpu.recorder.copy(x.block, 0, y.block, 0, 4)
+        assert gpu.recorder._pass is None
+        kernel(STEP)(1, x=y, count=1, factor=10.0, value=0.0)
+        assert y.item() == 10
+
+
+# uploads --------------------------------------------------------------------------------------------------------
+
+
+def test_an_upload_does_not_overtake_what_was_recorded_before(gpu: Gpu) -> None:
+    with Tensor.full(4, 1.0) as x, Tensor.empty(4) as y:
+        y[...] = x
+        gpu.upload(x.block.buffer, memoryview(np.full(4, 2.0, np.float32)).cast("B"))
+        assert y.numpy().tolist() == [1, 1, 1, 1]
+        assert x.numpy().tolist() == [2, 2, 2, 2]
+
+
+def test_an_upload_in_a_frame_splits_it_and_keeps_the_order(gpu: Gpu) -> None:
+    with Tensor.full(1, 1.0) as x, Tensor.empty(1) as y:
+        gpu.submit()
+        submits = gpu.meter.submits
+        with gpu.frames.frame():
+            x.add_(1.0)
+            with Tensor.from_numpy(np.array([10], np.float32)) as z:
+                x.mul_(z)
+            y[...] = x
+            x.add_(1.0)
+        assert gpu.meter.submits == submits + 2
+        assert (x.item(), y.item()) == (21, 20)
+
+
+@pytest.mark.parametrize("nbytes", [1, 2, 3, 4, 5, 7, 8, 4097])
+def test_uploads_of_any_number_of_bytes(gpu: Gpu, nbytes: int) -> None:
+    data = np.arange(nbytes, dtype=np.uint8)
+    before = gpu.meter.read()["geometry"]["host_to_device"]
+    with Tensor.from_numpy(data) as x:
+        assert np.array_equal(x.numpy(), data)
+    assert gpu.meter.read()["geometry"]["host_to_device"] == before + nbytes
+
+
+def test_uploads_in_several_chunks(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vertigrad.gpu import device
+
+    monkeypatch.setattr(device, "UPLOAD_CHUNK", 1 << 12)
+    sizes = []
+    write = gpu.queue.write_buffer
+    monkeypatch.setattr(
+        gpu.queue, "write_buffer", lambda *a: sizes.append(a[4] if len(a) > 4 else len(a[2])) or write(*a), raising=False
+    )
+    data = np.random.default_rng(1).integers(0, 255, 5 * (1 << 12) + 3, np.uint8)
+    with Tensor.from_numpy(data) as x:
+        assert sizes == [1 << 12] * 5 + [4]
+        assert np.array_equal(x.numpy(), data)
+
+
+def test_an_upload_to_an_offset(gpu: Gpu) -> None:
+    with Tensor.zeros(4) as x:
+        gpu.upload(x.block.buffer, memoryview(np.array([5, 6], np.float32)).cast("B"), offset=4)
+        assert x.numpy().tolist() == [0, 5, 6, 0]
+
+
+# preflight ------------------------------------------------------------------------------------------------------
+
+
+def test_a_buffer_of_a_block_cannot_be_destroyed_from_outside(gpu: Gpu) -> None:
+    """wgpu-native would end the process at the next submit."""
+    with Tensor.full(1, 1.0) as x:
+        x.add_(1.0)
+        with pytest.raises(StillInUse, match=r"belongs to a tensor .* close\(\)"):
+            x.block.buffer.destroy()
+        assert x.item() == 2
+
+
+def test_a_destroyed_buffer_in_a_submission_raises_instead_of_ending_the_process(gpu: Gpu) -> None:
+    """No public call gets here, so the fault is made by hand: a block that loses its buffer while commands use it."""
+    x, y = Tensor.full(1, 1.0, name="doomed"), Tensor.full(1, 5.0)
+    gpu.submit()
+    block = x.block
+    y[...] = x
+    buffer, block.storage = block.storage, None
+    type(buffer).destroy(buffer)
+    with pytest.raises(UseAfterFree, match="'doomed'"):
+        gpu.submit()
+    assert not gpu.recorder.pending
+    assert block.pins == y.block.pins == 0
+    assert y.item() == 5  # its block and the device go on working
+    x.close()
+    y.close()
+    gpu.pool.held_bytes -= block.capacity  # its memory went without the pool
+
+
+def test_trimming_leaves_alone_what_is_recorded_or_running(gpu: Gpu) -> None:
+    gpu.wait_idle()
+    x = Tensor.full(1000, 3.0)
+    with Tensor.empty(1000) as y:
+        y[...] = x
+        x.close()
+        gpu.pool.trim()
+        gpu.submit()
+        gpu.pool.trim()
+        assert y.numpy().tolist() == [3] * 1000
+
+
+# errors of the device -------------------------------------------------------------------------------------------
+
+
+def test_refused_commands_are_dropped_and_the_next_recording_is_clean(gpu: Gpu) -> None:
+    with Tensor.full(2, 1.0) as x, x.clone() as clone:
+        gpu.submit()
+        block, used = x.block, gpu.uniforms._used
+        x.add_(1.0)
+        invalid(gpu)
+        with pytest.raises(GpuError, match=r"(?s)the device refused the recorded commands.*1024 bytes") as caught:
+            gpu.submit()
+        assert isinstance(caught.value.__cause__, wgpu.GPUError)
+        assert not gpu.recorder.pending
+        assert gpu.uniforms._used == used == 0
+        assert x.block is clone.block is block
+        assert (block.owners, block.pins) == (2, 0)
+        assert x.numpy().tolist() == [1, 1]
+        x.add_(1.0)
+        assert x.numpy().tolist() == [2, 2]
+        assert clone.numpy().tolist() == [1, 1]
+
+
+def test_commands_refused_in_a_frame(gpu: Gpu) -> None:
+    with Tensor.full(2, 1.0) as x:
+        gpu.submit()
+        with pytest.raises(GpuError), gpu.frames.frame():
+            x.add_(1.0)
+            invalid(gpu)
+        assert not gpu.frames.open
+        with gpu.frames.frame():
+            x.add_(1.0)
+        assert x.numpy().tolist() == [2, 2]
+
+
+def test_a_refused_submission_does_not_reach_an_upload(gpu: Gpu) -> None:
+    """The upload submits what was recorded first; if that fails the tensor must not pass for uploaded."""
+    source = bytearray(np.array([1, 2], np.float32))
+    with Tensor.from_blob(source, dtype="f32") as x:
+        invalid(gpu)
+        with pytest.raises(GpuError):
+            gpu.make_resident(x.owner)
+        assert x.block.buffer is None
+        x.add_(1.0)
+        assert x.numpy().tolist() == [2, 3]
+
+
+def test_from_numpy_leaves_nothing_behind_if_it_fails(gpu: Gpu) -> None:
+    leaks = gpu.tracker.leak_count
+    invalid(gpu)
+    with pytest.raises(GpuError):
+        Tensor.from_numpy(np.zeros(10, np.float32))
+    gpu.submit()
+    assert gpu.tracker.leak_count == leaks
+
+
+def test_errors_of_the_queue_leave_nothing_pinned(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vertigrad.gpu import native
+
+    def fail(*_: object) -> int:
+        raise wgpu.GPUValidationError("queue")
+
+    with Tensor.full(1, 1.0) as x:
+        gpu.submit()
+        x.add_(1.0)
+        reading = x.read_async()
+        with monkeypatch.context() as patch:
+            patch.setattr(native, "submit", fail)
+            with pytest.raises(GpuError, match="queue"):
+                gpu.submit()
+        assert x.block.pins == 0
+        assert gpu.readback.in_flight == 0
+        assert reading.done
+        assert x.item() == 1
+
+
+def test_abandoning_nothing_is_allowed(gpu: Gpu) -> None:
+    gpu.submit()
+    gpu.abandon()
+    gpu.abandon()
+    assert not gpu.recorder.pending
+
+
+def test_an_interrupt_while_submitting_leaves_nothing_pinned(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Tensor.full(1, 1.0) as x:
+        gpu.submit()
+        x.add_(1.0)
+        with monkeypatch.context() as patch:
+            patch.setattr(gpu.tracker, "preflight", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                gpu.submit()
+        assert x.block.pins == 0
+        assert x.item() == 1
+
+
+# render passes --------------------------------------------------------------------------------------------------
+
+
+def test_a_render_pass_and_dispatches_in_one_submission(gpu: Gpu) -> None:
+    target = color_target(gpu)
+    with Tensor.zeros(1) as x:
+        gpu.submit()
+        submits = gpu.meter.submits
+        x.add_(1.0)
+        with gpu.recorder.render_pass(color_attachments=[attachment(target)]):
+            pass
+        x.add_(1.0)
+        pixels = []
+        gpu.readback.copy_texture(gpu.recorder.encoder, target, 16, pixels.append)
+        gpu.wait_idle()
+        assert gpu.meter.submits == submits + 1
+        assert bytes(pixels[0]) == bytes([255, 0, 0, 255]) * 16
+        assert x.item() == 2
+
+
+def test_work_inside_a_render_pass_is_refused_and_the_pass_survives(gpu: Gpu) -> None:
+    target = color_target(gpu)
+    with Tensor.full(2, 1.0) as x, x.clone() as clone, Tensor.from_blob(np.ones(2, np.float32)) as lent:
+        gpu.submit()
+        block = x.block
+        with gpu.recorder.render_pass(color_attachments=[attachment(target)]):
+            for misuse in (
+                lambda: x.add_(1.0),
+                lambda: x.__setitem__(..., 0.0),
+                lambda: clone.fill_(0.0),
+                x.numpy,
+                gpu.submit,
+                lambda: Tensor.zeros(3),
+                lambda: gpu.make_resident(lent.owner),
+                lambda: gpu.recorder.encoder,
+                lambda: gpu.recorder.copy(x.block, 0, clone.block, 0, 8),
+            ):
+                with pytest.raises(StillInUse, match="a render pass is open"):
+                    misuse()
+        assert x.block is clone.block is block
+        pixels = []
+        gpu.readback.copy_texture(gpu.recorder.encoder, target, 16, pixels.append)
+        gpu.wait_idle()
+        assert bytes(pixels[0]) == bytes([255, 0, 0, 255]) * 16
+        assert x.numpy().tolist() == [1, 1]
+
+
+def test_an_error_inside_a_render_pass_ends_it(gpu: Gpu) -> None:
+    target = color_target(gpu)
+    with Tensor.full(1, 1.0) as x:
+        with pytest.raises(ZeroDivisionError), gpu.frames.frame():
+            with gpu.recorder.render_pass(color_attachments=[attachment(target)]):
+                _ = 1 / 0
+        x.add_(1.0)
+        assert x.item() == 2

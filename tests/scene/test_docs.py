@@ -1,0 +1,77 @@
+"""The page about the format says what is implemented."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from vertigrad import scene
+from vertigrad.models.registry import types as model_types
+from vertigrad.params import Params
+from vertigrad.renderer.layers import types as layer_types
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "scene-format.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """The text from a heading to the next."""
+    return re.split(r"^## ", TEXT.split(f"\n## {title}\n")[1], flags=re.M)[0]
+
+
+def rows(text: str, width: int) -> list[list[str]]:
+    """The cells of the tables with so many columns, without code marks."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    return [[cell.replace("`", "") for cell in line] for line in lines if len(line) == width]
+
+
+def is_default(told: str, kind: type[Params], name: str) -> bool:
+    """Whether a cell such as `"#fff1dc"`, `[0, 2, 8]` or `4` is the default of a parameter."""
+    (spec,) = (spec for spec in kind.specs() if spec.name == name)
+    given = tomllib.loads(f"value = {told}")["value"]
+    return getattr(kind.parse({name: given}), name) == spec.default
+
+
+def test_the_example_loads(tmp_path):
+    (example,) = re.findall(r"^```toml\n(.*?)^```", TEXT, flags=re.M | re.S)
+    (tmp_path / "example.toml").write_text(example, encoding="utf-8")
+    found = scene.load(tmp_path / "example.toml")
+    assert found.models["galaxy"].params.softening == 0.1
+
+
+@pytest.mark.parametrize(("title", "kind"), [("`[camera]`", scene.Camera), ("`[view]`", scene.View)])
+def test_every_key_of_camera_and_view_with_its_default(title, kind):
+    told = {key: default for key, default, _ in rows(section(title), 3)[2:]}
+    assert told.keys() == kind.model_fields.keys()
+    for key, default in told.items():
+        assert is_default(default, kind, key), key
+
+
+def test_every_attribute_of_every_layer():
+    told = {(kind, name): numbers for kind, name, numbers, *_ in rows(section("`[layers.NAME]`"), 5)[2:]}
+    for kind, layer in layer_types().items():
+        names = {name for of, name in told if of in (kind, "both")}
+        assert names == layer.ATTRIBUTES.keys()
+        for name, rule in layer.ATTRIBUTES.items():
+            numbers = told.get((kind, name)) or told["both", name]
+            assert [int(number) for number in re.findall(r"\d", numbers)] == list(rule.components)
+
+
+def test_every_style_of_every_layer_with_its_default():
+    told = {(kind, name): default for kind, name, default, _ in rows(section("`[layers.NAME]`"), 4)[2:]}
+    for kind, layer in layer_types().items():
+        names = {name for of, name in told if of in (kind, "both")}
+        assert names == layer.Style.model_fields.keys()
+        for name in names:
+            default = told.get((kind, name)) or told["both", name]
+            own = re.search(rf"{kind} ([^,]+)", default)
+            assert is_default(own[1] if own else default, layer.Style, name), (kind, name)
+
+
+def test_every_type_of_model_with_its_outputs():
+    told = {row[0]: row[1] for row in rows(section("`[models.NAME]`"), 2)[2:]}
+    assert told.keys() == model_types().keys()
+    for name, model in model_types().items():
+        outputs = model.output_specs(model.Params())
+        assert set(re.findall(r"[a-z_]{2,}", told[name])) == outputs.keys()
