@@ -22,3 +22,8 @@ fn colormap_coordinate(value: f32, range: vec2f, texels: f32) -> f32 {
     let fraction = select(0.5, (value - range.x) / span, abs(span) > 1e-30);
     return (clamp(fraction, 0.0, 1.0) * (texels - 1.0) + 0.5) / texels;
 }
+
+// Light that a half float holds, for what may have become infinite or no number at all.
+fn bounded(light: vec3f) -> vec3f {
+    return clamp(light, vec3f(0.0), vec3f(6e4));
+}

@@ -16,7 +16,7 @@ fn shrink(in: Screen) -> @location(0) vec4f {
     let step = 1.0 / vec2f(textureDimensions(source));
     let sum = at(in.uv + step * vec2f(-1.0, -1.0)) + at(in.uv + step * vec2f(1.0, -1.0))
         + at(in.uv + step * vec2f(-1.0, 1.0)) + at(in.uv + step * vec2f(1.0, 1.0));
-    return vec4f(sum * 0.25, 1.0);
+    return vec4f(bounded(sum * 0.25), 1.0);
 }
 
 @fragment

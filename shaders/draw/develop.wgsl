@@ -32,7 +32,7 @@ const OUTWARD = 0.10;
 
 fn film(light: vec3f) -> vec3f {
     let grey = luminance(light);
-    let drawn = steep(max(mix(light, vec3f(grey), INWARD), vec3f(0.0)));
+    let drawn = steep(mix(light, vec3f(grey), INWARD));
     let half_way = steep(vec3f(GREY)) * (1.0 / GREY - 1.0);
     let white = steep(vec3f(WHITE));
     let shown = drawn / (drawn + half_way) * ((white + half_way) / white);
@@ -69,7 +69,7 @@ fn shown_sample(drawn: vec4f, scattered: vec3f, behind: vec3f) -> vec3f {
 //% else
     let light = drawn.rgb;
 //% endif
-    return film(light * develop.exposure) + behind * (1.0 - clamp(drawn.a, 0.0, 1.0));
+    return film(bounded(light * develop.exposure)) + behind * (1.0 - clamp(drawn.a, 0.0, 1.0));
 }
 
 //% if BY_SAMPLE

@@ -144,7 +144,7 @@ fn solid_fragment(in: Corner) -> Pixel {
     var samples = covered_samples(miss - in.radius, gradient);
     if in.color.a < 1.0 { samples &= alpha_samples(in.color.a, in.clip.xy); }
     if samples == 0u { discard; }
-    out.color = vec4f(sphere_light(in.color.rgb, normal, -sight), 1.0);
+    out.color = vec4f(bounded(sphere_light(in.color.rgb, normal, -sight)), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
@@ -175,10 +175,11 @@ fn distant_vertex(@builtin(vertex_index) corner: u32, point: Point) -> Spot {
     let reach = (style.min_pixels + 1.0) * pixel;
     let color = point_color(point);
     // The spot's profile (1 - x²)² sums to a third of its square's reach: this keeps the sphere's light.
-    let alpha = min(3.0 * radius * radius / (reach * reach), 1.0) * color.a;
+    let alpha = 3.0 * radius * radius / (reach * reach) * color.a;
     let to_eye = -normalize(centre);
     let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);
-    out.light = alpha * vec4f(mix(lit_ball(color.rgb, to_eye), glow, style.emissive), 1.0 - style.emissive);
+    let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
+    out.light = clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive);
     out.place = quad_place(corner);
     out.clip = view.eye_to_clip * vec4f(quad_corner(corner, centre, reach), 1.0);
     return out;

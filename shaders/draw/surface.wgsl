@@ -129,7 +129,8 @@ fn surface_fragment(in: Corner) -> Pixel {
     var out: Pixel;
     var samples = 15u;
     if color.a < 1.0 { samples = alpha_samples(color.a, in.clip.xy); }
-    out.color = vec4f(lit(Material(base, style.metallic, style.roughness), normal, to_eye), 1.0);
+    let light = lit(Material(base, style.metallic, style.roughness), normal, to_eye);
+    out.color = vec4f(bounded(light), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else

@@ -109,6 +109,16 @@ def test_writing_a_view_leaves_a_clone_alone():
     assert not kept.numpy().any()
 
 
+def test_writing_a_whole_tensor_leaves_a_clone_alone():
+    x = Tensor.from_numpy(np.arange(300, dtype=np.float32))
+    kept = x.clone()
+    x.mul_(2.0)
+    assert np.array_equal(x.numpy(), 2 * np.arange(300))
+    assert np.array_equal(kept.numpy(), np.arange(300))
+    kept.fill_(5)
+    assert np.array_equal(x.numpy(), 2 * np.arange(300)) and (kept.numpy() == 5).all()
+
+
 def test_bytes_that_share_a_word_are_written_apart():
     array = np.arange(101, dtype=np.uint8)
     with Tensor.from_numpy(array) as x:

@@ -79,6 +79,14 @@ def test_transposes_are_read_in_place_by_one_dispatch():
     compare(a.T, b.T, product)
 
 
+def test_nothing_beyond_the_operands_is_multiplied():
+    around = np.full((2, 90, 90), np.nan, np.float32)
+    around[:, 5:75, 8:53] = values((2, 70, 45), "f32", 8)
+    x = Tensor.from_numpy(around)[0, 5:75, 8:53]
+    y = Tensor.from_numpy(around)[1, 5:75, 8:53]
+    compare(around[0, 5:75, 8:53], around[1, 5:75, 8:53].T, x @ y.T)
+
+
 def test_an_empty_inner_axis_gives_zeros():
     out = Tensor.full((3, 4), 7.0)
     ops.matmul(Tensor.zeros((3, 0)), Tensor.zeros((0, 4)), out=out)

@@ -97,6 +97,33 @@ def test_the_order_of_layers_does_not_matter(picture, layer):
     assert not np.array_equal(first, picture([ground], CAMERA, View()))
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_points_at_no_place_are_left_out(picture, layer, value):
+    expected = picture([layer("points", position=POSITION, size=0.15)], CAMERA)
+    lost = np.concatenate([POSITION, [[value, 0, 0], [0, value, 0], [0, 0, value], [value] * 3]]).astype(np.float32)
+    for size in (0.15, np.append(np.full(len(POSITION), 0.15), [np.nan, 0.0, -1.0, 0.0]).astype(np.float32)):
+        assert np.array_equal(picture([layer("points", position=lost, size=size)], CAMERA), expected)
+
+
+def test_an_eye_inside_a_sphere_sees_what_is_around_it(picture, layer):
+    expected = picture([layer("points", position=POSITION, size=0.15)], CAMERA)
+    around = layer("points", position=np.float32([CAMERA.position]), size=2.0)
+    assert np.array_equal(picture([around, layer("points", position=POSITION, size=0.15)], CAMERA), expected)
+
+
+@pytest.mark.parametrize("size", [0.15, 0.004])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])
+def test_light_without_bounds_stays_where_it_is(picture, layer, value, size):
+    """Light that is no number must not reach other pixels through the bloom."""
+    camera = OrbitCamera(distance=4.0)
+    place = np.float32([[0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    style = {"emissive": 1.0, "brightness": 1e4}
+    colors = np.float32([[0.2, 0.2, 0.2], [value] * 3])
+    wild = picture([layer("points", style, position=place, color=colors, size=size)], camera, View(bloom=1e-8))
+    tame = picture([layer("points", style, position=place[:1], color=colors[:1], size=size)], camera, View(bloom=1e-8))
+    assert np.abs(wild[:, :105].astype(int) - tame[:, :105]).max() <= 1
+
+
 def test_a_full_uniform_ring_is_emptied_first(gpu, picture, balls):
     expected = picture([balls], CAMERA, View())
     while gpu.uniforms.fits(48 << 10):
@@ -157,7 +184,8 @@ def test_each_value_of_the_view_is_where_the_shader_reads_it():
     ("color", "components"), [("", 0), ("f32", 1), ("u32", 1), ("vec3f", 3), ("vec4f", 4), ("vec3u", 3)]
 )
 @pytest.mark.parametrize("third", ["", "f32", "vec3f"])
-def test_every_variant_compiles(gpu, path, position, color, components, third):
+@pytest.mark.parametrize("mask", [True, False])
+def test_every_variant_compiles(gpu, path, position, color, components, third, mask):
     defines = {
         "POSITION": position,
         "COLOR": color,
@@ -170,3 +198,11 @@ def test_every_variant_compiles(gpu, path, position, color, components, third):
         return
     defines[third_name] = third
     gpu.device.create_shader_module(code=shader.render(path, defines))
+
+
+@pytest.mark.parametrize("glow", [True, False])
+@pytest.mark.parametrize("by_sample", [True, False])
+@pytest.mark.parametrize("encoded", [True, False])
+def test_every_way_to_develop_compiles(gpu, glow, by_sample, encoded):
+    defines = {"GLOW": glow, "BY_SAMPLE": by_sample, "ENCODED_BY_TARGET": encoded}
+    gpu.device.create_shader_module(code=shader.render("draw/develop.wgsl", defines))

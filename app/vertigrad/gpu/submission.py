@@ -35,6 +35,7 @@ class Recorder:
         self._drawing = False
         self._used: dict[Block, None] = {}
         self._moves: list[tuple[Owner, Block]] = []
+        self._unfinished: int | None = None  # moves from here on belong to a command that is not recorded yet
         self._group = "compute"
         self.dispatches = 0
 
@@ -59,13 +60,18 @@ class Recorder:
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """Owners that move inside go back if it raises: what was to fill their new blocks was not recorded."""
-        before = len(self._moves)
+        """Owners that move inside go back if it raises: what is to fill their new blocks was not recorded.
+
+        A submission in the middle of it, made for an upload, does not end their right to go back.
+        """
+        self._unfinished = len(self._moves)
         try:
             yield
         except BaseException:
-            self._move_back(before)
+            self._move_back(self._unfinished)
             raise
+        finally:
+            self._unfinished = None
 
     @property
     def encoder(self) -> wgpu.GPUCommandEncoder:
@@ -136,8 +142,10 @@ class Recorder:
 
     def submitted(self) -> list[Block]:
         """What was recorded was submitted: start anew. Returns the blocks it uses, each pinned once for it."""
-        used, moves = list(self._used), self._moves
+        used, moves, done = list(self._used), self._moves, self._unfinished
         self._clear()
+        if done is not None:
+            moves, self._moves, self._unfinished = moves[:done], moves[done:], 0
         for _, old in moves:
             self._tracker.unpin(old)
         return used

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import gc
+import traceback
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..errors import InputError, TensorError
+from ..errors import InputError, LimitError, OutOfMemory, ParameterError, TensorError, UseAfterFree
 from ..gpu import Gpu
-from ..models.base import Model
-from ..params import Params
+from ..params import Params, unknown
 from ..renderer.layers import Layer
 from ..renderer.layers.registry import types as layer_types
 from ..tensor import Publication, Tensor
@@ -18,61 +20,54 @@ from .schema import ModelSpec, OutputRef, Scene
 class Actor:
     """One running model: its class's instance, its parameters, and its published outputs."""
 
-    def __init__(self, spec: ModelSpec, seed: int):
+    def __init__(self, spec: ModelSpec, params: Params, inputs: Mapping[str, Tensor]):
         self.spec = spec
-        self.params: Params = spec.params.model_copy()
-        self.seed = seed
+        self.params = params
         self.publication = Publication()
-        self.model: Model | None = None
+        self.model = spec.kind(spec.name, params, inputs, spec.seed)
+        self.publish()
 
     @property
     def outputs(self) -> Mapping[str, Tensor]:
         """The model's outputs."""
-        assert self.model is not None
         return self.model.outputs()
-
-    def start(self, inputs: Mapping[str, Tensor]) -> None:
-        """Build the model and publish its first outputs. Raises what the model raises; there is no model then."""
-        self.model = self.spec.kind(self.spec.name, self.params, inputs, self.seed)
-        self.publication.publish(self.outputs.values())
 
     def step(self, dt: float) -> None:
         """Record the substeps of one frame, `dt` seconds in all, and publish the result."""
-        assert self.model is not None
         self.publication.withdraw()
         for _ in range(self.spec.substeps):
             self.model.step(dt / self.spec.substeps)
-        self.publication.publish(self.outputs.values())
+        self.publish()
 
     def reset(self) -> None:
         """Back to the start."""
-        assert self.model is not None
         self.publication.withdraw()
         self.model.reset()
+        self.publish()
+
+    def publish(self) -> None:
+        """Publish the outputs as they lie now."""
         self.publication.publish(self.outputs.values())
 
     def close(self) -> None:
-        """Give back every tensor."""
+        """Give back every tensor. Idempotent."""
         self.publication.withdraw()
-        if self.model is not None:
-            self.model.close()
-            self.model = None
+        self.model.close()
 
 
 class Stage:
     """Builds the models of `scene` in the order of their inputs, binds the layers to their outputs.
 
-    Raises `SceneError` if something is found wrong only now; nothing stays allocated then.
+    Raises `SceneError` if something is found wrong only now, and what a model raises; nothing stays allocated then.
     """
 
     def __init__(self, scene: Scene, gpu: Gpu):
         self.scene = scene
         self._gpu = gpu
-        self.actors = {name: Actor(scene.models[name], scene.models[name].seed) for name in scene.order}
         self.layers: dict[str, Layer] = {}
+        self.actors: dict[str, Actor] = {}
         try:
-            for name in scene.order:
-                self._start(name)
+            self.actors = self._built({name: scene.models[name].params.model_copy() for name in scene.order})
             for name, spec in scene.layers.items():
                 self.layers[name] = layer_types()[spec.type](gpu, name, spec.style.model_copy())
                 self._bind(name)
@@ -81,81 +76,139 @@ class Stage:
             raise
 
     def step(self, dt: float) -> None:
-        """Record one frame's step of every model, inputs before those who take them."""
-        for actor in self.actors.values():
-            actor.step(dt)
+        """Record one frame's step of every model, inputs before those who take them.
+
+        If a model raises, what was recorded since the last submit is dropped: all outputs are as they were then.
+        """
+        with self._all_or_nothing():
+            for actor in self.actors.values():
+                actor.step(dt)
 
     def reset(self) -> None:
-        """Every model back to its start."""
-        for actor in self.actors.values():
-            actor.reset()
+        """Every model back to its start; if one raises, as in `step`."""
+        with self._all_or_nothing():
+            for actor in self.actors.values():
+                actor.reset()
 
     def change(self, model: str, name: str, value: Any) -> None:
-        """Set a parameter of a model; if it reshapes tensors, rebuild that model and what takes its outputs.
+        """Set a parameter of a model; if it reshapes tensors, build that model anew and what takes its outputs.
 
-        Raises `ParameterError` for a value that cannot be; the old one stays. If the rebuilt model cannot be made (out
-        of memory, say), it is made again with the old value and the error is raised.
+        Raises `ParameterError` for a value that cannot be, and what the new models or the layers that draw them raise;
+        the old value and the old models stay then.
         """
+        if model not in self.actors:
+            raise ParameterError(unknown("model", model, self.actors))
         actor = self.actors[model]
-        old = getattr(actor.params, name)
-        actor.params.change(name, value)
-        spec = next(s for s in actor.params.specs() if s.name == name)
-        if not spec.rebuild or getattr(actor.params, name) == old:
+        changed = actor.params.model_copy()
+        changed.change(name, value)
+        if getattr(changed, name) == getattr(actor.params, name):
             return
-        try:
-            self.rebuild(model)
-        except Exception:
-            actor.params.change(name, old)
-            self.rebuild(model)
-            raise
-
-    def rebuild(self, model: str) -> None:
-        """Make `model` again with its parameters as they are, and all that depends on it."""
-        affected = [name for name in self.scene.order if name in self._dependents(model)]
-        for name in reversed(affected):
-            self.actors[name].close()
-        for name in affected:
-            self._start(name)
-        for name, layer in self.scene.layers.items():
-            if any(isinstance(a, OutputRef) and a.model in affected for a in layer.attributes.values()):
-                self._bind(name)
+        if any(spec.rebuild for spec in changed.specs() if spec.name == name):
+            self._rebuild(model, changed)
+        else:
+            actor.params.change(name, value)
 
     def close(self) -> None:
         """Give back everything. Idempotent."""
         for layer in self.layers.values():
             layer.close()
-        for actor in reversed(self.actors.values()):
-            actor.close()
+        _close(self.actors)
 
-    def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """Every output as ("model.output", tensor)."""
-        for name, actor in self.actors.items():
-            for output, tensor in actor.outputs.items():
-                yield f"{name}.{output}", tensor
+    # inside -----------------------------------------------------------------------------------------------------
 
-    def _start(self, name: str) -> None:
-        actor = self.actors[name]
-        inputs = {key: self.actors[ref.model].outputs[ref.output] for key, ref in actor.spec.inputs.items()}
+    def _rebuild(self, model: str, params: Params) -> None:
+        """Build `model` anew, and its dependents, beside the old ones; if that is too much memory, in their place."""
+        before = {name: self.actors[name].params for name in self._with_dependents(model)}
+        wanted = before | {model: params}
         try:
-            actor.start(inputs)
-        except (InputError, TensorError) as error:
+            self._replace(wanted)
+            return
+        except OutOfMemory as error:
+            let_go(error)
+        _close({name: self.actors[name] for name in before})
+        try:
+            self._replace(wanted)
+        except BaseException as error:
+            let_go(error)
+            self._replace(before)  # their state is lost, but they fitted before
+            raise
+
+    def _replace(self, params: Mapping[str, Params]) -> None:
+        """Build the models named, with these parameters, in place of those of the same names: all of it or nothing."""
+        fresh = self._built(params)
+        old = {name: self.actors[name] for name in params}
+        self.actors |= fresh
+        try:
+            self._bind_all(params)
+        except BaseException:
+            self.actors |= old
+            with suppress(UseAfterFree):  # they may have been closed to make room
+                self._bind_all(params)
+            _close(fresh)
+            raise
+        _close(old)
+
+    def _built(self, params: Mapping[str, Params]) -> dict[str, Actor]:
+        """New actors, in the order given, linked to each other and to those that there are already."""
+        made: dict[str, Actor] = {}
+        try:
+            for name, values in params.items():
+                made[name] = self._actor(name, values, self.actors | made)
+        except BaseException:
+            _close(made)
+            raise
+        return made
+
+    def _actor(self, name: str, params: Params, others: Mapping[str, Actor]) -> Actor:
+        spec = self.scene.models[name]
+        inputs = {key: others[ref.model].outputs[ref.output] for key, ref in spec.inputs.items()}
+        try:
+            return Actor(spec, params, inputs)
+        except (InputError, TensorError, LimitError) as error:
             raise self.scene.error(("models", name), str(error)) from error
 
+    def _bind_all(self, models: Collection[str]) -> None:
+        """Bind every layer that draws an output of one of `models`."""
+        for name, spec in self.scene.layers.items():
+            if any(isinstance(value, OutputRef) and value.model in models for value in spec.attributes.values()):
+                self._bind(name)
+
     def _bind(self, name: str) -> None:
-        spec = self.scene.layers[name]
         bound = {
             key: self.actors[value.model].outputs[value.output] if isinstance(value, OutputRef) else value
-            for key, value in spec.attributes.items()
+            for key, value in self.scene.layers[name].attributes.items()
         }
         try:
             self.layers[name].bind(bound)
-        except (InputError, TensorError) as error:
+        except (InputError, TensorError, LimitError) as error:
             raise self.scene.error(("layers", name), str(error)) from error
 
-    def _dependents(self, model: str) -> set[str]:
-        """`model` and every model that takes an output of it, directly or not."""
-        affected = {model}
+    def _with_dependents(self, model: str) -> list[str]:
+        """`model` and every model that takes an output of it, directly or not, in the order of their inputs."""
+        affected = [model]
         for name in self.scene.order:
             if any(ref.model in affected for ref in self.scene.models[name].inputs.values()):
-                affected.add(name)
+                affected.append(name)
         return affected
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._gpu.abandon()
+            for actor in self.actors.values():
+                actor.publish()  # what lies where it lay before
+            raise
+
+
+def _close(actors: Mapping[str, Actor]) -> None:
+    """Close actors, those who take outputs before those who give them."""
+    for actor in reversed(list(actors.values())):
+        actor.close()
+
+
+def let_go(error: BaseException) -> None:
+    """Free the tensors of half-made models, which the frames of the error's traceback still hold."""
+    traceback.clear_frames(error.__traceback__)
+    gc.collect()

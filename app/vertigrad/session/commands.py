@@ -11,6 +11,11 @@ from .session import Session
 class Command(Protocol):
     """A change of the session. Applied at the start of a frame and nowhere else."""
 
+    @property
+    def topic(self) -> str:
+        """What it is about: the message that it fails with stands until one of the same topic succeeds."""
+        ...
+
     def apply(self, session: Session) -> None:
         """Carry the change out. What it raises of `VertigradError` is shown to the user; the session goes on."""
 
@@ -22,6 +27,10 @@ class SetParameter(NamedTuple):
     name: str
     value: Any
 
+    @property
+    def topic(self) -> str:
+        return f"{self.owner}.{self.name}"
+
     def apply(self, session: Session) -> None:
         session.set_parameter(self.owner, self.name, self.value)
 
@@ -31,14 +40,18 @@ class Play(NamedTuple):
 
     on: bool
 
+    topic = "time"
+
     def apply(self, session: Session) -> None:
-        session.playing = self.on
+        session.play(self.on)
 
 
 class Step(NamedTuple):
     """Stand still after some more frames."""
 
     frames: int = 1
+
+    topic = "time"
 
     def apply(self, session: Session) -> None:
         session.step_frames(self.frames)
@@ -49,12 +62,16 @@ class SetSpeed(NamedTuple):
 
     speed: float
 
+    topic = "time"
+
     def apply(self, session: Session) -> None:
-        session.speed = self.speed
+        session.set_speed(self.speed)
 
 
 class Reset(NamedTuple):
     """Every model back to its start."""
+
+    topic = "reset"
 
     def apply(self, session: Session) -> None:
         session.reset()
@@ -64,6 +81,8 @@ class Reload(NamedTuple):
     """Read the scene file again, or another one."""
 
     path: Path | None = None
+
+    topic = "scene"
 
     def apply(self, session: Session) -> None:
         session.reload(self.path)
@@ -75,6 +94,8 @@ class Orbit(NamedTuple):
     dx: float
     dy: float
 
+    topic = "camera"
+
     def apply(self, session: Session) -> None:
         session.camera.orbit(self.dx, self.dy)
 
@@ -84,6 +105,8 @@ class Pan(NamedTuple):
 
     dx: float
     dy: float
+
+    topic = "camera"
 
     def apply(self, session: Session) -> None:
         session.camera.pan(self.dx, self.dy)
@@ -96,6 +119,8 @@ class Zoom(NamedTuple):
     cursor: tuple[float, float]
     aspect: float
 
+    topic = "camera"
+
     def apply(self, session: Session) -> None:
         session.camera.zoom(self.factor, self.cursor, self.aspect)
 
@@ -103,5 +128,16 @@ class Zoom(NamedTuple):
 class Home(NamedTuple):
     """The camera back to where the scene has it."""
 
+    topic = "camera"
+
     def apply(self, session: Session) -> None:
         session.go_home()
+
+
+class Dismiss(NamedTuple):
+    """Take the messages off the picture, whatever they are about."""
+
+    topic = "messages"
+
+    def apply(self, session: Session) -> None:
+        session.messages.clear()

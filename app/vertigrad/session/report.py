@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from .session import Session
 
-COMPUTE_SUFFIX = ".step"  # a model's plan, in the timer's groups
+KEPT = 100_000  # frames whose times are kept, the latest: a window may stay open for days
 
 
 class RunRecord:
@@ -24,21 +25,24 @@ class RunRecord:
         self._gpu = gpu
         self._before = gpu.meter.read()
         self._submits = gpu.meter.submits
-        self.cpu_ms: list[float] = []
-        self.wall_ms: list[float] = []
-        self._gpu_ms: dict[str, list[float]] = {}
-
-    @property
-    def frames(self) -> int:
-        """Frames so far."""
-        return len(self.cpu_ms)
+        self.frames = 0
+        self.cpu_ms: deque[float] = deque(maxlen=KEPT)
+        self.wall_ms: deque[float] = deque(maxlen=KEPT)
+        self.compute_ms: deque[float] = deque(maxlen=KEPT)
+        self.draw_ms: deque[float] = deque(maxlen=KEPT)
+        self._group_ms: dict[str, deque[float]] = {}
 
     def frame(self, cpu_ms: float, wall_ms: float) -> None:
         """Note one frame: milliseconds the CPU worked on it, and from its begin to the next one's."""
+        self.frames += 1
         self.cpu_ms.append(cpu_ms)
         self.wall_ms.append(wall_ms)
-        for group, ms in self._gpu.timer.latest.items():
-            self._gpu_ms.setdefault(group, []).append(ms)
+        groups = self._gpu.timer.latest
+        if groups:
+            self.compute_ms.append(sum(ms for group, ms in groups.items() if _computes(group)))
+            self.draw_ms.append(sum(ms for group, ms in groups.items() if not _computes(group)))
+        for group, ms in groups.items():
+            self._group_ms.setdefault(group, deque(maxlen=KEPT)).append(ms)
 
     @property
     def geometry_bytes(self) -> int:
@@ -87,23 +91,22 @@ class RunRecord:
         return self._gpu.tracker.leak_report() if left else ""
 
     def _times(self) -> dict[str, Any]:
-        draw = {group: ms for group, ms in self._gpu_ms.items() if not group.endswith(COMPUTE_SUFFIX)}
-        compute = {group: ms for group, ms in self._gpu_ms.items() if group.endswith(COMPUTE_SUFFIX)}
         return {
             "cpu": statistics(self.cpu_ms),
             "frame": statistics(self.wall_ms),
-            "compute": statistics(_totals(compute)),
-            "draw": statistics(_totals(draw)),
-            "groups": {group: statistics(ms) for group, ms in self._gpu_ms.items()},
+            "compute": statistics(self.compute_ms),
+            "draw": statistics(self.draw_ms),
+            "groups": {group: statistics(ms) for group, ms in self._group_ms.items()},
         }
 
 
-def statistics(values: Sequence[float]) -> dict[str, float] | None:
+def statistics(values: Collection[float]) -> dict[str, float] | None:
     """Mean, median, 95th and 99th percentile; None if nothing was measured."""
     if not values:
         return None
-    p50, p95, p99 = np.percentile(values, [50, 95, 99])
-    return {"mean": float(np.mean(values)), "p50": float(p50), "p95": float(p95), "p99": float(p99)}
+    sample = np.fromiter(values, float)
+    p50, p95, p99 = np.percentile(sample, [50, 95, 99])
+    return {"mean": float(np.mean(sample)), "p50": float(p50), "p95": float(p95), "p99": float(p99)}
 
 
 def write(report: dict[str, Any], path: Path) -> None:
@@ -115,5 +118,6 @@ def write(report: dict[str, Any], path: Path) -> None:
         raise InputError(f"{path}: the report cannot be written ({error.strerror})") from error
 
 
-def _totals(groups: dict[str, list[float]]) -> list[float]:
-    return [sum(frame) for frame in zip(*groups.values(), strict=False)]
+def _computes(group: str) -> bool:
+    """Whether a group of the timer is a model's plan, such as "galaxy.step", or dispatches outside of any."""
+    return "." in group or group == "compute"

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import wgpu
 
-from ..errors import VertigradError
+from ..errors import GpuError, OutOfMemory, ParameterError, VertigradError
 from ..gpu import Gpu, Traffic
-from ..params import Params
+from ..gpu.meter import difference
+from ..memory import Block
+from ..params import Params, unknown
 from ..renderer.camera import OrbitCamera
 from ..renderer.renderer import Renderer
 from ..scene import Scene, UiHint, load
-from ..scene.stage import Stage
+from ..scene.files import find
+from ..scene.stage import Stage, let_go
 from ..tensor import Readback
 
 if TYPE_CHECKING:
@@ -27,24 +33,30 @@ STEP = 1.0 / 60.0  # seconds of a frame's step: fixed, so that a run can be repe
 class Session:
     """A scene being run: its stage, camera and view, and whether time passes.
 
-    `sets` and `seed` are those of the command line; they hold after a reload as well. Raises `SceneError`, `InputError`.
+    `sets` and `seed` are those of the command line; they hold after a reload as well, `sets` only of the same file.
+    Close it, or use it with `with`. Raises `SceneError`, `InputError`, and what a model raises.
     """
 
     def __init__(self, gpu: Gpu, path: Path, sets: Sequence[str] = (), seed: int | None = None):
         self.gpu = gpu
+        self.loaded: Counter[str] = Counter()
         self._path, self._sets, self._seed = path, tuple(sets), seed
-        self.scene = self._load()
-        self.stage = Stage(self.scene, gpu)
+        self._live_before = _live(gpu)
+        self.scene = load(path, sets=sets, seed=seed)
+        with self._loading():
+            self.stage = Stage(self.scene, gpu)
+        self.loaded_at_start = Counter(self.loaded)
         self.camera = _camera(self.scene)
         self.view = self.scene.view.model_copy()
         self.playing = True
         self.speed = 1.0
         self.frame = 0
         self.time = 0.0
-        self.message = ""
+        self.messages: dict[str, str] = {}
         self.diagnostics: dict[str, float] = {}
         self._steps_wanted = 0
         self._stale = False
+        self._unmeasured = True
         self._commands: deque[Command] = deque()
         self._readings: dict[str, Readback] = {}
 
@@ -53,6 +65,13 @@ class Session:
         models = {f"models.{name}": actor.params for name, actor in self.stage.actors.items()}
         layers = {f"layers.{name}": layer.style for name, layer in self.stage.layers.items()}
         return {**models, **layers, "view": self.view}
+
+    def originals(self) -> dict[str, Params]:
+        """What `parameters()` were when the scene was opened: as its file and the command line have them."""
+        scene = self.scene
+        models = {f"models.{name}": spec.params for name, spec in scene.models.items()}
+        layers = {f"layers.{name}": spec.style for name, spec in scene.layers.items()}
+        return {**models, **layers, "view": scene.view}
 
     def hints(self, owner: str) -> Mapping[str, UiHint]:
         """How the scene wants the parameters of `owner` shown."""
@@ -66,14 +85,27 @@ class Session:
         self._commands.append(command)
 
     def apply(self) -> None:
-        """Carry out what was posted. An error leaves things as they were, with `message` saying why."""
+        """Carry out what was posted. An error leaves things as they were, with `messages` saying why.
+
+        A message stays until a command of the same topic succeeds. What a command records is submitted at once: an
+        error later in the frame drops the frame, and must not drop the start of a model that was just built.
+        """
+        self._collect()
         while self._commands:
             command = self._commands.popleft()
             try:
-                command.apply(self)
-                self.message = ""
+                with self._loading():
+                    command.apply(self)
+                    self.gpu.submit()
+                self.messages.pop(command.topic, None)
             except VertigradError as error:
-                self.message = str(error)
+                self.gpu.submit()
+                self.messages[command.topic] = str(error)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the next picture would be the same as the last one."""
+        return not (self.playing or self._steps_wanted or self._stale or self._commands or self._readings)
 
     # a frame ----------------------------------------------------------------------------------------------------
 
@@ -83,8 +115,10 @@ class Session:
             self._steps_wanted = max(0, self._steps_wanted - 1)
             self.stage.step(STEP * self.speed)
             self.time += STEP * self.speed
+            self._unmeasured = True
         elif self._stale:
             self.stage.step(0.0)
+            self._unmeasured = True
         self._stale = False
 
     def draw(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
@@ -93,35 +127,55 @@ class Session:
         self.frame += 1
 
     def measure(self) -> None:
-        """Keep `diagnostics` ("model.name": value) up to date, without a stall: values arrive some frames later."""
-        if not self._readings:
+        """Record what brings `diagnostics` ("model.name": value) up to date: without a stall, they arrive frames later.
+
+        Costs nothing if no model moved since, or if values are still on their way.
+        """
+        if self._unmeasured and not self._readings:
             self._ask()
-        elif all(reading.done for reading in self._readings.values()):
-            self.diagnostics = {name: float(reading.result().item()) for name, reading in self._readings.items()}
-            self._readings.clear()
+            self._unmeasured = False
 
     def close(self) -> None:
-        """Give back everything the scene holds."""
+        """Give back everything the scene holds. Idempotent."""
         self._readings.clear()
         self.stage.close()
         self.gpu.sync()
 
+    def left_behind(self) -> list[Block]:
+        """Blocks that are live and were not before the session was made; after `close`, those that leaked."""
+        return [block for key, block in _live(self.gpu).items() if key not in self._live_before]
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
     # what commands do -------------------------------------------------------------------------------------------
 
     def set_parameter(self, owner: str, name: str, value: Any) -> None:
-        """Set a parameter of one of `parameters()`; a paused model shows it at once. Raises `ParameterError`."""
+        """Set a parameter of one of `parameters()`; a paused model shows it at once. Raises `ParameterError`.
+
+        A file is named as in the scene file: packaged, or in the scene's folder.
+        """
+        owners = self.parameters()
+        if owner not in owners:  # a panel may post it in the frame in which another scene is opened
+            raise ParameterError(unknown("owner of parameters", owner, owners))
+        params = owners[owner]
+        if isinstance(value, str) and any(spec.name == name and spec.kind == "file" for spec in params.specs()):
+            value = find(value, self.scene.path.parent)
         kind, _, key = owner.partition(".")
         if kind == "models":
-            self._readings.clear()
             self.stage.change(key, name, value)
             self._stale = True
         else:
-            self.parameters()[owner].change(name, value)
+            params.change(name, value)
 
     def reset(self) -> None:
         """Every model back to its start, time to zero."""
         self.stage.reset()
         self.frame, self.time = 0, 0.0
+        self._unmeasured = True
 
     def reload(self, path: Path | None = None) -> None:
         """Read the scene again, or another one. The old one stays, with an error, if the new one cannot be used.
@@ -129,27 +183,35 @@ class Session:
         The camera stays where it is unless another file is opened.
         """
         other = path is not None and path != self._path
-        old_path = self._path
-        if path is not None:
-            self._path = path
-        try:
-            scene = self._load()
-            stage = Stage(scene, self.gpu)
-        except Exception:
-            self._path = old_path
-            raise
+        path, sets = (path, ()) if path is not None and other else (self._path, self._sets)
+        scene = load(path, sets=sets, seed=self._seed)
+        stage = self._staged(scene)
         self._readings.clear()
+        self.diagnostics.clear()
+        self.messages.clear()
         self.stage.close()
-        self.scene, self.stage = scene, stage
+        self.scene, self.stage, self._path, self._sets = scene, stage, path, sets
         self.view = scene.view.model_copy()
         if other:
             self.camera = _camera(scene)
         self.frame, self.time = 0, 0.0
+        self._unmeasured = True
+
+    def play(self, on: bool) -> None:
+        """Let time pass, or stand still at once."""
+        self.playing = on
+        self._steps_wanted = 0
 
     def step_frames(self, count: int) -> None:
         """Let `count` frames' steps pass, then stand still."""
         self.playing = False
-        self._steps_wanted = count
+        self._steps_wanted = max(0, count)
+
+    def set_speed(self, speed: float) -> None:
+        """Model seconds that pass in a second of 60 frames. Raises `ParameterError` unless it is a finite number."""
+        if not math.isfinite(speed):
+            raise ParameterError(f"speed: expected a finite number, got {speed}")
+        self.speed = speed
 
     def go_home(self) -> None:
         """The camera back to where the scene has it."""
@@ -157,15 +219,52 @@ class Session:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _load(self) -> Scene:
-        return load(self._path, sets=self._sets, seed=self._seed)
+    def _staged(self, scene: Scene) -> Stage:
+        """`scene` on the GPU, beside the one that runs; if that is too much memory, in its place."""
+        try:
+            return Stage(scene, self.gpu)
+        except OutOfMemory as error:
+            let_go(error)
+        self.stage.close()
+        try:
+            return Stage(scene, self.gpu)
+        except BaseException as error:
+            let_go(error)
+            self.stage = Stage(self.scene, self.gpu)  # as its file has it, but it fitted before
+            raise
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        """Count the geometry moved inside as `loaded`: once, not in every frame."""
+        before = self.gpu.meter.read()
+        try:
+            yield
+        finally:
+            self.loaded.update(difference(self.gpu.meter.read(), before)[Traffic.GEOMETRY.value])
+
+    def _collect(self) -> None:
+        """Take in the diagnostics once all of them are there."""
+        if self._readings and all(reading.done for reading in self._readings.values()):
+            readings, self._readings = self._readings, {}
+            try:
+                self.diagnostics = {name: float(reading.result().item()) for name, reading in readings.items()}
+            except GpuError:  # the frame they were recorded in was dropped
+                self._unmeasured = True
 
     def _ask(self) -> None:
         for model, actor in self.stage.actors.items():
-            assert actor.model is not None
-            for name, tensor in actor.model.diagnostics().items():
-                with tensor:
+            figures = actor.model.diagnostics()
+            with ExitStack() as stack:
+                for tensor in figures.values():
+                    stack.enter_context(tensor)
+                for name, tensor in figures.items():
                     self._readings[f"{model}.{name}"] = tensor.read_async(Traffic.DIAGNOSTICS)
+
+
+def _live(gpu: Gpu) -> dict[tuple[int, int], Block]:
+    """Live blocks; a block that was freed and taken again is another."""
+    gpu.tracker.collect()
+    return {(block.id, block.generation): block for block in gpu.tracker.live}
 
 
 def _camera(scene: Scene) -> OrbitCamera:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-    Operand = Union["Tensor", float, int, bool]
+    Operand: TypeAlias = Tensor | float | int | bool
 
 _provided: dict[str, Callable[..., Any]] = {}
 
@@ -56,6 +56,36 @@ class Arithmetic:
     def __mod__(self, other: Operand) -> Tensor:
         return call("remainder", self, other)
 
+    def __rmod__(self, other: Operand) -> Tensor:
+        return call("remainder", other, self)
+
+    def __floordiv__(self, other: Operand) -> Tensor:
+        return call("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Tensor:
+        return call("floor_divide", other, self)
+
+    def __and__(self, other: Operand) -> Tensor:
+        return call("bitwise_and", self, other)
+
+    def __rand__(self, other: Operand) -> Tensor:
+        return call("bitwise_and", other, self)
+
+    def __or__(self, other: Operand) -> Tensor:
+        return call("bitwise_or", self, other)
+
+    def __ror__(self, other: Operand) -> Tensor:
+        return call("bitwise_or", other, self)
+
+    def __xor__(self, other: Operand) -> Tensor:
+        return call("bitwise_xor", self, other)
+
+    def __rxor__(self, other: Operand) -> Tensor:
+        return call("bitwise_xor", other, self)
+
+    def __invert__(self) -> Tensor:
+        return call("invert", self)
+
     def __pow__(self, other: Operand) -> Tensor:
         return call("power", self, other)
 
@@ -70,6 +100,9 @@ class Arithmetic:
 
     def __matmul__(self, other: Tensor) -> Tensor:
         return call("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return call("matmul", other, self)
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
         return call("equal", self, other)
@@ -130,3 +163,27 @@ class Arithmetic:
     def max(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
         """Largest value along `axis`, or of everything."""
         return call("max", self, axis, keepdims)
+
+    def prod(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+        """Product over `axis`, or over everything."""
+        return call("prod", self, axis, keepdims)
+
+    def any(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+        """Whether any element is not zero."""
+        return call("any", self, axis, keepdims)
+
+    def all(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+        """Whether no element is zero."""
+        return call("all", self, axis, keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Place of the smallest value along `axis`, or in the flattened tensor, i32."""
+        return call("argmin", self, axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        """Place of the largest value along `axis`, or in the flattened tensor, i32."""
+        return call("argmax", self, axis, keepdims)
+
+    def take(self, indices: Any, axis: int | None = None) -> Tensor:
+        """The elements at `indices` along `axis`; see `vertigrad.ops.take` for indices out of range."""
+        return call("take", self, indices, axis)

@@ -1,0 +1,108 @@
+"""A frame of a scene as a hand-written wgpu-py program would encode it.
+
+One frame of ours is watched: every wgpu call it makes is written down with the objects it was made with, raw ones as
+the wgpu-py calls they stand for. From that a function is compiled, straight-line Python that makes those calls and
+nothing else: no checks, no counts, uniforms ready as bytes. It draws the same picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import wgpu.backends.wgpu_native as backend
+
+from vertigrad.gpu import Gpu
+from vertigrad.gpu.native import DispatchList
+
+ENCODER = ("begin_compute_pass", "begin_render_pass", "copy_buffer_to_buffer", "clear_buffer")
+COMPUTE = ("set_pipeline", "set_bind_group", "dispatch_workgroups", "end")
+RENDER = (
+    *("set_pipeline", "set_bind_group", "set_vertex_buffer", "set_index_buffer", "draw", "draw_indexed"),
+    *("set_viewport", "set_scissor_rect", "draw_indirect", "draw_indexed_indirect", "end"),
+)
+SHORT = {"GPUCommandEncoder": "encoder", "GPUComputePassEncoder": "compute", "GPURenderPassEncoder": "render"}
+
+
+class Script:
+    """Lines of Python, and the objects they name."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {}
+        self._known: dict[int, str] = {}
+
+    def add(self, target: str, method: str, arguments: tuple[Any, ...], options: dict[str, Any], result: str) -> None:
+        words = [self._name(a) for a in arguments] + [f"{k}={self._name(v)}" for k, v in options.items() if v is not None]
+        self.lines.append(f"{result} = {target}.{method}({', '.join(words)})")
+
+    def _name(self, value: Any) -> str:
+        if isinstance(value, int | float | str | tuple) and all(isinstance(v, int | float) for v in _items(value)):
+            return repr(value)
+        if id(value) not in self._known:
+            self._known[id(value)] = f"object_{len(self.names)}"
+            self.names[self._known[id(value)]] = value
+        return self._known[id(value)]
+
+    def compile(self, gpu: Gpu, uniforms: bytes) -> Callable[[], None]:
+        body = ["encoder = device.create_command_encoder()", "queue.write_buffer(ring, 0, uniforms)", *self.lines]
+        body.append("queue.submit([encoder.finish()])")
+        source = "def frame():\n" + "\n".join(f"    {line}" for line in body)
+        scope = {**self.names, "device": gpu.device, "queue": gpu.queue, "ring": gpu.uniforms.buffer, "uniforms": uniforms}
+        exec(compile(source, "hand-written frame", "exec"), scope)
+        return scope["frame"]
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+@contextmanager
+def _watched(script: Script) -> Iterator[None]:
+    kept: list[tuple[type, str, Any]] = []
+    for kind, methods in (("GPUCommandEncoder", ENCODER), ("GPUComputePassEncoder", COMPUTE), ("GPURenderPassEncoder", RENDER)):
+        class_ = getattr(backend, kind)
+        for method in methods:
+            original = getattr(class_, method)
+            kept.append((class_, method, original))
+            setattr(class_, method, _note(script, kind, method, original))
+    encode = DispatchList.encode
+    DispatchList.encode = _plain_encode
+    try:
+        yield
+    finally:
+        DispatchList.encode = encode
+        for class_, method, original in kept:
+            setattr(class_, method, original)
+
+
+def _note(script: Script, kind: str, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    result = {"begin_compute_pass": "compute", "begin_render_pass": "render"}.get(method, "_")
+
+    def noted(self: Any, *arguments: Any, **options: Any) -> Any:
+        script.add(SHORT[kind], method, arguments, options, result)
+        return original(self, *arguments, **options)
+
+    return noted
+
+
+def _plain_encode(self: DispatchList, compute_pass: Any, base: int) -> None:
+    """What `DispatchList.encode` does, by wgpu-py's own calls."""
+    for (pipeline, group), call, relative in zip(self._keep_alive, self._calls, self._relative, strict=False):
+        compute_pass.set_pipeline(pipeline)
+        compute_pass.set_bind_group(0, group, (base + int(relative),) if call[2] else ())
+        compute_pass.dispatch_workgroups(*call[4:])
+
+
+def plain_loop(gpu: Gpu, frame: Callable[[], None]) -> Callable[[], None]:
+    """The plain form of `frame`, which encodes a frame of ours into the open submission and does not submit."""
+    script = Script()
+    gpu.sync()
+    with _watched(script):
+        frame()
+        gpu.recorder.encoder  # noqa: B018  ends the open pass
+        uniforms = bytes(gpu.uniforms._image[: gpu.uniforms._used])
+        gpu.submit()
+    gpu.sync()
+    return script.compile(gpu, uniforms)
