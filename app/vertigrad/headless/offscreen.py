@@ -7,19 +7,18 @@ from collections.abc import Callable
 import numpy as np
 import wgpu
 
-from ..errors import LimitError
+from ..errors import InputError
 from ..gpu import Direction, Gpu, Traffic
+from ..gpu.readback import ROW_ALIGNMENT
 
 FORMAT = "rgba8unorm"
 
 
 class Offscreen:
-    """A target of `size` = (width, height) pixels. Raises `LimitError` if the adapter has no textures that large."""
+    """A target of `size` = (width, height) pixels. Raises `InputError` if this adapter cannot draw that many."""
 
     def __init__(self, gpu: Gpu, size: tuple[int, int]):
-        limit = gpu.limits["max-texture-dimension-2d"]
-        if max(size) > limit:
-            raise LimitError(f"a picture of {size[0]}x{size[1]} pixels; this adapter draws up to {limit} a side")
+        _require_drawable(gpu, size)
         self.size = size
         self._gpu = gpu
         self._texture = gpu.device.create_texture(
@@ -36,3 +35,16 @@ class Offscreen:
 
         self._gpu.readback.copy_texture(self._gpu.recorder.encoder, self._texture, width * 4, deliver)
         self._gpu.meter.count(Direction.DEVICE_TO_HOST, width * height * 4, Traffic.IMAGE)
+
+
+def _require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:
+    width, height = size
+    side = gpu.limits["max-texture-dimension-2d"]
+    if not (1 <= width <= side and 1 <= height <= side):
+        raise InputError(f"a picture of {width}x{height} pixels; this adapter draws from 1 to {side:,} a side")
+    nbytes = -(-width * 4 // ROW_ALIGNMENT) * ROW_ALIGNMENT * height
+    if nbytes > gpu.limits["max-buffer-size"]:
+        raise InputError(
+            f"a picture of {width}x{height} pixels takes {nbytes:,} bytes to read back; this adapter allows "
+            f"{gpu.limits['max-buffer-size']:,}"
+        )

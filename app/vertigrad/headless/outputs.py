@@ -12,19 +12,24 @@ from PIL import Image
 
 from ..errors import InputError
 
-_NUMBERED = re.compile(r"%0?\d*d")
+_NUMBER = re.compile(r"%(0?\d{0,2})d")  # in a file's name: which frame it is
+_ITU_709 = 1  # as H.264 counts colour spaces, transfer curves and primaries; what players assume of larger videos
 
 
 class Output(ABC):
-    """Takes the pictures of a run in their order."""
+    """Takes the pictures of a run in their order. Raises `InputError` if they cannot be written."""
+
+    @abstractmethod
+    def wants(self, frame: int, last: int) -> bool:
+        """Whether `frame` (from 0) is to be put; the run ends with the frame `last`."""
 
     @abstractmethod
     def put(self, frame: int, picture: np.ndarray) -> None:
-        """The picture of `frame` (from 0), (height, width, 4) u8."""
+        """The picture of `frame`, (height, width, 4) u8."""
 
     @abstractmethod
     def close(self) -> None:
-        """Everything was put; finish the file."""
+        """Nothing more will be put; finish the file."""
 
 
 class LastPng(Output):
@@ -32,67 +37,117 @@ class LastPng(Output):
 
     def __init__(self, path: Path):
         self._path = path
-        self._last: np.ndarray | None = None
+
+    def wants(self, frame: int, last: int) -> bool:
+        """Only the last."""
+        return frame == last
 
     def put(self, frame: int, picture: np.ndarray) -> None:
-        self._last = picture
+        """Write the file."""
+        _save(picture, self._path)
 
     def close(self) -> None:
-        if self._last is not None:
-            _save(self._last, self._path)
+        """Nothing is left to do."""
 
 
 class NumberedPngs(Output):
     """A PNG file for each frame: `frame_%04d.png`."""
 
     def __init__(self, path: Path):
-        self._pattern = str(path)
+        self._path = path
+
+    def wants(self, frame: int, last: int) -> bool:
+        """All of them."""
+        return True
 
     def put(self, frame: int, picture: np.ndarray) -> None:
-        _save(picture, Path(self._pattern % frame))
+        """Write this frame's file."""
+        _save(picture, numbered(self._path, frame))
 
     def close(self) -> None:
         """Nothing is left to do."""
 
 
 class Mp4(Output):
-    """An H.264 video. Raises `InputError` for sizes that are not even: chroma is stored for pairs of pixels."""
+    """An H.264 video with a picture for each frame, in the colours of ITU-R BT.709."""
 
     def __init__(self, path: Path, size: tuple[int, int], rate: int):
         import av  # here: it takes longer to import than a picture takes to draw
+        from av.video.reformatter import Colorspace
 
-        self._av = av
-        if size[0] % 2 or size[1] % 2:
-            raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
+        self._av, self._colorspace = av, Colorspace.ITU709
+        self._path = path
         try:
             self._container = av.open(str(path), "w", options={"movflags": "+faststart"})
+            options = {"crf": "16", "preset": "veryfast"}
+            self._stream = self._container.add_stream("libx264", rate=Fraction(rate), options=options)
         except OSError as error:
-            raise InputError(f"{path}: the video cannot be written ({error.strerror})") from error
-        self._stream = self._container.add_stream("libx264", rate=Fraction(rate), options={"crf": "16", "preset": "veryfast"})
+            raise self._unwritable(error) from error
         self._stream.width, self._stream.height = size
         self._stream.pix_fmt = "yuv420p"
+        context = self._stream.codec_context
+        context.colorspace = context.color_primaries = context.color_trc = _ITU_709
+
+    def wants(self, frame: int, last: int) -> bool:
+        """All of them."""
+        return True
 
     def put(self, frame: int, picture: np.ndarray) -> None:
+        """Encode the picture."""
         image = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(picture[:, :, :3]), format="rgb24")
-        self._container.mux(self._stream.encode(image))
+        self._encode(image.reformat(format="yuv420p", dst_colorspace=self._colorspace))
 
     def close(self) -> None:
-        self._container.mux(self._stream.encode(None))
-        self._container.close()
+        """Encode what the encoder still holds, and finish the file."""
+        try:
+            self._encode(None)
+        finally:
+            self._container.close()
+
+    def _encode(self, image: object) -> None:
+        try:
+            self._container.mux(self._stream.encode(image))  # pyright: ignore[reportArgumentType]
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return InputError(f"{self._path}: the video cannot be written ({error.strerror})")
+
+
+def numbered(path: Path, frame: int) -> Path:
+    """The file of one frame, for a name with a number such as %04d in it."""
+    return path.with_name(_NUMBER.sub(lambda found: f"{frame:{found[1]}d}", path.name))
+
+
+def require_output(path: Path, size: tuple[int, int]) -> None:
+    """Raise `InputError` if pictures of `size` = (width, height) cannot be written to `path`; before any is drawn."""
+    kind = path.suffix.lower()
+    if kind not in (".png", ".mp4"):
+        raise InputError(f"{path}: pictures are written as .png and videos as .mp4, not as {kind or 'no suffix'}")
+    if kind == ".mp4" and (size[0] % 2 or size[1] % 2):
+        raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
+    require_writable(numbered(path, 0))
+
+
+def require_writable(path: Path) -> None:
+    """Make the folder of `path`, and raise `InputError` if no file can be written there. Leaves no file behind."""
+    new = not path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+        if new:
+            path.unlink()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})") from error
 
 
 def open_output(path: Path, size: tuple[int, int], rate: int) -> Output:
     """The output for a file name: .mp4, .png (the last picture), or .png with %d in it (all). Raises `InputError`."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{path.parent}: the folder cannot be made ({error.strerror})") from error
-    match path.suffix.lower():
-        case ".mp4":
-            return Mp4(path, size, rate)
-        case ".png":
-            return NumberedPngs(path) if _NUMBERED.search(path.name) else LastPng(path)
-    raise InputError(f"{path}: pictures are written as .png and videos as .mp4, not as {path.suffix or 'no suffix'}")
+    require_output(path, size)
+    if path.suffix.lower() == ".mp4":
+        return Mp4(path, size, rate)
+    return NumberedPngs(path) if _NUMBER.search(path.name) else LastPng(path)
 
 
 def _save(picture: np.ndarray, path: Path) -> None:

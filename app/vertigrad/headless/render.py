@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,8 @@ from .outputs import Output, open_output
 
 RATE = 60  # pictures a second of a video: one for each step of the session
 
+Arrived = deque[tuple[int, np.ndarray]]  # frames and their pictures, read back and not written yet
+
 
 def render(
     session: Session,
@@ -26,39 +31,44 @@ def render(
 ) -> RunRecord:
     """Run `frames` frames, write their pictures to `outputs`, and return what was counted.
 
-    `progress` is called with the number of frames that are done. Raises `InputError` for outputs that cannot be written.
+    `progress` is called with the number of frames that are done. Raises `InputError` for outputs that cannot be written
+    and for a size that cannot be drawn.
     """
     gpu = session.gpu
     offscreen, renderer = Offscreen(gpu, size), Renderer(gpu, FORMAT)
-    files = [open_output(path, size, RATE) for path in outputs]
-    gpu.sync()
-    record = RunRecord(gpu)
-    try:
+    arrived: Arrived = deque()
+    with ExitStack() as stack:
+        files = [stack.enter_context(closing(open_output(path, size, RATE))) for path in outputs]
+        gpu.sync()
+        record = RunRecord(gpu)
         for number in range(frames):
             begun, worked = time.perf_counter(), time.thread_time()
             with gpu.frames.frame():
                 session.apply()
                 session.advance()
                 session.draw(renderer, offscreen.view, size)
-                if files:
-                    offscreen.read(_deliver(number, files, progress))
+                if any(file.wants(number, frames - 1) for file in files):
+                    offscreen.read(partial(_keep, arrived, number))
             record.frame((time.thread_time() - worked) * 1e3, (time.perf_counter() - begun) * 1e3)
-            if not files:
-                progress(number + 1)
+            _write(arrived, files, frames - 1)
+            progress(number + 1)
         _drain(gpu)
-    finally:
-        for file in files:
-            file.close()
+        record.drained()
+        _write(arrived, files, frames - 1)
     return record
 
 
-def _deliver(number: int, files: Sequence[Output], progress: Callable[[int], object]) -> Callable[[np.ndarray], None]:
-    def deliver(picture: np.ndarray) -> None:
-        for file in files:
-            file.put(number, picture)
-        progress(number + 1)
+def _keep(arrived: Arrived, number: int, picture: np.ndarray) -> None:
+    """Written later: pictures arrive while the GPU is waited for, where no error may interrupt."""
+    arrived.append((number, picture))
 
-    return deliver
+
+def _write(arrived: Arrived, files: Sequence[Output], last: int) -> None:
+    while arrived:
+        number, picture = arrived.popleft()
+        for file in files:
+            if file.wants(number, last):
+                file.put(number, picture)
 
 
 def _drain(gpu: Gpu) -> None:

@@ -8,7 +8,7 @@ from ..session import Session
 
 
 class Panel(ABC):
-    """One dockable window. `draw` is called each frame, between ImGui's new_frame and render."""
+    """One window. `draw` is called each frame in which the window is open, between ImGui's new_frame and render."""
 
     title: str
 

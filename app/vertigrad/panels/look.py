@@ -66,9 +66,7 @@ def add_fonts() -> None:
 def set_style(scale: float) -> None:
     """Give the current context its look, `scale` pixels to a logical one."""
     style = imgui.get_style()
-    fresh = imgui.Style()  # sizes are multiplied by the scale, so always from the start
-    for name in _SIZES:
-        setattr(style, name, getattr(fresh, name))
+    _undo_scale(style)
     imgui.style_colors_dark()
     style.window_rounding, style.popup_rounding = 8.0, 6.0
     style.frame_rounding, style.grab_rounding, style.scrollbar_rounding = 4.0, 4.0, 4.0
@@ -84,8 +82,10 @@ def set_style(scale: float) -> None:
     style.font_scale_dpi = scale
 
 
-_SIZES = tuple(
-    name
-    for name in dir(imgui.Style)
-    if not name.startswith("_") and not callable(getattr(imgui.Style(), name)) and not name.startswith("font_")
-)
+def _undo_scale(style: imgui.Style) -> None:
+    """ImGui's own sizes again: it rounds them when it scales, so they must be scaled from there, and once."""
+    fresh = imgui.Style()
+    for name in dir(fresh):
+        value = getattr(fresh, name)
+        if not name.startswith("_") and isinstance(value, int | float | ImVec2):
+            setattr(style, name, value)

@@ -1,4 +1,4 @@
-"""Arithmetic on tensors as methods. The functions behind them live in `ops`, a floor above, which provides them here."""
+"""Arithmetic on tensors as methods; the functions behind them are in `ops`, a floor above, which provides them here."""
 
 from __future__ import annotations
 
