@@ -131,13 +131,19 @@ fn power_i(a: i32, b: i32) -> i32 {
     return bitcast<i32>(power_u(bitcast<u32>(a), bitcast<u32>(b) & select(0xffffffffu, 1u, b < 0)));
 }
 
+// As precise as f16 holds it. A cast to f16 and back is taken out by NVIDIA's compiler; packing is not.
+fn rounded_to_f16(x: f32) -> f32 {
+    return unpack2x16float(pack2x16float(vec2f(x, 0.0))).x;
+}
+
 // Floor division and the remainder that takes the divisor's sign, as in Python; integers have 0 for a divisor of 0.
 fn floor_divide_i(a: i32, b: i32) -> i32 {
     if b == 0 {
         return 0;
     }
     let q = a / b;
-    return select(q, q - 1, (a % b != 0) && ((a < 0) != (b < 0)));
+    let r = a - q * b;  // not a % b: on NVIDIA that is wrong for negative operands (SPIR-V leaves OpSRem undefined there)
+    return select(q, q - 1, r != 0 && ((r < 0) != (b < 0)));
 }
 
 fn remainder_i(a: i32, b: i32) -> i32 {

@@ -14,9 +14,9 @@ from typing import Any
 import wgpu.backends.wgpu_native as backend
 
 from vertigrad.gpu import Gpu
-from vertigrad.gpu.native import DispatchList
+from vertigrad.gpu.native import DispatchList, RenderPass
 
-ENCODER = ("begin_compute_pass", "begin_render_pass", "copy_buffer_to_buffer", "clear_buffer")
+ENCODER = ("begin_compute_pass", "copy_buffer_to_buffer", "clear_buffer")
 COMPUTE = ("set_pipeline", "set_bind_group", "dispatch_workgroups", "end")
 RENDER = (
     *("set_pipeline", "set_bind_group", "set_vertex_buffer", "set_index_buffer", "draw", "draw_indexed"),
@@ -67,18 +67,18 @@ def _watched(script: Script) -> Iterator[None]:
             original = getattr(class_, method)
             kept.append((class_, method, original))
             setattr(class_, method, _note(script, kind, method, original))
-    encode = DispatchList.encode
+    kept += [(DispatchList, "encode", DispatchList.encode), (RenderPass, "begin", RenderPass.begin)]
     DispatchList.encode = _plain_encode
+    RenderPass.begin = _plain_begin(script, RenderPass.begin)
     try:
         yield
     finally:
-        DispatchList.encode = encode
         for class_, method, original in kept:
             setattr(class_, method, original)
 
 
 def _note(script: Script, kind: str, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    result = {"begin_compute_pass": "compute", "begin_render_pass": "render"}.get(method, "_")
+    result = "compute" if method == "begin_compute_pass" else "_"
 
     def noted(self: Any, *arguments: Any, **options: Any) -> Any:
         script.add(SHORT[kind], method, arguments, options, result)
@@ -93,6 +93,19 @@ def _plain_encode(self: DispatchList, compute_pass: Any, base: int) -> None:
         compute_pass.set_pipeline(pipeline)
         compute_pass.set_bind_group(0, group, (base + int(relative),) if call[2] else ())
         compute_pass.dispatch_workgroups(*call[4:])
+
+
+def _plain_begin(script: Script, original: Callable[..., Any]) -> Callable[..., Any]:
+    """What `RenderPass.begin` does, by wgpu-py's own call."""
+
+    def noted(self: RenderPass, encoder: Any, timestamps: Any = None, view: Any = None) -> Any:
+        colors = [{"view": view, **color} for color in self.color_attachments]
+        depth = self.depth_stencil_attachment
+        options = {"color_attachments": colors, "depth_stencil_attachment": depth}
+        script.add("encoder", "begin_render_pass", (), options, "render")
+        return original(self, encoder, timestamps, view)
+
+    return noted
 
 
 def plain_loop(gpu: Gpu, frame: Callable[[], None]) -> Callable[[], None]:

@@ -1,15 +1,20 @@
-"""The command line: one subcommand for each verb. What goes wrong is told in a line, never in a traceback."""
+"""The command line: one subcommand for each verb. What goes wrong is told in a line, never in a traceback.
+
+The verbs import what they need when they are called, so that help and mistakes in the options cost no GPU library.
+"""
 
 from __future__ import annotations
 
 import os
+import traceback
 
-import click
 import typer
 
 from ..errors import VertigradError
 from . import bench, check, info, render, run
-from .options import console, errors_console
+from .options import errors_console
+
+INTERRUPTED = 130  # as a shell has it for a program that was stopped with Ctrl-C
 
 app = typer.Typer(
     name="vertigrad",
@@ -33,28 +38,46 @@ def _default(context: typer.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0 fine, 1 our fault, 2 the user's input, 3 a requirement, 4 no GPU."""
+    """Run the command line; returns the exit code.
+
+    0 fine, 1 a fault of ours, 2 the user's input, 3 a requirement not met, 4 no usable GPU. With VERTIGRAD_TRACEBACK=1
+    in the environment a traceback is printed as well.
+    """
     try:
-        return app(arguments, standalone_mode=False) or 0
+        return app(arguments, prog_name="vertigrad", standalone_mode=False) or 0
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except typer.Exit as error:
+        return error.exit_code
     except VertigradError as error:
-        errors_console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        return error.exit_code
-    except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        console.print("stopped")
-        return 130
+        return _tell(str(error), error.exit_code)
     except Exception as error:
-        if os.environ.get("VERTIGRAD_TRACEBACK") == "1":
-            raise
-        errors_console.print(
-            f"this is a fault of Vertigrad: {type(error).__name__}: {error}\n"
-            "run again with VERTIGRAD_TRACEBACK=1 and report what it prints",
-            style="red",
-            markup=False,
-            soft_wrap=True,
+        if _is_usage(error):
+            return _tell(f"{_sentence(error)} (see {_help_of(error)})", 2)
+        return _tell(
+            f"this is a fault of Vertigrad: {type(error).__name__}: {' '.join(str(error).split())}; "
+            "VERTIGRAD_TRACEBACK=1 shows where, please report it",
+            1,
         )
-        return 1
+
+
+def _tell(message: str, code: int) -> int:
+    if os.environ.get("VERTIGRAD_TRACEBACK") == "1":
+        traceback.print_exc()
+    errors_console.print(message, style="red")
+    return code
+
+
+def _is_usage(error: Exception) -> bool:
+    """Whether it is the option parser's. Its class is part of typer or of click, as the version has it."""
+    return isinstance(error, typer.BadParameter.__bases__)
+
+
+def _sentence(error: Exception) -> str:
+    said = error.format_message()  # type: ignore[attr-defined]
+    return " ".join(said.split())
+
+
+def _help_of(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'vertigrad'} --help"

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from ..headless import render
-from ..session import report as reports
 from .options import (
     AdapterOption,
     ReportOption,
@@ -19,8 +18,7 @@ from .options import (
     SizeOption,
     ZeroCopyOption,
     console,
-    finish_run,
-    open_session,
+    errors_console,
     parse_size,
 )
 
@@ -30,7 +28,7 @@ WARM_UP = 10
 def command(
     scene: SceneArgument,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="write all figures, as JSON")] = None,
-    frames: Annotated[int, typer.Option(min=1, help="frames to measure")] = 200,
+    frames: Annotated[int, typer.Option(min=1, metavar="N", help="frames to measure")] = 200,
     size: SizeOption = "1280x720",
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
@@ -39,24 +37,29 @@ def command(
     report: ReportOption = None,
 ) -> None:
     """Measure milliseconds a frame (CPU, compute, draw), bytes moved and memory of SCENE."""
+    from ..headless import render, require_writable
+    from ..session import report as reports
+    from .running import WAYS, finish_run, open_session
+
     pixels = parse_size(size)
-    session = open_session(scene, set, seed, adapter)
-    session.gpu.timer.enabled = True
-    with console.status(f"{session.scene.title}: {frames} frames of {size}"):
-        render(session, WARM_UP, pixels)
-        record = render(session, frames, pixels)
-    figures = finish_run(record, session, report, require_zero_copy)
+    for path in (json, report):
+        if path is not None:
+            require_writable(path)
+    with open_session(scene, set, seed, adapter) as session:
+        with errors_console.status(Text(f"{session.scene.title}: {frames} frames of {size}")):
+            record = render(session, frames, pixels, timed=True, warm_up=WARM_UP)
+        figures = finish_run(record, session, report, require_zero_copy)
     if json is not None:
         reports.write(figures, json)
-    console.print(_table(figures))
     moved, memory = figures["bytes_per_frame"], figures["memory"]
-    geometry = {way: moved[way] for way in ("host_to_device", "device_to_device", "device_to_host")}
-    console.print(f"geometry bytes a frame: {geometry}, uniforms {moved['uniforms']['host_to_device']:.0f}")
-    console.print(f"memory: peak {memory['peak_bytes']:,} bytes, leaked blocks {memory['leaked_blocks']}")
+    console.print(_table(figures))
+    geometry = ", ".join(f"{moved[way]:,.0f} {way.replace('_', ' ')}" for way in WAYS)
+    console.print(f"bytes a frame: of geometry {geometry}; of uniforms {moved['uniforms']['host_to_device']:,.0f}")
+    console.print(f"memory: peak {memory['peak_bytes']:,} bytes, {memory['leaked_blocks']} leaked blocks")
 
 
 def _table(figures: dict[str, Any]) -> Table:
-    table = Table(title=f"{figures['title']} on {figures['adapter']}", caption="milliseconds a frame")
+    table = Table(title=Text(f"{figures['title']} on {figures['adapter']}"), caption="milliseconds a frame")
     for heading in ("", "mean", "p50", "p95", "p99"):
         table.add_column(heading, justify="left" if not heading else "right")
     times = figures["ms_per_frame"]
@@ -64,5 +67,5 @@ def _table(figures: dict[str, Any]) -> Table:
     rows |= {f"  {group}": figure for group, figure in times["groups"].items()}
     for name, figure in rows.items():
         values = [f"{figure[key]:.3f}" for key in ("mean", "p50", "p95", "p99")] if figure else ["not measured"] * 4
-        table.add_row(name, *values)
+        table.add_row(Text(name), *values)
     return table

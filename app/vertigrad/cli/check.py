@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import RequirementError
-from ..session import Session
-from .options import AdapterOption, SceneArgument, SeedOption, SetOption, console, open_gpu, scene_path
+from .options import AdapterOption, SceneArgument, SeedOption, SetOption, console
+
+if TYPE_CHECKING:
+    from ..session import Session
 
 
 def command(
@@ -19,15 +21,28 @@ def command(
     twins: Annotated[bool, typer.Option(help="compare each model with its NumPy twin")] = True,
 ) -> None:
     """Validate SCENE, and compare every model with its NumPy twin on this GPU."""
-    session = Session(open_gpu(adapter), scene_path(scene), set, seed)
-    console.print(f"{session.scene.path}: sound, {len(session.scene.models)} models, {len(session.scene.layers)} layers")
-    wrong = []
-    for name, actor in session.stage.actors.items() if twins else ():
-        assert actor.model is not None
+    from .running import open_session
+
+    with open_session(scene, set, seed, adapter) as session:
+        found = session.scene
+        console.print(
+            f"{found.path}: sound, {_counted(len(found.models), 'model')}, {_counted(len(found.layers), 'layer')}"
+        )
+        differing = _compared(session) if twins else []
+        if differing:
+            raise RequirementError(f"differs from its NumPy twin on {session.gpu.adapter}: {', '.join(differing)}")
+
+
+def _compared(session: Session) -> list[str]:
+    """Print what each model's twin says; returns the quantities that differ."""
+    differing = []
+    for name, actor in session.stage.actors.items():
         for comparison in actor.model.compare_with_twin():
-            console.print(f"  {name}.{comparison}", markup=False)
+            console.print(f"  {name}.{comparison}")
             if not comparison.holds:
-                wrong.append(f"{name}.{comparison.name}")
-    session.close()
-    if wrong:
-        raise RequirementError(f"differs from its NumPy twin on {session.gpu.adapter}: {', '.join(wrong)}")
+                differing.append(f"{name}.{comparison.name}")
+    return differing
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

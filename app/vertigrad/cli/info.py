@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import platform
+from typing import TYPE_CHECKING
 
-import wgpu
+from .options import AdapterOption, console
 
-from .. import __version__
-from ..gpu import adapters
-from ..gpu.adapter import FALLBACKS, WANTED_FEATURES
-from .options import AdapterOption, console, open_gpu
+if TYPE_CHECKING:
+    from ..gpu import Gpu
 
 SHOWN_LIMITS = (
     "max-buffer-size",
@@ -26,17 +25,40 @@ SHOWN_LIMITS = (
 
 def command(adapter: AdapterOption = "") -> None:
     """Show adapters, the one in use, its limits and features, and what is missing."""
-    console.print(f"Vertigrad {__version__}, wgpu {wgpu.__version__}, Python {platform.python_version()}", highlight=False)
-    found = adapters()
+    import wgpu
+
+    from .. import __version__
+    from ..gpu import adapters
+    from ..gpu.adapter import WANTED_FEATURES
+    from .running import open_gpu
+
+    console.print(f"Vertigrad {__version__}, wgpu {wgpu.__version__}, Python {platform.python_version()}")
     gpu = open_gpu(adapter)
-    console.print("adapters:")
-    for choice in found:
-        mark = "*" if str(choice) == str(gpu.adapter) else " "
-        console.print(f"  {mark} {choice}, {choice.driver}", markup=False, highlight=False)
+    console.print("adapters (* is in use):")
+    choices = [(str(choice), choice.driver) for choice in adapters()]
+    used = choices.index((str(gpu.adapter), gpu.adapter.driver))
+    for index, (name, driver) in enumerate(choices):
+        console.print(f"  {'*' if index == used else ' '} {name}, driver {driver}")
     console.print("limits:")
     for name in SHOWN_LIMITS:
-        console.print(f"    {name:44} {gpu.limits[name]:>16,}", highlight=False)
+        console.print(f"    {name:44} {gpu.limits[name]:>16,}")
     console.print("features:")
     for name in WANTED_FEATURES:
-        state = "yes" if name in gpu.features else f"no: {FALLBACKS[name]}"
-        console.print(f"    {name:44} {state}", highlight=False)
+        console.print(f"    {name:44} {'yes' if name in gpu.features else 'no'}")
+    missing = _fallbacks(gpu)
+    console.print("falls back:" if missing else "falls back: nothing")
+    for name, instead in missing.items():
+        console.print(f"    {name}: {instead}")
+
+
+def _fallbacks(gpu: Gpu) -> dict[str, str]:
+    """What the adapter lacks, and what is done instead."""
+    from ..gpu.adapter import FALLBACKS, WANTED_FEATURES
+    from ..renderer.target import handles_samples
+
+    missing = {f"no {name}": FALLBACKS[name] for name in WANTED_FEATURES if name not in gpu.features}
+    if gpu.adapter.kind == "software":
+        missing["no graphics card in use"] = "everything is computed and drawn on the processor"
+    if not handles_samples(gpu):
+        missing[f"{gpu.adapter.backend} only"] = "outlines are smoothed through alpha, very bright ones less well"
+    return missing

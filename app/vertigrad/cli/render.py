@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from ..errors import InputError
-from ..headless import render
 from .options import (
     AdapterOption,
     ReportOption,
@@ -20,19 +19,24 @@ from .options import (
     ZeroCopyOption,
     console,
     errors_console,
-    finish_run,
-    open_session,
     parse_size,
 )
+
+OutputOption = Annotated[
+    list[Path],
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="file.png (the last picture), file_%04d.png (all) or file.mp4; may be repeated",
+    ),
+]
 
 
 def command(
     scene: SceneArgument,
-    output: Annotated[
-        list[Path],
-        typer.Option("--output", "-o", help="file.png (last picture), file_%04d.png (all) or file.mp4; may be repeated"),
-    ],
-    frames: Annotated[int, typer.Option(min=1, help="how many frames, a sixtieth of a second each")] = 1,
+    output: OutputOption,
+    frames: Annotated[int, typer.Option(min=1, metavar="N", help="how many frames, a sixtieth of a second each")] = 1,
     size: SizeOption = "1280x720",
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
@@ -41,17 +45,30 @@ def command(
     report: ReportOption = None,
 ) -> None:
     """Draw frames of SCENE into PNG files and videos."""
+    from ..headless import render, require_output, require_writable
+    from .running import finish_run, geometry_bytes, open_session
+
     pixels = parse_size(size)
     for path in output:
-        if path.suffix.lower() not in (".png", ".mp4"):
-            raise InputError(f"--output {path}: pictures are written as .png and videos as .mp4")
-    session = open_session(scene, set, seed, adapter)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=errors_console, transient=True) as progress:
-        task = progress.add_task(session.scene.title, total=frames)
-        record = render(session, frames, pixels, output, lambda done: progress.update(task, completed=done))
-    summary = finish_run(record, session, report, require_zero_copy)
-    moved = summary["bytes_per_frame"]
-    geometry = sum(moved[way] for way in ("host_to_device", "device_to_device", "device_to_host"))
+        require_output(path, pixels)
+    if report is not None:
+        require_writable(report)
+    with open_session(scene, set, seed, adapter) as session:
+        with _progress() as progress:
+            advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))
+            record = render(session, frames, pixels, output, advance, timed=report is not None)
+        summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)
-    console.print(f"{files}: {frames} frames of {size}, {geometry:.0f} bytes of geometry copied a frame", highlight=False)
+    console.print(
+        f"{files}: {frames} frames of {size}, {geometry_bytes(summary):,.0f} bytes of geometry copied a frame"
+    )
+
+
+def _advance(progress: Progress, task: TaskID, done: int) -> None:
+    progress.update(task, completed=done)
+
+
+def _progress() -> Progress:
+    """A bar on stderr; nothing if that is not a terminal."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=errors_console, transient=True, disable=not errors_console.is_terminal)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from .options import (
     AdapterOption,
     ReportOption,
@@ -14,12 +17,11 @@ from .options import (
     SetOption,
     SizeOption,
     ZeroCopyOption,
-    finish_run,
-    open_session,
     parse_size,
 )
 
 DEFAULT_SCENE = "nbody"
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 def command(
@@ -30,12 +32,30 @@ def command(
     adapter: AdapterOption = "",
     require_zero_copy: ZeroCopyOption = False,
     report: ReportOption = None,
-    frames: Annotated[int | None, typer.Option(min=1, help="close the window after so many frames")] = None,
+    frames: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="close the window after so many frames")
+    ] = None,
     vsync: Annotated[bool, typer.Option(help="show pictures in step with the screen")] = True,
 ) -> None:
     """Open SCENE in the viewer."""
-    from ..viewer import view  # here: a machine without a display must still be able to render
+    pixels = parse_size(size)
+    _require_display(scene)
 
-    session = open_session(scene, set, seed, adapter)
-    record = view(session, parse_size(size), frames=frames, vsync=vsync)
-    finish_run(record, session, report, require_zero_copy)
+    from ..headless import require_writable
+    from ..viewer import view
+    from .running import finish_run, open_session
+
+    if report is not None:
+        require_writable(report)
+    with open_session(scene, set, seed, adapter) as session:
+        record = view(session, pixels, frames=frames, vsync=vsync)
+        finish_run(record, session, report, require_zero_copy)
+
+
+def _require_display(scene: str) -> None:
+    """Say so at once, before the scene is built. The window system has the last word, when the window is opened."""
+    if sys.platform == "linux" and not any(os.environ.get(name) for name in DISPLAYS):
+        raise InputError(
+            f"no display to open a window on ({' and '.join(DISPLAYS)} are not set); "
+            f"`vertigrad render {scene} -o out.mp4 --frames 120` needs none"
+        )

@@ -6,6 +6,7 @@ from .dispatch import Bindable, Dispatch
 from .frames import Frames
 from .kernel import Kernel
 from .meter import Direction, Meter, Traffic
+from .native import RenderPass
 from .plan import Plan
 from .readback import Reading
 from .submission import Recorder
@@ -22,6 +23,7 @@ __all__ = [
     "Plan",
     "Reading",
     "Recorder",
+    "RenderPass",
     "Sync",
     "Traffic",
     "adapters",

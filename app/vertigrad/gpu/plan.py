@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ShaderError, UseAfterFree
 from ..memory import Block, LifetimeTracker, Origin, Owner
@@ -38,7 +38,8 @@ class Plan:
         self._starts: list[int] = []
         self._image = bytearray()
         self._open: dict[str, list[tuple[UniformLayout, int]]] = {}
-        self._lists: OrderedDict[tuple[int, ...], tuple[DispatchList, tuple[Block, ...]]] = OrderedDict()
+        self._lists: OrderedDict[tuple[int, ...], _Ready] = OrderedDict()
+        self._last: _Ready | None = None
         self._closed = False
         net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners)
         self._net = weakref.finalize(self, self._gpu.tracker.drop_later, net)
@@ -65,6 +66,7 @@ class Plan:
             self._open.setdefault(name, []).append((layout, start))
         self._dispatches.append(dispatch)
         self._lists.clear()
+        self._last = None
 
     def replay(self, **fields: Any) -> None:
         """Encode all dispatches into the open submission, with a value for each open field.
@@ -79,16 +81,13 @@ class Plan:
                 layout.pack(self._image, start, name, value)
         gpu_, recorder = self._gpu, self._gpu.recorder
         with recorder.all_or_nothing():
-            for owner, keep in self._writes.items():
-                if owner.block.shared:
-                    gpu_.make_writable(owner, keep)
-            dispatches, blocks = self._ready()
+            ready = self._ready()
             if not gpu_.uniforms.fits(len(self._image)):
                 gpu_.submit()
             with recorder.group(self.name) if gpu_.timer.enabled else nullcontext():
                 compute = recorder.compute_pass()
-                recorder.use(blocks)
-                dispatches.encode(compute, gpu_.uniforms.push(self._image) if self._image else 0)
+                recorder.use(ready.blocks)
+                ready.dispatches.encode(compute, gpu_.uniforms.push(self._image) if self._image else 0)
         recorder.dispatches += len(self._dispatches)
         gpu_.submit_if_long()
 
@@ -114,29 +113,48 @@ class Plan:
         if self._closed:
             raise UseAfterFree(f"plan {self.name!r} was closed")
 
-    def _ready(self) -> tuple[DispatchList, tuple[Block, ...]]:
-        """The encoded form for the blocks as they are now, and those blocks."""
+    def _ready(self) -> _Ready:
+        """What is encoded, for the blocks as they are now; those that are written are this plan's own."""
+        ready = self._last
+        if ready is not None and ready.moves == self._gpu.tracker.moves and not _any_shared(ready.written):
+            return ready
+        for owner, keep in self._writes.items():
+            if owner.block.shared:
+                self._gpu.make_writable(owner, keep)
         key = tuple([owner.block.id for owner in self._owners])
-        ready = self._lists.get(key)
-        if ready is None:
+        if key not in self._lists:
             for dispatch in self._dispatches:
                 dispatch.make_ready()
             key = tuple([owner.block.id for owner in self._owners])
-            ready = self._lists[key] = self._encode()
+            self._lists[key] = self._encode()
             if len(self._lists) > REMEMBERED:
                 self._lists.popitem(last=False)
-        else:
-            self._lists.move_to_end(key)
-        return ready
+        self._lists.move_to_end(key)
+        self._last = self._lists[key]._replace(moves=self._gpu.tracker.moves)
+        return self._last
 
-    def _encode(self) -> tuple[DispatchList, tuple[Block, ...]]:
+    def _encode(self) -> _Ready:
         calls = [(d.kernel.pipeline, d.kernel.bind_group(d.entries), d.workgroups) for d in self._dispatches]
         offsets = [
             None if d.kernel.interface.uniform is None else start
             for d, start in zip(self._dispatches, self._starts, strict=True)
         ]
         blocks = tuple({owner.block: None for owner in self._owners})
-        return DispatchList(calls, offsets), blocks
+        written = tuple({owner.block: None for owner in self._writes})
+        return _Ready(DispatchList(calls, offsets), blocks, written, -1)
+
+
+class _Ready(NamedTuple):
+    """A plan encoded for certain blocks, and how many owners had moved in the whole program when it was looked up."""
+
+    dispatches: DispatchList
+    blocks: tuple[Block, ...]
+    written: tuple[Block, ...]
+    moves: int
+
+
+def _any_shared(blocks: tuple[Block, ...]) -> bool:
+    return any([block.shared for block in blocks])  # a list, because a generator takes twice as long
 
 
 def _drop(owners: Iterable[Owner]) -> None:

@@ -11,6 +11,7 @@ import wgpu
 from ..errors import StillInUse
 from ..memory import Block, LifetimeTracker, Owner
 from .meter import Direction, Meter, Traffic
+from .native import RenderPass
 from .readback import Reading, ReadbackRing
 from .timer import Timer
 
@@ -46,11 +47,7 @@ class Recorder:
 
     def use(self, blocks: Iterable[Block]) -> None:
         """Keep `blocks` alive until this submission is made, and stamp them with it."""
-        used, tracker = self._used, self._tracker
-        for block in blocks:
-            if block not in used:
-                tracker.pin(block)
-                used[block] = None
+        self._tracker.pin_once(blocks, self._used)
 
     def move(self, owner: Owner, block: Block) -> None:
         """Let `owner` own `block` from here on; should this recording be dropped, it gets its old block back."""
@@ -102,10 +99,20 @@ class Recorder:
             self._group = outer
 
     @contextmanager
-    def render_pass(self, group: str = "draw", **descriptor: Any) -> Iterator[wgpu.GPURenderPassEncoder]:
-        """A render pass with wgpu's own descriptor (`color_attachments`, ...), timed under `group`."""
+    def render_pass(
+        self,
+        group: str = "draw",
+        described: RenderPass | None = None,
+        view: wgpu.GPUTextureView | None = None,
+        **descriptor: Any,
+    ) -> Iterator[wgpu.GPURenderPassEncoder]:
+        """A render pass, timed under `group`.
+
+        `described` is one kept from frame to frame, and `view` what to draw into where its first attachment leaves that open; for a
+        pass that is recorded once, wgpu's own descriptor (`color_attachments`, ...) will do.
+        """
         encoder = self.encoder
-        render = encoder.begin_render_pass(timestamp_writes=self._timer.writes(group), **descriptor)
+        render = (described or RenderPass(**descriptor)).begin(encoder, self._timer.writes(group), view)
         self._drawing = True
         try:
             yield render

@@ -131,8 +131,8 @@ def require_output(path: Path, size: tuple[int, int]) -> None:
 
 def require_writable(path: Path) -> None:
     """Make the folder of `path`, and raise `InputError` if no file can be written there. Leaves no file behind."""
-    new = not path.exists()
     try:
+        new = not path.exists()
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab"):
             pass

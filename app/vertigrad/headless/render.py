@@ -11,15 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..gpu import Gpu
 from ..renderer.renderer import Renderer
 from ..session import RunRecord, Session
 from .offscreen import FORMAT, Offscreen
 from .outputs import Output, open_output
 
 RATE = 60  # pictures a second of a video: one for each step of the session
-
-Arrived = deque[tuple[int, np.ndarray]]  # frames and their pictures, read back and not written yet
 
 
 def render(
@@ -28,51 +25,70 @@ def render(
     size: tuple[int, int],
     outputs: Sequence[Path] = (),
     progress: Callable[[int], object] = lambda done: None,
+    timed: bool = False,
+    warm_up: int = 0,
 ) -> RunRecord:
     """Run `frames` frames, write their pictures to `outputs`, and return what was counted.
 
-    `progress` is called with the number of frames that are done. Raises `InputError` for outputs that cannot be written
+    `progress` is called with the number of frames that are done; with `timed` the GPU's times are taken as well. The
+    frames of `warm_up` come first, neither counted nor written. Raises `InputError` for outputs that cannot be written
     and for a size that cannot be drawn.
     """
     gpu = session.gpu
-    offscreen, renderer = Offscreen(gpu, size), Renderer(gpu, FORMAT)
-    arrived: Arrived = deque()
     with ExitStack() as stack:
+        shooting = _Shooting(session, size)
         files = [stack.enter_context(closing(open_output(path, size, RATE))) for path in outputs]
+        stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)
+        gpu.timer.enabled = timed
+        for _ in range(warm_up):
+            shooting.frame()
         gpu.sync()
         record = RunRecord(gpu)
         for number in range(frames):
             begun, worked = time.perf_counter(), time.thread_time()
-            with gpu.frames.frame():
-                session.apply()
-                session.advance()
-                session.draw(renderer, offscreen.view, size)
-                if any(file.wants(number, frames - 1) for file in files):
-                    offscreen.read(partial(_keep, arrived, number))
+            shooting.frame(number, [file for file in files if file.wants(number, frames - 1)])
             record.frame((time.thread_time() - worked) * 1e3, (time.perf_counter() - begun) * 1e3)
-            _write(arrived, files, frames - 1)
+            shooting.write()
             progress(number + 1)
-        _drain(gpu)
-        record.drained()
-        _write(arrived, files, frames - 1)
+        shooting.drain()
+        record.take_times()
     return record
 
 
-def _keep(arrived: Arrived, number: int, picture: np.ndarray) -> None:
-    """Written later: pictures arrive while the GPU is waited for, where no error may interrupt."""
-    arrived.append((number, picture))
+class _Shooting:
+    """Draws a session's frames and hands the pictures to the files that want them, when they arrive."""
 
+    def __init__(self, session: Session, size: tuple[int, int]):
+        self._session = session
+        self._offscreen = Offscreen(session.gpu, size)
+        self._renderer = Renderer(session.gpu, FORMAT)
+        self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
 
-def _write(arrived: Arrived, files: Sequence[Output], last: int) -> None:
-    while arrived:
-        number, picture = arrived.popleft()
-        for file in files:
-            if file.wants(number, last):
+    def frame(self, number: int = 0, wanted_by: Sequence[Output] = ()) -> None:
+        """Run one frame, in one submission."""
+        session = self._session
+        with session.gpu.frames.frame():
+            session.apply()
+            session.advance()
+            session.draw(self._renderer, self._offscreen.view, self._offscreen.size)
+            if wanted_by:
+                self._offscreen.read(partial(self._arrive, number, wanted_by))
+
+    def write(self) -> None:
+        """Write the pictures that have arrived. Raises `InputError`."""
+        while self._arrived:
+            number, files, picture = self._arrived.popleft()
+            for file in files:
                 file.put(number, picture)
 
+    def drain(self) -> None:
+        """Wait until the last picture has arrived, and write it."""
+        gpu = self._session.gpu
+        gpu.sync()
+        while gpu.readback.in_flight:
+            gpu.poll()
+        self.write()
 
-def _drain(gpu: Gpu) -> None:
-    """Wait until the last picture has arrived."""
-    gpu.sync()
-    while gpu.readback.in_flight:
-        gpu.poll()
+    def _arrive(self, number: int, files: Sequence[Output], picture: np.ndarray) -> None:
+        """Keep it for `write`: pictures arrive while the GPU is waited for, where no error may interrupt."""
+        self._arrived.append((number, files, picture))

@@ -32,6 +32,7 @@ class LifetimeTracker:
         self.frame = 0
         self.submitted = 0
         self.retired = 0
+        self.moves = 0  # owners that went from one block to another, so far
         self.leaks: deque[Leak] = deque(maxlen=1000)
         self.leak_count = 0
         self._retiring: list[Block] = []
@@ -58,6 +59,16 @@ class LifetimeTracker:
         self._require_live(block)
         block.pins += 1
 
+    def pin_once(self, blocks: Iterable[Block], pinned: dict[Block, None]) -> None:
+        """`pin` those of `blocks` that are not in `pinned` yet, and add them to it."""
+        live = State.LIVE
+        for block in blocks:
+            if block not in pinned:
+                if block.state is not live:
+                    self._require_live(block)
+                block.pins += 1
+                pinned[block] = None
+
     def unpin(self, block: Block) -> None:
         """One such use less."""
         if block.pins <= 0:
@@ -81,8 +92,9 @@ class LifetimeTracker:
 
     def preflight(self, blocks: Iterable[Block]) -> None:
         """Raise `UseAfterFree` unless every block can be submitted: wgpu-native would end the process."""
+        free = State.FREE
         for block in blocks:
-            if block.state is State.FREE or block.storage is None:
+            if block.state is free or block.storage is None:
                 raise UseAfterFree(_gone(block))
 
     def submit(self, blocks: Iterable[Block]) -> int:

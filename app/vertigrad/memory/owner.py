@@ -60,4 +60,5 @@ class Owner:
         old = self.block
         self._tracker.own(block)
         self._block, self._generation = block, block.generation
+        self._tracker.moves += 1
         self._tracker.disown(old)

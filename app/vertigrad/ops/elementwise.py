@@ -161,7 +161,7 @@ def _rounded(operation: Operation, computed: DType, result: DType, stored: DType
     """(expression, name of the type it has): held to the result's own type where that is narrower than both others."""
     expression = operation.expressions.get(computed.kind) or operation.expressions["any"]
     if result is f16 and stored is not f16:
-        return f"f16({expression})", "f16"
+        return f"rounded_to_f16({expression})", "f32"
     if result is u8 and stored is not u8:
         return f"({expression}) & 0xffu", "u8"
     return expression, bool_.name if result is bool_ else computed.name

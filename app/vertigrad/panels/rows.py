@@ -9,7 +9,7 @@ from imgui_bundle import ImVec2, ImVec4, imgui
 
 from .look import ACCENT, DIM, TEXT
 
-LABEL_SHARE = 0.40  # of a row's width
+LABEL_SHARES = 0.36, 0.48  # of a row's width: the least and the most that labels take
 MARK = 9.0  # width of the gap at a row's left in which a changed value is marked, in logical pixels
 TOOLTIP_WIDTH = 300.0
 
@@ -20,14 +20,19 @@ def scale() -> float:
 
 
 @contextmanager
-def labelled(label: str, tooltip: str = "") -> Iterator[None]:
-    """A row whose widget, drawn inside, fills what the label leaves; both show the tooltip."""
-    left, width = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x
+def labelled(label: str, tooltip: str = "", room: float = 0.0) -> Iterator[None]:
+    """A row whose widget, drawn inside, fills what the label leaves; both show the tooltip.
+
+    The widgets of rows that are given the same `room`, the width of their widest label, begin below each other.
+    """
+    left, width, gap = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x, 8 * scale()
+    least, most = LABEL_SHARES
+    column = min(max(room + gap, least * width), most * width)
     imgui.align_text_to_frame_padding()
-    _clipped(label, width * LABEL_SHARE - 4 * scale(), DIM)
+    imgui.text_colored(DIM, fitted(label, column - gap))
     _explain(tooltip)
-    imgui.same_line(left + width * LABEL_SHARE)
-    imgui.set_next_item_width(width * (1.0 - LABEL_SHARE))
+    imgui.same_line(left + column)
+    imgui.set_next_item_width(width - column)
     imgui.begin_group()
     yield
     imgui.end_group()
@@ -54,7 +59,7 @@ def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None
     """A row that only tells: the value at its right end."""
     left, width = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x
     taken = imgui.calc_text_size(value).x
-    _clipped(label, width - taken - 8 * scale(), DIM)
+    imgui.text_colored(DIM, fitted(label, width - taken - 8 * scale()))
     _explain(tooltip)
     imgui.same_line(left + max(width - taken, 0.0))
     imgui.text_colored(tint, value)
@@ -63,13 +68,12 @@ def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None
 def section(label: str, note: str = "", opened: bool = True) -> bool:
     """A heading that opens and closes what follows; `note` stands at its right end."""
     flags = imgui.TreeNodeFlags_.default_open if opened else imgui.TreeNodeFlags_.none
+    right = imgui.get_cursor_screen_pos().x + imgui.get_content_region_avail().x
     is_open = imgui.collapsing_header(label, flags.value)
-    if note:
-        low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-        size, inset = imgui.calc_text_size(note), 8 * scale()
-        if low.x + imgui.calc_text_size(label).x + size.x + 6 * inset < high.x:
-            place = ImVec2(high.x - size.x - inset, (low.y + high.y - size.y) / 2)
-            imgui.get_window_draw_list().add_text(place, color(DIM), note)
+    low, high, size = imgui.get_item_rect_min(), imgui.get_item_rect_max(), imgui.calc_text_size(note)
+    if note and low.x + imgui.calc_text_size(label, True).x + 40 * scale() < right - size.x:
+        place = ImVec2(right - size.x, (low.y + high.y - size.y) / 2)
+        imgui.get_window_draw_list().add_text(place, color(DIM), note)
     return is_open
 
 
@@ -78,15 +82,19 @@ def color(value: ImVec4) -> int:
     return imgui.color_convert_float4_to_u32(value)
 
 
-def _clipped(text: str, width: float, tint: ImVec4) -> None:
-    corner = imgui.get_cursor_screen_pos()
-    imgui.push_clip_rect(corner, ImVec2(corner.x + max(width, 1.0), corner.y + imgui.get_frame_height()), True)
-    imgui.text_colored(tint, text)
-    imgui.pop_clip_rect()
+def fitted(text: str, width: float) -> str:
+    """The text, or as much of its beginning as `width` has room for, with an ellipsis."""
+    if imgui.calc_text_size(text).x <= width:
+        return text
+    while text and imgui.calc_text_size(text + "…").x > width:
+        text = text[:-1]
+    return text.rstrip() + "…"
 
 
 def _explain(tooltip: str) -> None:
-    if tooltip and imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip.value) and imgui.begin_tooltip():
+    if not tooltip or imgui.is_any_item_active() or not imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip.value):
+        return
+    if imgui.begin_tooltip():
         imgui.push_text_wrap_pos(TOOLTIP_WIDTH * scale())
         imgui.text_unformatted(tooltip)
         imgui.pop_text_wrap_pos()

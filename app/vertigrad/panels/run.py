@@ -2,17 +2,59 @@
 
 from __future__ import annotations
 
-from imgui_bundle import ImVec4, imgui
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from ..gpu import Traffic
-from ..gpu.meter import difference
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..gpu import Gpu, Traffic
 from ..session import Session
-from ..session.commands import Home, Play, Reload, Reset, SetSpeed, Step
+from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Step
 from .base import Panel
+from .look import BAD, DIM, GOOD, TEXT
+from .rows import fact, labelled, section
+from .slider import slide_number
 
-GOOD = ImVec4(0.45, 0.85, 0.55, 1.0)
-BAD = ImVec4(0.95, 0.45, 0.40, 1.0)
-DIM = ImVec4(0.62, 0.66, 0.72, 1.0)
+EVERY = 0.5  # seconds between updates of the numbers: faster ones cannot be read
+FASTEST = 4.0
+HELP = (
+    ("drag", "circle the target"),
+    ("right drag", "move sideways"),
+    ("wheel", "nearer, to the cursor"),
+    ("space", "play, pause"),
+    ("N", "one step"),
+    ("R", "reset the models"),
+    ("F5", "reload the scene"),
+    ("H", "camera home"),
+    ("G", "hide the panels"),
+)
+
+
+@dataclass
+class Pace:
+    """What frames cost, averaged since the numbers on the screen were last renewed."""
+
+    frame_ms: float = 0.0
+    bytes_copied: float = 0.0  # of geometry, in a frame
+    gpu_ms: Mapping[str, float] = field(default_factory=dict)
+    _seconds: float = 0.0
+    _frames: int = 0
+    _moved: int | None = None  # bytes of geometry so far, but for those that made models
+
+    def frame(self, session: Session, seconds: float) -> None:
+        """Count a frame that took `seconds`."""
+        self._seconds += seconds
+        self._frames += 1
+        if self._moved is not None and self._seconds < EVERY:
+            return
+        moved = sum(session.gpu.meter.read()[Traffic.GEOMETRY.value].values()) - session.loaded.total()
+        if self._moved is not None:
+            self.frame_ms = 1e3 * self._seconds / self._frames
+            self.bytes_copied = max(moved - self._moved, 0) / self._frames
+            self.gpu_ms = dict(session.gpu.timer.latest)
+        self._seconds, self._frames, self._moved = 0.0, 0, moved
 
 
 class RunPanel(Panel):
@@ -21,51 +63,69 @@ class RunPanel(Panel):
     title = "Run"
 
     def __init__(self) -> None:
-        self._last: dict[str, dict[str, int]] | None = None
+        self._pace = Pace()
 
     def draw(self, session: Session) -> None:
-        self._buttons(session)
-        changed, speed = imgui.slider_float("speed", session.speed, 0.0, 4.0, "%.2fx")
+        self._pace.frame(session, imgui.get_io().delta_time)
+        _buttons(session)
+        with labelled("speed", "model seconds in a second of 60 frames"):
+            changed, speed = slide_number(session.speed, (0.0, FASTEST), "%.2f ×", log=False)
         if changed:
             session.post(SetSpeed(speed))
-        imgui.text(f"{session.time:8.2f} s   frame {session.frame}")
-        imgui.separator()
-        self._cost(session)
-        if session.diagnostics:
-            imgui.separator()
-        for name, value in session.diagnostics.items():
-            imgui.text_colored(DIM, name)
-            imgui.same_line(imgui.get_content_region_avail().x * 0.6)
-            imgui.text(f"{value:.5g}")
+        fact("time", f"{session.time:.2f} s")
+        _cost(session.gpu, self._pace)
+        if session.diagnostics and section("diagnostics"):
+            _diagnostics(session)
+        if section("keys and mouse", opened=False):
+            for key, meaning in HELP:
+                fact(key, meaning, DIM)
 
-    def _buttons(self, session: Session) -> None:
-        if imgui.button("Pause" if session.playing else "Play"):
-            session.post(Play(not session.playing))
-        imgui.same_line()
-        if imgui.button("Step"):
-            session.post(Step())
-        imgui.same_line()
-        if imgui.button("Reset"):
-            session.post(Reset())
-        imgui.same_line()
-        if imgui.button("Reload"):
-            session.post(Reload())
-        imgui.same_line()
-        if imgui.button("Home"):
-            session.post(Home())
 
-    def _cost(self, session: Session) -> None:
-        gpu = session.gpu
-        rate = imgui.get_io().framerate
-        imgui.text(f"{rate:6.1f} frames/s   {1e3 / max(rate, 1e-3):6.2f} ms")
-        for group, ms in gpu.timer.latest.items():
-            imgui.text_colored(DIM, f"  {group}  {ms:.3f} ms")
-        imgui.text(f"{len(gpu.tracker.live)} tensors' blocks, {gpu.tracker.live_bytes / 1e6:.1f} MB")
-        now = gpu.meter.read()
-        moved = difference(now, self._last or now)
-        self._last = now
-        geometry = sum(moved[Traffic.GEOMETRY.value].values())
-        if geometry:
-            imgui.text_colored(BAD, f"{geometry:,} bytes of geometry copied in this frame")
-        else:
-            imgui.text_colored(GOOD, "zero copy: 0 bytes of geometry a frame")
+def _buttons(session: Session) -> None:
+    icon, meaning = (icons.ICON_FA_PAUSE, "pause") if session.playing else (icons.ICON_FA_PLAY, "play")
+    buttons: tuple[tuple[str, str, str, Command], ...] = (
+        (icon, meaning, "space", Play(not session.playing)),
+        (icons.ICON_FA_FORWARD_STEP, "one step", "N", Step()),
+        (icons.ICON_FA_BACKWARD_FAST, "models back to their start", "R", Reset()),
+        (icons.ICON_FA_ROTATE, "read the scene file again", "F5", Reload()),
+        (icons.ICON_FA_HOUSE, "camera back to where the scene has it", "H", Home()),
+    )
+    gap = imgui.get_style().item_inner_spacing.x
+    width = (imgui.get_content_region_avail().x - gap * (len(buttons) - 1)) / len(buttons)
+    for index, (icon, meaning, key, command) in enumerate(buttons):
+        if index:
+            imgui.same_line(0.0, gap)
+        if imgui.button(f"{icon}##{index}", ImVec2(width, 0.0)):
+            session.post(command)
+        imgui.set_item_tooltip(f"{meaning} ({key})")
+
+
+def _cost(gpu: Gpu, pace: Pace) -> None:
+    rate = f"{1e3 / pace.frame_ms:.0f} /s · {pace.frame_ms:.1f} ms" if pace.frame_ms else "…"
+    fact("frames", rate, tooltip="averaged over half a second")
+    memory = gpu.tracker.live_bytes
+    fact("memory", size(memory), tooltip=f"{memory:,} bytes in {len(gpu.tracker.live)} blocks")
+    if pace.bytes_copied:
+        fact("copied", f"{size(pace.bytes_copied)} a frame", BAD, "geometry that was copied, in any direction")
+    else:
+        fact("copied", "0 B · zero copy", GOOD, "what is drawn lies where the models wrote it")
+    if pace.gpu_ms and section("GPU", f"{sum(pace.gpu_ms.values()):.2f} ms", opened=False):
+        for group, ms in pace.gpu_ms.items():
+            fact(group, f"{ms:.2f} ms")
+
+
+def _diagnostics(session: Session) -> None:
+    several = len(session.stage.actors) > 1
+    for name, value in session.diagnostics.items():
+        model, _, quantity = name.partition(".")
+        label = quantity.replace("_", " ")
+        fact(f"{model}: {label}" if several else label, f"{value:.5g}", TEXT if math.isfinite(value) else BAD)
+
+
+def size(nbytes: float) -> str:
+    """A number of bytes in a unit in which it can be read."""
+    for unit in ("B", "kB", "MB"):
+        if nbytes < 999.5:
+            return f"{nbytes:.3g} {unit}"
+        nbytes /= 1e3
+    return f"{nbytes:.3g} GB"

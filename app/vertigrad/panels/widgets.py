@@ -1,109 +1,246 @@
-"""One widget for each kind of parameter, made from its `ParamSpec` alone."""
+"""One widget for each kind of parameter, made from its `ParamSpec` and the scene's hint alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import PurePath
+from typing import Any, NamedTuple
 
-from imgui_bundle import imgui
+import numpy as np
+from imgui_bundle import ImVec2, imgui
 
 from ..params import ParamSpec
 from ..scene import UiHint
+from .rows import fitted
+from .slider import LARGEST_FLOAT, LARGEST_INT, slide_integer, slide_number
 
-RANGELESS_SPEED = 0.01  # change for each pixel dragged, as a share of the value, where a parameter has no range
+DRAG_SPEED = 0.005  # change for each pixel dragged, as a share of the value, where a parameter has no range
+IN_A_LINE = 3  # elements of a vector
+FEW = 10_000  # numbers below it are written with four digits, those above without a fraction
 
 
-def edit(spec: ParamSpec, hint: UiHint | None, value: Any) -> tuple[bool, Any]:
-    """Draw the widget of a parameter; returns whether the user changed it in this frame, and to what."""
-    label = (hint.label if hint else None) or spec.label
-    changed, new = _WIDGETS[spec.kind](spec, hint, label, value)
-    if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip):
-        imgui.set_tooltip(_tooltip(spec))
-    return changed, new
+class Edit(NamedTuple):
+    """What became of a widget in this frame. `active`: the user holds it, or types into it."""
+
+    value: Any
+    changed: bool
+    active: bool
+
+
+def edit(spec: ParamSpec, hint: UiHint | None, value: Any) -> Edit:
+    """Draw the widget of a parameter, as wide as the next item is to be; files come and go as text."""
+    imgui.begin_group()
+    if value is None and spec.kind not in ("text", "file"):
+        imgui.align_text_to_frame_padding()
+        imgui.text_disabled("not given")
+        changed = False
+    else:
+        changed, value = _WIDGETS[spec.kind](spec, hint, value)
+    imgui.end_group()
+    return Edit(value, changed, imgui.is_item_active())
 
 
 def slider_range(spec: ParamSpec, hint: UiHint | None) -> tuple[float, float] | None:
     """Where the slider ends: the scene's hint before the soft limits before the hard ones; None if one is missing."""
     low = _first(hint.min if hint else None, spec.soft_min, spec.min)
     high = _first(hint.max if hint else None, spec.soft_max, spec.max)
-    return None if low is None or high is None else (low, high)
+    return None if low is None or high is None or low >= high else (low, high)
+
+
+def explanation(spec: ParamSpec) -> str:
+    """What a tooltip says about a parameter."""
+    low = f"at least {written(spec.min)}" if spec.min is not None else ""
+    high = f"at most {written(spec.max)}" if spec.max is not None else ""
+    limits = ", ".join(filter(None, (low, high)))
+    lines = [
+        spec.doc,
+        f"{limits}{_suffix(spec)}" if limits else "",
+        f"default {written(spec.default)}" if spec.default is not None else "",
+        "a change makes the model anew" if spec.rebuild else "",
+        "Ctrl+click to type" if spec.kind in ("number", "angle", "integer") else "",
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def written(value: Any) -> str:
+    """A value in few words."""
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case float():
+            return f"{value:.6g}"
+        case tuple():
+            return ", ".join(written(element) for element in value)
+        case PurePath():
+            return value.name
+    return str(value)
 
 
 def _first(*values: float | None) -> float | None:
     return next((value for value in values if value is not None), None)
 
 
-def _flags(spec: ParamSpec, hint: UiHint | None) -> int:
-    scale = (hint.scale if hint else None) or spec.scale
-    return imgui.SliderFlags_.logarithmic.value if scale == "log" else imgui.SliderFlags_.none.value
+def _log(spec: ParamSpec, hint: UiHint | None) -> bool:
+    return ((hint.scale if hint else None) or spec.scale) == "log"
 
 
-def _tooltip(spec: ParamSpec) -> str:
-    limits = [f"at least {spec.min:g}" if spec.min is not None else "", f"at most {spec.max:g}" if spec.max is not None else ""]
-    lines = [spec.doc, ", ".join(filter(None, limits)) + (f" {spec.unit}" if spec.unit else ""), f"default {spec.default}"]
-    if spec.rebuild:
-        lines.append("makes the model anew")
-    return "\n".join(line.strip() for line in lines if line.strip())
+def _suffix(spec: ParamSpec) -> str:
+    return "°" if spec.unit == "degrees" else f" {spec.unit}".rstrip()
 
 
-def _number(spec: ParamSpec, hint: UiHint | None, label: str, value: float) -> tuple[bool, float]:
-    text = f"%.4g {spec.unit}".rstrip().replace("%.4g %", "%.4g %%")
-    ends = slider_range(spec, hint)
+def _format(spec: ParamSpec, value: float) -> str:
+    """For printf."""
+    return ("%.4g" if abs(value) < FEW else "%.0f") + _suffix(spec).replace("%", "%%")
+
+
+def _plain(value: float) -> float:
+    """The shortest number that is this one in 32 bits: 0.3, not 0.30000001192092896."""
+    return float(str(np.float32(value)))
+
+
+def _hard_limits(spec: ParamSpec) -> tuple[float, float]:
+    """For a widget to be dragged without end; equal means none."""
+    if spec.min is None and spec.max is None:
+        return 0.0, 0.0
+    low = -LARGEST_FLOAT if spec.min is None else spec.min
+    return low, LARGEST_FLOAT if spec.max is None else spec.max
+
+
+def _number(spec: ParamSpec, hint: UiHint | None, value: float) -> tuple[bool, float]:
+    ends, text = slider_range(spec, hint), _format(spec, value)
     if ends is None:
-        return imgui.drag_float(label, value, max(abs(value), 1.0) * RANGELESS_SPEED, 0.0, 0.0, text)
-    return imgui.slider_float(label, value, *ends, text, _flags(spec, hint))
+        speed = max(abs(value), 0.1) * DRAG_SPEED
+        changed, new = imgui.drag_float("##value", value, speed, *_hard_limits(spec), text)
+    else:
+        changed, new = slide_number(value, ends, text, _log(spec, hint))
+    return changed, _plain(new) if changed else value
 
 
-def _integer(spec: ParamSpec, hint: UiHint | None, label: str, value: int) -> tuple[bool, int]:
-    ends = slider_range(spec, hint)
-    if ends is None:
-        return imgui.input_int(label, value)
-    return imgui.slider_int(label, value, int(ends[0]), int(ends[1]), "%d", _flags(spec, hint))
+def _integer(spec: ParamSpec, hint: UiHint | None, value: int) -> tuple[bool, int]:
+    ends, text = slider_range(spec, hint), "%d" + _suffix(spec).replace("%", "%%")
+    if ends is not None and max(abs(ends[0]), abs(ends[1]), abs(value)) <= LARGEST_INT:
+        return slide_integer(value, (int(ends[0]), int(ends[1])), text, _log(spec, hint))
+    flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.chars_decimal
+    entered, typed = imgui.input_text("##value", str(value), flags)
+    try:
+        return entered, int(typed)
+    except ValueError:
+        return False, value
 
 
-def _switch(spec: ParamSpec, hint: UiHint | None, label: str, value: bool) -> tuple[bool, bool]:
-    return imgui.checkbox(label, value)
+def _switch(spec: ParamSpec, hint: UiHint | None, value: bool) -> tuple[bool, bool]:
+    return imgui.checkbox("##value", value)
 
 
-def _choice(spec: ParamSpec, hint: UiHint | None, label: str, value: str) -> tuple[bool, str]:
+def _choice(spec: ParamSpec, hint: UiHint | None, value: str) -> tuple[bool, str]:
     at = spec.choices.index(value) if value in spec.choices else 0
-    changed, at = imgui.combo(label, at, list(spec.choices))
+    changed, at = imgui.combo("##value", at, list(spec.choices), 12)
     return changed, spec.choices[at]
 
 
-def _text(spec: ParamSpec, hint: UiHint | None, label: str, value: Any) -> tuple[bool, Any]:
-    return imgui.input_text(label, str(value or ""), imgui.InputTextFlags_.enter_returns_true)
+def _text(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str]:
+    entered, new = imgui.input_text_with_hint(
+        "##value", "not given", value or "", imgui.InputTextFlags_.enter_returns_true.value
+    )
+    return entered and new != (value or ""), new
 
 
-def _color(spec: ParamSpec, hint: UiHint | None, label: str, value: tuple[float, ...]) -> tuple[bool, Any]:
-    changed, new = imgui.color_edit3(label, list(value), imgui.ColorEditFlags_.float)
+def _file(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str]:
+    """The file's name; a click turns it into a field with all of the path."""
+    storage, key, width = imgui.get_state_storage(), imgui.get_id("typing"), imgui.calc_item_width()
+    state = storage.get_int(key)  # 0: the name, 1: the field, 2: the field in its first frame
+    if not state:
+        imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
+        name = fitted(PurePath(value or "not given").name, width - 2 * imgui.get_style().frame_padding.x)
+        if imgui.button(f"{name}##name", ImVec2(width, 0.0)):
+            storage.set_int(key, 2)
+        imgui.pop_style_var()
+        return False, value or ""
+    if state == 2:
+        imgui.set_keyboard_focus_here()
+    imgui.set_next_item_width(width)
+    flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.auto_select_all
+    entered, new = imgui.input_text("##value", value or "", flags)
+    storage.set_int(key, 0 if entered or imgui.is_item_deactivated() else 1)
+    return entered and new != value, new
+
+
+def _color(spec: ParamSpec, hint: UiHint | None, value: tuple[float, ...]) -> tuple[bool, Any]:
+    changed, new = imgui.color_edit3("##value", list(value), imgui.ColorEditFlags_.display_hex.value)
+    return changed, tuple(_plain(component) for component in new) if changed else value
+
+
+def _vector(spec: ParamSpec, hint: UiHint | None, value: Any) -> tuple[bool, Any]:
+    return _word_or(spec, value, lambda: _elements(spec, slider_range(spec, hint), value))
+
+
+def _interval(spec: ParamSpec, hint: UiHint | None, value: Any) -> tuple[bool, Any]:
+    changed, new = _word_or(spec, value, lambda: _elements(spec, None, value))
+    return (False, value) if isinstance(new, tuple) and not new[0] < new[1] else (changed, new)
+
+
+def _elements(spec: ParamSpec, ends: tuple[float, float] | None, values: tuple[float, ...]) -> tuple[bool, Any]:
+    """Numbers side by side, at most `IN_A_LINE` of them."""
+    changed, new = False, list(values)
+    across, gap = min(IN_A_LINE, len(new)), imgui.get_style().item_inner_spacing.x
+    width = (imgui.calc_item_width() - gap * (across - 1)) / across
+    low, high = ends or (None, None)
+    plain = ParamSpec(kind="number", min=spec.min, max=spec.max, soft_min=low, soft_max=high)
+    for index, element in enumerate(new):
+        if index % across:
+            imgui.same_line(0.0, gap)
+        imgui.push_id(index)
+        imgui.set_next_item_width(width)
+        one, new[index] = _number(plain, None, element)
+        imgui.pop_id()
+        changed = changed or one
     return changed, tuple(new)
 
 
-def _vector(spec: ParamSpec, hint: UiHint | None, label: str, value: tuple[float, ...]) -> tuple[bool, Any]:
-    drag = {2: imgui.drag_float2, 3: imgui.drag_float3, 4: imgui.drag_float4}[len(value)]
-    changed, new = drag(label, list(value), RANGELESS_SPEED)
-    return changed, tuple(new)
+def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]]) -> tuple[bool, Any]:
+    """The widget of the numbers, with a button beside it for the word that may stand in their place, if any."""
+    if not spec.words:
+        return numbers()
+    word, gap = spec.words[0], imgui.get_style().item_inner_spacing.x
+    taken = isinstance(value, str)
+    button = imgui.calc_text_size(word).x + 2 * imgui.get_style().frame_padding.x
+    width = imgui.calc_item_width() - button - gap
+    changed = False
+    if taken:
+        imgui.begin_disabled()
+        imgui.button("##none", ImVec2(width, 0.0))
+        imgui.end_disabled()
+    else:
+        imgui.set_next_item_width(width)
+        changed, value = numbers()
+    imgui.same_line(0.0, gap)
+    if taken:
+        imgui.push_style_color(imgui.Col_.text.value, imgui.get_style_color_vec4(imgui.Col_.check_mark.value))
+    pressed = imgui.button(word, ImVec2(button, 0.0))
+    if taken:
+        imgui.pop_style_color()
+    if pressed:
+        return True, _some_numbers(spec) if taken else word
+    return changed, value
 
 
-def _interval(spec: ParamSpec, hint: UiHint | None, label: str, value: Any) -> tuple[bool, Any]:
-    if isinstance(value, str):
-        imgui.label_text(label, value)
-        return False, value
-    low, high = value
-    speed = max(abs(high - low), 1e-3) * RANGELESS_SPEED
-    changed, low, high = imgui.drag_float_range2(label, low, high, speed)
-    return changed and low < high, (low, high)
+def _some_numbers(spec: ParamSpec) -> tuple[float, ...]:
+    """Where numbers start from when they take the place of a word."""
+    if isinstance(spec.default, tuple):
+        return spec.default
+    low = 0.0 if spec.min is None else spec.min
+    high = low + 1.0 if spec.max is None else spec.max
+    return (low, high) if spec.kind == "interval" else (low,) * spec.length
 
 
-_WIDGETS: Mapping[str, Callable[[ParamSpec, UiHint | None, str, Any], tuple[bool, Any]]] = {
+_WIDGETS: Mapping[str, Callable[[ParamSpec, UiHint | None, Any], tuple[bool, Any]]] = {
     "number": _number,
     "angle": _number,
     "integer": _integer,
     "switch": _switch,
     "choice": _choice,
     "text": _text,
-    "file": _text,
+    "file": _file,
     "color": _color,
     "vector": _vector,
     "interval": _interval,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import wgpu
 
-from ..gpu import Gpu, Recorder
+from ..gpu import Gpu, Recorder, RenderPass
 from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
 
 SHADER = "draw/bloom.wgsl"
@@ -44,27 +44,23 @@ class Bloom:
                 break
             self._levels.append(self._texture(width, height))
         self._sources = [self._group(view) for view in (light, *self._levels)]
+        self._smaller = [_pass_into(level, "clear") for level in self._levels]
+        self._larger = [_pass_into(level, "load") for level in self._levels]
 
     def record(self, recorder: Recorder) -> None:
         """Record the passes that make `glow` from the picture."""
-        for index, level in enumerate(self._levels):
-            self._pass(recorder, self._down if index else self._shrink, self._sources[index], level, "clear")
+        for index, pass_ in enumerate(self._smaller):
+            self._draw(recorder, self._down if index else self._shrink, self._sources[index], pass_)
         for index in range(len(self._levels) - 1, 0, -1):
-            self._pass(recorder, self._up, self._sources[index + 1], self._levels[index - 1], "load")
+            self._draw(recorder, self._up, self._sources[index + 1], self._larger[index - 1])
 
-    def _pass(
-        self,
-        recorder: Recorder,
-        pipeline: wgpu.GPURenderPipeline,
-        source: wgpu.GPUBindGroup,
-        level: wgpu.GPUTextureView,
-        load: str,
+    def _draw(
+        self, recorder: Recorder, pipeline: wgpu.GPURenderPipeline, source: wgpu.GPUBindGroup, described: RenderPass
     ) -> None:
-        attachment = {"view": level, "load_op": load, "store_op": "store"}
-        with recorder.render_pass(group="develop", color_attachments=[attachment]) as pass_:
+        with recorder.render_pass("develop", described) as pass_:
             pass_.set_pipeline(pipeline)
             pass_.set_bind_group(0, source)
-            if load == "load":
+            if pipeline is self._up:
                 pass_.set_blend_constant((SPREAD, SPREAD, SPREAD, SPREAD))
             pass_.draw(3)
 
@@ -75,6 +71,10 @@ class Bloom:
     def _group(self, view: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
         entries = [{"binding": 0, "resource": view}, {"binding": 1, "resource": smooth_sampler(self._gpu)}]
         return self._gpu.device.create_bind_group(layout=self._layout, entries=entries)
+
+
+def _pass_into(level: wgpu.GPUTextureView, load: str) -> RenderPass:
+    return RenderPass([{"view": level, "load_op": load, "store_op": "store"}])
 
 
 def bloom_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:

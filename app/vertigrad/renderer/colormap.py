@@ -48,17 +48,19 @@ def colormap_colors(name: str, flip: bool = False) -> np.ndarray:
 
 
 def colormap_texture(gpu: Gpu, name: str, flip: bool = False) -> wgpu.GPUTextureView:
-    """The colormap as a texture of 256 x 1 texels that samples as linear light, made once for each device."""
+    """The colormap as a texture of 256 x 1 texels of linear light, made once for each device."""
 
     def make() -> wgpu.GPUTextureView:
         texture = gpu.device.create_texture(
             label=f"colormap {name}",
             size=(TEXELS, 1, 1),
-            format="rgba8unorm-srgb",
+            format="rgba16float",  # as light already: cheaper to sample than sRGB bytes
             usage=wgpu.TextureUsage.TEXTURE_BINDING | wgpu.TextureUsage.COPY_DST,
         )
-        colors = colormap_colors(name, flip)
-        gpu.queue.write_texture({"texture": texture}, colors, {"bytes_per_row": 4 * TEXELS}, texture.size)
+        colors = colormap_colors(name, flip) / 255
+        colors[:, :3] = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)[:, :3]
+        light = colors.astype(np.float16)
+        gpu.queue.write_texture({"texture": texture}, light, {"bytes_per_row": light.strides[0] * TEXELS}, texture.size)
         return texture.create_view()
 
     return draw_cache(gpu).get(("colormap", name, flip), make)

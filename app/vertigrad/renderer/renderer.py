@@ -7,13 +7,13 @@ from typing import Any
 
 import wgpu
 
-from ..gpu import Gpu
+from ..gpu import Gpu, RenderPass
 from .bloom import Bloom
 from .camera import OrbitCamera
 from .layers.base import Frame, Layer
 from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
 from .target import Target
-from .view import DEVELOP_SIZE, View, develop_uniform, view_uniform
+from .view import DEVELOP_SIZE, PictureUniforms, View
 
 SHADER = "draw/develop.wgsl"
 UNIFORM_BYTES = 64 << 10  # more than one picture pushes; if less is left, the submission before is closed first
@@ -28,6 +28,7 @@ class Renderer:
         self._gpu = gpu
         self._target = Target(gpu)
         self._bloom = Bloom(gpu)
+        self._uniforms = PictureUniforms()
         self._layouts = {glow: _develop_layout(gpu, glow, self._target.by_sample) for glow in (False, True)}
         self._pipelines = {
             glow: fullscreen_pipeline(
@@ -45,6 +46,7 @@ class Renderer:
             for glow, layout in self._layouts.items()
         }
         self._groups: dict[bool, wgpu.GPUBindGroup] = {}
+        self._last_pass = RenderPass([{"load_op": "clear", "store_op": "store"}])
 
     def draw(
         self,
@@ -68,9 +70,9 @@ class Renderer:
             gpu.submit()
         if self._target.resize(size):
             self._resized()
-        frame = Frame(gpu.uniforms.push(view_uniform(view, camera, size, time)))
-        self._draw_layers(layers, frame, resolve=view.bloom > 0.0)
-        self._develop(view, size, target_view)
+        view_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time)
+        self._draw_layers(layers, Frame(gpu.uniforms.push(view_bytes)), resolve=view.bloom > 0.0)
+        self._develop(view.bloom > 0.0, gpu.uniforms.push(develop_bytes), target_view)
 
     def _resized(self) -> None:
         self._bloom.resize(self._target.light, self._target.size)
@@ -80,19 +82,16 @@ class Renderer:
         recorder = self._gpu.recorder
         for layer in layers:
             recorder.use(layer.blocks())
-        with recorder.render_pass(group="layers", **self._target.attachments(resolve)) as pass_:
+        with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
             for layer in layers:
                 layer.draw(pass_, frame)
             for layer in layers:
                 layer.draw_over(pass_, frame)
 
-    def _develop(self, view: View, size: tuple[int, int], target_view: wgpu.GPUTextureView) -> None:
-        glow = view.bloom > 0.0
+    def _develop(self, glow: bool, offset: int, target_view: wgpu.GPUTextureView) -> None:
         if glow:
             self._bloom.record(self._gpu.recorder)
-        offset = self._gpu.uniforms.push(develop_uniform(view, size))
-        attachment = {"view": target_view, "load_op": "clear", "store_op": "store"}
-        with self._gpu.recorder.render_pass(group="develop", color_attachments=[attachment]) as pass_:
+        with self._gpu.recorder.render_pass("develop", self._last_pass, target_view) as pass_:
             pass_.set_pipeline(self._pipelines[glow])
             pass_.set_bind_group(0, self._groups[glow], (offset,))
             pass_.draw(3)

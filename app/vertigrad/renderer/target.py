@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import wgpu
 
-from ..gpu import Gpu
+from ..gpu import Gpu, RenderPass
 
 SAMPLES = 4
 COLOR = "rgba16float"  # linear light, premultiplied by coverage
@@ -54,11 +54,11 @@ class Target:
         self._depth = self._texture(size, DEPTH, drawn, SAMPLES)
         self.light = self._texture(size, COLOR, drawn | read, 1)
         self.picture = self._samples if self.by_sample else self.light
+        self.layers_pass = {resolve: self._layers_pass(resolve) for resolve in (False, True)}
         self.size = size
         return True
 
-    def attachments(self, resolve: bool) -> dict[str, object]:
-        """The attachments of the pass that draws the layers: cleared, and resolved into `light` if that is wanted."""
+    def _layers_pass(self, resolve: bool) -> RenderPass:
         color = {
             "view": self._samples,
             "resolve_target": self.light if resolve or not self.by_sample else None,
@@ -72,7 +72,7 @@ class Target:
             "depth_load_op": "clear",
             "depth_store_op": "discard",
         }
-        return {"color_attachments": [color], "depth_stencil_attachment": depth}
+        return RenderPass([color], depth)
 
     def _texture(self, size: tuple[int, int], format: str, usage: int, samples: int) -> wgpu.GPUTextureView:
         texture = self._gpu.device.create_texture(

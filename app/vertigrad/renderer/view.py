@@ -12,6 +12,7 @@ from ..params import Params, angle, color, number
 from .camera import OrbitCamera
 
 VIEW_SIZE = 224  # bytes of `View` in shaders/common/view.wgsl
+TIME_AT = 172  # byte of `View` that holds the time
 DEVELOP_SIZE = 32  # bytes of `Develop` in shaders/draw/develop.wgsl
 
 
@@ -70,3 +71,22 @@ def develop_uniform(view: View, size: tuple[int, int]) -> bytes:
     """The bytes of `Develop` in shaders/draw/develop.wgsl."""
     width, height = size
     return struct.pack("<8f", *linear(view.background), view.exposure, view.bloom, view.vignette, width / height, 0.0)
+
+
+class PictureUniforms:
+    """The uniforms of a picture, worked out anew only when camera, view or size have changed since the last one."""
+
+    def __init__(self) -> None:
+        self._key: tuple[object, ...] = ()
+        self._view = bytearray()
+        self._develop = b""
+
+    def pack(self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> tuple[bytearray, bytes]:
+        """The bytes of `View` and of `Develop`."""
+        key = (size, *vars(view).values(), *vars(camera).values())
+        if key != self._key:
+            self._view = bytearray(view_uniform(view, camera, size, time))
+            self._develop = develop_uniform(view, size)
+            self._key = key
+        struct.pack_into("<f", self._view, TIME_AT, time)
+        return self._view, self._develop

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import traceback
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InputError, LimitError, OutOfMemory, ParameterError, TensorError, UseAfterFree
+from ..errors import InputError, LimitError, ParameterError, TensorError
 from ..gpu import Gpu
 from ..params import Params, unknown
 from ..renderer.layers import Layer
@@ -117,33 +115,15 @@ class Stage:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _rebuild(self, model: str, params: Params) -> None:
-        """Build `model` anew, and its dependents, beside the old ones; if that is too much memory, in their place."""
-        before = {name: self.actors[name].params for name in self._with_dependents(model)}
-        wanted = before | {model: params}
-        try:
-            self._replace(wanted)
-            return
-        except OutOfMemory as error:
-            let_go(error)
-        _close({name: self.actors[name] for name in before})
-        try:
-            self._replace(wanted)
-        except BaseException as error:
-            let_go(error)
-            self._replace(before)  # their state is lost, but they fitted before
-            raise
-
-    def _replace(self, params: Mapping[str, Params]) -> None:
-        """Build the models named, with these parameters, in place of those of the same names: all of it or nothing."""
-        fresh = self._built(params)
-        old = {name: self.actors[name] for name in params}
+        """Build `model` anew, and what depends on it, beside the old ones, which go only when all has succeeded."""
+        old = {name: self.actors[name] for name in self._with_dependents(model)}
+        fresh = self._built({name: actor.params for name, actor in old.items()} | {model: params})
         self.actors |= fresh
         try:
-            self._bind_all(params)
+            self._bind_all(fresh)
         except BaseException:
             self.actors |= old
-            with suppress(UseAfterFree):  # they may have been closed to make room
-                self._bind_all(params)
+            self._bind_all(old)
             _close(fresh)
             raise
         _close(old)
@@ -206,9 +186,3 @@ def _close(actors: Mapping[str, Actor]) -> None:
     """Close actors, those who take outputs before those who give them."""
     for actor in reversed(list(actors.values())):
         actor.close()
-
-
-def let_go(error: BaseException) -> None:
-    """Free the tensors of half-made models, which the frames of the error's traceback still hold."""
-    traceback.clear_frames(error.__traceback__)
-    gc.collect()

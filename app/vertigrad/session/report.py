@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,21 @@ import numpy as np
 from ..errors import InputError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
+from ..tensor import Tensor
 from .session import Session
 
 KEPT = 100_000  # frames whose times are kept, the latest: a window may stay open for days
 
 
 class RunRecord:
-    """Counts from the moment it is made; call `frame` after each frame and `finish` before the session is closed."""
+    """Counts from the moment it is made; call `frame` after each frame, and `finish` instead of closing the session."""
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
         self._before = gpu.meter.read()
         self._submits = gpu.meter.submits
+        self._never_closed = gpu.tracker.leak_count
+        self._timed = gpu.timer.latest
         self.frames = 0
         self.cpu_ms: deque[float] = deque(maxlen=KEPT)
         self.wall_ms: deque[float] = deque(maxlen=KEPT)
@@ -33,27 +37,41 @@ class RunRecord:
         self._group_ms: dict[str, deque[float]] = {}
 
     def frame(self, cpu_ms: float, wall_ms: float) -> None:
-        """Note one frame: milliseconds the CPU worked on it, and from its begin to the next one's."""
+        """Note one frame: milliseconds the CPU worked on it, and that passed from its begin to its end or the next."""
         self.frames += 1
         self.cpu_ms.append(cpu_ms)
         self.wall_ms.append(wall_ms)
+        self.take_times()
+
+    def take_times(self) -> None:
+        """Note the times on the GPU that arrived last, once: they are those of some earlier frame."""
         groups = self._gpu.timer.latest
-        if groups:
-            self.compute_ms.append(sum(ms for group, ms in groups.items() if _computes(group)))
-            self.draw_ms.append(sum(ms for group, ms in groups.items() if not _computes(group)))
+        if groups is self._timed:
+            return
+        self._timed = groups
+        self.compute_ms.append(sum(ms for group, ms in groups.items() if _computes(group)))
+        self.draw_ms.append(sum(ms for group, ms in groups.items() if not _computes(group)))
         for group, ms in groups.items():
             self._group_ms.setdefault(group, deque(maxlen=KEPT)).append(ms)
 
-    @property
-    def geometry_bytes(self) -> int:
-        """Bytes of tensors that were copied in any direction since the record was made."""
-        return sum(difference(self._gpu.meter.read(), self._before)[Traffic.GEOMETRY.value].values())
-
     def finish(self, session: Session) -> dict[str, Any]:
-        """The report; `leaked_blocks` is filled in by `close`."""
+        """The report; closes the session, to see whether anything stays behind."""
+        report = self._report(session)
+        session.close()
+        gc.collect()  # what was dropped without being closed is found by its finaliser
+        left = session.left_behind()
+        report["memory"] |= {
+            "leaked_blocks": len(left),
+            "never_closed": self._gpu.tracker.leak_count - self._never_closed,
+            "leaks": [f"{block.name or 'unnamed'}, {block.nbytes:,} bytes, made at {block.origin}" for block in left],
+        }
+        return report
+
+    def _report(self, session: Session) -> dict[str, Any]:
         frames = max(1, self.frames)
-        moved = difference(self._gpu.meter.read(), self._before)
-        per_frame = {kind: {way: total / frames for way, total in ways.items()} for kind, ways in moved.items()}
+        per_frame = {
+            kind: {way: total / frames for way, total in ways.items()} for kind, ways in self._moved(session).items()
+        }
         tracker, pool = self._gpu.tracker, self._gpu.pool
         return {
             "scene": str(session.scene.path),
@@ -62,33 +80,27 @@ class RunRecord:
             "frames": self.frames,
             "submits_per_frame": (self._gpu.meter.submits - self._submits) / frames,
             "bytes_per_frame": {**per_frame.pop(Traffic.GEOMETRY.value), **per_frame},
+            "bytes_loaded": dict(session.loaded),
             "ms_per_frame": self._times(),
             "memory": {
                 "peak_bytes": pool.peak_bytes,
                 "live_bytes": tracker.live_bytes,
                 "live_blocks": len(tracker.live),
-                "leaked_blocks": 0,
-                "never_closed": tracker.leak_count,
             },
             "models": {
-                name: {
-                    output: {"block": t.block.id, "dtype": t.dtype.name, "shape": t.shape, "offset": t.offset, "strides": t.strides}
-                    for output, t in actor.outputs.items()
-                }
+                name: {output: _lies(tensor) for output, tensor in actor.outputs.items()}
                 for name, actor in session.stage.actors.items()
             },
             "layers": {name: layer.report() for name, layer in session.stage.layers.items()},
         }
 
-    def close(self, session: Session, report: dict[str, Any], already_live: Sequence[int] = ()) -> str:
-        """Close the session and count what stays behind, apart from the blocks that were `already_live`.
-
-        Returns the leak report, empty if nothing leaked.
-        """
-        session.close()
-        left = [block for block in self._gpu.tracker.live if block.id not in already_live]
-        report["memory"]["leaked_blocks"] = len(left)
-        return self._gpu.tracker.leak_report() if left else ""
+    def _moved(self, session: Session) -> dict[str, dict[str, int]]:
+        """Bytes by kind and direction, but for those that commands moved to build models anew."""
+        moved = difference(self._gpu.meter.read(), self._before)
+        geometry = moved[Traffic.GEOMETRY.value]
+        for way in geometry:
+            geometry[way] -= session.loaded[way] - session.loaded_at_start[way]
+        return moved
 
     def _times(self) -> dict[str, Any]:
         return {
@@ -116,6 +128,17 @@ def write(report: dict[str, Any], path: Path) -> None:
         path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: the report cannot be written ({error.strerror})") from error
+
+
+def _lies(tensor: Tensor) -> dict[str, Any]:
+    """Which block a tensor lies in, and where."""
+    return {
+        "block": tensor.block.id,
+        "dtype": tensor.dtype.name,
+        "shape": list(tensor.shape),
+        "offset": tensor.offset,
+        "strides": list(tensor.strides),
+    }
 
 
 def _computes(group: str) -> bool:

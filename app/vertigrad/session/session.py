@@ -1,4 +1,4 @@
-"""`Session`: the whole state of the running program. Panels and input read it and post commands; nothing else changes it."""
+"""`Session`: the whole state of the running program. Panels and input read it; the commands they post change it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import wgpu
 
-from ..errors import GpuError, OutOfMemory, ParameterError, VertigradError
+from ..errors import GpuError, ParameterError, VertigradError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..memory import Block
@@ -20,8 +20,7 @@ from ..params import Params, unknown
 from ..renderer.camera import OrbitCamera
 from ..renderer.renderer import Renderer
 from ..scene import Scene, UiHint, load
-from ..scene.files import find
-from ..scene.stage import Stage, let_go
+from ..scene.stage import Stage
 from ..tensor import Readback
 
 if TYPE_CHECKING:
@@ -94,12 +93,9 @@ class Session:
         while self._commands:
             command = self._commands.popleft()
             try:
-                with self._loading():
-                    command.apply(self)
-                    self.gpu.submit()
+                self._carry_out(command)
                 self.messages.pop(command.topic, None)
             except VertigradError as error:
-                self.gpu.submit()
                 self.messages[command.topic] = str(error)
 
     @property
@@ -110,7 +106,7 @@ class Session:
     # a frame ----------------------------------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Record the models' steps of this frame: one if time passes, one of no length if a paused model was changed."""
+        """Record this frame's step of the models, if time passes; one of no length if a paused model was changed."""
         if self.playing or self._steps_wanted:
             self._steps_wanted = max(0, self._steps_wanted - 1)
             self.stage.step(STEP * self.speed)
@@ -148,7 +144,9 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     # what commands do -------------------------------------------------------------------------------------------
@@ -163,7 +161,7 @@ class Session:
             raise ParameterError(unknown("owner of parameters", owner, owners))
         params = owners[owner]
         if isinstance(value, str) and any(spec.name == name and spec.kind == "file" for spec in params.specs()):
-            value = find(value, self.scene.path.parent)
+            value = self._found(name, value)
         kind, _, key = owner.partition(".")
         if kind == "models":
             self.stage.change(key, name, value)
@@ -185,7 +183,7 @@ class Session:
         other = path is not None and path != self._path
         path, sets = (path, ()) if path is not None and other else (self._path, self._sets)
         scene = load(path, sets=sets, seed=self._seed)
-        stage = self._staged(scene)
+        stage = Stage(scene, self.gpu)
         self._readings.clear()
         self.diagnostics.clear()
         self.messages.clear()
@@ -219,19 +217,19 @@ class Session:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _staged(self, scene: Scene) -> Stage:
-        """`scene` on the GPU, beside the one that runs; if that is too much memory, in its place."""
+    def _carry_out(self, command: Command) -> None:
+        with self._loading():
+            try:
+                command.apply(self)
+            finally:
+                self.gpu.submit()
+
+    def _found(self, name: str, text: str) -> Path:
+        """The file that a parameter of this name is to be."""
         try:
-            return Stage(scene, self.gpu)
-        except OutOfMemory as error:
-            let_go(error)
-        self.stage.close()
-        try:
-            return Stage(scene, self.gpu)
-        except BaseException as error:
-            let_go(error)
-            self.stage = Stage(self.scene, self.gpu)  # as its file has it, but it fitted before
-            raise
+            return find(text, self.scene.path.parent)
+        except ParameterError as error:
+            raise ParameterError(f"{name}: {error}") from None
 
     @contextmanager
     def _loading(self) -> Iterator[None]:

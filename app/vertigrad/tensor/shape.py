@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..errors import ShapeError
@@ -21,10 +22,13 @@ class Layout(NamedTuple):
 
 def checked(shape: Any) -> Shape:
     """`shape` as a tuple of Python's integers; one integer means one axis. Raises `ShapeError`."""
-    sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    if not all(hasattr(n, "__index__") and n >= 0 for n in sizes):
-        raise ShapeError(f"shape {sizes} must be of whole numbers, none negative")
-    return tuple(n.__index__() for n in sizes)
+    try:
+        sizes = tuple(operator.index(n) for n in (shape if isinstance(shape, Iterable) else (shape,)))
+    except TypeError:
+        sizes = (-1,)
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"shape {shape!r} must be of whole numbers, none negative")
+    return sizes
 
 
 def contiguous_strides(shape: Shape, itemsize: int) -> Shape:

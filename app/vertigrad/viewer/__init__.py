@@ -1,5 +1,5 @@
 """The window, its input, and the frame loop."""
 
-from .loop import view
+from .loop import Viewer, view
 
-__all__ = ["view"]
+__all__ = ["Viewer", "view"]

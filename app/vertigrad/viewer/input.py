@@ -3,135 +3,138 @@
 from __future__ import annotations
 
 import math
-
-from imgui_bundle import imgui
+import time
+from typing import Any
 
 import glfw
 
 from ..panels import Gui
 from ..session import Session
 from ..session.commands import Command, Home, Orbit, Pan, Play, Reload, Reset, Step, Zoom
+from .keys import KEYS, LETTERS, MODIFIERS, letter
 from .window import Window
 
 ORBIT = math.pi  # radians for a drag over the height of the window
 ZOOM = 1.15  # factor for each notch of the wheel
-
-_KEYS = {
-    glfw.KEY_TAB: imgui.Key.tab,
-    glfw.KEY_LEFT: imgui.Key.left_arrow,
-    glfw.KEY_RIGHT: imgui.Key.right_arrow,
-    glfw.KEY_UP: imgui.Key.up_arrow,
-    glfw.KEY_DOWN: imgui.Key.down_arrow,
-    glfw.KEY_HOME: imgui.Key.home,
-    glfw.KEY_END: imgui.Key.end,
-    glfw.KEY_DELETE: imgui.Key.delete,
-    glfw.KEY_BACKSPACE: imgui.Key.backspace,
-    glfw.KEY_ENTER: imgui.Key.enter,
-    glfw.KEY_KP_ENTER: imgui.Key.keypad_enter,
-    glfw.KEY_ESCAPE: imgui.Key.escape,
-    glfw.KEY_A: imgui.Key.a,
-    glfw.KEY_C: imgui.Key.c,
-    glfw.KEY_V: imgui.Key.v,
-    glfw.KEY_X: imgui.Key.x,
-    glfw.KEY_Z: imgui.Key.z,
-}
-_MODIFIERS = {
-    glfw.MOD_CONTROL: imgui.Key.mod_ctrl,
-    glfw.MOD_SHIFT: imgui.Key.mod_shift,
-    glfw.MOD_ALT: imgui.Key.mod_alt,
-    glfw.MOD_SUPER: imgui.Key.mod_super,
-}
+NOWHERE = -3.4e38  # where ImGui has a mouse that is outside of the window
 
 
 class Input:
     """Left drag orbits, right or middle drag (or shift and left) pans, the wheel zooms towards the cursor.
 
-    Space plays and pauses, N steps, R resets, F5 reloads, H brings the camera home, G hides the panels.
+    Space plays and pauses, N steps, R resets, F5 reloads, H brings the camera home, G hides the panels. A drag that
+    begins on the picture stays the camera's wherever it goes, one that begins on a panel stays the panel's.
     """
 
     def __init__(self, window: Window, session: Session, gui: Gui):
         self._window, self._session, self._gui = window, session, gui
-        self._cursor = (0.0, 0.0)
-        self._dragging: int | None = None
+        self._cursor = self._dragged = (0.0, 0.0)  # where the mouse is; where the drag was last followed to
+        self._held: int | None = None  # the button that drags the camera
+        self._panning = False
+        self.last_event = time.perf_counter()
         handle = window.handle
         glfw.set_cursor_pos_callback(handle, self._moved)
         glfw.set_mouse_button_callback(handle, self._button)
         glfw.set_scroll_callback(handle, self._scrolled)
         glfw.set_key_callback(handle, self._key)
-        glfw.set_char_callback(handle, lambda _, code: gui.io.add_input_character(code))
+        glfw.set_char_callback(handle, self._char)
         glfw.set_cursor_enter_callback(handle, self._entered)
-        glfw.set_window_focus_callback(handle, lambda _, focused: gui.io.add_focus_event(bool(focused)))
+        glfw.set_window_focus_callback(handle, self._focused)
 
-    def _pixels(self, x: float, y: float) -> tuple[float, float]:
-        """Window coordinates as pixels of the framebuffer."""
-        width, height = glfw.get_window_size(self._window.handle)
-        pixels = self._window.size
-        return x * pixels[0] / max(width, 1), y * pixels[1] / max(height, 1)
-
-    def _moved(self, _: object, x: float, y: float) -> None:
-        x, y = self._pixels(x, y)
-        self._gui.io.add_mouse_pos_event(x, y)
-        dx, dy = x - self._cursor[0], y - self._cursor[1]
-        self._cursor = (x, y)
+    def _moved(self, _: Any, x: float, y: float) -> None:
+        self._place(x, y)
         height = self._window.size[1]
-        if self._dragging is None or not height:
+        if self._held is None or not height:
             return
-        shift = glfw.get_key(self._window.handle, glfw.KEY_LEFT_SHIFT) == glfw.PRESS
-        if self._dragging == glfw.MOUSE_BUTTON_LEFT and not shift:
-            self._session.post(Orbit(-dx / height * ORBIT, dy / height * ORBIT))
-        else:
+        before, self._dragged = self._dragged, self._cursor
+        dx, dy = self._cursor[0] - before[0], self._cursor[1] - before[1]
+        if self._panning:
             self._session.post(Pan(-dx / height, dy / height))
+        else:
+            self._session.post(Orbit(-dx / height * ORBIT, dy / height * ORBIT))
 
-    def _button(self, _: object, button: int, action: int, modifiers: int) -> None:
-        io = self._gui.io
-        self._modifiers(modifiers)
+    def _button(self, handle: Any, button: int, action: int, modifiers: int) -> None:
+        self._place(*glfw.get_cursor_pos(handle))
+        self._tell_modifiers()
+        if action == glfw.RELEASE and button == self._held:
+            self._held = None
+        elif action == glfw.PRESS and self._held is None and not self._gui.covers(*self._cursor):
+            self._held, self._dragged = button, self._cursor
+            self._panning = button != glfw.MOUSE_BUTTON_LEFT or bool(modifiers & glfw.MOD_SHIFT)
         if button <= glfw.MOUSE_BUTTON_MIDDLE:
-            io.add_mouse_button_event(button, action == glfw.PRESS)
-        if action == glfw.RELEASE:
-            self._dragging = None
-        elif not io.want_capture_mouse:
-            self._dragging = button
+            self._gui.io.add_mouse_button_event(button, action == glfw.PRESS)
 
-    def _scrolled(self, _: object, dx: float, dy: float) -> None:
-        io = self._gui.io
-        io.add_mouse_wheel_event(dx, dy)
+    def _scrolled(self, handle: Any, dx: float, dy: float) -> None:
+        self._place(*glfw.get_cursor_pos(handle))
         width, height = self._window.size
-        if io.want_capture_mouse or not height:
-            return
-        cursor = (2.0 * self._cursor[0] / width - 1.0, 1.0 - 2.0 * self._cursor[1] / height)
-        self._session.post(Zoom(ZOOM**dy, cursor, width / height))
+        if self._gui.covers(*self._cursor):
+            self._gui.io.add_mouse_wheel_event(dx, dy)
+        elif width and height:
+            cursor = (2.0 * self._cursor[0] / width - 1.0, 1.0 - 2.0 * self._cursor[1] / height)
+            self._session.post(Zoom(ZOOM**dy, cursor, width / height))
 
-    def _key(self, _: object, key: int, code: int, action: int, modifiers: int) -> None:
-        io = self._gui.io
-        self._modifiers(modifiers)
-        if key in _KEYS and action != glfw.REPEAT:
-            io.add_key_event(_KEYS[key], action == glfw.PRESS)
-        if action == glfw.RELEASE or io.want_capture_keyboard:
+    def _key(self, _: Any, key: int, code: int, action: int, modifiers: int) -> None:
+        self._touch()
+        io, name = self._gui.io, letter(key, code)
+        self._tell_modifiers()
+        place = KEYS.get(key) or LETTERS.get(name)
+        if place is not None and action != glfw.REPEAT:  # ImGui repeats by itself
+            io.add_key_event(place, action == glfw.PRESS)
+        if action == glfw.RELEASE or io.want_capture_keyboard or modifiers & ~_LOCKS:
             return
-        if key == glfw.KEY_G:
+        if action == glfw.REPEAT and name != "n":
+            return
+        if name == "g":
             self._gui.visible = not self._gui.visible
-        command = self._command(key)
+        command = self._command(key, name)
         if command is not None:
             self._session.post(command)
 
-    def _command(self, key: int) -> Command | None:
-        match key:
-            case glfw.KEY_SPACE:
+    def _command(self, key: int, name: str) -> Command | None:
+        match key, name:
+            case glfw.KEY_SPACE, _:
                 return Play(not self._session.playing)
-            case glfw.KEY_N:
-                return Step()
-            case glfw.KEY_R:
-                return Reset()
-            case glfw.KEY_F5:
+            case glfw.KEY_F5, _:
                 return Reload()
-            case glfw.KEY_H:
+            case _, "n":
+                return Step()
+            case _, "r":
+                return Reset()
+            case _, "h":
                 return Home()
         return None
 
-    def _entered(self, _: object, inside: int) -> None:
-        if not inside:
-            self._gui.io.add_mouse_pos_event(-1e30, -1e30)  # ImGui's "nowhere"
+    def _char(self, _: Any, code: int) -> None:
+        self._touch()
+        self._gui.io.add_input_character(code)
 
-    def _modifiers(self, modifiers: int) -> None:
-        for flag, key in _MODIFIERS.items():
-            self._gui.io.add_key_event(key, bool(modifiers & flag))
+    def _entered(self, handle: Any, inside: int) -> None:
+        if inside:
+            self._place(*glfw.get_cursor_pos(handle))
+        else:
+            self._touch()
+            self._gui.io.add_mouse_pos_event(NOWHERE, NOWHERE)
+
+    def _focused(self, _: Any, focused: int) -> None:
+        self._touch()
+        self._gui.io.add_focus_event(bool(focused))
+
+    def _touch(self) -> None:
+        self.last_event = time.perf_counter()
+
+    def _place(self, x: float, y: float) -> None:
+        """Note where the mouse is; given in window coordinates, kept in pixels."""
+        self._touch()
+        width, height = glfw.get_window_size(self._window.handle)
+        pixels = self._window.size
+        self._cursor = (x * pixels[0] / max(width, 1), y * pixels[1] / max(height, 1))
+        self._gui.io.add_mouse_pos_event(*self._cursor)
+
+    def _tell_modifiers(self) -> None:
+        """As the keyboard has them: the event's own are, on X11, those before it."""
+        for place, keys in MODIFIERS.items():
+            pressed = any(glfw.get_key(self._window.handle, key) == glfw.PRESS for key in keys)
+            self._gui.io.add_key_event(place, pressed)
+
+
+_LOCKS = glfw.MOD_CAPS_LOCK | glfw.MOD_NUM_LOCK | glfw.MOD_SHIFT

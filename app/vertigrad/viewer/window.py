@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any, NamedTuple
+
+import glfw
 import wgpu
 from wgpu.utils.glfw_present_info import get_glfw_present_info
 
-import glfw
-
 from ..errors import InputError
 from ..gpu import Gpu
+from .keys import CURSORS
 
-MINIMISED_WAIT = 0.1  # seconds between looks at a window that shows nothing
+
+class Picture(NamedTuple):
+    """What a frame is drawn into: its view, and its size in pixels."""
+
+    view: wgpu.GPUTextureView
+    size: tuple[int, int]
 
 
 class Window:
     """A window of `size` logical pixels. Raises `InputError` if there is no display to open it on."""
 
-    def __init__(self, gpu: Gpu, title: str, size: tuple[int, int], vsync: bool):
-        if not glfw.init():
-            raise InputError(
-                "no display to open a window on; `vertigrad render SCENE -o out.mp4` needs none "
-                "(over ssh: use -X, or set DISPLAY)"
-            )
-        glfw.window_hint(glfw.CLIENT_API, glfw.NO_API)
-        glfw.window_hint(glfw.SCALE_TO_MONITOR, glfw.TRUE)
-        self.handle = glfw.create_window(*size, title, None, None)
-        if not self.handle:
-            glfw.terminate()
-            raise InputError("the window system refused to open a window; `vertigrad render` needs none")
+    def __init__(self, gpu: Gpu, title: str, size: tuple[int, int], vsync: bool = True):
         self._gpu = gpu
-        self._context = wgpu.gpu.get_canvas_context(get_glfw_present_info(self.handle, vsync))
-        preferred = self._context.get_preferred_format(gpu.adapter.adapter)
-        self.format = preferred.removesuffix("-srgb")  # the picture is encoded by our own last pass
-        self._size = (0, 0)
+        self._title = title
+        self.handle: Any = _open(title, size)
+        self._shape = 0
+        self._cursors: dict[int, Any] = {}
+        try:
+            context = wgpu.gpu.get_canvas_context(get_glfw_present_info(self.handle, vsync))
+            self.format = _configure(context, gpu)
+        except BaseException:
+            _close(self.handle)
+            raise
+        self._context: wgpu.GPUCanvasContext | None = context
 
     @property
     def closed(self) -> bool:
@@ -50,36 +54,97 @@ class Window:
     @property
     def scale(self) -> float:
         """Size of the user interface, 1 on an ordinary screen."""
-        return glfw.get_window_content_scale(self.handle)[0]
+        return max(glfw.get_window_content_scale(self.handle)[0], 0.5)
 
     def set_title(self, title: str) -> None:
         """Show `title` in the window's frame."""
-        glfw.set_window_title(self.handle, title)
+        if title != self._title:
+            self._title = title
+            glfw.set_window_title(self.handle, title)
+
+    def set_cursor(self, shape: int) -> None:
+        """Show the mouse in one of ImGui's shapes."""
+        if shape != self._shape:
+            self._shape = shape
+            if shape in CURSORS and shape not in self._cursors:
+                self._cursors[shape] = glfw.create_standard_cursor(CURSORS[shape])
+            chosen: Any = self._cursors.get(shape)  # None is the arrow
+            glfw.set_cursor(self.handle, chosen)
 
     def poll(self) -> None:
-        """Let events arrive; waits a little while the window is minimised."""
-        if self.size == (0, 0):
-            glfw.wait_events_timeout(MINIMISED_WAIT)
-        else:
-            glfw.poll_events()
+        """Let events that have arrived take their effect."""
+        glfw.poll_events()
 
-    def acquire(self) -> wgpu.GPUTextureView | None:
-        """What to draw this frame into; None if there is nothing to draw on now."""
+    def wait(self, seconds: float) -> None:
+        """Sleep until an event arrives, `seconds` at most."""
+        glfw.wait_events_timeout(seconds)
+
+    def acquire(self) -> Picture | None:
+        """What to draw this frame into; None if there is nothing to draw on now.
+
+        The size is that of the texture. The window may have another one already: then the next frame will.
+        """
+        assert self._context is not None
         size = self.size
         if size == (0, 0):
             return None
-        if size != self._size:
+        if size != self._context.physical_size:
             self._context.set_physical_size(*size)
-            self._context.configure(device=self._gpu.device, format=self.format)
-            self._size = size
-        return self._context.get_current_texture().create_view()
+        try:
+            texture = self._context.get_current_texture()
+        except wgpu.DrawCancelled:  # hidden, or between two sizes
+            return None
+        return Picture(texture.create_view(), (texture.width, texture.height))
 
     def present(self) -> None:
         """Show what was drawn."""
+        assert self._context is not None
         self._context.present()
 
     def close(self) -> None:
-        """Close the window and let go of the display."""
-        self._context.unconfigure()
-        glfw.destroy_window(self.handle)
-        glfw.terminate()
+        """Close the window and let go of the display. Idempotent."""
+        if self._context is not None:
+            self._context.unconfigure()
+            self._context = None  # with the last reference goes the surface, which must not outlive its window
+            _close(self.handle)
+
+
+def _open(title: str, size: tuple[int, int]) -> Any:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", glfw.GLFWError)
+        if not glfw.init():
+            raise InputError(
+                f"no display to open a window on{_reasons(told)}; `vertigrad render SCENE -o out.mp4` needs none "
+                "(over ssh: use -X, or set DISPLAY)"
+            )
+        glfw.window_hint(glfw.CLIENT_API, glfw.NO_API)
+        glfw.window_hint(glfw.SCALE_TO_MONITOR, glfw.TRUE)
+        handle = glfw.create_window(*size, title, None, None)
+        if not handle:
+            glfw.terminate()
+            raise InputError(f"no window can be opened here{_reasons(told)}; `vertigrad render` needs none")
+    return handle
+
+
+def _reasons(told: list[warnings.WarningMessage]) -> str:
+    """What glfw warned of, in brackets."""
+    reasons = [str(warning.message) for warning in told]
+    return f" ({'; '.join(reasons)})" if reasons else ""
+
+
+def _close(handle: Any) -> None:
+    glfw.destroy_window(handle)
+    glfw.terminate()
+
+
+def _configure(context: wgpu.GPUCanvasContext, gpu: Gpu) -> str:
+    """Choose the format of the surface; it has no size yet, and takes each from `set_physical_size`."""
+    preferred = context.get_preferred_format(gpu.adapter.adapter)
+    plain = preferred.removesuffix("-srgb")  # the picture is encoded by our own last pass
+    for format in (plain, preferred):
+        try:
+            context.configure(device=gpu.device, format=format)
+            return format
+        except ValueError:  # not among those of the surface
+            continue
+    raise InputError(f"the window's surface takes no pictures from {gpu.adapter}; try another --adapter")

@@ -1,0 +1,71 @@
+"""What the verbs that run a scene share: the scene's file, the GPU, the session, the report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .. import resources
+from ..errors import InputError, RequirementError
+from ..gpu import Gpu, gpu
+from ..params import hint, joined
+from ..scene import load
+from ..session import RunRecord, Session
+from ..session import report as reports
+from .options import errors_console
+
+WAYS = ("host_to_device", "device_to_device", "device_to_host")
+
+
+def scene_path(name: str) -> Path:
+    """The file a SCENE argument means: a path, or the name of a packaged scene. The loader says if there is none."""
+    path = Path(name)
+    packaged = {scene.stem: scene for scene in resources.scenes()}
+    if os.path.isfile(path):  # Path's own raises for a name that is too long
+        return path
+    if name in packaged:
+        return packaged[name]
+    if path.name == name and not os.path.lexists(path):
+        if path.stem in packaged:
+            raise InputError(f'{name}: there is no such file; the scene that comes with Vertigrad is "{path.stem}"')
+        if not path.suffix:
+            known = hint(name, packaged)
+            raise InputError(joined(f"{name}: neither a file nor a scene that comes with Vertigrad", known))
+    return path
+
+
+def open_session(scene: str, sets: list[str], seed: int | None, adapter: str) -> Session:
+    """The scene running on the GPU; its mistakes are told even where there is no GPU."""
+    path = scene_path(scene)
+    load(path, sets=sets, seed=seed)
+    return Session(open_gpu(adapter), path, sets, seed)
+
+
+def open_gpu(adapter: str) -> Gpu:
+    """The GPU; says on stderr if it is a software adapter that nobody asked for."""
+    found = gpu(adapter or None)
+    if found.adapter.kind == "software" and not adapter:
+        errors_console.print(f"no GPU found: drawing on the processor with {found.adapter}", style="yellow")
+    return found
+
+
+def finish_run(
+    record: RunRecord, session: Session, report_file: Path | None, require_zero_copy: bool
+) -> dict[str, Any]:
+    """Close the session, write the report, and hold the run to what was required. Raises `RequirementError`."""
+    report = record.finish(session)
+    if report_file is not None:
+        reports.write(report, report_file)
+    for leak in report["memory"]["leaks"]:
+        errors_console.print(f"leaked: {leak}", style="red")
+    if require_zero_copy and geometry_bytes(report):
+        moved = {way: report["bytes_per_frame"][way] for way in WAYS}
+        told = ", ".join(f"{nbytes:,.0f} {way.replace('_', ' ')}" for way, nbytes in moved.items() if nbytes)
+        raise RequirementError(f"zero copies were required, but bytes of geometry were copied in each frame: {told}")
+    return report
+
+
+def geometry_bytes(report: dict[str, Any]) -> float:
+    """Bytes of geometry that were copied in a frame, in any direction."""
+    return sum(report["bytes_per_frame"][way] for way in WAYS)

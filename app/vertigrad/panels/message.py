@@ -1,0 +1,54 @@
+"""`draw_message`: what went wrong, over the lower end of the picture."""
+
+from __future__ import annotations
+
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..session import Session
+from ..session.commands import Dismiss
+from .look import BAD, CLEAR, MARGIN
+from .rows import scale
+
+WIDTH = 760.0  # at most, in logical pixels
+LINES = 8  # of text; the rest is counted
+
+
+def draw_message(session: Session, display: tuple[float, float]) -> float:
+    """Draw the session's messages, if there are any; returns the height they take, with the margin below them."""
+    if not session.messages:
+        return 0.0
+    margin = MARGIN * scale()
+    width = min(display[0] - 2 * margin, WIDTH * scale())
+    imgui.set_next_window_pos(ImVec2(display[0] / 2, display[1] - margin), imgui.Cond_.always.value, ImVec2(0.5, 1.0))
+    imgui.set_next_window_size(ImVec2(width, 0.0))
+    flags = imgui.WindowFlags_.no_decoration | imgui.WindowFlags_.no_move | imgui.WindowFlags_.no_saved_settings
+    flags |= imgui.WindowFlags_.no_focus_on_appearing | imgui.WindowFlags_.no_nav
+    imgui.begin("##message", None, flags)
+    button = imgui.get_frame_height()
+    imgui.text_colored(BAD, icons.ICON_FA_TRIANGLE_EXCLAMATION)
+    imgui.same_line()
+    imgui.push_text_wrap_pos(width - button - 2 * margin)
+    imgui.text_unformatted(shortened("\n".join(session.messages.values())))
+    imgui.pop_text_wrap_pos()
+    _close_button(session, width, button)
+    height = imgui.get_window_size().y
+    imgui.end()
+    return height + margin
+
+
+def shortened(text: str) -> str:
+    """The first lines of a long text, and how many more there are."""
+    lines = text.splitlines()
+    more = len(lines) - LINES
+    return "\n".join([*lines[:LINES], f"… and {more} more" if more > 1 else lines[-1]]) if more > 0 else text
+
+
+def _close_button(session: Session, width: float, button: float) -> None:
+    padding = imgui.get_style().window_padding
+    imgui.set_cursor_pos(ImVec2(width - button - padding.x / 2, padding.y / 2))
+    imgui.push_style_color(imgui.Col_.button.value, CLEAR)
+    if imgui.button(f"{icons.ICON_FA_XMARK}##dismiss", ImVec2(button, button)):
+        session.post(Dismiss())
+    imgui.pop_style_color()
+    imgui.set_item_tooltip("hide; it returns if it happens again")

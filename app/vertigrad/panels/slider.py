@@ -1,0 +1,66 @@
+"""A slider drawn as a bar that is filled up to its value, with the value written on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from imgui_bundle import ImVec2, imgui
+
+from .look import ACCENT, CLEAR, FIELD, FILL
+from .rows import color, scale
+
+INSET = 2.0  # pixels that ImGui keeps free at both ends of a slider
+LINE = 2.0  # height of the line along the filled part, in logical pixels
+LARGEST_FLOAT, LARGEST_INT = 1e37, 1 << 30  # ends of a slider as far as ImGui takes them
+
+
+def slide_number(value: float, ends: tuple[float, float], text: str, log: bool) -> tuple[bool, float]:
+    """A slider for a float; `text` is how C's printf writes the value. Ctrl and a click let the user type it."""
+    low, high = (min(max(end, -LARGEST_FLOAT), LARGEST_FLOAT) for end in ends)
+    flags = imgui.SliderFlags_.logarithmic.value if log else imgui.SliderFlags_.none.value
+    with _bar(_share(value, low, high, log), imgui.get_style().grab_min_size):
+        return imgui.slider_float("##value", value, low, high, text, flags)
+
+
+def slide_integer(value: int, ends: tuple[int, int], text: str, log: bool) -> tuple[bool, int]:
+    """A slider for a whole number of at most `LARGEST_INT`."""
+    low, high = (min(max(end, -LARGEST_INT), LARGEST_INT) for end in ends)
+    flags = imgui.SliderFlags_.logarithmic.value if log else imgui.SliderFlags_.none.value
+    grab = max(imgui.get_style().grab_min_size, (imgui.calc_item_width() - 2 * INSET) / max(high - low + 1, 1))
+    with _bar(_share(value, low, high, log), grab):
+        return imgui.slider_int("##value", value, low, high, text, flags)
+
+
+def _share(value: float, low: float, high: float, log: bool) -> float | None:
+    """How far along the slider a value is, from 0 to 1; None where ImGui's own rule is not a simple one."""
+    if not low < high or (log and low <= 0.0):
+        return None
+    value = min(max(value, low), high)
+    if log:
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
+
+
+@contextmanager
+def _bar(share: float | None, grab: float) -> Iterator[None]:
+    """Draws the bar behind ImGui's slider, which is left with nothing but the text."""
+    corner, width, height = imgui.get_cursor_screen_pos(), imgui.calc_item_width(), imgui.get_frame_height()
+    far, rounding = ImVec2(corner.x + width, corner.y + height), imgui.get_style().frame_rounding
+    draw = imgui.get_window_draw_list()
+    draw.add_rect_filled(corner, far, color(FIELD), rounding)
+    if share is not None:
+        end = corner.x + INSET + grab / 2 + share * (width - 2 * INSET - grab)
+        left = imgui.ImDrawFlags_.round_left.value
+        draw.add_rect_filled(corner, ImVec2(end, far.y), color(FILL), rounding, left)
+        line = ImVec2(corner.x + rounding / 2, far.y - LINE * scale())
+        draw.add_rect_filled(line, ImVec2(max(end, line.x), far.y), color(ACCENT))
+    clear = [imgui.Col_.frame_bg]
+    clear += [imgui.Col_.slider_grab, imgui.Col_.slider_grab_active] if share is not None else []
+    for place in clear:
+        imgui.push_style_color(place.value, CLEAR)
+    for place in (imgui.Col_.frame_bg_hovered, imgui.Col_.frame_bg_active):
+        imgui.push_style_color(place.value, imgui.get_style_color_vec4(imgui.Col_.header.value))
+    yield
+    imgui.pop_style_color(len(clear) + 2)

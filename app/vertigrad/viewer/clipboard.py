@@ -1,0 +1,30 @@
+"""Copy and paste between the GUI's fields and other programs."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import glfw
+from imgui_bundle import imgui
+
+from ..panels import Gui
+from .window import Window
+
+
+def share_clipboard(gui: Gui, window: Window) -> None:
+    """Let the GUI's text fields use the clipboard of the window system."""
+
+    def paste(_: Any) -> str:
+        with warnings.catch_warnings():  # glfw warns if there is no text in it
+            warnings.simplefilter("ignore", glfw.GLFWError)
+            text = glfw.get_clipboard_string(window.handle) or b""
+        return text.decode(errors="replace") if isinstance(text, bytes) else text
+
+    def copy(_: Any, text: str) -> None:
+        glfw.set_clipboard_string(window.handle, text)
+
+    _ = gui.io  # its context is the current one now
+    platform = imgui.get_platform_io()
+    platform.platform_get_clipboard_text_fn = paste
+    platform.platform_set_clipboard_text_fn = copy

@@ -1,0 +1,179 @@
+"""`render`: frames of a session, without a window."""
+
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad import resources
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.headless import Offscreen, render
+from vertigrad.session import STEP, Session
+from vertigrad.session.commands import Play, SetParameter
+
+from ..session.running import SCENE, Fault, Rising, use_models, written
+
+SIZE = (96, 64)
+SMALL = {"nbody": ["galaxy.count=512"], "neural_field": ["terrain.resolution=24"]}
+
+
+@pytest.fixture
+def session(steady: Gpu, tmp_path, monkeypatch):
+    use_models(monkeypatch)
+    with Session(steady, written(tmp_path, SCENE)) as session:
+        yield session
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image).astype(int)
+
+
+def played(path: Path) -> list[np.ndarray]:
+    with av.open(str(path)) as container:
+        return [frame.to_ndarray(format="rgb24").astype(int) for frame in container.decode(video=0)]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_scenes_that_come_with_it_as_pictures_and_video(steady: Gpu, tmp_path, name):
+    last, video = tmp_path / "last.png", tmp_path / "all.mp4"
+    with Session(steady, resources.path("scenes", f"{name}.toml"), SMALL[name]) as session:
+        record = render(session, 24, SIZE, [last, tmp_path / "f%02d.png", video])
+        assert session.time == pytest.approx(24 * STEP)
+        report = record.finish(session)
+    assert report["frames"] == 24
+    assert report["submits_per_frame"] == 1.0
+    assert [report["bytes_per_frame"][way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [0] * 3
+    assert report["memory"]["leaked_blocks"] == report["memory"]["never_closed"] == 0
+    numbered = [pixels(path) for path in sorted(tmp_path.glob("f*.png"))]
+    assert [picture.shape for picture in numbered] == [(64, 96, 3)] * 24
+    assert np.array_equal(pixels(last), numbered[-1]), "the last picture is that of the last frame"
+    assert np.std(numbered[-1]) > 2, "there is something on it"
+    assert np.abs(numbered[-1] - numbered[0]).max() > 20, "and it moves"
+    frames = played(video)
+    assert [frame.shape for frame in frames] == [(64, 96, 3)] * 24
+    for frame, picture in zip(frames, numbered, strict=True):
+        assert np.abs(frame.mean(axis=(0, 1)) - picture.mean(axis=(0, 1))).max() < 8
+    assert np.abs(frames[-1] - frames[0]).max() > 20
+
+
+def test_the_same_scene_gives_the_same_pictures(steady: Gpu, tmp_path):
+    for number in (0, 1):
+        with Session(steady, resources.path("scenes", "nbody.toml"), SMALL["nbody"]) as session:
+            render(session, 8, SIZE, [tmp_path / f"{number}.png"])
+    assert np.array_equal(pixels(tmp_path / "0.png"), pixels(tmp_path / "1.png"))
+
+
+def test_only_pictures_that_are_wanted_are_read_back(session, steady: Gpu, tmp_path):
+    before = steady.meter.read()["image"]["device_to_host"]
+    render(session, 10, SIZE, [tmp_path / "last.png"])
+    assert steady.meter.read()["image"]["device_to_host"] - before == 96 * 64 * 4
+    assert pixels(tmp_path / "last.png").shape == (64, 96, 3)
+
+
+def test_a_width_whose_rows_are_padded_on_the_gpu(session, tmp_path):
+    render(session, 2, (67, 33), [tmp_path / "last.png"])
+    assert pixels(tmp_path / "last.png").shape == (33, 67, 3)
+    with Image.open(tmp_path / "last.png") as image:
+        assert np.std(np.asarray(image.resize((8, 4)))) > 1
+
+
+def test_progress_counts_every_frame_once(session, tmp_path):
+    seen: list[int] = []
+    render(session, 7, SIZE, [tmp_path / "last.png"], seen.append)
+    assert seen == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_posted_commands_are_carried_out(session):
+    session.post(Play(False))
+    session.post(SetParameter("models.row", "height", 2.0))
+    render(session, 3, SIZE)
+    assert session.time == 0.0
+    assert session.parameters()["models.row"].height == 2.0
+
+
+def test_frames_of_the_warm_up_are_neither_counted_nor_written(session, tmp_path):
+    record = render(session, 3, SIZE, [tmp_path / "%d.png"], warm_up=5)
+    assert record.frames == 3
+    assert session.time == pytest.approx(8 * STEP)
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == ["0.png", "1.png", "2.png"]
+    report = record.finish(session)
+    assert report["submits_per_frame"] == 1.0
+    assert report["bytes_per_frame"]["image"]["device_to_host"] == 96 * 64 * 4
+
+
+def test_times_on_the_gpu_are_taken_once_a_frame_and_only_on_request(session, steady: Gpu):
+    assert not steady.timer.enabled
+    untimed = render(session, 6, SIZE)
+    assert untimed.finish(session)["ms_per_frame"]["draw"] is None
+
+
+@pytest.mark.skipif("not __import__('vertigrad').gpu().timer.available")
+def test_timed_frames(session, steady: Gpu):
+    record = render(session, 6, SIZE, timed=True)
+    assert not steady.timer.enabled, "as it was before"
+    assert 4 <= len(record.compute_ms) == len(record.draw_ms) <= 6
+    times = record.finish(session)["ms_per_frame"]
+    assert set(times["groups"]) == {"row.step", "layers", "develop"}
+    assert times["compute"]["mean"] == pytest.approx(times["groups"]["row.step"]["mean"])
+    drawn = times["groups"]["layers"]["mean"] + times["groups"]["develop"]["mean"]
+    assert times["draw"]["mean"] == pytest.approx(drawn)
+    assert 0 < times["draw"]["p50"] <= times["draw"]["p95"] <= times["draw"]["p99"]
+
+
+# errors -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_fault_in_the_middle_ends_the_video_and_writes_no_last_picture(session, steady: Gpu, tmp_path, monkeypatch):
+    def stop(done: int) -> None:
+        if done == 6:
+            monkeypatch.setattr(Rising, "fails", Fault("in the seventh frame"))
+
+    with pytest.raises(Fault):
+        render(session, 20, SIZE, [tmp_path / "last.png", tmp_path / "all.mp4"], stop)
+    assert not (tmp_path / "last.png").exists()
+    frames = played(tmp_path / "all.mp4")
+    assert 4 <= len(frames) <= 6, "what was drawn can be watched"
+    monkeypatch.setattr(Rising, "fails", None)
+    steady.wait_idle()
+    render(session, 1, SIZE, [tmp_path / "last.png"])
+    assert (tmp_path / "last.png").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@pytest.mark.parametrize("name", ["f%d.png", "all.mp4"])
+def test_a_disk_that_is_full_in_the_middle(session, steady: Gpu, tmp_path, name):
+    (tmp_path / name.replace("%d", "3")).symlink_to("/dev/full")
+    with pytest.raises(InputError, match="No space left"):
+        render(session, 10, SIZE, [tmp_path / name])
+    steady.wait_idle()
+    render(session, 1, SIZE, [tmp_path / "last.png"])
+    assert (tmp_path / "last.png").exists(), "the session can go on"
+
+
+def test_the_second_of_two_files_cannot_be_written(session, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        render(session, 3, SIZE, [tmp_path / "a.mp4", tmp_path / "file" / "b.png"])
+    assert session.time == 0.0
+
+
+@pytest.mark.parametrize("size", [(0, 10), (10, 0), (-1, 5), (1 << 20, 10), (10, 1 << 20)])
+def test_a_size_that_cannot_be_drawn(session, steady: Gpu, size):
+    with pytest.raises(InputError, match=f"{size[0]}x{size[1]} pixels"):
+        Offscreen(steady, size)
+
+
+def test_a_picture_too_large_to_be_read_back(steady: Gpu, monkeypatch):
+    monkeypatch.setitem(steady.limits, "max-buffer-size", 1 << 20)
+    with pytest.raises(InputError, match="1024x1024 pixels takes 4,194,304 bytes"):
+        Offscreen(steady, (1024, 1024))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (500, 1)])
+def test_the_smallest_pictures(session, tmp_path, size):
+    render(session, 1, size, [tmp_path / "last.png"])
+    assert pixels(tmp_path / "last.png").shape == (size[1], size[0], 3)

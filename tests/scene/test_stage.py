@@ -1,0 +1,137 @@
+"""`Stage`: models built in the order of their inputs, layers bound to them, everything given back."""
+
+import pytest
+
+from vertigrad import scene
+from vertigrad.errors import ParameterError, SceneError
+from vertigrad.gpu import Gpu
+from vertigrad.scene.stage import Stage
+
+from ..session.running import LINKED, SCENE, Fault, Rising, Scaled, use_models, written
+
+
+@pytest.fixture
+def stage(steady: Gpu, tmp_path, monkeypatch):
+    """Builds a stage from a scene's text; closed after the test."""
+    use_models(monkeypatch)
+    made: list[Stage] = []
+
+    def build(text: str) -> Stage:
+        made.append(Stage(scene.load(written(tmp_path, text)), steady))
+        return made[-1]
+
+    yield build
+    for each in made:
+        each.close()
+
+
+# The takers stand before the givers in this file, and after them in the order of building.
+TURNED = """
+version = 1
+[models.late]
+type = "scaled"
+inputs = { source = "echo.position" }
+[models.echo]
+type = "scaled"
+inputs = { source = "row.position" }
+[models.row]
+type = "rising"
+"""
+
+
+def test_givers_are_built_and_stepped_before_takers(stage, monkeypatch):
+    stepped: list[str] = []
+    for kind in (Rising, Scaled):
+        step = kind.step
+        monkeypatch.setattr(kind, "step", lambda self, dt, step=step: (stepped.append(self.name), step(self, dt)))
+    built = stage(TURNED)
+    assert list(built.actors) == ["row", "echo", "late"]
+    stepped.clear()
+    built.step(0.1)
+    assert stepped == ["row", "echo", "late"]
+
+
+def test_every_output_is_published_once(stage):
+    built = stage(LINKED)
+    built.step(0.1)
+    built.reset()
+    outputs = [tensor for actor in built.actors.values() for tensor in actor.outputs.values()]
+    assert [tensor.block.published for tensor in outputs] == [1] * len(outputs)
+
+
+def test_the_scene_is_a_description_that_running_does_not_change(stage):
+    built = stage(SCENE)
+    built.change("row", "height", 3.0)
+    built.change("row", "count", 30)
+    built.layers["dots"].style.change("emissive", 0.5)
+    assert (built.scene.models["row"].params.height, built.scene.models["row"].params.count) == (0.0, 8)
+    assert built.scene.layers["dots"].style.emissive == 0.0
+
+
+def test_models_of_one_scene_do_not_share_parameters(stage):
+    built = stage(SCENE + '[models.other]\ntype = "rising"\n')
+    built.change("row", "height", 3.0)
+    assert built.actors["other"].params.height == 0.0
+
+
+@pytest.mark.parametrize("model", ["rwo", ""])
+def test_there_is_no_such_model_to_change(stage, model):
+    with pytest.raises(ParameterError, match="unknown model"):
+        stage(SCENE).change(model, "height", 1.0)
+
+
+def test_what_is_built_before_a_mistake_is_found_is_given_back(stage, steady: Gpu):
+    wrong = LINKED + '[models.last]\ntype = "rising"\ncount = 3\nforbidden = 3\n'
+    with pytest.raises(SceneError, match=r"scene\.toml:23:9  models\.last: last: not with 3 points"):
+        stage(wrong)
+    steady.wait_idle()
+    assert steady.tracker.live == []
+    assert steady.tracker.leak_count == 0
+
+
+def test_a_layer_that_cannot_draw_its_tensors_gives_all_back(stage, steady: Gpu):
+    wrong = SCENE + '[layers.sheet]\ntype = "surface"\nposition = "row.position"\n'
+    with pytest.raises(SceneError, match=r"scene\.toml:14:9  layers\.sheet: .*which is no grid"):
+        stage(wrong)
+    steady.wait_idle()
+    assert steady.tracker.live == []
+
+
+def test_more_than_the_adapter_allows_is_a_mistake_of_the_scene(stage, steady: Gpu):
+    count = steady.limits["max-storage-buffer-binding-size"] // 12 + 1
+    assert count <= 1 << 30
+    with pytest.raises(SceneError, match=r"scene\.toml:5:9  models\.row: .*(65535|this adapter)"):
+        stage(SCENE.replace('"rising"', f'"rising"\ncount = {count}'))
+
+
+def test_a_fault_of_a_model_is_told_as_it_is(stage, monkeypatch):
+    def fault(*_: object) -> None:
+        raise Fault("from inside")
+
+    monkeypatch.setattr(Scaled, "step", fault)
+    with pytest.raises(Fault, match="from inside"):
+        stage(LINKED)
+
+
+def test_a_reset_that_fails_leaves_all_models_where_they_were(stage, steady: Gpu, monkeypatch):
+    built = stage(LINKED)
+    built.step(0.25)
+    steady.submit()
+
+    def fault(*_: object) -> None:
+        raise Fault
+
+    monkeypatch.setattr(Scaled, "reset", fault)
+    with pytest.raises(Fault):
+        built.reset()
+    assert built.actors["row"].outputs["phase"].numpy()[0] == 0.25
+    built.step(0.25)
+    assert built.actors["row"].outputs["phase"].numpy()[0] == 0.5
+
+
+def test_closing_twice_gives_everything_back_once(stage, steady: Gpu):
+    built = stage(LINKED)
+    built.close()
+    built.close()
+    steady.wait_idle()
+    assert steady.tracker.live == []

@@ -1,0 +1,266 @@
+"""Parameters that reshape tensors: a model is built anew, and all that depends on it; or nothing changes."""
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import OutOfMemory
+from vertigrad.gpu import Gpu
+from vertigrad.session import STEP, Session
+from vertigrad.session.commands import Play, Reload, SetParameter
+
+from .running import LINKED, Fault, Rising, copied, run_frame, values
+
+
+def blocks(session: Session) -> dict[str, int]:
+    return {
+        f"{name}.{output}": tensor.block.id
+        for name, actor in session.stage.actors.items()
+        for output, tensor in actor.outputs.items()
+    }
+
+
+def drawn(session: Session) -> dict[str, int]:
+    """Block of each layer's position."""
+    return {name: layer.report()["position"]["block"] for name, layer in session.stage.layers.items()}
+
+
+def test_linked_models_share_one_block_and_copy_nothing(opened, steady: Gpu):
+    session = opened(LINKED)
+    actors = session.stage.actors
+    assert actors["echo"].model.source.block is actors["row"].outputs["position"].block
+    assert actors["late"].model.source.block is actors["echo"].outputs["position"].block
+    before = copied(steady)
+    for _ in range(3):
+        run_frame(session)
+    assert copied(steady) == before
+    row = values(session, "row.position")
+    assert np.array_equal(values(session, "late.position"), -2.0 * row)
+    assert row[0, 1] == pytest.approx(3 * STEP)
+
+
+def test_a_rebuilt_model_takes_its_dependents_and_its_layers_along(opened):
+    session = opened(LINKED)
+    run_frame(session)
+    old = dict(session.stage.actors)
+    session.post(SetParameter("models.row", "count", 20))
+    session.post(Play(False))
+    run_frame(session)
+    actors = session.stage.actors
+    assert list(actors) == list(old)
+    assert all(actors[name] is not old[name] for name in actors)
+    assert values(session, "late.position").shape == (20, 3)
+    assert np.array_equal(values(session, "late.position"), -2.0 * values(session, "row.position"))
+    assert actors["echo"].model.source.block is actors["row"].outputs["position"].block
+    assert drawn(session) == {"dots": blocks(session)["row.position"], "echoes": blocks(session)["late.position"]}
+
+
+def test_models_that_do_not_depend_on_it_run_on(opened):
+    session = opened(LINKED + '\n[models.other]\ntype = "rising"\n')
+    for _ in range(3):
+        run_frame(session)
+    other, row = session.stage.actors["other"], session.stage.actors["row"]
+    session.post(SetParameter("models.row", "count", 20))
+    run_frame(session)
+    assert session.stage.actors["other"] is other
+    assert session.stage.actors["row"] is not row
+    assert values(session, "other.phase")[0] == pytest.approx(4 * STEP)
+    assert values(session, "row.phase")[0] == pytest.approx(STEP)
+
+
+def test_the_other_parameters_and_the_seed_survive(opened):
+    session = opened(seed=3)
+    session.post(SetParameter("models.row", "height", 2.0))
+    session.post(SetParameter("models.row", "count", 20))
+    run_frame(session)
+    assert session.parameters()["models.row"].height == 2.0
+    assert session.stage.actors["row"].model.seed == 3
+    session.post(SetParameter("models.row", "height", 1.0))
+    session.post(Play(False))
+    run_frame(session)
+    assert values(session, "row.position")[0, 1] == pytest.approx(1.0 + STEP), "the new model reads the new parameters"
+
+
+def test_the_same_value_rebuilds_nothing(opened):
+    session = opened()
+    session.post(SetParameter("models.row", "count", 8))
+    run_frame(session)
+    assert Rising.built == 1
+
+
+def test_a_rebuilt_model_gives_the_old_ones_memory_back(opened, steady: Gpu):
+    session = opened(LINKED)
+    run_frame(session)
+    steady.wait_idle()
+    before = (len(steady.tracker.live), steady.tracker.live_bytes)
+    for count in (300, 5, 8):
+        session.post(SetParameter("models.row", "count", count))
+        run_frame(session)
+    steady.wait_idle()
+    assert (len(steady.tracker.live), steady.tracker.live_bytes) == before
+
+
+def state(session: Session) -> tuple[object, ...]:
+    steady = session.gpu
+    steady.wait_idle()
+    held = len(steady.tracker.live), steady.tracker.live_bytes
+    return held, dict(session.stage.actors), blocks(session), drawn(session), session.parameters()["models.row"].count
+
+
+def test_a_model_that_refuses_to_be_built_leaves_the_old_one_running(opened):
+    session = opened(LINKED.replace('"rising"', '"rising"\nforbidden = 20'))
+    run_frame(session)
+    before = state(session)
+    session.post(SetParameter("models.row", "count", 20))
+    run_frame(session)
+    assert "not with 20 points" in session.messages["models.row.count"]
+    assert state(session) == before
+    assert values(session, "row.phase")[0] == pytest.approx(2 * STEP), "and its time goes on"
+
+
+ROWS = """
+version = 1
+[models.row]
+type = "rising"
+[models.other]
+type = "rising"
+[layers.dots]
+type = "points"
+position = "row.position"
+[layers.both]
+type = "points"
+position = "row.position"
+color = "other.phase"
+"""
+
+
+def test_a_layer_that_cannot_draw_the_new_model_keeps_the_old_one(opened):
+    session = opened(ROWS)
+    run_frame(session)
+    before = state(session)
+    session.post(SetParameter("models.row", "count", 20))
+    run_frame(session)
+    message = session.messages["models.row.count"]
+    assert "scene.toml:10:9  layers.both" in message
+    assert state(session) == before
+    assert values(session, "row.phase")[0] == pytest.approx(2 * STEP)
+
+
+def test_too_little_memory_keeps_the_old_model_and_its_state(opened, steady: Gpu, monkeypatch):
+    session = opened(LINKED)
+    run_frame(session)
+    before = state(session)
+    steady.pool.trim()
+    monkeypatch.setattr(steady.pool, "budget", steady.pool.held_bytes + (1 << 16))
+    session.post(SetParameter("models.row", "count", 1 << 20))
+    run_frame(session)
+    assert "out of GPU memory" in session.messages["models.row.count"]
+    assert state(session) == before
+    assert steady.tracker.leak_count == 0
+    assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * 2 * STEP)
+    session.post(SetParameter("models.row", "count", 200))
+    run_frame(session)
+    assert session.messages == {}, "what fits is built"
+
+
+def test_too_little_memory_for_a_reload_keeps_the_old_scene(opened, steady: Gpu, tmp_path, monkeypatch):
+    session = opened(LINKED)
+    run_frame(session)
+    before = state(session)
+    (tmp_path / "scene.toml").write_text(LINKED.replace('"rising"', '"rising"\ncount = 1000000'))
+    steady.pool.trim()
+    monkeypatch.setattr(steady.pool, "budget", steady.pool.held_bytes + (1 << 16))
+    session.post(Reload())
+    run_frame(session)
+    assert "out of GPU memory" in session.messages["scene"]
+    assert state(session) == before
+
+
+# a step that fails --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [Fault("no"), OutOfMemory("none left")])
+def test_a_step_that_fails_leaves_the_session_as_it_was(opened, steady: Gpu, monkeypatch, error):
+    session = opened(LINKED)
+    for _ in range(2):
+        run_frame(session)
+    before = state(session)
+    monkeypatch.setattr(Rising, "fails", error)
+    with pytest.raises(type(error)):
+        run_frame(session)
+    assert state(session) == before
+    assert values(session, "row.phase")[0] == pytest.approx(2 * STEP)
+    assert session.time == pytest.approx(2 * STEP)
+    assert all(tensor.block.published for tensor in session.stage.actors["row"].outputs.values())
+    monkeypatch.setattr(Rising, "fails", None)
+    run_frame(session)
+    assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * 3 * STEP)
+
+
+def test_a_step_that_fails_does_not_undo_the_command_before_it(opened, monkeypatch):
+    session = opened()
+    monkeypatch.setattr(Rising, "fails", Fault("no"))
+    session.post(SetParameter("models.row", "height", 7.0))
+    session.post(SetParameter("models.row", "count", 20))
+    with pytest.raises(Fault):
+        run_frame(session)
+    monkeypatch.setattr(Rising, "fails", None)
+    position = values(session, "row.position")
+    assert position.shape == (20, 3)
+    assert position[:, 1].tolist() == [7.0] * 20, "the new model's start was drawn up in the frame that was dropped"
+
+
+def test_outputs_that_moved_in_a_failed_step_are_published_where_they_lie_again(opened, steady: Gpu, monkeypatch):
+    session = opened()
+    run_frame(session)
+    output = session.stage.actors["row"].outputs["position"]
+    with output.clone() as kept:
+        old = output.block
+        monkeypatch.setattr(Rising, "fails", Fault("no"))
+        with pytest.raises(Fault):
+            run_frame(session)
+        assert output.block is old
+        assert (old.published, old.owners) == (1, 2)
+        assert np.array_equal(output.numpy(), kept.numpy())
+
+
+# publication --------------------------------------------------------------------------------------------------------
+
+
+def test_what_others_write_into_a_published_output_goes_into_a_copy(opened, steady: Gpu):
+    session = opened()
+    run_frame(session)
+    output = session.stage.actors["row"].outputs["position"]
+    published, before = output.block, output.numpy()
+    count = copied(steady)
+    output.add_(100.0)
+    assert output.block is not published
+    assert published.published == 1
+    assert copied(steady) - count == output.nbytes, "and the copy is counted"
+    old = np.frombuffer(steady.queue.read_buffer(published.buffer, 0, output.nbytes), np.float32)
+    assert np.array_equal(old.reshape(before.shape), before), "the published bytes are whole"
+    assert np.array_equal(output.numpy(), before + 100.0)
+
+
+def test_the_next_step_publishes_the_copy_and_gives_the_old_block_back(opened, steady: Gpu):
+    session = opened()
+    run_frame(session)
+    steady.wait_idle()
+    live = len(steady.tracker.live)
+    for _ in range(20):
+        session.stage.actors["row"].outputs["position"].add_(1.0)
+        run_frame(session)
+    steady.wait_idle()
+    assert len(steady.tracker.live) == live
+    row = session.stage.actors["row"].outputs["position"]
+    assert row.block.published == 1
+    assert drawn(session) == {"dots": row.block.id}
+    assert row.numpy()[0, 1] == pytest.approx(21 * STEP)
+
+
+def test_a_models_own_step_writes_in_place(opened, steady: Gpu):
+    session = opened(LINKED)
+    where, before = blocks(session), copied(steady)
+    for _ in range(5):
+        run_frame(session)
+    assert blocks(session) == where
+    assert copied(steady) == before

@@ -1,0 +1,384 @@
+"""`Session`: when commands take effect, how time passes, what a scene read again does."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import InputError, SceneError
+from vertigrad.gpu import Gpu
+from vertigrad.session import STEP, Session
+from vertigrad.session.commands import (
+    Dismiss,
+    Home,
+    Orbit,
+    Play,
+    Reload,
+    Reset,
+    SetParameter,
+    SetSpeed,
+    Step,
+    Zoom,
+)
+from vertigrad.tensor import Tensor
+
+from .running import LINKED, SCENE, Fault, Rising, run_frame, values, written
+
+
+def phase(session: Session) -> float:
+    return float(values(session, "row.phase")[0])
+
+
+def height(session: Session) -> float:
+    """Of the points, less what the time that passed has added."""
+    return round(float(values(session, "row.position")[0, 1]) - phase(session), 5)
+
+
+def test_a_command_takes_effect_at_the_start_of_the_next_frame_and_not_before(opened):
+    session = opened()
+    session.post(SetParameter("models.row", "height", 3.0))
+    session.post(Play(False))
+    assert session.parameters()["models.row"].height == 0.0
+    assert session.playing
+    run_frame(session)
+    assert session.parameters()["models.row"].height == 3.0
+    assert not session.playing
+    assert height(session) == 3.0
+
+
+def test_commands_of_one_frame_are_carried_out_in_their_order(opened):
+    session = opened()
+    for value in (1.0, 5.0, 2.0):
+        session.post(SetParameter("models.row", "height", value))
+    run_frame(session)
+    assert height(session) == 2.0
+
+
+def test_time_passes_by_a_fixed_step_at_the_speed_that_was_set(opened):
+    session = opened()
+    run_frame(session)
+    assert phase(session) == pytest.approx(STEP)
+    session.post(SetSpeed(3.0))
+    run_frame(session)
+    assert phase(session) == pytest.approx(4 * STEP)
+    assert session.time == pytest.approx(4 * STEP)
+
+
+@pytest.mark.parametrize("speed", [math.nan, math.inf])
+def test_a_speed_that_is_no_number_is_refused(opened, speed):
+    session = opened()
+    session.post(SetSpeed(speed))
+    run_frame(session)
+    assert session.speed == 1.0
+    assert "speed" in session.messages["time"]
+
+
+def test_substeps_share_the_time_of_a_frame(opened):
+    session = opened(SCENE.replace('"rising"', '"rising"\nsubsteps = 4'))
+    run_frame(session)
+    assert phase(session) == pytest.approx(STEP)
+
+
+def test_paused_time_stands_still_and_a_changed_parameter_is_seen(opened):
+    session = opened()
+    run_frame(session)
+    session.post(Play(False))
+    run_frame(session)
+    before = phase(session)
+    session.post(SetParameter("models.row", "height", -2.5))
+    run_frame(session)
+    assert (phase(session), height(session)) == (before, -2.5)
+    assert session.time == pytest.approx(STEP)
+
+
+def test_a_paused_session_is_idle_until_something_is_posted(opened):
+    session = opened()
+    assert not session.idle
+    session.post(Play(False))
+    run_frame(session)
+    assert session.idle
+    session.post(Orbit(0.1, 0.0))
+    assert not session.idle
+
+
+def test_step_lets_as_many_frames_pass_as_it_says(opened):
+    session = opened()
+    session.post(Step(2))
+    for _ in range(5):
+        run_frame(session)
+    assert phase(session) == pytest.approx(2 * STEP)
+    assert not session.playing
+
+
+def test_pause_ends_the_steps_that_were_still_to_come(opened):
+    session = opened()
+    session.post(Step(5))
+    run_frame(session)
+    session.post(Play(False))
+    run_frame(session)
+    assert phase(session) == pytest.approx(STEP)
+
+
+@pytest.mark.parametrize("count", [0, -3])
+def test_no_step_is_no_step(opened, count):
+    session = opened()
+    session.post(Step(count))
+    run_frame(session)
+    assert phase(session) == 0.0
+
+
+def test_reset_takes_models_and_time_back_to_the_start_but_not_the_parameters(opened):
+    session = opened()
+    session.post(SetParameter("models.row", "height", 1.5))
+    for _ in range(3):
+        run_frame(session)
+    session.post(Play(False))
+    session.post(Reset())
+    run_frame(session)
+    assert (phase(session), height(session), session.time) == (0.0, 1.5, 0.0)
+
+
+def test_the_camera_goes_home(opened):
+    session = opened()
+    at = session.camera.position
+    session.post(Orbit(0.5, 0.2))
+    session.post(Zoom(2.0, (0.3, 0.1), 1.5))
+    run_frame(session)
+    assert not np.allclose(session.camera.position, at)
+    session.post(Home())
+    run_frame(session)
+    assert np.allclose(session.camera.position, at)
+
+
+# parameters ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value", "told"),
+    [
+        ("models.row", "height", 99.0, "height: 99"),
+        ("models.row", "height", "high", "height"),
+        ("models.row", "height", math.nan, "height"),
+        ("models.row", "count", 0, "count: 0"),
+        ("models.row", "hieght", 1.0, 'did you mean "height"?'),
+        ("models.raw", "height", 1.0, 'did you mean "models.row"?'),
+        ("layers.dots", "colormap", "infernal", "colormap"),
+        ("view", "exposure", -1.0, "exposure"),
+    ],
+)
+def test_a_broken_parameter_keeps_the_old_value_and_says_why(opened, owner, name, value, told):
+    session = opened()
+    before = {key: params.model_copy() for key, params in session.parameters().items()}
+    session.post(SetParameter(owner, name, value))
+    run_frame(session)
+    assert session.parameters() == before
+    (message,) = session.messages.values()
+    assert told in message
+    assert phase(session) == pytest.approx(STEP)
+
+
+def test_a_message_stays_until_the_same_thing_succeeds(opened):
+    session = opened()
+    session.post(SetParameter("models.row", "height", 99.0))
+    session.post(Orbit(0.1, 0.0))
+    session.post(SetParameter("view", "exposure", 2.0))
+    run_frame(session)
+    assert list(session.messages) == ["models.row.height"]
+    session.post(SetParameter("models.row", "height", 9.0))
+    run_frame(session)
+    assert session.messages == {}
+
+
+def test_messages_can_be_dismissed(opened):
+    session = opened()
+    session.post(SetParameter("models.row", "height", 99.0))
+    run_frame(session)
+    session.post(Dismiss())
+    run_frame(session)
+    assert session.messages == {}
+
+
+def test_styles_and_view_are_set_without_touching_the_models(opened):
+    session = opened()
+    session.post(SetParameter("layers.dots", "emissive", 0.5))
+    session.post(SetParameter("view", "background", "#102030"))
+    run_frame(session)
+    assert session.parameters()["layers.dots"].emissive == 0.5
+    assert session.view.background == pytest.approx((16 / 255, 32 / 255, 48 / 255))
+    assert Rising.built == 1
+    assert session.scene.view.background != session.view.background, "the scene is as its file has it"
+
+
+# the scene, read again ----------------------------------------------------------------------------------------------
+
+
+def test_reload_reads_the_file_again_and_keeps_the_camera(opened, tmp_path):
+    session = opened()
+    session.camera.orbit(0.3, 0.0)
+    at = session.camera.position
+    run_frame(session)
+    written(tmp_path, SCENE.replace('"rising"', '"rising"\ncount = 5\nheight = 2'))
+    session.post(Reload())
+    session.post(Play(False))
+    run_frame(session)
+    assert values(session, "row.phase").tolist() == [0.0] * 5
+    assert height(session) == 2.0
+    assert session.camera.position == at
+
+
+BROKEN = [
+    ("version = 1\n[models.row\n", "scene.toml:2:"),
+    (SCENE.replace('"rising"', '"risng"'), "scene.toml:6:8  models.row.type"),
+    (SCENE.replace('"rising"', '"rising"\ncount = 7\nforbidden = 7'), "scene.toml:5:9  models.row: row: not with 7"),
+    (SCENE.replace('"points"', '"surface"').replace("size = 0.1", ""), "layers.dots"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), BROKEN)
+def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, tmp_path, text, told):
+    session = opened()
+    run_frame(session)
+    stage, scene, live = session.stage, session.scene, len(steady.tracker.live)
+    written(tmp_path, text)
+    session.post(Reload())
+    run_frame(session)
+    assert (session.stage, session.scene) == (stage, scene)
+    assert told in session.messages["scene"]
+    assert phase(session) == pytest.approx(2 * STEP), "its time goes on"
+    steady.wait_idle()
+    assert len(steady.tracker.live) == live
+    written(tmp_path, SCENE)
+    session.post(Reload())
+    run_frame(session)
+    assert session.messages == {}
+    assert session.stage is not stage
+
+
+def test_a_scene_that_is_gone_keeps_the_last_good_one(opened, tmp_path):
+    session = opened()
+    (tmp_path / "scene.toml").unlink()
+    session.post(Reload())
+    run_frame(session)
+    assert "there is no such file" in session.messages["scene"]
+    assert phase(session) == pytest.approx(STEP)
+
+
+def test_settings_and_seed_of_the_command_line_hold_after_a_reload(opened):
+    session = opened(sets=["row.height=4.0"], seed=17)
+    session.post(SetParameter("models.row", "height", 1.0))
+    run_frame(session)
+    session.post(Reload())
+    run_frame(session)
+    assert height(session) == 4.0
+    assert session.stage.actors["row"].model.seed == 17
+
+
+def test_another_scene_has_its_own_camera_and_none_of_the_settings(opened, tmp_path):
+    session = opened(sets=["row.height=4.0"])
+    text = LINKED.replace("version = 1", "version = 1\n[camera]\nposition = [0, 0, 30]\n", 1)
+    session.post(Reload(written(tmp_path, text, "other.toml")))
+    run_frame(session)
+    assert session.messages == {}
+    assert session.scene.path.name == "other.toml"
+    assert session.camera.position == pytest.approx((0.0, 0.0, 30.0))
+    assert height(session) == 0.0
+    session.post(Reload())
+    run_frame(session)
+    assert session.scene.path.name == "other.toml"
+
+
+def test_a_broken_other_scene_leaves_the_path_as_it_was(opened, tmp_path):
+    session = opened(sets=["row.height=4.0"])
+    session.post(Reload(written(tmp_path, "nonsense", "other.toml")))
+    run_frame(session)
+    assert "other.toml:1:" in session.messages["scene"]
+    session.post(Reload())
+    run_frame(session)
+    assert (session.messages, session.scene.path.name, height(session)) == ({}, "scene.toml", 4.0)
+
+
+def test_a_parameter_posted_for_a_model_that_is_gone_by_then_is_only_a_message(opened, tmp_path):
+    session = opened()
+    session.post(Reload(written(tmp_path, SCENE.replace("row", "line"), "other.toml")))
+    session.post(SetParameter("models.row", "height", 1.0))
+    run_frame(session)
+    assert "models.row" in next(iter(session.messages.values()))
+
+
+# opening and closing ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "told"), BROKEN)
+def test_a_scene_that_cannot_be_opened_leaves_nothing_behind(steady: Gpu, opened, tmp_path, text, told):
+    with pytest.raises(SceneError) as raised:
+        opened(text)
+    assert told in str(raised.value)
+    steady.wait_idle()
+    assert steady.tracker.live == []
+
+
+def test_no_scene_no_session(steady: Gpu, tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        Session(steady, tmp_path / "none.toml")
+
+
+def test_closing_twice_is_fine_and_gives_everything_back(opened, steady: Gpu):
+    session = opened(LINKED)
+    run_frame(session)
+    session.measure()
+    assert steady.tracker.live
+    session.close()
+    session.close()
+    assert session.left_behind() == []
+    assert steady.tracker.live == []
+
+
+def test_what_stays_behind_is_told_apart_from_what_was_there_before(opened, steady: Gpu):
+    with Tensor.zeros(4, name="before"):
+        session = opened()
+        forgotten = Tensor.zeros(4, name="forgotten")
+        session.close()
+        assert [block.name for block in session.left_behind()] == ["forgotten"]
+        forgotten.close()
+
+
+# diagnostics --------------------------------------------------------------------------------------------------------
+
+
+def test_diagnostics_arrive_some_frames_later_without_a_stall(opened):
+    session = opened()
+    session.post(SetParameter("models.row", "height", 2.0))
+    for frame in range(10):
+        with session.gpu.frames.frame():
+            session.apply()
+            session.advance()
+            session.measure()
+        if frame == 0:
+            assert session.diagnostics == {}, "they cannot be there already"
+        session.gpu.wait_idle()
+    assert session.diagnostics["row.bottom"] == pytest.approx(2.0)
+    assert 2.0 < session.diagnostics["row.top"] <= 2.0 + 10 * STEP
+
+
+def test_diagnostics_of_a_frame_that_was_dropped_are_asked_for_again(opened):
+    session = opened()
+    run_frame(session)
+    with pytest.raises(Fault), session.gpu.frames.frame():
+        session.measure()
+        raise Fault
+    for _ in range(4):
+        with session.gpu.frames.frame():
+            session.apply()
+            session.measure()
+        session.gpu.wait_idle()
+    session.apply()
+    assert session.diagnostics["row.top"] == pytest.approx(STEP)
+
+
+def test_the_path_of_a_scene_may_be_relative(steady: Gpu, opened, tmp_path, monkeypatch):
+    written(tmp_path, SCENE)
+    monkeypatch.chdir(tmp_path)
+    with Session(steady, Path("scene.toml")) as session:
+        run_frame(session)
+        assert session.scene.path == tmp_path / "scene.toml"
