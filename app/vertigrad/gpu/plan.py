@@ -10,13 +10,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from ..errors import ShaderError, UseAfterFree
+from ..errors import UseAfterFree
 from ..memory import Block, LifetimeTracker, Origin, Owner
 from .device import gpu
 from .dispatch import Dispatch
 from .kernel import Kernel
 from .native import DispatchList
-from .wgsl import UniformLayout
+from .plan_uniforms import PlanUniforms
 
 REMEMBERED = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
 
@@ -35,9 +35,7 @@ class Plan:
         self._dispatches: list[Dispatch] = []
         self._owners: dict[Owner, None] = {}
         self._writes: dict[Owner, bool] = {}
-        self._starts: list[int] = []
-        self._image = bytearray()
-        self._open: dict[str, list[tuple[UniformLayout, int]]] = {}
+        self._uniforms = PlanUniforms(self._gpu.uniforms)
         self._lists: OrderedDict[tuple[int, ...], _Ready] = OrderedDict()
         self._last: _Ready | None = None
         self._closed = False
@@ -57,13 +55,7 @@ class Plan:
         for entry in dispatch.entries:
             if entry.owner not in self._owners:
                 self._owners[entry.owner.hold()] = None
-        start = self._gpu.uniforms.aligned(len(self._image))
-        self._image.extend(bytes(start - len(self._image)) + dispatch.image)
-        self._starts.append(start)
-        layout = kernel.interface.uniform
-        for name in dispatch.open:
-            assert layout is not None
-            self._open.setdefault(name, []).append((layout, start))
+        self._uniforms.append(dispatch)
         self._dispatches.append(dispatch)
         self._lists.clear()
         self._last = None
@@ -74,20 +66,17 @@ class Plan:
         Raises `ShaderError` if a value is missing or unknown, and `UseAfterFree` after `close`.
         """
         self._require_open()
-        if fields.keys() != self._open.keys():
-            raise ShaderError(f"plan {self.name!r} needs values for {sorted(self._open)}, got {sorted(fields)}")
-        for name, value in fields.items():
-            for layout, start in self._open[name]:
-                layout.pack(self._image, start, name, value)
+        self._uniforms.set(self.name, fields)
+        image = self._uniforms.image
         gpu_, recorder = self._gpu, self._gpu.recorder
         with recorder.all_or_nothing():
             ready = self._ready()
-            if not gpu_.uniforms.fits(len(self._image)):
+            if not gpu_.uniforms.fits(len(image)):
                 gpu_.submit()
             with recorder.group(self.name) if gpu_.timer.enabled else nullcontext():
                 compute = recorder.compute_pass()
                 recorder.use(ready.blocks)
-                ready.dispatches.encode(compute, gpu_.uniforms.push(self._image) if self._image else 0)
+                ready.dispatches.encode(compute, gpu_.uniforms.push(image) if image else 0)
         recorder.dispatches += len(self._dispatches)
         gpu_.submit_if_long()
 
@@ -137,7 +126,7 @@ class Plan:
         calls = [(d.kernel.pipeline, d.kernel.bind_group(d.entries), d.workgroups) for d in self._dispatches]
         offsets = [
             None if d.kernel.interface.uniform is None else start
-            for d, start in zip(self._dispatches, self._starts, strict=True)
+            for d, start in zip(self._dispatches, self._uniforms.starts, strict=True)
         ]
         blocks = tuple({owner.block: None for owner in self._owners})
         written = tuple({owner.block: None for owner in self._writes})

@@ -53,8 +53,8 @@ class Input:
         else:
             self._session.post(Orbit(-dx / height * ORBIT, dy / height * ORBIT))
 
-    def _button(self, handle: Any, button: int, action: int, modifiers: int) -> None:
-        self._place(*glfw.get_cursor_pos(handle))
+    def _button(self, _: Any, button: int, action: int, modifiers: int) -> None:
+        self._touch()
         self._tell_modifiers()
         if action == glfw.RELEASE and button == self._held:
             self._held = None
@@ -64,8 +64,8 @@ class Input:
         if button <= glfw.MOUSE_BUTTON_MIDDLE:
             self._gui.io.add_mouse_button_event(button, action == glfw.PRESS)
 
-    def _scrolled(self, handle: Any, dx: float, dy: float) -> None:
-        self._place(*glfw.get_cursor_pos(handle))
+    def _scrolled(self, _: Any, dx: float, dy: float) -> None:
+        self._touch()
         width, height = self._window.size
         if self._gui.covers(*self._cursor):
             self._gui.io.add_mouse_wheel_event(dx, dy)

@@ -96,7 +96,7 @@ class NeuralField(Model):
         positions, normals = surface(
             field,
             values.resolution,
-            self._blend()[: field.bands].tolist(),
+            self._blend()[: field.bands],
             extent=values.extent,
             height=values.height,
             amplitude=values.amplitude,
@@ -119,12 +119,11 @@ class NeuralField(Model):
         for tensor in (self._weights, self._positions, self._normals, self._elevations):
             tensor.close()
 
-    def _blend(self) -> np.ndarray:
+    def _blend(self) -> tuple[float, ...]:
         """The share of each band, padded to whole vectors."""
         values, bands = self._params, self._field.bands
-        shares = np.ones(-(-bands // 4) * 4)
-        shares[: min(3, bands)] = [values.coarse, values.middle, values.fine][:bands]
-        return shares
+        shares = (values.coarse, values.middle, values.fine)[:bands]
+        return shares + (1.0,) * (-(-bands // 4) * 4 - len(shares))
 
     def _record(self, side: int) -> Plan:
         field, width = self._field, padded_width(self._field.width)

@@ -1,0 +1,76 @@
+"""`PlanUniforms`: the uniform data of all dispatches of a plan, and the fields of it that each replay sets."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ShaderError
+from .dispatch import Dispatch
+from .uniforms import UniformRing
+from .wgsl import UniformLayout
+
+
+class _Alike(NamedTuple):
+    """Places of one open field with one format: the first, and the words of all others, shape (places, words)."""
+
+    layout: UniformLayout
+    start: int
+    first: slice
+    others: np.ndarray
+
+
+class PlanUniforms:
+    """One image in which the dispatches' structs lie one after the other, each at the ring's alignment.
+
+    An open field is packed and checked once and copied to the other dispatches that have it, so that a plan of
+    hundreds of dispatches with the same time step costs no more than one.
+    """
+
+    def __init__(self, ring: UniformRing):
+        self._ring = ring
+        self.image = bytearray()
+        self.starts: list[int] = []
+        self._open: dict[str, list[tuple[UniformLayout, int]]] = {}
+        self._alike: dict[str, list[_Alike]] | None = None
+        self._words = np.empty(0, np.uint32)
+
+    def append(self, dispatch: Dispatch) -> None:
+        """Add the struct of `dispatch`, its open fields to be set."""
+        self._alike, self._words = None, np.empty(0, np.uint32)  # no views, so that the image can grow
+        start = self._ring.aligned(len(self.image))
+        self.image.extend(bytes(start - len(self.image)) + dispatch.image)
+        self.starts.append(start)
+        layout = dispatch.kernel.interface.uniform
+        for name in dispatch.open:
+            assert layout is not None
+            self._open.setdefault(name, []).append((layout, start))
+
+    def set(self, plan: str, fields: Mapping[str, Any]) -> None:
+        """Set every open field. Raises `ShaderError`, naming `plan`, for one that is missing, unknown or does not fit."""
+        if fields.keys() != self._open.keys():
+            raise ShaderError(f"plan {plan!r} needs values for {sorted(self._open)}, got {sorted(fields)}")
+        if self._alike is None:
+            self._alike = {name: _grouped(name, places) for name, places in self._open.items()}
+            self._words = np.frombuffer(self.image, np.uint32)
+        for name, value in fields.items():
+            for layout, start, first, others in self._alike[name]:
+                layout.pack(self.image, start, name, value)
+                if len(others):
+                    self._words[others] = self._words[first]
+
+
+def _grouped(name: str, places: list[tuple[UniformLayout, int]]) -> list[_Alike]:
+    by_format: dict[str, list[tuple[UniformLayout, int]]] = {}
+    for layout, start in places:
+        by_format.setdefault(layout.fields[name].format, []).append((layout, start))
+    grouped = []
+    for code, same in by_format.items():
+        words = -(-struct.calcsize(code) // 4)
+        at = [(start + layout.fields[name].offset) // 4 for layout, start in same]
+        others = np.array(at[1:], np.intp)[:, None] + np.arange(words)
+        grouped.append(_Alike(*same[0], slice(at[0], at[0] + words), others))
+    return grouped

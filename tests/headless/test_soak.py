@@ -1,0 +1,167 @@
+"""Thousands of frames in which everything changes: nothing may pile up, on the GPU or beside it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wgpu
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.headless import Offscreen
+from vertigrad.headless.offscreen import FORMAT
+from vertigrad.params import ParamSpec
+from vertigrad.renderer import Renderer
+from vertigrad.session import Session
+from vertigrad.session.commands import Orbit, Play, Reload, Reset, SetParameter, SetSpeed, Step, Zoom
+
+from ..session.running import LINKED, use_models, written
+
+LAPS, FRAMES, SEED = 7, 1000, 1
+MORE_RESIDENT = 24 << 20  # bytes that the process may grow by after the first lap
+SIZES = ("count", "resolution")  # the parameters that reshape tensors and are quickly rebuilt
+FULL = 64  # caches of bind groups and textures may still fill up by so many objects
+
+
+def drawn(spec: ParamSpec, dice: random.Random) -> Any:
+    """A value for a parameter, small where it is a size."""
+    low = spec.soft_min if spec.soft_min is not None else spec.min if spec.min is not None else -1.0
+    high = spec.soft_max if spec.soft_max is not None else spec.max if spec.max is not None else low + 10.0
+    match spec.kind:
+        case "integer":
+            return dice.randint(4, 48)
+        case "number" | "angle":
+            return dice.uniform(low, high)
+        case "switch":
+            return dice.random() < 0.5
+        case "choice":
+            return dice.choice(spec.choices)
+        case "color":
+            return tuple(dice.random() for _ in range(3))
+        case "interval":
+            return "auto" if "auto" in spec.words and dice.random() < 0.5 else (0.0, dice.uniform(0.1, 5.0))
+    return spec.default
+
+
+def parameter(session: Session, dice: random.Random, rebuild: bool) -> SetParameter:
+    """A change of some parameter; now and then to a value that is refused."""
+    known = [
+        (owner, spec)
+        for owner, params in session.parameters().items()
+        for spec in params.specs()
+        if spec.rebuild == rebuild and (spec.name in SIZES if rebuild else spec.kind != "file")
+    ]
+    owner, spec = dice.choice(known)
+    return SetParameter(owner, spec.name, "no such value" if dice.random() < 0.1 else drawn(spec, dice))
+
+
+def post_something(session: Session, dice: random.Random, scenes: list[Path]) -> None:
+    kinds: list[tuple[float, Callable[[], Any]]] = [
+        (0.30, lambda: parameter(session, dice, rebuild=False)),
+        (0.20, lambda: Orbit(dice.uniform(-1, 1), dice.uniform(-1, 1))),
+        (0.10, lambda: Zoom(dice.uniform(0.8, 1.25), (dice.uniform(-1, 1), 0.0), 1.5)),
+        (0.10, lambda: parameter(session, dice, rebuild=True)),
+        (0.05, lambda: Reload()),
+        (0.05, lambda: Reload(dice.choice(scenes))),
+        (0.04, lambda: Play(dice.random() < 0.8)),
+        (0.02, lambda: Step(3)),
+        (0.02, lambda: Reset()),
+        (0.02, lambda: SetSpeed(dice.uniform(0, 2))),
+    ]
+    for chance, command in kinds:
+        if dice.random() < chance:
+            session.post(command())
+
+
+def lap(session: Session, renderer: Renderer, scenes: list[Path], seed: int) -> Counter[str]:
+    """Frames with a window that changes its size and a scene in which everything changes."""
+    gpu, dice = session.gpu, random.Random(seed)
+    offscreen, happened = Offscreen(gpu, (64, 48)), Counter()
+    for frame in range(FRAMES):
+        if frame % 7 == 0:
+            offscreen = Offscreen(gpu, (dice.randint(1, 160), dice.randint(1, 120)))
+            happened["size"] += 1
+        stage, scene = session.stage, session.scene
+        actors = list(stage.actors.values())
+        post_something(session, dice, scenes)
+        with gpu.frames.frame():
+            session.apply()
+            session.advance()
+            if frame % 16 == 0:
+                session.measure()
+            session.draw(renderer, offscreen.view, offscreen.size)
+            if frame % 16 == 5:
+                offscreen.read(lambda picture: happened.update(["picture"]))
+        happened["reload"] += session.stage is not stage
+        happened["another scene"] += session.scene.path != scene.path
+        happened["rebuild"] += session.stage is stage and list(session.stage.actors.values()) != actors
+        happened["message"] += bool(session.messages)
+    return happened
+
+
+def at_rest(session: Session, scene: Path) -> None:
+    """`scene` as its file has it, and nothing under way."""
+    session.post(Reload(scene))
+    session.apply()
+    session.gpu.wait_idle()
+    gc.collect()
+    session.gpu.wait_idle()
+
+
+def held(gpu: Gpu) -> tuple[int, int, int]:
+    return len(gpu.tracker.live), gpu.tracker.live_bytes, gpu.tracker.leak_count
+
+
+def objects() -> dict[str, int]:
+    """wgpu's objects by kind, as Python and as the library itself count them."""
+    python, native = wgpu.diagnostics.object_counts.get_dict(), wgpu.diagnostics.wgpu_native_counts.get_dict()
+    counts = {f"python {kind}": each["count"] for kind, each in python.items()}
+    return counts | {f"native {kind}": each["count"] for kind, each in native.items()}
+
+
+def resident() -> int:
+    """Bytes of the process in memory, what the C library keeps for later given back first."""
+    ctypes.CDLL(None).malloc_trim(0)
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * 4096
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of the process from /proc")
+def test_three_thousand_frames_leave_nothing_behind(steady: Gpu, tmp_path, monkeypatch):
+    use_models(monkeypatch)
+    before = held(steady)
+    first = written(
+        tmp_path, resources.path("scenes", "nbody.toml").read_text().replace("count = 8192", "count = 48"), "nbody.toml"
+    )
+    field = resources.path("scenes", "neural_field.toml").read_text().replace("resolution = 224", "resolution = 12")
+    scenes = [first, written(tmp_path, field, "field.toml"), written(tmp_path, LINKED, "linked.toml")]
+    broken = [written(tmp_path, LINKED.replace("gain", "gian"), "broken.toml"), tmp_path / "gone.toml"]
+
+    with Session(steady, first) as session:
+        renderer = Renderer(steady, FORMAT)
+        at_rest(session, first)
+        after_first_reload = held(steady)
+        assert 40 < steady.tracker.live_bytes < 1 << 20
+        seen: list[tuple[dict[str, int], int, int]] = []
+        for seed in range(LAPS):
+            happened = lap(session, renderer, scenes + broken, seed)
+            assert happened["size"] > 100
+            assert min(happened[kind] for kind in ("reload", "another scene", "rebuild", "message", "picture")) >= 5
+            at_rest(session, first)
+            assert held(steady) == after_first_reload, steady.tracker.leak_report()
+            seen.append((objects(), steady.pool.held_bytes, resident()))
+            o=objects(); print(happened, steady.pool.held_bytes, resident(), {k[7:]:v for k,v in o.items() if 'native' in k and v})
+        (counts, pooled, memory), (last_counts, last_pooled, last_memory) = seen[0], seen[-1]
+        print({k:(counts[k], last_counts[k]) for k in counts})
+        grown = {kind: last_counts[kind] - count for kind, count in counts.items() if last_counts[kind] > count}
+        assert sum(grown.values()) <= FULL, grown
+        assert last_pooled <= 2 * pooled
+        assert last_memory - memory < MORE_RESIDENT
+    assert held(steady) == before

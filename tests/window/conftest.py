@@ -1,0 +1,90 @@
+"""The screen that windows are opened on, and viewers on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.session import Session
+
+from .desktop import Desktop, running_server
+from .driver import Driver, Rows
+
+if sys.platform != "linux":
+    collect_ignore_glob = ["test_*.py"]
+
+# On a Wayland desktop glfw would open its windows there. It chooses once, when it is first imported.
+os.environ["PYGLFW_LIBRARY_VARIANT"] = "x11"
+os.environ["XDG_SESSION_TYPE"] = "x11"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The name of an X server that is only for these tests."""
+    for program in ("Xvfb", "xdotool"):
+        if not shutil.which(program):
+            pytest.fail(f"{program} is not installed; `make setup` says how (Debian: apt-get install xvfb xdotool)")
+    with running_server() as name:
+        yield name
+
+
+@pytest.fixture
+def desktop(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
+    """The screen, and the environment for programs that are to use it."""
+    monkeypatch.setenv("DISPLAY", server)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    desktop = Desktop(server)
+    desktop.move(0, 0)
+    yield desktop
+    assert not desktop.windows(), "a window was left open"
+    desktop.close()
+
+
+@pytest.fixture
+def opened(desktop: Desktop, steady: Gpu) -> Iterator[Callable[..., Driver]]:
+    """Opens a viewer on a packaged scene or a scene file, paused if nothing else is said; closed after the test."""
+    from vertigrad.viewer import Viewer
+
+    with ExitStack() as stack:
+
+        def open_(
+            scene: str | Path = "neural_field",
+            *sets: str,
+            size: tuple[int, int] = (640, 400),
+            playing: bool = False,
+            panels: bool = True,
+        ) -> Driver:
+            path = scene if isinstance(scene, Path) else resources.path("scenes", f"{scene}.toml")
+            small = ("terrain.resolution=24",) if scene == "neural_field" else ()
+            session = stack.enter_context(Session(steady, path, (*small, *sets)))
+            session.playing = playing
+            viewer = stack.enter_context(Viewer(session, size, vsync=False))
+            viewer.gui.visible = panels
+            driver = Driver(viewer, session, desktop)
+            driver.frames()
+            return driver
+
+        yield open_
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
+    return Rows(monkeypatch)
+
+
+@pytest.fixture
+def packaged_copy(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes a copy of a packaged scene that a test may write to."""
+
+    def copy(name: str) -> Path:
+        return Path(shutil.copy(resources.path("scenes", f"{name}.toml"), tmp_path))
+
+    return copy

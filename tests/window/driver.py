@@ -1,0 +1,134 @@
+"""`Driver`: a viewer in a window on the test's screen, taken through its frames one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import glfw
+import numpy as np
+import pytest
+from imgui_bundle import imgui
+
+from vertigrad.panels import parameters
+from vertigrad.session import Session
+from vertigrad.viewer import Viewer
+
+from .desktop import LEFT, Desktop
+
+SETTLE = 4  # frames in which the GUI has taken in a move, a press and a release, each of which it wants for itself
+
+Rect = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+class Driver:
+    """Input goes through the X server; frames run when the test says so, so nothing depends on how fast they are."""
+
+    def __init__(self, viewer: Viewer, session: Session, desktop: Desktop):
+        self.viewer, self.session, self.desktop = viewer, session, desktop
+
+    @property
+    def window(self) -> int:
+        return glfw.get_x11_window(self.viewer.window.handle)
+
+    def frames(self, count: int = SETTLE) -> None:
+        for _ in range(count):
+            self.viewer.frame()
+
+    def frames_until(self, condition: Callable[[], bool], most: int = 60) -> None:
+        for _ in range(most):
+            if condition():
+                return
+            self.viewer.frame()
+        assert condition(), f"not within {most} frames"
+
+    def frames_for(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.viewer.frame()
+
+    def picture(self) -> np.ndarray:
+        """What the window shows once nothing in it moves: float32 of 0 to 255, shape (height, width, 3)."""
+        before = self._grab()
+        for _ in range(40):
+            self.viewer.frame()
+            time.sleep(0.02)
+            now = self._grab()
+            if np.array_equal(before, now):
+                return now.astype(np.float32)
+            before = now
+        raise AssertionError("the picture does not come to rest")
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float], button: int = LEFT) -> None:
+        """Press at one place, move to another in a few steps, and let go there."""
+        self.hold(start, button)
+        self.carry(start, end)
+        self.desktop.release(button)
+        self.frames()
+
+    def hold(self, place: tuple[float, float], button: int = LEFT) -> None:
+        self.desktop.move(*place)
+        self.frames(2)
+        self.desktop.press(button)
+        self.frames(2)
+
+    def carry(self, start: tuple[float, float], end: tuple[float, float], steps: int = 3) -> None:
+        for step in range(1, steps + 1):
+            share = step / steps
+            self.desktop.move(*(a + (b - a) * share for a, b in zip(start, end, strict=True)))
+            self.frames(1)
+        self.frames(2)
+
+    def click(self, place: tuple[float, float]) -> None:
+        self.desktop.move(*place)
+        self.frames(2)
+        self.desktop.click()
+        self.frames()
+
+    def key(self, *names: str) -> None:
+        self.desktop.key(*names)
+        self.frames()
+
+    def type_into(self, place: tuple[float, float], text: str) -> None:
+        """Ctrl and a click on a slider, then keys in place of its value; no Enter."""
+        self.desktop.move(*place)
+        self.frames(2)
+        self.desktop.xdotool("keydown", "ctrl")
+        self.frames(1)
+        self.desktop.click()
+        self.frames()
+        self.desktop.xdotool("keyup", "ctrl")
+        self.frames(2)
+        self.desktop.key("ctrl+a")
+        self.frames()
+        self.desktop.type(text)
+        self.frames(len(text) + SETTLE)
+
+    def _grab(self) -> np.ndarray:
+        self.session.gpu.sync()
+        width, height = self.viewer.window.size
+        return self.desktop.screenshot()[:height, :width]
+
+
+class Rows:
+    """Where the parameters panel last drew each parameter's widget, by name, and the value that it showed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.places: dict[str, Rect] = {}
+        self.values: dict[str, Any] = {}
+        drawn = parameters.edit
+
+        def edit(spec: Any, hint: Any, value: Any) -> Any:
+            edited = drawn(spec, hint, value)
+            low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
+            self.places[spec.name] = (low.x, low.y, high.x, high.y)
+            self.values[spec.name] = value
+            return edited
+
+        monkeypatch.setattr(parameters, "edit", edit)
+
+    def at(self, name: str, share: float = 0.5) -> tuple[float, float]:
+        """A place on the widget, `share` of its width from the left."""
+        left, top, right, bottom = self.places[name]
+        return left + share * (right - left), (top + bottom) / 2

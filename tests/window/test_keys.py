@@ -1,0 +1,93 @@
+"""What keys do, and when they do nothing."""
+
+import numpy as np
+import pytest
+
+from .driver import Rows
+
+
+def test_space_lets_time_pass_and_stand_still(opened):
+    driver = opened(panels=False)
+    before, session = driver.picture(), driver.session
+    assert session.time == 0.0
+    driver.key("space")
+    assert session.playing
+    driver.frames_until(lambda: session.time > 0.4)
+    driver.key("space")
+    stopped = session.time
+    driver.frames()
+    assert not session.playing and session.time == stopped
+    assert np.abs(driver.picture() - before).mean() > 0.2
+
+
+def test_n_takes_one_step_and_r_goes_back(opened):
+    driver = opened("nbody", "galaxy.count=200", panels=False)
+    session, first = driver.session, driver.picture()
+    for _ in range(3):
+        driver.key("n")
+    assert session.time == pytest.approx(3 / 60) and not session.playing
+    moved = driver.picture()
+    assert not np.array_equal(moved, first)
+    driver.key("r")
+    assert session.time == 0.0
+    assert np.array_equal(driver.picture(), first)
+
+
+def test_g_hides_the_panels(opened):
+    driver = opened()
+    shown = driver.picture()
+    driver.key("g")
+    hidden = driver.picture()
+    assert np.abs(hidden - shown)[20:100, 20:180].mean() > 20.0
+    driver.key("g")
+    assert np.array_equal(driver.picture(), shown)
+
+
+def test_f5_reads_the_scene_file_again(opened, tmp_path, packaged_copy):
+    scene = packaged_copy("neural_field")
+    driver = opened(scene, "terrain.resolution=24", panels=False)
+    before, yaw = driver.picture(), driver.session.camera.yaw
+    driver.session.camera.orbit(0.1, 0.0)
+    scene.write_text(scene.read_text().replace("height = 0.3", "height = 0.9"))
+    driver.key("F5")
+    assert driver.session.stage.actors["terrain"].params.height == 0.9
+    assert driver.session.camera.yaw == pytest.approx(yaw + 0.1)  # a reload does not take the camera away
+    assert np.abs(driver.picture() - before).mean() > 2.0
+
+
+def test_a_key_held_down_counts_once_but_for_steps(opened):
+    driver = opened("nbody", "galaxy.count=64", size=(200, 150), panels=False)
+    session = driver.session
+    toggles = []
+    play = session.play
+    session.play = lambda on: (toggles.append(on), play(on))
+    for key in ("space", "n"):
+        driver.desktop.xdotool("keydown", key)
+        driver.frames_for(0.9)  # the server repeats a key after 0.66 s
+        driver.desktop.xdotool("keyup", key)
+        driver.frames()
+        if key == "space":
+            assert toggles == [True]
+            driver.key("space")
+            driver.key("r")
+    assert session.time > 2.5 / 60
+
+
+def test_keys_with_control_are_no_commands(opened):
+    driver = opened(panels=False)
+    driver.session.camera.orbit(0.2, 0.0)
+    yaw = driver.session.camera.yaw
+    for key in ("ctrl+h", "alt+space", "ctrl+n"):
+        driver.key(key)
+    assert driver.session.camera.yaw == yaw
+    assert driver.session.time == 0.0 and not driver.session.playing
+
+
+def test_keys_typed_into_a_field_are_no_commands(opened, rows: Rows):
+    driver = opened()
+    driver.type_into(rows.at("height"), "n h r space g 0.5")
+    assert driver.session.time == 0.0 and not driver.session.playing and driver.viewer.gui.visible
+    driver.key("Return")
+    assert driver.session.stage.actors["terrain"].params.height == 0.5  # letters do not get into a number
+    driver.key("n")
+    assert driver.session.time > 0.0
