@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,8 +52,10 @@ def steady(gpu: Gpu) -> Iterator[Gpu]:
     assert not _held(gpu) - before, f"left behind by the test:\n{gpu.tracker.leak_report()}"
     assert not gpu.frames.open
     assert not gpu.recorder.pending
-    while gpu.readback.in_flight:
+    give_up = time.perf_counter() + 20
+    while gpu.readback.in_flight and time.perf_counter() < give_up:
         gpu.poll()
+    assert gpu.readback.in_flight == 0
 
 
 def _held(gpu: Gpu) -> set[tuple[int, int, str, int, int, int]]:

@@ -34,7 +34,9 @@ class Script:
         self._known: dict[int, str] = {}
 
     def add(self, target: str, method: str, arguments: tuple[Any, ...], options: dict[str, Any], result: str) -> None:
-        words = [self._name(a) for a in arguments] + [f"{k}={self._name(v)}" for k, v in options.items() if v is not None]
+        words = [self._name(a) for a in arguments] + [
+            f"{k}={self._name(v)}" for k, v in options.items() if v is not None
+        ]
         self.lines.append(f"{result} = {target}.{method}({', '.join(words)})")
 
     def _name(self, value: Any) -> str:
@@ -49,7 +51,13 @@ class Script:
         body = ["encoder = device.create_command_encoder()", "queue.write_buffer(ring, 0, uniforms)", *self.lines]
         body.append("queue.submit([encoder.finish()])")
         source = "def frame():\n" + "\n".join(f"    {line}" for line in body)
-        scope = {**self.names, "device": gpu.device, "queue": gpu.queue, "ring": gpu.uniforms.buffer, "uniforms": uniforms}
+        scope = {
+            **self.names,
+            "device": gpu.device,
+            "queue": gpu.queue,
+            "ring": gpu.uniforms.buffer,
+            "uniforms": uniforms,
+        }
         exec(compile(source, "hand-written frame", "exec"), scope)
         return scope["frame"]
 
@@ -61,7 +69,11 @@ def _items(value: Any) -> tuple[Any, ...]:
 @contextmanager
 def _watched(script: Script) -> Iterator[None]:
     kept: list[tuple[type, str, Any]] = []
-    for kind, methods in (("GPUCommandEncoder", ENCODER), ("GPUComputePassEncoder", COMPUTE), ("GPURenderPassEncoder", RENDER)):
+    for kind, methods in (
+        ("GPUCommandEncoder", ENCODER),
+        ("GPUComputePassEncoder", COMPUTE),
+        ("GPURenderPassEncoder", RENDER),
+    ):
         class_ = getattr(backend, kind)
         for method in methods:
             original = getattr(class_, method)

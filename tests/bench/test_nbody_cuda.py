@@ -110,7 +110,9 @@ def test_n_body_is_nearly_as_fast_as_cuda() -> None:
     for (tile, each), (ms, _) in theirs.items():
         print(f"\nCUDA tile {tile}, {each} bodies a thread: {ms:.3f} ms, {COUNT**2 / ms * 1e-6:.0f} G pairs/s", end="")
     print(f"\nours: {mine:.3f} ms a step, {COUNT**2 / mine * 1e-6:.0f} G pairs/s")
-    print(f"of the fastest CUDA kernel {theirs[best][0] / mine:.2f}x, of the fastest with two bodies {same / mine:.2f}x")
+    print(
+        f"of the fastest CUDA kernel {theirs[best][0] / mine:.2f}x, of the fastest with two bodies {same / mine:.2f}x"
+    )
     reference = theirs[best][1]
     assert np.linalg.norm(pulls - reference) < 1e-5 * np.linalg.norm(reference)
     assert mine <= theirs[best][0] / 0.9

@@ -32,7 +32,11 @@ def plain_wgpu(device: wgpu.GPUDevice) -> Callable[[float], None]:
     module = device.create_shader_module(code=SHADER)
     layout = device.create_bind_group_layout(
         entries=[
-            {"binding": 0, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": {"type": "uniform", "has_dynamic_offset": True}},
+            {
+                "binding": 0,
+                "visibility": wgpu.ShaderStage.COMPUTE,
+                "buffer": {"type": "uniform", "has_dynamic_offset": True},
+            },
             {"binding": 1, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": {"type": "storage"}},
         ]
     )

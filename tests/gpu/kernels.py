@@ -1,8 +1,10 @@
-"""Kernels for the tests of plans, frames and submissions."""
+"""Kernels for the tests of plans, frames and submissions, and waiting that ends."""
 
+import time
+from collections.abc import Callable
 from functools import cache
 
-from vertigrad.gpu import Kernel
+from vertigrad.gpu import Gpu, Kernel
 
 PUT = """
 struct Params { count: u32, value: f32, x_offset: u32 }
@@ -66,3 +68,16 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 def kernel(source: str) -> Kernel:
     """Compiled once in the process."""
     return Kernel(source, "main", "test kernel")
+
+
+def poll_until(gpu: Gpu, done: Callable[[], bool]) -> None:
+    """Poll as a program without frames does. Fails rather than wait for what never comes."""
+    give_up = time.perf_counter() + 20
+    while not done():
+        gpu.poll()
+        assert time.perf_counter() < give_up, "waited for 20 s"
+
+
+def everything_arrives(gpu: Gpu) -> None:
+    """Wait until no reading is under way."""
+    poll_until(gpu, lambda: gpu.readback.in_flight == 0)

@@ -13,7 +13,7 @@ from vertigrad.gpu.meter import Direction, difference
 from vertigrad.gpu.timer import GROUPS
 from vertigrad.tensor import Tensor
 
-from .kernels import SPIN, STEP, kernel
+from .kernels import SPIN, STEP, everything_arrives, kernel
 from .test_submission import attachment, color_target
 
 pytestmark = pytest.mark.usefixtures("steady")
@@ -56,9 +56,8 @@ def test_uploads_and_readings_are_counted_in_full(gpu: Gpu) -> None:
 
 
 def test_a_part_is_counted_as_a_part(gpu: Gpu) -> None:
-    with Tensor.from_numpy(np.zeros(1001, np.float32)) as x, x[10:20] as part:
-        with Counted(gpu) as counted:
-            part.numpy()
+    with Tensor.from_numpy(np.zeros(1001, np.float32)) as x, x[10:20] as part, Counted(gpu) as counted:
+        part.numpy()
     assert counted.bytes == {"geometry": {"device_to_host": 40}}
 
 
@@ -140,8 +139,7 @@ def timed(gpu: Gpu) -> Iterator[Gpu]:
 
 def arrive(gpu: Gpu) -> dict[str, float]:
     gpu.wait_idle()
-    while gpu.readback.in_flight:
-        gpu.poll()
+    everything_arrives(gpu)
     return gpu.timer.latest
 
 

@@ -57,6 +57,28 @@ def test_open_fields_go_to_every_dispatch_that_has_them() -> None:
         assert len(plan) == 3
 
 
+def test_an_open_field_of_half_a_word_leaves_its_neighbour_alone(gpu: Gpu) -> None:
+    """A field is packed once and copied to all dispatches, by words."""
+    if "shader-f16" not in gpu.features:
+        pytest.skip("no f16 here")
+    source = """
+    enable f16;
+    struct Params { low: f16, high: f16, wide: vec3h, last: f16 }
+    @group(0) @binding(0) var<uniform> params: Params;
+    @group(0) @binding(1) var<storage, read_write> x: array<f32>;
+    @compute @workgroup_size(1) fn main() {
+        x[0] = f32(params.low); x[1] = f32(params.high); x[2] = f32(params.wide.z); x[3] = f32(params.last);
+    }
+    """
+    halves = Kernel(source, "main", "halves")
+    with Tensor.zeros(4) as x, Tensor.zeros(4) as y, Plan() as plan:
+        plan.dispatch(halves, 1, x=x, low=1.0, last=2.0)
+        plan.dispatch(halves, 1, x=y, low=3.0, last=4.0)
+        plan.replay(high=5.0, wide=(6.0, 7.0, 8.0))
+        assert x.numpy().tolist() == [1, 5, 8, 2]
+        assert y.numpy().tolist() == [3, 5, 8, 4]
+
+
 @pytest.mark.parametrize("given", [{}, {"value": 1.0}, {"value": 1.0, "factor": 1.0, "dt": 1.0}])
 def test_fields_missing_or_unknown_are_refused_and_nothing_is_recorded(gpu: Gpu, given: dict) -> None:
     with vector(1) as x, step(x) as plan:

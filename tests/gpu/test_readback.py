@@ -12,12 +12,12 @@ from vertigrad.gpu import readback as readback_module
 from vertigrad.gpu.readback import SPARE
 from vertigrad.tensor import Tensor
 
-from .kernels import SPIN, kernel
+from .kernels import SPIN, everything_arrives, kernel, poll_until
 
 pytestmark = pytest.mark.usefixtures("steady")
 
 
-def read(gpu: Gpu, x: Tensor, then=None):  # noqa: ANN001, ANN201
+def read(gpu: Gpu, x: Tensor, then=None):
     return gpu.recorder.read(x.block, x.offset, x.nbytes, Traffic.DIAGNOSTICS, then)
 
 
@@ -30,8 +30,7 @@ def test_readings_arrive_in_the_order_they_were_recorded(gpu: Gpu) -> None:
             if i % 4 == 0:
                 gpu.submit()
         gpu.wait_idle()
-        while gpu.readback.in_flight:
-            gpu.poll()
+        everything_arrives(gpu)
     assert order == list(range(30))
 
 
@@ -67,8 +66,7 @@ def test_staging_buffers_are_reused(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -
             with gpu.frames.frame():
                 read(gpu, x)
         gpu.wait_idle()
-        while gpu.readback.in_flight:
-            gpu.poll()
+        everything_arrives(gpu)
     assert 1 <= len([w for w in made if w.get("label") == "readback"]) <= 6
 
 
@@ -77,8 +75,7 @@ def test_few_staging_buffers_and_bytes_are_kept(gpu: Gpu, monkeypatch: pytest.Mo
         for _ in range(2 * SPARE):
             read(gpu, x)
         gpu.wait_idle()
-        while gpu.readback.in_flight:
-            gpu.poll()
+        everything_arrives(gpu)
         assert len(gpu.readback._spare) == SPARE
         monkeypatch.setattr(readback_module, "SPARE_BYTES", 600_000)
         x.numpy()
@@ -93,8 +90,7 @@ def test_reading_does_not_stall(gpu: Gpu) -> None:
         gpu.submit()
         gpu.poll()
         assert not reading.done
-        while not reading.done:
-            gpu.poll()
+        poll_until(gpu, lambda: reading.done)
         assert reading.result().shape == (1 << 14,)
 
 
@@ -108,8 +104,7 @@ def test_rows_of_a_texture_come_without_padding(gpu: Gpu) -> None:
         got = []
         gpu.readback.copy_texture(gpu.recorder.encoder, texture, width * 4, got.append)
         gpu.wait_idle()
-        while gpu.readback.in_flight:
-            gpu.poll()
+        everything_arrives(gpu)
         assert np.array_equal(np.frombuffer(got[0], np.uint8).reshape(height, width, 4), image)
 
 
@@ -158,10 +153,8 @@ def test_an_error_in_a_receiver_does_not_stop_the_ring(gpu: Gpu) -> None:
         read(gpu, x, got.append)
         gpu.submit()
         with pytest.raises(ZeroDivisionError):
-            while gpu.readback.in_flight:
-                gpu.poll()
-        while gpu.readback.in_flight:
-            gpu.poll()
+            everything_arrives(gpu)
+        everything_arrives(gpu)
     assert len(got) == 1
 
 
@@ -178,8 +171,7 @@ def test_a_receiver_may_start_the_next_reading(gpu: Gpu) -> None:
 
         read(gpu, x, again)
         gpu.submit()
-        while gpu.readback.in_flight:
-            gpu.poll()
+        everything_arrives(gpu)
     assert seen == [1, 2, 3, 4]
 
 

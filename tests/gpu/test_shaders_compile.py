@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import jinja2.meta

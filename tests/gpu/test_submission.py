@@ -11,7 +11,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.memory import State
 from vertigrad.tensor import Tensor
 
-from .kernels import STEP, kernel
+from .kernels import STEP, kernel, poll_until
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -89,8 +89,7 @@ def test_poll_retires_what_has_finished(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         x.add_(1.0)
         gpu.submit()
-        while gpu.tracker.retired < gpu.tracker.submitted:
-            gpu.poll()
+        poll_until(gpu, lambda: gpu.tracker.retired == gpu.tracker.submitted)
         assert x.item() == 1
 
 

@@ -158,6 +158,8 @@ def test_matrices_are_packed_column_by_column(steady: Gpu) -> None:
         ("a: i32", 1 << 31),
         ("a: vec3f", 1.0),
         ("a: vec3f", [1, 2]),
+        ("a: vec3f", ()),
+        ("a: vec3f", (1.0, 2.0)),
         ("a: vec3f", [1, 2, 3, 4]),
         ("a: vec2i", [1.5, 2]),
         ("a: vec4f", [[1, 2], [3]]),

@@ -46,7 +46,9 @@ def test_the_scenes_that_come_with_it_as_pictures_and_video(steady: Gpu, tmp_pat
         report = record.finish(session)
     assert report["frames"] == 24
     assert report["submits_per_frame"] == 1.0
-    assert [report["bytes_per_frame"][way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [0] * 3
+    assert [report["bytes_per_frame"][way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [
+        0
+    ] * 3
     assert report["memory"]["leaked_blocks"] == report["memory"]["never_closed"] == 0
     numbered = [pixels(path) for path in sorted(tmp_path.glob("f*.png"))]
     assert [picture.shape for picture in numbered] == [(64, 96, 3)] * 24

@@ -31,7 +31,7 @@ from .fake import HERE, FakeGpu
     ],
     ids=lambda source: f"{type(source).__name__}-{getattr(source, 'dtype', '')}",
 )
-def test_bytes_are_those_of_the_source(source) -> None:  # noqa: ANN001
+def test_bytes_are_those_of_the_source(source) -> None:
     borrow = Borrow(source)
     assert borrow.nbytes == 8
     lent = borrow.bytes()
@@ -48,7 +48,7 @@ def test_nothing_is_copied() -> None:
 
 
 @pytest.mark.parametrize("source", [b"", bytearray(), np.zeros(0), np.zeros((3, 0, 2), np.int32), array.array("f")])
-def test_sources_without_bytes(source) -> None:  # noqa: ANN001
+def test_sources_without_bytes(source) -> None:
     borrow = Borrow(source)
     assert (borrow.nbytes, bytes(borrow.bytes())) == (0, b"")
     borrow.release()
@@ -63,7 +63,7 @@ def test_sources_with_gaps_are_refused(source: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("source", [[1.0, 2.0], 3.0, None, "text", np.zeros(2, "datetime64[s]")])
-def test_what_lends_no_memory_is_refused(source) -> None:  # noqa: ANN001
+def test_what_lends_no_memory_is_refused(source) -> None:
     with pytest.raises(LayoutError, match=r"lends no memory.*from_numpy"):
         Borrow(source)
 

@@ -42,7 +42,9 @@ def relative(ours: np.ndarray, reference: np.ndarray) -> float:
     return float(np.linalg.norm(ours - reference) / np.linalg.norm(reference))
 
 
-@pytest.mark.parametrize("values", [{}, {"coarse": 0.3, "middle": 1.7, "fine": 3.0}, {"amplitude": 0.5, "frequency": 0.7}])
+@pytest.mark.parametrize(
+    "values", [{}, {"coarse": 0.3, "middle": 1.7, "fine": 3.0}, {"amplitude": 0.5, "frequency": 0.7}]
+)
 def test_heights_equal_the_twin_to_1e_5(make: Make, values: dict[str, float]) -> None:
     model = make(**values)
     for _ in range(5):
@@ -53,7 +55,9 @@ def test_heights_equal_the_twin_to_1e_5(make: Make, values: dict[str, float]) ->
         assert comparison.holds, str(comparison)
 
 
-@pytest.mark.parametrize(("bands", "layers", "width", "activation"), [(1, 2, 5, "relu"), (5, 3, 33, "sine"), (2, 5, 128, "relu")])
+@pytest.mark.parametrize(
+    ("bands", "layers", "width", "activation"), [(1, 2, 5, "relu"), (5, 3, 33, "sine"), (2, 5, 128, "relu")]
+)
 def test_networks_of_other_sizes(
     make: Make, tmp_path: Path, bands: int, layers: int, width: int, activation: str
 ) -> None:
@@ -61,7 +65,8 @@ def test_networks_of_other_sizes(
     random = np.random.default_rng(5)
     shapes = field_twin.tensor_shapes(bands, layers, width)
     tensors = {
-        name: (random.normal(size=shape) * (1.4 / np.sqrt(shape[-1]))).astype(np.float32) for name, shape in shapes.items()
+        name: (random.normal(size=shape) * (1.4 / np.sqrt(shape[-1]))).astype(np.float32)
+        for name, shape in shapes.items()
     }
     sizes = {"bands": str(bands), "layers": str(layers), "width": str(width), "activation": activation}
     file = tmp_path / "net.safetensors"

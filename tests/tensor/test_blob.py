@@ -50,7 +50,7 @@ def uploaded(gpu: Gpu) -> int:
         (np.zeros(2, bool), {"dtype": "u8"}, "u8", (2,)),
     ],
 )
-def test_type_and_shape_are_those_of_the_source_unless_given(source, options: dict, dtype: str, shape: tuple) -> None:  # noqa: ANN001
+def test_type_and_shape_are_those_of_the_source_unless_given(source, options: dict, dtype: str, shape: tuple) -> None:
     with Tensor.from_blob(source, **options) as x:
         assert (x.dtype.name, x.shape) == (dtype, shape)
         assert x.block.buffer is None
@@ -72,7 +72,7 @@ def test_type_and_shape_are_those_of_the_source_unless_given(source, options: di
         ([1.0], {}, LayoutError, "list lends no memory"),
     ],
 )
-def test_what_cannot_be_lent_is_refused(gpu: Gpu, source, options: dict, error: type, message: str) -> None:  # noqa: ANN001
+def test_what_cannot_be_lent_is_refused(gpu: Gpu, source, options: dict, error: type, message: str) -> None:
     blocks = len(gpu.tracker.blocks)
     with pytest.raises(error, match=message):
         Tensor.from_blob(source, **options)

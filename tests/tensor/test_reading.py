@@ -9,7 +9,7 @@ from vertigrad.errors import GpuError
 from vertigrad.gpu import Gpu, Traffic
 from vertigrad.tensor import Tensor
 
-from ..gpu.kernels import SPIN, kernel
+from ..gpu.kernels import SPIN, kernel, poll_until
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -22,8 +22,7 @@ def test_reading_in_frames_arrives_some_frames_later(gpu: Gpu) -> None:
                 x.add_(1.0)
                 readings.append(x.read_async(Traffic.DIAGNOSTICS))
         assert not gpu.recorder.pending
-        while not readings[-1].done:
-            gpu.poll()
+        poll_until(gpu, lambda: readings[-1].done)
         assert [int(reading.result()[0]) for reading in readings] == list(range(1, 9))
 
 

@@ -171,7 +171,6 @@ def test_resources_nest() -> None:
 
 
 def test_the_buffer_of_a_resource_cannot_be_destroyed(gpu: Gpu) -> None:
-    with Tensor.from_numpy(POINTS) as x, x.resource() as resource:
-        with pytest.raises(StillInUse):
-            resource.buffer.destroy()
+    with Tensor.from_numpy(POINTS) as x, x.resource() as resource, pytest.raises(StillInUse):
+        resource.buffer.destroy()
     gpu.submit()

@@ -261,7 +261,7 @@ def test_what_is_published_is_copied_before_it_is_written(gpu: Gpu) -> None:
     assert block.state is State.FREE
 
 
-def gpu_traffic():  # noqa: ANN201
+def gpu_traffic():
     from vertigrad.gpu import Traffic
 
     return Traffic.DIAGNOSTICS

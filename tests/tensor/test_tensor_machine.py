@@ -74,7 +74,7 @@ class Running:
     base: np.ndarray
 
 
-def as_view(key):  # noqa: ANN001, ANN201
+def as_view(key):
     """The index with which NumPy gives a view, even of one element."""
     parts = key if isinstance(key, tuple) else (key,)
     return parts if ... in parts else (*parts, ...)
@@ -135,7 +135,7 @@ class Tensors(RuleBasedStateMachine):
 
     @precondition(lambda self: self.pairs)
     @rule(i=which, key=keys)
-    def view(self, i: int, key) -> None:  # noqa: ANN001
+    def view(self, i: int, key) -> None:
         pair = self.pick(i)
         with contextlib.suppress(IndexError):
             twin = pair.twin[as_view(key)]
@@ -157,7 +157,7 @@ class Tensors(RuleBasedStateMachine):
 
     @precondition(lambda self: self.pairs)
     @rule(i=which, key=keys, number=numbers)
-    def set_number(self, i: int, key, number: int) -> None:  # noqa: ANN001
+    def set_number(self, i: int, key, number: int) -> None:
         pair = self.pick(i)
         with contextlib.suppress(IndexError):
             twin = pair.twin[as_view(key)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -49,10 +50,11 @@ def desktop(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
 
 
 @pytest.fixture
-def opened(desktop: Desktop, steady: Gpu) -> Iterator[Callable[..., Driver]]:
+def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Driver]]:
     """Opens a viewer on a packaged scene or a scene file, paused if nothing else is said; closed after the test."""
-    from vertigrad.viewer import Viewer
+    from vertigrad.viewer import Viewer, loop
 
+    monkeypatch.setattr(loop, "STILL_AFTER", math.inf)  # a paused viewer would show only ten pictures a second
     with ExitStack() as stack:
 
         def open_(
@@ -63,8 +65,8 @@ def opened(desktop: Desktop, steady: Gpu) -> Iterator[Callable[..., Driver]]:
             panels: bool = True,
         ) -> Driver:
             path = scene if isinstance(scene, Path) else resources.path("scenes", f"{scene}.toml")
-            small = ("terrain.resolution=24",) if scene == "neural_field" else ()
-            session = stack.enter_context(Session(steady, path, (*small, *sets)))
+            quick = ["view.bloom=0", *(["terrain.resolution=24"] if "neural_field" in path.stem else [])]
+            session = stack.enter_context(Session(steady, path, [*quick, *sets]))
             session.playing = playing
             viewer = stack.enter_context(Viewer(session, size, vsync=False))
             viewer.gui.visible = panels

@@ -55,7 +55,7 @@ class Desktop:
         self.xdotool("key", "--delay", 1, *names)
 
     def type(self, text: str) -> None:
-        self.xdotool("type", "--delay", 1, text)
+        self.xdotool("type", "--delay", 1, "--", text)
 
     def resize(self, window: int, width: int, height: int) -> None:
         self.xdotool("windowsize", window, width, height)

@@ -112,8 +112,9 @@ class RenderPass:
         if view is not None:
             self._colors[0].view = view._internal
         self._times = _timestamp_writes(timestamps) if timestamps else ffi.NULL
-        self._descriptor.timestampWrites = self._times
-        raw = libf.wgpuCommandEncoderBeginRenderPass(encoder._internal, self._descriptor)
+        descriptor = self._descriptor
+        descriptor.timestampWrites = self._times
+        raw = libf.wgpuCommandEncoderBeginRenderPass(encoder._internal, descriptor)
         return GPURenderPassEncoder("", raw, encoder._device)
 
     def _describe(self, encoder: wgpu.GPUCommandEncoder, view: wgpu.GPUTextureView | None) -> None:

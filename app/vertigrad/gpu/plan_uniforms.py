@@ -64,11 +64,13 @@ class PlanUniforms:
 
 
 def _grouped(name: str, places: list[tuple[UniformLayout, int]]) -> list[_Alike]:
-    by_format: dict[str, list[tuple[UniformLayout, int]]] = {}
+    by_format: dict[tuple[str, int], list[tuple[UniformLayout, int]]] = {}
     for layout, start in places:
-        by_format.setdefault(layout.fields[name].format, []).append((layout, start))
+        code = layout.fields[name].format
+        alone = start if struct.calcsize(code) % 4 else -1  # half words share theirs with a neighbour
+        by_format.setdefault((code, alone), []).append((layout, start))
     grouped = []
-    for code, same in by_format.items():
+    for (code, _), same in by_format.items():
         words = -(-struct.calcsize(code) // 4)
         at = [(start + layout.fields[name].offset) // 4 for layout, start in same]
         others = np.array(at[1:], np.intp)[:, None] + np.arange(words)

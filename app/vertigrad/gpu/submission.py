@@ -12,7 +12,7 @@ from ..errors import StillInUse
 from ..memory import Block, LifetimeTracker, Owner
 from .meter import Direction, Meter, Traffic
 from .native import RenderPass
-from .readback import Reading, ReadbackRing
+from .readback import ReadbackRing, Reading
 from .timer import Timer
 
 

@@ -73,7 +73,7 @@ class UniformLayout:
             if field.count == 1:
                 struct.pack_into(field.format, image, base + field.offset, value)
             else:
-                values = value if type(value) is tuple and type(value[0]) is float else np.ravel(value).tolist()
+                values = value if type(value) is tuple and value and type(value[0]) is float else np.ravel(value).tolist()
                 struct.pack_into(field.format, image, base + field.offset, *values)
         except (struct.error, ArithmeticError, TypeError, ValueError) as error:
             raise ShaderError(f"uniform {self.name}.{name}: {value!r} does not fit ({error})") from error

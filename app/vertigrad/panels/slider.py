@@ -35,7 +35,7 @@ def slide_integer(value: int, ends: tuple[int, int], text: str, log: bool) -> tu
 
 def _share(value: float, low: float, high: float, log: bool) -> float | None:
     """How far along the slider a value is, from 0 to 1; None where ImGui's own rule is not a simple one."""
-    if not low < high or (log and low <= 0.0):
+    if not low < high or (log and low <= 0.0) or math.isnan(value):
         return None
     value = min(max(value, low), high)
     if log:

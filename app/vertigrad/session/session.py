@@ -20,6 +20,7 @@ from ..params import Params, unknown
 from ..renderer.camera import OrbitCamera
 from ..renderer.renderer import Renderer
 from ..scene import Scene, UiHint, load
+from ..scene.files import find
 from ..scene.stage import Stage
 from ..tensor import Readback
 
@@ -251,7 +252,11 @@ class Session:
 
     def _ask(self) -> None:
         for model, actor in self.stage.actors.items():
-            figures = actor.model.diagnostics()
+            actor.publication.withdraw()  # or a kernel that takes an output as writable, and only reads it, would copy it
+            try:
+                figures = actor.model.diagnostics()
+            finally:
+                actor.publish()
             with ExitStack() as stack:
                 for tensor in figures.values():
                     stack.enter_context(tensor)

@@ -14,7 +14,7 @@ import numpy as np
 import wgpu
 
 from ..errors import BorrowInUse, ShapeError, UseAfterFree
-from ..gpu import Gpu, Traffic, gpu
+from ..gpu import Traffic, gpu
 from ..memory import Block, Borrow, LifetimeTracker, Origin, Owner
 from . import shape as shapes
 from .dtype import DType, dtype_of, f32

@@ -9,20 +9,19 @@ import glfw
 from imgui_bundle import imgui
 
 from ..panels import Gui
-from .window import Window
 
 
-def share_clipboard(gui: Gui, window: Window) -> None:
-    """Let the GUI's text fields use the clipboard of the window system."""
+def share_clipboard(gui: Gui) -> None:
+    """Let the GUI's text fields use the clipboard of the window system. There must be a window."""
 
     def paste(_: Any) -> str:
         with warnings.catch_warnings():  # glfw warns if there is no text in it
             warnings.simplefilter("ignore", glfw.GLFWError)
-            text = glfw.get_clipboard_string(window.handle) or b""
+            text = glfw.get_clipboard_string(None) or b""
         return text.decode(errors="replace") if isinstance(text, bytes) else text
 
     def copy(_: Any, text: str) -> None:
-        glfw.set_clipboard_string(window.handle, text)
+        glfw.set_clipboard_string(None, text)
 
     _ = gui.io  # its context is the current one now
     platform = imgui.get_platform_io()

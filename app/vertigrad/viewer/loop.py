@@ -33,7 +33,7 @@ class Viewer:
             stack.callback(self.window.close)
             self.gui = Gui(self._gpu, self.window.format, self.window.scale)
             stack.callback(self.gui.close)
-            share_clipboard(self.gui, self.window)
+            share_clipboard(self.gui)
             self._input = Input(self.window, session, self.gui)
             self._renderer = Renderer(self._gpu, self.window.format)
             stack.callback(self._time, self._gpu.timer.enabled)

@@ -34,7 +34,7 @@ class Window:
             context = wgpu.gpu.get_canvas_context(get_glfw_present_info(self.handle, vsync))
             self.format = _configure(context, gpu)
         except BaseException:
-            _close(self.handle)
+            glfw.destroy_window(self.handle)
             raise
         self._context: wgpu.GPUCanvasContext | None = context
 
@@ -102,11 +102,18 @@ class Window:
         self._context.present()
 
     def close(self) -> None:
-        """Close the window and let go of the display. Idempotent."""
+        """Close the window. Idempotent.
+
+        The connection to the display stays, for further windows: Mesa 22's Vulkan knows connections by their address,
+        and takes a second one for the first if it happens to get the same. The X server then refuses its requests, and
+        Xlib ends the process.
+        """
         if self._context is not None:
             self._context.unconfigure()
             self._context = None  # with the last reference goes the surface, which must not outlive its window
-            _close(self.handle)
+            glfw.destroy_window(self.handle)
+            for cursor in self._cursors.values():
+                glfw.destroy_cursor(cursor)
 
 
 def _open(title: str, size: tuple[int, int]) -> Any:
@@ -121,7 +128,6 @@ def _open(title: str, size: tuple[int, int]) -> Any:
         glfw.window_hint(glfw.SCALE_TO_MONITOR, glfw.TRUE)
         handle = glfw.create_window(*size, title, None, None)
         if not handle:
-            glfw.terminate()
             raise InputError(f"no window can be opened here{_reasons(told)}; `vertigrad render` needs none")
     return handle
 
@@ -130,11 +136,6 @@ def _reasons(told: list[warnings.WarningMessage]) -> str:
     """What glfw warned of, in brackets."""
     reasons = [str(warning.message) for warning in told]
     return f" ({'; '.join(reasons)})" if reasons else ""
-
-
-def _close(handle: Any) -> None:
-    glfw.destroy_window(handle)
-    glfw.terminate()
 
 
 def _configure(context: wgpu.GPUCanvasContext, gpu: Gpu) -> str:

@@ -25,15 +25,25 @@ WIDEST = 256
 class Params(params.Params):
     """How the relief is made from the network, and how it moves."""
 
-    weights: Path = file("assets/weights/neural_field.safetensors", suffixes=[".safetensors"], doc="the trained network")
-    resolution: int = integer(224, min=2, max=4096, scale="log", rebuild=True, doc="vertices along each side of the grid")
+    weights: Path = file(
+        "assets/weights/neural_field.safetensors", suffixes=[".safetensors"], doc="the trained network"
+    )
+    resolution: int = integer(
+        224, min=2, max=4096, scale="log", rebuild=True, doc="vertices along each side of the grid"
+    )
     extent: float = number(1.0, min=1e-3, max=1e3, scale="log", doc="half the side of the surface")
     height: float = number(0.4, min=-100.0, max=100.0, soft_min=0.0, soft_max=2.0, doc="height of one unit of relief")
     coarse: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the first band: the hills")
-    middle: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the second band: the ridges")
+    middle: float = number(
+        1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the second band: the ridges"
+    )
     fine: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=4.0, doc="share of the third band: the gullies")
     amplitude: float = number(
-        0.1, min=0.0, max=10.0, soft_max=0.4, doc="share of its relief by which each band sways; 0: the relief as learned"
+        0.1,
+        min=0.0,
+        max=10.0,
+        soft_max=0.4,
+        doc="share of its relief by which each band sways; 0: the relief as learned",
     )
     frequency: float = number(0.1, min=0.0, max=10.0, soft_max=1.0, unit="Hz", doc="how often it does")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,9 @@ MANY = 1 << 15  # bodies from which on there are threads enough although each ad
 class Params(params.Params):
     """Units: G = 1; one unit of length is the larger disc's scale length, one of mass that disc's mass (see `galaxy`)."""
 
-    count: int = integer(8192, min=2, max=1 << 20, scale="log", rebuild=True, doc="bodies, of which a third is dark halo")
+    count: int = integer(
+        8192, min=2, max=1 << 20, scale="log", rebuild=True, doc="bodies, of which a third is dark halo"
+    )
     softening: float = number(
         SOFTENING, min=1e-4, max=10.0, soft_min=0.01, soft_max=1.0, scale="log", doc="length below which gravity fades"
     )
@@ -32,7 +35,9 @@ class Params(params.Params):
     )
     mass_ratio: float = number(0.7, min=0.05, max=1.0, rebuild=True, doc="mass of the second galaxy over the first")
     pericentre: float = number(1.8, min=0.1, max=8.0, rebuild=True, doc="how near they pass, as two points would")
-    inclination: float = angle(25.0, min=0.0, max=180.0, rebuild=True, doc="first disc to the orbit; 180 turns against it")
+    inclination: float = angle(
+        25.0, min=0.0, max=180.0, rebuild=True, doc="first disc to the orbit; 180 turns against it"
+    )
     inclination_2: float = angle(50.0, min=0.0, max=180.0, rebuild=True, doc="second disc to the orbit")
 
 
@@ -59,9 +64,7 @@ class NBody(Model):
             "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo"),
         }
 
-    def __init__(
-        self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None
-    ):
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
         """`start` gives the bodies, instead of two galaxies made from `seed`; all of them count as stars."""
         self._params = params
         stars = luminous_count(params.count, params.mass_ratio) if start is None else len(start.masses)
@@ -143,17 +146,20 @@ class NBody(Model):
             *(self._bodies, self._velocities, self._accelerations, self._energies),
         )
         self._step = Plan(f"{name}.step")
-        moving = {"velocities": self._velocities, "accelerations": self._accelerations, "drifting": self._bodies}
-        self._step.dispatch(_kernel("drift"), n, count=n, **moving)
+        moving: dict[str, Any] = {"velocities": self._velocities, "accelerations": self._accelerations}
+        self._step.dispatch(_kernel("drift"), n, count=n, drifting=self._bodies, **moving)
         self._record_kick(self._step)
         self._energy = Plan(f"{name}.energy")
-        reading = {"bodies": self._bodies, "velocities": self._velocities, "energies": self._energies}
-        self._energy.dispatch(_kernel("energy"), n, count=n, **reading, overwrites=("energies",))
+        reading: dict[str, Any] = {"bodies": self._bodies, "velocities": self._velocities}
+        self._energy.dispatch(
+            _kernel("energy"), n, count=n, energies=self._energies, overwrites=("energies",), **reading
+        )
 
     def _record_kick(self, plan: Plan) -> None:
-        moving = {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
+        moving: dict[str, Any] = {"velocities": self._velocities, "accelerations": self._accelerations}
         n, each = self._count, 2 if self._count >= MANY else 1
-        plan.dispatch(_kernel("kick", each), -(-n // each), count=n, **moving, overwrites=("accelerations",))
+        kernel = _kernel("kick", each)
+        plan.dispatch(kernel, -(-n // each), count=n, bodies=self._bodies, overwrites=("accelerations",), **moving)
 
     def _look(self, stars: int) -> dict[str, Tensor]:
         """The outputs: columns of the interleaved state, and the rows of it that shine."""

@@ -1,0 +1,303 @@
+"""What goes wrong on the command line: the exit code, and a message instead of a traceback."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from vertigrad import headless
+from vertigrad.errors import DeviceLost, NoAdapter, OutOfMemory
+from vertigrad.gpu import adapter, device
+from vertigrad.scene import stage
+
+BROKEN = sorted((Path(__file__).parent.parent / "scene" / "broken").glob("*.toml"))
+PLACE = re.compile(r":[1-9]\d*:[1-9]\d*  \S")  # file:line:column, two spaces, the mistake
+
+
+# the user's input: 2 ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["rendr", "nbody"], "No such command 'rendr'. Did you mean 'render'? (see vertigrad --help)"),
+        (["--no-such"], "--no-such"),
+        (["render", "nbody", "-o", "x.png", "--fraems", "3"], "--frames"),
+        (["render", "nbody", "-o", "x.png", "--frames", "0"], "'--frames'"),
+        (["render", "nbody", "-o", "x.png", "--frames", "many"], "'--frames'"),
+        (["render", "nbody", "-o", "x.png", "--frames"], "--frames"),
+        (["render", "nbody"], "'--output' / '-o'"),
+        (["render", "-o", "x.png"], "(see vertigrad render --help)"),
+        (["render", "nbody", "neural_field", "-o", "x.png"], "neural_field"),
+        (["render", "nbody", "-o", "x.png", "--seed", "seven"], "'--seed'"),
+        (["check"], "SCENE"),
+        (["bench"], "SCENE"),
+        (["info", "extra"], "extra"),
+        (["run", "--no-such"], "--no-such"),
+    ],
+)
+def test_options_that_are_unknown_missing_or_no_numbers(vertigrad, arguments, told):
+    outcome = vertigrad(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert len(outcome.told) == 1
+    assert told in outcome.told[0]
+
+
+@pytest.mark.parametrize("size", ["0x5", "5x0", "axb", "640", "640x", "-5x5", "1.5x2", "640 x 480", "9999999x5", "٣x٣"])
+@pytest.mark.parametrize("verb", ["render", "bench", "run"])
+def test_a_size_that_is_none(vertigrad, tmp_path, verb, size):
+    outcome = vertigrad(verb, "nbody", *(["-o", tmp_path / "x.png"] if verb == "render" else []), "--size", size)
+    assert outcome.code == 2
+    assert outcome.told == [f"--size {size}: expected WIDTHxHEIGHT in pixels, such as 1280x720"]
+
+
+def test_a_size_that_no_adapter_has(vertigrad, row, tmp_path):
+    outcome = vertigrad("render", row, "-o", tmp_path / "x.png", "--size", "900000x10")
+    assert outcome.code == 2
+    assert "a picture of 900000x10 pixels" in outcome.told[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("nonsense", "--set nonsense: expected NAME.PARAMETER=VALUE"),
+        ("row.hieght=1", '--set row.hieght=1: unknown parameter; did you mean "height"?'),
+        ("rwo.height=1", 'did you mean "row"?'),
+        ("row.height=100", "--set row.height=100"),
+        ("row.height=tall", "--set row.height=tall"),
+        ("row.type=none", "--set row.type=none"),
+        ("layers.dots.size=-1", "size"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["render", "bench", "check"])
+def test_a_setting_that_fits_nothing(vertigrad, row, tmp_path, verb, setting, told):
+    more = ["-o", tmp_path / "x.png"] if verb == "render" else []
+    outcome = vertigrad(verb, row, *more, "--set", setting)
+    assert outcome.code == 2
+    assert told in outcome.told[0]
+
+
+def test_a_seed_that_is_none(vertigrad, row):
+    outcome = vertigrad("check", row, "--seed", "-1")
+    assert (outcome.code, outcome.told) == (2, ["--seed: -1 is below the minimum 0"])
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nbdy", 'nbdy: neither a file nor a scene that comes with Vertigrad; did you mean "nbody"?'),
+        ("zzz", "zzz: neither a file nor a scene that comes with Vertigrad; known: nbody, neural_field"),
+        ("nbody.toml", 'nbody.toml: there is no such file; the scene that comes with Vertigrad is "nbody"'),
+        ("secne.toml", 'secne.toml:1:1  there is no such file; did you mean "scene.toml"?'),
+        ("none/secne.toml", "none/secne.toml:1:1  there is no such file; nor a folder none"),
+        (".", ".:1:1  is a folder, not a scene file"),
+        ("x" * 300, "neither a file nor a scene"),
+        ("x" * 300 + ".toml", "cannot be read: File name too long"),
+        ("a\0b.toml", "there is no such file"),
+    ],
+)
+def test_a_scene_that_is_not_there(vertigrad, row, monkeypatch, name, told):
+    monkeypatch.chdir(row.parent)
+    outcome = vertigrad("check", name)
+    assert outcome.code == 2
+    assert told in outcome.told[0]
+
+
+def test_a_folder_with_the_name_of_a_packaged_scene_does_not_hide_it(vertigrad, row, monkeypatch):
+    (row.parent / "nbody").mkdir()
+    monkeypatch.chdir(row.parent)
+    assert vertigrad("check", "nbody", "--no-twins", "--set", "galaxy.count=20").code == 0
+
+
+@pytest.mark.parametrize("path", BROKEN, ids=lambda path: path.stem)
+def test_every_broken_scene_is_told_with_line_and_column(vertigrad, path):
+    outcome = vertigrad("check", path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.told
+    for line in outcome.told:
+        assert line.startswith(str(path))
+        assert PLACE.match(line.removeprefix(str(path)))
+
+
+def test_there_are_broken_scenes():
+    assert len(BROKEN) >= 50
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n", b"", b"version = 1\n\0", "version = 1".encode("utf-16")])
+@pytest.mark.parametrize("verb", ["render", "bench", "check"])
+def test_a_file_that_is_no_scene_at_all(vertigrad, tmp_path, verb, content):
+    (tmp_path / "x.toml").write_bytes(content)
+    outcome = vertigrad(verb, tmp_path / "x.toml", *(["-o", tmp_path / "x.png"] if verb == "render" else []))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert PLACE.search(outcome.told[0])
+
+
+@pytest.mark.parametrize("path", BROKEN[::23], ids=lambda path: path.stem)
+def test_a_broken_scene_in_a_process_of_its_own(process, path):
+    outcome = process("check", path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert all(line.startswith(str(path)) and PLACE.search(line) for line in outcome.told), outcome.err
+    assert outcome.told
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("-o", "file/x.png"),
+        ("-o", "file/%03d.png"),
+        ("-o", "file/x.mp4"),
+        ("-o", "folder.png"),
+        ("--report", "file/r.json"),
+    ],
+)
+def test_output_that_cannot_be_written_is_told_before_anything_is_drawn(vertigrad, row, monkeypatch, option, name):
+    monkeypatch.chdir(row.parent)
+    Path("file").write_text("")
+    Path("folder.png").mkdir()
+    outcome = vertigrad("render", row, "-o", "good.png", "--frames", 1_000_000, option, name)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "cannot be written" in outcome.told[0]
+    assert not Path("good.png").exists()
+
+
+@pytest.mark.parametrize("option", ["--json", "--report"])
+def test_figures_that_cannot_be_written_are_told_before_anything_is_measured(vertigrad, row, tmp_path, option):
+    outcome = vertigrad("bench", row, "--frames", 1_000_000, option, tmp_path)
+    assert outcome.code == 2
+    assert "cannot be written (Is a directory)" in outcome.told[0]
+
+
+def test_a_kind_of_picture_that_is_not_written(vertigrad, tmp_path):
+    outcome = vertigrad("render", "nbody", "-o", tmp_path / "x.gif")
+    assert outcome.code == 2
+    assert "pictures are written as .png and videos as .mp4, not as .gif" in outcome.told[0]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk(vertigrad, row, tmp_path):
+    (tmp_path / "x.png").symlink_to("/dev/full")
+    outcome = vertigrad("render", row, "-o", tmp_path / "x.png", "--size", "32x32")
+    assert outcome.code == 2
+    assert "x.png: the picture cannot be written (No space left on device)" in outcome.told[0]
+
+
+def test_no_display_names_the_command_that_needs_none(vertigrad, process, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for arguments in (["run", "neural_field"], []):
+        outcome = vertigrad(*arguments)
+        assert outcome.code == 2
+        scene = arguments[1] if arguments else "nbody"
+        assert "no display" in outcome.told[0]
+        assert f"vertigrad render {scene} -o out.mp4" in outcome.told[0]
+
+
+def test_a_display_that_is_none_is_told_by_the_window_system(process):
+    outcome = process("run", "nbody", "--set", "galaxy.count=20", env={"DISPLAY": ":999", "WAYLAND_DISPLAY": None})
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "`vertigrad render" in outcome.told[-1]
+    assert "Traceback" not in outcome.err
+
+
+# a fault of ours: 1 -------------------------------------------------------------------------------------------------
+
+
+def fail(error: BaseException):
+    def render(*_: object, **__: object) -> None:
+        raise error
+
+    return render
+
+
+def test_a_fault_of_ours_is_one_line(vertigrad, row, tmp_path, monkeypatch):
+    monkeypatch.setattr(headless, "render", fail(ValueError("first line\n  second line")))
+    outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
+    assert (outcome.code, outcome.out) == (1, "")
+    (line,) = outcome.told
+    assert "fault of Vertigrad: ValueError: first line second line" in line
+    assert "VERTIGRAD_TRACEBACK=1" in line
+
+
+@pytest.mark.parametrize("error", [ValueError("of ours"), OutOfMemory("of the GPU")])
+def test_the_traceback_can_be_asked_for(vertigrad, row, tmp_path, monkeypatch, error):
+    monkeypatch.setenv("VERTIGRAD_TRACEBACK", "1")
+    monkeypatch.setattr(headless, "render", fail(error))
+    outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
+    assert outcome.code == 1
+    assert "Traceback (most recent call last)" in outcome.err
+    assert "test_mistakes.py" in outcome.err
+    assert str(error) in outcome.told[-1]
+
+
+def test_the_traceback_in_a_process_of_its_own(process):
+    quiet, loud = (process("check", "none.toml", env={"VERTIGRAD_TRACEBACK": value}) for value in (None, "1"))
+    assert (quiet.code, loud.code) == (2, 2)
+    assert "Traceback" not in quiet.err
+    assert "Traceback" in loud.err
+
+
+@pytest.mark.parametrize("error", [OutOfMemory("three\nlines\nof holders"), DeviceLost("gone")])
+def test_errors_of_the_device_say_what_they_have_to_say(vertigrad, row, tmp_path, monkeypatch, error):
+    monkeypatch.setattr(headless, "render", fail(error))
+    outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
+    assert (outcome.code, outcome.told) == (1, str(error).splitlines())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(7)])
+def test_being_stopped_is_no_fault(vertigrad, row, tmp_path, monkeypatch, error):
+    monkeypatch.setattr(headless, "render", fail(error))
+    if isinstance(error, SystemExit):
+        with pytest.raises(SystemExit):
+            vertigrad("render", row, "-o", tmp_path / "x.png")
+    else:
+        outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
+        assert (outcome.code, outcome.told) == (130, [])
+
+
+# no GPU: 4 ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["check", "info"])
+def test_an_adapter_that_there_is_not(process, verb):
+    outcome = process(verb, *(["nbody"] if verb == "check" else []), "--adapter", "nonsense")
+    assert outcome.code == 4
+    assert "no adapter matches 'nonsense'; this machine has:" in outcome.told[0]
+    assert "Traceback" not in outcome.err
+
+
+@pytest.fixture
+def no_gpu(monkeypatch) -> None:
+    monkeypatch.setattr(device, "_the_gpu", None)
+    monkeypatch.setattr(adapter, "adapters", list)
+
+
+@pytest.mark.parametrize("verb", ["render", "bench", "check", "info"])
+def test_a_machine_without_any(capsys, no_gpu, tmp_path, verb):
+    from vertigrad.cli import main
+
+    more = {"render": ["nbody", "-o", str(tmp_path / "x.png")], "info": []}.get(verb, ["nbody"])
+    assert main([verb, *more]) == NoAdapter.exit_code == 4
+    told = capsys.readouterr().err
+    assert "no GPU adapter" in told
+    assert "apt install mesa-vulkan-drivers" in told
+
+
+def test_mistakes_in_a_scene_are_told_even_there(capsys, no_gpu):
+    from vertigrad.cli import main
+
+    assert main(["check", str(BROKEN[0])]) == 2
+
+
+# nothing stays behind -----------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_fails_closes_its_session(vertigrad, row, tmp_path, steady, monkeypatch):
+    closed: list[object] = []
+    close = stage.Stage.close
+    monkeypatch.setattr(stage.Stage, "close", lambda self: (closed.append(self), close(self)))
+    monkeypatch.setattr(headless, "render", fail(OSError(os.EX_OSERR, "broken")))
+    assert vertigrad("render", row, "-o", tmp_path / "x.png").code == 1
+    assert closed
+    steady.wait_idle()
+    assert steady.tracker.live == []

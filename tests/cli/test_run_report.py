@@ -1,0 +1,347 @@
+"""`render`, `bench` and their report: what was drawn, what was copied, and the proof."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad.cli.options import errors_console
+from vertigrad.renderer.layers import registry
+from vertigrad.renderer.layers.points import PointsLayer
+from vertigrad.tensor import Tensor
+
+from ..session.running import LINKED, SCENE, written
+
+WAYS = ("host_to_device", "device_to_device", "device_to_host")
+SHIPPED = {"nbody": ["galaxy.count=1024"], "neural_field": ["terrain.resolution=48"]}
+
+
+def sets(name: str) -> list[str]:
+    return [word for setting in SHIPPED[name] for word in ("--set", setting)]
+
+
+def loaded(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_scene_that_comes_with_it_copies_nothing_and_proves_it(vertigrad, tmp_path, name):
+    picture, video, file = tmp_path / "x.png", tmp_path / "x.mp4", tmp_path / "out" / "r.json"
+    outcome = vertigrad(
+        *("render", name, *sets(name), "-o", picture, "-o", video, "--frames", 12, "--size", "160x90"),
+        *("--require-zero-copy", "--report", file),
+    )
+    assert (outcome.code, outcome.told) == (0, [])
+    assert "12 frames of 160x90, 0 bytes of geometry copied a frame" in outcome.out
+    report = loaded(file)
+    assert [report["bytes_per_frame"][way] for way in WAYS] == [0, 0, 0]
+    assert report["submits_per_frame"] == 1
+    assert report["memory"]["leaked_blocks"] == report["memory"]["never_closed"] == 0
+    outputs = {
+        f"{model}.{output}": lies for model, outputs in report["models"].items() for output, lies in outputs.items()
+    }
+    blocks = {lies["block"] for lies in outputs.values()}
+    drawn = [
+        (layer, attribute, bound)
+        for layer, attributes in report["layers"].items()
+        for attribute, bound in attributes.items()
+        if isinstance(bound, dict)
+    ]
+    assert len(drawn) >= 2
+    for layer, attribute, bound in drawn:
+        assert bound["block"] in blocks, f"{layer}.{attribute} is drawn from a block that no model wrote"
+        same = [
+            lies for lies in outputs.values() if (lies["block"], lies["offset"]) == (bound["block"], bound["offset"])
+        ]
+        assert any(bound["stride"] in lies["strides"] for lies in same)
+    with Image.open(picture) as image:
+        assert image.size == (160, 90)
+        assert np.std(np.asarray(image)) > 2
+    with av.open(str(video)) as container:
+        assert sum(1 for _ in container.decode(video=0)) == 12
+
+
+def test_the_report_has_all_that_is_promised(vertigrad, row, tmp_path):
+    vertigrad(
+        "render", row, "-o", tmp_path / "x.png", "--frames", 5, "--size", "40x30", "--report", tmp_path / "r.json"
+    )
+    report = loaded(tmp_path / "r.json")
+    assert report["scene"] == str(row)
+    assert report["title"] == "A row that rises"
+    assert "llvmpipe" in report["adapter"] or report["adapter"]
+    assert report["frames"] == 5
+    assert set(report["bytes_per_frame"]) == {*WAYS, "uniforms", "image", "diagnostics"}
+    assert report["bytes_per_frame"]["uniforms"]["host_to_device"] > 0
+    assert report["bytes_per_frame"]["image"]["device_to_host"] == 40 * 30 * 4 / 5
+    assert set(report["ms_per_frame"]) == {"cpu", "frame", "compute", "draw", "groups"}
+    assert set(report["ms_per_frame"]["cpu"]) == {"mean", "p50", "p95", "p99"}
+    assert report["memory"]["peak_bytes"] >= report["memory"]["live_bytes"] == 8 * 4 * 4 + 2 * 4 + 2 * 4
+    assert report["memory"]["live_blocks"] == 4
+    assert report["models"]["row"]["position"] | {"block": 0} == {
+        "block": 0,
+        "dtype": "f32",
+        "shape": [8, 3],
+        "offset": 0,
+        "strides": [12, 4],
+    }
+    dots = report["layers"]["dots"]
+    assert set(dots) == {"position", "color", "size"}
+    assert set(dots["position"]) == {"tensor", "block", "offset", "stride", "format"}
+    assert dots["position"]["tensor"] == "row.position"
+    assert dots["position"]["block"] == report["models"]["row"]["position"]["block"]
+    assert dots["color"]["block"] == report["models"]["row"]["phase"]["block"]
+    assert (dots["position"]["stride"], dots["position"]["format"], dots["size"]) == (12, "float32x3", 0.1)
+
+
+def test_linked_models_are_drawn_without_a_copy(vertigrad, row, tmp_path):
+    linked = written(tmp_path, LINKED)
+    arguments = ["-o", tmp_path / "x.png", "--frames", 4, "--size", "40x30", "--report", tmp_path / "r.json"]
+    assert vertigrad("render", linked, *arguments, "--require-zero-copy").code == 0
+    report = loaded(tmp_path / "r.json")
+    assert report["layers"]["echoes"]["position"]["block"] == report["models"]["late"]["position"]["block"]
+
+
+# a layer that copies ------------------------------------------------------------------------------------------------
+
+
+def on_the_gpu(tensor: Tensor) -> Tensor:
+    copy = tensor.clone()
+    copy.add_(0.0)
+    return copy
+
+
+def through_the_host(tensor: Tensor) -> Tensor:
+    return Tensor.from_numpy(tensor.numpy(), name="again")
+
+
+def only_read(tensor: Tensor) -> Tensor:
+    tensor.numpy()
+    return tensor.detach()
+
+
+def kept(tensor: Tensor) -> Tensor:
+    """Nothing is copied here, but the next step may not write what is kept."""
+    return tensor.clone()
+
+
+def copying(how: Any) -> type[PointsLayer]:
+    """A layer that draws a copy of its positions, made anew in each frame."""
+
+    class Copying(PointsLayer):
+        copy: Tensor | None = None
+
+        def bind(self, attributes: Mapping[str, Any]) -> None:
+            self.given = attributes
+            super().bind(attributes)
+
+        def prepare(self) -> None:
+            fresh = how(self.given["position"])
+            super().bind({**self.given, "position": fresh})
+            self.drop()
+            self.copy = fresh
+            super().prepare()
+
+        def close(self) -> None:
+            super().close()
+
+        def drop(self) -> None:
+            if self.copy is not None:
+                self.copy.close()
+                self.copy = None
+
+    return Copying
+
+
+@pytest.fixture
+def copied(monkeypatch):
+    """Lets scenes name a layer that copies, as "copying"."""
+    made: list[Any] = []
+
+    def use(how: Any) -> None:
+        kind = copying(how)
+
+        class Kept(kind):  # type: ignore[misc, valid-type]
+            def __init__(self, *arguments: Any):
+                super().__init__(*arguments)
+                made.append(self)
+
+        monkeypatch.setattr(registry, "_TYPES", {**registry.types(), "copying": Kept})
+
+    yield use
+    for layer in made:
+        layer.drop()
+
+
+@pytest.mark.parametrize(
+    ("how", "told", "ways"),
+    [
+        (on_the_gpu, "96 device to device", {"device_to_device"}),
+        (through_the_host, "96 host to device, 96 device to host", {"host_to_device", "device_to_host"}),
+        (only_read, "96 device to host", {"device_to_host"}),
+        (kept, "64 device to device", {"device_to_device"}),  # in the second and the third frame
+    ],
+)
+def test_a_layer_that_copies_is_found_out(vertigrad, row, tmp_path, copied, how, told, ways):
+    copied(how)
+    scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
+    arguments = ["-o", tmp_path / "x.png", "--frames", 3, "--size", "40x30", "--report", tmp_path / "r.json"]
+    outcome = vertigrad("render", scene, *arguments, "--require-zero-copy")
+    assert outcome.code == 3
+    assert outcome.told[-1].startswith("zero copies were required, but bytes of geometry were copied in each frame: ")
+    assert outcome.told[-1].endswith(told)
+    report = loaded(tmp_path / "r.json")
+    assert {way for way in WAYS if report["bytes_per_frame"][way]} == ways
+    assert (tmp_path / "x.png").exists(), "it is drawn all the same"
+    outcome = vertigrad("render", scene, *arguments)
+    assert outcome.code == 0, "nobody required it"
+    assert "0 bytes of geometry" not in outcome.out
+
+
+@pytest.mark.parametrize("verb", ["render", "bench"])
+def test_both_verbs_hold_a_run_to_it(vertigrad, row, tmp_path, copied, verb):
+    copied(on_the_gpu)
+    scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
+    more = ["-o", tmp_path / "x.png"] if verb == "render" else []
+    assert vertigrad(verb, scene, *more, "--frames", 2, "--size", "40x30", "--require-zero-copy").code == 3
+
+
+# leaks --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_block_that_stays_behind_is_told_and_counted(vertigrad, row, tmp_path, copied):
+    forgotten: list[Tensor] = []
+
+    def forget(tensor: Tensor) -> Tensor:
+        if not forgotten:
+            forgotten.append(Tensor.zeros(3, name="forgotten"))
+        return tensor.detach()
+
+    copied(forget)
+    scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
+    outcome = vertigrad("render", scene, "-o", tmp_path / "x.png", "--size", "40x30", "--report", tmp_path / "r.json")
+    memory = loaded(tmp_path / "r.json")["memory"]
+    assert memory["leaked_blocks"] >= 1
+    assert any(leak.startswith("forgotten, 12 bytes, made at ") for leak in memory["leaks"])
+    assert any(line.startswith("leaked: forgotten, 12 bytes, made at ") for line in outcome.told)
+    forgotten[0].close()
+
+
+def test_a_handle_that_was_dropped_without_being_closed_is_counted(vertigrad, row, tmp_path, copied, steady):
+    def forget(tensor: Tensor) -> Tensor:
+        Tensor.zeros(3, name="dropped")
+        return tensor.detach()
+
+    copied(forget)
+    scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
+    arguments = ["--frames", 2, "--size", "40x30", "--report", tmp_path / "r.json"]
+    vertigrad("render", scene, "-o", tmp_path / "x.png", *arguments)
+    assert loaded(tmp_path / "r.json")["memory"]["never_closed"] == 2
+    vertigrad("render", row, "-o", tmp_path / "x.png", *arguments)
+    assert loaded(tmp_path / "r.json")["memory"]["never_closed"] == 0, "each run is counted by itself"
+
+
+# options ------------------------------------------------------------------------------------------------------------
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image).astype(int)
+
+
+def test_settings_and_seed_reach_the_models(vertigrad, tmp_path):
+    pictures = []
+    for number, more in enumerate(([], [], ["--seed", 99], ["--set", "layers.stars.emissive=0.0"])):
+        file = tmp_path / f"{number}.png"
+        arguments = ["--set", "galaxy.count=600", "--frames", 3, "--size", "120x90", "-o", file]
+        assert vertigrad("render", "nbody", *arguments, *more).code == 0
+        pictures.append(pixels(file))
+    assert np.array_equal(pictures[0], pictures[1])
+    assert not np.array_equal(pictures[0], pictures[2])
+    assert not np.array_equal(pictures[0], pictures[3])
+
+
+def test_titles_and_paths_with_brackets_are_printed_as_they_are(vertigrad, row, tmp_path):
+    folder = tmp_path / "[red]"
+    folder.mkdir()
+    scene = written(folder, SCENE.replace("A row that rises", "[/b] 100% [bold]"), "[x].toml")
+    outcome = vertigrad("render", scene, "-o", folder / "[o].png", "--size", "32x32")
+    assert (outcome.code, outcome.told) == (0, [])
+    assert str(folder / "[o].png") in outcome.out
+    outcome = vertigrad("check", scene)
+    assert str(scene) in outcome.out
+    outcome = vertigrad("bench", scene, "--frames", 1, "--size", "32x32")
+    assert outcome.code == 0
+    assert "[/b] 100% [bold] on " in outcome.out
+    outcome = vertigrad("check", scene, "--set", "row.x=[blink]")
+    assert "--set row.x=[blink]" in outcome.told[0]
+
+
+# the progress bar ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_scenes_as_they_are_in_a_process_of_its_own(process, tmp_path, name):
+    arguments = ["--frames", 3, "--size", "320x180", "-o", "x.png", "--require-zero-copy", "--report", "r.json"]
+    outcome = process("render", name, *arguments)
+    assert (outcome.code, outcome.told) == (0, []), "and nothing of the bar is printed where there is no terminal"
+    assert outcome.out == "x.png: 3 frames of 320x180, 0 bytes of geometry copied a frame\n"
+    assert np.std(pixels(tmp_path / "x.png")) > 2
+    memory = loaded(tmp_path / "r.json")["memory"]
+    assert (memory["leaked_blocks"], memory["never_closed"], memory["leaks"]) == (0, 0, [])
+
+
+def test_the_bar_counts_the_frames_on_a_terminal(vertigrad, row, tmp_path, monkeypatch):
+    monkeypatch.setattr(errors_console, "_force_terminal", True)
+    monkeypatch.setattr(errors_console, "is_interactive", True)
+    scene = written(tmp_path, SCENE.replace("A row that rises", "[/b] 100% [bold]"))
+    outcome = vertigrad("render", scene, "-o", tmp_path / "x.png", "--frames", 40, "--size", "32x32")
+    assert outcome.code == 0
+    assert "[/b] 100% [bold]" in outcome.err
+    assert "40/40" in outcome.err
+    assert "40/40" not in outcome.out
+
+
+# bench --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_bench_measures_a_scene(vertigrad, tmp_path, name):
+    arguments = [*sets(name), "--frames", 8, "--size", "96x64", "--json", tmp_path / "b.json"]
+    outcome = vertigrad("bench", name, *arguments, "--report", tmp_path / "r.json", "--require-zero-copy")
+    assert (outcome.code, outcome.told) == (0, [])
+    figures = loaded(tmp_path / "b.json")
+    assert figures == loaded(tmp_path / "r.json")
+    assert figures["frames"] == 8
+    assert figures["submits_per_frame"] == 1
+    times = figures["ms_per_frame"]
+    assert times["cpu"]["p50"] > 0
+    assert times["frame"]["p50"] <= times["frame"]["p95"] <= times["frame"]["p99"]
+    for row in ("mean", "p50", "p95", "p99", "cpu", "frame", "compute", "draw"):
+        assert row in outcome.out
+    assert "of geometry 0 host to device, 0 device to device, 0 device to host; of uniforms" in outcome.out
+    assert "memory: peak " in outcome.out
+    assert "0 leaked blocks" in outcome.out
+
+
+@pytest.mark.skipif("not __import__('vertigrad').gpu().timer.available")
+def test_bench_measures_compute_and_draw_on_the_gpu(vertigrad, row, tmp_path):
+    vertigrad("bench", row, "--frames", 8, "--size", "96x64", "--json", tmp_path / "b.json")
+    times = loaded(tmp_path / "b.json")["ms_per_frame"]
+    assert times["compute"]["mean"] > 0
+    assert times["draw"]["p99"] >= times["draw"]["p95"] >= times["draw"]["p50"] > 0
+    assert times["draw"]["mean"] == pytest.approx(
+        times["groups"]["layers"]["mean"] + times["groups"]["develop"]["mean"]
+    )
+
+
+def test_bench_says_what_could_not_be_measured(vertigrad, row, tmp_path, steady, monkeypatch):
+    monkeypatch.setattr(steady.timer, "available", False)
+    outcome = vertigrad("bench", row, "--frames", 2, "--size", "96x64", "--json", tmp_path / "b.json")
+    assert outcome.code == 0
+    assert outcome.out.count("not measured") == 8
+    assert loaded(tmp_path / "b.json")["ms_per_frame"]["draw"] is None

@@ -1,0 +1,171 @@
+"""`check`, `info`, help, and how fast they are there."""
+
+import json
+import re
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from vertigrad.gpu import adapters
+from vertigrad.gpu.adapter import FALLBACKS, WANTED_FEATURES
+
+from ..session.running import LINKED, SCENE, Fault, Rising, written
+
+VERBS = ("run", "render", "check", "bench", "info")
+
+
+@pytest.mark.parametrize("name", ["nbody", "neural_field"])
+def test_the_scenes_that_come_with_it_are_sound_and_right_on_this_gpu(vertigrad, name):
+    size = {"nbody": "galaxy.count=512", "neural_field": "terrain.resolution=33"}[name]
+    outcome = vertigrad("check", name, "--set", size)
+    assert (outcome.code, outcome.told) == (0, [])
+    assert f"{name}.toml: sound, 1 model, 1 layer\n" in outcome.out
+    assert outcome.out.count("agrees with its NumPy twin, relative error") >= 3
+    assert "DIFFERS" not in outcome.out
+
+
+def test_a_model_that_differs_from_its_twin_is_a_requirement_not_met(vertigrad, row):
+    assert vertigrad("check", row).code == 0
+    outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25")
+    assert outcome.code == 3
+    assert "row.phase: DIFFERS FROM its NumPy twin" in outcome.out
+    assert "row.x: agrees with its NumPy twin" in outcome.out, "the others are told as well"
+    (line,) = outcome.told
+    assert line.startswith("differs from its NumPy twin on ")
+    assert line.endswith(": row.phase")
+
+
+def test_twins_can_be_left_out(vertigrad, row):
+    outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25", "--no-twins")
+    assert (outcome.code, outcome.told) == (0, [])
+    assert outcome.out.endswith(": sound, 1 model, 1 layer\n")
+
+
+def test_every_model_of_a_scene_is_checked(vertigrad, row, tmp_path):
+    two = written(tmp_path, LINKED + '[models.second]\ntype = "rising"\nwrong_by = 1\n')
+    outcome = vertigrad("check", two)
+    assert outcome.code == 3
+    assert "4 models, 2 layers" in outcome.out
+    assert outcome.told[0].endswith(": second.phase")
+
+
+def test_what_is_found_only_on_the_gpu_has_a_line_too(vertigrad, row, tmp_path):
+    sheet = written(tmp_path, SCENE + '[layers.sheet]\ntype = "surface"\nposition = "row.position"\n')
+    outcome = vertigrad("check", sheet)
+    assert outcome.code == 2
+    assert outcome.told[0].startswith(f"{sheet}:14:9  layers.sheet: ")
+
+
+def test_a_fault_in_a_twin_leaves_nothing_behind(vertigrad, row, monkeypatch):
+    def fault(self: Rising) -> None:
+        raise Fault("in the twin")
+
+    monkeypatch.setattr(Rising, "compare_with_twin", fault)
+    outcome = vertigrad("check", row)
+    assert outcome.code == 1
+    assert "Fault: in the twin" in outcome.told[0]
+
+
+# info ---------------------------------------------------------------------------------------------------------------
+
+
+def test_info_tells_what_there_is_and_what_is_used(vertigrad, steady):
+    outcome = vertigrad("info")
+    assert (outcome.code, outcome.told) == (0, [])
+    assert re.match(r"Vertigrad \d+\.\d+\.\d+, wgpu \d+\.\d+\.\d+, Python \d+\.\d+\.\d+\n", outcome.out)
+    found = adapters()
+    for choice in found:
+        assert f"{choice}, driver {choice.driver}\n" in outcome.out
+    assert [line for line in outcome.out.splitlines() if line.startswith("  * ")] == [
+        f"  * {steady.adapter}, driver {steady.adapter.driver}"
+    ]
+    assert re.search(rf"max-buffer-size +{steady.limits['max-buffer-size']:,}\n", outcome.out)
+    for name in WANTED_FEATURES:
+        assert re.search(rf"    {name} +{'yes' if name in steady.features else 'no'}\n", outcome.out)
+
+
+def test_info_tells_what_falls_back_and_why(vertigrad, steady, monkeypatch):
+    monkeypatch.setattr(steady, "features", steady.features - {"timestamp-query", "shader-f16"})
+    falls_back = vertigrad("info").out.partition("falls back:")[2]
+    for name in ("timestamp-query", "shader-f16"):
+        assert f"    no {name}: {FALLBACKS[name]}\n" in falls_back
+    assert ("no graphics card in use" in falls_back) == (steady.adapter.kind == "software")
+
+
+def test_info_of_an_adapter_with_everything(vertigrad, steady, monkeypatch):
+    monkeypatch.setattr(steady, "features", frozenset(WANTED_FEATURES))
+    monkeypatch.setattr(steady, "adapter", _with(steady.adapter, kind="discrete", backend="Vulkan"))
+    monkeypatch.setattr(sys.modules["vertigrad.gpu"], "adapters", lambda: [steady.adapter])
+    assert vertigrad("info").out.endswith("falls back: nothing\n")
+    monkeypatch.setattr(steady, "adapter", _with(steady.adapter, backend="OpenGL"))
+    assert "    OpenGL only: outlines are smoothed through alpha" in vertigrad("info").out
+
+
+def _with(choice, **changed):
+    return replace(choice, **changed)
+
+
+def test_an_adapter_can_be_chosen(process):
+    backends = {choice.backend for choice in adapters()}
+    for backend in backends & {"Vulkan", "OpenGL"}:
+        outcome = process("info", "--adapter", backend)
+        assert outcome.code == 0
+        assert re.search(rf"^  \* .*{backend}\)", outcome.out, re.MULTILINE)
+        assert outcome.told == []
+
+
+# help and start-up --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_names_every_verb(vertigrad, flag):
+    outcome = vertigrad(flag)
+    assert outcome.code == 0
+    for verb in VERBS:
+        assert re.search(rf"\b{verb}\b", outcome.out)
+
+
+OPTIONS = {"--set", "--seed", "--adapter", "--require-zero-copy", "--report", "--size", "--frames"}
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("run", OPTIONS | {"--no-vsync"}),
+        ("render", OPTIONS | {"--output", "-o"}),
+        ("bench", OPTIONS | {"--json"}),
+        ("check", {"--set", "--seed", "--adapter", "--no-twins"}),
+        ("info", {"--adapter"}),
+    ],
+)
+def test_help_of_a_verb_names_its_options(vertigrad, monkeypatch, verb, options):
+    monkeypatch.setenv("COLUMNS", "200")
+    outcome = vertigrad(verb, "--help")
+    assert outcome.code == 0
+    for option in options:
+        assert re.search(rf"(?<![\w-]){option}(?![\w-])", outcome.out), option
+
+
+LATE = ("vertigrad.session", "vertigrad.renderer", "vertigrad.viewer", "av", "PIL", "glfw", "imgui_bundle")
+
+
+def test_help_is_there_at_once(process):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert process("--help").code == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    worked = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert worked < 0.8, "seconds of the processor, which do not depend on what else it does"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["render", "--help"], ["no-such-verb"], ["render", "--no-such"]])
+def test_help_and_mistakes_import_nothing_heavy(arguments):
+    code = (
+        f"import json, sys; from vertigrad.cli import main; main({arguments!r}); print(json.dumps(list(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    modules = set(json.loads(done.stdout.splitlines()[-1]))
+    assert "vertigrad.cli" in modules
+    assert modules.isdisjoint(LATE)

@@ -1,0 +1,156 @@
+"""`RunRecord`: what is counted, and as what."""
+
+import json
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from vertigrad import resources
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.session import RunRecord, Session
+from vertigrad.session.commands import Reload, SetParameter
+from vertigrad.session.report import statistics, write
+from vertigrad.tensor import Tensor
+
+from .running import LINKED, run_frame
+
+WAYS = ("host_to_device", "device_to_device", "device_to_host")
+
+
+def geometry(report) -> list[float]:
+    return [report["bytes_per_frame"][way] for way in WAYS]
+
+
+def recorded(session: Session, frames: int, between=lambda: None) -> dict:
+    session.gpu.sync()
+    record = RunRecord(session.gpu)
+    for _ in range(frames):
+        run_frame(session)
+        between()
+        record.frame(1.0, 2.0)
+    return record.finish(session)
+
+
+def test_frames_that_copy_nothing(opened):
+    report = recorded(opened(LINKED), 4)
+    assert (report["frames"], report["submits_per_frame"]) == (4, 1.0)
+    assert geometry(report) == [0, 0, 0]
+    assert report["bytes_per_frame"]["uniforms"]["host_to_device"] > 0
+
+
+def test_bytes_are_an_average_over_the_frames(opened):
+    session = opened()
+    output = session.stage.actors["row"].outputs["position"]
+    assert geometry(recorded(session, 4, lambda: output.numpy())) == [0, 0, 96]
+
+
+def test_what_went_before_is_not_counted(opened, steady: Gpu):
+    session = opened()
+    session.stage.actors["row"].outputs["position"].numpy()
+    with Tensor.zeros(4) as given:
+        given.numpy()
+    assert geometry(recorded(session, 2)) == [0, 0, 0]
+
+
+class Uploaded:
+    """A command that builds something from the host, as a rebuilt model does."""
+
+    topic = "test"
+
+    def apply(self, session: Session) -> None:
+        Tensor.from_numpy(np.zeros(8, np.float32), name="start").close()
+
+
+def test_building_a_model_anew_is_loading_and_no_copy_of_a_frame(opened):
+    session = opened()
+    assert session.loaded["host_to_device"] == 0
+    session.post(Uploaded())
+    session.post(SetParameter("models.row", "count", 20))
+    session.post(Reload())
+    report = recorded(session, 3)
+    assert session.messages == {}
+    assert geometry(report) == [0, 0, 0]
+    assert report["bytes_loaded"] == {"host_to_device": 32, "device_to_device": 0, "device_to_host": 0}
+
+
+def test_a_copy_in_a_frame_with_commands_is_still_a_copy(opened):
+    session = opened()
+    session.post(Uploaded())
+    output = session.stage.actors["row"].outputs["position"]
+    assert geometry(recorded(session, 1, lambda: output.numpy())) == [0, 0, 96]
+
+
+def test_what_the_first_scene_took_to_load_is_told(steady: Gpu):
+    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=100"]) as session:
+        loaded = session.loaded["host_to_device"]
+        assert loaded >= 100 * 32, "positions, masses and velocities at least"
+        report = recorded(session, 2)
+    assert geometry(report) == [0, 0, 0]
+    assert report["bytes_loaded"]["host_to_device"] == loaded
+
+
+def test_finish_closes_the_session(opened, steady: Gpu):
+    session = opened()
+    report = recorded(session, 1)
+    assert report["memory"]["live_blocks"] == 4
+    assert (report["memory"]["leaked_blocks"], report["memory"]["leaks"]) == (0, [])
+    assert steady.tracker.live == []
+
+
+def test_a_block_that_stays_is_a_leak(opened):
+    session = opened()
+    left = Tensor.zeros(5, name="left")
+    report = recorded(session, 1)
+    assert report["memory"]["leaked_blocks"] == 1
+    (told,) = report["memory"]["leaks"]
+    assert told.startswith("left, 20 bytes, made at ")
+    assert "test_report.py" in told
+    left.close()
+
+
+def test_the_report_is_plain_json(opened, tmp_path):
+    report = recorded(opened(LINKED), 2)
+    write(report, tmp_path / "a" / "r.json")
+    assert json.loads((tmp_path / "a" / "r.json").read_text()) == json.loads(json.dumps(report))
+    with pytest.raises(InputError, match="cannot be written"):
+        write(report, tmp_path / "a")
+
+
+def test_statistics():
+    figures = statistics([float(n) for n in range(101)])
+    assert figures == {"mean": 50.0, "p50": 50.0, "p95": 95.0, "p99": 99.0}
+    assert statistics([3.0]) == {"mean": 3.0, "p50": 3.0, "p95": 3.0, "p99": 3.0}
+    assert statistics([]) is None
+
+
+@pytest.fixture
+def timer(steady: Gpu, monkeypatch) -> Iterator[object]:
+    monkeypatch.setattr(steady.timer, "latest", {})
+    yield steady.timer
+
+
+def test_times_of_the_gpu_are_noted_once_when_they_arrive(opened, timer):
+    session = opened()
+    timer.latest = {"row.step": 100.0, "layers": 100.0}  # of before the record
+    record = RunRecord(session.gpu)
+    record.frame(1.0, 1.0)
+    timer.latest = {"row.step": 1.0, "other.step": 2.0, "compute": 0.5, "layers": 4.0, "develop": 8.0}
+    record.frame(1.0, 1.0)
+    record.frame(1.0, 1.0)
+    timer.latest = {"row.step": 3.0, "layers": 5.0}  # some groups are not in every frame
+    record.take_times()
+    times = record.finish(session)["ms_per_frame"]
+    assert (list(record.compute_ms), list(record.draw_ms)) == ([3.5, 3.0], [12.0, 5.0])
+    assert times["compute"]["mean"] == pytest.approx(3.25)
+    assert times["groups"]["row.step"]["mean"] == pytest.approx(2.0)
+    assert times["groups"]["develop"]["mean"] == pytest.approx(8.0)
+    assert times["cpu"] == {"mean": 1.0, "p50": 1.0, "p95": 1.0, "p99": 1.0}
+
+
+def test_a_record_of_no_frames_can_be_finished(opened):
+    report = RunRecord(opened().gpu).finish(opened())
+    assert (report["frames"], report["ms_per_frame"]["cpu"]) == (0, None)
+    assert all(math.isfinite(value) for value in geometry(report))

@@ -1,0 +1,205 @@
+"""What is set in the parameters panel reaches the model and the picture: at once, or when it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vertigrad.panels import parameters
+
+from .driver import Driver, Rows
+
+MIDDLE = slice(60, 390), slice(220, 420)  # of the window, where the panels are not
+
+
+def params(driver: Driver, owner: str = "models.terrain"):
+    return driver.session.parameters()[owner]
+
+
+def test_a_slider_is_followed_while_it_is_dragged(opened, rows: Rows):
+    driver = opened()
+    before = driver.picture()
+    driver.hold(rows.at("height", 0.2))
+    driver.carry(rows.at("height", 0.2), rows.at("height", 0.75))
+    held = params(driver).height
+    assert held == pytest.approx(1.5, abs=0.1)
+    assert np.abs(driver.picture() - before)[MIDDLE].mean() > 5.0  # paused, and shown all the same
+    driver.carry(rows.at("height", 0.75), rows.at("height", 0.5))
+    driver.desktop.release()
+    driver.frames()
+    assert params(driver).height == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_slider_that_makes_the_model_anew_waits_for_the_mouse(opened, rows: Rows):
+    driver = opened()
+    layer, block = driver.session.stage.layers["ground"], driver.session.stage.actors["terrain"].outputs["position"]
+    first = block.block.id, block.block.generation
+    driver.hold(rows.at("resolution", 0.3))
+    driver.carry(rows.at("resolution", 0.3), rows.at("resolution", 0.5))
+    assert params(driver).resolution == 24
+    assert 60 < rows.values["resolution"] < 160  # what the slider shows meanwhile
+    driver.desktop.release()
+    driver.frames()
+    made = driver.session.stage.actors["terrain"].outputs["position"]
+    assert params(driver).resolution == rows.values["resolution"] == made.shape[0] > 60
+    assert (made.block.id, made.block.generation) != first
+    assert layer.report()["position"]["block"] == made.block.id
+
+
+def test_ctrl_click_types_an_exact_value(opened, rows: Rows):
+    driver = opened()
+    driver.type_into(rows.at("height"), "0.12345")
+    assert params(driver).height == 0.3  # not before Enter: half of a number is another one
+    driver.key("Return")
+    assert params(driver).height == 0.12345
+
+
+def test_escape_gives_up_what_was_typed(opened, rows: Rows):
+    driver = opened()
+    driver.type_into(rows.at("height"), "1.5")
+    driver.key("Escape")
+    assert params(driver).height == rows.values["height"] == 0.3
+    assert not driver.session.messages
+
+
+def test_a_typed_value_is_set_when_the_field_is_left(opened, rows: Rows):
+    driver = opened()
+    driver.type_into(rows.at("resolution"), "30")
+    assert params(driver).resolution == 24
+    driver.click((320, 300))
+    assert params(driver).resolution == 30
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999", "-1e60", "--", ""])
+def test_what_is_no_number_is_not_set(opened, rows: Rows, text: str):
+    driver = opened()
+    driver.type_into(rows.at("height"), text) if text else driver.type_into(rows.at("height"), " ")
+    driver.key("Return")
+    assert params(driver).height == 0.3
+
+
+def test_an_impossible_value_is_told_of_until_a_possible_one_is_set(opened, rows: Rows):
+    driver = opened()
+    before = driver.picture()
+    driver.type_into(rows.at("resolution"), "100000")
+    driver.key("Return")
+    assert params(driver).resolution == rows.values["resolution"] == 24
+    assert "100000 is above the maximum 4096" in driver.session.messages["models.terrain.resolution"]
+    lower = slice(350, 390), slice(100, 540)
+    assert np.abs(driver.picture() - before)[lower].mean() > 10.0
+    driver.drag((320, 200), (330, 200))
+    assert driver.session.messages, "moving the camera mends nothing"
+    driver.type_into(rows.at("resolution"), "25")
+    driver.key("Return")
+    assert params(driver).resolution == 25 and not driver.session.messages
+
+
+def test_a_choice_and_a_switch_take_effect_at_once(opened, rows: Rows, monkeypatch):
+    driver = opened()
+    open_section(driver, monkeypatch, "ground")
+    style, before = params(driver, "layers.ground"), driver.picture()
+    driver.click(rows.at("colormap_flip", 0.05))
+    assert style.colormap_flip
+    flipped = driver.picture()
+    assert np.abs(flipped - before)[MIDDLE].mean() > 5.0
+    was = style.colormap
+    driver.click(rows.at("colormap"))
+    x, y = rows.at("colormap")
+    driver.click((x, y + 60))  # in the list that opened below
+    assert style.colormap != was and style.colormap == rows.values["colormap"]
+    assert np.abs(driver.picture() - flipped)[MIDDLE].mean() > 5.0
+
+
+def test_an_interval_goes_automatic_and_back(opened, rows: Rows, monkeypatch):
+    driver = opened()
+    open_section(driver, monkeypatch, "ground")
+    style = params(driver, "layers.ground")
+    driver.click(rows.at("range", 0.93))
+    assert style.range == "auto"
+    driver.click(rows.at("range", 0.93))
+    assert style.range == (0.0, 1.0)
+    driver.type_into(rows.at("range", 0.2), "0.75")
+    driver.key("Return")
+    assert style.range == (0.75, 1.0)
+    driver.type_into(rows.at("range", 0.2), "2")  # above the other end
+    driver.key("Return")
+    assert style.range == (0.75, 1.0)
+
+
+def test_a_file_is_set_with_enter(opened, rows: Rows, tmp_path, packaged_copy):
+    scene = packaged_copy("neural_field")
+    weights = tmp_path / "mine.safetensors"
+    driver = opened(scene)
+    weights.write_bytes(params(driver).weights.read_bytes())
+    packaged = params(driver).weights
+    assert rows.values["weights"] == "assets/weights/neural_field.safetensors"
+
+    def enter(name: str) -> None:
+        driver.click(rows.at("weights"))
+        driver.key("ctrl+a")
+        driver.desktop.type(name)
+        driver.frames(len(name) + 4)
+        driver.key("Return")
+
+    enter("minne.safetensors")
+    assert params(driver).weights == packaged
+    assert 'weights: there is no file "minne.safetensors"' in "".join(driver.session.messages.values())
+    enter("mine.safetensors")
+    assert params(driver).weights == weights.resolve() and not driver.session.messages
+    assert rows.values["weights"] == "mine.safetensors"
+
+
+def test_a_dot_marks_what_was_changed_and_puts_it_back(opened, rows: Rows):
+    driver = opened("neural_field", "terrain.height=0.4")
+    left, top, _, bottom = rows.places["height"]
+    dot = parameters_left(driver), (top + bottom) / 2
+    assert not is_accent(driver.picture(), dot)  # as the command line has it
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    assert params(driver).height > 1.0
+    assert is_accent(driver.picture(), dot)
+    driver.click(dot)
+    assert params(driver).height == 0.4
+    assert not is_accent(driver.picture(), dot)
+
+
+def test_panel_shows_what_the_command_line_set_and_how_the_scene_wants_it_shown(
+    opened, rows: Rows, packaged_copy, monkeypatch
+):
+    labels: list[str] = []
+    labelled = parameters.labelled
+    monkeypatch.setattr(parameters, "labelled", lambda label, *rest: labels.append(label) or labelled(label, *rest))
+    scene = packaged_copy("neural_field")
+    hints = '[models.terrain.ui.height]\nlabel = "relief"\nmin = 0.5\nmax = 0.6\n'
+    hints += '[models.terrain.ui.extent]\nmin = 0.01\nmax = 1\nscale = "log"\n'
+    scene.write_text(scene.read_text() + hints)
+    driver = opened(scene, "terrain.fine=2.5")
+    assert rows.values["fine"] == 2.5
+    assert "relief" in labels and "height" not in labels
+    driver.drag(rows.at("height", 0.2), rows.at("height", 1.2))
+    assert params(driver).height == pytest.approx(0.6)
+    driver.drag(rows.at("height", 0.9), rows.at("height", -0.2))
+    assert params(driver).height == pytest.approx(0.5)
+    driver.drag(rows.at("extent", 0.7), rows.at("extent", 0.5))
+    assert params(driver).extent == pytest.approx(0.1, rel=0.05)
+
+
+def open_section(driver: Driver, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """As a click on its heading does, but without asking where that is."""
+    section = parameters.section
+    monkeypatch.setattr(
+        parameters, "section", lambda label, note, opened: section(label, note, opened=label.startswith(name))
+    )
+    driver.frames(2)
+
+
+def parameters_left(driver: Driver) -> float:
+    """Where the dots of the parameters panel are, in pixels from the left."""
+    panel = 196.0  # its narrowest, in a window of 640
+    return driver.viewer.window.size[0] - 10.0 - panel + 12.0 + 2.6
+
+
+def is_accent(picture: np.ndarray, place: tuple[float, float]) -> bool:
+    """Whether the panels' orange is there."""
+    x, y = (round(coordinate) for coordinate in place)
+    red, _, blue = picture[y - 1 : y + 2, x - 1 : x + 2].reshape(-1, 3).max(axis=0)
+    return bool(red > 180 and blue < 120)

@@ -1,0 +1,59 @@
+"""`vertigrad run` as a program of its own, with a user at the mouse."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from .desktop import LEFT, Desktop, wait_until
+
+
+def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
+    report = tmp_path / "report.json"
+    running = start("nbody", "--set", "galaxy.count=300", "--report", str(report), "--require-zero-copy")
+    try:
+        assert wait_until(lambda: desktop.windows() or running.poll() is not None, 60)
+        (window,) = desktop.windows()
+        assert wait_until(lambda: desktop.screenshot()[:400, :640].max() > 100), "nothing was drawn"
+        desktop.key("space", "space")
+        desktop.move(320, 250)
+        desktop.press(LEFT)
+        for x in range(330, 430, 10):
+            desktop.move(x, 250)
+        desktop.release(LEFT)
+        for width, height in ((500, 300), (90, 70), (640, 400)):
+            desktop.resize(window, width, height)
+        desktop.key("n", "F5", "r", "g")
+        before = desktop.screenshot()
+        desktop.key("space")
+        assert wait_until(lambda: not np.array_equal(desktop.screenshot(), before)), "the picture stands still"
+        desktop.press_close_button(window)
+        _, told = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.communicate()
+    assert running.returncode == 0, told
+    assert "Traceback" not in told and "leaked" not in told
+    numbers = json.loads(report.read_text())
+    assert numbers["frames"] > 2
+    assert numbers["memory"]["leaked_blocks"] == numbers["memory"]["never_closed"] == 0
+    drawn = numbers["layers"]["stars"]["position"]
+    assert drawn["block"] == numbers["models"]["galaxy"]["star_position"]["block"]
+
+
+def test_run_for_a_number_of_frames(desktop: Desktop, tmp_path):
+    report = tmp_path / "report.json"
+    running = start("neural_field", "--set", "terrain.resolution=12", "--frames", "12", "--report", str(report))
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 0, told
+    assert json.loads(report.read_text())["frames"] == 12
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())", "run"]
+    command = [*program, *arguments, "--size", "640x400", "--no-vsync"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
