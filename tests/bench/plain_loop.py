@@ -14,7 +14,7 @@ from typing import Any
 import wgpu.backends.wgpu_native as backend
 
 from vertigrad.gpu import Gpu
-from vertigrad.gpu.native import DispatchList, RenderPass
+from vertigrad.gpu.native import DispatchList, DrawEncoder, RenderPass
 
 ENCODER = ("begin_compute_pass", "copy_buffer_to_buffer", "clear_buffer")
 COMPUTE = ("set_pipeline", "set_bind_group", "dispatch_workgroups", "end")
@@ -22,7 +22,6 @@ RENDER = (
     *("set_pipeline", "set_bind_group", "set_vertex_buffer", "set_index_buffer", "draw", "draw_indexed"),
     *("set_viewport", "set_scissor_rect", "draw_indirect", "draw_indexed_indirect", "end"),
 )
-SHORT = {"GPUCommandEncoder": "encoder", "GPUComputePassEncoder": "compute", "GPURenderPassEncoder": "render"}
 
 
 class Script:
@@ -69,16 +68,18 @@ def _items(value: Any) -> tuple[Any, ...]:
 @contextmanager
 def _watched(script: Script) -> Iterator[None]:
     kept: list[tuple[type, str, Any]] = []
-    for kind, methods in (
-        ("GPUCommandEncoder", ENCODER),
-        ("GPUComputePassEncoder", COMPUTE),
-        ("GPURenderPassEncoder", RENDER),
-    ):
-        class_ = getattr(backend, kind)
+    own = tuple(name for name in vars(DrawEncoder) if not name.startswith("_"))
+    watched = (
+        (backend.GPUCommandEncoder, "encoder", ENCODER),
+        (backend.GPUComputePassEncoder, "compute", COMPUTE),
+        (backend.GPURenderPassEncoder, "render", RENDER),
+        (DrawEncoder, "render", own),
+    )
+    for class_, target, methods in watched:
         for method in methods:
             original = getattr(class_, method)
             kept.append((class_, method, original))
-            setattr(class_, method, _note(script, kind, method, original))
+            setattr(class_, method, _note(script, target, method, original))
     kept += [(DispatchList, "encode", DispatchList.encode), (RenderPass, "begin", RenderPass.begin)]
     DispatchList.encode = _plain_encode
     RenderPass.begin = _plain_begin(script, RenderPass.begin)
@@ -89,11 +90,11 @@ def _watched(script: Script) -> Iterator[None]:
             setattr(class_, method, original)
 
 
-def _note(script: Script, kind: str, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _note(script: Script, target: str, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
     result = "compute" if method == "begin_compute_pass" else "_"
 
     def noted(self: Any, *arguments: Any, **options: Any) -> Any:
-        script.add(SHORT[kind], method, arguments, options, result)
+        script.add(target, method, arguments, options, result)
         return original(self, *arguments, **options)
 
     return noted

@@ -2,8 +2,14 @@
 
 import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from subprocess import PIPE
 
+import av
 import pytest
 
 from vertigrad import headless
@@ -253,6 +259,23 @@ def test_being_stopped_is_no_fault(vertigrad, row, tmp_path, monkeypatch, error)
     else:
         outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
         assert (outcome.code, outcome.told) == (130, [])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
+def test_ctrl_c_ends_the_video_and_the_program(tmp_path):
+    video = tmp_path / "x.mp4"
+    call = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())"]
+    scene = ["nbody", "--set", "galaxy.count=50", "--frames", "1000000", "--size", "32x32", "-o", str(video)]
+    with subprocess.Popen([*call, "render", *scene], stdout=PIPE, stderr=PIPE, text=True) as program:
+        deadline = time.monotonic() + 60
+        while not (video.exists() and video.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        program.send_signal(signal.SIGINT)
+        out, err = program.communicate(timeout=60)
+    assert (program.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    with av.open(str(video)) as container:
+        assert sum(1 for _ in container.decode(video=0)) >= 1
 
 
 # no GPU: 4 ----------------------------------------------------------------------------------------------------------

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from vertigrad import headless, viewer
 from vertigrad.cli.options import errors_console
 from vertigrad.renderer.layers import registry
 from vertigrad.renderer.layers.points import PointsLayer
+from vertigrad.session import RunRecord, Session
 from vertigrad.tensor import Tensor
 
 from ..session.running import LINKED, SCENE, written
@@ -208,6 +210,42 @@ def test_both_verbs_hold_a_run_to_it(vertigrad, row, tmp_path, copied, verb):
     scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
     more = ["-o", tmp_path / "x.png"] if verb == "render" else []
     assert vertigrad(verb, scene, *more, "--frames", 2, "--size", "40x30", "--require-zero-copy").code == 3
+
+
+@pytest.fixture
+def screen(monkeypatch) -> list[tuple[Any, ...]]:
+    """In place of a window: frames without one. What the viewer was asked to show is listed."""
+    shown: list[tuple[Any, ...]] = []
+
+    def view(session: Session, size: tuple[int, int], frames: int | None, vsync: bool) -> RunRecord:
+        shown.append((session.scene.path.name, size, frames, vsync))
+        return headless.render(session, frames or 2, (40, 30))
+
+    monkeypatch.setattr(viewer, "view", view)
+    monkeypatch.setenv("DISPLAY", ":0")
+    return shown
+
+
+def test_run_passes_its_options_on_and_writes_a_report(vertigrad, row, tmp_path, screen):
+    arguments = ["--frames", 3, "--size", "300x200", "--no-vsync", "--set", "row.count=9", "--seed", 4]
+    outcome = vertigrad("run", row, *arguments, "--report", tmp_path / "r.json", "--require-zero-copy")
+    assert (outcome.code, outcome.told) == (0, [])
+    assert screen == [("scene.toml", (300, 200), 3, False)]
+    report = loaded(tmp_path / "r.json")
+    assert report["models"]["row"]["position"]["shape"] == [9, 3]
+    assert (report["frames"], report["memory"]["leaked_blocks"]) == (3, 0)
+
+
+def test_run_holds_a_layer_that_copies_to_what_was_required(vertigrad, row, tmp_path, copied, screen):
+    copied(on_the_gpu)
+    scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
+    assert vertigrad("run", scene, "--require-zero-copy").code == 3
+    assert vertigrad("run", scene).code == 0
+
+
+def test_no_verb_opens_the_default_scene(vertigrad, screen):
+    assert vertigrad().code == 0
+    assert screen == [("nbody.toml", (1280, 800), None, True)]
 
 
 # leaks --------------------------------------------------------------------------------------------------------------

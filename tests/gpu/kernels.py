@@ -70,6 +70,11 @@ def kernel(source: str) -> Kernel:
     return Kernel(source, "main", "test kernel")
 
 
+def long_rounds(gpu: Gpu) -> int:
+    """Rounds of `SPIN` that take some hundredths of a second at least."""
+    return 20_000 if gpu.adapter.kind == "software" else 10_000_000
+
+
 def poll_until(gpu: Gpu, done: Callable[[], bool]) -> None:
     """Poll as a program without frames does. Fails rather than wait for what never comes."""
     give_up = time.perf_counter() + 20

@@ -157,7 +157,11 @@ def test_missing_tensors_and_unknown_arguments_are_listed_with_what_is_taken() -
 
 
 def test_missing_fields_are_named() -> None:
-    with vector(1) as x, vector(2) as y, pytest.raises(ShaderError, match=r"needs values for \['scale', 'shift'\], got"):
+    with (
+        vector(1) as x,
+        vector(2) as y,
+        pytest.raises(ShaderError, match=r"needs values for \['scale', 'shift'\], got"),
+    ):
         kernel(AFFINE)(1, x=x, y=y, count=1)
 
 
@@ -363,7 +367,9 @@ def test_bind_groups_are_made_once(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) ->
     fresh = Kernel(STEP, "main", "fresh")
     made = []
     create = gpu.device.create_bind_group
-    monkeypatch.setattr(gpu.device, "create_bind_group", lambda **what: made.append(what) or create(**what), raising=False)
+    monkeypatch.setattr(
+        gpu.device, "create_bind_group", lambda **what: made.append(what) or create(**what), raising=False
+    )
     with vector(1) as x, vector(2) as y:
         for tensor in (x, y, x, y, x):
             fresh(1, x=tensor, count=1, factor=1.0, value=1.0)

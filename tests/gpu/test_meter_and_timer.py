@@ -13,7 +13,7 @@ from vertigrad.gpu.meter import Direction, difference
 from vertigrad.gpu.timer import GROUPS
 from vertigrad.tensor import Tensor
 
-from .kernels import SPIN, STEP, everything_arrives, kernel
+from .kernels import SPIN, STEP, everything_arrives, kernel, long_rounds
 from .test_submission import attachment, color_target
 
 pytestmark = pytest.mark.usefixtures("steady")
@@ -31,7 +31,9 @@ class Counted:
 
     def __exit__(self, *_: object) -> None:
         added = difference(self._meter.read(), self._before)
-        self.bytes = {kind: {way: n for way, n in ways.items() if n} for kind, ways in added.items() if any(ways.values())}
+        self.bytes = {
+            kind: {way: n for way, n in ways.items() if n} for kind, ways in added.items() if any(ways.values())
+        }
 
 
 def uniform_bytes(gpu: Gpu, *structs: int) -> int:
@@ -146,8 +148,8 @@ def arrive(gpu: Gpu) -> dict[str, float]:
 def test_groups_appear_with_plausible_times(timed: Gpu) -> None:
     target = color_target(timed)
     with Tensor.zeros(1 << 13) as x, Plan("long") as long, Plan("short") as short:
-        long.dispatch(kernel(SPIN), x.size, x=x, rounds=4000)
-        short.dispatch(kernel(SPIN), x.size, x=x, rounds=40)
+        long.dispatch(kernel(SPIN), x.size, x=x, rounds=long_rounds(timed) // 5)
+        short.dispatch(kernel(SPIN), x.size, x=x, rounds=long_rounds(timed) // 500)
         for plan in (long, short):
             plan.replay()
         arrive(timed)

@@ -30,7 +30,11 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 def test_line_statements_expressions_and_includes(write: Write) -> None:
     write(
         common="fn twice(x: f32) -> f32 { return 2.0 * x; }\n",
-        main='// plain comment\n//% include "common.wgsl"\n//% for i in range(N)\nlet x${i} = ${SCALE * i};\n//% endfor\n',
+        main="// plain comment\n"
+        '//% include "common.wgsl"\n'
+        "//% for i in range(N)\n"
+        "let x${i} = ${SCALE * i};\n"
+        "//% endfor\n",
     )
     text = shader.render("main.wgsl", {"N": 2, "SCALE": 1.5})
     assert text.split("\n") == [

@@ -67,7 +67,13 @@ SHADERS: dict[str, list[Defines]] = {
             "RANK": rank,
             "USES_F16": "f16" in (dtype, out),
         }
-        for dtype, out, rank in (("f32", "f32", 1), ("u8", "f32", 3), ("bool", "f16", 8), ("f16", "i32", 0), ("i32", "u8", 2))
+        for dtype, out, rank in (
+            ("f32", "f32", 1),
+            ("u8", "f32", 3),
+            ("bool", "f16", 8),
+            ("f16", "i32", 0),
+            ("i32", "u8", 2),
+        )
     ],
     "ops/gather.wgsl": choices(DTYPE=DTYPES, INDEX=["i32", "u32"], RANK=[1, 8]),
     "ops/grid_normals.wgsl": [{}],
@@ -130,6 +136,8 @@ def test_it_compiles(gpu: Gpu, name: str) -> None:
             gpu.device.create_shader_module(label=name, code=source)
 
 
-@pytest.mark.parametrize("name", [*SHADERS, *(f"common/{p.name}" for p in resources.path("shaders", "common").iterdir())])
+@pytest.mark.parametrize(
+    "name", [*SHADERS, *(f"common/{p.name}" for p in resources.path("shaders", "common").iterdir())]
+)
 def test_it_begins_with_what_it_is_for(name: str) -> None:
     assert re.match(r"// \w", resources.shader(name))

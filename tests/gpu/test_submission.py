@@ -11,14 +11,16 @@ from vertigrad.gpu import Gpu
 from vertigrad.memory import State
 from vertigrad.tensor import Tensor
 
-from .kernels import STEP, kernel, poll_until
+from .kernels import STEP, everything_arrives, kernel, poll_until
 
 pytestmark = pytest.mark.usefixtures("steady")
 
 
 def invalid(gpu: Gpu) -> None:
     """Record a command that the device refuses: a copy beyond the end of a buffer."""
-    buffers = [gpu.device.create_buffer(size=16, usage=wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST) for _ in "ab"]
+    buffers = [
+        gpu.device.create_buffer(size=16, usage=wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST) for _ in "ab"
+    ]
     gpu.recorder.encoder.copy_buffer_to_buffer(buffers[0], 0, buffers[1], 0, 1024)
 
 
@@ -156,7 +158,10 @@ def test_uploads_in_several_chunks(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) ->
     sizes = []
     write = gpu.queue.write_buffer
     monkeypatch.setattr(
-        gpu.queue, "write_buffer", lambda *a: sizes.append(a[4] if len(a) > 4 else len(a[2])) or write(*a), raising=False
+        gpu.queue,
+        "write_buffer",
+        lambda *a: sizes.append(a[4] if len(a) > 4 else len(a[2])) or write(*a),
+        raising=False,
     )
     data = np.random.default_rng(1).integers(0, 255, 5 * (1 << 12) + 3, np.uint8)
     with Tensor.from_numpy(data) as x:
@@ -323,7 +328,8 @@ def test_a_render_pass_and_dispatches_in_one_submission(gpu: Gpu) -> None:
         x.add_(1.0)
         pixels = []
         gpu.readback.copy_texture(gpu.recorder.encoder, target, 16, pixels.append)
-        gpu.wait_idle()
+        gpu.submit()
+        everything_arrives(gpu)
         assert gpu.meter.submits == submits + 1
         assert bytes(pixels[0]) == bytes([255, 0, 0, 255]) * 16
         assert x.item() == 2
@@ -351,7 +357,8 @@ def test_work_inside_a_render_pass_is_refused_and_the_pass_survives(gpu: Gpu) ->
         assert x.block is clone.block is block
         pixels = []
         gpu.readback.copy_texture(gpu.recorder.encoder, target, 16, pixels.append)
-        gpu.wait_idle()
+        gpu.submit()
+        everything_arrives(gpu)
         assert bytes(pixels[0]) == bytes([255, 0, 0, 255]) * 16
         assert x.numpy().tolist() == [1, 1]
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+import wgpu
 from PIL import Image
 
 from vertigrad import resources
-from vertigrad.errors import InputError
+from vertigrad.errors import InputError, OutOfMemory
 from vertigrad.gpu import Gpu
 from vertigrad.headless import Offscreen, render
 from vertigrad.session import STEP, Session
@@ -17,7 +18,11 @@ from vertigrad.session.commands import Play, SetParameter
 from ..session.running import SCENE, Fault, Rising, use_models, written
 
 SIZE = (96, 64)
-SMALL = {"nbody": ["galaxy.count=512"], "neural_field": ["terrain.resolution=24"]}
+WAYS = ("host_to_device", "device_to_device", "device_to_host")
+SMALL = {  # and brisk
+    "nbody": ["galaxy.count=512", "galaxy.rate=30"],
+    "neural_field": ["terrain.resolution=24", "terrain.amplitude=0.5", "terrain.frequency=1"],
+}
 
 
 @pytest.fixture
@@ -46,9 +51,7 @@ def test_the_scenes_that_come_with_it_as_pictures_and_video(steady: Gpu, tmp_pat
         report = record.finish(session)
     assert report["frames"] == 24
     assert report["submits_per_frame"] == 1.0
-    assert [report["bytes_per_frame"][way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [
-        0
-    ] * 3
+    assert [report["bytes_per_frame"][way] for way in WAYS] == [0, 0, 0]
     assert report["memory"]["leaked_blocks"] == report["memory"]["never_closed"] == 0
     numbered = [pixels(path) for path in sorted(tmp_path.glob("f*.png"))]
     assert [picture.shape for picture in numbered] == [(64, 96, 3)] * 24
@@ -173,6 +176,24 @@ def test_a_picture_too_large_to_be_read_back(steady: Gpu, monkeypatch):
     monkeypatch.setitem(steady.limits, "max-buffer-size", 1 << 20)
     with pytest.raises(InputError, match="1024x1024 pixels takes 4,194,304 bytes"):
         Offscreen(steady, (1024, 1024))
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 3])
+def test_too_little_memory_for_the_pictures(session, steady: Gpu, tmp_path, monkeypatch, allowed):
+    create, made = steady.device.create_texture, []
+
+    def create_texture(**arguments: object) -> object:
+        made.append(arguments)
+        if len(made) > allowed:
+            raise wgpu.GPUOutOfMemoryError("not enough memory left")
+        return create(**arguments)
+
+    monkeypatch.setattr(steady.device, "create_texture", create_texture)
+    with pytest.raises(OutOfMemory, match="too little GPU memory for pictures of 96x64 pixels"):
+        render(session, 2, SIZE, [tmp_path / "last.png"])
+    monkeypatch.undo()
+    render(session, 2, SIZE, [tmp_path / "last.png"])
+    assert pixels(tmp_path / "last.png").shape == (64, 96, 3)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 2), (500, 1)])

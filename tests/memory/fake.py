@@ -46,7 +46,7 @@ class FakeStorage:
 
 
 class FakeQueue:
-    """Records uses of blocks and submits them, in the way the gpu floor does; the GPU finishes when `retire` says so."""
+    """Records uses of blocks and submits them, as the gpu floor does; the GPU has finished when `retire` says so."""
 
     def __init__(self, storage: FakeStorage, tracker: LifetimeTracker):
         self.storage = storage

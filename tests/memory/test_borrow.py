@@ -54,9 +54,7 @@ def test_sources_without_bytes(source) -> None:
     borrow.release()
 
 
-@pytest.mark.parametrize(
-    "source", [np.arange(8)[::2], np.arange(8)[::-1], np.zeros((3, 4)).T, np.zeros((4, 4))[:, :2]]
-)
+@pytest.mark.parametrize("source", [np.arange(8)[::2], np.arange(8)[::-1], np.zeros((3, 4)).T, np.zeros((4, 4))[:, :2]])
 def test_sources_with_gaps_are_refused(source: np.ndarray) -> None:
     with pytest.raises(LayoutError, match=r"not C-contiguous.*numpy.ascontiguousarray"):
         Borrow(source)

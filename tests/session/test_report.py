@@ -92,6 +92,26 @@ def test_what_the_first_scene_took_to_load_is_told(steady: Gpu):
     assert report["bytes_loaded"]["host_to_device"] == loaded
 
 
+@pytest.mark.parametrize(("name", "small"), [("nbody", "galaxy.count=100"), ("neural_field", "terrain.resolution=12")])
+def test_diagnostics_are_counted_apart_and_copy_nothing(steady: Gpu, name, small):
+    with Session(steady, resources.path("scenes", f"{name}.toml"), [small]) as session:
+        steady.sync()
+        record = RunRecord(steady)
+        for _ in range(12):
+            with steady.frames.frame():
+                session.apply()
+                session.advance()
+                session.measure()
+            record.frame(1.0, 1.0)
+            steady.wait_idle()
+        session.apply()
+        assert len(session.diagnostics) >= 3
+        report = record.finish(session)
+    assert geometry(report) == [0, 0, 0]
+    assert report["bytes_per_frame"]["diagnostics"]["device_to_host"] > 0
+    assert (report["submits_per_frame"], report["memory"]["leaked_blocks"]) == (1.0, 0)
+
+
 def test_finish_closes_the_session(opened, steady: Gpu):
     session = opened()
     report = recorded(session, 1)

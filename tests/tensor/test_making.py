@@ -41,7 +41,13 @@ def test_values_come_back_as_they_went(dtype: str, shape: tuple[int, ...]) -> No
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_views_of_every_type_come_back(dtype: str) -> None:
     array = values(dtype, (6, 7, 5))
-    keys = [(slice(1, 4), slice(None, None, -2)), (..., 3), (5, 2), (slice(None, None, -1), 1, slice(4, 0, -3)), (2, None)]
+    keys = [
+        (slice(1, 4), slice(None, None, -2)),
+        (..., 3),
+        (5, 2),
+        (slice(None, None, -1), 1, slice(4, 0, -3)),
+        (2, None),
+    ]
     with Tensor.from_numpy(array) as x:
         for key in keys:
             with x[key] as view:
@@ -161,8 +167,9 @@ def test_shapes_that_are_none(shape: object) -> None:
 
 def test_too_large_for_one_buffer(gpu: Gpu) -> None:
     largest = gpu.limits["max-buffer-size"]
-    with pytest.raises(LimitError, match=r"tensor 'huge' needs .* bytes in one buffer, this adapter allows"):
-        Tensor.empty(largest, "u8", name="huge").close()
+    with pytest.raises(
+        LimitError, match=rf"tensor 'huge' needs {2 * largest} bytes in one buffer, this adapter allows"
+    ):
         Tensor.empty((largest, 2), "u8", name="huge")
 
 

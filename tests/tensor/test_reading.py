@@ -9,7 +9,7 @@ from vertigrad.errors import GpuError
 from vertigrad.gpu import Gpu, Traffic
 from vertigrad.tensor import Tensor
 
-from ..gpu.kernels import SPIN, kernel, poll_until
+from ..gpu.kernels import SPIN, kernel, long_rounds, poll_until
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -30,7 +30,7 @@ def test_reading_does_not_stall(gpu: Gpu) -> None:
     with Tensor.zeros(1 << 14) as x:
         gpu.wait_idle()
         with gpu.frames.frame():
-            kernel(SPIN)(x.size, x=x, rounds=30000)
+            kernel(SPIN)(x.size, x=x, rounds=long_rounds(gpu))
             reading = x.read_async()
         assert not reading.done
         assert gpu.tracker.retired < gpu.tracker.submitted  # asking did not wait for it

@@ -28,7 +28,14 @@ def copied(gpu: Gpu) -> int:
 
 
 def test_views_are_the_same_bytes() -> None:
-    with counting(12) as x, x.reshape(3, 4) as grid, grid.T as turned, grid[1] as row, x[::-1] as back, x.detach() as leaf:
+    with (
+        counting(12) as x,
+        x.reshape(3, 4) as grid,
+        grid.T as turned,
+        grid[1] as row,
+        x[::-1] as back,
+        x.detach() as leaf,
+    ):
         for view in (grid, turned, row, back, leaf):
             assert view.owner is x.owner
             assert view.block.owners == 1
@@ -196,6 +203,15 @@ def test_a_clone_outlives_its_original(gpu: Gpu) -> None:
     assert copied(gpu) == before
     assert y.numpy().tolist() == [1, 2, 3, 4, 5, 6]
     y.close()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
+def test_odd_numbers_of_bytes_are_copied_in_full(n: int) -> None:
+    values = np.arange(200, 200 + n, dtype=np.uint8)
+    with Tensor.from_numpy(values) as x, x.clone() as y:
+        y[0] = 7
+        assert y.numpy().tolist() == [7, *values[1:]]
+        assert x.numpy().tolist() == values.tolist()
 
 
 def test_detach_shares_writes_included() -> None:

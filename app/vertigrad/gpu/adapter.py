@@ -59,8 +59,8 @@ def adapters() -> list[AdapterChoice]:
     return sorted((_describe(a) for a in wgpu.gpu.enumerate_adapters_sync()), key=lambda choice: choice.rank)
 
 
-def choose(wanted: str = "") -> AdapterChoice:
-    """The best adapter, or the best whose kind, backend or name contains `wanted`. Raises `NoAdapter`."""
+def candidates(wanted: str = "") -> list[AdapterChoice]:
+    """The adapters whose kind, backend or name contains `wanted`, the best first. Raises `NoAdapter` if none does."""
     found = adapters()
     if not found:
         raise NoAdapter(
@@ -68,17 +68,24 @@ def choose(wanted: str = "") -> AdapterChoice:
             "`apt install mesa-vulkan-drivers` gives a software adapter; `vertigrad info` shows what is seen"
         )
     needle = wanted.lower()
-    for choice in found:
-        if needle in f"{choice.name} {choice.kind} {choice.backend}".lower():
-            return choice
-    listed = "\n".join(f"  {choice}" for choice in found)
-    raise NoAdapter(f"no adapter matches {wanted!r}; this machine has:\n{listed}")
+    fitting = [choice for choice in found if needle in f"{choice.name} {choice.kind} {choice.backend}".lower()]
+    if not fitting:
+        listed = "\n".join(f"  {choice}" for choice in found)
+        raise NoAdapter(f"no adapter matches {wanted!r}; this machine has:\n{listed}")
+    return fitting
 
 
 def open_device(choice: AdapterChoice) -> wgpu.GPUDevice:
-    """A device with the adapter's own limits and those of the wanted features that it has."""
+    """A device with the adapter's own limits and those of the wanted features that it has.
+
+    Raises `NoAdapter` if its driver refuses: some list an adapter that they cannot open.
+    """
     features = [name for name in WANTED_FEATURES if name in choice.adapter.features]
-    return choice.adapter.request_device_sync(required_features=features, label="vertigrad")  # pyright: ignore
+    try:
+        return choice.adapter.request_device_sync(required_features=features, label="vertigrad")  # pyright: ignore
+    except (RuntimeError, wgpu.GPUError) as error:
+        reason = " ".join(str(error).split())
+        raise NoAdapter(f"{choice} cannot be opened: {reason}") from error
 
 
 def _describe(adapter: wgpu.GPUAdapter) -> AdapterChoice:

@@ -12,7 +12,7 @@ import wgpu
 from .. import errors
 from ..memory import BufferPool, LifetimeTracker, Owner
 from . import native
-from .adapter import AdapterChoice, choose, open_device
+from .adapter import AdapterChoice, candidates, open_device
 from .frames import Frames
 from .meter import Direction, Meter
 from .readback import ReadbackRing
@@ -189,11 +189,23 @@ def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
     """
     global _the_gpu
     if _the_gpu is None:
-        _the_gpu = Gpu(choose(adapter or os.environ.get("VERTIGRAD_ADAPTER", "")), memory)
+        _the_gpu = _first_that_opens(adapter or os.environ.get("VERTIGRAD_ADAPTER", ""), memory)
         atexit.register(_close)
     elif adapter and adapter.lower() not in str(_the_gpu.adapter).lower():
-        raise errors.StillInUse(f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened beside it")
+        raise errors.StillInUse(
+            f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened beside it"
+        )
     return _the_gpu
+
+
+def _first_that_opens(wanted: str, memory: int | None) -> Gpu:
+    refusals = []
+    for choice in candidates(wanted):
+        try:
+            return Gpu(choice, memory)
+        except errors.NoAdapter as refusal:
+            refusals.append(str(refusal))
+    raise errors.NoAdapter("\n".join(refusals))
 
 
 def _close() -> None:

@@ -121,8 +121,8 @@ class Dispatch:
         for entry in self.entries:
             if entry.binding.access == "read" and entry.owner in written:
                 raise LayoutError(
-                    f"kernel {self.kernel.name}: {entry.binding.name} (tensor {entry.owner.name or 'unnamed'!r}) is read "
-                    "from memory that the same dispatch writes; pass a clone() of it"
+                    f"kernel {self.kernel.name}: {entry.binding.name} (tensor {entry.owner.name or 'unnamed'!r}) is "
+                    "read from memory that the same dispatch writes; pass a clone() of it"
                 )
 
     def _check_names(self, tensors: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -132,8 +132,8 @@ class Dispatch:
         if missing or unknown:
             known = [*tensors, *(layout.fields if layout else ())]
             raise ShaderError(
-                f"kernel {self.kernel.name}:{self.kernel.entry}: missing tensors {missing}, unknown arguments {unknown}; "
-                f"it takes {known}"
+                f"kernel {self.kernel.name}:{self.kernel.entry}: missing tensors {missing}, "
+                f"unknown arguments {unknown}; it takes {known}"
             )
 
     def _entry(self, binding: Binding, tensor: Any, values: dict[str, Any]) -> Entry:
@@ -164,7 +164,9 @@ class Dispatch:
         size = -(-max(tensor.start - start + tensor.extent, binding.least) // 4) * 4
         limit = kernel.gpu.limits["max-storage-buffer-binding-size"]
         if size > limit:
-            raise LimitError(f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this adapter binds {limit:,} at most")
+            raise LimitError(
+                f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this adapter binds {limit:,} at most"
+            )
         return Entry(binding, tensor.owner, start, size)
 
 

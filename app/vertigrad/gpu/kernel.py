@@ -51,7 +51,7 @@ class Kernel:
 
     @staticmethod
     def load(path: str, entry: str = "main", defines: Mapping[str, Any] | None = None, trusted: bool = True) -> Kernel:
-        """The kernel `entry` of the project's shader file `path` (below `shaders/`), compiled once for each `defines`."""
+        """The kernel `entry` of the project's shader file `path` below `shaders/`, compiled once for each `defines`."""
         key = path, entry, repr(sorted((defines or {}).items())), trusted  # repr: 1, 1.0 and True render differently
         kernel = _loaded.get(key)
         if kernel is None:
@@ -75,7 +75,9 @@ class Kernel:
             groups[1] = -(-groups[0] // limit)
             groups[0] = -(-groups[0] // groups[1])
         if max(groups) > limit:
-            raise LimitError(f"kernel {self.name}: {wanted} threads need {groups} workgroups; {limit} a dimension at most")
+            raise LimitError(
+                f"kernel {self.name}: {wanted} threads need {groups} workgroups; {limit} a dimension at most"
+            )
         return groups[0], groups[1], groups[2]
 
     def bind_group(self, entries: Sequence[Entry]) -> wgpu.GPUBindGroup:

@@ -85,6 +85,27 @@ def has_arrived(promise: Any) -> bool:
     return promise._thread_event.is_set()
 
 
+class DrawEncoder(GPURenderPassEncoder):
+    """wgpu-py's render pass with the calls that each layer makes gone raw: 0.4 µs instead of 1 to 2.5 µs.
+
+    Arguments as there. What is wrong with them is raised when the commands are finished.
+    """
+
+    def set_pipeline(self, pipeline: wgpu.GPURenderPipeline) -> None:
+        lib.wgpuRenderPassEncoderSetPipeline(self._internal, pipeline._internal)
+
+    def set_bind_group(self, index: int, bind_group: wgpu.GPUBindGroup, offsets: Sequence[int] = ()) -> None:
+        pointer = ffi.new("uint32_t[]", offsets) if offsets else ffi.NULL
+        lib.wgpuRenderPassEncoderSetBindGroup(self._internal, index, bind_group._internal, len(offsets), pointer)
+
+    def set_vertex_buffer(self, slot: int, buffer: wgpu.GPUBuffer, offset: int = 0, size: int | None = None) -> None:
+        length = size or lib.WGPU_WHOLE_SIZE
+        lib.wgpuRenderPassEncoderSetVertexBuffer(self._internal, slot, buffer._internal, offset, length)
+
+    def draw(self, vertex_count: int, instance_count: int = 1, first_vertex: int = 0, first_instance: int = 0) -> None:
+        lib.wgpuRenderPassEncoderDraw(self._internal, vertex_count, instance_count, first_vertex, first_instance)
+
+
 class RenderPass:
     """A render pass whose attachments do not change from frame to frame, described once.
 
@@ -115,7 +136,7 @@ class RenderPass:
         descriptor = self._descriptor
         descriptor.timestampWrites = self._times
         raw = libf.wgpuCommandEncoderBeginRenderPass(encoder._internal, descriptor)
-        return GPURenderPassEncoder("", raw, encoder._device)
+        return DrawEncoder("", raw, encoder._device)
 
     def _describe(self, encoder: wgpu.GPUCommandEncoder, view: wgpu.GPUTextureView | None) -> None:
         colors = [{"view": view, **color} for color in self.color_attachments]

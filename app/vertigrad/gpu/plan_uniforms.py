@@ -50,7 +50,7 @@ class PlanUniforms:
             self._open.setdefault(name, []).append((layout, start))
 
     def set(self, plan: str, fields: Mapping[str, Any]) -> None:
-        """Set every open field. Raises `ShaderError`, naming `plan`, for one that is missing, unknown or does not fit."""
+        """Set every open field. Raises `ShaderError`, naming `plan`, for a missing, an unknown or an unfit one."""
         if fields.keys() != self._open.keys():
             raise ShaderError(f"plan {plan!r} needs values for {sorted(self._open)}, got {sorted(fields)}")
         if self._alike is None:

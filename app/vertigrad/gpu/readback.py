@@ -69,7 +69,11 @@ class ReadbackRing:
         return reading
 
     def copy_texture(
-        self, encoder: wgpu.GPUCommandEncoder, texture: wgpu.GPUTexture, row_bytes: int, then: Callable[[memoryview], Any]
+        self,
+        encoder: wgpu.GPUCommandEncoder,
+        texture: wgpu.GPUTexture,
+        row_bytes: int,
+        then: Callable[[memoryview], Any],
     ) -> Reading:
         """Record a copy of a whole 2-d texture, rows of `row_bytes`; `then` receives the rows without padding."""
         width, height = texture.size[:2]
@@ -106,7 +110,9 @@ class ReadbackRing:
         """
         while reading.data is None:
             if reading.dropped:
-                raise GpuError("this reading never happened: the commands it was recorded with were dropped after an error")
+                raise GpuError(
+                    "this reading never happened: the commands it was recorded with were dropped after an error"
+                )
             self._take_first()
         return reading.data
 

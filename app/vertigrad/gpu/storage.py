@@ -39,4 +39,6 @@ class BufferStorage:
 
 def _refuse_to_destroy() -> None:
     """In place of `buffer.destroy`: a submission with a destroyed buffer ends the process (wgpu-native #588)."""
-    raise StillInUse("this buffer belongs to a tensor and is destroyed when nothing needs it; close() the tensor instead")
+    raise StillInUse(
+        "this buffer belongs to a tensor and is destroyed when nothing needs it; close() the tensor instead"
+    )

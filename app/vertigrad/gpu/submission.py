@@ -108,8 +108,8 @@ class Recorder:
     ) -> Iterator[wgpu.GPURenderPassEncoder]:
         """A render pass, timed under `group`.
 
-        `described` is one kept from frame to frame, and `view` what to draw into where its first attachment leaves that open; for a
-        pass that is recorded once, wgpu's own descriptor (`color_attachments`, ...) will do.
+        `described` is one kept from frame to frame, and `view` what to draw into where its first attachment leaves that
+        open; for a pass that is recorded once, wgpu's own descriptor (`color_attachments`, ...) will do.
         """
         encoder = self.encoder
         render = (described or RenderPass(**descriptor)).begin(encoder, self._timer.writes(group), view)

@@ -35,7 +35,7 @@ _ALIGN = {1: 1, 2: 2, 3: 4, 4: 4}  # of a vector, in scalars
 class Binding:
     """One buffer a kernel uses: `access` is "uniform", "read" or "read_write".
 
-    `scalar` is the scalar type of its elements, `element` their size in bytes, `least` the number of bytes bound at least;
+    `scalar` is the scalar type of its elements, `element` their size in bytes, `least` how many bytes must be bound;
     None, 4 and 4 where the type is a struct.
     """
 
@@ -73,7 +73,9 @@ class UniformLayout:
             if field.count == 1:
                 struct.pack_into(field.format, image, base + field.offset, value)
             else:
-                values = value if type(value) is tuple and value and type(value[0]) is float else np.ravel(value).tolist()
+                values = (
+                    value if type(value) is tuple and value and type(value[0]) is float else np.ravel(value).tolist()
+                )
                 struct.pack_into(field.format, image, base + field.offset, *values)
         except (struct.error, ArithmeticError, TypeError, ValueError) as error:
             raise ShaderError(f"uniform {self.name}.{name}: {value!r} does not fit ({error})") from error
@@ -140,7 +142,9 @@ def _bindings(text: str, words: set[str], name: str) -> Iterator[Binding]:
         if numbers.keys() != {"group", "binding"}:
             raise ShaderError(f"{name}: {variable} needs literal numbers in @group and @binding")
         if numbers["group"] != "0":
-            raise ShaderError(f"{name}: {variable} is in @group({numbers['group']}); kernels bind everything in group 0")
+            raise ShaderError(
+                f"{name}: {variable} is in @group({numbers['group']}); kernels bind everything in group 0"
+            )
         if space not in ("storage", "uniform"):
             raise ShaderError(f"{name}: {variable} is no buffer; kernels take storage and uniform buffers")
         kind = "uniform" if space == "uniform" else access or "read"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import wgpu
 
+from ..errors import OutOfMemory
 from ..renderer.renderer import Renderer
 from ..session import RunRecord, Session
 from .offscreen import FORMAT, Offscreen
@@ -32,10 +34,11 @@ def render(
 
     `progress` is called with the number of frames that are done; with `timed` the GPU's times are taken as well. The
     frames of `warm_up` come first, neither counted nor written. Raises `InputError` for outputs that cannot be written
-    and for a size that cannot be drawn.
+    and for a size that cannot be drawn, `OutOfMemory` for one that could be if the GPU had more memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
+        stack.enter_context(_enough_memory(size))
         shooting = _Shooting(session, size)
         files = [stack.enter_context(closing(open_output(path, size, RATE))) for path in outputs]
         stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)
@@ -53,6 +56,15 @@ def render(
         shooting.drain()
         record.take_times()
     return record
+
+
+@contextmanager
+def _enough_memory(size: tuple[int, int]) -> Iterator[None]:
+    try:
+        yield
+    except wgpu.GPUOutOfMemoryError as error:
+        told = f"there is too little GPU memory for pictures of {size[0]}x{size[1]} pixels; draw smaller ones"
+        raise OutOfMemory(told) from error
 
 
 class _Shooting:

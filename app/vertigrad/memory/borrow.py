@@ -23,8 +23,8 @@ class Borrow:
             lent = memoryview(source)
         except (TypeError, ValueError, BufferError) as error:
             raise LayoutError(
-                f"from_blob: {type(source).__name__} lends no memory ({error}); give it a NumPy array, bytearray, mmap or "
-                "the like, or copy with from_numpy"
+                f"from_blob: {type(source).__name__} lends no memory ({error}); give it a NumPy array, bytearray, mmap "
+                "or the like, or copy with from_numpy"
             ) from error
         if not lent.c_contiguous:
             lent.release()

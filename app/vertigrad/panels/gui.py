@@ -8,7 +8,7 @@ import wgpu
 from imgui_bundle import ImVec2, imgui
 from wgpu.utils.imgui import ImguiWgpuBackend
 
-from ..gpu import Gpu
+from ..gpu import Gpu, RenderPass
 from ..session import Session
 from .base import Panel
 from .look import MARGIN, add_fonts, set_style
@@ -39,6 +39,7 @@ class Gui:
         set_style(scale)
         self._scale = scale
         self._backend = ImguiWgpuBackend(gpu.device, color_format)
+        self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
         self._panels: tuple[Panel, ...] = (RunPanel(), ParametersPanel())
         self.visible = True
 
@@ -89,8 +90,7 @@ class Gui:
     def draw(self, target: wgpu.GPUTextureView) -> None:
         """Record the windows built last over `target`."""
         imgui.set_current_context(self._context)
-        attachment: Any = {"view": target, "load_op": "load", "store_op": "store"}
-        with self._gpu.recorder.render_pass(group="gui", color_attachments=[attachment]) as render:
+        with self._gpu.recorder.render_pass("gui", self._pass, target) as render:
             self._backend.render(imgui.get_draw_data(), render)
 
     def close(self) -> None:

@@ -252,7 +252,7 @@ class Session:
 
     def _ask(self) -> None:
         for model, actor in self.stage.actors.items():
-            actor.publication.withdraw()  # or a kernel that takes an output as writable, and only reads it, would copy it
+            actor.publication.withdraw()  # a kernel may bind an output as writable and only read it: no need to copy
             try:
                 figures = actor.model.diagnostics()
             finally:

@@ -125,9 +125,7 @@ def permute(layout: Layout, axes: tuple[int, ...]) -> Layout:
     wanted = tuple(a % rank if -rank <= a < rank else a for a in axes)
     if sorted(wanted) != list(range(rank)):
         raise ShapeError(f"axes {axes} do not name each of {rank} axes once")
-    return Layout(
-        tuple(layout.shape[a] for a in wanted), tuple(layout.strides[a] for a in wanted), layout.offset
-    )
+    return Layout(tuple(layout.shape[a] for a in wanted), tuple(layout.strides[a] for a in wanted), layout.offset)
 
 
 def reshape(layout: Layout, shape: Shape, itemsize: int) -> Layout:

@@ -315,9 +315,10 @@ class Tensor(Arithmetic):
     def __enter__(self) -> Tensor:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
-
 
 
 def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callable[[], None]:

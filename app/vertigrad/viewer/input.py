@@ -125,9 +125,8 @@ class Input:
     def _place(self, x: float, y: float) -> None:
         """Note where the mouse is; given in window coordinates, kept in pixels."""
         self._touch()
-        width, height = glfw.get_window_size(self._window.handle)
-        pixels = self._window.size
-        self._cursor = (x * pixels[0] / max(width, 1), y * pixels[1] / max(height, 1))
+        pixels, extent = self._window.size, self._window.extent
+        self._cursor = (x * pixels[0] / max(extent[0], 1), y * pixels[1] / max(extent[1], 1))
         self._gui.io.add_mouse_pos_event(*self._cursor)
 
     def _tell_modifiers(self) -> None:

@@ -15,7 +15,7 @@ from .input import Input
 from .window import Window
 
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
-DIAGNOSTICS_FRAMES = 30  # frames: they may cost as much as a step, which must stay a small share
+DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small share
 STILL_AFTER = 1.0  # seconds without input, in which the GUI comes to rest
 STILL_WAIT = 0.1  # seconds between pictures while nothing changes, and between looks at a window that shows nothing
 

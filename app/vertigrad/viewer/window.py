@@ -22,7 +22,11 @@ class Picture(NamedTuple):
 
 
 class Window:
-    """A window of `size` logical pixels. Raises `InputError` if there is no display to open it on."""
+    """A window of `size` logical pixels. Raises `InputError` if there is no display to open it on.
+
+    `size` is its width and height in pixels of the screen, (0, 0) while it is minimised; `extent` is the same in the
+    units in which the mouse is told of. Both are as `acquire` found them last: each look asks the window system.
+    """
 
     def __init__(self, gpu: Gpu, title: str, size: tuple[int, int], vsync: bool = True):
         self._gpu = gpu
@@ -37,19 +41,12 @@ class Window:
             glfw.destroy_window(self.handle)
             raise
         self._context: wgpu.GPUCanvasContext | None = context
+        self._look()
 
     @property
     def closed(self) -> bool:
         """Whether the user asked to close it."""
         return bool(glfw.window_should_close(self.handle))
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height in pixels of the screen; (0, 0) while minimised."""
-        if glfw.get_window_attrib(self.handle, glfw.ICONIFIED):
-            return 0, 0
-        width, height = glfw.get_framebuffer_size(self.handle)
-        return (width, height) if width and height else (0, 0)
 
     @property
     def scale(self) -> float:
@@ -85,11 +82,11 @@ class Window:
         The size is that of the texture. The window may have another one already: then the next frame will.
         """
         assert self._context is not None
-        size = self.size
-        if size == (0, 0):
+        self._look()
+        if self.size == (0, 0):
             return None
-        if size != self._context.physical_size:
-            self._context.set_physical_size(*size)
+        if self.size != self._context.physical_size:
+            self._context.set_physical_size(*self.size)
         try:
             texture = self._context.get_current_texture()
         except wgpu.DrawCancelled:  # hidden, or between two sizes
@@ -100,6 +97,11 @@ class Window:
         """Show what was drawn."""
         assert self._context is not None
         self._context.present()
+
+    def _look(self) -> None:
+        pixels, hidden = glfw.get_framebuffer_size(self.handle), glfw.get_window_attrib(self.handle, glfw.ICONIFIED)
+        self.size: tuple[int, int] = (0, 0) if hidden or 0 in pixels else pixels
+        self.extent: tuple[int, int] = glfw.get_window_size(self.handle)
 
     def close(self) -> None:
         """Close the window. Idempotent.
