@@ -107,9 +107,7 @@ def advice(missing: list[Missing], apt: bool) -> str:
     if any(need.essential for need in missing):
         opening = "Vertigrad cannot work here yet: a GPU driver or Python's venv module is missing."
     else:
-        opening = (
-            "Note: windows, or the tests of windows, need packages that are missing; going on without them."
-        )
+        opening = "Note: windows, or the tests of windows, need packages that are missing; going on without them."
     if not apt:
         return f"{opening}\nInstall them under this system's names. Debian calls them: {packages}"
     listed = next(Path("/var/lib/apt/lists").glob("*_Packages*"), None)

@@ -150,22 +150,28 @@ def test_a_borrowed_tensor_written_in_a_dropped_frame_has_its_values(gpu: Gpu) -
 
 def test_a_submission_in_the_middle_of_a_dispatch_does_not_make_it_half_done(gpu: Gpu) -> None:
     """y moves to a new block, to be overwritten; then x is uploaded, which submits; then the dispatch is dropped."""
-    with Tensor.full(2, 5.0) as y, y.clone() as clone, Tensor.full(2, 0.0) as other:
-        with Tensor.from_blob(np.ones(2, np.float32)) as x, Plan() as plan:
-            plan.dispatch(kernel(AFFINE), 2, overwrites=("y",), x=x, y=y, count=2, scale=1.0, shift=0.0)
-            gpu.submit()
-            submitted = gpu.tracker.submitted
-            with pytest.raises(Broken), gpu.frames.frame():
-                other.add_(1.0)
-                plan.replay()
-                assert gpu.tracker.submitted == submitted + 1
-                assert y.block is not clone.block
-                raise Broken
-            assert y.block is clone.block
-            assert y.numpy().tolist() == clone.numpy().tolist() == [5, 5]
-            assert other.numpy().tolist() == [1, 1]  # that was submitted
+    lent = np.ones(2, np.float32)
+    with (
+        Tensor.full(2, 5.0) as y,
+        y.clone() as clone,
+        Tensor.zeros(2) as other,
+        Tensor.from_blob(lent) as x,
+        Plan() as plan,
+    ):
+        plan.dispatch(kernel(AFFINE), 2, overwrites=("y",), x=x, y=y, count=2, scale=1.0, shift=0.0)
+        gpu.submit()
+        submitted = gpu.tracker.submitted
+        with pytest.raises(Broken), gpu.frames.frame():
+            other.add_(1.0)
             plan.replay()
-            assert y.numpy().tolist() == [1, 1]
+            assert gpu.tracker.submitted == submitted + 1
+            assert y.block is not clone.block
+            raise Broken
+        assert y.block is clone.block
+        assert y.numpy().tolist() == clone.numpy().tolist() == [5, 5]
+        assert other.numpy().tolist() == [1, 1]  # that was submitted
+        plan.replay()
+        assert y.numpy().tolist() == [1, 1]
 
 
 def test_frames_that_fail_over_and_over_use_nothing_up(gpu: Gpu) -> None:

@@ -339,7 +339,7 @@ def test_work_inside_a_render_pass_is_refused_and_the_pass_survives(gpu: Gpu) ->
     target = color_target(gpu)
     with Tensor.full(2, 1.0) as x, x.clone() as clone, Tensor.from_blob(np.ones(2, np.float32)) as lent:
         gpu.submit()
-        block = x.block
+        block, counted, leaks = x.block, gpu.meter.read(), gpu.tracker.leak_count
         with gpu.recorder.render_pass(color_attachments=[attachment(target)]):
             for misuse in (
                 lambda: x.add_(1.0),
@@ -355,19 +355,21 @@ def test_work_inside_a_render_pass_is_refused_and_the_pass_survives(gpu: Gpu) ->
                 with pytest.raises(StillInUse, match="a render pass is open"):
                     misuse()
         assert x.block is clone.block is block
+        assert (gpu.meter.read(), block.pins) == (counted, 0)
         pixels = []
         gpu.readback.copy_texture(gpu.recorder.encoder, target, 16, pixels.append)
         gpu.submit()
         everything_arrives(gpu)
         assert bytes(pixels[0]) == bytes([255, 0, 0, 255]) * 16
         assert x.numpy().tolist() == [1, 1]
+        assert gpu.tracker.leak_count == leaks
 
 
 def test_an_error_inside_a_render_pass_ends_it(gpu: Gpu) -> None:
     target = color_target(gpu)
     with Tensor.full(1, 1.0) as x:
-        with pytest.raises(ZeroDivisionError), gpu.frames.frame():
-            with gpu.recorder.render_pass(color_attachments=[attachment(target)]):
-                _ = 1 / 0
+        drawing = gpu.recorder.render_pass(color_attachments=[attachment(target)])
+        with pytest.raises(ZeroDivisionError), gpu.frames.frame(), drawing:
+            _ = 1 / 0
         x.add_(1.0)
         assert x.item() == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_expanded_views_read_many_and_write_none() -> None:
     with Tensor.from_numpy(np.array([[1], [2]], np.float32), "column") as x, x.expand(2, 3) as wide:
         assert (wide.strides, wide.nbytes, wide.extent) == ((4, 0), 24, 8)
         assert wide.numpy().tolist() == [[1, 1, 1], [2, 2, 2]]
-        with pytest.raises(LayoutError, match="'column' .*repeats elements"):
+        with pytest.raises(LayoutError, match=r"'column' .*repeats elements"):
             wide[...] = 5.0
         with pytest.raises(LayoutError, match="repeats elements"):
             wide.add_(1.0)
@@ -374,3 +375,20 @@ def test_a_tensor_in_a_cycle(gpu: Gpu) -> None:
     assert block.owners == 0
     assert gpu.tracker.leak_count == leaks + 1
     gpu.tracker.leaks.pop()
+
+
+def test_tensors_may_be_let_go_in_another_thread(gpu: Gpu) -> None:
+    """As the garbage collector does it; the blocks are given up by the thread that records."""
+    with counting(1000) as x:
+        blocks = []
+        for _ in range(20):
+            box = [x + float(i) for i in range(10)]
+            blocks += [y.block for y in box]
+            thread = threading.Thread(target=box.clear)
+            thread.start()
+            x.add_(1.0)
+            thread.join()
+        gpu.wait_idle()
+        assert all(block.owners == block.pins == 0 for block in blocks)
+        assert len({block.id for block in blocks}) < len(blocks)  # many were used again
+        assert x.numpy()[0] == 20

@@ -331,7 +331,7 @@ class Tensors(RuleBasedStateMachine):
         self.pairs.append(Pair(tensor, twin, pair.base, pair.fresh))
 
     def submit_and_commit(self) -> int:
-        """In place of `gpu.submit`. Steps change the twins last, so a submit in their middle finds the values before."""
+        """In place of `gpu.submit`. Steps change the twins last: a submit in their middle finds the values before."""
         submitted = self.gpu.tracker.submitted
         serial = type(self.gpu).submit(self.gpu)
         if self.gpu.tracker.submitted > submitted:

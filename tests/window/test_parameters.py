@@ -126,6 +126,24 @@ def test_an_interval_goes_automatic_and_back(opened, rows: Rows, monkeypatch):
     assert style.range == (0.75, 1.0)
 
 
+def test_a_color_is_set_when_all_of_it_is_typed(opened, rows: Rows, monkeypatch):
+    driver = opened("nbody", "galaxy.count=64")
+    open_section(driver, monkeypatch, "view")
+    view, before = params(driver, "view"), driver.picture()
+    driver.click(rows.at("background", 0.4))
+    driver.key("ctrl+a")
+    driver.desktop.type("#40c")
+    driver.frames(8)
+    first = view.background
+    driver.desktop.type("080")
+    driver.frames(8)
+    assert view.background == first, "half of a color is another one"
+    driver.key("Return")
+    assert view.background == pytest.approx((64 / 255, 192 / 255, 128 / 255), abs=1e-6)
+    red, green, blue = (driver.picture() - before)[MIDDLE].mean((0, 1))
+    assert green > blue > red > 10.0
+
+
 def test_a_file_is_set_with_enter(opened, rows: Rows, tmp_path, packaged_copy):
     scene = packaged_copy("neural_field")
     weights = tmp_path / "mine.safetensors"

@@ -152,9 +152,13 @@ class Gpu:
                 old.give_back()  # the upload was the copy; from here on the bytes are ours
                 return
         new = self.pool.take(old.nbytes, owner.name, owner.origin)
-        if keep and old.nbytes:
-            self.recorder.copy(old, 0, new, 0, -(-old.nbytes // 4) * 4)
-        self.recorder.move(owner, new)
+        self.tracker.pin(new)  # so that it goes back if the copy cannot be recorded
+        try:
+            if keep and old.nbytes:
+                self.recorder.copy(old, 0, new, 0, -(-old.nbytes // 4) * 4)
+            self.recorder.move(owner, new)
+        finally:
+            self.tracker.unpin(new)
 
     def upload(self, buffer: wgpu.GPUBuffer, data: memoryview, offset: int = 0) -> None:
         """Write host bytes to `buffer`. Commands recorded before are submitted first: a queue write overtakes them."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from numbers import Integral
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import wgpu
@@ -66,10 +66,13 @@ class Kernel:
     def workgroups(self, threads: int | Sequence[int]) -> tuple[int, int, int]:
         """How many workgroups cover `threads` (x, or x, y, z). Raises `LimitError` beyond the adapter's limit."""
         limit = self.gpu.limits["max-compute-workgroups-per-dimension"]
-        wanted = (threads,) if isinstance(threads, Integral) else tuple(threads)
-        if not 1 <= len(wanted) <= 3 or not all(isinstance(n, Integral) and n >= 0 for n in wanted):
+        try:
+            wanted = [operator.index(n) for n in (threads if isinstance(threads, Iterable) else (threads,))]
+        except TypeError:
+            wanted = []
+        if not 1 <= len(wanted) <= 3 or min(wanted) < 0:
             raise ShaderError(f"kernel {self.name}: threads are one to three whole numbers, not {threads!r}")
-        groups = [int(-(-n // size)) for n, size in zip(wanted, self.interface.workgroup, strict=False)]
+        groups = [-(-n // size) for n, size in zip(wanted, self.interface.workgroup, strict=False)]
         groups += [1] * (3 - len(groups))
         if len(wanted) == 1 and groups[0] > limit and self.interface.folds:
             groups[1] = -(-groups[0] // limit)

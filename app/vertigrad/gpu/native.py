@@ -119,7 +119,7 @@ class RenderPass:
     ):
         self.color_attachments = color_attachments
         self.depth_stencil_attachment = depth_stencil_attachment
-        self._descriptor: Any = None
+        self._descriptor: Any = None  # a C structure, once it is described
 
     def begin(
         self,
@@ -133,7 +133,7 @@ class RenderPass:
         if view is not None:
             self._colors[0].view = view._internal
         self._times = _timestamp_writes(timestamps) if timestamps else ffi.NULL
-        descriptor = self._descriptor
+        descriptor: Any = self._descriptor
         descriptor.timestampWrites = self._times
         raw = libf.wgpuCommandEncoderBeginRenderPass(encoder._internal, descriptor)
         return DrawEncoder("", raw, encoder._device)

@@ -128,11 +128,11 @@ class ReadbackRing:
 
     def _finish(self, reading: Reading) -> None:
         # read_mapped(copy=False) leaves a view on freed memory after unmap; the copy is the safe one
-        reading.data = reading.staging.read_mapped(0, reading.nbytes)
+        reading.data = data = memoryview(reading.staging.read_mapped(0, reading.nbytes))  # pyright: ignore
         reading.staging.unmap()
         self._recycle(reading.staging)
         if reading.then is not None:
-            reading.then(reading.data)
+            reading.then(data)
 
     def _staging(self, nbytes: int) -> wgpu.GPUBuffer:
         size = min(size_class(nbytes), self._largest)

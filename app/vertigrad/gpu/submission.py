@@ -130,15 +130,16 @@ class Recorder:
 
     def copy(self, source: Block, source_offset: int, target: Block, target_offset: int, nbytes: int) -> None:
         """Copy bytes between blocks; offsets and size are multiples of 4. Counted as device to device."""
-        self.use((source, target))
         self.encoder.copy_buffer_to_buffer(source.buffer, source_offset, target.buffer, target_offset, nbytes)
+        self.use((source, target))
         self._meter.count(Direction.DEVICE_TO_DEVICE, nbytes)
 
     def read(self, source: Block, offset: int, nbytes: int, traffic: Traffic, then: Any = None) -> Reading:
         """Record a copy to the host; the bytes arrive through `ReadbackRing`. Multiples of 4."""
+        reading = self._readback.copy_buffer(self.encoder, source.buffer, offset, nbytes, then)
         self.use((source,))
         self._meter.count(Direction.DEVICE_TO_HOST, nbytes, traffic)
-        return self._readback.copy_buffer(self.encoder, source.buffer, offset, nbytes, then)
+        return reading
 
     def finish(self) -> wgpu.GPUCommandBuffer:
         """End the encoder and return its commands, their blocks checked. Raises what the device found."""

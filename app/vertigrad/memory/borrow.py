@@ -32,7 +32,7 @@ class Borrow:
                 "from_blob: the source is not C-contiguous, so its bytes cannot be lent as they lie; "
                 "pass numpy.ascontiguousarray(source), which copies"
             )
-        self.format, self.shape = lent.format, tuple(lent.shape)
+        self.format, self.shape = lent.format, tuple(lent.shape or ())
         self.nbytes, self.readonly = lent.nbytes, lent.readonly
         lent.release()
         self._source = source

@@ -96,7 +96,7 @@ class Model(ABC):
 
     @abstractmethod
     def step(self, dt: float) -> None:
-        """Records one step of `dt` seconds. Parameters are read at each call, so a change holds from the next step on."""
+        """Records one step of `dt` seconds. Parameters are read at each call: a change holds from the next step on."""
 
     @abstractmethod
     def outputs(self) -> dict[str, Tensor]:

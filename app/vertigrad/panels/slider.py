@@ -20,7 +20,7 @@ def slide_number(value: float, ends: tuple[float, float], text: str, log: bool) 
     """A slider for a float; `text` is how C's printf writes the value. Ctrl and a click let the user type it."""
     low, high = (min(max(end, -LARGEST_FLOAT), LARGEST_FLOAT) for end in ends)
     flags = imgui.SliderFlags_.logarithmic.value if log else imgui.SliderFlags_.none.value
-    with _bar(_share(value, low, high, log), imgui.get_style().grab_min_size):
+    with _bar(filled_share(value, low, high, log), imgui.get_style().grab_min_size):
         return imgui.slider_float("##value", value, low, high, text, flags)
 
 
@@ -29,11 +29,11 @@ def slide_integer(value: int, ends: tuple[int, int], text: str, log: bool) -> tu
     low, high = (min(max(end, -LARGEST_INT), LARGEST_INT) for end in ends)
     flags = imgui.SliderFlags_.logarithmic.value if log else imgui.SliderFlags_.none.value
     grab = max(imgui.get_style().grab_min_size, (imgui.calc_item_width() - 2 * INSET) / max(high - low + 1, 1))
-    with _bar(_share(value, low, high, log), grab):
+    with _bar(filled_share(value, low, high, log), grab):
         return imgui.slider_int("##value", value, low, high, text, flags)
 
 
-def _share(value: float, low: float, high: float, log: bool) -> float | None:
+def filled_share(value: float, low: float, high: float, log: bool) -> float | None:
     """How far along the slider a value is, from 0 to 1; None where ImGui's own rule is not a simple one."""
     if not low < high or (log and low <= 0.0) or math.isnan(value):
         return None

@@ -68,8 +68,9 @@ class Tensor(Arithmetic):
     def zeros(shape: int | Sequence[int], dtype: Any = f32, name: str = "") -> Tensor:
         """A contiguous tensor of zeros."""
         made = Tensor.empty(shape, dtype, name)
-        gpu().recorder.use((made.block,))
-        gpu().recorder.encoder.clear_buffer(made.block.buffer, 0, None)
+        with made._closed_on_error():
+            gpu().recorder.encoder.clear_buffer(made.block.buffer, 0, None)
+            gpu().recorder.use((made.block,))
         return made
 
     @staticmethod

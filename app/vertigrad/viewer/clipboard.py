@@ -14,14 +14,16 @@ from ..panels import Gui
 def share_clipboard(gui: Gui) -> None:
     """Let the GUI's text fields use the clipboard of the window system. There must be a window."""
 
+    unused: Any = None  # glfw has one clipboard for all windows
+
     def paste(_: Any) -> str:
         with warnings.catch_warnings():  # glfw warns if there is no text in it
             warnings.simplefilter("ignore", glfw.GLFWError)
-            text = glfw.get_clipboard_string(None) or b""
+            text = glfw.get_clipboard_string(unused) or b""
         return text.decode(errors="replace") if isinstance(text, bytes) else text
 
     def copy(_: Any, text: str) -> None:
-        glfw.set_clipboard_string(None, text)
+        glfw.set_clipboard_string(unused, text)
 
     _ = gui.io  # its context is the current one now
     platform = imgui.get_platform_io()

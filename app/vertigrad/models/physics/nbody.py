@@ -22,7 +22,7 @@ MANY = 1 << 15  # bodies from which on there are threads enough although each ad
 
 
 class Params(params.Params):
-    """Units: G = 1; one unit of length is the larger disc's scale length, one of mass that disc's mass (see `galaxy`)."""
+    """Units: G = 1; one unit of length is the larger disc's scale length, one of mass its mass (see `galaxy`)."""
 
     count: int = integer(
         8192, min=2, max=1 << 20, scale="log", rebuild=True, doc="bodies, of which a third is dark halo"
@@ -80,7 +80,7 @@ class NBody(Model):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`kinetic`, `potential` and total `energy` (f32 sums), `momentum` and `drift_of_centre`, lengths of vectors."""
+        """`kinetic`, `potential` and total `energy` (f32 sums); lengths of `momentum` and `drift_of_centre`."""
         self._energy.replay(dt=0.0, softening=self._params.softening)
         with ops.sum(self._energies, axis=0) as energies:
             kinetic, potential = energies[0].contiguous(), energies[1].contiguous()
