@@ -130,18 +130,18 @@ def test_a_device_that_is_gone_is_said_to_be(gpu: Gpu) -> None:
             raise RuntimeError("Could not map buffer")
 
     with Tensor.full(1, 1.0) as x:
-        reading = x.read_async()
-        gpu.submit()
         gpu.wait_idle()
-        if not reading.done:
-            assert reading._reading is not None
-            reading._reading.promise.sync_wait()
-            reading._reading.staging.unmap()
-            reading._reading.promise = Lost()
-            with pytest.raises(DeviceLost, match="could not be read back"):
-                reading.result()
-            with pytest.raises(GpuError):
-                reading.result()
+        everything_arrives(gpu)
+        reading = read(gpu, x)
+        gpu.submit()
+        promise, reading.promise = reading.promise, Lost()
+        with pytest.raises(DeviceLost, match="could not be read back: Could not map buffer"):
+            gpu.readback.wait(reading)
+        assert reading.done
+        with pytest.raises(GpuError):
+            gpu.readback.wait(reading)
+        promise.sync_wait()
+        assert x.item() == 1
 
 
 def test_an_error_in_a_receiver_does_not_stop_the_ring(gpu: Gpu) -> None:

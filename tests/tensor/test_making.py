@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import wgpu
 
 import vertigrad
 from vertigrad.errors import DtypeError, LimitError, OutOfMemory, ShapeError, UseAfterFree
@@ -188,6 +189,24 @@ def test_out_of_memory_names_this_tensor_and_where_the_largest_were_made(gpu: Gp
             pass
     finally:
         gpu.pool.budget = None
+
+
+def test_a_device_without_room_is_out_of_memory(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu.wait_idle()
+    create, refusals = gpu.device.create_buffer, []
+
+    def full(**wanted: object) -> wgpu.GPUBuffer:
+        if len(refusals) < 4:
+            refusals.append(wanted)
+            raise wgpu.GPUOutOfMemoryError("no room")
+        return create(**wanted)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(gpu.device, "create_buffer", full, raising=False)
+    with pytest.raises(OutOfMemory, match="tensor 'much' asked for 4,000,000 bytes"):
+        Tensor.empty(1_000_000, name="much")
+    with Tensor.empty(1_000_000, name="much"):  # refused once, and found after what is free was given back
+        assert len(refusals) == 4
+        assert gpu.pool.free_bytes == 0
 
 
 def test_memory_held_by_recorded_commands_is_reclaimed(gpu: Gpu) -> None:

@@ -388,7 +388,7 @@ def test_tensors_may_be_let_go_in_another_thread(gpu: Gpu) -> None:
             thread.start()
             x.add_(1.0)
             thread.join()
-        gpu.wait_idle()
+            gpu.wait_idle()
         assert all(block.owners == block.pins == 0 for block in blocks)
         assert len({block.id for block in blocks}) < len(blocks)  # many were used again
         assert x.numpy()[0] == 20

@@ -169,7 +169,7 @@ def test_a_file_is_set_with_enter(opened, rows: Rows, tmp_path, packaged_copy):
 
 def test_a_dot_marks_what_was_changed_and_puts_it_back(opened, rows: Rows):
     driver = opened("neural_field", "terrain.height=0.4")
-    left, top, _, bottom = rows.places["height"]
+    _, top, _, bottom = rows.places["height"]
     dot = parameters_left(driver), (top + bottom) / 2
     assert not is_accent(driver.picture(), dot)  # as the command line has it
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))

@@ -13,10 +13,11 @@ import wgpu
 from imgui_bundle import imgui
 
 from vertigrad import resources
+from vertigrad.errors import GpuError, InputError
 from vertigrad.panels import Gui
 from vertigrad.session import Session
 from vertigrad.session.commands import Play
-from vertigrad.viewer import Viewer, loop, view
+from vertigrad.viewer import Viewer, loop, view, window
 from vertigrad.viewer.loop import STILL_WAIT
 
 from .driver import Driver
@@ -88,6 +89,26 @@ def test_frame_without_a_texture_is_left_out(opened, monkeypatch):
         assert [driver.viewer.frame() for _ in range(3)] == [False] * 3
         assert time.monotonic() - began > 1.5 * STILL_WAIT  # it does not spin
     assert driver.viewer.frame()
+
+
+def test_display_that_the_gpu_cannot_draw_on(desktop, steady, monkeypatch):
+    """As with OpenGL on a display that it does not know. To configure the surface then would end the process."""
+    monkeypatch.setattr(window, "surface_formats", lambda *_: [])
+    path = resources.path("scenes", "nbody.toml")
+    with Session(steady, path, ["galaxy.count=64"]) as session, pytest.raises(InputError, match="another --adapter"):
+        Viewer(session, (160, 120))
+    assert not desktop.windows()
+
+
+def test_surface_that_the_gpu_refuses_to_draw_on(opened, monkeypatch):
+    driver = opened(size=(200, 150))
+
+    def refuse():
+        raise wgpu.GPUValidationError("surface is not supported by the adapter")
+
+    monkeypatch.setattr(driver.viewer.window._context, "get_current_texture", refuse)
+    with pytest.raises(GpuError, match="try another --adapter"):
+        driver.viewer.frame()
 
 
 def test_nothing_new_is_drawn_seldom_and_something_new_at_once(opened, monkeypatch):

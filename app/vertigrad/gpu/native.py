@@ -14,6 +14,7 @@ import numpy as np
 import wgpu
 from wgpu.backends.wgpu_native import ffi, lib
 from wgpu.backends.wgpu_native._api import GPURenderPassEncoder, GPUShaderModule, libf, new_struct_p, to_c_string_view
+from wgpu.backends.wgpu_native._mappings import enum_int2str
 
 UNBOUNDED_CHECKS = 0  # WGPUShaderRuntimeChecks: no bounds checks, no loop limits
 
@@ -67,6 +68,19 @@ def trusted_module(device: wgpu.GPUDevice, code: str, label: str) -> wgpu.GPUSha
     )
     module = libf.wgpuDeviceCreateShaderModuleTrusted(device._internal, descriptor, UNBOUNDED_CHECKS)
     return GPUShaderModule(label, module, device)
+
+
+def surface_formats(context: wgpu.GPUCanvasContext, adapter: wgpu.GPUAdapter) -> list[str]:
+    """The texture formats in which an adapter can draw on a window; none if it cannot at all.
+
+    wgpu-py has two formats in its answer even then, and configuring the surface with one of them ends the process.
+    """
+    capabilities = ffi.new("WGPUSurfaceCapabilities *")
+    libf.wgpuSurfaceGetCapabilities(context._surface_id, adapter._internal, capabilities)
+    numbers = [capabilities.formats[index] for index in range(capabilities.formatCount)]
+    lib.wgpuSurfaceCapabilitiesFreeMembers(capabilities[0])
+    names = enum_int2str["TextureFormat"]
+    return [names[number] for number in numbers if number in names]
 
 
 def map_for_reading(buffer: wgpu.GPUBuffer) -> Any:

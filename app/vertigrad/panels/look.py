@@ -26,7 +26,7 @@ _COLORS = {
     imgui.Col_.text_selected_bg: ImVec4(0.93, 0.62, 0.30, 0.45),
     imgui.Col_.input_text_cursor: ACCENT,
     imgui.Col_.window_bg: _PANEL,
-    imgui.Col_.popup_bg: ImVec4(0.09, 0.10, 0.12, 0.97),
+    imgui.Col_.popup_bg: ImVec4(0.09, 0.10, 0.12, 1.0),
     imgui.Col_.title_bg: _PANEL,
     imgui.Col_.title_bg_active: _PANEL,
     imgui.Col_.title_bg_collapsed: _PANEL,

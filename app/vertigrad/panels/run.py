@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
-from ..gpu import Gpu, Traffic
+from ..gpu import Traffic
 from ..session import Session
 from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Step
 from .base import Panel
@@ -23,6 +23,7 @@ HELP = (
     ("drag", "circle the target"),
     ("right drag", "move sideways"),
     ("wheel", "nearer, to the cursor"),
+    ("Ctrl+click", "type a value"),
     ("space", "play, pause"),
     ("N", "one step"),
     ("R", "reset the models"),
@@ -39,6 +40,8 @@ class Pace:
     frame_ms: float = 0.0
     bytes_copied: float = 0.0  # of geometry, in a frame
     gpu_ms: Mapping[str, float] = field(default_factory=dict)
+    live_bytes: int = 0
+    live_blocks: int = 0
     _seconds: float = 0.0
     _frames: int = 0
     _moved: int | None = None  # bytes of geometry so far, but for those that made models
@@ -54,6 +57,7 @@ class Pace:
             self.frame_ms = 1e3 * self._seconds / self._frames
             self.bytes_copied = max(moved - self._moved, 0) / self._frames
             self.gpu_ms = dict(session.gpu.timer.latest)
+        self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
         self._seconds, self._frames, self._moved = 0.0, 0, moved
 
 
@@ -73,7 +77,7 @@ class RunPanel(Panel):
         if changed:
             session.post(SetSpeed(speed))
         fact("time", f"{session.time:.2f} s")
-        _cost(session.gpu, self._pace)
+        _cost(self._pace)
         if session.diagnostics and section("diagnostics"):
             _diagnostics(session)
         if section("keys and mouse", opened=False):
@@ -100,11 +104,10 @@ def _buttons(session: Session) -> None:
         imgui.set_item_tooltip(f"{meaning} ({key})")
 
 
-def _cost(gpu: Gpu, pace: Pace) -> None:
+def _cost(pace: Pace) -> None:
     rate = f"{1e3 / pace.frame_ms:.0f} /s · {pace.frame_ms:.1f} ms" if pace.frame_ms else "…"
     fact("frames", rate, tooltip="averaged over half a second")
-    memory = gpu.tracker.live_bytes
-    fact("memory", size(memory), tooltip=f"{memory:,} bytes in {len(gpu.tracker.live)} blocks")
+    fact("memory", size(pace.live_bytes), tooltip=f"{pace.live_bytes:,} bytes in {pace.live_blocks} blocks")
     if pace.bytes_copied:
         fact("copied", f"{size(pace.bytes_copied)} a frame", BAD, "geometry that was copied, in any direction")
     else:

@@ -23,7 +23,11 @@ class Extent:
         self._layout = layout
         self._groups = min(GROUPS, -(-layout.rows // WORKGROUP))
         self._pairs = Tensor.empty((self._groups, 2), name=f"{values.name}.extents")
-        self._result = Tensor.empty((1, 2), name=f"{values.name}.extent")
+        try:
+            self._result = Tensor.empty((1, 2), name=f"{values.name}.extent")
+        except BaseException:
+            self._pairs.close()
+            raise
         self._plan: Plan | None = None
         self.rows = self._result.expand(layout.rows, 2)
 

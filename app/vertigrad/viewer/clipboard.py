@@ -13,7 +13,6 @@ from ..panels import Gui
 
 def share_clipboard(gui: Gui) -> None:
     """Let the GUI's text fields use the clipboard of the window system. There must be a window."""
-
     unused: Any = None  # glfw has one clipboard for all windows
 
     def paste(_: Any) -> str:

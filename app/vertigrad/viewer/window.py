@@ -9,8 +9,9 @@ import glfw
 import wgpu
 from wgpu.utils.glfw_present_info import get_glfw_present_info
 
-from ..errors import InputError
+from ..errors import GpuError, InputError
 from ..gpu import Gpu
+from ..gpu.native import surface_formats
 from .keys import CURSORS
 
 
@@ -91,6 +92,10 @@ class Window:
             texture = self._context.get_current_texture()
         except wgpu.DrawCancelled:  # hidden, or between two sizes
             return None
+        except wgpu.GPUError as error:
+            raise GpuError(
+                f"{self._gpu.adapter} cannot draw in this window ({error}); try another --adapter"
+            ) from error
         return Picture(texture.create_view(), (texture.width, texture.height))
 
     def present(self) -> None:
@@ -142,12 +147,10 @@ def _reasons(told: list[warnings.WarningMessage]) -> str:
 
 def _configure(context: wgpu.GPUCanvasContext, gpu: Gpu) -> str:
     """Choose the format of the surface; it has no size yet, and takes each from `set_physical_size`."""
-    preferred = context.get_preferred_format(gpu.adapter.adapter)
-    plain = preferred.removesuffix("-srgb")  # the picture is encoded by our own last pass
-    for format in (plain, preferred):
-        try:
-            context.configure(device=gpu.device, format=format)
-            return format
-        except ValueError:  # not among those of the surface
-            continue
-    raise InputError(f"the window's surface takes no pictures from {gpu.adapter}; try another --adapter")
+    formats = surface_formats(context, gpu.adapter.adapter)
+    if not formats:
+        raise InputError(f"{gpu.adapter} cannot draw on this display; try another --adapter, or `vertigrad render`")
+    plain = formats[0].removesuffix("-srgb")  # the picture is encoded by our own last pass
+    chosen = plain if plain in formats else formats[0]
+    context.configure(device=gpu.device, format=chosen)  # pyright: ignore[reportArgumentType]
+    return chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -73,12 +74,16 @@ class NeuralField(Model):
         if self._field.width > WIDEST:
             raise InputError(f"{params.weights}: layers of {self._field.width} neurons; {WIDEST} at most are supported")
         side = params.resolution
-        self._weights = Tensor.from_numpy(pack(self._field), f"{name}.weights")
-        self._positions = Tensor.empty((side, side, 3), name=f"{name}.position")
-        self._normals = Tensor.empty((side, side, 3), name=f"{name}.normal")
-        self._elevations = Tensor.empty((side, side), name=f"{name}.elevation")
-        self._plan = self._record(side)
-        self.reset()
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            self._weights = held(Tensor.from_numpy(pack(self._field), f"{name}.weights"))
+            self._positions = held(Tensor.empty((side, side, 3), name=f"{name}.position"))
+            self._normals = held(Tensor.empty((side, side, 3), name=f"{name}.normal"))
+            self._elevations = held(Tensor.empty((side, side), name=f"{name}.elevation"))
+            self._plan = held(Plan(f"{name}.step"))
+            self._record(self._plan, side)
+            self.reset()
+            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         values = self._params
@@ -125,9 +130,7 @@ class NeuralField(Model):
         self.step(0.0)
 
     def close(self) -> None:
-        self._plan.close()
-        for tensor in (self._weights, self._positions, self._normals, self._elevations):
-            tensor.close()
+        self._held.close()
 
     def _blend(self) -> tuple[float, ...]:
         """The share of each band, padded to whole vectors."""
@@ -135,12 +138,11 @@ class NeuralField(Model):
         shares = (values.coarse, values.middle, values.fine)[:bands]
         return shares + (1.0,) * (-(-bands // 4) * 4 - len(shares))
 
-    def _record(self, side: int) -> Plan:
+    def _record(self, plan: Plan, side: int) -> None:
         field, width = self._field, padded_width(self._field.width)
         defines = {"WIDTH": width, "LAYERS": field.layers, "BANDS": field.bands, "ACTIVATION": field.activation}
         kernel = Kernel.load(SHADER, defines=defines)
         groups = -(-side * side // (POINTS // width))
-        plan = Plan(f"{self.name}.step")
         plan.dispatch(
             kernel,
             groups * kernel.interface.workgroup[0],
@@ -154,7 +156,6 @@ class NeuralField(Model):
             mean_m=field.mean_m,
         )
         record_grid_normals(plan, self._positions, self._normals)
-        return plan
 
 
 def padded_width(width: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,12 @@ class NBody(Model):
         """`start` gives the bodies, instead of two galaxies made from `seed`; all of them count as stars."""
         self._params = params
         stars = luminous_count(params.count, params.mass_ratio) if start is None else len(start.masses)
-        self._make(name, _galaxies(params, seed) if start is None else start)
-        self._views = self._look(stars)
-        self.reset()
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._make(name, _galaxies(params, seed) if start is None else start, stack)
+            self._views = self._look(stars)
+            stack.callback(lambda: [view.close() for view in self._views.values()])
+            self.reset()
+            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         values = {"dt": dt * self._params.rate, "softening": self._params.softening}
@@ -121,35 +125,28 @@ class NBody(Model):
             first_force.replay(dt=0.0, softening=self._params.softening)
 
     def close(self) -> None:
-        for plan in (self._step, self._energy):
-            plan.close()
-        for tensor in (*self._views.values(), *self._state):
-            tensor.close()
+        self._held.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, name: str, start: Bodies) -> None:
+    def _make(self, name: str, start: Bodies, stack: ExitStack) -> None:
         self.name, n = name, len(start.masses)
-        self._count = n
+        self._count, held = n, stack.enter_context
         bodies = np.column_stack([start.positions, start.masses]).astype(np.float32)
         speeds = np.linalg.norm(start.velocities, axis=1)
         velocities = np.column_stack([start.velocities, speeds]).astype(np.float32)
-        self._first_bodies = Tensor.from_numpy(bodies, f"{name}.first_bodies")
-        self._first_velocities = Tensor.from_numpy(velocities, f"{name}.first_velocities")
-        self._galaxy = Tensor.from_numpy(start.galaxy.astype(np.float32), f"{name}.galaxy")
-        self._bodies = Tensor.empty((n, 4), name=f"{name}.bodies")
-        self._velocities = Tensor.empty((n, 4), name=f"{name}.velocities")
-        self._accelerations = Tensor.empty((n, 4), name=f"{name}.accelerations")
-        self._energies = Tensor.empty((n, 2), name=f"{name}.energies")
-        self._state = (
-            *(self._first_bodies, self._first_velocities, self._galaxy),
-            *(self._bodies, self._velocities, self._accelerations, self._energies),
-        )
-        self._step = Plan(f"{name}.step")
+        self._first_bodies = held(Tensor.from_numpy(bodies, f"{name}.first_bodies"))
+        self._first_velocities = held(Tensor.from_numpy(velocities, f"{name}.first_velocities"))
+        self._galaxy = held(Tensor.from_numpy(start.galaxy.astype(np.float32), f"{name}.galaxy"))
+        self._bodies = held(Tensor.empty((n, 4), name=f"{name}.bodies"))
+        self._velocities = held(Tensor.empty((n, 4), name=f"{name}.velocities"))
+        self._accelerations = held(Tensor.empty((n, 4), name=f"{name}.accelerations"))
+        self._energies = held(Tensor.empty((n, 2), name=f"{name}.energies"))
+        self._step = held(Plan(f"{name}.step"))
         moving: dict[str, Any] = {"velocities": self._velocities, "accelerations": self._accelerations}
         self._step.dispatch(_kernel("drift"), n, count=n, drifting=self._bodies, **moving)
         self._record_kick(self._step)
-        self._energy = Plan(f"{name}.energy")
+        self._energy = held(Plan(f"{name}.energy"))
         reading: dict[str, Any] = {"bodies": self._bodies, "velocities": self._velocities}
         self._energy.dispatch(
             _kernel("energy"), n, count=n, energies=self._energies, overwrites=("energies",), **reading

@@ -61,8 +61,9 @@ class Drawing:
         if attributes.components("color") == 1:
             color = attributes.tensors["color"]
             self._extent = Extent(color.tensor, color.layout)
-            attributes.add("extent", self._extent.rows, (2,))
         try:
+            if self._extent is not None:
+                attributes.add("extent", self._extent.rows, (2,))
             self._pipelines = {stage: self._pipeline(stage, over) for stage, over in recipe.stages.items()}
         except Exception:
             self.close()

@@ -83,8 +83,12 @@ class SurfaceLayer(Layer):
         index = self._checked(given) if given is not None else None
         size = () if index is not None else self._checked_grid(bound.tensors["position"].tensor)
         drawing = Drawing(self._gpu, RECIPE, bound)
+        try:
+            self._make_grid(size)
+        except BaseException:
+            drawing.close()
+            raise
         self._close_drawing()
-        self._make_grid(size)
         self._drawing, self._given, self._color = drawing, index, color
 
     def prepare(self) -> None:
@@ -142,10 +146,10 @@ class SurfaceLayer(Layer):
         """Make the triangles of a grid of this size, unless they are there; with no size, give them up."""
         if size == self._grid_size:
             return
+        made = Tensor.from_numpy(grid_triangles(*size), name=f"{self.name}.index") if size else None
         if self._grid is not None:
             self._grid.close()
-        self._grid = Tensor.from_numpy(grid_triangles(*size), name=f"{self.name}.index") if size else None
-        self._grid_size = size
+        self._grid, self._grid_size = made, size
 
     def _checked_grid(self, position: Tensor) -> tuple[int, ...]:
         size = position.shape[:-1]
