@@ -17,7 +17,8 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> velocities: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> accelerations: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> drifting: array<vec4f>;
-@group(0) @binding(5) var<storage, read_write> energies: array<vec2f>;
+@group(0) @binding(5) var<storage, read> moving: array<vec4f>;  // the velocities, where they are only read
+@group(0) @binding(6) var<storage, read_write> energies: array<vec2f>;
 
 var<workgroup> tile: array<vec4f, ${TILE}>;
 
@@ -96,7 +97,7 @@ fn energy(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_in
         workgroupBarrier();
     }
     if id.x < params.count {
-        let speed = velocities[id.x].w;
+        let speed = moving[id.x].w;
         energies[id.x] = 0.5 * me.w * vec2f(speed * speed, potential);
     }
 }

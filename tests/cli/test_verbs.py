@@ -112,6 +112,9 @@ def test_an_adapter_can_be_chosen(process):
     backends = {choice.backend for choice in adapters()}
     for backend in backends & {"Vulkan", "OpenGL"}:
         outcome = process("info", "--adapter", backend)
+        if "cannot be opened" in outcome.err:  # some drivers list an adapter that they cannot use
+            assert outcome.code == 4
+            continue
         assert outcome.code == 0
         assert re.search(rf"^  \* .*{backend}\)", outcome.out, re.MULTILINE)
         assert outcome.told == []
@@ -152,7 +155,8 @@ def test_help_of_a_verb_names_its_options(vertigrad, monkeypatch, verb, options)
 LATE = ("vertigrad.session", "vertigrad.renderer", "vertigrad.viewer", "av", "PIL", "glfw", "imgui_bundle")
 
 
-def test_help_is_there_at_once(process):
+def test_help_is_there_at_once(process, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")  # NumPy's start would count once for each core
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert process("--help").code == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

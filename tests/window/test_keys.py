@@ -35,12 +35,12 @@ def test_n_takes_one_step_and_r_goes_back(opened):
 
 def test_g_hides_the_panels(opened):
     driver = opened()
-    shown = driver.picture()
+    shown = driver.picture()[:, 430:]  # the parameters; the other panel has numbers that change
     driver.key("g")
-    hidden = driver.picture()
+    hidden = driver.picture()[:, 430:]
     assert np.abs(hidden - shown)[20:100, 20:180].mean() > 20.0
     driver.key("g")
-    assert np.array_equal(driver.picture(), shown)
+    assert np.array_equal(driver.picture()[:, 430:], shown)
 
 
 def test_f5_reads_the_scene_file_again(opened, tmp_path, packaged_copy):

@@ -144,7 +144,9 @@ class RenderPass:
         """Begin the pass, with wgpu's `timestamp_writes`."""
         if self._descriptor is None:
             self._describe(encoder, view)
-        if view is not None:
+        if "view" not in self.color_attachments[0]:
+            if view is None:
+                raise ValueError("this render pass leaves its target open: give begin the view to draw into")
             self._colors[0].view = view._internal
         self._times = _timestamp_writes(timestamps) if timestamps else ffi.NULL
         descriptor: Any = self._descriptor

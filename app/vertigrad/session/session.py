@@ -252,11 +252,7 @@ class Session:
 
     def _ask(self) -> None:
         for model, actor in self.stage.actors.items():
-            actor.publication.withdraw()  # a kernel may bind an output as writable and only read it: no need to copy
-            try:
-                figures = actor.model.diagnostics()
-            finally:
-                actor.publish()
+            figures = actor.model.diagnostics()
             with ExitStack() as stack:
                 for tensor in figures.values():
                     stack.enter_context(tensor)

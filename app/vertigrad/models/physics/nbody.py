@@ -147,7 +147,7 @@ class NBody(Model):
         self._step.dispatch(_kernel("drift"), n, count=n, drifting=self._bodies, **moving)
         self._record_kick(self._step)
         self._energy = held(Plan(f"{name}.energy"))
-        reading: dict[str, Any] = {"bodies": self._bodies, "velocities": self._velocities}
+        reading: dict[str, Any] = {"bodies": self._bodies, "moving": self._velocities}
         self._energy.dispatch(
             _kernel("energy"), n, count=n, energies=self._energies, overwrites=("energies",), **reading
         )
