@@ -132,6 +132,23 @@ def test_a_clone_shares_until_the_first_write(gpu: Gpu) -> None:
             assert y.numpy().tolist() == list(range(1, 1001))
 
 
+def test_augmented_assignment_writes_in_place(gpu: Gpu) -> None:
+    """As NumPy's: the same tensor afterwards, its views and the rows written through an index included."""
+    values = np.arange(12, dtype=np.float32).reshape(4, 3)
+    with Tensor.from_numpy(values, "x") as x, x[1:3] as rows:
+        same, block = x, x.block
+        x += 2.0
+        x *= 3.0
+        rows -= 1.0
+        x[0] /= 2.0
+        assert same is x
+        assert x.block is block
+        values = (values + 2.0) * 3.0
+        values[1:3] -= 1.0
+        values[0] /= 2.0
+        assert np.array_equal(x.numpy(), values)
+
+
 def test_a_sole_owner_writes_in_place(gpu: Gpu) -> None:
     with counting() as x:
         block, before = x.block, copied(gpu)

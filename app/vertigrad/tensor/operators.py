@@ -140,6 +140,18 @@ class Arithmetic:
         """Divide by `other` in place; the tensor must be of a float type."""
         return call("divide", self, other, out=self)
 
+    def __iadd__(self, other: Operand) -> Tensor:
+        return self.add_(other)
+
+    def __isub__(self, other: Operand) -> Tensor:
+        return self.sub_(other)
+
+    def __imul__(self, other: Operand) -> Tensor:
+        return self.mul_(other)
+
+    def __itruediv__(self, other: Operand) -> Tensor:
+        return self.div_(other)
+
     def fill_(self, value: float) -> Tensor:
         """Set every element to `value`."""
         return call("assign", self, value)
