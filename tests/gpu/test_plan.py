@@ -411,3 +411,28 @@ def test_a_block_reused_under_its_id_is_not_mistaken(gpu: Gpu) -> None:
                 plan.replay()
             assert other.item() == 50
         assert x.item() == 4
+
+
+def test_a_value_that_does_not_fit_is_refused_each_time_it_is_given() -> None:
+    kernel = Kernel(SCALE_SOURCE, "main", "scale")
+    with Tensor.full(4, 1.0, name="x") as x, Plan("scale") as plan:
+        plan.dispatch(kernel, 4, data=x)
+        plan.dispatch(kernel, 4, data=x)
+        plan.replay(factor=2.0)
+        for _ in range(2):
+            with pytest.raises(ShaderError, match="factor"):
+                plan.replay(factor=1e40)
+        plan.replay(factor=2.0)
+        assert x.numpy().tolist() == [16.0] * 4
+        for factor in (3.0, 1.0, 3.0):
+            plan.replay(factor=factor)
+        assert x.numpy().tolist() == [16.0 * 81] * 4
+
+
+SCALE_SOURCE = """
+struct Params { factor: f32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> data: array<f32>;
+@compute @workgroup_size(4)
+fn main(@builtin(global_invocation_id) id: vec3u) { data[id.x] *= params.factor; }
+"""

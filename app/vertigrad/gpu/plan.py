@@ -6,9 +6,10 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import UseAfterFree
 from ..memory import Block, LifetimeTracker, Origin, Owner
@@ -106,9 +107,13 @@ class Plan:
 
     def _ready(self) -> _Ready:
         """What is encoded, for the blocks as they are now; those that are written are this plan's own."""
-        ready = self._last
-        if ready is not None and ready.moves == self._gpu.tracker.moves and not _any_shared(ready.written):
-            return ready
+        ready, tracker = self._last, self._gpu.tracker
+        if ready is not None and ready.moves == tracker.moves:
+            if ready.claims == tracker.claims:
+                return ready
+            if not any([block.shared for block in ready.written]):
+                ready.claims = tracker.claims
+                return ready
         for owner, keep in self._writes.items():
             if owner.block.shared:
                 self._gpu.make_writable(owner, keep)
@@ -121,8 +126,9 @@ class Plan:
             if len(self._lists) > REMEMBERED:
                 self._lists.popitem(last=False)
         self._lists.move_to_end(key)
-        self._last = self._lists[key]._replace(moves=self._gpu.tracker.moves)
-        return self._last
+        self._last = ready = self._lists[key]
+        ready.moves, ready.claims = tracker.moves, tracker.claims
+        return ready
 
     def _encode(self) -> _Ready:
         calls = [(d.kernel.pipeline, d.kernel.bind_group(d.entries), d.workgroups) for d in self._dispatches]
@@ -132,20 +138,18 @@ class Plan:
         ]
         blocks = tuple({owner.block: None for owner in self._owners})
         written = tuple({owner.block: None for owner in self._writes})
-        return _Ready(DispatchList(calls, offsets), blocks, written, -1)
+        return _Ready(DispatchList(calls, offsets), blocks, written)
 
 
-class _Ready(NamedTuple):
-    """A plan encoded for certain blocks, and how many owners had moved in the whole program when it was looked up."""
+@dataclass(slots=True)
+class _Ready:
+    """A plan encoded for certain blocks, and the tracker's counts when they were last looked at."""
 
     dispatches: DispatchList
     blocks: tuple[Block, ...]
     written: tuple[Block, ...]
-    moves: int
-
-
-def _any_shared(blocks: tuple[Block, ...]) -> bool:
-    return any([block.shared for block in blocks])  # a list, because a generator takes twice as long
+    moves: int = -1
+    claims: int = -1
 
 
 def _drop(owners: Iterable[Owner]) -> None:

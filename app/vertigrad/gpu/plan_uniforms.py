@@ -15,12 +15,12 @@ from .wgsl import UniformLayout
 
 
 class _Alike(NamedTuple):
-    """Places of one open field with one format: the first, and the words of all others, shape (places, words)."""
+    """Places of one open field with one format: the first, and the words of all others, None if there are none."""
 
     layout: UniformLayout
     start: int
     first: slice
-    others: np.ndarray
+    others: np.ndarray | slice | None
 
 
 class PlanUniforms:
@@ -37,10 +37,12 @@ class PlanUniforms:
         self._open: dict[str, list[tuple[UniformLayout, int]]] = {}
         self._alike: dict[str, list[_Alike]] | None = None
         self._words = np.empty(0, np.uint32)
+        self._set: dict[str, Any] = {}
 
     def append(self, dispatch: Dispatch) -> None:
         """Add the struct of `dispatch`, its open fields to be set."""
         self._alike, self._words = None, np.empty(0, np.uint32)  # no views, so that the image can grow
+        self._set.clear()
         start = self._ring.aligned(len(self.image))
         self.image.extend(bytes(start - len(self.image)) + dispatch.image)
         self.starts.append(start)
@@ -57,10 +59,14 @@ class PlanUniforms:
             self._alike = {name: _grouped(name, places) for name, places in self._open.items()}
             self._words = np.frombuffer(self.image, np.uint32)
         for name, value in fields.items():
+            if type(value) is float and value == self._set.get(name):
+                continue
+            self._set.pop(name, None)  # a value that does not fit leaves zeros behind
             for layout, start, first, others in self._alike[name]:
                 layout.pack(self.image, start, name, value)
-                if len(others):
+                if others is not None:
                     self._words[others] = self._words[first]
+            self._set[name] = value
 
 
 def _grouped(name: str, places: list[tuple[UniformLayout, int]]) -> list[_Alike]:
@@ -73,6 +79,15 @@ def _grouped(name: str, places: list[tuple[UniformLayout, int]]) -> list[_Alike]
     for (code, _), same in by_format.items():
         words = -(-struct.calcsize(code) // 4)
         at = [(start + layout.fields[name].offset) // 4 for layout, start in same]
-        others = np.array(at[1:], np.intp)[:, None] + np.arange(words)
-        grouped.append(_Alike(*same[0], slice(at[0], at[0] + words), others))
+        grouped.append(_Alike(*same[0], slice(at[0], at[0] + words), _others(at, words)))
     return grouped
+
+
+def _others(at: list[int], words: int) -> np.ndarray | slice | None:
+    """The words of all places but the first, shape (places, words); a slice if they are single and evenly spaced."""
+    if len(at) == 1:
+        return None
+    step = at[1] - at[0]
+    if words == 1 and at == list(range(at[0], at[0] + step * len(at), step)):
+        return slice(at[1], at[-1] + 1, step)
+    return np.array(at[1:], np.intp)[:, None] + np.arange(words)

@@ -33,6 +33,7 @@ class LifetimeTracker:
         self.submitted = 0
         self.retired = 0
         self.moves = 0  # owners that went from one block to another, so far
+        self.claims = 0  # further owners and publications, so far: until one is added, no block becomes shared
         self.leaks: deque[Leak] = deque(maxlen=1000)
         self.leak_count = 0
         self._retiring: list[Block] = []
@@ -44,6 +45,8 @@ class LifetimeTracker:
         """One more owner."""
         self._require_live(block)
         block.owners += 1
+        if block.owners > 1:
+            self.claims += 1
 
     def disown(self, block: Block) -> None:
         """One owner less."""
@@ -80,6 +83,7 @@ class LifetimeTracker:
         """Layers may draw from the block until `withdraw`: it is pinned, and writes to it copy first."""
         self.pin(block)
         block.published += 1
+        self.claims += 1
 
     def withdraw(self, block: Block) -> None:
         """Take back one `publish`."""
