@@ -79,7 +79,7 @@ class Gpu:
         self.meter.submits += 1
         serial = self.tracker.submit(self.recorder.submitted())
         self._running.append((serial, index))
-        self.readback.submitted()
+        self.readback.submitted(serial)
         return serial
 
     def abandon(self) -> None:
@@ -101,14 +101,14 @@ class Gpu:
         if index is not None:
             native.wait(self.device, index)
             self.tracker.retire(serial)
-        self.readback.collect()
+        self.readback.collect(self.tracker.retired)
 
     def poll(self) -> None:
         """Release what has finished, without waiting."""
         if native.poll(self.device) and self._running:
             self._running.clear()
             self.tracker.retire(self.tracker.submitted)
-        self.readback.collect()
+        self.readback.collect(self.tracker.retired)
 
     def wait_idle(self) -> None:
         """Submit what is recorded and block until the GPU is idle."""

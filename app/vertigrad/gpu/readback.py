@@ -19,13 +19,14 @@ ROW_ALIGNMENT = 256  # bytes; WebGPU's rule for the rows of a texture copied to 
 class Reading:
     """One copy under way. `then` receives the bytes once, from `ReadbackRing.collect`."""
 
-    __slots__ = ("data", "dropped", "nbytes", "promise", "staging", "then")
+    __slots__ = ("data", "dropped", "nbytes", "promise", "serial", "staging", "then")
 
     def __init__(self, staging: wgpu.GPUBuffer, nbytes: int, then: Callable[[memoryview], Any] | None):
         self.staging = staging
         self.nbytes = nbytes
         self.then = then
         self.promise: Any = None
+        self.serial = 0
         self.data: memoryview | None = None
         self.dropped = False
 
@@ -84,9 +85,10 @@ class ReadbackRing:
         self._recorded.append(reading)
         return reading
 
-    def submitted(self) -> None:
-        """The recorded copies were submitted: ask for their bytes."""
+    def submitted(self, serial: int) -> None:
+        """The recorded copies were submitted, as number `serial`: ask for their bytes."""
         for reading in self._recorded:
+            reading.serial = serial
             reading.promise = native.map_for_reading(reading.staging)
         self._pending += self._recorded
         self._recorded.clear()
@@ -98,9 +100,12 @@ class ReadbackRing:
             reading.staging.destroy()
         self._recorded.clear()
 
-    def collect(self) -> None:
-        """Hand out what has arrived."""
-        while self._pending and native.has_arrived(self._pending[0].promise):
+    def collect(self, finished: int) -> None:
+        """Hand out what has arrived, and all of the submissions up to `finished`, which the GPU is done with.
+
+        Of those only the word that they arrived can be under way still, in wgpu's own thread.
+        """
+        while self._pending and (self._pending[0].serial <= finished or native.has_arrived(self._pending[0].promise)):
             self._take_first()
 
     def wait(self, reading: Reading) -> memoryview:
