@@ -23,6 +23,7 @@ from .uniforms import UniformRing
 
 UPLOAD_CHUNK = 32 << 20  # bytes written before the queue is flushed, and two under way: bounds the staging memory
 EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
+EAGER_UNDER_WAY = 2  # such submissions that may be under way, so that the memory of older ones is free again
 
 
 class Sync(enum.Enum):
@@ -88,10 +89,9 @@ class Gpu:
         self.uniforms.abandon()
 
     def submit_if_long(self) -> None:
-        """Bound what commands outside of a frame pile up: submit and let finished ones retire."""
+        """Bound what commands outside of a frame pile up: submit them, and wait for those before the last two."""
         if not self.frames.open and self.recorder.dispatches >= EAGER_DISPATCHES:
-            self.submit()
-            self.poll()
+            self.wait(self.submit() - EAGER_UNDER_WAY)
 
     def wait(self, serial: int) -> None:
         """Block until submission `serial` has finished; what waited for it is released."""
@@ -104,11 +104,9 @@ class Gpu:
         self.readback.collect(self.tracker.retired)
 
     def poll(self) -> None:
-        """Release what has finished, without waiting."""
-        if native.poll(self.device) and self._running:
-            self._running.clear()
-            self.tracker.retire(self.tracker.submitted)
-        self.readback.collect(self.tracker.retired)
+        """Hand out the readings that have arrived, without waiting, and release what they prove finished."""
+        native.poll(self.device)
+        self.tracker.retire(self.readback.collect(self.tracker.retired))
 
     def wait_idle(self) -> None:
         """Submit what is recorded and block until the GPU is idle."""

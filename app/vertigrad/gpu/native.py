@@ -43,9 +43,13 @@ def wait_all(device: wgpu.GPUDevice) -> None:
     lib.wgpuDevicePoll(device._internal, True, ffi.NULL)
 
 
-def poll(device: wgpu.GPUDevice) -> bool:
-    """Let callbacks run without waiting; whether the queue is empty."""
-    return bool(lib.wgpuDevicePoll(device._internal, False, ffi.NULL))
+def poll(device: wgpu.GPUDevice) -> None:
+    """Let callbacks run without waiting.
+
+    What wgpu-native 29 returns here, "the queue is empty", is true also while the GPU is still at work: only `wait` and
+    bytes that have arrived prove that a submission has finished.
+    """
+    lib.wgpuDevicePoll(device._internal, False, ffi.NULL)
 
 
 def timestamp_period(queue: wgpu.GPUQueue) -> float:

@@ -100,13 +100,16 @@ class ReadbackRing:
             reading.staging.destroy()
         self._recorded.clear()
 
-    def collect(self, finished: int) -> None:
+    def collect(self, finished: int) -> int:
         """Hand out what has arrived, and all of the submissions up to `finished`, which the GPU is done with.
 
-        Of those only the word that they arrived can be under way still, in wgpu's own thread.
+        Of those only the word that they arrived can be under way still, in wgpu's own thread. Returns the last
+        submission that is now known to have finished.
         """
         while self._pending and (self._pending[0].serial <= finished or native.has_arrived(self._pending[0].promise)):
+            finished = max(finished, self._pending[0].serial)
             self._take_first()
+        return finished
 
     def wait(self, reading: Reading) -> memoryview:
         """Block until `reading`, which was submitted, has arrived; returns its bytes.
