@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -17,27 +13,11 @@ from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import Session
 
 from .plain_loop import plain_loop
+from .timing import quiet_quartiles
 
 SIZE = (64, 48)
 ROUNDS, WARM_UP = 300, 30
 SMALL = {"nbody": "galaxy.count=256", "neural_field": "terrain.resolution=16"}
-
-
-def quiet_quartiles(gpu: Gpu, *frames: Callable[[], None]) -> list[float]:
-    """CPU seconds of the main thread for each, one after the other in every round: the lower quartile."""
-    times: list[list[float]] = [[] for _ in frames]
-    gc.disable()
-    try:
-        for round_ in range(ROUNDS + WARM_UP):
-            for frame, kept in zip(frames, times, strict=True):
-                gpu.sync()
-                start = time.thread_time()
-                frame()
-                if round_ >= WARM_UP:
-                    kept.append(time.thread_time() - start)
-    finally:
-        gc.enable()
-    return [float(np.percentile(kept, 25)) for kept in times]
 
 
 def picture(gpu: Gpu, offscreen: Offscreen) -> np.ndarray:
@@ -74,7 +54,7 @@ def test_a_frame_costs_little_more_than_a_hand_written_one(name: str) -> None:
     still = picture(gpu, offscreen)
     assert still.std() > 1.0, "there is nothing in the picture"
     session.playing = True
-    mine, theirs = quiet_quartiles(gpu, ours, plain)
+    mine, theirs = quiet_quartiles(lambda _: ours(), lambda _: plain(), rounds=ROUNDS, warm_up=WARM_UP)
     print(f"\n{name}: ours {mine * 1e6:.0f} µs, hand-written {theirs * 1e6:.0f} µs, ratio {mine / theirs:.2f}")
     session.close()
     assert mine <= 1.15 * theirs

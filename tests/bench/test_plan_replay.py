@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +11,8 @@ import wgpu
 import vertigrad
 from vertigrad import Tensor
 from vertigrad.gpu import Kernel, Plan
+
+from .timing import quiet_quartiles
 
 DISPATCHES = 200
 ROUNDS = 60
@@ -91,32 +91,13 @@ def replayed_plan() -> Callable[[float], None]:
     return frame
 
 
-def quiet_quartiles(*frames: Callable[[float], None]) -> list[float]:
-    """Main-thread CPU seconds of each, measured in turn so that drift of the machine hits all alike.
-
-    The lower quartile, since other processes can only add to a time.
-    """
-    gpu = vertigrad.gpu()
-    times: list[list[float]] = [[] for _ in frames]
-    gc.disable()
-    try:
-        for round_ in range(ROUNDS + 5):
-            for frame, kept in zip(frames, times, strict=True):
-                gpu.sync()
-                start = time.thread_time()
-                frame(0.5 + 1e-3 * round_)
-                if round_ >= 5:
-                    kept.append(time.thread_time() - start)
-    finally:
-        gc.enable()
-    return [float(np.percentile(kept, 25)) for kept in times]
-
-
 @pytest.mark.bench
 def test_replay_costs_little_of_plain_wgpu() -> None:
     """Floor: two raw calls a dispatch at 0.33 µs are 132 µs of the 949 µs that plain wgpu-py takes (0.14×)."""
     ours, plain = replayed_plan(), plain_wgpu(vertigrad.gpu().device)
-    mine, theirs = quiet_quartiles(ours, plain)
+    mine, theirs = quiet_quartiles(
+        lambda n: ours(0.5 + 1e-3 * n), lambda n: plain(0.5 + 1e-3 * n), rounds=ROUNDS, warm_up=5
+    )
     ours.close()  # type: ignore[attr-defined]
     print(f"\n200 dispatches: plan {mine * 1e6:.0f} µs, wgpu-py {theirs * 1e6:.0f} µs, ratio {mine / theirs:.2f}")
     assert mine <= 0.55 * theirs

@@ -1,0 +1,32 @@
+"""CPU times of several programs, fit to be compared."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import vertigrad
+
+
+def quiet_quartiles(*programs: Callable[[int], object], rounds: int, warm_up: int) -> list[float]:
+    """Main-thread CPU seconds of each, given the number of the round.
+
+    They take turns, so that drift of the machine hits all alike, each beginning with an idle GPU; the lower quartile is
+    taken, since other processes can only add to a time.
+    """
+    times: list[list[float]] = [[] for _ in programs]
+    gc.disable()
+    try:
+        for round_ in range(warm_up + rounds):
+            for program, kept in zip(programs, times, strict=True):
+                vertigrad.gpu().sync()
+                start = time.thread_time()
+                program(round_)
+                if round_ >= warm_up:
+                    kept.append(time.thread_time() - start)
+    finally:
+        gc.enable()
+    return [float(np.percentile(kept, 25)) for kept in times]
