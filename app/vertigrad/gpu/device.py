@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import enum
+import logging
 import os
 from collections import deque
 
@@ -201,12 +202,14 @@ def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
 
 
 def _first_that_opens(wanted: str, memory: int | None) -> Gpu:
+    """The best adapter that can be opened; those passed over for it are told in the log, which goes to stderr."""
     refusals = []
     for choice in candidates(wanted):
         try:
             return Gpu(choice, memory)
         except errors.NoAdapter as refusal:
             refusals.append(str(refusal))
+            logging.getLogger("vertigrad").warning("passed over: %s", refusal)
     raise errors.NoAdapter("\n".join(refusals))
 
 
