@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 from ..session import Session
 
 
 class Panel(ABC):
-    """One window. `draw` is called each frame in which the window is open, between ImGui's new_frame and render."""
+    """One window. `draw` is called each frame in which the window is seen, between ImGui's new_frame and render.
 
-    title: str
+    `icon` is a letter of the icon font; `side` is where the window is docked, and `opened` whether it is open, until
+    the user has it otherwise.
+    """
+
+    title: ClassVar[str]
+    icon: ClassVar[str] = ""
+    side: ClassVar[Literal["left", "right", "bottom"]] = "right"
+    opened: ClassVar[bool] = True
 
     @abstractmethod
     def draw(self, session: Session) -> None:
