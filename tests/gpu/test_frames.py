@@ -28,7 +28,7 @@ def test_never_more_than_k_frames_under_way(
     """Nothing retires by itself here, only what `begin` waits for. So the count shows exactly what it waited for."""
     gpu.wait_idle()
     gpu.frames.in_flight = in_flight
-    gpu.frames._serials.clear()
+    gpu.frames._under_way.clear()
     with Tensor.zeros(1) as x:
         gpu.wait_idle()
         waited = []

@@ -46,7 +46,7 @@ def test_a_meter_always_has_every_kind_and_direction() -> None:
     meter.count(Direction.HOST_TO_DEVICE, 7)
     meter.count(Direction.DEVICE_TO_HOST, 3, Traffic.IMAGE)
     read = meter.read()
-    assert set(read) == {"geometry", "uniforms", "image", "diagnostics"}
+    assert set(read) == {"geometry", "snapshots", "uniforms", "image", "diagnostics"}
     assert read["geometry"] == {"host_to_device": 12, "device_to_device": 0, "device_to_host": 0}
     assert read["image"] == {"host_to_device": 0, "device_to_device": 0, "device_to_host": 3}
 
@@ -173,9 +173,12 @@ def test_groups_appear_with_plausible_times(timed: Gpu) -> None:
 
 def test_passes_of_one_group_are_added_up(timed: Gpu) -> None:
     ticks = np.array([[100, 150], [150, 350], [400, 1000], [1000, 900]], np.uint64)
-    timed.timer._store(["a", "b", "a", "b"], memoryview(ticks).cast("B"))
+    timed.timer._store([(name, "") for name in "abab"], memoryview(ticks).cast("B"), 7, 1.5)
     ms = timed.timer._period * 1e-6
     assert timed.timer.latest == pytest.approx({"a": 650 * ms, "b": 200 * ms})
+    newest = timed.timer.submissions[-1]
+    assert (newest.frame, newest.recorded, len(newest.spans)) == (7, 1.5, 4)
+    assert newest.spans[1].begin == pytest.approx(150 * timed.timer._period)
 
 
 def test_times_are_counted_as_diagnostics(timed: Gpu) -> None:
@@ -232,3 +235,64 @@ def test_timing_may_be_switched_in_the_middle_of_a_recording(timed: Gpu) -> None
             plan.replay()
             x.add_(1.0)
         assert x.item() == 12
+
+
+def test_each_kernel_is_timed_when_that_is_asked_for(timed: Gpu) -> None:
+    with Tensor.zeros(64) as x, Plan("plan") as plan:
+        for factor in (1.0, 2.0, 3.0):
+            plan.dispatch(kernel(STEP), 64, x=x, count=64, factor=factor, value=0.0)
+        plan.dispatch(kernel(SPIN), 64, x=x, rounds=1)
+        plan.replay()
+        arrive(timed)
+        assert [(span.group, span.kernel) for span in timed.timer.submissions[-1].spans] == [("plan", "")]
+        before = x.numpy()
+        timed.timer.each_kernel = True
+        try:
+            plan.replay()
+            x.add_(0.0)
+            arrive(timed)
+        finally:
+            timed.timer.each_kernel = False
+        newest = timed.timer.submissions[-1]
+        labels = [kernel(STEP).label] * 3 + [kernel(SPIN).label]
+        assert [(span.group, span.kernel) for span in newest.spans] == [
+            *(("plan", label) for label in labels),
+            ("compute", "elementwise"),
+        ]
+        assert set(timed.timer.latest) == {"plan", "compute"}
+        assert timed.timer.latest["plan"] == pytest.approx(sum(span.ms for span in newest.spans[:4]))
+        plan.replay()
+        assert not np.array_equal(before, x.numpy()), "it ran"
+
+
+def test_kernels_timed_one_by_one_compute_the_same(timed: Gpu) -> None:
+    results = []
+    for each in (False, True):
+        with Tensor.full((100,), 1.5) as x, Plan("plan") as plan:
+            for i in range(GROUPS + 6):  # more than are timed otherwise
+                plan.dispatch(kernel(STEP), 100, x=x, count=100, factor=1.0 + i / 100)
+                if i == 40:  # another pipeline in between
+                    plan.dispatch(kernel(SPIN), 100, x=x, rounds=2)
+            timed.timer.each_kernel = each
+            try:
+                for value in (0.5, 0.25):
+                    plan.replay(value=value)
+                    arrive(timed)
+                assert len(timed.timer.submissions[-1].spans) == (GROUPS + 7 if each else 1)
+            finally:
+                timed.timer.each_kernel = False
+            results.append(x.numpy())
+    assert np.array_equal(*results)
+
+
+def test_a_submission_knows_its_frame_and_when_it_was_recorded(timed: Gpu) -> None:
+    with Tensor.zeros(4) as x, Plan("plan") as plan:
+        plan.dispatch(kernel(STEP), 4, x=x, count=4, factor=1.0, value=1.0)
+        begun = time.perf_counter()
+        with timed.frames.frame() as number:
+            plan.replay()
+        ended = time.perf_counter()
+        arrive(timed)
+        newest = timed.timer.submissions[-1]
+        assert newest.frame == number
+        assert begun < newest.recorded < ended < newest.arrived

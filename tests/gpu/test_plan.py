@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from vertigrad.errors import LayoutError, LimitError, ShaderError, UseAfterFree
+from vertigrad.errors import LayoutError, LimitError, ShaderError, StillInUse, UseAfterFree
 from vertigrad.gpu import Gpu, Kernel, Plan
 from vertigrad.gpu import device as device_module
 from vertigrad.gpu import plan as plan_module
@@ -436,3 +436,90 @@ struct Params { factor: f32 }
 @compute @workgroup_size(4)
 fn main(@builtin(global_invocation_id) id: vec3u) { data[id.x] *= params.factor; }
 """
+
+
+# recording ------------------------------------------------------------------------------------------------------
+
+
+def test_kernels_that_are_called_while_a_plan_records_are_added_to_it(gpu: Gpu) -> None:
+    with vector(1, 2) as x, Plan() as plan:
+        with plan.recording() as same:
+            assert same is plan
+            kernel(STEP)(2, x=x, count=2, factor=2.0, value=1.0)
+            kernel(STEP)(2, x=x, count=2, factor=10.0)
+        assert len(plan) == 2
+        assert x.numpy().tolist() == [1, 2]
+        plan.replay(value=5.0)
+        assert x.numpy().tolist() == [35, 55]
+        kernel(STEP)(2, x=x, count=2, factor=0.0, value=1.0)
+        assert x.numpy().tolist() == [1, 1] and len(plan) == 2
+
+
+def test_recordings_nest_and_end_when_something_is_raised(gpu: Gpu) -> None:
+    with vector(1) as x, Plan("outer") as outer, Plan("inner") as inner:
+        with outer.recording():
+            with pytest.raises(RuntimeError), inner.recording():
+                kernel(STEP)(1, x=x, count=1, factor=2.0, value=0.0)
+                raise RuntimeError
+            kernel(STEP)(1, x=x, count=1, factor=3.0, value=0.0)
+        assert gpu.recording is None
+        assert len(outer) == len(inner) == 1
+    with pytest.raises(UseAfterFree), outer.recording():
+        pass
+
+
+def test_values_cannot_be_read_while_a_plan_records(gpu: Gpu) -> None:
+    with vector(1) as x, Plan() as plan:
+        with plan.recording(), pytest.raises(StillInUse, match="after replay"):
+            x.numpy()
+        assert x.numpy().tolist() == [1]
+
+
+def test_results_of_a_recording_make_room_for_later_ones(gpu: Gpu) -> None:
+    with vector(*range(20_000)) as x, Plan() as plan:
+        with plan.recording():
+            last = x + 1
+            for _ in range(9):
+                last = last * 1.0
+            kept = last + 1
+            del last
+            end = kept * 2
+        assert len(plan) == 12
+        assert len(plan._scratch) == 2
+        before = gpu.pool.held_bytes
+        for _ in range(3):
+            plan.replay()
+            assert np.array_equal(end.numpy(), 2 * (np.arange(20_000) + 2))
+            assert np.array_equal(kept.numpy(), np.arange(20_000) + 2)
+        assert gpu.pool.held_bytes == before
+        kept.close()
+        end.close()
+
+
+def test_an_array_in_a_recording_is_a_constant_that_nothing_overwrites() -> None:
+    with vector(0, 0) as x, Plan() as plan:
+        with plan.recording():
+            first = x + np.array([1, 2], np.float32)
+            second = first + np.array([10, 20], np.float32)
+            first.close()
+            third = second * 3
+            second.close()
+            fourth = third + np.array([0.5, 0.5], np.float32)
+            third.close()
+        for _ in range(3):
+            plan.replay()
+            assert fourth.numpy().tolist() == [33.5, 66.5]
+        fourth.close()
+
+
+def test_a_large_block_is_not_given_away_for_something_small() -> None:
+    with vector(*range(40_000)) as x, Plan() as plan:
+        with plan.recording():
+            large = x + 1
+            large.close()
+            small = x[:10_000] * 1.0
+            again = x + 2
+        assert len(plan._scratch) == 2
+        assert again.block is plan._scratch[0].block
+        small.close()
+        again.close()

@@ -7,7 +7,9 @@ import pytest
 
 from vertigrad import resources
 from vertigrad.errors import InputError, ShaderError
-from vertigrad.gpu import shader
+from vertigrad.gpu import Kernel, shader
+
+from .test_shaders_compile import SHADERS, asked_for
 
 Write = Callable[..., None]
 
@@ -17,14 +19,14 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     """Writes files of a shader folder of its own."""
     (tmp_path / "shaders").mkdir()
     monkeypatch.setattr(resources, "root", lambda: tmp_path)
-    shader._environment.cache_clear()
+    shader.forget()
 
     def write(**files: str) -> None:
         for name, text in files.items():
             (tmp_path / "shaders" / f"{name}.wgsl").write_text(text)
 
     yield write
-    shader._environment.cache_clear()
+    shader.forget()
 
 
 def test_line_statements_expressions_and_includes(write: Write) -> None:
@@ -79,3 +81,86 @@ def test_a_mistake_in_an_included_file_is_named_there(write: Write) -> None:
 def test_a_missing_file_is_the_users_mistake(write: Write) -> None:
     with pytest.raises(InputError, match=r"nowhere.wgsl: no such resource"):
         shader.render("nowhere.wgsl")
+
+
+# what the compiler says ---------------------------------------------------------------------------------------------
+
+
+def told(path: str, defines: dict[str, object], trusted: bool = True) -> str:
+    with pytest.raises(ShaderError) as error:
+        Kernel.load(path, "main", defines, trusted)
+    return str(error.value)
+
+
+BODY = "@group(0) @binding(0) var<storage, read_write> a: array<f32>;\n@compute @workgroup_size(64)\nfn main() {\n"
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("before", ["", "//% for i in range(7)\n// a line, ${i} times\n//% endfor\n", "/*# gone #*/\n"])
+def test_a_mistake_that_the_compiler_finds_is_told_of_the_line_in_the_file(gpu, write, before, trusted):
+    text = f"// a shader\n{before}{BODY}    a[0] = ${{N}};\n    let x: u32 = 1.5;\n}}\n"
+    write(main=text)
+    line = text.splitlines().index("    let x: u32 = 1.5;") + 1
+    said = told("main.wgsl", {"N": 2.0}, trusted)
+    assert said.splitlines()[0].startswith(f"shaders/main.wgsl:{line}: the type of `x`")
+    assert said.splitlines()[1] == f"{line} | let x: u32 = 1.5;"
+
+
+def test_a_mistake_that_the_compiler_finds_in_an_included_file_is_told_there(gpu, write):
+    write(
+        common="// helpers\n//% for k in range(3)\nfn f${k}() -> f32 { return ${k}.0; }\n//% endfor\nfn g() { h(); }\n",
+        main=f'// a shader\n\n//% include "common.wgsl"\n{BODY}    a[0] = f2();\n}}\n',
+    )
+    assert told("main.wgsl", {}).startswith("shaders/common.wgsl:5: no definition in scope for identifier: `h`")
+    write(main=f'// a shader\n\n//% include "common.wgsl"\n{BODY}    a[0] = f7();\n}}\n', common="// fine\n")
+    shader.forget()
+    assert told("main.wgsl", {"X": 0}).startswith("shaders/main.wgsl:7: no definition")
+
+
+def test_the_lines_of_every_shader_are_found_again(gpu):
+    for name, values in SHADERS.items():
+        complete = [defines for defines in values if not asked_for(name) - defines.keys()]
+        for defines in complete[:: max(len(complete) // 3, 1)]:
+            lines, places = shader.render(name, defines).splitlines(), shader._origins(name, defines)
+            assert len(lines) == len(places)
+            lost = []
+            for line, place in zip(lines, places, strict=True):
+                written = shader.used()[place.file].splitlines()[place.line - 1].strip()
+                if written not in line and "${" not in written and line.strip():
+                    lost.append((line, place))
+            assert len(lost) <= 0.03 * len(lines), (name, lost[:5])  # the ends of macros within a line
+
+
+def test_a_brace_that_is_missing_is_told_by_the_compiler(gpu, write):
+    write(main=f"{BODY}    a[0] = 1.0;\n")
+    assert "expected" in told("main.wgsl", {}) and "shaders/main.wgsl" in told("main.wgsl", {})
+
+
+def test_what_the_compiler_finds_only_when_it_has_read_everything(gpu, write):
+    write(main=f"// a shader\n\nfn f() -> f32 {{\n}}\n{BODY}    a[0] = f();\n}}\n")
+    said = told("main.wgsl", {})
+    assert said.startswith("shaders/main.wgsl:3: Function [0] 'f' is invalid: The `return` expression")
+    assert said.endswith("3 | fn f() -> f32 {")
+
+
+def test_files_that_include_a_file(write):
+    write(a="//% include 'b.wgsl'\n", b="//% include 'c.wgsl'\n", c="// c\n", d="// d\n")
+    for name in ("a.wgsl", "d.wgsl"):
+        shader.render(name)
+    assert shader.dependents({"c.wgsl"}) == {"a.wgsl", "b.wgsl", "c.wgsl"}
+    assert shader.dependents({"d.wgsl"}) == {"d.wgsl"}
+
+
+def test_an_edit_that_fails_leaves_the_text_in_use(write):
+    write(a="// one\n")
+    assert shader.render("a.wgsl") == "// one\n"
+    write(a="// two\n")
+    assert shader.render("a.wgsl") == "// one\n", "only a reload takes it in"
+    with pytest.raises(ShaderError), shader.replaced({"a.wgsl": "${"}):
+        shader.render("a.wgsl")
+    assert shader.render("a.wgsl") == "// one\n"
+    assert shader.is_as_shipped("a.wgsl")
+    with shader.replaced({"a.wgsl": "// two\n"}):
+        assert shader.render("a.wgsl") == "// two\n"
+    assert shader.render("a.wgsl") == "// two\n"
+    assert not shader.is_as_shipped("a.wgsl")

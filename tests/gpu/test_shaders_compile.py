@@ -46,6 +46,34 @@ def reductions() -> list[Defines]:
     return [*sums, *({**chosen, **least} for chosen in sums if chosen["VALUE"] == "f32")]
 
 
+SUBGROUPS = [0, 8, 32]
+
+
+def scans() -> list[Defines]:
+    """FROM, TO and VALUE as ops/scans.py puts them together."""
+    types = [("f32", "f32", "f32"), ("f16", "f16", "f32"), ("i32", "i32", "i32"), ("bool", "u32", "u32")]
+    return [
+        {
+            **{"FROM": source, "TO": to, "VALUE": value, "LIFT": f"{value}(x)", "COMBINE": "a + b", "NOTHING": "0"},
+            **{"START": "0", "FINISH": "f16(total)" if to == "f16" else "total", "EXCLUSIVE": exclusive, "ROWS": rows},
+            **{"VECTOR": vector, "SUBGROUP": subgroup, "PATIENCE": 100, "RECORD": 16},
+        }
+        for source, to, value in types
+        for exclusive, rows, vector in ((False, 8, source == to == value), (True, 1, False))
+        for subgroup in SUBGROUPS
+    ]
+
+
+def sorts() -> list[Defines]:
+    """Each type of keys once, each kind of pass once."""
+    passes = [("none", True, True), ("places", True, False), ("given", False, True), ("given", True, True)]
+    return [
+        {"KEY": key, "VALUES": kind, "FIRST": first, "KEEP": keep, "ITEMS": items, "SUBGROUP": subgroup}
+        for (kind, first, keep), key in zip(passes, ("f32", "i32", "u32", "f32"), strict=True)
+        for subgroup, items in zip(SUBGROUPS, (8, 8, 16), strict=True)
+    ]
+
+
 COLORS = [
     {"COLOR": "", "COLOR_COMPONENTS": 0, "COLORMAPPED": False},
     {"COLOR": "f32", "COLOR_COMPONENTS": 1, "COLORMAPPED": True},
@@ -56,13 +84,15 @@ DTYPES = ["f32", "f16", "i32", "u32", "bool", "u8"]
 
 # What each file is compiled with. Values that the file does not ask for are left out.
 SHADERS: dict[str, list[Defines]] = {
+    "ops/clear.wgsl": [{}],
+    "ops/compact.wgsl": choices(RANK=[0, 1, 8], PLACES=[False, True]),
     "ops/elementwise.wgsl": [
         {
-            "INPUTS": (("a", dtype, "tensor"), ("b", "f32", "scalar"), ("c", out, "out")),
-            "CASTS": (True, True, True),
-            "COMPUTE": "f32",
-            "EXPRESSION": "a_ + b_ * c_",
+            "INPUTS": (("a", dtype, "tensor"), ("b", "f32", "number"), ("c", out, "out")),
+            "STATEMENTS": ("let v0 = b_ * f32(c_);", "let v1 = precise_erf(f32(a_) + v0);"),
+            "LAST": "v1",
             "RESULT": "f32",
+            "FUNCTIONS": ("activation", "precise"),
             "OUT": out,
             "RANK": rank,
             "USES_F16": "f16" in (dtype, out),
@@ -75,21 +105,91 @@ SHADERS: dict[str, list[Defines]] = {
             ("i32", "u8", 2),
         )
     ],
+    "ops/conv.wgsl": [
+        {
+            **{"X": dtype, "W": dtype, "OUT": dtype, "BIAS": bias, "RESIDUAL": bias, "VALUE": value},
+            **{"ROWS": rows, "COLUMNS": 128, "EACH_ROW": each, "EACH_COLUMN": each, "STEP": 16},
+            **{"WHOLE": whole, "W_DOWN": whole, "ACTIVATION": "relu(x)" if bias else "x"},
+        }
+        for dtype, bias, value in (("f32", "", "f32"), ("f32", "f32", "f32"), ("f16", "f16", "f32"))
+        for rows, each in ((128, 8), (64, 8), (16, 4))
+        for whole in (False, True)
+    ],
+    "ops/conv_direct.wgsl": choices(
+        X=["u8", "i32"], W=["u8"], OUT=["i32"], BIAS=["", "i32"], RESIDUAL=[""], VALUE=["i32"], ACTIVATION=["x"]
+    ),
+    "ops/normalize.wgsl": [
+        {
+            **{"X": dtype, "SCALE": scale, "SHIFT": "f32", "OUT": dtype, "LANES": lanes, "ROWS": 256 // lanes},
+            **{"CENTRED": centred, "STATISTICS": centred},
+        }
+        for dtype, scale in (("f32", ""), ("f16", "f32"))
+        for lanes in (8, 256)
+        for centred in (False, True)
+    ],
+    "ops/pool.wgsl": [
+        *choices(X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], KIND=["max", "mean", "lp"], PLACES=[False]),
+        *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], KIND=["max"], PLACES=[False, True]),
+    ],
+    "ops/softmax.wgsl": [
+        {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind}
+        for out in ("f32", "f16")
+        for columns, rows in ((1, 256), (16, 16), (256, 1))
+        for kind in ("soft", "log", "hard")
+    ],
     "ops/gather.wgsl": choices(DTYPE=DTYPES, INDEX=["i32", "u32"], RANK=[1, 8]),
+    "ops/grid_keys.wgsl": choices(GRID_WRAPS=[False, True], AXES=[2, 3]),
     "ops/grid_normals.wgsl": [{}],
+    "ops/histogram.wgsl": [
+        {"DTYPE": dtype, "RANK": rank, "VALUES": values, "SHARED": shared}
+        for dtype, values in (("f32", True), ("f16", True), ("u8", False), ("i32", False), ("bool", False))
+        for rank, shared in ((0, 256), (1, 2048), (8, 0))
+    ],
     "ops/matmul.wgsl": [
         *choices(A=["f32", "f16"], B=["f32"], OUT=["f32"], VALUE=["f32"], A_DOWN=[False, True], B_DOWN=[False, True]),
         *choices(A=["i32"], B=["i32"], OUT=["i32"], VALUE=["i32"], A_DOWN=[False], B_DOWN=[True]),
     ],
+    "ops/radix_sort.wgsl": sorts(),
+    "ops/random.wgsl": choices(KIND=["uniform", "normal", "integers"]),
     "ops/reduce.wgsl": reductions(),
+    "ops/reorder.wgsl": [{}],
+    "ops/scan.wgsl": scans(),
+    "ops/segments.wgsl": [
+        {
+            **{"FROM": source, "TO": to, "VALUE": value, "LIFT": f"{value}(x)", "COMBINE": "a + b", "NOTHING": "0"},
+            **{"FINISH": finish, "LANES": lanes, "PIECE": 4096, "KEY": key},
+        }
+        for source, to, value, finish, key in (
+            ("f32", "f32", "f32", "total / f32(rows)", "u32"),
+            ("f16", "f16", "f32", "f16(total)", "i32"),
+            ("u8", "u32", "u32", "total", "u32"),
+        )
+        for lanes in (1, 16, 256)
+    ],
+    "ops/sizes.wgsl": choices(DRAW=[False, True]),
+    "ops/subgroup_size.wgsl": [{}],
+    "ops/summary.wgsl": [
+        *choices(PASS=["elements", "bins"], FROM=DTYPES, VALUE=["f32"], RANK=[0, 2, 8], BINS=[64]),
+        *choices(PASS=["elements", "bins"], FROM=["i32"], VALUE=["i32"], RANK=[1], BINS=[64]),
+        *choices(PASS=["records"], FROM=[""], VALUE=["f32", "i32", "u32"], RANK=[0], BINS=[64]),
+    ],
+    "models/picture.wgsl": [{}],
+    "models/relief.wgsl": choices(DTYPE=["f32", "f16"], CHANNELS=[1, 3], HEIGHT=["", "f32", "f16"]),
     "models/nbody.wgsl": choices(TILE=[64, 128], UNROLL=[1, 8], EACH=[1, 2]),
     "models/neural_field.wgsl": choices(WIDTH=[16, 64], LAYERS=[3, 5], BANDS=[1, 3], ACTIVATION=["sine", "relu"]),
     "draw/bloom.wgsl": [{}],
-    "draw/develop.wgsl": choices(GLOW=[False, True], ENCODED_BY_TARGET=[False, True], BY_SAMPLE=[False, True]),
+    "draw/bounds.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
+    "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),
+    "draw/develop.wgsl": choices(
+        GLOW=[False, True], ENCODED_BY_TARGET=[False, True], BY_SAMPLE=[False, True], TRANSPARENT=[False, True]
+    ),
+    "draw/highlight.wgsl": choices(
+        POSITION=["vec3f", "vec3i"], SIZE=["", "f32", "u32"], ENCODED_BY_TARGET=[False, True]
+    ),
     "draw/extent.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
     "draw/points.wgsl": [
-        {"POSITION": "vec3f", "SIZE": size, "SAMPLE_MASK": mask, **color}
-        for size, mask, color in product(["", "f32"], [False, True], COLORS)
+        {"POSITION": "vec3f", "SIZE": size, "SAMPLE_MASK": mask, "PICKING": picking, **color}
+        for size, mask, picking, color in product(["", "f32"], [False, True], [False, True], COLORS)
     ],
     "draw/surface.wgsl": [
         {"POSITION": "vec3f", "NORMAL": normal, "SAMPLE_MASK": mask, **color}
@@ -126,6 +226,8 @@ def test_the_table_gives_what_is_asked_for_and_nothing_else(name: str) -> None:
 def test_it_compiles(gpu: Gpu, name: str) -> None:
     for defines in SHADERS[name]:
         if "shader-f16" not in gpu.features and "f16" in str(defines):
+            continue
+        if defines.get("SUBGROUP") and "subgroup" not in gpu.features:
             continue
         source = shader.render(name, defines)
         entries = COMPUTE.findall(source)

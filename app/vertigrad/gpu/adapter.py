@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import wgpu
 
 from ..errors import NoAdapter
+from . import native
 
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "software"}
 _KIND_ORDER = ("discrete", "integrated", "virtual", "other", "software")
@@ -25,7 +26,7 @@ WANTED_FEATURES = (
 FALLBACKS = {
     "timestamp-query": "GPU times are not measured",
     "shader-f16": "f16 tensors raise DtypeError",
-    "subgroup": "reductions use workgroup memory only",
+    "subgroup": "scans and sorts use workgroup memory only",
     "float32-filterable": "float textures are sampled without filtering",
     "indirect-first-instance": "indirect draws start at instance 0",
 }
@@ -40,6 +41,11 @@ class AdapterChoice:
     kind: str
     backend: str
     driver: str
+
+    @property
+    def subgroup_sizes(self) -> tuple[int, int]:
+        """The fewest and the most invocations that a subgroup of this adapter has; (0, 0) if that is not known."""
+        return native.subgroup_sizes(self.adapter)
 
     @property
     def rank(self) -> tuple[int, int]:

@@ -7,20 +7,24 @@ import enum
 import logging
 import os
 from collections import deque
+from typing import TYPE_CHECKING
 
 import wgpu
 
 from .. import errors
-from ..memory import BufferPool, LifetimeTracker, Owner
+from ..memory import Block, BufferPool, LifetimeTracker, Owner
 from . import native
 from .adapter import AdapterChoice, candidates, open_device
 from .frames import Frames
-from .meter import Direction, Meter
+from .meter import Direction, Meter, Traffic
 from .readback import ReadbackRing
 from .storage import BufferStorage
 from .submission import Recorder
 from .timer import Timer
 from .uniforms import UniformRing
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 UPLOAD_CHUNK = 32 << 20  # bytes written before the queue is flushed, and two under way: bounds the staging memory
 EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
@@ -56,6 +60,7 @@ class Gpu:
         self.timer = Timer(self.device, self.readback, self.meter)
         self.recorder = Recorder(self.device, self.tracker, self.meter, self.timer, self.readback)
         self.frames = Frames(self)
+        self.recording: Plan | None = None  # what kernels that are called now are added to, instead of being run
         self._running: deque[tuple[int, int]] = deque()
 
     # submissions ------------------------------------------------------------------------------------------------
@@ -142,15 +147,16 @@ class Gpu:
 
         With `keep` false the old bytes are not copied, because everything will be overwritten.
         """
-        old = owner.block
-        if not old.shared:
+        old, deferred = owner.block, self.recorder.deferred
+        if not self.must_copy(old):
             return
         if keep:
             self.make_resident(owner)
-            if old.owners == 1 and not old.published:
+            if old.owners == 1 and not old.published and deferred is None:
                 old.give_back()  # the upload was the copy; from here on the bytes are ours
                 return
-        new = self.pool.take(old.nbytes, owner.name, owner.origin)
+        spare = deferred.block_for(owner) if deferred is not None else None
+        new = spare or self.pool.take(old.nbytes, owner.name, owner.origin)
         self.tracker.pin(new)  # so that it goes back if the copy cannot be recorded
         try:
             if keep and old.nbytes:
@@ -159,9 +165,25 @@ class Gpu:
         finally:
             self.tracker.unpin(new)
 
-    def upload(self, buffer: wgpu.GPUBuffer, data: memoryview, offset: int = 0) -> None:
-        """Write host bytes to `buffer`. Commands recorded before are submitted first: a queue write overtakes them."""
-        self.submit()
+    def must_copy(self, block: Block) -> bool:
+        """Whether a write may not go into `block`: others see it, or it is to stay as it is until a step has ended."""
+        deferred = self.recorder.deferred
+        return block.shared or (deferred is not None and deferred.keeps(block))
+
+    def upload(
+        self,
+        buffer: wgpu.GPUBuffer,
+        data: memoryview,
+        offset: int = 0,
+        traffic: Traffic = Traffic.GEOMETRY,
+        unused: bool = False,
+    ) -> None:
+        """Write host bytes to `buffer`. Commands recorded before are submitted first: a queue write overtakes them.
+
+        Not for a buffer that none of them uses (`unused`), such as a new tensor's.
+        """
+        if not unused:
+            self.submit()
         end = data.nbytes - data.nbytes % 4
         under_way: deque[int] = deque()
         for start in range(0, end, UPLOAD_CHUNK):
@@ -173,7 +195,7 @@ class Gpu:
                     native.wait(self.device, under_way.popleft())
         if end < data.nbytes:  # queue writes take whole words
             self.queue.write_buffer(buffer, offset + end, bytes(data[end:]).ljust(4, b"\0"))
-        self.meter.count(Direction.HOST_TO_DEVICE, data.nbytes)
+        self.meter.count(Direction.HOST_TO_DEVICE, data.nbytes, traffic)
 
     def report(self) -> str:
         """Adapter, driver and backend in one line."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from ..errors import DtypeError, LayoutError, LimitError, ShaderError
 from ..memory import Owner
-from .wgsl import Binding
+from .native import DispatchList, Size
+from .wgsl import FIRST, Binding
 
 if TYPE_CHECKING:
     from .kernel import Kernel
@@ -50,6 +52,13 @@ class Entry(NamedTuple):
     size: int
 
 
+class Indirect(NamedTuple):
+    """Where the number of workgroups is read: the owner of the block, and the byte of the first of three u32."""
+
+    owner: Owner
+    offset: int
+
+
 class Dispatch:
     """A kernel bound to arguments.
 
@@ -57,16 +66,27 @@ class Dispatch:
     binding and a value for each field of the uniform struct, all by name. A field NAME_offset is filled in: how many
     elements after the bound range the tensor NAME begins; a kernel without it takes only tensors at the adapter's
     offset alignment. A kernel with a field NAME_strides walks strides itself; all others take contiguous tensors only.
-    Fields that are left out are `open`: they must be given when it is recorded. Tensors named in `overwrites` are
+    A field first_workgroup is filled in as well: 0, or where a part of a split dispatch begins. Other
+    fields that are left out are `open`: they must be given when it is recorded. Tensors named in `overwrites` are
     written in full, so copy-on-write need not copy their old bytes, unless they are views of a part.
+
+    `indirect` is a tensor of three u32, the workgroups along x, y and z: they are read on the GPU when the dispatch
+    runs, and `threads` says how many there may be, for who plans the GPU's time. A dispatch may not write its own size.
 
     Raises `ShaderError` for arguments that do not fit the kernel, `DtypeError`, `LayoutError`, `LimitError`.
     """
 
     def __init__(
-        self, kernel: Kernel, threads: int | Sequence[int], overwrites: Sequence[str], arguments: Mapping[str, Any]
+        self,
+        kernel: Kernel,
+        threads: int | Sequence[int],
+        overwrites: Sequence[str],
+        arguments: Mapping[str, Any],
+        indirect: Bindable | None = None,
     ):
         self.kernel = kernel
+        self._given = threads, overwrites, arguments, indirect
+        self.indirect = None if indirect is None else _indirect(kernel, indirect)
         self.workgroups = kernel.workgroups(threads)
         values = dict(arguments)
         tensors = {b.name: values.pop(b.name, None) for b in kernel.bindings}
@@ -77,8 +97,11 @@ class Dispatch:
             for entry in self.entries
             if entry.binding.access == "read_write"
         )
+        self.owners = tuple(entry.owner for entry in self.entries) + ((self.indirect.owner,) if self.indirect else ())
         self._check_apart()
         layout = kernel.interface.uniform
+        if layout and FIRST in layout.fields:
+            values.setdefault(FIRST, 0)
         self.image = bytearray(layout.size if layout else 0)
         self.open = tuple(name for name in (layout.fields if layout else ()) if name not in values)
         if layout:
@@ -97,23 +120,56 @@ class Dispatch:
         with gpu.recorder.all_or_nothing():
             self.make_ready()
             group = self.kernel.bind_group(self.entries)
+            if gpu.recorder.deferred is not None:
+                gpu.recorder.use(owner.block for owner in self.owners)
+                ready = DispatchList([(self.kernel.pipeline, group, self.size)], [0 if layout else None])
+                gpu.recorder.deferred.add("compute", (self,), ready, (0,), bytes(image))
+                return
             if not gpu.uniforms.fits(len(image)):
                 gpu.submit()
-            compute = gpu.recorder.compute_pass()
-            gpu.recorder.use(entry.owner.block for entry in self.entries)
-            compute.set_pipeline(self.kernel.pipeline)
-            compute.set_bind_group(0, group, (gpu.uniforms.push(image),) if layout else ())
-            compute.dispatch_workgroups(*self.workgroups)
+            with gpu.recorder.kernel(self.kernel.label) if gpu.timer.times_kernels else nullcontext():
+                compute = gpu.recorder.compute_pass()
+                gpu.recorder.use(owner.block for owner in self.owners)
+                compute.set_pipeline(self.kernel.pipeline)
+                compute.set_bind_group(0, group, (gpu.uniforms.push(image),) if layout else ())
+                if self.indirect is None:
+                    compute.dispatch_workgroups(*self.workgroups)
+                else:
+                    compute.dispatch_workgroups_indirect(self.indirect.owner.block.buffer, self.indirect.offset)
         gpu.recorder.dispatches += 1
         gpu.submit_if_long()
+
+    @property
+    def size(self) -> Size:
+        """How many workgroups, or the buffer and the byte where the GPU finds it, as blocks lie now."""
+        if self.indirect is None:
+            return self.workgroups
+        return self.indirect.owner.block.buffer, self.indirect.offset
+
+    def keep(self) -> None:
+        """Hold no tensors any longer, only where they lie: `again` needs no more."""
+        threads, overwrites, arguments, indirect = self._given
+        kept = {name: _Lying.of(value) if isinstance(value, Bindable) else value for name, value in arguments.items()}
+        self._given = threads, tuple(overwrites), kept, None if indirect is None else _Lying.of(indirect)
+
+    def again(self, kernel: Kernel) -> Dispatch:
+        """The same with another kernel. Raises as the constructor, and `ShaderError` if it leaves other fields open."""
+        made = Dispatch(kernel, *self._given)
+        made.keep()
+        if set(made.open) != set(self.open):
+            raise ShaderError(
+                f"kernel {kernel.name}:{kernel.entry}: its model gives it {sorted(self.open)} at each step; "
+                f"it has {sorted(made.open)}"
+            )
+        return made
 
     def make_ready(self) -> None:
         """Copy what is written and shared, and upload what is borrowed."""
         gpu = self.kernel.gpu
         for owner, keep in self.writes:
             gpu.make_writable(owner, keep)
-        for entry in self.entries:
-            gpu.make_resident(entry.owner)
+        for owner in self.owners:
+            gpu.make_resident(owner)
 
     def _check_apart(self) -> None:
         """Refuse an owner bound to read and to write; other owners of one block move apart when it is written."""
@@ -124,6 +180,11 @@ class Dispatch:
                     f"kernel {self.kernel.name}: {entry.binding.name} (tensor {entry.owner.name or 'unnamed'!r}) is "
                     "read from memory that the same dispatch writes; pass a clone() of it"
                 )
+        if self.indirect is not None and self.indirect.owner in written:
+            raise LayoutError(
+                f"kernel {self.kernel.name}: its size is read from tensor {self.indirect.owner.name or 'unnamed'!r}, "
+                "which the same dispatch writes; pass a clone() of it"
+            )
 
     def _check_names(self, tensors: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         layout = self.kernel.interface.uniform
@@ -168,6 +229,35 @@ class Dispatch:
                 f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this adapter binds {limit:,} at most"
             )
         return Entry(binding, tensor.owner, start, size)
+
+
+def _indirect(kernel: Kernel, tensor: Bindable) -> Indirect:
+    """Where `tensor` holds a number of workgroups. Raises `ShaderError`, `DtypeError` or `LayoutError` if it cannot."""
+    where = f"kernel {kernel.name}: indirect"
+    if not isinstance(tensor, Bindable):
+        raise ShaderError(f"{where} must be a tensor of three u32, got {type(tensor).__name__}")
+    if tensor.scalar != "u32" or tensor.itemsize != 4:
+        raise DtypeError(f"{where} must be three u32; tensor {tensor.name!r} has {tensor.scalar}: cast it first")
+    if not tensor.is_contiguous or tensor.extent != 12:
+        raise LayoutError(f"{where} must be three u32 in a row; tensor {tensor.name!r} spans {tensor.extent} bytes")
+    return Indirect(tensor.owner, tensor.offset)
+
+
+class _Lying(NamedTuple):
+    """What a kernel needs of a tensor, without the tensor."""
+
+    name: str
+    owner: Owner
+    offset: int
+    start: int
+    extent: int
+    scalar: str
+    itemsize: int
+    is_contiguous: bool
+
+    @staticmethod
+    def of(tensor: Bindable) -> _Lying:
+        return _Lying(*(getattr(tensor, field) for field in _Lying._fields))
 
 
 def _covers(tensor: Bindable) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ParameterError
 
@@ -13,14 +14,30 @@ if TYPE_CHECKING:
     from .device import Gpu
 
 
+class Took(NamedTuple):
+    """How many ms the GPU worked on the frame of that number, at most: it is asked only when the frame must be over."""
+
+    frame: int
+    ms: float
+
+
+class _Frame(NamedTuple):
+    serial: int
+    number: int
+    submitted: float
+
+
 class Frames:
     """Opens and closes frames."""
 
     def __init__(self, gpu: Gpu, in_flight: int = 2):
         self._gpu = gpu
-        self._serials: deque[int] = deque()
+        self._under_way: deque[_Frame] = deque()
+        self._finished = 0.0  # when the last frame that was waited for had finished, by `time.perf_counter`
+        self.took: Took | None = None
         self.in_flight = in_flight
         self.open = False
+        self.live = False  # whether they are shown as they are made: nothing in them may wait for a file
 
     @property
     def in_flight(self) -> int:
@@ -37,8 +54,8 @@ class Frames:
         """Wait for frame N−k only, release what it held, and open frame N; returns N, counted from 1."""
         gpu = self._gpu
         gpu.submit()  # what was recorded between frames is not this frame's
-        while len(self._serials) >= self.in_flight:
-            gpu.wait(self._serials.popleft())
+        while len(self._under_way) >= self.in_flight:
+            self._wait_for_first()
         gpu.pool.tidy()
         self.open = True
         gpu.tracker.frame += 1
@@ -48,13 +65,13 @@ class Frames:
         """Submit the frame; returns the serial of its submission."""
         self.open = False
         serial = self._gpu.submit()
-        self._serials.append(serial)
+        self._under_way.append(_Frame(serial, self._gpu.tracker.frame, time.perf_counter()))
         return serial
 
     def wait(self) -> None:
         """Wait until at most `in_flight` submissions of frames are under way."""
-        while len(self._serials) > self.in_flight:
-            self._gpu.wait(self._serials.popleft())
+        while len(self._under_way) > self.in_flight:
+            self._wait_for_first()
 
     @contextmanager
     def frame(self) -> Iterator[int]:
@@ -67,3 +84,10 @@ class Frames:
             self._gpu.abandon()
             raise
         self.end()
+
+    def _wait_for_first(self) -> None:
+        first = self._under_way.popleft()
+        self._gpu.wait(first.serial)
+        now = time.perf_counter()
+        self.took = Took(first.number, (now - max(first.submitted, self._finished)) * 1e3)
+        self._finished = now

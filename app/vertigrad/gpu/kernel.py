@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import wgpu
@@ -32,15 +33,15 @@ class Kernel:
         self.name = name
         self.entry = entry
         self.source = source
+        self.made_from: tuple[str, dict[str, Any], bool] | None = None  # file, values and trust, where `load` made it
+        device = self.gpu.device
+        module = _module(device, source, name, trusted)  # first: the compiler says best what is wrong
         self.interface = wgsl.interface(source, entry, name)
         self.bindings = tuple(b for b in self.interface.bindings if b.access != "uniform")
         self._uniform_number = next((b.number for b in self.interface.bindings if b.access == "uniform"), None)
         self._groups: OrderedDict[tuple[tuple[int, int, int], ...], wgpu.GPUBindGroup] = OrderedDict()
-        device = self.gpu.device
         try:
             self._layout = device.create_bind_group_layout(entries=self._layout_entries())
-            trusted = trusted and os.environ.get("VERTIGRAD_CHECKED") != "1"
-            module = native.trusted_module(device, source, name) if trusted else _module(device, source, name)
             self.pipeline = device.create_compute_pipeline(
                 label=f"{name}:{entry}",
                 layout=device.create_pipeline_layout(bind_group_layouts=[self._layout]),
@@ -49,19 +50,46 @@ class Kernel:
         except wgpu.GPUError as error:
             raise ShaderError(f"{name}: {error}") from error
 
+    @property
+    def label(self) -> str:
+        """What its times are shown under: the file's stem and the entry point, "nbody:kick"; main is left out."""
+        stem = PurePath(self.name).stem
+        return stem if self.entry == "main" else f"{stem}:{self.entry}"
+
     @staticmethod
     def load(path: str, entry: str = "main", defines: Mapping[str, Any] | None = None, trusted: bool = True) -> Kernel:
         """The kernel `entry` of the project's shader file `path` below `shaders/`, compiled once for each `defines`."""
         key = path, entry, repr(sorted((defines or {}).items())), trusted  # repr: 1, 1.0 and True render differently
         kernel = _loaded.get(key)
         if kernel is None:
-            source = shader.render(path, defines)
-            kernel = _loaded[key] = Kernel(source, entry, f"shaders/{path}", trusted)
+            kernel = _loaded[key] = _compiled(path, entry, dict(defines or {}), trusted)
         return kernel
 
-    def __call__(self, threads: int | Sequence[int], *, overwrites: Sequence[str] = (), **arguments: Any) -> None:
-        """Record one dispatch now. See `Dispatch` for the arguments and for what is raised."""
-        Dispatch(self, threads, overwrites, arguments).record()
+    def compiled_again(self) -> Kernel:
+        """The same kernel from its file as it is now. Raises `ShaderError`; `RuntimeError` if it is of no file."""
+        if self.made_from is None:
+            raise RuntimeError(f"kernel {self.name} was made from a text, not from a file")
+        path, defines, trusted = self.made_from
+        return _compiled(path, self.entry, defines, trusted)
+
+    def become(self, other: Kernel) -> None:
+        """Be `other` from here on, for everybody who calls this kernel; plans have to make their dispatches anew."""
+        self.__dict__.update(other.__dict__)
+
+    def __call__(
+        self,
+        threads: int | Sequence[int],
+        *,
+        overwrites: Sequence[str] = (),
+        indirect: Any = None,
+        **arguments: Any,
+    ) -> None:
+        """Record one dispatch now, or add it to the plan that is `recording`; see `Dispatch` for what is raised."""
+        dispatch = Dispatch(self, threads, overwrites, arguments, indirect)
+        if self.gpu.recording is None:
+            dispatch.record()
+        else:
+            self.gpu.recording.append(dispatch)
 
     def workgroups(self, threads: int | Sequence[int]) -> tuple[int, int, int]:
         """How many workgroups cover `threads` (x, or x, y, z). Raises `LimitError` beyond the adapter's limit."""
@@ -123,8 +151,28 @@ class Kernel:
         return entries
 
 
-def _module(device: wgpu.GPUDevice, source: str, name: str) -> wgpu.GPUShaderModule:
-    return device.create_shader_module(label=name, code=source)
+def loaded(files: Collection[str]) -> list[Kernel]:
+    """Every kernel that was loaded from one of the shader files."""
+    return [kernel for (path, *_), kernel in _loaded.items() if path in files]
+
+
+def _compiled(path: str, entry: str, defines: dict[str, Any], trusted: bool) -> Kernel:
+    source = shader.render(path, defines)
+    try:
+        kernel = Kernel(source, entry, f"shaders/{path}", trusted and shader.is_as_shipped(path))
+    except ShaderError as error:
+        raise ShaderError(shader.explained(str(error), path, defines)) from error
+    kernel.made_from = path, defines, trusted
+    return kernel
+
+
+def _module(device: wgpu.GPUDevice, source: str, name: str, trusted: bool) -> wgpu.GPUShaderModule:
+    try:
+        if trusted and os.environ.get("VERTIGRAD_CHECKED") != "1":
+            return native.trusted_module(device, source, name)
+        return device.create_shader_module(label=name, code=source)
+    except wgpu.GPUError as error:
+        raise ShaderError(f"{name}: {error}") from error
 
 
 _loaded: dict[tuple[str, str, str, bool], Kernel] = {}

@@ -15,9 +15,13 @@ class Direction(enum.Enum):
 
 
 class Traffic(enum.Enum):
-    """What the bytes were: a tensor's, uniforms, a finished picture, or figures shown to the user."""
+    """What the bytes were: a tensor's, uniforms, a finished picture, or figures shown to the user.
+
+    Snapshots are copies made on purpose: of states to go back to, and of what is drawn while the next is made.
+    """
 
     GEOMETRY = "geometry"
+    SNAPSHOTS = "snapshots"
     UNIFORMS = "uniforms"
     IMAGE = "image"
     DIAGNOSTICS = "diagnostics"
@@ -33,6 +37,10 @@ class Meter:
     def count(self, direction: Direction, nbytes: int, traffic: Traffic = Traffic.GEOMETRY) -> None:
         """Add `nbytes` that went in `direction`."""
         self._bytes[direction, traffic] += nbytes
+
+    def total(self, traffic: Traffic) -> int:
+        """Bytes of one kind so far, in all directions."""
+        return sum([self._bytes[direction, traffic] for direction in Direction])
 
     def read(self) -> dict[str, dict[str, int]]:
         """Totals so far, {kind: {direction: bytes}}; kinds and directions are always all there."""

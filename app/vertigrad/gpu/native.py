@@ -7,8 +7,9 @@ for errors after each; encoding needs none, since what is wrong in an encoder is
 # pyright: reportAttributeAccessIssue=false
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import wgpu
@@ -16,7 +17,31 @@ from wgpu.backends.wgpu_native import ffi, lib
 from wgpu.backends.wgpu_native._api import GPURenderPassEncoder, GPUShaderModule, libf, new_struct_p, to_c_string_view
 from wgpu.backends.wgpu_native._mappings import enum_int2str
 
+Size: TypeAlias = tuple[int, int, int] | tuple[wgpu.GPUBuffer, int]
+
 UNBOUNDED_CHECKS = 0  # WGPUShaderRuntimeChecks: no bounds checks, no loop limits
+
+
+def _read_types_quickly(parser: Any) -> None:
+    """Let cffi read the name of a C type in 0.2 ms instead of 10 ms.
+
+    It has pycparser read the names of all 300 types of wgpu before each; wgpu-py writes some fifty names until the first
+    picture, which took half a second. Only the types that a name mentions can matter.
+    """
+    parse = parser._parse
+
+    def parse_with_few(source: str) -> Any:
+        known, words = parser._declarations, set(re.findall(r"\w+", source))
+        parser._declarations = {name: value for name, value in known.items() if name.rpartition(" ")[2] in words}
+        try:
+            return parse(source)
+        finally:
+            parser._declarations = known
+
+    parser._parse = parse_with_few
+
+
+_read_types_quickly(ffi._parser)
 
 
 def submit(queue: wgpu.GPUQueue, commands: wgpu.GPUCommandBuffer) -> int:
@@ -57,6 +82,18 @@ def timestamp_period(queue: wgpu.GPUQueue) -> float:
     return float(lib.wgpuQueueGetTimestampPeriod(queue._internal))
 
 
+def subgroup_sizes(adapter: wgpu.GPUAdapter) -> tuple[int, int]:
+    """The fewest and the most invocations of a subgroup; (0, 0) if the driver does not say.
+
+    wgpu-py 0.32 misspells the fields, and always answers 4 and 128.
+    """
+    info = ffi.new("WGPUAdapterInfo *")
+    libf.wgpuAdapterGetInfo(adapter._internal, info)
+    sizes = int(info.subgroupMinSize), int(info.subgroupMaxSize)
+    lib.wgpuAdapterInfoFreeMembers(info[0])
+    return sizes
+
+
 def trusted_module(device: wgpu.GPUDevice, code: str, label: str) -> wgpu.GPUShaderModule:
     """Compile WGSL without run-time bounds checks (1.18× on all-pairs n-body, H100).
 
@@ -85,6 +122,11 @@ def surface_formats(context: wgpu.GPUCanvasContext, adapter: wgpu.GPUAdapter) ->
     lib.wgpuSurfaceCapabilitiesFreeMembers(capabilities[0])
     names = enum_int2str["TextureFormat"]
     return [names[number] for number in numbers if number in names]
+
+
+def set_vsync(context: wgpu.GPUCanvasContext, on: bool) -> None:
+    """Take another present mode when the surface is configured next; wgpu-py asks only when a context is made."""
+    context._present_info["vsync"] = on
 
 
 def map_for_reading(buffer: wgpu.GPUBuffer) -> Any:
@@ -122,6 +164,9 @@ class DrawEncoder(GPURenderPassEncoder):
 
     def draw(self, vertex_count: int, instance_count: int = 1, first_vertex: int = 0, first_instance: int = 0) -> None:
         lib.wgpuRenderPassEncoderDraw(self._internal, vertex_count, instance_count, first_vertex, first_instance)
+
+    def draw_indirect(self, indirect_buffer: wgpu.GPUBuffer, indirect_offset: int) -> None:
+        lib.wgpuRenderPassEncoderDrawIndirect(self._internal, indirect_buffer._internal, indirect_offset)
 
 
 class RenderPass:
@@ -185,16 +230,17 @@ def _timestamp_writes(timestamps: dict[str, Any]) -> Any:
 class DispatchList:
     """A list of compute dispatches that is encoded by raw calls: about a third of wgpu-py's cost for each.
 
-    `calls` holds (pipeline, bind group, (x, y, z) workgroups) for each dispatch, `offsets` the dynamic uniform offset
-    of each, relative to the base given to `encode`; None where a dispatch has no uniform.
+    `calls` holds (pipeline, bind group, size) for each dispatch: the size as (x, y, z) workgroups, or as the buffer and
+    the byte where the GPU finds them. `offsets` is the dynamic uniform offset of each, relative to the base given to
+    `encode`; None where a dispatch has no uniform.
     """
 
     def __init__(
         self,
-        calls: Sequence[tuple[wgpu.GPUComputePipeline, wgpu.GPUBindGroup, tuple[int, int, int]]],
+        calls: Sequence[tuple[wgpu.GPUComputePipeline, wgpu.GPUBindGroup, Size]],
         offsets: Sequence[int | None],
     ):
-        self._keep_alive = [(pipeline, group) for pipeline, group, _ in calls]
+        self._keep_alive = [*calls]
         self._pointer = ffi.new("uint32_t[]", max(1, len(calls)))
         self._current = np.frombuffer(ffi.buffer(self._pointer), np.uint32)
         self._relative = np.array([offset or 0 for offset in offsets] or [0], np.uint32)
@@ -203,7 +249,8 @@ class DispatchList:
         for i, ((pipeline, group, size), offset) in enumerate(zip(calls, offsets, strict=True)):
             changed = None if pipeline is last else pipeline._internal
             count = 0 if offset is None else 1
-            self._calls.append((changed, group._internal, count, self._pointer + i, *size))
+            where = (size[0]._internal, size[1], None) if len(size) == 2 else size
+            self._calls.append((changed, group._internal, count, self._pointer + i, *where))
             last = pipeline
 
     def encode(self, compute_pass: wgpu.GPUComputePassEncoder, base: int) -> None:
@@ -213,8 +260,32 @@ class DispatchList:
         set_pipeline = lib.wgpuComputePassEncoderSetPipeline
         set_bind_group = lib.wgpuComputePassEncoderSetBindGroup
         dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
+        indirect = lib.wgpuComputePassEncoderDispatchWorkgroupsIndirect
         for pipeline, group, count, offset, x, y, z in self._calls:
             if pipeline is not None:
                 set_pipeline(encoder, pipeline)
             set_bind_group(encoder, 0, group, count, offset)
-            dispatch(encoder, x, y, z)
+            if z is None:
+                indirect(encoder, x, y)
+            else:
+                dispatch(encoder, x, y, z)
+
+    def encode_one(self, compute_pass: wgpu.GPUComputePassEncoder, number: int, base: int) -> None:
+        """Encode dispatch `number` alone, in a pass that need not know its pipeline yet."""
+        self._current[number] = self._relative[number] + base
+        encoder, (_, group, count, offset, x, y, z) = compute_pass._internal, self._calls[number]
+        lib.wgpuComputePassEncoderSetPipeline(encoder, self._keep_alive[number][0]._internal)
+        lib.wgpuComputePassEncoderSetBindGroup(encoder, 0, group, count, offset)
+        if z is None:
+            lib.wgpuComputePassEncoderDispatchWorkgroupsIndirect(encoder, x, y)
+        else:
+            lib.wgpuComputePassEncoderDispatchWorkgroups(encoder, x, y, z)
+
+    def encode_part(
+        self, compute_pass: wgpu.GPUComputePassEncoder, number: int, uniforms: int, workgroups: int
+    ) -> None:
+        """Encode so many workgroups of dispatch `number`, with other uniforms, at `uniforms` in the ring."""
+        encoder, (_, group, count, *_) = compute_pass._internal, self._calls[number]
+        lib.wgpuComputePassEncoderSetPipeline(encoder, self._keep_alive[number][0]._internal)
+        lib.wgpuComputePassEncoderSetBindGroup(encoder, 0, group, count, ffi.new("uint32_t *", uniforms))
+        lib.wgpuComputePassEncoderDispatchWorkgroups(encoder, workgroups, 1, 1)

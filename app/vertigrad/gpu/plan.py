@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -15,10 +15,11 @@ from ..errors import UseAfterFree
 from ..memory import Block, LifetimeTracker, Origin, Owner
 from .device import gpu
 from .dispatch import Dispatch
-from .kernel import Kernel
+from .kernel import Kernel, loaded
 from .native import DispatchList
 from .plan_uniforms import PlanUniforms
 
+SMALL = 1 << 16  # bytes up to which a recorded result may lie in a block of any size
 REMEMBERED = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
 
 
@@ -39,25 +40,84 @@ class Plan:
         self._uniforms = PlanUniforms(self._gpu.uniforms)
         self._lists: OrderedDict[tuple[int, ...], _Ready] = OrderedDict()
         self._last: _Ready | None = None
+        self._scratch: list[Owner] = []  # of results that kernels made while this was recording
         self._closed = False
-        net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners)
+        net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners, self._scratch)
         self._net = weakref.finalize(self, self._gpu.tracker.drop_later, net)
         self._net.atexit = False
+        _plans.add(self)
 
     def dispatch(
-        self, kernel: Kernel, threads: int | Sequence[int], *, overwrites: Sequence[str] = (), **arguments: Any
+        self,
+        kernel: Kernel,
+        threads: int | Sequence[int],
+        *,
+        overwrites: Sequence[str] = (),
+        indirect: Any = None,
+        **arguments: Any,
     ) -> None:
         """Add one dispatch; arguments as for `Dispatch`, which says what is raised."""
+        self.append(Dispatch(kernel, threads, overwrites, arguments, indirect))
+
+    @contextmanager
+    def recording(self) -> Iterator[Plan]:
+        """Add every kernel that is called inside to the plan instead of running it: any function of `ops` can be recorded.
+
+        Values given to the functions are frozen; arrays are uploaded once. New results lie in memory of the plan, and
+        those that are closed inside (or dropped) make room for later ones; nothing has a value before `replay`, so
+        reading back inside raises `StillInUse`.
+        """
         self._require_open()
-        dispatch = Dispatch(kernel, threads, overwrites, arguments)
-        for owner, keep in dispatch.writes:
-            # what an earlier dispatch reads must be there, even if this one overwrites it
-            self._writes.setdefault(owner, keep or owner in self._owners)
-        for entry in dispatch.entries:
-            if entry.owner not in self._owners:
-                self._owners[entry.owner.hold()] = None
+        outer, self._gpu.recording = self._gpu.recording, self
+        try:
+            yield self
+        finally:
+            self._gpu.recording = outer
+
+    def scratch(self, nbytes: int, name: str, origin: Origin) -> Owner:
+        """A handle on memory for a result of the recording: what nobody else holds any more, or a new block."""
+        self._gpu.tracker.collect()
+        mine = [owner for owner in self._scratch if owner.handles == 1 + (owner in self._owners)]
+        fits = [owner for owner in mine if nbytes <= owner.block.nbytes <= max(2 * nbytes, SMALL)]
+        if fits:
+            return min(fits, key=lambda owner: owner.block.nbytes).hold()
+        self._scratch.append(Owner(self._gpu.tracker, self._gpu.pool.take(nbytes, name, origin), name, origin))
+        return self._scratch[-1].hold()
+
+    def append(self, dispatch: Dispatch) -> None:
+        """Add a dispatch that was made ready elsewhere."""
+        self._require_open()
+        dispatch.keep()
+        self._note_writes(dispatch, self._owners)
+        for owner in dispatch.owners:
+            if owner not in self._owners:
+                self._owners[owner.hold()] = None
         self._uniforms.append(dispatch)
         self._dispatches.append(dispatch)
+        self._lists.clear()
+        self._last = None
+
+    def again(self, kernels: Mapping[Kernel, Kernel]) -> list[Dispatch] | None:
+        """Its dispatches with other kernels in the place of some, for `adopt`; None if it has none of those.
+
+        Raises what `Dispatch.again` does; nothing has changed then.
+        """
+        if self._closed or not any(dispatch.kernel in kernels for dispatch in self._dispatches):
+            return None
+        return [
+            dispatch.again(kernels[dispatch.kernel]) if dispatch.kernel in kernels else dispatch
+            for dispatch in self._dispatches
+        ]
+
+    def adopt(self, dispatches: Sequence[Dispatch]) -> None:
+        """Replay these from here on, over the same tensors."""
+        self._dispatches = list(dispatches)
+        self._uniforms, self._writes = PlanUniforms(self._gpu.uniforms), {}
+        used: dict[Owner, None] = {}
+        for dispatch in dispatches:
+            self._note_writes(dispatch, used)
+            used |= dict.fromkeys(dispatch.owners)
+            self._uniforms.append(dispatch)
         self._lists.clear()
         self._last = None
 
@@ -72,12 +132,21 @@ class Plan:
         gpu_, recorder = self._gpu, self._gpu.recorder
         with recorder.all_or_nothing():
             ready = self._ready()
+            if recorder.deferred is not None:
+                recorder.use(ready.blocks)
+                starts = self._uniforms.starts
+                recorder.deferred.add(self.name, self._dispatches, ready.dispatches, starts, bytes(image))
+                return
             if not gpu_.uniforms.fits(len(image)):
                 gpu_.submit()
             with recorder.group(self.name) if gpu_.timer.enabled else nullcontext():
-                compute = recorder.compute_pass()
+                compute = None if gpu_.timer.times_kernels else recorder.compute_pass()
                 recorder.use(ready.blocks)
-                ready.dispatches.encode(compute, gpu_.uniforms.push(image) if image else 0)
+                base = gpu_.uniforms.push(image) if image else 0
+                if compute is not None:
+                    ready.dispatches.encode(compute, base)
+                else:
+                    self._encode_each(ready.dispatches, base)
         recorder.dispatches += len(self._dispatches)
         gpu_.submit_if_long()
 
@@ -88,7 +157,7 @@ class Plan:
             self._net.detach()
             self._lists.clear()
             self._dispatches.clear()
-            _drop(self._owners)
+            _drop([*self._owners, *self._scratch])
 
     def __len__(self) -> int:
         return len(self._dispatches)
@@ -101,6 +170,11 @@ class Plan:
     ) -> None:
         self.close()
 
+    def _note_writes(self, dispatch: Dispatch, used: Collection[Owner]) -> None:
+        for owner, keep in dispatch.writes:
+            # what an earlier dispatch reads must be there, even if this one overwrites it
+            self._writes.setdefault(owner, keep or owner in used)
+
     def _require_open(self) -> None:
         if self._closed:
             raise UseAfterFree(f"plan {self.name!r} was closed")
@@ -108,14 +182,14 @@ class Plan:
     def _ready(self) -> _Ready:
         """What is encoded, for the blocks as they are now; those that are written are this plan's own."""
         ready, tracker = self._last, self._gpu.tracker
-        if ready is not None and ready.moves == tracker.moves:
+        if ready is not None and ready.moves == tracker.moves and self._gpu.recorder.deferred is None:
             if ready.claims == tracker.claims:
                 return ready
             if not any([block.shared for block in ready.written]):
                 ready.claims = tracker.claims
                 return ready
         for owner, keep in self._writes.items():
-            if owner.block.shared:
+            if self._gpu.must_copy(owner.block):
                 self._gpu.make_writable(owner, keep)
         key = tuple([owner.block.id for owner in self._owners])
         if key not in self._lists:
@@ -130,8 +204,14 @@ class Plan:
         ready.moves, ready.claims = tracker.moves, tracker.claims
         return ready
 
+    def _encode_each(self, dispatches: DispatchList, base: int) -> None:
+        """Each dispatch in a pass of its own, so that its time can be taken."""
+        for number, dispatch in enumerate(self._dispatches):
+            with self._gpu.recorder.kernel(dispatch.kernel.label):
+                dispatches.encode_one(self._gpu.recorder.compute_pass(), number, base)
+
     def _encode(self) -> _Ready:
-        calls = [(d.kernel.pipeline, d.kernel.bind_group(d.entries), d.workgroups) for d in self._dispatches]
+        calls = [(d.kernel.pipeline, d.kernel.bind_group(d.entries), d.size) for d in self._dispatches]
         offsets = [
             None if d.kernel.interface.uniform is None else start
             for d, start in zip(self._dispatches, self._uniforms.starts, strict=True)
@@ -139,6 +219,9 @@ class Plan:
         blocks = tuple({owner.block: None for owner in self._owners})
         written = tuple({owner.block: None for owner in self._writes})
         return _Ready(DispatchList(calls, offsets), blocks, written)
+
+
+_plans: weakref.WeakSet[Plan] = weakref.WeakSet()
 
 
 @dataclass(slots=True)
@@ -152,12 +235,32 @@ class _Ready:
     claims: int = -1
 
 
+def replace_kernels(files: Collection[str]) -> bool:
+    """Compile the kernels of shader files again, for all plans and callers that use them; whether there are any.
+
+    Raises `ShaderError`, and what else a dispatch raises that does not fit its kernel any more; then all is as it was.
+    """
+    fresh = {kernel: kernel.compiled_again() for kernel in loaded(files)}
+    again = [(plan, dispatches) for plan in _plans if (dispatches := plan.again(fresh)) is not None]
+    mended = {new: old for old, new in fresh.items()}
+    for old, new in fresh.items():
+        old.become(new)
+    for plan, dispatches in again:
+        for dispatch in dispatches:
+            dispatch.kernel = mended.get(dispatch.kernel, dispatch.kernel)
+        plan.adopt(dispatches)
+    return bool(fresh)
+
+
 def _drop(owners: Iterable[Owner]) -> None:
     for owner in owners:
         owner.drop()
 
 
-def _collected(tracker: LifetimeTracker, name: str, origin: Origin, owners: Iterable[Owner]) -> None:
+def _collected(
+    tracker: LifetimeTracker, name: str, origin: Origin, owners: Iterable[Owner], scratch: Iterable[Owner]
+) -> None:
     """What the net does, at a safe time, for a plan that was collected without being closed."""
-    tracker.report_leak(f"plan {name}", sum(owner.block.nbytes for owner in owners), origin)
-    _drop(owners)
+    held = [*owners, *scratch]
+    tracker.report_leak(f"plan {name}", sum(owner.block.nbytes for owner in dict.fromkeys(held)), origin)
+    _drop(held)

@@ -30,6 +30,11 @@ class Reading:
         self.data: memoryview | None = None
         self.dropped = False
 
+    def drop(self) -> None:
+        """It will never be submitted."""
+        self.dropped = True
+        self.staging.destroy()
+
     @property
     def done(self) -> bool:
         """Whether there is nothing more to wait for: the bytes were collected, or will never come."""
@@ -64,10 +69,18 @@ class ReadbackRing:
         then: Callable[[memoryview], Any] | None = None,
     ) -> Reading:
         """Record a copy of `nbytes` from `source` at `offset`, both multiples of 4."""
-        reading = Reading(self._staging(nbytes), nbytes, then)
-        encoder.copy_buffer_to_buffer(source, offset, reading.staging, 0, nbytes)
-        self._recorded.append(reading)
+        reading = self.reading(nbytes, then)
+        self.record(encoder, reading, source, offset)
         return reading
+
+    def reading(self, nbytes: int, then: Callable[[memoryview], Any] | None = None) -> Reading:
+        """A reading of so many bytes, a multiple of 4, for `record`."""
+        return Reading(self._staging(nbytes), nbytes, then)
+
+    def record(self, encoder: wgpu.GPUCommandEncoder, reading: Reading, source: wgpu.GPUBuffer, offset: int) -> None:
+        """Record the copy from `source` at `offset`, a multiple of 4."""
+        encoder.copy_buffer_to_buffer(source, offset, reading.staging, 0, reading.nbytes)
+        self._recorded.append(reading)
 
     def copy_texture(
         self,
@@ -96,8 +109,7 @@ class ReadbackRing:
     def abandon(self) -> None:
         """The recorded copies will never be submitted."""
         for reading in self._recorded:
-            reading.dropped = True
-            reading.staging.destroy()
+            reading.drop()
         self._recorded.clear()
 
     def collect(self, finished: int) -> int:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import traceback
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import jinja2
+import jinja2.meta
 
 from .. import resources
 from ..errors import ShaderError
+
+_LINE_STATEMENT = "//%"
+_MARK = re.compile("\x01(.*?):(\\d+)\x02")  # put before each line to learn where it went
+_PLACE = re.compile(r"error: (.*)\n\s*┌─ .*?:(\d+):\d+\n")  # in what the compiler says
+_REASON = re.compile(r"^\s*= (.*)", re.MULTILINE)
+
+_texts: dict[str, str] = {}  # of every file that was used; those that are edited wrongly stay as they were
+_shipped: dict[str, str] = {}  # the same, as they were read first
 
 
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(_load),
-        line_statement_prefix="//%",
+        line_statement_prefix=_LINE_STATEMENT,
         variable_start_string="${",
         variable_end_string="}",
         block_start_string="/*%",
@@ -43,12 +54,109 @@ def render(name: str, defines: Mapping[str, Any] | None = None) -> str:
     except jinja2.UndefinedError as error:
         raise ShaderError(f"{_where(name, error)}: {error.message}; give it in defines") from error
     except (ArithmeticError, LookupError, TypeError, ValueError, jinja2.TemplateError) as error:
-        raise ShaderError(f"{_where(name, error)}: {error}") from error
+        said = str(error).replace("'StrictUndefined' object", "a value that is not given")
+        raise ShaderError(f"{_where(name, error)}: {said}") from error
+
+
+def explained(said: str, name: str, defines: Mapping[str, Any] | None = None) -> str:
+    """What the compiler said of the rendered file `name`, told of the line in the file that it came from.
+
+    The line may be one of a file that is included. What the compiler gives no line for is left as it is.
+    """
+    found = _PLACE.search(said)
+    if found is None:
+        return said
+    places = _origins(name, defines)
+    place = places[min(int(found[2]), len(places)) - 1]  # what is missing at the end is said to be on the line after it
+    text = _texts[place.file].splitlines()[place.line - 1].strip()
+    told = ": ".join([found[1].strip(), *_REASON.findall(said)])
+    return f"shaders/{place.file}:{place.line}: {told}\n{place.line} | {text}"
+
+
+def used() -> Mapping[str, str]:
+    """The files that were rendered or included so far, with their text as it is in use."""
+    return _texts
+
+
+def is_as_shipped(name: str) -> bool:
+    """Whether neither the file nor what it includes was edited since it was read first, and so is as it was tested."""
+    edited = {file for file, text in _texts.items() if text != _shipped[file]}
+    return name not in dependents(edited)
+
+
+def dependents(names: Collection[str]) -> set[str]:
+    """`names` and every file in use that includes one of them, directly or not."""
+    found = set(names)
+    while more := {name for name in _texts.keys() - found if found and _included(_texts[name]) & found}:
+        found |= more
+    return found
+
+
+@contextmanager
+def replaced(texts: Mapping[str, str]) -> Iterator[None]:
+    """Files in use have another text from here on; the old one again if the block raises."""
+    before = {name: _texts[name] for name in texts}
+    _set(texts)
+    try:
+        yield
+    except BaseException:
+        _set(before)
+        raise
+
+
+def forget() -> None:
+    """Read all files anew when they are needed next."""
+    for texts in (_texts, _shipped):
+        texts.clear()
+    _environment.cache_clear()
+
+
+class _Place(NamedTuple):
+    file: str
+    line: int
+
+
+def _origins(name: str, defines: Mapping[str, Any] | None) -> list[_Place]:
+    """Where each line of the rendered file `name` came from: rendered once more, with every line marked."""
+    marked = _environment().overlay(loader=jinja2.FunctionLoader(_load_marked))
+    places, last = [], _Place(name, 1)
+    for line in marked.get_template(name).render(defines or {}).splitlines():
+        for mark in _MARK.finditer(line):
+            last = _Place(mark[1], int(mark[2]))
+        places.append(last)
+    return places
 
 
 def _load(name: str) -> tuple[str, str, None]:
     """Text and path of a template; Jinja2 gives its traceback that path."""
-    return resources.shader(name), f"shaders/{name}", None
+    if name not in _texts:
+        _texts[name] = _shipped[name] = resources.shader(name)
+    return _texts[name], f"shaders/{name}", None
+
+
+def _load_marked(name: str) -> tuple[str, str, None]:
+    lines = _load(name)[0].splitlines(keepends=True)
+    marked = (f"\x01{name}:{number}\x02{line}" if _is_rendered(line) else line for number, line in enumerate(lines, 1))
+    return "".join(marked), f"shaders/{name}", None
+
+
+def _is_rendered(line: str) -> bool:
+    """Whether a line is one of the result in any case: statements are not, nor are empty lines that follow them."""
+    return bool(line.strip()) and not line.lstrip().startswith(_LINE_STATEMENT)
+
+
+@lru_cache
+def _included(text: str) -> frozenset[str | None]:
+    try:
+        return frozenset(jinja2.meta.find_referenced_templates(_environment().parse(text)))
+    except jinja2.TemplateSyntaxError:
+        return frozenset()
+
+
+def _set(texts: Mapping[str, str]) -> None:
+    _texts.update(texts)
+    if (templates := _environment().cache) is not None:
+        templates.clear()
 
 
 def _where(name: str, error: Exception) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wgpu
 
@@ -14,6 +14,9 @@ from .meter import Direction, Meter, Traffic
 from .native import RenderPass
 from .readback import ReadbackRing, Reading
 from .timer import Timer
+
+if TYPE_CHECKING:
+    from .deferred import Deferred
 
 
 class Recorder:
@@ -37,8 +40,10 @@ class Recorder:
         self._used: dict[Block, None] = {}
         self._moves: list[tuple[Owner, Block]] = []
         self._unfinished: int | None = None  # moves from here on belong to a command that is not recorded yet
-        self._group = "compute"
+        self._group, self._kernel = "compute", ""
         self.dispatches = 0
+        self.abandoned = 0  # recordings that were dropped, so far
+        self.deferred: Deferred | None = None  # what keeps the commands that are recorded now
 
     @property
     def pending(self) -> bool:
@@ -47,10 +52,16 @@ class Recorder:
 
     def use(self, blocks: Iterable[Block]) -> None:
         """Keep `blocks` alive until this submission is made, and stamp them with it."""
-        self._tracker.pin_once(blocks, self._used)
+        if self.deferred is not None:
+            self.deferred.hold(blocks)
+        else:
+            self._tracker.pin_once(blocks, self._used)
 
     def move(self, owner: Owner, block: Block) -> None:
         """Let `owner` own `block` from here on; should this recording be dropped, it gets its old block back."""
+        if self.deferred is not None:
+            self.deferred.move(owner, block)
+            return
         self._tracker.pin(owner.block)
         self._moves.append((owner, owner.block))
         owner.move_to(block)
@@ -74,6 +85,8 @@ class Recorder:
     def encoder(self) -> wgpu.GPUCommandEncoder:
         """The open encoder, outside of any pass. Raises `StillInUse` inside a render pass."""
         self.require_no_render_pass()
+        if self.deferred is not None:
+            self.deferred.flush()
         self._end_pass()
         if self._encoder is None:
             self._encoder = self._device.create_command_encoder()
@@ -82,7 +95,7 @@ class Recorder:
     def compute_pass(self) -> wgpu.GPUComputePassEncoder:
         """The open compute pass; begun if there is none."""
         if self._pass is None:
-            self._pass = self.encoder.begin_compute_pass(timestamp_writes=self._timer.writes(self._group))
+            self._pass = self.encoder.begin_compute_pass(timestamp_writes=self._timer.writes(self._group, self._kernel))
         return self._pass
 
     @contextmanager
@@ -97,6 +110,17 @@ class Recorder:
             if self._timer.enabled:
                 self._end_pass()
             self._group = outer
+
+    @contextmanager
+    def kernel(self, name: str) -> Iterator[None]:
+        """A compute pass of its own for what is recorded inside, timed under its kernel's name as well as its group."""
+        self._end_pass()
+        self._kernel = name
+        try:
+            yield
+        finally:
+            self._end_pass()
+            self._kernel = ""
 
     @contextmanager
     def render_pass(
@@ -128,23 +152,44 @@ class Recorder:
                 "do that before gpu.recorder.render_pass(...)"
             )
 
-    def copy(self, source: Block, source_offset: int, target: Block, target_offset: int, nbytes: int) -> None:
+    def copy(
+        self,
+        source: Block,
+        source_offset: int,
+        target: Block,
+        target_offset: int,
+        nbytes: int,
+        traffic: Traffic = Traffic.GEOMETRY,
+    ) -> None:
         """Copy bytes between blocks; offsets and size are multiples of 4. Counted as device to device."""
+        if self.deferred is not None:  # what is drawn is kept apart from what is written: that is no copy of geometry
+            self.deferred.hold((source, target))
+            copied = source, source_offset, target, target_offset, nbytes, Traffic.SNAPSHOTS
+            self.deferred.call(lambda: self.copy(*copied))
+            return
         self.encoder.copy_buffer_to_buffer(source.buffer, source_offset, target.buffer, target_offset, nbytes)
         self.use((source, target))
-        self._meter.count(Direction.DEVICE_TO_DEVICE, nbytes)
+        self._meter.count(Direction.DEVICE_TO_DEVICE, nbytes, traffic)
 
     def read(self, source: Block, offset: int, nbytes: int, traffic: Traffic, then: Any = None) -> Reading:
         """Record a copy to the host; the bytes arrive through `ReadbackRing`. Multiples of 4."""
-        reading = self._readback.copy_buffer(self.encoder, source.buffer, offset, nbytes, then)
-        self.use((source,))
-        self._meter.count(Direction.DEVICE_TO_HOST, nbytes, traffic)
+        reading = self._readback.reading(nbytes, then)
+        if self.deferred is not None:
+            self.deferred.hold((source,))
+            self.deferred.call(lambda: self._read(reading, source, offset, traffic), reading.drop)
+        else:
+            self._read(reading, source, offset, traffic)
         return reading
+
+    def _read(self, reading: Reading, source: Block, offset: int, traffic: Traffic) -> None:
+        self._readback.record(self.encoder, reading, source.buffer, offset)
+        self.use((source,))
+        self._meter.count(Direction.DEVICE_TO_HOST, reading.nbytes, traffic)
 
     def finish(self) -> wgpu.GPUCommandBuffer:
         """End the encoder and return its commands, their blocks checked. Raises what the device found."""
         encoder = self.encoder
-        self._timer.resolve(encoder)
+        self._timer.resolve(encoder, self._tracker.frame)
         self._tracker.preflight(self._used)
         return encoder.finish()
 
@@ -160,6 +205,7 @@ class Recorder:
 
     def abandon(self) -> None:
         """Drop what was recorded, after an error in it; owners that moved for it go back."""
+        self.abandoned += 1
         used = list(self._used)
         self._move_back(0)
         self._clear()

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import ShaderError
 
+FIRST = "first_workgroup"
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _BINDING = re.compile(
     r"((?:@(?:group|binding)\([^)]*\)\s*){2})var\s*(?:<\s*(\w+)\s*(?:,\s*(\w+)\s*)?>)?\s*(\w+)\s*:\s*([^;]+);"
@@ -89,6 +90,7 @@ class Interface:
     uniform: UniformLayout | None
     workgroup: tuple[int, int, int]
     folds: bool  # uses num_workgroups, so that a long row of workgroups may be folded into two dimensions
+    splits: bool  # adds the uniform field first_workgroup to its workgroup's x, so that it may be split along that
 
 
 def interface(source: str, entry: str, name: str) -> Interface:
@@ -109,7 +111,9 @@ def interface(source: str, entry: str, name: str) -> Interface:
     if size is None:
         raise ShaderError(f"{name}: {entry} needs a literal @workgroup_size")
     x, y, z = (int(n) if n else 1 for n in size.groups())
-    return Interface(bindings, layout, (x, y, z), "num_workgroups" in functions[entry][1])
+    body = functions[entry][1]
+    splits = layout is not None and FIRST in layout.fields and re.search(rf"\.\s*{FIRST}\b", body) is not None
+    return Interface(bindings, layout, (x, y, z), "num_workgroups" in body, splits and "num_workgroups" not in body)
 
 
 def _functions(text: str) -> Iterator[tuple[str, tuple[str, str]]]:

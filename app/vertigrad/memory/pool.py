@@ -38,7 +38,8 @@ class BufferPool:
     """Hands out blocks and takes them back; the only place from which buffers are destroyed.
 
     `budget` bounds the bytes held on the GPU, free blocks included. `reclaim` is called when memory is short: it is to
-    finish what the GPU still does, so that retiring blocks become free.
+    finish what the GPU still does, so that retiring blocks become free. `spill` is called when that was not enough: it
+    is to let go of what can be done without, such as snapshots.
     """
 
     def __init__(self, storage: Storage, tracker: LifetimeTracker, budget: int | None = None):
@@ -47,6 +48,7 @@ class BufferPool:
         self._free: dict[int, list[Block]] = {}
         self.budget = budget
         self.reclaim: Callable[[], None] = lambda: None
+        self.spill: Callable[[], None] = lambda: None
         self.held_bytes = 0
         self.free_bytes = 0
         self.peak_bytes = 0
@@ -110,7 +112,7 @@ class BufferPool:
 
     def _make(self, capacity: int, nbytes: int, name: str) -> Block:
         """A new buffer, after giving back more and more of what is not in use."""
-        for give_back in (lambda: None, self.trim, self._finish_and_trim):
+        for give_back in (lambda: None, self.trim, self._finish_and_trim, self._spill_and_trim):
             give_back()
             if self.budget is not None and self.held_bytes + capacity > self.budget:
                 continue
@@ -127,6 +129,10 @@ class BufferPool:
     def _finish_and_trim(self) -> None:
         self.reclaim()
         self.trim()
+
+    def _spill_and_trim(self) -> None:
+        self.spill()
+        self._finish_and_trim()
 
     def _put(self, block: Block) -> None:
         """A block nobody needs any more came back from the tracker."""

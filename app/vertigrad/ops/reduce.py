@@ -13,12 +13,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..gpu import Kernel
+from ..errors import DtypeError, ShapeError
+from ..gpu import Kernel, Plan
 from ..tensor import DType, Tensor, bool_, f32, i32, u32
 from . import launch
 from .elementwise import assign
 from .functions import Operand
+from .lines import Launch
 
 Axes: TypeAlias = int | Sequence[int] | None
 
@@ -104,19 +105,47 @@ def argmax(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor
     return _reduce("argmax", a, axis, keepdims, out)
 
 
+def record_reduce(plan: Plan, name: str, a: Tensor, out: Tensor, axis: Axes = None, keepdims: bool = False) -> None:
+    """Add to `plan` the reduction called `name` ("sum", "argmax", ...) of `a` over `axis` into `out`.
+
+    Raises `ShapeError`, also for no elements, `DtypeError`, and `LayoutError` if `out` and `a` are views of one tensor.
+    """
+    if name not in FOLDS:
+        raise DtypeError(f"no reduction is called {name!r}; there are {', '.join(FOLDS)}")
+    axes = launch.normal_axes(axis, a.ndim)
+    if not math.prod(a.shape[i] for i in axes):
+        raise ShapeError(f"{name} of no elements: shape {a.shape} along axis {axis}")
+    launch.destination(name, _shape(a, axes, keepdims), _result(FOLDS[name], a.dtype), out)
+    reduce_into(plan.dispatch, name, a, axes, _without(out, axes, a.ndim) if keepdims else out)
+
+
+def reduce_into(launch_: Launch, name: str, a: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
+    """The same for other operations, which checked `a` and `out` themselves; `axes` count from 0."""
+    if out.size:
+        _launch(launch_, FOLDS[name], a, axes, out)
+
+
+def _shape(source: Tensor, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    return tuple(1 if i in axes else n for i, n in enumerate(source.shape) if keepdims or i not in axes)
+
+
+def _without(out: Tensor, axes: tuple[int, ...], rank: int) -> Tensor:
+    """`out` without the axes of 1 that were kept."""
+    return out[tuple(0 if i in axes else slice(None) for i in range(rank))]
+
+
 def _reduce(name: str, a: Any, axis: Axes, keepdims: bool, out: Tensor | None) -> Tensor:
     fold = FOLDS[name]
     with launch.tensors(a) as (source,):
         axes = launch.normal_axes(axis, source.ndim)
-        shape = tuple(1 if i in axes else n for i, n in enumerate(source.shape) if keepdims or i not in axes)
-        out = launch.destination(name, shape, _result(fold, source.dtype), out)
+        out = launch.destination(name, _shape(source, axes, keepdims), _result(fold, source.dtype), out)
         if not math.prod(source.shape[i] for i in axes):
             if fold.empty is None:
                 raise ShapeError(f"{name} of no elements: shape {source.shape} along axis {axis}")
             assign(out, fold.empty)
         elif out.size:
-            target = out[tuple(0 if i in axes else slice(None) for i in range(source.ndim))] if keepdims else out
-            _launch(fold, launch.apart(source, out), axes, target)
+            target = _without(out, axes, source.ndim) if keepdims else out
+            _launch(Kernel.__call__, fold, launch.apart(source, out), axes, target)
     return out
 
 
@@ -196,7 +225,7 @@ class _Work(NamedTuple):
         return _Work(columns, WORKGROUP // columns, count, 1)
 
 
-def _launch(fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
+def _launch(launch_: Launch, fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
     """One pass, or two with partial results between them."""
     lie = _Lie.of(source, axes, out, ordered=bool(fold.before))
     count, outputs = math.prod(lie.reduced), out.size
@@ -205,16 +234,26 @@ def _launch(fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> N
     work = _Work.of(count, outputs, lie.across, may_split=True)
     if work.chunks == 1:
         return _pass(
-            fold, kind, (source.dtype.name, out.dtype.name), work, source=source, out=out, count=count, **common
+            launch_,
+            fold,
+            kind,
+            (source.dtype.name, out.dtype.name),
+            work,
+            source=source,
+            out=out,
+            count=count,
+            **common,
         )
     words = work.chunks * outputs * (2 if fold.before else 1)
     with Tensor.empty(words, u32) as partial:
-        _pass(fold, kind, (source.dtype.name, "partial"), work, source=source, out=partial, count=count, **common)
+        _pass(
+            launch_, fold, kind, (source.dtype.name, "partial"), work, source=source, out=partial, count=count, **common
+        )
         work, count = _Work.of(work.chunks, outputs, across=True, may_split=False), work.chunks
-        _pass(fold, kind, ("partial", out.dtype.name), work, source=partial, out=out, count=count, **common)
+        _pass(launch_, fold, kind, ("partial", out.dtype.name), work, source=partial, out=out, count=count, **common)
 
 
-def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **arguments: Any) -> None:
+def _pass(launch_: Launch, fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **arguments: Any) -> None:
     """Record one pass from elements or partial results of `dtypes[0]` to those of `dtypes[1]`."""
     value = _VALUES.get(kind, "u32")
     even = dtypes[0] == "partial" or arguments["reduced_axes"] <= 1
@@ -234,7 +273,8 @@ def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **argumen
             "EVEN": even,
         },
     )
-    kernel(
+    launch_(
+        kernel,
         -(-arguments["outputs"] // work.columns) * work.chunks * WORKGROUP,
         overwrites=("out",),
         identity=_identity(fold, value),

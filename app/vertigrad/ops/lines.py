@@ -1,0 +1,51 @@
+"""A tensor as lines along one axis, and its elements as bare words: what scans, sorts and their like have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ..tensor import Tensor, u32
+from . import launch
+
+Launch: TypeAlias = Callable[..., None]  # `Kernel.__call__`, which records now, or the `dispatch` of a plan
+
+
+class Lines(NamedTuple):
+    """How tensors of one shape lie along an axis: the elements of a line, and for each tensor the step along it.
+
+    `shape` and `strides` are those of all other axes, merged where they lie evenly in every tensor. Steps and strides
+    are in elements.
+    """
+
+    count: int
+    steps: tuple[int, ...]
+    shape: list[int]
+    strides: list[list[int]]
+
+    @staticmethod
+    def along(axis: int, tensors: Sequence[Tensor], ordered: bool = True) -> Lines:
+        """Lines along `axis`, counted from 0; numbered as the tensors' axes are or, unless `ordered`, as they lie."""
+        rows = [launch.element_strides(tensor) for tensor in tensors]
+        others = [i for i in range(tensors[0].ndim) if i != axis]
+        if not ordered:
+            others.sort(key=lambda i: -abs(rows[0][i]))
+        sizes = [tensors[0].shape[i] for i in others]
+        shape, strides = launch.merge_axes(sizes, [[row[i] for i in others] for row in rows])
+        return Lines(tensors[0].shape[axis], tuple(row[axis] for row in rows), shape, strides)
+
+    @property
+    def number(self) -> int:
+        """How many lines there are."""
+        return math.prod(self.shape)
+
+    @property
+    def across(self) -> bool:
+        """Whether lines of the first tensor lie closer to each other than the elements of one."""
+        return bool(self.shape) and abs(self.strides[0][-1]) < abs(self.steps[0])
+
+
+def words(tensor: Tensor) -> Tensor:
+    """A view of the same 32-bit elements as u32, whatever they are."""
+    return Tensor(tensor.owner.hold(), tensor.layout, u32, tensor.name, temporary=True)

@@ -1,0 +1,238 @@
+"""Running totals along an axis: sums, products, smallest and largest values, up to an element or before it.
+
+Read in place whatever the strides are. Sums and products of bool and u8 are u32, integers wrap at 32 bits, f16 is added
+up in f32. The order of operations depends on the length of a line alone: the same input gives the same bits, on every
+path (see `paths`). Rounding errors grow as those of some 20 additions, and one more for each 8192 elements before.
+
+`scan` works now; `record_scan` adds the same to a plan, which holds the scratch memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..errors import DtypeError
+from ..gpu import Kernel, Plan
+from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
+from . import launch, paths
+from .functions import Operand
+from .lines import Launch, Lines
+from .reduce import reduce_into
+
+WORKGROUP = 256
+ROW = 1024  # elements of a row of a tile, and rows, as in the shader
+ROWS = 8
+PATIENCE = 100  # looks, some tens of microseconds: longer than a workgroup that runs takes
+SHORT = 64  # elements of a line that one invocation takes alone
+MANY_LINES = 4096  # lines side by side from which on one invocation takes each, however long they are
+RECORD = 16  # words from what a tile publishes to what the next does
+
+
+class Running(NamedTuple):
+    """A running total in WGSL: a and b as one, and what changes nothing, by type of value."""
+
+    combine: dict[str, str]
+    nothing: dict[str, str]
+    widens: bool
+
+
+_LEAST = {"f32": "bitcast<f32>(0xff800000u)", "i32": "(-2147483647i - 1i)", "u32": "0u"}
+_MOST = {"f32": "bitcast<f32>(0x7f800000u)", "i32": "2147483647i", "u32": "4294967295u"}
+RUNNING = {
+    "sum": Running(
+        {"": "a + b"}, {"f32": "bitcast<f32>(0x80000000u)", "": "0"}, True
+    ),  # -0: it keeps a sign, 0 does not
+    "prod": Running({"": "a * b"}, {"": "1"}, True),
+    "min": Running({"f32": "minimum_f(a, b)", "": "min(a, b)"}, _MOST, False),
+    "max": Running({"f32": "maximum_f(a, b)", "": "max(a, b)"}, _LEAST, False),
+    "count": Running({"": "a + b"}, {"": "0"}, True),  # of what is not 0; see running_count
+}
+_OF_VALUE = {"f32": f32, "i32": i32, "u32": u32}
+
+
+def cumsum(
+    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """Running sum along `axis`; see `scan`."""
+    return scan("sum", x, axis, exclusive=exclusive, reverse=reverse, out=out)
+
+
+def cumprod(
+    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """Running product along `axis`; see `scan`."""
+    return scan("prod", x, axis, exclusive=exclusive, reverse=reverse, out=out)
+
+
+def cummax(
+    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """Largest value so far along `axis`, NaN from the first NaN on; see `scan`."""
+    return scan("max", x, axis, exclusive=exclusive, reverse=reverse, out=out)
+
+
+def cummin(
+    x: Operand, axis: int = -1, *, exclusive: bool = False, reverse: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """Smallest value so far along `axis`, NaN from the first NaN on; see `scan`."""
+    return scan("min", x, axis, exclusive=exclusive, reverse=reverse, out=out)
+
+
+def scan(
+    how: str,
+    x: Operand,
+    axis: int = -1,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Running total along `axis`, in the shape of `x`; `how` is "sum", "prod", "min" or "max".
+
+    With `exclusive` an element's own value is left out: the first is 0, 1, or the value that no other is beyond. With
+    `reverse` it runs from the end. Raises `ShapeError`, and `DtypeError` if `out` is of another type than the result.
+    """
+    with launch.tensors(x) as (source,):
+        out = launch.destination(f"scan {how}", source.shape, result_type(how, source.dtype), out)
+        add_scan(Kernel.__call__, how, launch.apart(source, out), axis, out, exclusive, reverse)
+    return out
+
+
+def record_scan(
+    plan: Plan, how: str, x: Tensor, out: Tensor, axis: int = -1, *, exclusive: bool = False, reverse: bool = False
+) -> None:
+    """Add to `plan` the running total of `x` into `out`; as `scan`.
+
+    Raises also `LayoutError` if `out` and `x` are views of one tensor.
+    """
+    launch.destination(f"scan {how}", x.shape, result_type(how, x.dtype), out)
+    add_scan(plan.dispatch, how, x, axis, out, exclusive, reverse)
+
+
+def result_type(how: str, dtype: DType) -> DType:
+    """The element type of running totals of `dtype`."""
+    if how not in RUNNING or how == "count":
+        raise DtypeError(f"no running total is called {how!r}; there are sum, prod, min and max")
+    if RUNNING[how].widens and dtype.kind != "float" and dtype is not i32:
+        return u32
+    if dtype.itemsize == 1 or dtype.kind == "bool":
+        return u32
+    return dtype
+
+
+def running_sum(launch_: Launch, counts: Tensor, sums: Tensor, exclusive: bool = True) -> None:
+    """For kernels that come after it: `sums` of all `counts` before each along the last axis, or up to and with it."""
+    add_scan(launch_, "sum", counts, -1, sums, exclusive, reverse=False)
+
+
+def running_count(launch_: Launch, mask: Tensor, ordinals: Tensor) -> None:
+    """For kernels that come after it: how many of `mask`, in row-major order, are not 0, up to each; contiguous u32."""
+    shape, (strides,) = launch.merge_axes(mask.shape, [launch.element_strides(mask)])
+    if len(shape) > 1:  # not evenly spaced: laid in a row first
+        with Tensor.empty(mask.shape, bool_) as truth:
+            reduce_into(launch_, "any", mask, (), truth)
+            return running_count(launch_, truth, ordinals)
+    step = strides[0] if strides else 0
+    _launch(launch_, "count", mask, ordinals, Lines(mask.size, (step, 1), [], [[], []]), False)
+
+
+def add_scan(
+    launch_: Launch, how: str, source: Tensor, axis: int, out: Tensor, exclusive: bool = False, reverse: bool = False
+) -> None:
+    """For the functions above: record the running total of `source` into `out`, which fits it."""
+    at = launch.normal_axis(axis, source.ndim)
+    if not out.size:
+        return
+    if reverse:
+        backwards = (*[slice(None)] * at, slice(None, None, -1))
+        source, out = source[backwards], out[backwards]
+    _launch(launch_, how, source, out, Lines.along(at, (source, out), ordered=False), exclusive)
+
+
+def _launch(launch_: Launch, how: str, source: Tensor, out: Tensor, lie: Lines, exclusive: bool) -> None:
+    """Record the kernels for the lines of `source` and `out`, as they lie."""
+    alone = lie.count <= SHORT or (lie.across and lie.number >= MANY_LINES)
+    rows = 1 if lie.count <= ROW else ROWS
+    tiles = -(-lie.count // (ROW * rows))
+    defines = _defines(how, source, out, exclusive) | {
+        "VECTOR": not alone and how != "count" and _in_vectors(lie, source, out),
+        "ROWS": rows,
+    }
+    fields = _fields(lie, tiles)
+    if alone or tiles == 1:
+        kernel = Kernel.load("ops/scan.wgsl", "serial" if alone else "whole", defines)
+        threads = lie.number * (1 if alone else WORKGROUP)
+        launch_(kernel, threads, overwrites=("out",), source=source, out=out, **fields)
+    else:
+        in_passes = _chained if paths.path().chained else _in_three_passes
+        in_passes(launch_, defines, lie.number * tiles, source, out, fields)
+
+
+def _defines(how: str, source: Tensor, out: Tensor, exclusive: bool) -> dict[str, Any]:
+    """What the shader is told of the types and the operation."""
+    running = RUNNING[how]
+    value = "u32" if how == "count" else {"float": "f32", "int": "i32"}.get(source.dtype.kind, "u32")
+    nothing = running.nothing.get(value) or running.nothing[""]
+    return {
+        "FROM": source.dtype.name,
+        "TO": out.dtype.name,
+        "VALUE": value,
+        "LIFT": "u32(bool(x))" if how == "count" else f"{value}(x)",
+        "COMBINE": running.combine.get(value) or running.combine[""],
+        "NOTHING": nothing,
+        "START": "0" if how == "sum" and exclusive else nothing,
+        "FINISH": "f16(total)" if out.dtype is f16 else "total",
+        "EXCLUSIVE": exclusive,
+        "PATIENCE": PATIENCE,
+        "RECORD": RECORD,
+        "SUBGROUP": paths.path().subgroup,
+    }
+
+
+def _fields(lie: Lines, tiles: int) -> dict[str, Any]:
+    """The uniform fields that say where lines lie."""
+    return {
+        "count": lie.count,
+        "lines": lie.number,
+        "tiles": tiles,
+        "source_step": lie.steps[0],
+        "out_step": lie.steps[1],
+        "line_axes": len(lie.shape),
+        "shape": launch.padded(lie.shape, 1),
+        "source_strides": launch.padded(lie.strides[0], 0),
+        "out_strides": launch.padded(lie.strides[1], 0),
+    }
+
+
+def _in_vectors(lie: Lines, source: Tensor, out: Tensor) -> bool:
+    """Whether both can be read and written four elements at a time."""
+    even = all(n % 4 == 0 for n in (lie.count, *lie.strides[0], *lie.strides[1]))
+    plain = all(t.dtype in _OF_VALUE.values() and t.offset % 16 == 0 and t.is_contiguous for t in (source, out))
+    return even and plain and lie.steps == (1, 1)
+
+
+def _chained(
+    launch_: Launch, defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]
+) -> None:
+    """One pass; what was published for an earlier scan is cleared before."""
+    kernel = Kernel.load("ops/scan.wgsl", "chained", defines)
+    with Tensor.empty(RECORD * tiles + 1, u32) as published:
+        clear(launch_, published)
+        launch_(kernel, tiles * WORKGROUP, overwrites=("out",), source=source, out=out, published=published, **fields)
+
+
+def _in_three_passes(
+    launch_: Launch, defines: dict[str, Any], tiles: int, source: Tensor, out: Tensor, fields: dict[str, Any]
+) -> None:
+    """Totals of the tiles, what comes before each, and the tiles again."""
+    totals, spine, spread = (Kernel.load("ops/scan.wgsl", entry, defines) for entry in ("totals", "spine", "spread"))
+    with Tensor.empty(tiles, _OF_VALUE[defines["VALUE"]]) as partial:
+        threads, given = tiles * WORKGROUP, {"source": source, **fields}
+        launch_(totals, threads, overwrites=("partial",), partial=partial, out_offset=0, **given)
+        launch_(spine, fields["lines"] * WORKGROUP, partial=partial, source_offset=0, out_offset=0, **fields)
+        launch_(spread, threads, overwrites=("out",), out=out, prefixes=partial, **given)
+
+
+def clear(launch_: Launch, words: Tensor) -> None:
+    """Set a contiguous tensor of u32 to 0, by a dispatch: so that a plan does it again at each replay."""
+    launch_(Kernel.load("ops/clear.wgsl"), words.size, overwrites=("words",), words=words, count=words.size)

@@ -1,0 +1,73 @@
+"""Dispatches and draws as large as a number that only the GPU knows: of particles alive, or of what `compact` kept.
+
+A kernel of such a dispatch takes `indirect=size`; it reads the number itself too, since the last workgroup may reach
+beyond it. A draw takes the size by `draw_indirect` of a render pass.
+"""
+
+from __future__ import annotations
+
+from ..errors import DtypeError, ShapeError
+from ..gpu import Kernel, Plan
+from ..tensor import Tensor, u32
+from .lines import Launch
+
+
+def dispatch_size(number: Tensor, kernel: Kernel, *, each: int = 1) -> Tensor:
+    """Workgroups (three u32) of `kernel` for `number` times `each` invocations, `number` being a tensor of one u32.
+
+    More workgroups than fit into one dimension are folded into two, as `Kernel` does it: such a kernel finds its place
+    with `linear_index`. Raises `ShapeError`, `DtypeError`.
+    """
+    size = Tensor.empty(3, u32, temporary=True)
+    _dispatch_size(Kernel.__call__, number, kernel, size, each)
+    return size
+
+
+def record_dispatch_size(plan: Plan, number: Tensor, kernel: Kernel, size: Tensor, *, each: int = 1) -> None:
+    """Add to `plan` what `dispatch_size` does, into `size`."""
+    _dispatch_size(plan.dispatch, number, kernel, size, each)
+
+
+def draw_size(number: Tensor, *, vertices: int = 0) -> Tensor:
+    """What an indirect draw reads (four u32), for `number` instances of `vertices` each; 0: for `number` vertices.
+
+    Raises `ShapeError`, `DtypeError`.
+    """
+    size = Tensor.empty(4, u32, temporary=True)
+    _draw_size(Kernel.__call__, number, size, vertices)
+    return size
+
+
+def record_draw_size(plan: Plan, number: Tensor, size: Tensor, *, vertices: int = 0) -> None:
+    """Add to `plan` what `draw_size` does, into `size`."""
+    _draw_size(plan.dispatch, number, size, vertices)
+
+
+def _dispatch_size(launch_: Launch, number: Tensor, kernel: Kernel, size: Tensor, each: int) -> None:
+    _check(number, size, 3)
+    x, y, z = kernel.interface.workgroup
+    if y * z != 1:
+        raise ShapeError(f"dispatch_size: workgroups of {kernel.name} are {x} x {y} x {z}; they must be a row")
+    launch_(
+        Kernel.load("ops/sizes.wgsl", defines={"DRAW": False}),
+        1,
+        overwrites=("size",),
+        number=number,
+        size=size,
+        each=each,
+        workgroup=x,
+        limit=kernel.gpu.limits["max-compute-workgroups-per-dimension"],
+    )
+
+
+def _draw_size(launch_: Launch, number: Tensor, size: Tensor, vertices: int) -> None:
+    _check(number, size, 4)
+    kernel = Kernel.load("ops/sizes.wgsl", defines={"DRAW": True})
+    launch_(kernel, 1, overwrites=("size",), number=number, size=size, vertices=vertices)
+
+
+def _check(number: Tensor, size: Tensor, words: int) -> None:
+    if number.size != 1 or size.shape != (words,):
+        raise ShapeError(f"a size of shape {size.shape} from a number of shape {number.shape}; ({words},) from (1,)")
+    if number.dtype is not u32 or size.dtype is not u32:
+        raise DtypeError(f"a size of {size.dtype} from a number of {number.dtype}; both must be u32")

@@ -1,0 +1,77 @@
+// Running totals over a workgroup of 256 invocations: by subgroups of SUBGROUP invocations, then through workgroup memory.
+// In: SUBGROUP, a power of two up to 32, or 0 for workgroup memory alone. The file that includes this has the type Scanned
+//     (a number, or several in a struct), fn combine_scanned(a: Scanned, b: Scanned) -> Scanned, and with subgroups
+//     fn shuffle_scanned(x: Scanned, lane: u32) -> Scanned, which is subgroupShuffle of each number.
+// The order of combination is Sklansky's ("Conditional-sum addition logic", 1960): in round k, invocations whose bit k is
+// set put the total of the 2^k before their own block in front. It does not depend on SUBGROUP, so the bits do not either.
+//% set LEAF = SUBGROUP or 1
+
+var<workgroup> rounds: array<Scanned, ${256 // LEAF}>;
+
+struct Place {
+    number: u32,  // of the invocation in the order of the scan
+    leaf: u32,
+    lane: u32,
+}
+
+//% if SUBGROUP
+fn place_of(subgroup: u32, lane: u32) -> Place {
+    return Place(subgroup * ${SUBGROUP}u + lane, subgroup, lane);
+}
+//% else
+fn place_of(number: u32) -> Place {
+    return Place(number, number, 0u);
+}
+//% endif
+
+// All up to and including one's own, on return from which scan_total and scan_before may be called. Call it in uniform
+// control flow, with a barrier between two calls.
+fn scan_workgroup(own: Scanned, place: Place) -> Scanned {
+    var x = own;
+    //% for k in (1, 2, 4, 8, 16)
+    //% if k < LEAF
+    {
+        let later = (place.lane & ${k}u) != 0u;
+        let before = shuffle_scanned(x, select(place.lane, (place.lane & ${2**32 - k}u) - 1u, later));
+        if later {
+            x = combine_scanned(before, x);
+        }
+    }
+    //% endif
+    //% endfor
+    if place.lane == ${LEAF - 1}u {
+        rounds[place.leaf] = x;
+    }
+    //% for k in (1, 2, 4, 8, 16, 32, 64, 128)
+    //% if k < 256 // LEAF
+    workgroupBarrier();
+    if (place.leaf & ${k}u) != 0u {
+        x = combine_scanned(rounds[(place.leaf & ${2**32 - k}u) - 1u], x);
+        if place.lane == ${LEAF - 1}u {
+            rounds[place.leaf] = x;
+        }
+    }
+    //% endif
+    //% endfor
+    workgroupBarrier();
+    return x;
+}
+
+fn scan_total() -> Scanned {
+    return rounds[${256 // LEAF - 1}];
+}
+
+// What came before one's own; `nothing` for the first. `through` is what scan_workgroup returned.
+fn scan_before(through: Scanned, nothing: Scanned, place: Place) -> Scanned {
+    var before = nothing;
+    if place.leaf > 0u {
+        before = rounds[place.leaf - 1u];
+    }
+    //% if SUBGROUP
+    let neighbour = shuffle_scanned(through, max(place.lane, 1u) - 1u);
+    if place.lane > 0u {
+        before = neighbour;
+    }
+    //% endif
+    return before;
+}

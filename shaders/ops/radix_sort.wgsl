@@ -1,0 +1,390 @@
+// Stable sort of lines of 32-bit keys, eight bits at a time from the lowest, with a 32-bit value beside each key if wanted.
+// A line is read as tiles of 256 x ITEMS keys, a tile by one workgroup. Entries:
+//   digits   how often each of the 256 values of a digit occurs in each tile: counts[line][digit][tile]
+//   scatter  every key of a tile to its place: after all smaller digits and the same digit of earlier tiles (starts, the
+//            running total of counts before it); within the tile keys are ordered first, so that neighbours are written
+//            together
+//   whole    all digits at once of lines that are one tile
+// In: KEY, the dtype of the keys; FIRST, whether they are read as the caller's tensor lies, or as a pass before wrote them;
+//     VALUES: "none", "given", or "places" (FIRST: the place along the line); KEEP, whether sorted keys are written;
+//     ITEMS, keys an invocation takes; SUBGROUP, as in workgroup_scan.wgsl.
+// Out: sorted_keys, sorted_values, lines one after the other. Keys move as they are: what is compared is worked out anew.
+// Order: numbers rise, or fall if params.flip is all ones; -0 equals 0, NaN comes last either way, equals stay in order.
+//% set TILE = 256 * ITEMS
+
+alias Scanned = u32;
+
+struct Params {
+    count: u32,  // keys of a line
+    lines: u32,
+    tiles: u32,  // of a line
+    shift: u32,  // of the digit
+    end: u32,  // of the last digit, for `whole`
+    flip: u32,
+    keys_offset: u32,
+    values_offset: u32,
+    sorted_keys_offset: u32,
+    sorted_values_offset: u32,
+    //% if FIRST
+    keys_step: i32,
+    line_axes: u32,
+    shape: array<vec4u, 2>,  // of the lines
+    keys_strides: array<vec4i, 2>,
+    //% if VALUES == "given"
+    values_step: i32,
+    values_strides: array<vec4i, 2>,
+    //% endif
+    //% endif
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> keys: array<u32>;
+@group(0) @binding(2) var<storage, read> values: array<u32>;
+@group(0) @binding(3) var<storage, read_write> sorted_keys: array<u32>;
+@group(0) @binding(4) var<storage, read_write> sorted_values: array<u32>;
+@group(0) @binding(5) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(6) var<storage, read> starts: array<u32>;
+
+fn combine_scanned(a: u32, b: u32) -> u32 {
+    return a + b;
+}
+
+//% if SUBGROUP
+fn shuffle_scanned(x: u32, lane: u32) -> u32 {
+    return subgroupShuffle(x, lane);
+}
+//% endif
+
+//% include "common/workgroup_scan.wgsl"
+
+// The key as a number whose order is the one wanted.
+fn rank_of(key: u32) -> u32 {
+    //% if KEY == "f32"
+    if (key & 0x7fffffffu) > 0x7f800000u {
+        return 0xffffffffu;
+    }
+    let zero = select(key, 0u, key == 0x80000000u);
+    return (zero ^ select(0x80000000u, 0xffffffffu, zero >= 0x80000000u)) ^ params.flip;
+    //% elif KEY == "i32"
+    return key ^ 0x80000000u ^ params.flip;
+    //% else
+    return key ^ params.flip;
+    //% endif
+}
+
+// A key that comes last, to fill up a tile.
+fn filler() -> u32 {
+    //% if KEY == "f32"
+    return 0x7fffffffu;
+    //% elif KEY == "i32"
+    return params.flip ^ 0x7fffffffu;
+    //% else
+    return params.flip ^ 0xffffffffu;
+    //% endif
+}
+
+//% macro line_start(name)
+fn ${name}_at(line: u32) -> i32 {
+    var at = i32(params.${name}_offset);
+    //% if FIRST
+    var rest = line;
+    for (var axis = params.line_axes; axis > 0u; axis -= 1u) {
+        let size = params.shape[(axis - 1u) / 4u][(axis - 1u) % 4u];
+        at += i32(rest % size) * params.${name}_strides[(axis - 1u) / 4u][(axis - 1u) % 4u];
+        rest = rest / size;
+    }
+    //% else
+    at += i32(line * params.count);
+    //% endif
+    return at;
+}
+//% endmacro
+${line_start("keys")}
+//% if VALUES == "given"
+${line_start("values")}
+//% endif
+
+fn key_at(line: i32, i: u32) -> u32 {
+    let key = keys[u32(line + i32(min(i, params.count - 1u))${" * params.keys_step" if FIRST else ""})];
+    return select(filler(), key, i < params.count);
+}
+
+//% if VALUES == "given"
+fn value_at(line: i32, i: u32) -> u32 {
+    return values[u32(line + i32(min(i, params.count - 1u))${" * params.values_step" if FIRST else ""})];
+}
+//% elif VALUES == "places"
+fn value_at(line: i32, i: u32) -> u32 {
+    return i;
+}
+//% endif
+
+//% macro arguments()
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    //% if SUBGROUP
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) lane: u32,
+    //% else
+    @builtin(local_invocation_index) lane: u32,
+    //% endif
+//% endmacro
+//% macro place()
+place_of(${"subgroup, lane" if SUBGROUP else "lane"})
+//%- endmacro
+
+var<workgroup> tally: array<atomic<u32>, 256>;
+
+@compute @workgroup_size(256)
+fn digits(${arguments()}) {
+    let number = group.y * num_workgroups.x + group.x;
+    if number >= params.lines * params.tiles {
+        return;
+    }
+    let place = ${place()};
+    atomicStore(&tally[place.number], 0u);
+    workgroupBarrier();
+    let line = number / params.tiles;
+    let tile = number % params.tiles;
+    let at = keys_at(line);
+    //% for i in range(ITEMS)
+    let i${i} = tile * ${TILE}u + ${i * 256}u + place.number;
+    let d${i} = (rank_of(key_at(at, i${i})) >> params.shift) & 255u;
+    //% endfor
+    //% for i in range(ITEMS)
+    //% if SUBGROUP
+    if subgroupAll(d${i} == subgroupBroadcastFirst(d${i})) {  // equal keys would queue for one counter
+        let many = countOneBits(subgroupBallot(i${i} < params.count).x);
+        if place.lane == 0u {
+            atomicAdd(&tally[d${i}], many);
+        }
+    } else if i${i} < params.count {
+        atomicAdd(&tally[d${i}], 1u);
+    }
+    //% else
+    if i${i} < params.count {
+        atomicAdd(&tally[d${i}], 1u);
+    }
+    //% endif
+    //% endfor
+    workgroupBarrier();
+    counts[(line * 256u + place.number) * params.tiles + tile] = atomicLoad(&tally[place.number]);
+}
+
+var<workgroup> pool: array<u32, ${TILE}>;  // a tile in order
+var<workgroup> first_of: array<u32, 256>;  // place in the tile of the first key of each digit
+
+// Where in the tile the key number `i` of an invocation lies.
+//% macro own(i)
+//% if SUBGROUP
+place.leaf * ${SUBGROUP * ITEMS}u + ${i * SUBGROUP}u + place.lane
+//%- else
+place.number * ${ITEMS}u + ${i}u
+//%- endif
+//%- endmacro
+
+//% if SUBGROUP
+// Two counters a word, for each subgroup those of all digits.
+var<workgroup> tallies: array<atomic<u32>, ${256 // SUBGROUP * 128}>;
+
+// How many equal digits the subgroup had before this one.
+fn count_digit(digit: u32, place: Place) -> u32 {
+    var peers = subgroupBallot(true).x;
+    //% for bit in range(8)
+    {
+        let one = (digit & ${2 ** bit}u) != 0u;
+        let vote = subgroupBallot(one).x;
+        peers &= select(~vote, vote, one);
+    }
+    //% endfor
+    let leader = countTrailingZeros(peers);
+    let half = (digit & 1u) * 16u;
+    var earlier = 0u;
+    if place.lane == leader {
+        earlier = atomicAdd(&tallies[place.leaf * 128u + digit / 2u], countOneBits(peers) << half) >> half;
+    }
+    earlier = subgroupShuffle(earlier, leader) & 0xffffu;
+    return earlier + countOneBits(peers & ((1u << place.lane) - 1u));
+}
+//% else
+// Two counters a word: of the low eight and of the high eight values of half a digit, for each invocation.
+var<workgroup> tallies: array<u32, 2048>;
+//% endif
+
+// rank{i}, the place in the tile of key{i} by its digit, and first_of.
+//% macro order_tile(shift)
+    //% if SUBGROUP
+    for (var i = place.number; i < ${256 // SUBGROUP * 128}u; i += 256u) {
+        atomicStore(&tallies[i], 0u);
+    }
+    workgroupBarrier();
+    //% for i in range(ITEMS)
+    let digit${i} = (rank_of(key${i}) >> (${shift})) & 255u;
+    rank${i} = count_digit(digit${i}, place);
+    //% endfor
+    workgroupBarrier();
+    if place.number < 128u {
+        var sum = 0u;
+        for (var s = 0u; s < ${256 // SUBGROUP}u; s += 1u) {
+            let many = atomicLoad(&tallies[s * 128u + place.number]);
+            atomicStore(&tallies[s * 128u + place.number], sum);
+            sum += many;
+        }
+        first_of[2u * place.number] = sum & 0xffffu;
+        first_of[2u * place.number + 1u] = sum >> 16u;
+    }
+    workgroupBarrier();
+    let through = scan_workgroup(first_of[place.number], place);
+    first_of[place.number] = scan_before(through, 0u, place);
+    workgroupBarrier();
+    //% for i in range(ITEMS)
+    {
+        let of_subgroup = atomicLoad(&tallies[place.leaf * 128u + digit${i} / 2u]);
+        rank${i} += first_of[digit${i}] + ((of_subgroup >> ((digit${i} & 1u) * 16u)) & 0xffffu);
+    }
+    //% endfor
+    //% else
+    for (var nibble = 0u; nibble < 8u; nibble += 4u) {
+        if nibble > 0u {
+            ${exchange()}
+        }
+        //% for q in range(8)
+        tallies[${q * 256}u + place.number] = 0u;
+        //% endfor
+        //% for i in range(ITEMS)
+        let digit${i} = (rank_of(key${i}) >> (${shift} + nibble)) & 15u;
+        let word${i} = (digit${i} & 7u) * 256u + place.number;
+        let half${i} = (digit${i} >> 3u) * 16u;
+        rank${i} = (tallies[word${i}] >> half${i}) & 0xffffu;
+        tallies[word${i}] += 1u << half${i};
+        //% endfor
+        workgroupBarrier();
+        var sum = 0u;
+        //% for q in range(8)
+        sum += tallies[place.number * 8u + ${q}u];
+        //% endfor
+        let through = scan_workgroup(sum, place);
+        sum = scan_before(through, 0u, place) + (scan_total() << 16u);
+        //% for q in range(8)
+        let of_word${q} = tallies[place.number * 8u + ${q}u];
+        tallies[place.number * 8u + ${q}u] = sum;
+        sum += of_word${q};
+        //% endfor
+        workgroupBarrier();
+        //% for i in range(ITEMS)
+        rank${i} += (tallies[word${i}] >> half${i}) & 0xffffu;
+        //% endfor
+        workgroupBarrier();
+    }
+    //% endif
+//% endmacro
+
+// The keys and values of the tile in the order of rank{i}.
+//% macro exchange()
+    //% for name in (["key", "value"] if VALUES != "none" else ["key"])
+    workgroupBarrier();
+    //% for i in range(ITEMS)
+    pool[rank${i}] = ${name}${i};
+    //% endfor
+    workgroupBarrier();
+    //% for i in range(ITEMS)
+    ${name}${i} = pool[${own(i)}];
+    //% endfor
+    //% endfor
+//% endmacro
+
+//% macro read_tile(first)
+    let from_keys = keys_at(line);
+    //% for i in range(ITEMS)
+    var key${i} = key_at(from_keys, ${first} + ${own(i)});
+    //% endfor
+    //% if VALUES != "none"
+    let from_values = ${"values_at(line)" if VALUES == "given" else "0"};
+    //% for i in range(ITEMS)
+    var value${i} = value_at(from_values, ${first} + ${own(i)});
+    //% endfor
+    //% endif
+    //% for i in range(ITEMS)
+    var rank${i} = 0u;
+    //% endfor
+//% endmacro
+
+@compute @workgroup_size(256)
+fn scatter(${arguments()}) {
+    let number = group.y * num_workgroups.x + group.x;
+    if number >= params.lines * params.tiles {
+        return;
+    }
+    let place = ${place()};
+    let line = number / params.tiles;
+    let tile = number % params.tiles;
+    ${read_tile("tile * " ~ TILE ~ "u")}
+    ${order_tile("params.shift")}
+    //% for i in range(ITEMS)
+    pool[rank${i}] = key${i};
+    //% endfor
+    workgroupBarrier();
+    //% for i in range(ITEMS)
+    let i${i} = ${i * 256}u + place.number;
+    let of${i} = (rank_of(pool[i${i}]) >> params.shift) & 255u;
+    //% if not SUBGROUP
+    if i${i} == 0u || ((rank_of(pool[max(i${i}, 1u) - 1u]) >> params.shift) & 255u) != of${i} {
+        first_of[of${i}] = i${i};
+    }
+    //% endif
+    //% endfor
+    workgroupBarrier();
+    // from places in the tile to places in the line; wraps where the first is larger
+    first_of[place.number] = starts[(line * 256u + place.number) * params.tiles + tile] - first_of[place.number];
+    workgroupBarrier();
+    let many = min(params.count - tile * ${TILE}u, ${TILE}u);
+    let at = line * params.count;
+    //% for i in range(ITEMS)
+    let to${i} = at + first_of[of${i}] + i${i};
+    //% if KEEP
+    if i${i} < many {
+        sorted_keys[params.sorted_keys_offset + to${i}] = pool[i${i}];
+    }
+    //% endif
+    //% endfor
+    //% if VALUES != "none"
+    workgroupBarrier();
+    //% for i in range(ITEMS)
+    pool[rank${i}] = value${i};
+    //% endfor
+    workgroupBarrier();
+    //% for i in range(ITEMS)
+    if i${i} < many {
+        sorted_values[params.sorted_values_offset + to${i}] = pool[i${i}];
+    }
+    //% endfor
+    //% endif
+}
+
+@compute @workgroup_size(256)
+fn whole(${arguments()}) {
+    let line = group.y * num_workgroups.x + group.x;
+    if line >= params.lines {
+        return;
+    }
+    let place = ${place()};
+    ${read_tile("0u")}
+    for (var shift = 0u; shift < params.end; shift += 8u) {
+        ${order_tile("shift")}
+        ${exchange()}
+    }
+    let at = line * params.count;
+    //% for i in range(ITEMS)
+    {
+        let i = ${own(i)};
+        if i < params.count {
+            //% if KEEP
+            sorted_keys[params.sorted_keys_offset + at + i] = key${i};
+            //% endif
+            //% if VALUES != "none"
+            sorted_values[params.sorted_values_offset + at + i] = value${i};
+            //% endif
+        }
+    }
+    //% endfor
+}

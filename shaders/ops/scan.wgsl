@@ -1,0 +1,469 @@
+// Running totals along one axis of a strided tensor: the tensor is read as lines, a line as tiles of 8192 elements.
+// A workgroup takes a tile as eight rows of 256 invocations times 4 elements (ROWS = 1: one row, for short lines). Entries:
+//   serial   an invocation for each line
+//   whole    a workgroup for each line, which is one tile
+//   totals, spine, spread   the total of each tile; their running totals, tile after tile; each tile again, with what came
+//            before it
+//   chained  all in one pass: tiles publish their totals and look back along them (Merrill and Garland, "Single-pass
+//            parallel prefix scan with decoupled look-back", 2016). A tile that waits in vain works out the missing total
+//            itself (Smith, Levien and Owens, "Decoupled fallback", 2025), so it ends also where workgroups do not run side
+//            by side.
+// Totals of tiles are combined from left to right in all of them: the same input gives the same bits, whichever is taken.
+// In: FROM and TO, the dtypes read and written; VALUE, the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a
+//     and b as one; NOTHING, the value that changes none; START, the first of a line if EXCLUSIVE; FINISH, the total as a
+//     result; EXCLUSIVE, whether an element's own value is left out; VECTOR, whether both tensors are f32, i32 or u32 and
+//     each line begins at a multiple of 16 bytes and is as long; ROWS, 1 or 8; SUBGROUP, as in workgroup_scan.wgsl;
+//     PATIENCE, how often a total that is not there is looked for before it is worked out; RECORD, words from
+//     what a tile publishes to the next.
+// Out: out[.., i, ..] = all elements up to i (EXCLUSIVE: before i) of the line.
+//% import "common/element.wgsl" as element
+//% if "f16" in (FROM, TO)
+enable f16;
+//% endif
+//% include "common/math.wgsl"
+//% set ROW = 1024
+//% set TILE = ROW * ROWS
+//% set COMPONENTS = "xyzw"
+
+//% if ROWS == 8
+struct Scanned {
+    low: vec4<${VALUE}>,
+    high: vec4<${VALUE}>,
+}
+//% else
+alias Scanned = ${VALUE};
+//% endif
+
+struct Params {
+    count: u32,  // elements of a line
+    lines: u32,
+    tiles: u32,  // of a line
+    source_offset: u32,
+    out_offset: u32,
+    source_step: i32,  // along a line
+    out_step: i32,
+    line_axes: u32,
+    shape: array<vec4u, 2>,  // of the lines
+    source_strides: array<vec4i, 2>,
+    out_strides: array<vec4i, 2>,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+//% if VECTOR
+@group(0) @binding(1) var<storage, read> source: array<vec4<${FROM}>>;
+@group(0) @binding(2) var<storage, read_write> out: array<vec4<${TO}>>;
+//% else
+@group(0) @binding(1) var<storage, read> source: ${element.storage(FROM)};
+@group(0) @binding(2) var<storage, read_write> out: ${element.storage(TO)};
+//% endif
+@group(0) @binding(3) var<storage, read_write> partial: array<${VALUE}>;  // a VALUE for each tile
+@group(0) @binding(4) var<storage, read> prefixes: array<${VALUE}>;  // partial, where it is only read
+@group(0) @binding(5) var<storage, read_write> published: array<atomic<u32>>;  // a record for each tile, then the number of tiles taken
+
+fn combine(a: ${VALUE}, b: ${VALUE}) -> ${VALUE} {
+    return ${COMBINE};
+}
+
+//% if ROWS == 8
+fn combine_four(a: vec4<${VALUE}>, b: vec4<${VALUE}>) -> vec4<${VALUE}> {
+    return vec4<${VALUE}>(combine(a.x, b.x), combine(a.y, b.y), combine(a.z, b.z), combine(a.w, b.w));
+}
+//% endif
+
+fn combine_scanned(a: Scanned, b: Scanned) -> Scanned {
+    //% if ROWS == 8
+    return Scanned(combine_four(a.low, b.low), combine_four(a.high, b.high));
+    //% else
+    return combine(a, b);
+    //% endif
+}
+
+//% if SUBGROUP
+fn shuffle_scanned(x: Scanned, lane: u32) -> Scanned {
+    //% if ROWS == 8
+    return Scanned(subgroupShuffle(x.low, lane), subgroupShuffle(x.high, lane));
+    //% else
+    return subgroupShuffle(x, lane);
+    //% endif
+}
+//% endif
+
+//% include "common/workgroup_scan.wgsl"
+
+// Where a line begins in source and out.
+fn line_at(line: u32) -> vec2i {
+    var at = vec2i(i32(params.source_offset), i32(params.out_offset));
+    var rest = line;
+    for (var axis = params.line_axes; axis > 0u; axis -= 1u) {
+        let word = (axis - 1u) / 4u;
+        let part = (axis - 1u) % 4u;
+        let size = params.shape[word][part];
+        at += i32(rest % size) * vec2i(params.source_strides[word][part], params.out_strides[word][part]);
+        rest = rest / size;
+    }
+    return at;
+}
+
+//% if VECTOR
+fn load_four(line: i32, i: u32) -> vec4<${VALUE}> {
+    let x = source[(u32(line) + min(i, params.count - 4u)) / 4u];
+    return select(vec4<${VALUE}>(${NOTHING}), x, i < params.count);
+}
+
+fn store_four(line: i32, i: u32, value: vec4<${VALUE}>) {
+    if i < params.count {
+        out[(u32(line) + i) / 4u] = value;
+    }
+}
+//% else
+fn load(line: i32, i: u32) -> ${VALUE} {
+    let x = ${element.load("source", FROM, "u32(line + i32(min(i, params.count - 1u)) * params.source_step)")};
+    return select(${VALUE}(${NOTHING}), ${LIFT}, i < params.count);
+}
+
+fn store(line: i32, i: u32, total: ${VALUE}) {
+    if i < params.count {
+        let result = ${FINISH};
+        ${element.store("out", TO, "u32(line + i32(i) * params.out_step)", "result")}
+    }
+}
+//% endif
+
+// Names of the invocation's place, however it is found.
+//% macro arguments()
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    //% if SUBGROUP
+    @builtin(subgroup_id) subgroup: u32,
+    @builtin(subgroup_invocation_id) lane: u32,
+    //% else
+    @builtin(local_invocation_index) lane: u32,
+    //% endif
+//% endmacro
+//% macro place()
+place_of(${"subgroup, lane" if SUBGROUP else "lane"})
+//%- endmacro
+
+// The elements that are one's own of each row of a tile, EACH in a row, as running totals x{row}_{element}; what comes
+// before them in the row; and the total of every row.
+//% macro read_tile(line, first)
+    //% for r in range(ROWS)
+    //% for c in range(0, 4, 4 if VECTOR else 1)
+    let v${r}_${c} = ${"load_four" if VECTOR else "load"}(${line}, ${first} + ${r * ROW + c}u + place.number * 4u);
+    //% endfor
+    //% endfor
+    //% for r in range(ROWS)
+    //% for c in range(4)
+    //% set value = "v" ~ r ~ "_0." ~ COMPONENTS[c] if VECTOR else "v" ~ r ~ "_" ~ c
+    let x${r}_${c} = ${value if c == 0 else "combine(x" ~ r ~ "_" ~ (c - 1) ~ ", " ~ value ~ ")"};
+    //% endfor
+    //% endfor
+    //% if ROWS == 8
+    let own = Scanned(vec4<${VALUE}>(x0_3, x1_3, x2_3, x3_3), vec4<${VALUE}>(x4_3, x5_3, x6_3, x7_3));
+    let nothing = Scanned(vec4<${VALUE}>(${NOTHING}), vec4<${VALUE}>(${NOTHING}));
+    //% else
+    let own = x0_3;
+    let nothing: ${VALUE} = ${NOTHING};
+    //% endif
+    let through = scan_workgroup(own, place);
+    let earlier = scan_before(through, nothing, place);
+    let every = scan_total();
+//% endmacro
+
+//% macro row(name, r)
+${name}${(".low." if r < 4 else ".high.") ~ COMPONENTS[r % 4] if ROWS == 8 else ""}
+//%- endmacro
+
+//% macro total_of_rows()
+${"combine(" * (ROWS - 1)}${row("every", 0)}
+//%- for r in range(1, ROWS)
+, ${row("every", r)})
+//%- endfor
+//%- endmacro
+
+//% macro write_tile(line, first, prefix)
+    var rows: ${VALUE} = ${NOTHING};
+    //% for r in range(ROWS)
+    {
+        let base = combine(rows, ${row("earlier", r)});
+        let i = ${first} + ${r * ROW}u + place.number * 4u;
+        //% for c in range(4)
+        //% set last = c - 1 if EXCLUSIVE else c
+        //% set total = "combine(" ~ prefix ~ ", " ~ ("base" if last < 0 else "combine(base, x" ~ r ~ "_" ~ last ~ ")") ~ ")"
+        let y${c} = ${"select(" ~ total ~ ", " ~ VALUE ~ "(" ~ START ~ "), i == 0u)" if last < 0 else total};
+        //% endfor
+        //% for c in range(0, 4, 4 if VECTOR else 1)
+        //% if VECTOR
+        store_four(${line}, i + ${c}u, vec4<${VALUE}>(y${c}, y${c + 1}, y${c + 2}, y${c + 3}));
+        //% else
+        store(${line}, i + ${c}u, y${c});
+        //% endif
+        //% endfor
+        rows = combine(rows, ${row("every", r)});
+    }
+    //% endfor
+//% endmacro
+
+//% if not VECTOR
+@compute @workgroup_size(256)
+fn serial(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let line = id.y * (num_workgroups.x * 256u) + id.x;
+    if line >= params.lines {
+        return;
+    }
+    let at = line_at(line);
+    var total: ${VALUE} = ${START};
+    for (var i = 0u; i < params.count; i += 1u) {
+        let value = load(at.x, i);
+        //% if EXCLUSIVE
+        store(at.y, i, total);
+        total = combine(total, value);
+        //% else
+        total = combine(total, value);
+        store(at.y, i, total);
+        //% endif
+    }
+}
+//% endif
+
+@compute @workgroup_size(256)
+fn whole(${arguments()}) {
+    let line = group.y * num_workgroups.x + group.x;
+    if line >= params.lines {
+        return;
+    }
+    let place = ${place()};
+    let at = line_at(line);
+    ${read_tile("at.x", "0u")}
+    let prefix: ${VALUE} = ${NOTHING};
+    ${write_tile("at.y", "0u", "prefix")}
+}
+
+@compute @workgroup_size(256)
+fn totals(${arguments()}) {
+    let number = group.y * num_workgroups.x + group.x;
+    if number >= params.lines * params.tiles {
+        return;
+    }
+    let place = ${place()};
+    let at = line_at(number / params.tiles);
+    let first = (number % params.tiles) * ${TILE}u;
+    ${read_tile("at.x", "first")}
+    if place.number == 0u {
+        partial[number] = ${total_of_rows()};
+    }
+}
+
+var<workgroup> links: array<${VALUE}, 1024>;
+
+// A workgroup for each line; its first invocation combines 1024 totals at a time, so that the order is the chain's.
+@compute @workgroup_size(256)
+fn spine(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let line = group.y * num_workgroups.x + group.x;
+    if line >= params.lines {
+        return;
+    }
+    let first = line * params.tiles;
+    var carry: ${VALUE} = ${NOTHING};
+    for (var done = 0u; done < params.tiles; done += 1024u) {
+        for (var i = lane; i < min(1024u, params.tiles - done); i += 256u) {
+            links[i] = partial[first + done + i];
+        }
+        workgroupBarrier();
+        if lane == 0u {
+            for (var i = 0u; i < min(1024u, params.tiles - done); i += 8u) {
+                //% for c in range(8)
+                let link${c} = links[i + ${c}u];
+                //% endfor
+                //% for c in range(8)
+                links[i + ${c}u] = carry;
+                carry = combine(carry, link${c});
+                //% endfor
+            }
+        }
+        workgroupBarrier();
+        for (var i = lane; i < min(1024u, params.tiles - done); i += 256u) {
+            partial[first + done + i] = links[i];
+        }
+        workgroupBarrier();
+    }
+}
+
+@compute @workgroup_size(256)
+fn spread(${arguments()}) {
+    let number = group.y * num_workgroups.x + group.x;
+    if number >= params.lines * params.tiles {
+        return;
+    }
+    let place = ${place()};
+    let at = line_at(number / params.tiles);
+    let first = (number % params.tiles) * ${TILE}u;
+    ${read_tile("at.x", "first")}
+    let prefix = prefixes[number];
+    ${write_tile("at.y", "first", "prefix")}
+}
+
+//% if SUBGROUP and ROWS == 8
+// A tile publishes its total, then the running total after it, in two words: a half of the bits below, above it which of
+// the two it is. Halves of different kinds are seen only while it changes. A total that others worked out has two words of
+// its own, so that nobody depends on a workgroup that stopped half way. Records lie far apart: side by side, hundreds of
+// workgroups that look at the same few would queue for one slice of the cache (H100, 2^27 elements: 0.54 ms with 4 words,
+// 0.44 with 16).
+const TOTAL = 1u;
+const RUNNING = 2u;
+
+struct Seen {
+    kind: u32,  // 0 where nothing is there yet
+    value: ${VALUE},
+}
+
+struct Sought {
+    missing: bool,
+    tile: u32,
+    value: ${VALUE},
+}
+
+var<workgroup> taken: u32;
+var<workgroup> sought: Sought;
+
+fn publish(word: u32, kind: u32, value: ${VALUE}) {
+    let bits = bitcast<u32>(value);
+    atomicStore(&published[word], (kind << 16u) | (bits & 0xffffu));
+    atomicStore(&published[word + 1u], (kind << 16u) | (bits >> 16u));
+}
+
+fn look(word: u32) -> Seen {
+    let low = atomicLoad(&published[word]);
+    let high = atomicLoad(&published[word + 1u]);
+    let kind = select(0u, low >> 16u, low >> 16u == high >> 16u);
+    return Seen(kind, bitcast<${VALUE}>((low & 0xffffu) | (high << 16u)));
+}
+
+fn look_at(tile: u32, doubting: bool) -> Seen {
+    var seen = look(tile * ${RECORD}u);
+    if doubting && seen.kind == 0u {
+        seen = look(tile * ${RECORD}u + 2u);
+    }
+    return seen;
+}
+
+// The first lane where it is true; SUBGROUP if it is true nowhere.
+fn first_lane(there: bool) -> u32 {
+    return min(countTrailingZeros(subgroupBallot(there).x), ${SUBGROUP}u);
+}
+
+// What comes before tile `mine` of the line that begins with tile `first`, by one subgroup: lane l looks at the tile l + 1
+// before. It goes back to the nearest running total, then forward again, adding up.
+fn look_back(first: u32, mine: u32, lane: u32, doubting: bool) -> Sought {
+    let nothing: ${VALUE} = ${NOTHING};
+    let before_all = Seen(RUNNING, nothing);
+    var end = mine;
+    var seen = Seen(0u, nothing);
+    var nearest = ${SUBGROUP}u;
+    for (var looks = 0u; ; looks += 1u) {
+        if seen.kind == 0u && lane < nearest {  // what was seen, or lies behind a running total, is not looked at again
+            seen = before_all;
+            if lane < end - first {
+                seen = look_at(end - 1u - lane, doubting);
+            }
+        }
+        nearest = first_lane(seen.kind == RUNNING);
+        let missing = first_lane(seen.kind == 0u);
+        if missing < nearest {
+            if looks >= ${PATIENCE}u {
+                return Sought(true, end - 1u - missing, nothing);
+            }
+        } else if nearest < ${SUBGROUP}u {
+            break;
+        } else {
+            end -= ${SUBGROUP}u;
+            seen.kind = 0u;
+        }
+    }
+    var total = nothing;
+    loop {
+        if nearest < ${SUBGROUP}u {
+            total = subgroupShuffle(seen.value, nearest);
+        }
+        let added = select(nothing, seen.value, lane < nearest);
+        //% for l in range(SUBGROUP - 1, -1, -1)
+        total = combine(total, subgroupShuffle(added, ${l}u));
+        //% endfor
+        if end == mine {
+            break;
+        }
+        end += ${SUBGROUP}u;
+        seen.kind = 0u;
+        for (var looks = 0u; looks <= ${PATIENCE}u && seen.kind == 0u; looks += 1u) {  // it was there, but may change
+            seen = look_at(end - 1u - lane, doubting);
+        }
+        nearest = first_lane(seen.kind == RUNNING);
+        let missing = first_lane(seen.kind == 0u);
+        if missing < ${SUBGROUP}u {
+            return Sought(true, end - 1u - missing, nothing);
+        }
+    }
+    return Sought(false, mine, total);
+}
+
+@compute @workgroup_size(256)
+fn chained(${arguments()}) {
+    let place = ${place()};
+    if place.number == 0u {
+        taken = atomicAdd(&published[params.lines * params.tiles * ${RECORD}u], 1u);
+    }
+    let number = workgroupUniformLoad(&taken);
+    if number >= params.lines * params.tiles {
+        return;
+    }
+    let begin = number - number % params.tiles;
+    let at = line_at(number / params.tiles);
+    let first = (number - begin) * ${TILE}u;
+    ${read_tile("at.x", "first")}
+    let total = ${total_of_rows()};
+    if place.number == 0u {
+        publish(number * ${RECORD}u, select(TOTAL, RUNNING, number == begin), total);
+    }
+    var prefix: ${VALUE} = ${NOTHING};
+    var doubting = false;
+    while number > begin {
+        if place.leaf == 0u {
+            let found = look_back(begin, number, place.lane, doubting);
+            if place.lane == 0u {
+                sought = found;
+                if !found.missing {
+                    publish(number * ${RECORD}u, RUNNING, combine(found.value, total));
+                }
+            }
+        }
+        let found = workgroupUniformLoad(&sought);
+        if !found.missing {
+            prefix = found.value;
+            break;
+        }
+        doubting = true;
+        var worked_out: ${VALUE} = ${NOTHING};
+        for (var row = 0u; row < 8u; row += 1u) {  // not all at once, as read_tile does: that would take twice the registers
+            let i = (found.tile - begin) * ${TILE}u + row * ${ROW}u + place.number * 4u;
+            //% if VECTOR
+            let v = load_four(at.x, i);
+            //% else
+            let v = vec4<${VALUE}>(load(at.x, i), load(at.x, i + 1u), load(at.x, i + 2u), load(at.x, i + 3u));
+            //% endif
+            scan_workgroup(Scanned(vec4<${VALUE}>(combine(combine(combine(v.x, v.y), v.z), v.w)), v), place);
+            worked_out = combine(worked_out, scan_total().low.x);
+            workgroupBarrier();
+        }
+        if place.number == 0u {
+            publish(found.tile * ${RECORD}u + 2u, TOTAL, worked_out);
+        }
+        storageBarrier();
+        workgroupBarrier();
+    }
+    ${write_tile("at.y", "first", "prefix")}
+}
+//% endif
