@@ -34,6 +34,14 @@ def _rank(item: pytest.Item) -> int:
     return LAST.index(folder) + 1 if folder in LAST else 0
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_remembered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The user's own settings are neither read nor written, by programs that tests start included."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path_factory.mktemp("settings")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def gpu() -> Gpu:
     """The one GPU of the process."""

@@ -3,7 +3,10 @@
 VertigradError                    exit code
 ├── InputError                        2     what the user gave cannot be used
 │   ├── SceneError                          a scene file, with every mistake in it
-│   └── ParameterError                      a value outside a parameter's type or range
+│   ├── ParameterError                      a value outside a parameter's type or range
+│   ├── FileChanged                         a scene file that somebody wrote since it was read
+│   ├── FileProtected                       a scene file that may not be written where it lies
+│   └── UnsupportedOp                       a network with nodes that cannot be run, every one of them
 ├── RequirementError                  3     a requirement asked for was not met
 ├── NoAdapter                         4     no usable GPU
 ├── GpuError                          1
@@ -69,6 +72,23 @@ class SceneError(InputError):
 
 class ParameterError(InputError):
     """A parameter was given a value of the wrong type or outside its limits, or does not exist."""
+
+
+class UnsupportedOp(InputError):
+    """A network has nodes that cannot be run here; carries a line for each of them, in the order of the graph."""
+
+    def __init__(self, source: str, reasons: Sequence[str]):
+        self.source = source
+        self.reasons = tuple(reasons)
+        super().__init__("\n".join([f"{source}: {len(self.reasons)} unsupported", *(f"  {r}" for r in self.reasons)]))
+
+
+class FileChanged(InputError):
+    """A scene file is not what it was when it was read; writing it would undo what somebody else did."""
+
+
+class FileProtected(InputError):
+    """A scene file comes with Vertigrad, or its permissions forbid that it is written; another name is needed."""
 
 
 class RequirementError(VertigradError):

@@ -25,6 +25,20 @@ ${name}[${index}]
 //%- endif
 //%- endmacro
 
+// What lies in memory for an element, but for u8, and the element's value made of it.
+//% macro stored_type(dtype)
+${ {"bool": "u32"}.get(dtype, dtype) }
+//%- endmacro
+
+//% macro unpacked(value, dtype)
+${ "(" ~ value ~ " != 0u)" if dtype == "bool" else widened(value, dtype) }
+//%- endmacro
+
+// A loaded value as kernels work with it: f16 in f32.
+//% macro widened(value, dtype)
+${ "f32(" ~ value ~ ")" if dtype == "f16" else value }
+//%- endmacro
+
 // Floats become integers by truncation, held to the range of the type, NaN as 0 (to_* are in math.wgsl); integers wrap.
 //% macro convert(value, source, target)
 //% if source in ("f32", "f16") and target in ("i32", "u32", "u8")

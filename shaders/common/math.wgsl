@@ -57,62 +57,6 @@ fn precise_cos(x: f32) -> f32 {
     return select(p, -p, (i32(k) & 1) != 0);
 }
 
-// exp(x) - 1 and log(1 + x): near 0 by series, where exp and log have lost the digits that count.
-fn expm1_f(x: f32) -> f32 {
-    let near = x + x * x * (0.5 + x * (1.66666667e-1 + x * (4.16666667e-2 + x * (8.33333333e-3 + x * 1.38888889e-3))));
-    return select(exp(x) - 1.0, near, abs(x) < 0.2);
-}
-
-fn log1p_f(x: f32) -> f32 {
-    let s = x / (2.0 + x);  // log(1 + x) = 2 artanh(s)
-    let q = s * s;
-    let near = 2.0 * s * (1.0 + q * (3.33333333e-1 + q * (0.2 + q * (1.42857143e-1 + q * 1.11111111e-1))));
-    return select(log(1.0 + x), near, x > -0.3 && x < 0.4);
-}
-
-fn sinh_f(x: f32) -> f32 {
-    let e = expm1_f(min(abs(x), 20.0));
-    let magnitude = select(0.5 * (e + e / (e + 1.0)), exp(abs(x) - 0.693147181), abs(x) > 20.0);
-    return select(select(magnitude, -magnitude, x < 0.0), x, is_nan(x));
-}
-
-fn cosh_f(x: f32) -> f32 {
-    let e = exp(min(abs(x), 20.0));
-    return select(select(0.5 * (e + 1.0 / e), exp(abs(x) - 0.693147181), abs(x) > 20.0), x, is_nan(x));
-}
-
-fn tanh_f(x: f32) -> f32 {
-    let e = expm1_f(-2.0 * min(abs(x), 15.0));
-    let magnitude = -e / (e + 2.0);
-    return select(select(magnitude, -magnitude, x < 0.0), x, is_nan(x));
-}
-
-// Error function by the rational form of Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.26 (1.5e-7);
-// near 0, where that form loses its digits, by the series 2/sqrt(pi) (x - x^3/3 + x^5/10 - x^7/42 + x^9/216).
-fn erf_f(x: f32) -> f32 {
-    let s = x * x;
-    let near = 1.12837917 * x * (1.0 - s * (3.33333333e-1 - s * (0.1 - s * (2.38095238e-2 - s * 4.62962963e-3))));
-    let t = 1.0 / (1.0 + 0.3275911 * abs(x));
-    let p = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-    let far = 1.0 - p * exp(-s);
-    return select(select(far, -far, x < 0.0), near, abs(x) < 0.4);
-}
-
-// a to the power b as IEEE 754 has it: WGSL leaves negative bases undefined.
-fn power_f(a: f32, b: f32) -> f32 {
-    if b == 0.0 || a == 1.0 {
-        return 1.0;
-    }
-    if a < 0.0 {
-        let magnitude = pow(-a, b);
-        if b != floor(b) {
-            return (a - a) / (a - a);
-        }
-        return select(magnitude, -magnitude, abs(b - 2.0 * floor(b * 0.5)) == 1.0);
-    }
-    return pow(a, b);
-}
-
 fn power_u(a: u32, b: u32) -> u32 {
     var base = a;
     var product = 1u;
@@ -150,6 +94,19 @@ fn floor_divide_i(a: i32, b: i32) -> i32 {
     let q = a / b;
     let r = a - q * b;  // not a % b: on NVIDIA that is wrong for negative operands (SPIR-V leaves OpSRem undefined there)
     return select(q, q - 1, r != 0 && ((r < 0) != (b < 0)));
+}
+
+// Truncated division and the remainder that takes the dividend's sign, as in C.
+fn truncate_divide_i(a: i32, b: i32) -> i32 {
+    return select(a / select(b, 1, b == 0), 0, b == 0);
+}
+
+fn fmod_i(a: i32, b: i32) -> i32 {
+    return select(a - truncate_divide_i(a, b) * b, 0, b == 0);
+}
+
+fn fmod_f(a: f32, b: f32) -> f32 {
+    return select(a - b * trunc(a / b), a, is_inf(b) && !is_inf(a));
 }
 
 fn remainder_i(a: i32, b: i32) -> i32 {

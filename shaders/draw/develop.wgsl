@@ -1,6 +1,7 @@
 // From light to what a screen shows: exposure, glow, film curve, background, dithering.
 // In: the linear premultiplied picture, each of its samples, and its glow. Out: colours of the screen.
 // Every sample is developed by itself and the results are averaged: bright outlines stay smooth that way.
+// If TRANSPARENT, no background: colours not multiplied by their alpha, which is the coverage.
 //% include "common/fullscreen.wgsl"
 //% include "common/colour.wgsl"
 
@@ -72,6 +73,21 @@ fn shown_sample(drawn: vec4f, scattered: vec3f, behind: vec3f) -> vec3f {
     return film(bounded(light * develop.exposure)) + behind * (1.0 - clamp(drawn.a, 0.0, 1.0));
 }
 
+//% if TRANSPARENT
+// What is shown, in linear light, as a colour and an alpha for programs that blend encoded colours, as most do. What
+// covers is never brighter than its coverage; more is light that covers nothing, such as a glow. It adds the alpha with
+// which it looks the same on black.
+fn with_alpha(shown: vec3f, coverage: f32) -> vec4f {
+    let brightest = max(shown.r, max(shown.g, shown.b));
+    if max(coverage, brightest) <= 0.0 { return vec4f(0.0); }
+    let ends = linear_to_srgb(vec3f(min(brightest, 1.0), coverage, 0.0));
+    let alpha = coverage + max(ends.x - ends.y, 0.0);
+    let glow = linear_to_srgb(min(shown, vec3f(1.0))) / max(ends.x, 1e-6);
+    let covered = linear_to_srgb(min(shown / max(coverage, 1e-6), vec3f(1.0)));
+    return vec4f(min(mix(glow, covered, coverage / max(coverage, brightest)), vec3f(1.0)), alpha);
+}
+
+//% endif
 //% if BY_SAMPLE
 // Whether the samples of a pixel differ.
 fn on_outline(place: vec2i, first: vec4f) -> bool {
@@ -82,27 +98,48 @@ fn on_outline(place: vec2i, first: vec4f) -> bool {
 //% endif
 @fragment
 fn develop_fragment(in: Screen) -> @location(0) vec4f {
-    let place = vec2i(in.pixel.xy);
+    let place = vec2i(in.uv * vec2f(textureDimensions(picture)));  // the picture may lie anywhere in the target
 //% if GLOW
     let scattered = textureSampleLevel(glow, smooth_sampler, in.uv, 0.0).rgb;
 //% else
     let scattered = vec3f(0.0);
 //% endif
+//% if TRANSPARENT
+    let behind = vec3f(0.0);
+//% else
     let behind = background(in.uv);
+//% endif
     let first = textureLoad(picture, place, 0);
     var shown = shown_sample(first, scattered, behind);
+//% if TRANSPARENT
+    var coverage = clamp(first.a, 0.0, 1.0);
+//% endif
 //% if BY_SAMPLE
     // A loop without turns is skipped even by adapters that run both sides of every branch.
     let samples = select(1, 4, on_outline(place, first));
     for (var i = 1; i < samples; i++) {
-        shown += shown_sample(textureLoad(picture, place, i), scattered, behind);
+        let drawn = textureLoad(picture, place, i);
+        shown += shown_sample(drawn, scattered, behind);
+//% if TRANSPARENT
+        coverage += clamp(drawn.a, 0.0, 1.0);
+//% endif
     }
     shown /= f32(samples);
+//% if TRANSPARENT
+    coverage /= f32(samples);
 //% endif
-    let encoded = linear_to_srgb(min(shown * vignette(in.uv), vec3f(1.0))) + dither(floor(in.pixel.xy));
-//% if ENCODED_BY_TARGET
-    return vec4f(srgb_to_linear(encoded), 1.0);
+//% endif
+//% if TRANSPARENT
+    let straight = with_alpha(shown * vignette(in.uv), coverage);
+    let encoded = straight.rgb + dither(floor(in.pixel.xy));
+    let alpha = straight.a;
 //% else
-    return vec4f(encoded, 1.0);
+    let encoded = linear_to_srgb(min(shown * vignette(in.uv), vec3f(1.0))) + dither(floor(in.pixel.xy));
+    let alpha = 1.0;
+//% endif
+//% if ENCODED_BY_TARGET
+    return vec4f(srgb_to_linear(encoded), alpha);
+//% else
+    return vec4f(encoded, alpha);
 //% endif
 }

@@ -3,10 +3,14 @@
 // `solid_*` draws spheres of at least `min_pixels` radius: every fragment meets the sphere with its ray, so outline
 // and depth are those of a true sphere in perspective. `distant_*` draws the smaller ones as soft spots that carry
 // the light of the sphere's true area, so that they fade with distance and never flicker.
+// With PICKING the same spheres and spots are drawn as the numbers of their rows.
 //% include "common/view.wgsl"
 //% include "common/colour.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
+//% if PICKING
+//% include "common/seen.wgsl"
+//% endif
 
 struct Style {              // mirrored by renderer/layers/points.py
     color: vec4f,           // linear; where no color is bound
@@ -39,12 +43,19 @@ struct Corner {
     @location(1) @interpolate(flat) centre: vec3f,
     @location(2) @interpolate(flat) radius: f32,
     @location(3) @interpolate(flat) color: vec4f,
+//% if PICKING
+    @location(4) @interpolate(flat) row: u32,
+//% endif
 }
 
 struct Spot {
     @builtin(position) clip: vec4f,
     @location(0) place: vec2f,                      // -1 to 1 across the quad
     @location(1) @interpolate(flat) light: vec4f,   // premultiplied
+//% if PICKING
+    @location(2) @interpolate(flat) centre: vec3f,
+    @location(3) @interpolate(flat) row: u32,
+//% endif
 }
 
 @group(0) @binding(0) var<uniform> view: View;
@@ -82,7 +93,7 @@ fn eye_position(point: Point) -> vec3f {
 
 // A quad across the line of sight to `centre`, which reaches `reach` from it.
 fn quad_corner(corner: u32, centre: vec3f, reach: f32) -> vec3f {
-    let sight = normalize(centre);
+    let sight = sight_to(centre);
     let right = normalize(vec3f(-sight.z, 0.0, sight.x));
     let above = cross(right, sight);
     let place = quad_place(corner) * reach;
@@ -95,28 +106,74 @@ fn quad_place(corner: u32) -> vec2f {
 
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 
+// How far a quad through `centre` must reach for the whole outline of the sphere to lie on it; 0 from within it.
+fn outline_reach(centre: vec3f, radius: f32) -> f32 {
+    if is_parallel() { return radius; }
+    // The cone that touches the sphere is wider than the sphere where the quad stands.
+    let distance2 = dot(centre, centre);
+    if !(distance2 > radius * radius) { return 0.0; }
+    return radius * sqrt(distance2 / (distance2 - radius * radius));
+}
+
 @vertex
-fn solid_vertex(@builtin(vertex_index) corner: u32, point: Point) -> Corner {
+fn solid_vertex(
+    @builtin(vertex_index) corner: u32,
+//% if PICKING
+    @builtin(instance_index) row: u32,
+//% endif
+    point: Point,
+) -> Corner {
     var out: Corner;
     let centre = eye_position(point);
     let radius = point_radius(point);
-    let pixel = view.pixel * -centre.z;
-    let distance2 = dot(centre, centre);
+    let pixel = pixel_at(centre);
+    let outline = outline_reach(centre, radius);
     out.clip = NOWHERE;
     // Written so that a NaN, a sphere behind the eye and one around the eye all fail.
-    if !(-centre.z > view.near && radius >= style.min_pixels * pixel && distance2 > radius * radius) {
+    if !(-centre.z > view.near && radius >= style.min_pixels * pixel && outline > 0.0) {
         return out;
     }
-    // The cone that touches the sphere is wider than the sphere where the quad stands.
-    let reach = radius * sqrt(distance2 / (distance2 - radius * radius)) + pixel;
+    let reach = outline + pixel;
     out.eye = quad_corner(corner, centre, reach);
     out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
     out.centre = centre;
     out.radius = radius;
     out.color = point_color(point);
+//% if PICKING
+    out.row = row;
+//% endif
     return out;
 }
 
+struct Hit {
+    sight: vec3f,
+    along: f32,         // from where the line of sight starts to its nearest point to the centre
+    aside: vec3f,       // from there to the centre
+    miss: f32,          // how far that is
+    place: vec3f,       // where the line of sight meets the sphere
+}
+
+fn hit_sphere(in: Corner) -> Hit {
+    var hit: Hit;
+    let start = sight_start(in.eye);
+    let to_centre = in.centre - start;
+    hit.sight = sight_to(in.eye);
+    hit.along = dot(to_centre, hit.sight);
+    hit.aside = to_centre - hit.sight * hit.along;
+    hit.miss = length(hit.aside);
+    let depth_inside = sqrt(max(in.radius * in.radius - hit.miss * hit.miss, 0.0));
+    hit.place = start + hit.sight * (hit.along - depth_inside);
+    return hit;
+}
+
+//% if PICKING
+@fragment
+fn solid_fragment(in: Corner) -> SeenPixel {
+    let hit = hit_sphere(in);
+    if hit.miss >= in.radius || in.color.a < LEAST_ALPHA { discard; }
+    return seen_row(in.row, hit.place);
+}
+//% else
 struct Pixel {
     @location(0) color: vec4f,
     @builtin(frag_depth) depth: f32,
@@ -127,30 +184,25 @@ struct Pixel {
 
 @fragment
 fn solid_fragment(in: Corner) -> Pixel {
-    let sight = normalize(in.eye);
-    let along = dot(in.centre, sight);
-    let aside = in.centre - sight * along;      // from the ray's nearest point to the centre
-    let miss = length(aside);
-    let depth_inside = sqrt(max(in.radius * in.radius - miss * miss, 0.0));
-    let hit = sight * (along - depth_inside);
-    let normal = normalize(hit - in.centre);
+    let hit = hit_sphere(in);
+    let normal = normalize(hit.place - in.centre);
 
     // Moving one pixel on moves the ray, at the sphere's distance, by this much.
-    let scale = along / length(in.eye);
-    let outward = aside / max(miss, 1e-20);
+    let scale = select(hit.along / length(in.eye), 1.0, is_parallel());
+    let outward = hit.aside / max(hit.miss, 1e-20);
     let gradient = -scale * vec2f(dot(outward, dpdx(in.eye)), dot(outward, dpdy(in.eye)));
 
     var out: Pixel;
-    var samples = covered_samples(miss - in.radius, gradient);
+    var samples = covered_samples(hit.miss - in.radius, gradient);
     if in.color.a < 1.0 { samples &= alpha_samples(in.color.a, in.clip.xy); }
     if samples == 0u { discard; }
-    out.color = vec4f(bounded(sphere_light(in.color.rgb, normal, -sight)), 1.0);
+    out.color = vec4f(bounded(sphere_light(in.color.rgb, normal, -hit.sight)), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
     out.color.a = share(samples);
 //% endif
-    out.depth = depth_at(hit, view.near);
+    out.depth = depth_at(hit.place);
     return out;
 }
 
@@ -161,13 +213,20 @@ fn sphere_light(base: vec3f, normal: vec3f, to_eye: vec3f) -> vec3f {
     let material = Material(base, style.metallic, style.roughness);
     return mix(lit(material, normal, to_eye), glow, style.emissive);
 }
+//% endif
 
 @vertex
-fn distant_vertex(@builtin(vertex_index) corner: u32, point: Point) -> Spot {
+fn distant_vertex(
+    @builtin(vertex_index) corner: u32,
+//% if PICKING
+    @builtin(instance_index) row: u32,
+//% endif
+    point: Point,
+) -> Spot {
     var out: Spot;
     let centre = eye_position(point);
     let radius = point_radius(point);
-    let pixel = view.pixel * -centre.z;
+    let pixel = pixel_at(centre);
     out.clip = NOWHERE;
     if !(-centre.z > view.near && radius < style.min_pixels * pixel && radius > 1e-3 * pixel) {
         return out;
@@ -176,17 +235,29 @@ fn distant_vertex(@builtin(vertex_index) corner: u32, point: Point) -> Spot {
     let color = point_color(point);
     // The spot's profile (1 - x²)² sums to a third of its square's reach: this keeps the sphere's light.
     let alpha = 3.0 * radius * radius / (reach * reach) * color.a;
-    let to_eye = -normalize(centre);
+    let to_eye = -sight_to(centre);
     let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);
     let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
     out.light = clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive);
     out.place = quad_place(corner);
     out.clip = view.eye_to_clip * vec4f(quad_corner(corner, centre, reach), 1.0);
+//% if PICKING
+    out.centre = centre;
+    out.row = row;
+//% endif
     return out;
 }
 
+//% if PICKING
+@fragment
+fn distant_fragment(in: Spot) -> SeenPixel {
+    if dot(in.place, in.place) >= 1.0 || !any(in.light > vec4f(0.0)) { discard; }
+    return seen_row(in.row, in.centre);
+}
+//% else
 @fragment
 fn distant_fragment(in: Spot) -> @location(0) vec4f {
     let fall = max(1.0 - dot(in.place, in.place), 0.0);
     return in.light * (fall * fall);
 }
+//% endif

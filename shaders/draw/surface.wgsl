@@ -111,7 +111,7 @@ struct Pixel {
 
 @fragment
 fn surface_fragment(in: Corner) -> Pixel {
-    let to_eye = -normalize(in.eye);
+    let to_eye = -sight_to(in.eye);
     var flat_normal = normalize(cross(dpdx(in.eye), dpdy(in.eye)));
     flat_normal *= select(-1.0, 1.0, dot(flat_normal, to_eye) >= 0.0);
 //% if NORMAL

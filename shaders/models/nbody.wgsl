@@ -8,6 +8,7 @@
 
 struct Params {
     count: u32,
+    first_workgroup: u32,  // of a part, where a long dispatch is split
     softening: f32,
     dt: f32,
 }
@@ -36,7 +37,7 @@ fn loaded(at: u32) -> vec4f {
 // Velocity to the middle of the step, position to its end.
 @compute @workgroup_size(${TILE})
 fn drift(@builtin(global_invocation_id) id: vec3u) {
-    let i = id.x;
+    let i = id.x + params.first_workgroup * ${TILE}u;
     if i >= params.count {
         return;
     }
@@ -48,7 +49,7 @@ fn drift(@builtin(global_invocation_id) id: vec3u) {
 // Acceleration where the bodies are now; velocity to the end of the step.
 @compute @workgroup_size(${TILE})
 fn kick(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let mine = group.x * ${TILE * EACH}u + lane;
+    let mine = (group.x + params.first_workgroup) * ${TILE * EACH}u + lane;
     let softening2 = params.softening * params.softening;
     //% for i in range(EACH)
     let here${i} = loaded(mine + ${i * TILE}u).xyz;
@@ -83,7 +84,8 @@ fn store(i: u32, acceleration: vec3f) {
 // Kinetic energy and half the potential energy with all others, so that sums over bodies are the system's.
 @compute @workgroup_size(${TILE})
 fn energy(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let me = loaded(id.x);
+    let mine = id.x + params.first_workgroup * ${TILE}u;
+    let me = loaded(mine);
     let softening2 = params.softening * params.softening;
     var potential = 0.0;
     for (var first = 0u; first < params.count; first += ${TILE}u) {
@@ -91,13 +93,13 @@ fn energy(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_in
         workgroupBarrier();
         for (var j = 0u; j < ${TILE}u; j += 1u) {
             let offset = tile[j].xyz - me.xyz;
-            let others = select(tile[j].w, 0.0, first + j == id.x);
+            let others = select(tile[j].w, 0.0, first + j == mine);
             potential -= others * inverseSqrt(dot(offset, offset) + softening2);
         }
         workgroupBarrier();
     }
-    if id.x < params.count {
-        let speed = moving[id.x].w;
-        energies[id.x] = 0.5 * me.w * vec2f(speed * speed, potential);
+    if mine < params.count {
+        let speed = moving[mine].w;
+        energies[mine] = 0.5 * me.w * vec2f(speed * speed, potential);
     }
 }

@@ -12,13 +12,15 @@ from subprocess import PIPE
 import av
 import pytest
 
-from vertigrad import headless
+from vertigrad import headless, resources
 from vertigrad.errors import DeviceLost, NoAdapter, OutOfMemory
 from vertigrad.gpu import adapter, device
 from vertigrad.scene import stage
 
 BROKEN = sorted((Path(__file__).parent.parent / "scene" / "broken").glob("*.toml"))
 PLACE = re.compile(r":[1-9]\d*:[1-9]\d*  \S")  # file:line:column, two spaces, the mistake
+
+SCENES = sorted(scene.stem for scene in resources.scenes())
 
 
 # the user's input: 2 ------------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ def test_a_seed_that_is_none(vertigrad, row):
     ("name", "told"),
     [
         ("nbdy", 'nbdy: neither a file nor a scene that comes with Vertigrad; did you mean "nbody"?'),
-        ("zzz", "zzz: neither a file nor a scene that comes with Vertigrad; known: nbody, neural_field"),
+        ("zzz", f"zzz: neither a file nor a scene that comes with Vertigrad; known: {', '.join(SCENES)}"),
         ("nbody.toml", 'nbody.toml: there is no such file; the scene that comes with Vertigrad is "nbody"'),
         ("secne.toml", 'secne.toml:1:1  there is no such file; did you mean "scene.toml"?'),
         ("none/secne.toml", "none/secne.toml:1:1  there is no such file; nor a folder none"),

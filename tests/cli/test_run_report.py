@@ -1,6 +1,8 @@
 """`render`, `bench` and their report: what was drawn, what was copied, and the proof."""
 
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,14 +12,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from vertigrad import headless, viewer
+from vertigrad import headless, ops, viewer
 from vertigrad.cli.options import errors_console
 from vertigrad.renderer.layers import registry
 from vertigrad.renderer.layers.points import PointsLayer
 from vertigrad.session import RunRecord, Session
 from vertigrad.tensor import Tensor
 
-from ..session.running import LINKED, SCENE, written
+from ..session.running import LINKED, SCENE, Rising, written
 
 WAYS = ("host_to_device", "device_to_device", "device_to_host")
 SHIPPED = {"nbody": ["galaxy.count=1024"], "neural_field": ["terrain.resolution=48"]}
@@ -77,7 +79,7 @@ def test_the_report_has_all_that_is_promised(vertigrad, row, tmp_path):
     assert report["title"] == "A row that rises"
     assert "llvmpipe" in report["adapter"] or report["adapter"]
     assert report["frames"] == 5
-    assert set(report["bytes_per_frame"]) == {*WAYS, "uniforms", "image", "diagnostics"}
+    assert set(report["bytes_per_frame"]) == {*WAYS, "snapshots", "uniforms", "image", "diagnostics"}
     assert report["bytes_per_frame"]["uniforms"]["host_to_device"] > 0
     assert report["bytes_per_frame"]["image"]["device_to_host"] == 40 * 30 * 4 / 5
     assert set(report["ms_per_frame"]) == {"cpu", "frame", "compute", "draw", "groups"}
@@ -217,8 +219,17 @@ def screen(monkeypatch) -> list[tuple[Any, ...]]:
     """In place of a window: frames without one. What the viewer was asked to show is listed."""
     shown: list[tuple[Any, ...]] = []
 
-    def view(session: Session, size: tuple[int, int], frames: int | None, vsync: bool) -> RunRecord:
-        shown.append((session.scene.path.name, size, frames, vsync))
+    def view(
+        session: Session,
+        size: tuple[int, int] | None,
+        frames: int | None,
+        vsync: bool,
+        memory: Path | None,
+        gallery: bool,
+    ) -> RunRecord:
+        assert (memory is None) == (frames is not None), "a script leaves no trace in the user's settings"
+        pace = (session.pacing.rate, session.pacing.frames_in_flight, session.pacing.budget)
+        shown.append((session.scene.path.name, size, frames, vsync, gallery, pace))
         return headless.render(session, frames or 2, (40, 30))
 
     monkeypatch.setattr(viewer, "view", view)
@@ -228,9 +239,10 @@ def screen(monkeypatch) -> list[tuple[Any, ...]]:
 
 def test_run_passes_its_options_on_and_writes_a_report(vertigrad, row, tmp_path, screen):
     arguments = ["--frames", 3, "--size", "300x200", "--no-vsync", "--set", "row.count=9", "--seed", 4]
+    arguments += ["--fps", 50, "--frames-in-flight", 3, "--budget", 0]
     outcome = vertigrad("run", row, *arguments, "--report", tmp_path / "r.json", "--require-zero-copy")
     assert (outcome.code, outcome.told) == (0, [])
-    assert screen == [("scene.toml", (300, 200), 3, False)]
+    assert screen == [("scene.toml", (300, 200), 3, False, False, (50.0, 3, 0.0))]
     report = loaded(tmp_path / "r.json")
     assert report["models"]["row"]["position"]["shape"] == [9, 3]
     assert (report["frames"], report["memory"]["leaked_blocks"]) == (3, 0)
@@ -245,7 +257,7 @@ def test_run_holds_a_layer_that_copies_to_what_was_required(vertigrad, row, tmp_
 
 def test_no_verb_opens_the_default_scene(vertigrad, screen):
     assert vertigrad().code == 0
-    assert screen == [("nbody.toml", (1280, 800), None, True)]
+    assert screen == [("nbody.toml", None, None, True, True, (0.0, 2, 25.0))]
 
 
 # leaks --------------------------------------------------------------------------------------------------------------
@@ -383,3 +395,26 @@ def test_bench_says_what_could_not_be_measured(vertigrad, row, tmp_path, steady,
     assert outcome.code == 0
     assert outcome.out.count("not measured") == 8
     assert loaded(tmp_path / "b.json")["ms_per_frame"]["draw"] is None
+
+
+@pytest.mark.parametrize("bad", [7, 40], ids=["on the way", "in the last step"])
+def test_a_run_is_stopped_at_nan_when_that_is_asked_for(vertigrad, row, tmp_path, monkeypatch, bad):
+    plain, steps = Rising.step, Counter()
+
+    def step(self, dt):
+        plain(self, dt)
+        steps["done"] += dt > 0
+        if steps["done"] == bad:
+            with self._position[2] as third:
+                ops.assign(third, math.nan)
+
+    arguments = ["-o", tmp_path / "x.png", "--frames", 40, "--size", "40x30", "--report", tmp_path / "r.json"]
+    assert vertigrad("render", row, *arguments, "--stop-on-nan").code == 0
+    assert loaded(tmp_path / "r.json")["frames"] == 40
+    monkeypatch.setattr(Rising, "step", step)
+    stopped = vertigrad("render", row, *arguments, "--stop-on-nan")
+    assert stopped.code == 3
+    assert f"row.position[2, 0] is NaN or infinite, and 2 more (step {bad}," in stopped.told[0]
+    assert loaded(tmp_path / "r.json")["frames"] <= bad + 3
+    steps.clear()
+    assert vertigrad("render", row, *arguments).code == 0, "nobody asked"

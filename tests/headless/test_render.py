@@ -120,7 +120,7 @@ def test_times_on_the_gpu_are_taken_once_a_frame_and_only_on_request(session, st
 def test_timed_frames(session, steady: Gpu):
     record = render(session, 6, SIZE, timed=True)
     assert not steady.timer.enabled, "as it was before"
-    assert 4 <= len(record.compute_ms) == len(record.draw_ms) <= 6
+    assert 4 <= len(record.gpu_times.compute_ms) == len(record.gpu_times.draw_ms) <= 6
     times = record.finish(session)["ms_per_frame"]
     assert set(times["groups"]) == {"row.step", "layers", "develop"}
     assert times["compute"]["mean"] == pytest.approx(times["groups"]["row.step"]["mean"])

@@ -72,7 +72,7 @@ def post_something(session: Session, dice: random.Random, scenes: list[Path]) ->
         (0.20, lambda: Orbit(dice.uniform(-1, 1), dice.uniform(-1, 1))),
         (0.10, lambda: Zoom(dice.uniform(0.8, 1.25), (dice.uniform(-1, 1), 0.0), 1.5)),
         (0.08, lambda: parameter(session, dice, rebuild=True)),
-        (0.04, lambda: Reload()),
+        (0.04, lambda: Reload(restart=True)),
         (0.04, lambda: Reload(dice.choice(scenes))),
         (0.04, lambda: Play(dice.random() < 0.8)),
         (0.02, lambda: Step(3)),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vertigrad.renderer import OrbitCamera
+from vertigrad.renderer.camera import MAX_PITCH
 
 coordinate = st.floats(-100, 100)
 point = st.tuples(coordinate, coordinate, coordinate)
@@ -30,6 +31,7 @@ def cameras(draw):
         pitch=draw(st.floats(-1.5, 1.5)),
         fov=draw(st.floats(10, 120)),
         up=draw(up),
+        orthographic=draw(st.booleans()),
     )
 
 
@@ -66,6 +68,7 @@ def test_straight_down_keeps_a_horizon():
 
 @given(cameras())
 def test_depth_is_reversed_and_reaches_infinity(camera):
+    camera.orthographic = False
     forward = np.subtract(camera.target, camera.position) / camera.distance
     far, middle, near = (
         on_screen(camera, camera.position + forward * distance)[2]
@@ -74,6 +77,33 @@ def test_depth_is_reversed_and_reaches_infinity(camera):
     assert 0 < far < 1e-6
     assert middle == pytest.approx(camera.near / camera.distance, rel=1e-4)
     assert near == pytest.approx(1.0, rel=1e-4)
+
+
+@given(cameras(), st.floats(-500, 500), st.floats(1e-3, 10))
+def test_orthographic_depth_is_reversed_linear_and_reaches_behind_the_eye(camera, ahead, further):
+    camera.orthographic = True
+    forward = np.subtract(camera.target, camera.position) / camera.distance
+    first, second = (
+        on_screen(camera, camera.target + forward * camera.distance * far)[2] for far in (ahead, ahead + further)
+    )
+    assert 1 > first > second > 0
+    assert first - second == pytest.approx(further / 1024, rel=1e-4)
+    nearest = on_screen(camera, camera.position + forward * camera.near)[2]
+    assert nearest == pytest.approx(1.0, abs=1e-6)
+
+
+@given(cameras(), st.floats(-3, 3), st.floats(-3, 3), st.floats(-50, 50))
+def test_orthographic_lines_of_sight_are_parallel(camera, x, y, ahead):
+    """What lies as deep as the target is where it is in perspective; all else is as large."""
+    right, above, back = camera.rotation().T
+    camera.orthographic = False
+    beside = camera.target + camera.distance * (x * right + y * above)
+    in_perspective = on_screen(camera, beside)[:2]
+    camera.orthographic = True
+    for place in (beside, beside + ahead * camera.distance * back):
+        np.testing.assert_allclose(on_screen(camera, place)[:2], in_perspective, atol=1e-4)
+    width = camera.pixel(100) * 100
+    assert width == pytest.approx(2 * camera.half_height)
 
 
 def test_the_field_of_view_is_the_pictures_height():
@@ -118,11 +148,67 @@ def test_zoom_keeps_what_is_under_the_cursor(camera, factor, x, y):
     aspect = 1.6
     half = camera.distance * math.tan(math.radians(camera.fov) / 2)
     right, above, _ = camera.rotation().T
+    assert camera.half_height == pytest.approx(half)
     place = camera.target + half * (x * aspect * right + y * above)
     distance = camera.distance
     camera.zoom(factor, (x, y), aspect)
     assert camera.distance == pytest.approx(distance / factor)
     np.testing.assert_allclose(on_screen(camera, place, aspect)[:2], (x, y), atol=1e-4)
+
+
+@given(cameras(), st.floats(-3, 3), st.floats(-1, 1))
+def test_turning_keeps_the_eye_and_the_horizon(camera, dx, dy):
+    eye, yaw = np.array(camera.position), camera.yaw
+    scale = 1 + camera.distance + np.abs(eye).max()
+    camera.turn(dx, dy)
+    np.testing.assert_allclose(camera.position, eye, atol=1e-9 * scale)
+    assert abs(camera.rotation()[:, 0] @ camera.up_direction) < 1e-9
+    assert math.remainder(camera.yaw - yaw + dx, math.tau) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_turning_goes_right_and_up(up):
+    camera = OrbitCamera(up=up)
+    right, above, _ = camera.rotation().T
+    camera.turn(0.1, 0.0)
+    assert camera.target @ right > 0.4
+    camera.turn(0.0, 0.1)
+    assert camera.target @ above > 0.4
+
+
+@given(cameras(), st.floats(-5, 5), st.floats(-5, 5), st.floats(-5, 5))
+def test_flying_moves_eye_and_target_alike(camera, right, rise, forward):
+    eye, target, (across, _, back) = np.array(camera.position), np.array(camera.target), camera.rotation().T
+    camera.fly(right, rise, forward)
+    moved = right * across + rise * camera.up_direction - forward * back
+    atol = 1e-9 * (1 + camera.distance + np.abs(target).max())
+    np.testing.assert_allclose(camera.target - target, moved, atol=atol)
+    np.testing.assert_allclose(camera.position - eye, moved, atol=atol)
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+@pytest.mark.parametrize("direction", [*np.eye(3), *-np.eye(3), (1, 2, 3), (-4, 0.1, -0.2)])
+def test_facing_a_direction(up, direction):
+    camera = OrbitCamera(target=(1, 2, 3), distance=7.0, up=up)
+    camera.face(direction)
+    there = np.asarray(direction) / np.linalg.norm(direction)
+    np.testing.assert_allclose(np.subtract(camera.position, camera.target) / 7.0, there, atol=2e-4)
+    assert camera.rotation()[:, 1] @ camera.up_direction > 0, "the horizon lies level"
+    np.testing.assert_allclose(np.abs(camera.rotation()).max(axis=0)[0], 1.0 if 0 in direction else 0.5, atol=0.5)
+
+
+def test_a_direction_of_no_length_is_refused():
+    with pytest.raises(ValueError, match="no length"):
+        OrbitCamera().face((0, 0, 0))
+
+
+@pytest.mark.parametrize("up", ["y", "z"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_from_above_and_below_the_yaw_is_not_lost(up, sign):
+    camera = OrbitCamera(target=(10.0, -20.0, 5.0), distance=3.0, yaw=1.2, up=up)
+    camera.pitch = sign * MAX_PITCH
+    again = OrbitCamera.from_position(camera.position, camera.target, up=up)
+    assert (again.yaw, again.pitch) == pytest.approx((camera.yaw, camera.pitch), abs=1e-7)
 
 
 def test_zoom_by_nothing_is_refused():
@@ -137,6 +223,21 @@ def test_fit_shows_the_whole_box(camera, low, size, aspect):
     corners = np.array(np.meshgrid(*zip(low, high, strict=True))).reshape(3, -1).T
     for corner in corners:
         assert np.abs(on_screen(camera, corner, aspect)[:2]).max() <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_a_box_of_no_size_comes_into_the_middle(orthographic):
+    camera = OrbitCamera(distance=3.0, orthographic=orthographic)
+    camera.fit((1, 2, 3), (1, 2, 3))
+    assert camera.target == (1, 2, 3) and camera.distance == 3.0
+
+
+def test_one_camera_takes_the_place_of_another():
+    camera, other = OrbitCamera(), OrbitCamera((1, 2, 3), 4.0, 0.5, 0.6, 70.0, "z", True)
+    camera.take(other)
+    assert camera == other and camera is not other
+    other.orbit(1, 1)
+    assert camera.yaw == 0.5
 
 
 @pytest.mark.parametrize("fov", [0.0, -10.0, 175.0, math.nan])

@@ -137,7 +137,7 @@ def test_a_full_uniform_ring_is_emptied_first(gpu, picture, balls):
 def wgsl_fields(source, name):
     """{field: offset} and the size of a WGSL struct of floats, vectors and 4x4 matrices, by the language's rules."""
     body = re.search(rf"struct {name} \{{(.*?)\n\}}", re.sub(r"//[^\n]*", "", source), re.S)[1]
-    sizes = {"f32": (4, 4), "vec2f": (8, 8), "vec3f": (12, 16), "vec4f": (16, 16), "mat4x4f": (64, 16)}
+    sizes = {"f32": (4, 4), "vec2f": (8, 8), "vec3f": (12, 16), "vec4f": (16, 16), "mat4x4f": (64, 16), "u32": (4, 4)}
     offset, fields = 0, {}
     for field, kind in re.findall(r"(\w+): (\w+),", body):
         size, align = sizes[kind]
@@ -192,6 +192,7 @@ def test_every_variant_compiles(gpu, path, position, color, components, third, m
         "COLOR_COMPONENTS": components,
         "COLORMAPPED": components == 1,
         "SAMPLE_MASK": True,
+        "PICKING": False,
     }
     third_name = "SIZE" if path == "draw/points.wgsl" else "NORMAL"
     if third == ("vec3f" if third_name == "SIZE" else "f32"):
@@ -204,5 +205,5 @@ def test_every_variant_compiles(gpu, path, position, color, components, third, m
 @pytest.mark.parametrize("by_sample", [True, False])
 @pytest.mark.parametrize("encoded", [True, False])
 def test_every_way_to_develop_compiles(gpu, glow, by_sample, encoded):
-    defines = {"GLOW": glow, "BY_SAMPLE": by_sample, "ENCODED_BY_TARGET": encoded}
+    defines = {"GLOW": glow, "BY_SAMPLE": by_sample, "ENCODED_BY_TARGET": encoded, "TRANSPARENT": False}
     gpu.device.create_shader_module(code=shader.render("draw/develop.wgsl", defines))

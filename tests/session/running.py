@@ -146,6 +146,18 @@ class Rising(Model):
         self._phase.fill_(0.0)
         self.step(0.0)
 
+    def state(self):
+        return {"phase": self._phase, "position": self._position}
+
+    def numbers(self):
+        return {}
+
+    def resume(self, numbers):
+        pass
+
+    def reread(self, name):
+        return False
+
     def close(self):
         self._stack.close()
 
@@ -187,6 +199,18 @@ class Scaled(Model):
 
     def reset(self):
         self.step(0.0)
+
+    def state(self):
+        return {"position": self._position}
+
+    def numbers(self):
+        return {}
+
+    def resume(self, numbers):
+        pass
+
+    def reread(self, name):
+        return False
 
     def close(self):
         self._stack.close()

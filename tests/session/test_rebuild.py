@@ -169,7 +169,7 @@ def test_too_little_memory_for_a_reload_keeps_the_old_scene(opened, steady: Gpu,
     (tmp_path / "scene.toml").write_text(LINKED.replace('"rising"', '"rising"\ncount = 1000000'))
     steady.pool.trim()
     monkeypatch.setattr(steady.pool, "budget", steady.pool.held_bytes + (1 << 16))
-    session.post(Reload())
+    session.post(Reload(restart=True))
     run_frame(session)
     assert "out of GPU memory" in session.messages["scene"]
     assert state(session) == before

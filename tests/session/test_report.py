@@ -12,7 +12,8 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.session import RunRecord, Session
 from vertigrad.session.commands import Reload, SetParameter
-from vertigrad.session.report import statistics, write
+from vertigrad.session.report import write
+from vertigrad.session.statistics import statistics
 from vertigrad.tensor import Tensor
 
 from .running import LINKED, run_frame
@@ -69,7 +70,7 @@ def test_building_a_model_anew_is_loading_and_no_copy_of_a_frame(opened):
     assert session.loaded["host_to_device"] == 0
     session.post(Uploaded())
     session.post(SetParameter("models.row", "count", 20))
-    session.post(Reload())
+    session.post(Reload(restart=True))
     report = recorded(session, 3)
     assert session.messages == {}
     assert geometry(report) == [0, 0, 0]
@@ -163,7 +164,7 @@ def test_times_of_the_gpu_are_noted_once_when_they_arrive(opened, timer):
     timer.latest = {"row.step": 3.0, "layers": 5.0}  # some groups are not in every frame
     record.take_times()
     times = record.finish(session)["ms_per_frame"]
-    assert (list(record.compute_ms), list(record.draw_ms)) == ([3.5, 3.0], [12.0, 5.0])
+    assert (list(record.gpu_times.compute_ms), list(record.gpu_times.draw_ms)) == ([3.5, 3.0], [12.0, 5.0])
     assert times["compute"]["mean"] == pytest.approx(3.25)
     assert times["groups"]["row.step"]["mean"] == pytest.approx(2.0)
     assert times["groups"]["develop"]["mean"] == pytest.approx(8.0)

@@ -148,7 +148,10 @@ def test_the_camera_goes_home(opened):
     assert not np.allclose(session.camera.position, at)
     session.post(Home())
     run_frame(session)
-    assert np.allclose(session.camera.position, at)
+    assert session.cameras.moving and not session.idle
+    for _ in range(5):
+        session.cameras.advance(0.1)
+    assert np.allclose(session.camera.position, at) and not session.cameras.moving
 
 
 # parameters ---------------------------------------------------------------------------------------------------------
@@ -219,7 +222,7 @@ def test_reload_reads_the_file_again_and_keeps_the_camera(opened, tmp_path):
     at = session.camera.position
     run_frame(session)
     written(tmp_path, SCENE.replace('"rising"', '"rising"\ncount = 5\nheight = 2'))
-    session.post(Reload())
+    session.post(Reload(restart=True))
     session.post(Play(False))
     run_frame(session)
     assert values(session, "row.phase").tolist() == [0.0] * 5
@@ -241,7 +244,7 @@ def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, 
     run_frame(session)
     stage, scene, live = session.stage, session.scene, len(steady.tracker.live)
     written(tmp_path, text)
-    session.post(Reload())
+    session.post(Reload(restart=True))
     run_frame(session)
     assert (session.stage, session.scene) == (stage, scene)
     assert told in session.messages["scene"]
@@ -249,7 +252,7 @@ def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, 
     steady.wait_idle()
     assert len(steady.tracker.live) == live
     written(tmp_path, SCENE)
-    session.post(Reload())
+    session.post(Reload(restart=True))
     run_frame(session)
     assert session.messages == {}
     assert session.stage is not stage
@@ -258,7 +261,7 @@ def test_a_broken_reload_keeps_the_last_good_scene_running(opened, steady: Gpu, 
 def test_a_scene_that_is_gone_keeps_the_last_good_one(opened, tmp_path):
     session = opened()
     (tmp_path / "scene.toml").unlink()
-    session.post(Reload())
+    session.post(Reload(restart=True))
     run_frame(session)
     assert "there is no such file" in session.messages["scene"]
     assert phase(session) == pytest.approx(STEP)
@@ -268,7 +271,7 @@ def test_settings_and_seed_of_the_command_line_hold_after_a_reload(opened):
     session = opened(sets=["row.height=4.0"], seed=17)
     session.post(SetParameter("models.row", "height", 1.0))
     run_frame(session)
-    session.post(Reload())
+    session.post(Reload(restart=True))
     run_frame(session)
     assert height(session) == 4.0
     assert session.stage.actors["row"].model.seed == 17
@@ -283,7 +286,7 @@ def test_another_scene_has_its_own_camera_and_none_of_the_settings(opened, tmp_p
     assert session.scene.path.name == "other.toml"
     assert session.camera.position == pytest.approx((0.0, 0.0, 30.0))
     assert height(session) == 0.0
-    session.post(Reload())
+    session.post(Reload(restart=True))
     run_frame(session)
     assert session.scene.path.name == "other.toml"
 
@@ -293,7 +296,7 @@ def test_a_broken_other_scene_leaves_the_path_as_it_was(opened, tmp_path):
     session.post(Reload(written(tmp_path, "nonsense", "other.toml")))
     run_frame(session)
     assert "other.toml:1:" in session.messages["scene"]
-    session.post(Reload())
+    session.post(Reload(restart=True))
     run_frame(session)
     assert (session.messages, session.scene.path.name, height(session)) == ({}, "scene.toml", 4.0)
 

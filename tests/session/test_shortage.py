@@ -59,7 +59,7 @@ def test_whichever_allocation_fails_the_old_scene_runs_on(steady: Gpu, fail_at, 
         failed = 0
         while True:
             taken = fail_at(failed)
-            session.post(Reload() if reload else rebuild)
+            session.post(Reload(restart=True) if reload else rebuild)
             frame(session)
             if not session.messages:
                 break

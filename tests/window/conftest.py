@@ -17,7 +17,8 @@ from vertigrad.gpu import Gpu
 from vertigrad.session import Session
 
 from .desktop import Desktop, running_server
-from .driver import Driver, Rows
+from .driver import Driver, Items, Rows
+from .shell import Shell, shells
 
 # On a Wayland desktop glfw would open its windows there. It chooses once, when it is first imported.
 os.environ["PYGLFW_LIBRARY_VARIANT"] = "x11"
@@ -79,6 +80,18 @@ def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
     return Rows(monkeypatch)
+
+
+@pytest.fixture
+def items(monkeypatch: pytest.MonkeyPatch) -> Items:
+    return Items(monkeypatch)
+
+
+@pytest.fixture
+def shell(steady: Gpu) -> Iterator[Callable[..., Shell]]:
+    """Opens a session in a GUI without a window; closed after the test."""
+    with shells(steady) as open_:
+        yield open_
 
 
 @pytest.fixture

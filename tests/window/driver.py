@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from imgui_bundle import imgui
 
-from vertigrad.panels import parameters
+from vertigrad.panels import parameter_menu, parameters, widgets
 from vertigrad.session import Session
 from vertigrad.viewer import Viewer
 
@@ -111,13 +111,46 @@ class Driver:
         return self.desktop.screenshot()[:height, :width]
 
 
+class Items:
+    """Where buttons, entries of menus and lists, headings and fields were drawn last, by their labels."""
+
+    KINDS = ("button", "menu_item_simple", "menu_item", "selectable", "collapsing_header", "input_text_with_hint")
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.places: dict[str, Rect] = {}
+        self._told: dict[str, int] = {}  # the frame in which each was seen
+        for kind in self.KINDS:
+            monkeypatch.setattr(imgui, kind, self._noted(getattr(imgui, kind)))
+
+    def _noted(self, draw: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(label: str, *arguments: Any, **options: Any) -> Any:
+            result = draw(label, *arguments, **options)
+            low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
+            self.places[label] = (low.x, low.y, high.x, high.y)
+            self._told[label] = imgui.get_frame_count()
+            return result
+
+        return noted
+
+    def seen(self, label: str) -> str | None:
+        """The whole label of what was drawn in the last frame with this in it."""
+        now = imgui.get_frame_count()
+        return next((full for full, frame in self._told.items() if label in full and frame >= now - 1), None)
+
+    def at(self, label: str) -> tuple[float, float]:
+        full = self.seen(label)
+        assert full is not None, f"{label} is not to be seen"
+        left, top, right, bottom = self.places[full]
+        return (left + right) / 2, (top + bottom) / 2
+
+
 class Rows:
     """Where the parameters panel last drew each parameter's widget, by name, and the value that it showed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.places: dict[str, Rect] = {}
         self.values: dict[str, Any] = {}
-        drawn = parameters.edit
+        drawn = widgets.edit
 
         def edit(spec: Any, hint: Any, value: Any) -> Any:
             edited = drawn(spec, hint, value)
@@ -127,6 +160,7 @@ class Rows:
             return edited
 
         monkeypatch.setattr(parameters, "edit", edit)
+        monkeypatch.setattr(parameter_menu, "edit", edit)
 
     def at(self, name: str, share: float = 0.5) -> tuple[float, float]:
         """A place on the widget, `share` of its width from the left."""

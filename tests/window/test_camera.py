@@ -1,7 +1,12 @@
 """The mouse moves the camera, where it is on the picture, and nothing else."""
 
+import math
+
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+
+from vertigrad.panels import axes
 
 from .desktop import MIDDLE, RIGHT, WHEEL_DOWN, WHEEL_UP
 from .driver import Rows
@@ -18,6 +23,7 @@ def test_left_drag_circles_the_target_and_h_brings_the_camera_back(opened):
     turned = driver.picture()
     assert abs(turned - home).mean() > 2.0
     driver.key("h")
+    driver.frames_until(lambda: not driver.session.cameras.moving, most=400)
     assert driver.session.camera.yaw == pytest.approx(yaw)
     assert (driver.picture() == home).all()
 
@@ -121,3 +127,169 @@ def test_second_button_neither_ends_nor_changes_a_drag(opened):
     driver.desktop.move(*CENTER)
     driver.frames()
     assert driver.session.camera.yaw == turned
+
+
+# further ways to move ---------------------------------------------------------------------------------------------
+
+
+def arrive(driver):
+    """Let the camera come to where it is on its way to."""
+    driver.frames_until(lambda: not driver.session.cameras.moving, most=400)
+
+
+def holding(driver, *keys):
+    for key in keys:
+        driver.desktop.xdotool("keydown", key)
+    driver.frames()
+
+
+def letting_go(driver, *keys):
+    for key in keys:
+        driver.desktop.xdotool("keyup", key)
+    driver.frames()
+
+
+def test_flight_keys_fly_while_the_right_button_is_held_and_the_mouse_looks_around(opened):
+    driver = opened(panels=False)
+    camera = driver.session.camera
+    eye, forward = np.array(camera.position), -camera.rotation()[:, 2]
+    holding(driver, "w")
+    assert camera.position == pytest.approx(eye), "not without the button"
+    letting_go(driver, "w")
+    driver.hold(CENTER, RIGHT)
+    holding(driver, "w")
+    moved = camera.position - eye
+    assert moved @ forward > 0.9 * np.linalg.norm(moved) > 0.001
+    letting_go(driver, "w")
+    eye, yaw = np.array(camera.position), camera.yaw
+    driver.carry(CENTER, ASIDE)
+    assert camera.position == pytest.approx(eye) and camera.yaw < yaw, "to the right, from where it stands"
+    driver.desktop.click(WHEEL_UP, times=3)
+    holding(driver, "e")
+    assert driver.session.cameras.thrust == (0, 1, 0)
+    holding(driver, "shift")
+    assert driver.session.cameras.thrust == (0, 4, 0)
+    driver.desktop.release(RIGHT)
+    driver.frames()
+    assert driver.session.cameras.thrust == (0, 0, 0), "the button ends the flight"
+    letting_go(driver, "e", "shift")
+    driver.drag(CENTER, ASIDE, RIGHT)
+    assert camera.yaw < yaw, "a right drag without keys moves sideways again"
+
+
+def test_flight_mode_needs_no_button(opened):
+    driver = opened(panels=False)
+    camera, pace = driver.session.camera, driver.session.cameras.pace
+    driver.key("v")
+    holding(driver, "d", "q")
+    assert driver.session.cameras.thrust == (1, -1, 0)
+    letting_go(driver, "d", "q")
+    eye, yaw = np.array(camera.position), camera.yaw
+    driver.drag(CENTER, ASIDE)
+    assert camera.position == pytest.approx(eye) and camera.yaw < yaw
+    driver.desktop.move(*CENTER)
+    driver.desktop.click(WHEEL_UP, times=2)
+    driver.frames()
+    assert driver.session.cameras.pace == pytest.approx(pace * 1.2**2)
+    driver.key("v")
+    driver.drag(CENTER, ASIDE)
+    assert camera.position != pytest.approx(eye), "circles again"
+
+
+def test_wheel_with_shift_moves_sideways_and_with_alt_circles(opened):
+    driver = opened(panels=False)
+    camera = driver.session.camera
+    distance, yaw, target = camera.distance, camera.yaw, np.array(camera.target)
+    driver.desktop.move(*CENTER)
+    holding(driver, "shift")
+    driver.desktop.click(WHEEL_UP, times=2)
+    driver.frames()
+    letting_go(driver, "shift")
+    assert (camera.distance, camera.yaw) == (distance, yaw)
+    assert (camera.target - target) @ camera.rotation()[:, 1] == pytest.approx(2 * 0.04 * 2 * camera.half_height)
+    pitch, target = camera.pitch, camera.target
+    holding(driver, "alt")
+    driver.desktop.click(WHEEL_DOWN)
+    driver.frames()
+    letting_go(driver, "alt")
+    assert camera.pitch < pitch and camera.target == target
+    driver.desktop.click(6)  # two fingers, sideways
+    driver.frames()
+    assert camera.target != target and camera.distance == pytest.approx(distance)
+
+
+def test_keys_that_look_along_the_axes_and_back(opened):
+    driver = opened(panels=False)
+    camera = driver.session.camera
+    yaw = camera.yaw
+    for key, expected in (("1", 0.0), ("3", math.pi / 2), ("shift+3", -math.pi / 2)):
+        driver.key(key)
+        arrive(driver)
+        assert (camera.yaw, camera.pitch) == pytest.approx((expected, 0.0))
+    driver.key("7")
+    arrive(driver)
+    assert camera.pitch > 1.57
+    for _ in range(4):
+        driver.key("BackSpace")
+        arrive(driver)
+    assert camera.yaw == pytest.approx(yaw)
+    driver.key("o")
+    arrive(driver)
+    assert camera.orthographic
+    driver.key("t")
+    driver.frames_until(lambda: camera.yaw != pytest.approx(yaw), most=50)
+    driver.key("t")
+    assert driver.session.cameras.turntable == 0
+
+
+def test_frame_everything_by_key(opened):
+    driver = opened("neural_field", "camera.target=[50,0,0]", "camera.position=[50,0,9]", panels=False)
+    driver.key("f")
+    driver.frames_until(lambda: driver.session.cameras._way is not None, most=60)
+    arrive(driver)
+    assert_allclose(driver.session.camera.target, (0, 0, 0), atol=0.2)
+    before = driver.picture()
+    assert before.std() > 20, "there it is"
+
+
+def test_nothing_reaches_the_camera_while_a_field_is_typed_into(opened, rows: Rows):
+    driver = opened()
+    before = vars(driver.session.camera).copy()
+    driver.type_into(rows.at("height"), "0.137")
+    driver.key("Return")
+    driver.frames()
+    assert vars(driver.session.camera) == before and not driver.session.cameras.moving
+
+
+def test_a_click_on_an_axis_looks_along_it_and_a_drag_turns(opened):
+    driver = opened()
+    camera, viewport = driver.session.camera, driver.viewer.gui.viewport
+    side = 2 * (axes.RADIUS + axes.BALL + 3)
+    middle = viewport.left + viewport.width - axes.MARGIN - side / 2, viewport.top + axes.MARGIN + side / 2
+
+    def place(axis, sign):
+        (end,) = (end for end in axes.ends(camera) if (end.axis, end.sign) == (axis, sign))
+        return middle[0] + end.x * axes.RADIUS, middle[1] + end.y * axes.RADIUS
+
+    for axis, sign in ((0, 1), (2, -1), (1, 1)):
+        driver.click(place(axis, sign))
+        arrive(driver)
+        direction = (np.array(camera.position) - camera.target) / camera.distance
+        assert direction[axis] * sign == pytest.approx(1, abs=1e-3)
+        driver.key("h")
+        arrive(driver)
+    yaw, target = camera.yaw, camera.target
+    driver.drag(middle, (middle[0] - 60, middle[1] + 20))
+    assert camera.yaw > yaw and camera.target == target
+    assert driver.session.selection.row is None, "and is no click on the picture"
+
+
+def test_losing_the_keyboard_ends_flight_and_drag(opened):
+    driver = opened(panels=False)
+    driver.key("v")
+    holding(driver, "w")
+    assert driver.session.cameras.thrust == (0, 0, 1)
+    driver.viewer._input._focused(None, 0)
+    driver.frames()
+    assert driver.session.cameras.thrust == (0, 0, 0)
+    letting_go(driver, "w")

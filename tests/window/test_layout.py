@@ -1,79 +1,270 @@
-"""Panels and messages in windows of every size: inside, beside each other, never over each other."""
+"""Panels around the picture in windows of every size: docked, apart, where they were, and never in the picture's way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable
 
+import numpy as np
 import pytest
-import wgpu
 from imgui_bundle import imgui
 
 from vertigrad import resources
 from vertigrad.gpu import Gpu
-from vertigrad.panels import Gui, gui
+from vertigrad.headless.offscreen import FORMAT
+from vertigrad.panels import Gui, docks
+from vertigrad.panels.base import Panel
+from vertigrad.panels.docks import Rect, can_dock, scaled
+from vertigrad.panels.workspace import ZOOMS, Workspace
 from vertigrad.session import Session
 
-FORMAT = "rgba8unorm"
+from .shell import Shell
+
 SIZES = [(1920, 1080), (1000, 640), (640, 400), (400, 300), (300, 420), (240, 180), (120, 90), (17, 5), (1, 1)]
 MESSAGES = {
     "": {},
     "one": {"scene": "scenes/x.toml:12:1  models.galaxy.softning: unknown parameter"},
     "many": {"scene": "\n".join(f"scenes/x.toml:{line}:1  models.galaxy: wrong" for line in range(60))},
 }
+Open = Callable[..., Shell]
 
 
-@pytest.fixture
-def shown(steady: Gpu) -> Iterator[Callable[..., list[tuple[str, float, float, float, float]]]]:
-    """Builds the GUI for a window, draws it, and returns its windows: name, left, top, right, bottom."""
-    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=32"]) as session:
-        panels = Gui(steady, FORMAT)
-        session.diagnostics = {"galaxy.energy": -1.5, "galaxy.momentum": float("nan")}
-
-        def build(size: tuple[int, int], scale: float, messages: dict[str, str]):
-            session.messages = messages
-            target = steady.device.create_texture(
-                size=(*size, 1), format=FORMAT, usage=wgpu.TextureUsage.RENDER_ATTACHMENT
-            )
-            for _ in range(3):  # ImGui gives a window its size in the second frame
-                with steady.frames.frame():
-                    panels.build(session, size, 1 / 60, scale)
-                    panels.draw(target.create_view())
-            return [
-                (w.name, w.pos.x, w.pos.y, w.pos.x + w.size.x, w.pos.y + w.size.y)
-                for w in panels._context.windows
-                if w.active and not w.hidden and w.parent_window is None
-            ]
-
-        yield build
-        panels.close()
+def panels_of(shell: Shell) -> dict[str, tuple[float, float, float, float]]:
+    titles = {panel.title for panel in shell.gui._panels}
+    return {name: place for name, place in shell.windows().items() if name in titles}
 
 
-@pytest.mark.parametrize("scale", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("scale", [1.0, 1.5, 2.5])
 @pytest.mark.parametrize("messages", MESSAGES)
-def test_nothing_overlaps(shown, scale: float, messages: str):
+def test_nothing_lies_over_the_picture_or_over_another_panel(shell: Open, scale: float, messages: str):
+    one = shell(scale=scale)
+    one.workspace.show("Log")
+    one.session.messages = MESSAGES[messages]
     for size in SIZES:
-        windows = shown(size, scale, MESSAGES[messages])
-        names = [name for name, *_ in windows]
-        assert len(names) == len(set(names)) and set(names) <= {"Run", "Parameters", "##message"}
-        assert ("##message" in names) == (messages != "")
-        for index, (name, left, top, right, bottom) in enumerate(windows):
-            for other, *place in windows[:index]:
-                apart = right <= place[0] or place[2] <= left or bottom <= place[1] or place[3] <= top
-                assert apart, f"{name} and {other} overlap at {size}"
-            if min(size) >= 300 and scale == 1.0 and messages != "many":
-                assert left >= 0 and top >= 0 and right <= size[0] and bottom <= size[1], f"{name} at {size}"
+        one.size = size
+        one.frames()
+        left, top, width, height = one.gui.viewport
+        assert 0 <= left <= left + width <= size[0] and 0 <= top <= top + height <= size[1]
+        shown = {name: place for name, place in panels_of(one).items() if name in one.workspace.seen}
+        if min(size) >= 240:
+            assert set(shown) == {"Run", "Parameters", "Log"}, size
+        if min(size) < 240 * scale:
+            continue
+        for name, place in shown.items():
+            others = [other for key, other in shown.items() if key != name]
+            for other in [*others, (left, top, left + width, top + height)]:
+                assert apart(place, other), f"{name} at {size}"
 
 
-def test_both_panels_have_room_in_a_small_window(shown):
-    for size in ((640, 400), (480, 320), (300, 420)):
-        assert {name for name, *_ in shown(size, 1.0, {})} == {"Run", "Parameters"}
-    (run, parameters) = sorted(shown((640, 400), 1.0, {}), key=lambda window: window[1])
-    assert parameters[1] - run[3] > 200  # of the picture between them
+def test_the_message_stays_within_the_picture(shell: Open):
+    one = shell(size=(1000, 700))
+    one.session.messages = MESSAGES["one"]
+    one.frames()
+    left, top, right, bottom = one.windows()["##message"]
+    picture = one.gui.viewport
+    assert picture.left <= left and right <= picture.left + picture.width
+    assert picture.top <= top and bottom <= picture.top + picture.height
+    one.session.messages = {}
+    one.frames()
+    assert "##message" not in one.windows()
 
 
-def test_panels_take_no_more_of_a_large_window(shown):
-    widths = {right - left for _, left, _, right, _ in shown((1920, 1080), 1.0, {})}
-    assert widths == {gui.WIDEST}
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_covers_agrees_with_imgui_at_every_place(shell: Open, scale: float):
+    """Also where a border can be dragged, over a floating panel, and with the panels hidden."""
+    one = shell(size=(900, 640), scale=scale)
+    one.workspace.show("Log")
+    one.frames()
+    chance = random.Random(5)
+    for state in ("docked", "floating", "hidden"):
+        if state == "floating":
+            _, top, _, _ = one.windows()["Log"]
+            one.drag((30.0 * scale, top + 8 * scale), (300.0, 200.0))
+            assert "Log" in one.workspace.seen and one.windows()["Log"][1] < top - 100
+        one.gui.visible = state != "hidden"
+        one.frames()
+        told = set()
+        picture = one.gui.viewport
+        edges = [picture.left + picture.width, picture.top, picture.top + picture.height]
+        near = [(edges[0] + chance.randrange(-12, 12), chance.randrange(640)) for _ in range(40)]
+        near += [(chance.randrange(900), edges[1 + chance.randrange(2)] + chance.randrange(-12, 12)) for _ in range(40)]
+        for x, y in [*near, *((chance.randrange(900), chance.randrange(640)) for _ in range(160))]:
+            if not (0 <= x < 900 and 0 <= y < 640):
+                continue
+            one.gui.io.add_mouse_pos_event(x, y)
+            one.frames(2)
+            assert one.gui.covers(x, y) == one.gui.io.want_capture_mouse, (state, x, y)
+            told.add(one.gui.covers(x, y))
+        assert told == ({False} if state == "hidden" else {True, False})
+
+
+def test_a_border_can_be_dragged_and_the_picture_takes_what_is_left(shell: Open):
+    one = shell(size=(1000, 700))
+    before = one.gui.viewport
+    edge = before.left + before.width
+    one.drag((edge, 400.0), (edge - 120.0, 400.0))
+    assert one.gui.viewport == before._replace(width=before.width - 120)
+    assert one.windows()["Parameters"][0] == pytest.approx(edge - 120 + 2, abs=2)
+
+
+def test_everything_is_in_place_in_the_first_frame(steady: Gpu):
+    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=32"]) as session:
+        session.playing = False
+        gui = Gui(steady, FORMAT)
+        gui.workspace.show("Log")
+        one = Shell.__new__(Shell)
+        one.gpu, one.session, one.size, one.scale, one.gui = steady, session, (900, 640), 1.0, gui
+        first, places, picture = one.picture(), one.windows(), gui.viewport
+        for _ in range(6):
+            later = one.picture()
+        assert one.windows() == places and gui.viewport == picture
+        parameters = slice(330, None), slice(picture.width + 4, None), slice(3)
+        assert np.array_equal(first[parameters], later[parameters])
+        gui.close()
+
+
+def test_hidden_tabs_are_not_drawn(shell: Open, monkeypatch):
+    one = shell()
+    bottom = [panel for panel in one.gui._panels if panel.side == "bottom"]
+    drawn: list[str] = []
+    for panel in bottom:
+        monkeypatch.setattr(panel, "draw", lambda session, title=panel.title: drawn.append(title))
+        one.workspace.opened[panel.title] = True
+    one.frames(5)
+    drawn.clear()
+    one.frames(4)
+    assert len(set(drawn)) == 1 and len(drawn) == 4
+    hidden = next(panel.title for panel in bottom if panel.title not in drawn)
+    one.workspace.show(hidden)
+    one.frames()
+    drawn.clear()
+    one.frames(2)
+    assert set(drawn) == {hidden}
+
+
+def test_toggling_closes_what_is_seen_and_raises_what_is_hidden(shell: Open):
+    one = shell()
+    for title in ("Log", "Help"):
+        one.workspace.toggle(title)
+        one.frames()
+        assert title in one.workspace.seen
+    assert "Log" not in one.workspace.seen and one.workspace.opened["Log"]
+    one.workspace.toggle("Log")
+    one.frames()
+    assert "Log" in one.workspace.seen and "Help" not in one.workspace.seen
+    one.workspace.toggle("Log")
+    one.frames()
+    assert not one.workspace.opened["Log"] and "Help" in one.workspace.seen
+
+
+def test_panels_can_be_hidden_and_are_where_they_were(shell: Open):
+    one = shell()
+    places, picture = panels_of(one), one.gui.viewport
+    one.gui.visible = False
+    one.frames()
+    assert not panels_of(one) and one.gui.viewport == Rect(0, 0, *one.size)
+    one.gui.visible = True
+    one.frames()
+    assert panels_of(one) == places and one.gui.viewport == picture
+
+
+def test_panels_are_put_back_in_place(shell: Open):
+    one = shell()
+    places, picture = panels_of(one), one.gui.viewport
+    left, top, _, _ = places["Parameters"]
+    one.drag((left + 20, top + 8), (200.0, 300.0))
+    assert panels_of(one) != places
+    one.workspace.rearranged = True
+    one.frames()
+    assert panels_of(one) == places and one.gui.viewport == picture
+
+
+def test_layout_is_remembered_at_any_scale(shell: Open):
+    one = shell(size=(1000, 700))
+    one.workspace.show("Log")
+    one.frames()
+    edge = one.gui.viewport.left + one.gui.viewport.width
+    one.drag((edge, 500.0), (edge - 90.0, 500.0))
+    layout, places, picture = one.gui.layout(), panels_of(one), one.gui.viewport
+    kept = {"layout": layout, "layout_scale": 1.0, "opened": dict(one.workspace.opened)}
+    again = shell(size=(1000, 700), workspace=Workspace(**kept))
+    assert panels_of(again) == places and again.gui.viewport == picture
+    twice = shell(size=(2000, 1400), scale=2.0, workspace=Workspace(**kept))
+    assert twice.gui.viewport.width == pytest.approx(2 * picture.width, abs=6)
+    assert twice.gui.viewport.height == pytest.approx(2 * picture.height, abs=8)
+
+
+def test_panels_keep_their_share_when_the_scale_changes(shell: Open):
+    one = shell(size=(1600, 1000))
+    right = one.size[0] - one.gui.viewport.width
+    for zoom in (1.5, 2.0, 1.0):
+        one.workspace.zoom = zoom
+        one.frames()
+        assert one.size[0] - one.gui.viewport.width == pytest.approx(right * zoom, abs=4)
+    assert {"Run", "Parameters"} <= one.workspace.seen
+
+
+def test_a_panel_that_the_layout_does_not_know_goes_to_its_side(shell: Open, monkeypatch):
+    one = shell()
+    one.workspace.show("Log")
+    one.frames()
+    kept = {"layout": one.gui.layout(), "opened": dict(one.workspace.opened)}
+
+    class NewPanel(Panel):
+        title, side, opened = "Brand new", "bottom", True
+
+        def draw(self, session: Session) -> None:
+            imgui.text("new")
+
+    from vertigrad.panels import gui
+
+    made = gui.panels
+    monkeypatch.setattr(gui, "panels", lambda own: (*made(own), NewPanel()))
+    again = shell(workspace=Workspace(**kept))
+    again.workspace.show("Brand new")
+    again.frames()
+    assert panels_of(again)["Brand new"] == panels_of(one)["Log"]
+
+
+def test_a_layout_that_says_nothing_is_not_used(shell: Open):
+    for layout in ("", "rubbish\n[Window][", "[Window][Run]\nPos=1,1\n", "\0\0"):
+        assert not can_dock((), layout)
+        one = shell(workspace=Workspace(layout=layout))
+        assert {"Run", "Parameters"} <= one.workspace.seen
+        assert one.gui.viewport.width > 500
+
+
+def test_scaling_a_layout_leaves_everything_but_lengths():
+    layout = "[Window][A]\nPos=10,-20\nSize=333,40\nDockId=0x00000003,1\n\nDockNode ID=0x1 SizeRef=945,800 Split=Y"
+    doubled = scaled(layout, 2.0)
+    assert "Pos=20,-40\nSize=666,80\nDockId=0x00000003,1" in doubled and "SizeRef=1890,1600 Split=Y" in doubled
+
+
+@pytest.mark.parametrize("zoom", ZOOMS)
+def test_text_is_of_the_size_that_was_asked_for(shell: Open, zoom: float):
+    one = shell(workspace=Workspace(zoom=zoom))
+    _ = one.gui.io
+    assert one.gui.scale == zoom == pytest.approx(imgui.get_style().font_scale_dpi)
+
+
+def test_enlarging_stops_at_both_ends():
+    workspace = Workspace()
+    for _ in range(30):
+        workspace.enlarge(1)
+    assert workspace.zoom == ZOOMS[-1] == 2.5
+    for _ in range(30):
+        workspace.enlarge(-1)
+    assert workspace.zoom == ZOOMS[0]
+    workspace.zoom = 1.13  # as a file might have it
+    workspace.enlarge(1)
+    assert workspace.zoom == 1.25
+
+
+def test_clip_coordinates_are_those_of_the_picture():
+    picture = Rect(100, 50, 400, 200)
+    assert picture.clip(100, 50) == (-1.0, 1.0)
+    assert picture.clip(500, 250) == (1.0, -1.0)
+    assert picture.clip(300, 150) == (0.0, 0.0)
 
 
 def test_two_guis_do_not_mix(steady: Gpu):
@@ -87,3 +278,15 @@ def test_two_guis_do_not_mix(steady: Gpu):
     second.close()
     first.close()
     assert imgui.get_current_context() is None
+
+
+def apart(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+
+
+def test_sides_are_as_wide_as_they_should_be(shell: Open):
+    for size in ((1920, 1080), (1000, 640), (640, 400)):
+        one = shell(size=size)
+        taken = size[0] - one.gui.viewport.width
+        least, share, most = docks.WIDTHS["right"]
+        assert taken == pytest.approx(min(max(share * size[0], least), most), abs=3)

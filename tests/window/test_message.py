@@ -28,7 +28,7 @@ def test_broken_scene_is_told_of_until_it_is_mended(opened, packaged_copy):
     driver.drag((320, 200), (330, 200))
     driver.key("h")
     assert driver.session.messages, "only a scene that can be read mends it"
-    assert np.array_equal(driver.picture(), shown)
+    assert np.array_equal(driver.picture()[:280], good[:280])
     scene.write_text(text.replace("height = 0.3", "height = 0.5"))
     driver.key("F5")
     assert not driver.session.messages

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from imgui_bundle import imgui
 
 from vertigrad.panels import parameters
 
 from .driver import Driver, Rows
 
-MIDDLE = slice(60, 390), slice(220, 420)  # of the window, where the panels are not
+MIDDLE = slice(60, 380), slice(40, 380)  # of the window, where the panel is not
+
+
+@pytest.fixture
+def opened(opened):
+    """In a window where many rows have room, with no other panel."""
+
+    def open_(*arguments, **options) -> Driver:
+        driver = opened(*arguments, size=(600, 440), **options)
+        for panel in driver.viewer.gui.workspace.opened:
+            driver.viewer.gui.workspace.opened[panel] = panel == "Parameters"
+        driver.frames(6)
+        return driver
+
+    return open_
 
 
 def params(driver: Driver, owner: str = "models.terrain"):
@@ -85,7 +100,7 @@ def test_an_impossible_value_is_told_of_until_a_possible_one_is_set(opened, rows
     driver.key("Return")
     assert params(driver).resolution == rows.values["resolution"] == 24
     assert "100000 is above the maximum 4096" in driver.session.messages["models.terrain.resolution"]
-    lower = slice(350, 390), slice(100, 540)
+    lower = slice(390, 430), slice(60, 340)
     assert np.abs(driver.picture() - before)[lower].mean() > 10.0
     driver.drag((320, 200), (330, 200))
     assert driver.session.messages, "moving the camera mends nothing"
@@ -183,9 +198,9 @@ def test_a_dot_marks_what_was_changed_and_puts_it_back(opened, rows: Rows):
 def test_panel_shows_what_the_command_line_set_and_how_the_scene_wants_it_shown(
     opened, rows: Rows, packaged_copy, monkeypatch
 ):
-    labels: list[str] = []
-    labelled = parameters.labelled
-    monkeypatch.setattr(parameters, "labelled", lambda label, *rest: labels.append(label) or labelled(label, *rest))
+    labels: set[str] = set()
+    fitted = parameters.fitted
+    monkeypatch.setattr(parameters, "fitted", lambda label, room: labels.add(label) or fitted(label, room))
     scene = packaged_copy("neural_field")
     hints = '[models.terrain.ui.height]\nlabel = "relief"\nmin = 0.5\nmax = 0.6\n'
     hints += '[models.terrain.ui.extent]\nmin = 0.01\nmax = 1\nscale = "log"\n'
@@ -212,8 +227,7 @@ def open_section(driver: Driver, monkeypatch: pytest.MonkeyPatch, name: str) -> 
 
 def parameters_left(driver: Driver) -> float:
     """Where the dots of the parameters panel are, in pixels from the left."""
-    panel = 196.0  # its narrowest, in a window of 640
-    return driver.viewer.window.size[0] - 10.0 - panel + 12.0 + 2.6
+    return imgui.internal.find_window_by_name("Parameters").pos.x + 12.0 + 2.6
 
 
 def is_accent(picture: np.ndarray, place: tuple[float, float]) -> bool:

@@ -283,6 +283,47 @@ def test_color_is_typed_as_the_web_writes_it(bench):
     assert one.value == pytest.approx((1.0, 128 / 255, 0.0), abs=1e-6)
 
 
+def test_a_color_is_one_that_a_scene_can_write(bench):
+    one = bench(color("#000000"), (0.1, 0.2, 0.3))
+    one.click(0.3)
+    one.type("#ff8001")
+    assert one.value == (1.0, 128 / 255, 1 / 255)
+
+
+@pytest.mark.parametrize(
+    ("declared", "first"),
+    [
+        (number(None, min=0.5, max=2.0), 0.5),
+        (integer(None, min=3), 3),
+        (switch(None), True),
+        (choice(None, ("a", "b")), "a"),
+        (vector(None, length=2), (0.0, 0.0)),
+        (color(None), (1.0, 1.0, 1.0)),
+    ],
+)
+def test_what_was_not_given_can_be(bench, declared, first):
+    one = bench(declared, None)
+    assert one.click() == [first]
+    assert not any(edited.changed for edited in one.edits[-3:])
+
+
+def test_text_that_may_be_left_out_is_left_out_if_it_is_empty(bench):
+    one = bench(text(None), "old")
+    one.click()
+    assert one.type(" ") == [" "]
+    again = bench(text(None), "old")
+    again.click()
+    again.io.add_key_event(imgui.Key.mod_ctrl, True)
+    again.io.add_key_event(imgui.Key.a, True)
+    again.frames()
+    again.io.add_key_event(imgui.Key.a, False)
+    again.io.add_key_event(imgui.Key.mod_ctrl, False)
+    again.io.add_key_event(imgui.Key.backspace, True)
+    again.frames()
+    again.io.add_key_event(imgui.Key.enter, True)
+    assert again.frames() == [None]
+
+
 def test_elements_of_a_vector(bench):
     one = bench(vector((0.0, 0.0, 0.0)), (1.0, 2.0, 3.0))
     one.ctrl_click(0.5)

@@ -26,7 +26,7 @@ SIZES = [(640, 400), (333, 217), (1280, 900), (97, 640), (17, 5), (1, 1), (320, 
 
 
 def test_picture_follows_the_size_of_the_window(opened):
-    driver = opened(size=(400, 300), playing=True)
+    driver = opened(size=(400, 300), playing=True, panels=False)
     blocks = {block.id for block in driver.session.gpu.tracker.live}
     for width, height in SIZES * 2:
         driver.desktop.resize(driver.window, width, height)

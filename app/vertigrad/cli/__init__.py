@@ -11,7 +11,7 @@ import traceback
 import typer
 
 from ..errors import VertigradError
-from . import bench, check, info, render, run
+from . import bench, check, infer, info, render, run
 from .options import errors_console
 
 INTERRUPTED = 130  # as a shell has it for a program that was stopped with Ctrl-C
@@ -28,13 +28,14 @@ app.command("run")(run.command)
 app.command("render")(render.command)
 app.command("check")(check.command)
 app.command("bench")(bench.command)
+app.command("infer")(infer.command)
 app.command("info")(info.command)
 
 
 @app.callback(invoke_without_command=True)
 def _default(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
-        run.command(run.DEFAULT_SCENE)
+        run.command(run.DEFAULT_SCENE, gallery=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

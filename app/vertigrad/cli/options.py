@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated
@@ -27,8 +28,24 @@ AdapterOption = Annotated[str, typer.Option(metavar="TEXT", help="part of the na
 ZeroCopyOption = Annotated[
     bool, typer.Option("--require-zero-copy", help="exit with 3 if any bytes of geometry were copied")
 ]
+StopOnNanOption = Annotated[
+    bool, typer.Option("--stop-on-nan", help="exit with 3 as soon as an output has NaN or infinity in it")
+]
 ReportOption = Annotated[Path | None, typer.Option(metavar="FILE", help="write a report of the run, as JSON")]
 SizeOption = Annotated[str, typer.Option(metavar="WxH", help="size of the picture in pixels")]
+CameraOption = Annotated[
+    str,
+    typer.Option(
+        metavar="VIEW", help='where from: a bookmark of the scene, or "x,y,z;x,y,z" of eye and target[;fov=DEG]'
+    ),
+]
+
+
+def finite(option: str, value: float) -> float:
+    """The value of an option, which must be a number that can be calculated with. Raises `InputError`."""
+    if not math.isfinite(value):
+        raise InputError(f"{option} {value}: expected a finite number")
+    return value
 
 
 def parse_size(text: str) -> tuple[int, int]:

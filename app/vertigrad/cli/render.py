@@ -11,14 +11,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from .options import (
     AdapterOption,
+    CameraOption,
     ReportOption,
     SceneArgument,
     SeedOption,
     SetOption,
     SizeOption,
+    StopOnNanOption,
     ZeroCopyOption,
     console,
     errors_console,
+    finite,
     parse_size,
 )
 
@@ -40,8 +43,14 @@ def command(
     size: SizeOption = "1280x720",
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
+    camera: CameraOption = "",
+    turntable: Annotated[
+        float, typer.Option(metavar="DEG", help="circle the target, so many degrees a second of the video")
+    ] = 0.0,
+    transparent: Annotated[bool, typer.Option("--transparent", help="no background: PNG files with alpha")] = False,
     adapter: AdapterOption = "",
     require_zero_copy: ZeroCopyOption = False,
+    stop_on_nan: StopOnNanOption = False,
     report: ReportOption = None,
 ) -> None:
     """Draw frames of SCENE into PNG files and videos."""
@@ -50,13 +59,15 @@ def command(
 
     pixels = parse_size(size)
     for path in output:
-        require_output(path, pixels)
+        require_output(path, pixels, transparent)
     if report is not None:
         require_writable(report)
-    with open_session(scene, set, seed, adapter) as session:
+    with open_session(scene, set, seed, adapter, camera) as session:
+        session.cameras.turntable = finite("--turntable", turntable)
+        session.watches.thorough = stop_on_nan
         with _progress() as progress:
             advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))
-            record = render(session, frames, pixels, output, advance, timed=report is not None)
+            record = render(session, frames, pixels, output, advance, timed=report is not None, transparent=transparent)
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)
     console.print(

@@ -11,44 +11,65 @@ import typer
 from ..errors import InputError
 from .options import (
     AdapterOption,
+    CameraOption,
     ReportOption,
     SceneArgument,
     SeedOption,
     SetOption,
-    SizeOption,
+    StopOnNanOption,
     ZeroCopyOption,
     parse_size,
 )
 
 DEFAULT_SCENE = "nbody"
+BUDGET = 25.0  # ms: with the drawing, some 20 pictures a second at least
+PAST = 256  # MB
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 def command(
     scene: SceneArgument = DEFAULT_SCENE,
-    size: SizeOption = "1280x800",
+    size: Annotated[
+        str, typer.Option(metavar="WxH", help="size of the window in logical pixels; left out, it is as it was last")
+    ] = "",
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
+    camera: CameraOption = "",
     adapter: AdapterOption = "",
     require_zero_copy: ZeroCopyOption = False,
+    stop_on_nan: StopOnNanOption = False,
     report: ReportOption = None,
     frames: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="close the window after so many frames")
     ] = None,
     vsync: Annotated[bool, typer.Option(help="show pictures in step with the screen")] = True,
+    fps: Annotated[float, typer.Option(metavar="N", help="pictures in a second, at most; 0: no limit")] = 0.0,
+    frames_in_flight: Annotated[
+        int, typer.Option(min=1, max=3, metavar="N", help="frames that the CPU may be ahead of the GPU")
+    ] = 2,
+    budget: Annotated[
+        float, typer.Option(metavar="MS", help="GPU time for the models in each picture; longer steps go on; 0: all")
+    ] = BUDGET,
+    past: Annotated[int, typer.Option(min=0, metavar="MB", help="memory for frames to go back to; 0: none")] = PAST,
+    gallery: Annotated[bool, typer.Option("--gallery", help="offer the scenes first")] = False,
 ) -> None:
     """Open SCENE in the viewer."""
-    pixels = parse_size(size)
+    pixels = parse_size(size) if size else None
     _require_display(scene)
 
     from ..headless import require_writable
-    from ..viewer import view
+    from ..viewer import settings_file, view
     from .running import finish_run, open_session
 
     if report is not None:
         require_writable(report)
-    with open_session(scene, set, seed, adapter) as session:
-        record = view(session, pixels, frames=frames, vsync=vsync)
+    with open_session(scene, set, seed, adapter, camera) as session:
+        session.watches.thorough = stop_on_nan
+        session.pace({"rate": fps, "frames_in_flight": frames_in_flight, "budget": budget})
+        session.clock.keep_past(past << 20)
+        session.edits.on = True
+        memory = None if frames else settings_file()  # so many frames are asked for by scripts, which leave no trace
+        record = view(session, pixels, frames=frames, vsync=vsync, memory=memory, gallery=gallery)
         finish_run(record, session, report, require_zero_copy)
 
 

@@ -11,6 +11,8 @@ from ..errors import InputError, RequirementError
 from ..gpu import Gpu, gpu
 from ..params import hint, joined
 from ..scene import load
+from ..scene.kinds import MESHES, NETWORKS, require_scene
+from ..scene.viewpoints import camera_from
 from ..session import RunRecord, Session
 from ..session import report as reports
 from .options import errors_console
@@ -22,6 +24,8 @@ def scene_path(name: str) -> Path:
     """The file a SCENE argument means: a path, or the name of a packaged scene. The loader says if there is none."""
     path = Path(name)
     packaged = {scene.stem: scene for scene in resources.scenes()}
+    if path.suffix.lower() in MESHES | NETWORKS:
+        require_scene(path)
     if os.path.isfile(path):  # Path's own raises for a name that is too long
         return path
     if name in packaged:
@@ -35,11 +39,15 @@ def scene_path(name: str) -> Path:
     return path
 
 
-def open_session(scene: str, sets: list[str], seed: int | None, adapter: str) -> Session:
-    """The scene running on the GPU; its mistakes are told even where there is no GPU."""
+def open_session(scene: str, sets: list[str], seed: int | None, adapter: str, camera: str = "") -> Session:
+    """The scene running on the GPU, seen from `camera`; its mistakes are told even where there is no GPU."""
     path = scene_path(scene)
-    load(path, sets=sets, seed=seed)
-    return Session(open_gpu(adapter), path, sets, seed)
+    found = load(path, sets=sets, seed=seed)
+    view = camera_from(camera, found) if camera else None
+    session = Session(open_gpu(adapter), path, sets, seed)
+    if view is not None:
+        session.cameras.jump(view)
+    return session
 
 
 def open_gpu(adapter: str) -> Gpu:
@@ -54,6 +62,9 @@ def finish_run(
     record: RunRecord, session: Session, report_file: Path | None, require_zero_copy: bool
 ) -> dict[str, Any]:
     """Close the session, write the report, and hold the run to what was required. Raises `RequirementError`."""
+    if session.watches.thorough:
+        session.look_again()
+    alarm = session.watches.alarm if session.watches.thorough else None
     report = record.finish(session)
     if report_file is not None:
         reports.write(report, report_file)
@@ -63,6 +74,8 @@ def finish_run(
         moved = {way: report["bytes_per_frame"][way] for way in WAYS}
         told = ", ".join(f"{nbytes:,.0f} {way.replace('_', ' ')}" for way, nbytes in moved.items() if nbytes)
         raise RequirementError(f"zero copies were required, but bytes of geometry were copied in each frame: {told}")
+    if alarm is not None:
+        raise RequirementError(f"the run was stopped: {alarm}")
     return report
 
 

@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import wgpu
 
-from ..errors import InputError
-from ..gpu import Direction, Gpu, Traffic
+from ..errors import InputError, OutOfMemory
+from ..gpu import Direction, Gpu, Reading, Traffic
 from ..gpu.readback import ROW_ALIGNMENT
 
 FORMAT = "rgba8unorm"
 
 
 class Offscreen:
-    """A target of `size` = (width, height) pixels. Raises `InputError` if this adapter cannot draw that many."""
+    """A target of `size` = (width, height) pixels, of `format`: eight bits each of red, green, blue and alpha, in this
+    order or with blue first. Raises `InputError` if this adapter cannot draw that many.
+    """
 
-    def __init__(self, gpu: Gpu, size: tuple[int, int]):
+    def __init__(self, gpu: Gpu, size: tuple[int, int], format: str = FORMAT):
         _require_drawable(gpu, size)
         self.size = size
         self._gpu = gpu
+        self._blue_first = format.startswith("bgra8")
+        assert self._blue_first or format.startswith("rgba8"), format
         self._texture = gpu.device.create_texture(
-            size=(*size, 1), format=FORMAT, usage=wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
+            size=(*size, 1),
+            format=format,  # pyright: ignore[reportArgumentType]
+            usage=wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC,
         )
         self.view = self._texture.create_view()
 
-    def read(self, then: Callable[[np.ndarray], object]) -> None:
-        """Record the reading of the picture: `then` receives it, (height, width, 4) u8, when it has arrived."""
+    def read(self, then: Callable[[np.ndarray], object]) -> Reading:
+        """Record the reading of the picture: `then` receives it, (height, width, 4) u8 RGBA, when it has arrived."""
         width, height = self.size
 
         def deliver(data: memoryview) -> None:
-            then(np.frombuffer(data, np.uint8).reshape(height, width, 4))
+            picture = np.frombuffer(data, np.uint8).reshape(height, width, 4)
+            then(picture[..., [2, 1, 0, 3]] if self._blue_first else picture)
 
-        self._gpu.readback.copy_texture(self._gpu.recorder.encoder, self._texture, width * 4, deliver)
         self._gpu.meter.count(Direction.DEVICE_TO_HOST, width * height * 4, Traffic.IMAGE)
+        return self._gpu.readback.copy_texture(self._gpu.recorder.encoder, self._texture, width * 4, deliver)
+
+
+@contextmanager
+def enough_memory(size: tuple[int, int]) -> Iterator[None]:
+    """Raise `OutOfMemory` in plain words if what is done inside takes more GPU memory than there is."""
+    try:
+        yield
+    except wgpu.GPUOutOfMemoryError as error:
+        told = f"there is too little GPU memory for pictures of {size[0]}x{size[1]} pixels; draw smaller ones"
+        raise OutOfMemory(told) from error
 
 
 def _require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:

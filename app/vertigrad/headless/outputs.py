@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
 from ..errors import InputError
 
@@ -33,10 +32,10 @@ class Output(ABC):
 
 
 class LastPng(Output):
-    """One PNG file: the last picture."""
+    """One PNG file: the last picture; with its alpha if it is `transparent`."""
 
-    def __init__(self, path: Path):
-        self._path = path
+    def __init__(self, path: Path, transparent: bool = False):
+        self._path, self._transparent = path, transparent
 
     def wants(self, frame: int, last: int) -> bool:
         """Only the last."""
@@ -44,17 +43,17 @@ class LastPng(Output):
 
     def put(self, frame: int, picture: np.ndarray) -> None:
         """Write the file."""
-        _save(picture, self._path)
+        save_png(picture, self._path, self._transparent)
 
     def close(self) -> None:
         """Nothing is left to do."""
 
 
 class NumberedPngs(Output):
-    """A PNG file for each frame: `frame_%04d.png`."""
+    """A PNG file for each frame: `frame_%04d.png`; with their alpha if they are `transparent`."""
 
-    def __init__(self, path: Path):
-        self._path = path
+    def __init__(self, path: Path, transparent: bool = False):
+        self._path, self._transparent = path, transparent
 
     def wants(self, frame: int, last: int) -> bool:
         """All of them."""
@@ -62,7 +61,7 @@ class NumberedPngs(Output):
 
     def put(self, frame: int, picture: np.ndarray) -> None:
         """Write this frame's file."""
-        _save(picture, numbered(self._path, frame))
+        save_png(picture, numbered(self._path, frame), self._transparent)
 
     def close(self) -> None:
         """Nothing is left to do."""
@@ -119,13 +118,15 @@ def numbered(path: Path, frame: int) -> Path:
     return path.with_name(_NUMBER.sub(lambda found: f"{frame:{found[1]}d}", path.name))
 
 
-def require_output(path: Path, size: tuple[int, int]) -> None:
+def require_output(path: Path, size: tuple[int, int], transparent: bool = False) -> None:
     """Raise `InputError` if pictures of `size` = (width, height) cannot be written to `path`; before any is drawn."""
     kind = path.suffix.lower()
     if kind not in (".png", ".mp4"):
         raise InputError(f"{path}: pictures are written as .png and videos as .mp4, not as {kind or 'no suffix'}")
     if kind == ".mp4" and (size[0] % 2 or size[1] % 2):
         raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
+    if kind == ".mp4" and transparent:
+        raise InputError(f"{path}: a video has no alpha; transparent pictures are written as .png")
     require_writable(numbered(path, 0))
 
 
@@ -142,16 +143,19 @@ def require_writable(path: Path) -> None:
         raise InputError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})") from error
 
 
-def open_output(path: Path, size: tuple[int, int], rate: int) -> Output:
+def open_output(path: Path, size: tuple[int, int], rate: int, transparent: bool = False) -> Output:
     """The output for a file name: .mp4, .png (the last picture), or .png with %d in it (all). Raises `InputError`."""
-    require_output(path, size)
+    require_output(path, size, transparent)
     if path.suffix.lower() == ".mp4":
         return Mp4(path, size, rate)
-    return NumberedPngs(path) if _NUMBER.search(path.name) else LastPng(path)
+    return (NumberedPngs if _NUMBER.search(path.name) else LastPng)(path, transparent)
 
 
-def _save(picture: np.ndarray, path: Path) -> None:
+def save_png(picture: np.ndarray, path: Path, transparent: bool = False) -> None:
+    """Write a picture, (height, width, 4) u8, with its alpha or without. Raises `InputError`."""
+    from PIL import Image  # here: the viewer's first picture does not wait for it
+
     try:
-        Image.fromarray(picture[:, :, :3]).save(path)
+        Image.fromarray(picture if transparent else picture[:, :, :3]).save(path)
     except OSError as error:
         raise InputError(f"{path}: the picture cannot be written ({error.strerror})") from error

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import wgpu
 
-from ..errors import OutOfMemory
 from ..renderer.renderer import Renderer
-from ..session import RunRecord, Session
-from .offscreen import FORMAT, Offscreen
+from ..session import STEP, RunRecord, Session
+from .offscreen import FORMAT, Offscreen, enough_memory
 from .outputs import Output, open_output
 
 RATE = 60  # pictures a second of a video: one for each step of the session
@@ -29,18 +27,20 @@ def render(
     progress: Callable[[int], object] = lambda done: None,
     timed: bool = False,
     warm_up: int = 0,
+    transparent: bool = False,
 ) -> RunRecord:
     """Run `frames` frames, write their pictures to `outputs`, and return what was counted.
 
     `progress` is called with the number of frames that are done; with `timed` the GPU's times are taken as well. The
-    frames of `warm_up` come first, neither counted nor written. Raises `InputError` for outputs that cannot be written
-    and for a size that cannot be drawn, `OutOfMemory` for one that could be if the GPU had more memory.
+    frames of `warm_up` come first, neither counted nor written; `transparent` pictures have no background. Raises
+    `InputError` for outputs that cannot be written and for a size that cannot be drawn, `OutOfMemory` for one that
+    could be if the GPU had more memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
-        stack.enter_context(_enough_memory(size))
-        shooting = _Shooting(session, size)
-        files = [stack.enter_context(closing(open_output(path, size, RATE))) for path in outputs]
+        stack.enter_context(enough_memory(size))
+        shooting = _Shooting(session, size, transparent)
+        files = [stack.enter_context(closing(open_output(path, size, RATE, transparent))) for path in outputs]
         stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)
         gpu.timer.enabled = timed
         for _ in range(warm_up):
@@ -53,27 +53,20 @@ def render(
             record.frame((time.thread_time() - worked) * 1e3, (time.perf_counter() - begun) * 1e3)
             shooting.write()
             progress(number + 1)
+            if session.watches.over:
+                break
         shooting.drain()
         record.take_times()
     return record
 
 
-@contextmanager
-def _enough_memory(size: tuple[int, int]) -> Iterator[None]:
-    try:
-        yield
-    except wgpu.GPUOutOfMemoryError as error:
-        told = f"there is too little GPU memory for pictures of {size[0]}x{size[1]} pixels; draw smaller ones"
-        raise OutOfMemory(told) from error
-
-
 class _Shooting:
     """Draws a session's frames and hands the pictures to the files that want them, when they arrive."""
 
-    def __init__(self, session: Session, size: tuple[int, int]):
+    def __init__(self, session: Session, size: tuple[int, int], transparent: bool):
         self._session = session
         self._offscreen = Offscreen(session.gpu, size)
-        self._renderer = Renderer(session.gpu, FORMAT)
+        self._renderer = Renderer(session.gpu, FORMAT, transparent)
         self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
 
     def frame(self, number: int = 0, wanted_by: Sequence[Output] = ()) -> None:
@@ -82,7 +75,10 @@ class _Shooting:
         with session.gpu.frames.frame():
             session.apply()
             session.advance()
+            if session.watches.thorough:
+                session.observe()
             session.draw(self._renderer, self._offscreen.view, self._offscreen.size)
+            session.cameras.advance(STEP)
             if wanted_by:
                 self._offscreen.read(partial(self._arrive, number, wanted_by))
 

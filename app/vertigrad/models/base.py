@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -71,16 +71,30 @@ def compare(name: str, ours: np.ndarray, twin: np.ndarray, bound: float) -> Comp
     return Comparison(name, difference if math.isfinite(difference) else math.inf, bound)
 
 
+class Fault(NamedTuple):
+    """Something wrong in the table of a scene that describes a model: the path of the entry, and what it is.
+
+    `in_value` is true if its value is wrong, false if its name is, or if it is missing.
+    """
+
+    path: tuple[str, ...]
+    message: str
+    in_value: bool = True
+
+
 class Model(ABC):
     """A simulation or a network whose state lies in tensors. Subclasses are final.
 
     `inputs` says by name what other models' outputs it can take, and what each is for; those in
-    `required_inputs` it cannot do without.
+    `required_inputs` it cannot do without. `own_inputs` are inputs that a scene gives in another way, and `tables` keys
+    of a scene's table that are neither parameters nor known to every model.
     """
 
     Params: ClassVar[type[declared.Params]]
     inputs: ClassVar[Mapping[str, str]] = {}
     required_inputs: ClassVar[frozenset[str]] = frozenset()
+    own_inputs: ClassVar[frozenset[str]] = frozenset()
+    tables: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
@@ -116,6 +130,30 @@ class Model(ABC):
     @abstractmethod
     def reset(self) -> None:
         """Back to the first state, with the parameters as they are now."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Tensor]:
+        """Every tensor that a step changes and that is needed after it, outputs among them: what a snapshot copies.
+
+        With `numbers` it says all: given both back, the next step gives the same bits. Of tensors that share memory one
+        is enough, since the whole block is copied.
+        """
+
+    @abstractmethod
+    def numbers(self) -> dict[str, float]:
+        """What a step changes outside of tensors, such as a time that the model keeps."""
+
+    @abstractmethod
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        """Take back what `numbers` said at some earlier moment; records nothing."""
+
+    @abstractmethod
+    def reread(self, name: str) -> bool:
+        """The file that the parameter `name` names was written anew: take it in, without a step.
+
+        False, with nothing changed, if that cannot be done with the tensors there are: the model must be built anew.
+        Raises `InputError` if the file cannot be used; the model goes on as it was.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -3,36 +3,74 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from inspect import isabstract
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from .base import Model
+from .base import Fault, Model
 
-FAMILIES = ("physics", "neural")
+FAMILIES = ("physics", "neural", "data")
+
+
+class _Types(Mapping[str, type[Model]]):
+    """Imports a type's file when the type is asked for, and all of them only to be listed: some take long."""
+
+    def __getitem__(self, name: str) -> type[Model]:
+        model = _model(name)
+        if model is None:
+            raise KeyError(name)
+        return model
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in _files() if _model(name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @cache
-def types() -> dict[str, type[Model]]:
-    """Class of each type: `types()["nbody"]` is in `models/physics/nbody.py`. Imports all of them."""
-    return {name: model for module in _modules() for name, model in _model_in(module)}
+def types() -> Mapping[str, type[Model]]:
+    """Class of each type: `types()["nbody"]` is in `models/physics/nbody.py`, which is imported now if it was not."""
+    return _Types()
 
 
-def _modules() -> Iterator[ModuleType]:
-    for family in FAMILIES:
-        folder = import_module(f"{__package__}.{family}")
-        for found in pkgutil.iter_modules(folder.__path__):
-            yield import_module(f"{folder.__name__}.{found.name}")
+def declared(
+    kind: type[Model], table: Mapping[str, Any], find: Callable[[str], Path]
+) -> tuple[type[Model], Sequence[Fault]]:
+    """The class for a scene's table, and what is wrong with it: `kind`, unless its file makes classes by `declare`.
+
+    `find` looks up the scene's files.
+    """
+    declare = getattr(sys.modules[kind.__module__], "declare", None)
+    return (kind, ()) if declare is None else declare(table, find)
 
 
-def _model_in(module: ModuleType) -> Iterator[tuple[str, type[Model]]]:
+@cache
+def _files() -> dict[str, str]:
+    """The full name of every module in a family's folder, by its own."""
+    folders = [import_module(f"{__package__}.{family}") for family in FAMILIES]
+    return {
+        found.name: f"{one.__name__}.{found.name}" for one in folders for found in pkgutil.iter_modules(one.__path__)
+    }
+
+
+@cache
+def _model(name: str) -> type[Model] | None:
+    """The model that the file of this name defines, if it does."""
+    file = _files().get(name)
+    return None if file is None else _model_in(import_module(file))
+
+
+def _model_in(module: ModuleType) -> type[Model] | None:
     own = [kind for kind in vars(module).values() if _is_model(kind) and kind.__module__ == module.__name__]
     if len(own) > 1:
         raise TypeError(f"{module.__name__} defines {len(own)} models; a file is one type of model")
-    for kind in own:
-        yield module.__name__.rpartition(".")[2], kind
+    return own[0] if own else None
 
 
 def _is_model(thing: object) -> bool:

@@ -7,6 +7,8 @@ from typing import ClassVar, Literal
 
 from ..session import Session
 
+Side = Literal["left", "upper right", "right", "bottom"]
+
 
 class Panel(ABC):
     """One window. `draw` is called each frame in which the window is seen, between ImGui's new_frame and render.
@@ -17,7 +19,7 @@ class Panel(ABC):
 
     title: ClassVar[str]
     icon: ClassVar[str] = ""
-    side: ClassVar[Literal["left", "right", "bottom"]] = "right"
+    side: ClassVar[Side] = "right"
     opened: ClassVar[bool] = True
 
     @abstractmethod

@@ -1,53 +1,114 @@
-"""`Gui`: ImGui's context, the panels' places, and the drawing of all of it over the picture."""
+"""`Gui`: ImGui's context, the windows of one frame, and the drawing of all of it around and over the picture."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import wgpu
 from imgui_bundle import ImVec2, imgui
-from wgpu.utils.imgui import ImguiWgpuBackend
 
-from ..gpu import Gpu, RenderPass
+from .. import resources
+from ..gpu import Gpu
 from ..session import Session
+from . import plots
+from .actions import ACTIONS, Action, for_panels
+from .axes import Axes
 from .base import Panel
-from .look import MARGIN, add_fonts, set_style
+from .camera import CameraPanel
+from .dialogs import Dialogs
+from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
+from .drawing import Drawing
+from .graph import GraphPanel
+from .help import HelpPanel
+from .hits import is_covered
+from .log import Journal, LogPanel
+from .look import add_fonts, set_style
+from .memory import MemoryPanel
+from .menu import draw_menu
 from .message import draw_message
 from .parameters import ParametersPanel
+from .performance import PerformancePanel
+from .picture_actions import PICTURE_ACTIONS
+from .recording import CapturePanel, Notices
 from .run import RunPanel
+from .selection import SelectionPanel, draw_selection
+from .shelf import Thumbnails
+from .shortcuts import are_free, by_keys
+from .tensors import TensorsPanel
+from .watch import WatchPanel
+from .workspace import Workspace
 
-WIDEST, NARROWEST = 280.0, 196.0  # a panel's width, in logical pixels
-SHARE = 0.26  # of the window's width that a panel takes, between those
-LOWEST = 60.0  # height below which a panel is left out
+SETTLING = 2  # frames after which every window has its place and size; they are built, but never shown
 
-_FLAGS = (
-    imgui.WindowFlags_.always_auto_resize
-    | imgui.WindowFlags_.no_move
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_focus_on_appearing
-)
+
+def panels(gui: Gui) -> tuple[Panel, ...]:
+    """One of each kind, in the order of their tabs and of the View menu."""
+    tensors = TensorsPanel(gui.workspace)
+    return (
+        RunPanel(),
+        ParametersPanel(),
+        LogPanel(gui.journal),
+        PerformancePanel(),
+        MemoryPanel(),
+        tensors,
+        WatchPanel(tensors.show),
+        GraphPanel(tensors.show),
+        CameraPanel(),
+        SelectionPanel(),
+        CapturePanel(),
+        HelpPanel(lambda: gui.actions),
+    )
 
 
 class Gui:
-    """The panels, drawn over the picture in the frame's own encoder. All sizes are pixels of the screen."""
+    """The panels, docked around the picture and drawn in the frame's own encoder. All sizes are pixels of the screen.
 
-    def __init__(self, gpu: Gpu, color_format: str, scale: float = 1.0):
+    `scale` is the monitor's; the workspace's zoom comes on top of it. `viewport` is what the panels leave for the
+    picture, as of the last `build`.
+    """
+
+    def __init__(self, gpu: Gpu, color_format: str, scale: float = 1.0, workspace: Workspace | None = None):
         self._gpu = gpu
+        self.workspace = workspace or Workspace()
         self._context: Any = imgui.create_context()
         imgui.set_current_context(self._context)
+        self._plots = plots.create_context()
         add_fonts()
-        set_style(scale)
-        self._scale = scale
-        self._backend = ImguiWgpuBackend(gpu.device, color_format)
-        self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
-        self._panels: tuple[Panel, ...] = (RunPanel(), ParametersPanel())
-        self.visible = True
+        self._monitor, self._scale = scale, scale * self.workspace.zoom
+        set_style(self._scale)
+        self._drawing = Drawing(gpu, color_format)
+        self._axes, self._notices = Axes(), Notices()
+        self.journal = Journal()
+        self._panels = panels(self)
+        self._file: Path | None = None  # the scene that was shown last
+        self._fresh = True  # nothing was built yet
+        for panel in self._panels:
+            self.workspace.opened.setdefault(panel.title, panel.opened)
+        self.actions: tuple[Action, ...] = (*ACTIONS, *PICTURE_ACTIONS, *for_panels(self._panels))
+        self._by_keys = by_keys(self.actions)
+        io = imgui.get_io()
+        io.config_flags |= imgui.ConfigFlags_.docking_enable.value | imgui.ConfigFlags_.nav_enable_keyboard.value
+        io.config_windows_move_from_title_bar_only = True
+        self.viewport = Rect(0, 0, 0, 0)
+        self._take_layout()
+        self._dialogs = Dialogs(Thumbnails(gpu, self._drawing.backend), self.actions)
 
     @property
     def io(self) -> imgui.IO:
         """Where input goes. Makes this GUI's context the current one."""
         imgui.set_current_context(self._context)
+        plots.use(self._plots)
         return imgui.get_io()
+
+    @property
+    def visible(self) -> bool:
+        """Whether panels and menu are shown."""
+        return self.workspace.visible
+
+    @visible.setter
+    def visible(self, on: bool) -> None:
+        self.workspace.visible = on
 
     @property
     def cursor(self) -> int:
@@ -55,20 +116,20 @@ class Gui:
         return imgui.get_mouse_cursor() if self.io.want_capture_mouse else imgui.MouseCursor_.arrow.value
 
     def covers(self, x: float, y: float) -> bool:
-        """Whether a click at this pixel is for the GUI.
-
-        Asked of the windows as they were drawn last: ImGui's own answer, `want_capture_mouse`, is about where the
-        mouse was when the last frame began, and a mouse may cross the screen and click within a frame.
-        """
+        """Whether a click at this pixel is for the GUI."""
         if self.io.want_capture_mouse and any(self.io.mouse_down):
             return True
-        if imgui.is_popup_open("", imgui.PopupFlags_.any_popup.value):
-            return True
-        return any(
-            window.active and not window.hidden and not window.flags & imgui.WindowFlags_.no_mouse_inputs.value
-            for window in self._context.windows
-            if _contains(window, x, y)
-        )
+        return is_covered(self._context, x, y)
+
+    def press(self, session: Session, keys: str, repeated: bool = False) -> bool:
+        """Do what the keys, written as in the table of actions, are for; returns whether anything was done.
+
+        Nothing is while they are typed into a field, or move about in a menu.
+        """
+        action = self._by_keys.get(keys)
+        if action is None or (repeated and not action.repeats) or not are_free(keys, self.io):
+            return False
+        return action.perform(session, self.workspace)
 
     def build(self, session: Session, size: tuple[int, int], seconds: float, scale: float | None = None) -> None:
         """Make this frame's windows for a window of `size` pixels; `seconds` have passed since the last.
@@ -76,57 +137,108 @@ class Gui:
         `scale` is given if it may have changed.
         """
         io = self.io
-        if scale is not None and scale != self._scale:
-            self._scale = scale
-            set_style(scale)
+        self._monitor = scale or self._monitor
+        self._rescale()
         io.display_size = ImVec2(*size)
         io.delta_time = max(seconds, 1e-4)
-        imgui.new_frame()
-        below = draw_message(session, size)
-        if self.visible:
-            self._draw_panels(session, size[0], size[1] - below)
+        for _ in range(SETTLING if self._fresh else 0):
+            self._make_windows(session, size)
+            imgui.end_frame()
+        self._fresh = False
+        self._make_windows(session, size)
+        self.journal.take_messages(session.messages)
         imgui.render()
+
+    def _make_windows(self, session: Session, size: tuple[int, int]) -> None:
+        imgui.new_frame()
+        if self.visible:
+            draw_menu(self.actions, session, self.workspace)
+            self.viewport = dock_space(self._panels, self.workspace.rearranged, self._scale)
+            self.workspace.rearranged = False
+            self._draw_panels(session)
+        else:
+            keep_dock_space()
+            self.viewport = Rect(0, 0, *size)
+        self._draw_over(session)
+        draw_message(session, self.viewport)
+        self._dialogs.draw(session, self.workspace)
+        self._note_file(session)
+
+    def _draw_over(self, session: Session) -> None:
+        """What lies over the picture; of a bare picture only what tells of videos and files."""
+        if self.visible:
+            self._axes.draw(session, self.viewport)
+            if SelectionPanel.title not in self.workspace.seen:
+                draw_selection(session, self.viewport)
+        self._notices.draw(session, self.viewport)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:
         """Record the windows built last over `target`."""
         imgui.set_current_context(self._context)
-        with self._gpu.recorder.render_pass("gui", self._pass, target) as render:
-            self._backend.render(imgui.get_draw_data(), render)
+        self._drawing.draw(target)
 
     def close(self) -> None:
         """Give up the context. Idempotent."""
         if self._context is not None:
+            self.journal.close()
             imgui.set_current_context(self._context)
+            plots.destroy(self._plots)
             imgui.destroy_context(self._context)
             self._context = None
 
-    def _draw_panels(self, session: Session, width: float, height: float) -> None:
-        """One in each upper corner; in a window too narrow for that, one below the other."""
-        margin = MARGIN * self._scale
-        panel = min(max(SHARE * width, NARROWEST * self._scale), WIDEST * self._scale)
-        beside = width >= 2 * panel + 3 * margin
-        top = margin
-        for index, drawer in enumerate(self._panels):
-            below = 0 if beside else len(self._panels) - 1 - index
-            room = (height - top - margin) / (below + 1)
-            if room < LOWEST * self._scale:
-                return
-            left = width - panel - margin if beside and index else margin
-            drawn = self._draw_panel(drawer, session, left, top, panel, room)
-            top = margin if beside else top + drawn + margin
+    @property
+    def scale(self) -> float:
+        """Pixels to a logical pixel."""
+        return self._scale
 
-    @staticmethod
-    def _draw_panel(panel: Panel, session: Session, left: float, top: float, width: float, room: float) -> float:
-        """Returns the panel's height."""
-        imgui.set_next_window_pos(ImVec2(left, top))
-        imgui.set_next_window_size_constraints(ImVec2(width, 0.0), ImVec2(width, room))
-        expanded, _ = imgui.begin(panel.title, None, _FLAGS)
-        if expanded:
-            panel.draw(session)
-        height = imgui.get_window_size().y
-        imgui.end()
-        return height
+    def layout(self) -> str:
+        """Where the panels are docked now, as ImGui writes it."""
+        imgui.set_current_context(self._context)
+        return imgui.save_ini_settings_to_memory()
+
+    def _rescale(self) -> None:
+        scale = self._monitor * self.workspace.zoom
+        if scale == self._scale:
+            return
+        imgui.load_ini_settings_from_memory(scaled(self.layout(), scale / self._scale))
+        self._scale = scale
+        set_style(scale)
+
+    def _take_layout(self) -> None:
+        """Dock the panels as they were when the program was last closed, and new ones on their own sides."""
+        workspace = self.workspace
+        layout = scaled(workspace.layout, self._scale / workspace.layout_scale)
+        workspace.rearranged = not can_dock(self._panels, layout)
+        if not workspace.rearranged:
+            imgui.load_ini_settings_from_memory(layout)
+            dock_new(self._panels, layout)
+
+    def _note_file(self, session: Session) -> None:
+        """A scene that was opened and did not come with Vertigrad is remembered."""
+        path = session.scene.path
+        if path != self._file:
+            self._file = path
+            if not path.is_relative_to(resources.root()):
+                self.workspace.remember(path)
+
+    def _draw_panels(self, session: Session) -> None:
+        workspace = self.workspace
+        opened, raised, workspace.raised = workspace.opened, workspace.raised, ""
+        workspace.seen.clear()
+        for panel in self._panels:
+            title = panel.title
+            if not opened[title]:
+                continue
+            if title == raised:
+                imgui.set_next_window_focus()
+            expanded, still_open = imgui.begin(title, True, _FLAGS)
+            opened[title] = bool(still_open)
+            if expanded:
+                workspace.seen.add(title)
+                if imgui.is_window_focused(imgui.FocusedFlags_.child_windows.value):
+                    workspace.focused = title
+                panel.draw(session)
+            imgui.end()
 
 
-def _contains(window: Any, x: float, y: float) -> bool:
-    return window.pos.x <= x < window.pos.x + window.size.x and window.pos.y <= y < window.pos.y + window.size.y
+_FLAGS = imgui.WindowFlags_.no_focus_on_appearing.value

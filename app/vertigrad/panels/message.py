@@ -7,6 +7,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import Dismiss
+from .docks import Rect
 from .look import BAD, CLEAR, MARGIN
 from .rows import scale
 
@@ -14,16 +15,17 @@ WIDTH = 760.0  # at most, in logical pixels
 LINES = 8  # of text; the rest is counted
 
 
-def draw_message(session: Session, display: tuple[float, float]) -> float:
-    """Draw the session's messages, if there are any; returns the height they take, with the margin below them."""
+def draw_message(session: Session, picture: Rect) -> None:
+    """Draw the session's messages, if there are any, over the lower end of the picture."""
     if not session.messages:
-        return 0.0
+        return
     margin = MARGIN * scale()
-    width = min(display[0] - 2 * margin, WIDTH * scale())
-    imgui.set_next_window_pos(ImVec2(display[0] / 2, display[1] - margin), imgui.Cond_.always.value, ImVec2(0.5, 1.0))
+    width = min(picture.width - 2 * margin, WIDTH * scale())
+    low = ImVec2(picture.left + picture.width / 2, picture.top + picture.height - margin)
+    imgui.set_next_window_pos(low, imgui.Cond_.always.value, ImVec2(0.5, 1.0))
     imgui.set_next_window_size(ImVec2(width, 0.0))
     flags = imgui.WindowFlags_.no_decoration | imgui.WindowFlags_.no_move | imgui.WindowFlags_.no_saved_settings
-    flags |= imgui.WindowFlags_.no_focus_on_appearing | imgui.WindowFlags_.no_nav
+    flags |= imgui.WindowFlags_.no_focus_on_appearing | imgui.WindowFlags_.no_nav | imgui.WindowFlags_.no_docking
     imgui.begin("##message", None, flags)
     button = imgui.get_frame_height()
     imgui.text_colored(BAD, icons.ICON_FA_TRIANGLE_EXCLAMATION)
@@ -32,9 +34,7 @@ def draw_message(session: Session, display: tuple[float, float]) -> float:
     imgui.text_unformatted(shortened("\n".join(session.messages.values())))
     imgui.pop_text_wrap_pos()
     _close_button(session, width, button)
-    height = imgui.get_window_size().y
     imgui.end()
-    return height + margin
 
 
 def shortened(text: str) -> str:

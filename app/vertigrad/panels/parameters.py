@@ -2,96 +2,217 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from imgui_bundle import imgui
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
 
-from .. import resources
-from ..params import Params, ParamSpec
-from ..scene import Scene, UiHint
+from ..scene import Scene
+from ..scene.save import named
 from ..session import Session
-from ..session.commands import SetParameter
+from ..session.commands import ResetParameters, SetParameter
+from ..session.parameters import Key
 from .base import Panel
-from .rows import changed_mark, labelled, section
-from .widgets import edit, explanation, written
+from .look import ACCENT, DIM, TEXT
+from .parameter_menu import ParameterMenu
+from .parameter_rows import Group, Row, found, groups
+from .presets import PresetBar
+from .rows import MARK, changed_mark, color, columns, fitted, moving_mark, scale, section, show_tooltip
+from .widgets import edit
+
+TOOLTIP_DELAY = 0.5  # seconds over a row
+BEYOND = 60.0  # what is drawn above and below what is seen, so that the arrow keys find their way, in logical pixels
+
+
+class Columns(NamedTuple):
+    """Where things stand in a row: x of the label and of the widget, and their widths."""
+
+    label: float
+    room: float
+    widget: float
+    width: float
 
 
 class ParametersPanel(Panel):
     """A row for each parameter, with a dot where the value is no longer the scene's; a click on the dot puts it back.
 
     A value is set while a slider moves. One that makes its model anew waits until the mouse lets go, and one that is
-    typed until Enter is pressed or the field is left.
+    typed until Enter is pressed or the field is left. All that is set while the mouse is held is undone together.
     """
 
     title = "Parameters"
+    icon = icons.ICON_FA_SLIDERS
 
     def __init__(self) -> None:
         self._scene: Scene | None = None
-        self._pending: dict[tuple[str, str], Any] = {}
-        self._room = 0.0  # width of the widest label
+        self._groups: tuple[Group, ...] = ()
+        self._bar, self._menu = PresetBar(), ParameterMenu()
+        self._search = ""
+        self._found: list[tuple[Group, tuple[Row, ...]]] = []
+        self._pending: dict[Key, Any] = {}
+        self._strokes = count()
+        self._stroke = 0
+        self._active: Row | None = None
+        self._heights: dict[int, float] = {}  # of rows, by their numbers
+        self._labels: dict[str, str] = {}  # cut to the room that there is
+        self._drawn_for: tuple[float, ...] = ()  # the sizes for which those two are right
+        self._files: dict[Path, str] = {}  # what the scene calls them
+        self._changed: tuple[Any, ...] = (None, frozenset())
+        self._hovered: tuple[int, float] = (-1, 0.0)  # a row's number, and since when
 
     def draw(self, session: Session) -> None:
         if session.scene is not self._scene:
-            self._scene, self._pending = session.scene, {}
-        originals, self._room = session.originals(), _widest_label(session)
-        for owner, params in session.parameters().items():
-            kind, _, name = owner.partition(".")
-            if section(f"{name or kind}##{owner}", _type(session.scene, kind, name), opened=kind == "models"):
-                imgui.push_id(owner)
-                self._draw_all(session, owner, params, originals[owner])
-                imgui.pop_id()
+            self._take_scene(session)
+        if not imgui.is_mouse_down(0) and self._active is None:
+            self._stroke = next(self._strokes)
+        self._bar.draw(session, self._menu)
+        self._draw_search()
+        imgui.begin_child("##rows", ImVec2(0.0, 0.0), imgui.ChildFlags_.nav_flattened.value)
+        self._draw_groups(session)
+        imgui.end_child()
+        self._menu.draw(session, self._stroke)
 
-    def _draw_all(self, session: Session, owner: str, params: Params, original: Params) -> None:
-        hints: Mapping[str, UiHint] = session.hints(owner)
-        for spec in params.specs():
-            imgui.push_id(spec.name)
-            self._draw_one(session, owner, spec, hints.get(spec.name), getattr(original, spec.name))
-            imgui.pop_id()
+    # what is there ----------------------------------------------------------------------------------------------
 
-    def _draw_one(self, session: Session, owner: str, spec: ParamSpec, hint: UiHint | None, original: Any) -> None:
-        key, folder = (owner, spec.name), session.scene.path.parent
-        current = getattr(session.parameters()[owner], spec.name)
-        if changed_mark(current != original, f"{written(original)} in the scene; click to put it back"):
-            session.post(SetParameter(owner, spec.name, original))
-        with labelled(_label(spec, hint), explanation(spec), self._room):
-            shown = _named(current, folder) if spec.kind == "file" else current
-            edited = edit(spec, hint, self._pending.get(key, shown))
+    def _take_scene(self, session: Session) -> None:
+        self._scene, self._groups = session.scene, groups(session)
+        self._pending, self._active = {}, None
+        self._files, self._heights, self._labels = {}, {}, {}
+        self._found = found(self._groups, self._search)
+
+    def _draw_search(self) -> None:
+        imgui.set_next_item_width(-1.0)
+        hint = f"{icons.ICON_FA_MAGNIFYING_GLASS}  search"
+        changed, self._search = imgui.input_text_with_hint("##search", hint, self._search)
+        if changed:
+            self._found = found(self._groups, self._search)
+
+    def _changed_keys(self, session: Session) -> frozenset[Key]:
+        known = session.tweaks.revision, session.scene
+        if self._changed[0] != known:
+            self._changed = known, frozenset(session.tweaks.differing())
+        return self._changed[1]
+
+    # rows -------------------------------------------------------------------------------------------------------
+
+    def _draw_groups(self, session: Session) -> None:
+        places = self._columns()
+        changed, owners = self._changed_keys(session), session.parameters()
+        active, self._active = self._active, None
+        hovered = imgui.is_window_hovered(imgui.HoveredFlags_.allow_when_blocked_by_active_item.value)
+        mouse = imgui.get_mouse_pos() if hovered else None
+        for group, rows in self._found:
+            kind = "##found" if self._search else "##"  # a search opens all, and leaves the others as they were
+            opened = bool(self._search) or group.owner.startswith("models")
+            is_open = section(f"{group.title}{kind}{group.owner}", group.note, opened=opened)
+            if imgui.is_item_hovered() and imgui.is_mouse_released(1):
+                self._menu.open(group)
+            if not changed.isdisjoint(group.keys):
+                self._mark_heading(group)
+            if is_open and group.owner in owners:
+                self._draw_rows(session, rows, owners[group.owner], changed, places, active, mouse)
+        if not self._found:
+            imgui.text_disabled("no parameter has this in its name or description")
+
+    def _draw_rows(self, session, rows, params, changed, places, active, mouse) -> None:
+        gap, beyond = imgui.get_style().item_spacing.y, BEYOND * scale()
+        top = imgui.get_window_pos().y - beyond
+        bottom = top + imgui.get_window_height() + 2 * beyond
+        moving, skipped = session.tweaks.kept.animations, 0.0
+        y = imgui.get_cursor_screen_pos().y
+        for row in rows:
+            height = self._heights.get(row.number, 0.0)
+            if height and row is not active and (y + height < top or y > bottom):
+                skipped += height + gap
+            else:
+                if skipped:
+                    imgui.dummy(ImVec2(1.0, skipped - gap))
+                    skipped = 0.0
+                value = getattr(params, row.spec.name)
+                self._draw_row(session, row, value, row.key in changed, row.key in moving, places, mouse)
+                height = imgui.get_cursor_screen_pos().y - gap - y
+                self._heights[row.number] = height
+            y += height + gap
+        if skipped:
+            imgui.dummy(ImVec2(1.0, skipped - gap))
+
+    def _draw_row(
+        self, session: Session, row: Row, value: Any, changed: bool, moving: bool, places: Columns, mouse: ImVec2 | None
+    ) -> None:
+        imgui.push_id(row.number)
+        top = imgui.get_cursor_screen_pos().y
+        if moving:
+            if moving_mark("it moves by itself; click to say how"):
+                self._menu.open(row)
+        elif changed and changed_mark("click to put it back"):
+            session.post(ResetParameters((row.key,)))
+        imgui.set_cursor_pos_x(places.label)
+        imgui.align_text_to_frame_padding()
+        imgui.text_colored(TEXT if changed or moving else DIM, self._label(row, places.room))
+        imgui.same_line(places.widget)
+        imgui.set_next_item_width(places.width)
+        shown = self._named(value) if isinstance(value, Path) else value
+        edited = edit(row.spec, row.hint, self._pending.get(row.key, shown))
+        imgui.pop_id()
+        if edited.changed or edited.active or row.key in self._pending:
+            self._take(session, row, edited, shown)
+        if mouse is not None and top <= mouse.y < imgui.get_cursor_screen_pos().y - imgui.get_style().item_spacing.y:
+            self._hover(row)
+
+    def _take(self, session: Session, row: Row, edited: Any, shown: Any) -> None:
+        """Set what was edited, unless it has to wait until the user is done."""
+        if edited.active:
+            self._active = row
         if edited.changed:
-            self._pending[key] = edited.value
-        waits = edited.active and (spec.rebuild or imgui.get_io().want_text_input)
-        if key in self._pending and not waits:
-            value = self._pending.pop(key)
+            self._pending[row.key] = edited.value
+        waits = edited.active and (row.spec.rebuild or imgui.get_io().want_text_input)
+        if row.key in self._pending and not waits:
+            value = self._pending.pop(row.key)
             if value != shown:
-                session.post(SetParameter(owner, spec.name, value))
+                session.post(SetParameter(*row.key, value, self._stroke))
 
+    def _hover(self, row: Row) -> None:
+        """The mouse is over the row: its menu, and after a while what it is about."""
+        number, since = self._hovered
+        if number != row.number:
+            self._hovered = row.number, imgui.get_time()
+        elif imgui.is_mouse_released(1):
+            self._menu.open(row)
+        elif imgui.get_time() - since > TOOLTIP_DELAY and not imgui.is_any_item_active():
+            show_tooltip(row.tooltip)
 
-def _label(spec: ParamSpec, hint: UiHint | None) -> str:
-    return (hint.label if hint else None) or spec.label
+    # sizes and texts --------------------------------------------------------------------------------------------
 
+    def _columns(self) -> Columns:
+        width, unit = imgui.get_content_region_avail().x, scale()
+        if self._drawn_for != (width, unit, len(self._groups)):
+            self._drawn_for = width, unit, len(self._groups)
+            self._labels, self._heights = {}, {}
+            self._widest = max(
+                (imgui.calc_text_size(row.label).x for group in self._groups for row in group.rows), default=0.0
+            )
+        left, mark = imgui.get_cursor_pos_x(), MARK * unit
+        label = columns(width - mark, self._widest)
+        return Columns(left + mark, label - 8 * unit, left + mark + label, width - mark - label)
 
-def _widest_label(session: Session) -> float:
-    labels = (
-        _label(spec, session.hints(owner).get(spec.name))
-        for owner, params in session.parameters().items()
-        for spec in params.specs()
-    )
-    return max(imgui.calc_text_size(label).x for label in labels)
+    _widest = 0.0
 
+    def _label(self, row: Row, room: float) -> str:
+        if row.label not in self._labels:
+            self._labels[row.label] = fitted(row.label, room)
+        return self._labels[row.label]
 
-def _type(scene: Scene, kind: str, name: str) -> str:
-    match kind:
-        case "models":
-            return scene.models[name].type
-        case "layers":
-            return scene.layers[name].type
-    return ""
+    def _named(self, file: Path) -> str:
+        if file not in self._files:
+            assert self._scene is not None
+            self._files[file] = named(file, self._scene.path.parent)
+        return self._files[file]
 
-
-def _named(file: Path | None, folder: Path) -> str | None:
-    """What a scene in `folder` calls a file."""
-    for base, prefix in ((resources.root() / "assets", "assets/"), (folder.resolve(), "")):
-        if file is not None and file.is_relative_to(base):
-            return prefix + file.relative_to(base).as_posix()
-    return None if file is None else file.as_posix()
+    @staticmethod
+    def _mark_heading(group: Group) -> None:
+        """A dot behind the heading: something below it is not as in the scene."""
+        low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
+        x = low.x + imgui.get_tree_node_to_label_spacing() + imgui.calc_text_size(group.title).x + 16 * scale()
+        imgui.get_window_draw_list().add_circle_filled(ImVec2(x, (low.y + high.y) / 2), 2.2 * scale(), color(ACCENT))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
@@ -12,6 +13,7 @@ from .look import ACCENT, DIM, TEXT
 LABEL_SHARES = 0.36, 0.48  # of a row's width: the least and the most that labels take
 MARK = 9.0  # width of the gap at a row's left in which a changed value is marked, in logical pixels
 TOOLTIP_WIDTH = 300.0
+_WAVE = (0.3, 0.0), (2.3, -9.0), (4.7, 9.0), (6.7, 0.0)  # the mark of what moves, in logical pixels
 
 
 def scale() -> float:
@@ -26,33 +28,57 @@ def labelled(label: str, tooltip: str = "", room: float = 0.0) -> Iterator[None]
     The widgets of rows that are given the same `room`, the width of their widest label, begin below each other.
     """
     left, width, gap = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x, 8 * scale()
-    least, most = LABEL_SHARES
-    column = min(max(room + gap, least * width), most * width)
+    column = columns(width, room)
     imgui.align_text_to_frame_padding()
     imgui.text_colored(DIM, fitted(label, column - gap))
-    _explain(tooltip)
+    explain(tooltip)
     imgui.same_line(left + column)
     imgui.set_next_item_width(width - column)
     imgui.begin_group()
     yield
     imgui.end_group()
-    _explain(tooltip)
+    explain(tooltip)
 
 
-def changed_mark(shown: bool, tooltip: str) -> bool:
-    """At the beginning of a row: a dot if its value was changed; returns whether it was clicked."""
+def columns(width: float, room: float) -> float:
+    """Of a row of this width, what its label takes, if the widest one takes `room`."""
+    least, most = LABEL_SHARES
+    return min(max(room + 8 * scale(), least * width), most * width)
+
+
+def changed_mark(tooltip: str) -> bool:
+    """At the beginning of a row: a dot, because its value was changed; returns whether it was clicked."""
+    return _mark(tooltip, wave=False)
+
+
+def moving_mark(tooltip: str) -> bool:
+    """At the beginning of a row: a wave, because its value moves by itself; returns whether it was clicked."""
+    return _mark(tooltip, wave=True)
+
+
+def _mark(tooltip: str, wave: bool) -> bool:
     corner, size = imgui.get_cursor_screen_pos(), ImVec2(MARK * scale(), imgui.get_frame_height())
-    clicked = False
-    if shown:
-        clicked = imgui.invisible_button("##changed", size)
-        radius = (3.6 if imgui.is_item_hovered() else 2.4) * scale()
-        center = ImVec2(corner.x + 2.6 * scale(), corner.y + size.y / 2)
-        imgui.get_window_draw_list().add_circle_filled(center, radius, color(ACCENT))
-        _explain(tooltip)
+    clicked = imgui.invisible_button("##mark", size)
+    draw, unit, middle = imgui.get_window_draw_list(), scale(), corner.y + size.y / 2
+    grown = 1.4 if imgui.is_item_hovered() else 1.0
+    if wave:
+        points = [ImVec2(corner.x + x * unit, middle + y * grown * unit) for x, y in _WAVE]
+        draw.add_bezier_cubic(points[0], points[1], points[2], points[3], color(ACCENT), 1.6 * unit)
     else:
-        imgui.dummy(size)
+        draw.add_circle_filled(ImVec2(corner.x + 2.6 * unit, middle), 2.4 * grown * unit, color(ACCENT))
+    explain(tooltip)
     imgui.same_line(0.0, 0.0)
     return clicked
+
+
+def icon_button(icon: str, tooltip: str, possible: bool = True) -> bool:
+    """A square button; returns whether it was pressed."""
+    imgui.begin_disabled(not possible)
+    pressed = imgui.button(icon, ImVec2(imgui.get_frame_height(), imgui.get_frame_height()))
+    imgui.end_disabled()
+    if imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip.value | imgui.HoveredFlags_.allow_when_disabled.value):
+        imgui.set_tooltip(tooltip)
+    return pressed
 
 
 def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None:
@@ -60,7 +86,7 @@ def fact(label: str, value: str, tint: ImVec4 = TEXT, tooltip: str = "") -> None
     left, width = imgui.get_cursor_pos_x(), imgui.get_content_region_avail().x
     taken = imgui.calc_text_size(value).x
     imgui.text_colored(DIM, fitted(label, width - taken - 8 * scale()))
-    _explain(tooltip)
+    explain(tooltip)
     imgui.same_line(left + max(width - taken, 0.0))
     imgui.text_colored(tint, value)
 
@@ -71,14 +97,16 @@ def section(label: str, note: str = "", opened: bool = True) -> bool:
     right = imgui.get_cursor_screen_pos().x + imgui.get_content_region_avail().x
     is_open = imgui.collapsing_header(label, flags.value)
     low, high, size = imgui.get_item_rect_min(), imgui.get_item_rect_max(), imgui.calc_text_size(note)
+    right = min(right, high.x - imgui.get_style().frame_padding.x)
     if note and low.x + imgui.calc_text_size(label, True).x + 40 * scale() < right - size.x:
         place = ImVec2(right - size.x, (low.y + high.y - size.y) / 2)
         imgui.get_window_draw_list().add_text(place, color(DIM), note)
     return is_open
 
 
+@lru_cache(maxsize=64)
 def color(value: ImVec4) -> int:
-    """As draw lists take it."""
+    """One of the colours of `look`, which stay as they are, as draw lists take it."""
     return imgui.color_convert_float4_to_u32(value)
 
 
@@ -91,11 +119,29 @@ def fitted(text: str, width: float) -> str:
     return text.rstrip() + "…"
 
 
-def _explain(tooltip: str) -> None:
-    if not tooltip or imgui.is_any_item_active() or not imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip.value):
-        return
+def wrapped(text: str, width: float, lines: int) -> str:
+    """The text in lines of at most `width`, as much of it as so many have room for, with an ellipsis."""
+    done: list[str] = []
+    words = text.split()
+    while words and len(done) < lines - 1:
+        taken = len(words)
+        while taken > 1 and imgui.calc_text_size(" ".join(words[:taken])).x > width:
+            taken -= 1
+        done.append(fitted(" ".join(words[:taken]), width))
+        words = words[taken:]
+    return "\n".join([*done, fitted(" ".join(words), width)] if words else done)
+
+
+def explain(tooltip: str) -> None:
+    """Show a tooltip while the mouse rests on the item drawn last."""
+    if tooltip and imgui.is_item_hovered(imgui.HoveredFlags_.for_tooltip.value) and not imgui.is_any_item_active():
+        show_tooltip(tooltip)
+
+
+def show_tooltip(text: str) -> None:
+    """Show a tooltip now, in lines that are not too long."""
     if imgui.begin_tooltip():
         imgui.push_text_wrap_pos(TOOLTIP_WIDTH * scale())
-        imgui.text_unformatted(tooltip)
+        imgui.text_unformatted(text)
         imgui.pop_text_wrap_pos()
         imgui.end_tooltip()

@@ -13,9 +13,12 @@ from ..gpu import Traffic
 from ..session import Session
 from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Step
 from .base import Panel
+from .figures import size
 from .look import BAD, DIM, GOOD, TEXT
+from .pacing import PacingRows
 from .rows import fact, labelled, section
 from .slider import slide_number
+from .timeline import draw_timeline
 
 EVERY = 0.5  # seconds between updates of the numbers: faster ones cannot be read
 FASTEST = 4.0
@@ -26,8 +29,9 @@ HELP = (
     ("Ctrl+click", "type a value"),
     ("space", "play, pause"),
     ("N", "one step"),
+    ("B", "one step back"),
     ("R", "reset the models"),
-    ("F5", "reload the scene"),
+    ("F5", "restart the scene"),
     ("H", "camera home"),
     ("G", "hide the panels"),
 )
@@ -39,12 +43,14 @@ class Pace:
 
     frame_ms: float = 0.0
     bytes_copied: float = 0.0  # of geometry, in a frame
+    bytes_kept: float = 0.0  # of snapshots, in a frame
     gpu_ms: Mapping[str, float] = field(default_factory=dict)
     live_bytes: int = 0
     live_blocks: int = 0
     _seconds: float = 0.0
     _frames: int = 0
     _moved: int | None = None  # bytes of geometry so far, but for those that made models
+    _kept: int = 0  # bytes of snapshots so far
 
     def frame(self, session: Session, seconds: float) -> None:
         """Count a frame that took `seconds`."""
@@ -53,30 +59,38 @@ class Pace:
         if self._moved is not None and self._seconds < EVERY:
             return
         moved = sum(session.gpu.meter.read()[Traffic.GEOMETRY.value].values()) - session.loaded.total()
+        kept = session.gpu.meter.total(Traffic.SNAPSHOTS)
         if self._moved is not None:
+            self.bytes_kept = (kept - self._kept) / self._frames
             self.frame_ms = 1e3 * self._seconds / self._frames
             self.bytes_copied = max(moved - self._moved, 0) / self._frames
             self.gpu_ms = dict(session.gpu.timer.latest)
         self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
-        self._seconds, self._frames, self._moved = 0.0, 0, moved
+        self._seconds, self._frames, self._moved, self._kept = 0.0, 0, moved, kept
 
 
 class RunPanel(Panel):
     """Play, pause, step and reset; frame rate, memory, bytes moved; numbers that tell whether the models are well."""
 
     title = "Run"
+    side = "upper right"
 
     def __init__(self) -> None:
         self._pace = Pace()
+        self._pacing = PacingRows()
 
     def draw(self, session: Session) -> None:
         self._pace.frame(session, imgui.get_io().delta_time)
         _buttons(session)
+        draw_timeline(session)
+        fact(f"frame {session.frame:,}", f"{session.time:.2f} s", tooltip="steps, and time, since the models' start")
         with labelled("speed", "model seconds in a second of 60 frames"):
             changed, speed = slide_number(session.speed, (0.0, FASTEST), "%.2f ×", log=False)
         if changed:
             session.post(SetSpeed(speed))
-        fact("time", f"{session.time:.2f} s")
+        self._pacing.draw_seeds(session)
+        if section("pace", opened=False):
+            self._pacing.draw(session)
         _cost(self._pace)
         if session.diagnostics and section("diagnostics"):
             _diagnostics(session)
@@ -88,10 +102,11 @@ class RunPanel(Panel):
 def _buttons(session: Session) -> None:
     icon, meaning = (icons.ICON_FA_PAUSE, "pause") if session.playing else (icons.ICON_FA_PLAY, "play")
     buttons: tuple[tuple[str, str, str, Command], ...] = (
+        (icons.ICON_FA_BACKWARD_FAST, "models back to their start", "R", Reset()),
+        (icons.ICON_FA_BACKWARD_STEP, "one step back", "B", Step(-1)),
         (icon, meaning, "space", Play(not session.playing)),
         (icons.ICON_FA_FORWARD_STEP, "one step", "N", Step()),
-        (icons.ICON_FA_BACKWARD_FAST, "models back to their start", "R", Reset()),
-        (icons.ICON_FA_ROTATE, "read the scene file again", "F5", Reload()),
+        (icons.ICON_FA_ROTATE, "everything anew from the scene file", "F5", Reload(restart=True)),
         (icons.ICON_FA_HOUSE, "camera back to where the scene has it", "H", Home()),
     )
     gap = imgui.get_style().item_inner_spacing.x
@@ -112,6 +127,13 @@ def _cost(pace: Pace) -> None:
         fact("copied", f"{size(pace.bytes_copied)} a frame", BAD, "geometry that was copied, in any direction")
     else:
         fact("copied", "0 B · zero copy", GOOD, "what is drawn lies where the models wrote it")
+    if pace.bytes_kept:
+        fact(
+            "snapshots",
+            f"{size(pace.bytes_kept)} a frame",
+            DIM,
+            "copied on the GPU, to go back to or to be drawn meanwhile",
+        )
     if pace.gpu_ms and section("GPU", f"{sum(pace.gpu_ms.values()):.2f} ms", opened=False):
         for group, ms in pace.gpu_ms.items():
             fact(group, f"{ms:.2f} ms")
@@ -123,12 +145,3 @@ def _diagnostics(session: Session) -> None:
         model, _, quantity = name.partition(".")
         label = quantity.replace("_", " ")
         fact(f"{model}: {label}" if several else label, f"{value:.5g}", TEXT if math.isfinite(value) else BAD)
-
-
-def size(nbytes: float) -> str:
-    """A number of bytes in a unit in which it can be read."""
-    for unit in ("B", "kB", "MB"):
-        if nbytes < 999.5:
-            return f"{nbytes:.3g} {unit}"
-        nbytes /= 1e3
-    return f"{nbytes:.3g} GB"

@@ -8,11 +8,15 @@ from contextlib import contextmanager
 
 from imgui_bundle import ImVec2, imgui
 
-from .look import ACCENT, CLEAR, FIELD, FILL
+from .look import ACCENT, CLEAR, FIELD, FILL, OVER
 from .rows import color, scale
 
 INSET = 2.0  # pixels that ImGui keeps free at both ends of a slider
 LINE = 2.0  # height of the line along the filled part, in logical pixels
+_ROUND_LEFT = imgui.ImDrawFlags_.round_left.value
+_BEHIND = (imgui.Col_.frame_bg.value,)
+_ALL = (*_BEHIND, imgui.Col_.slider_grab.value, imgui.Col_.slider_grab_active.value)
+_HELD = imgui.Col_.frame_bg_hovered.value, imgui.Col_.frame_bg_active.value
 LARGEST_FLOAT, LARGEST_INT = 1e37, 1 << 30  # ends of a slider as far as ImGui takes them
 
 
@@ -52,15 +56,13 @@ def _bar(share: float | None, grab: float) -> Iterator[None]:
     draw.add_rect_filled(corner, far, color(FIELD), rounding)
     if share is not None:
         end = corner.x + INSET + grab / 2 + share * (width - 2 * INSET - grab)
-        left = imgui.ImDrawFlags_.round_left.value
-        draw.add_rect_filled(corner, ImVec2(end, far.y), color(FILL), rounding, left)
+        draw.add_rect_filled(corner, ImVec2(end, far.y), color(FILL), rounding, _ROUND_LEFT)
         line = ImVec2(corner.x + rounding / 2, far.y - LINE * scale())
         draw.add_rect_filled(line, ImVec2(max(end, line.x), far.y), color(ACCENT))
-    clear = [imgui.Col_.frame_bg]
-    clear += [imgui.Col_.slider_grab, imgui.Col_.slider_grab_active] if share is not None else []
-    for place in clear:
-        imgui.push_style_color(place.value, CLEAR)
-    for place in (imgui.Col_.frame_bg_hovered, imgui.Col_.frame_bg_active):
-        imgui.push_style_color(place.value, imgui.get_style_color_vec4(imgui.Col_.header.value))
+    hidden = _BEHIND if share is None else _ALL
+    for place in hidden:
+        imgui.push_style_color(place, CLEAR)
+    for place in _HELD:
+        imgui.push_style_color(place, OVER)
     yield
-    imgui.pop_style_color(len(clear) + 2)
+    imgui.pop_style_color(len(hidden) + len(_HELD))

@@ -11,6 +11,7 @@ from imgui_bundle import ImVec2, imgui
 
 from ..params import ParamSpec
 from ..scene import UiHint
+from ..session.ranges import is_log, slider_range
 from .rows import fitted
 from .slider import LARGEST_FLOAT, LARGEST_INT, slide_integer, slide_number
 
@@ -31,20 +32,12 @@ def edit(spec: ParamSpec, hint: UiHint | None, value: Any) -> Edit:
     """Draw the widget of a parameter, as wide as the next item is to be; files come and go as text."""
     imgui.begin_group()
     if value is None and spec.kind not in ("text", "file"):
-        imgui.align_text_to_frame_padding()
-        imgui.text_disabled("not given")
-        changed = False
+        changed = imgui.button("not given##give", ImVec2(imgui.calc_item_width(), 0.0))
+        value = _start(spec, hint) if changed else None
     else:
         changed, value = _WIDGETS[spec.kind](spec, hint, value)
     imgui.end_group()
     return Edit(value, changed, imgui.is_item_active())
-
-
-def slider_range(spec: ParamSpec, hint: UiHint | None) -> tuple[float, float] | None:
-    """Where the slider ends: the scene's hint before the soft limits before the hard ones; None if one is missing."""
-    low = _first(hint.min if hint else None, spec.soft_min, spec.min)
-    high = _first(hint.max if hint else None, spec.soft_max, spec.max)
-    return None if low is None or high is None or low >= high else (low, high)
 
 
 def explanation(spec: ParamSpec) -> str:
@@ -76,14 +69,6 @@ def written(value: Any) -> str:
     return str(value)
 
 
-def _first(*values: float | None) -> float | None:
-    return next((value for value in values if value is not None), None)
-
-
-def _log(spec: ParamSpec, hint: UiHint | None) -> bool:
-    return ((hint.scale if hint else None) or spec.scale) == "log"
-
-
 def _suffix(spec: ParamSpec) -> str:
     return "°" if spec.unit == "degrees" else f" {spec.unit}".rstrip()
 
@@ -112,14 +97,14 @@ def _number(spec: ParamSpec, hint: UiHint | None, value: float) -> tuple[bool, f
         speed = max(abs(value), 0.1) * DRAG_SPEED
         changed, new = imgui.drag_float("##value", value, speed, *_hard_limits(spec), text)
     else:
-        changed, new = slide_number(value, ends, text, _log(spec, hint))
+        changed, new = slide_number(value, ends, text, is_log(spec, hint))
     return changed, _plain(new) if changed else value
 
 
 def _integer(spec: ParamSpec, hint: UiHint | None, value: int) -> tuple[bool, int]:
     ends, text = slider_range(spec, hint), "%d" + _suffix(spec).replace("%", "%%")
     if ends is not None and max(abs(ends[0]), abs(ends[1]), abs(value)) <= LARGEST_INT:
-        return slide_integer(value, (int(ends[0]), int(ends[1])), text, _log(spec, hint))
+        return slide_integer(value, (int(ends[0]), int(ends[1])), text, is_log(spec, hint))
     flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.chars_decimal
     entered, typed = imgui.input_text("##value", str(value), flags)
     try:
@@ -138,14 +123,14 @@ def _choice(spec: ParamSpec, hint: UiHint | None, value: str) -> tuple[bool, str
     return changed, spec.choices[at]
 
 
-def _text(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str]:
+def _text(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str | None]:
     entered, new = imgui.input_text_with_hint(
         "##value", "not given", value or "", imgui.InputTextFlags_.enter_returns_true.value
     )
-    return entered and new != (value or ""), new
+    return entered and new != (value or ""), (new or None) if spec.optional else new
 
 
-def _file(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str]:
+def _file(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str | None]:
     """The file's name; a click turns it into a field with all of the path."""
     storage, key, width = imgui.get_state_storage(), imgui.get_id("typing"), imgui.calc_item_width()
     state = storage.get_int(key)  # 0: the name, 1: the field, 2: the field in its first frame
@@ -162,12 +147,18 @@ def _file(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool
     flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.auto_select_all
     entered, new = imgui.input_text("##value", value or "", flags)
     storage.set_int(key, 0 if entered or imgui.is_item_deactivated() else 1)
-    return entered and new != value, new
+    return entered and new != (value or ""), (new or None) if spec.optional else new
 
 
 def _color(spec: ParamSpec, hint: UiHint | None, value: tuple[float, ...]) -> tuple[bool, Any]:
-    changed, new = imgui.color_edit3("##value", list(value), imgui.ColorEditFlags_.display_hex.value)
-    return changed, tuple(_plain(component) for component in new) if changed else value
+    flags = imgui.ColorEditFlags_.display_hex | imgui.ColorEditFlags_.no_options
+    changed, new = imgui.color_edit3("##value", list(value), flags.value)
+    return changed, tuple(_of_256(component) for component in new) if changed else value
+
+
+def _of_256(component: float) -> float:
+    """The nearest of the shades that a screen has and "#rrggbb" can say."""
+    return round(min(max(component, 0.0), 1.0) * 255) / 255
 
 
 def _vector(spec: ParamSpec, hint: UiHint | None, value: Any) -> tuple[bool, Any]:
@@ -222,6 +213,23 @@ def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]
     if pressed:
         return True, _some_numbers(spec) if taken else word
     return changed, value
+
+
+def _start(spec: ParamSpec, hint: UiHint | None) -> Any:
+    """A value for what was not given so far."""
+    low = (slider_range(spec, hint) or (spec.min or 0.0, 0.0))[0]
+    match spec.kind:
+        case "switch":
+            return True
+        case "choice":
+            return spec.choices[0]
+        case "vector" | "interval":
+            return _some_numbers(spec)
+        case "color":
+            return (1.0, 1.0, 1.0)
+        case "integer":
+            return int(low)
+    return float(low)
 
 
 def _some_numbers(spec: ParamSpec) -> tuple[float, ...]:

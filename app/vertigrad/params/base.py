@@ -66,6 +66,15 @@ class Params(BaseModel):
         except ValidationError as error:
             raise ParameterError(_told(self.problems(error))) from None
 
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """A copy with some values set, judged together. Raises `ParameterError` that names every problem."""
+        return self.parse({**dict(self), **values})
+
+    def take(self, other: Self) -> None:
+        """Take over all values of `other`, of the same class: what holds these parameters sees them at once."""
+        assert isinstance(other, type(self)), f"{type(self).__name__} cannot take {type(other).__name__}"
+        object.__setattr__(self, "__dict__", dict(vars(other)))
+
     @classmethod
     def problems(cls, error: ValidationError) -> list[Problem]:
         """What pydantic found wrong, in plain words."""

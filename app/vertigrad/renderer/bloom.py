@@ -23,12 +23,16 @@ class Bloom:
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
         self._layout = bloom_layout(gpu)
-        self._shrink = fullscreen_pipeline(gpu, SHADER, "shrink", FORMAT, self._layout)
-        self._down = fullscreen_pipeline(gpu, SHADER, "down", FORMAT, self._layout)
-        self._up = fullscreen_pipeline(
-            gpu, SHADER, "up", FORMAT, self._layout, blend={"color": _WIDEN, "alpha": _WIDEN}
-        )
+        self.compile()
         self._levels: list[wgpu.GPUTextureView] = []
+
+    def compile(self) -> None:
+        """Make the pipelines, or make them anew from a shader that has changed. Raises `ShaderError`."""
+        widen = {"color": _WIDEN, "alpha": _WIDEN}
+        self._shrink, self._down, self._up = (
+            fullscreen_pipeline(self._gpu, SHADER, entry, FORMAT, self._layout, blend=widen if entry == "up" else None)
+            for entry in ("shrink", "down", "up")
+        )
 
     @property
     def glow(self) -> wgpu.GPUTextureView:

@@ -2,7 +2,9 @@
 
 World space is right-handed. Matrices are 4x4, float64, for column vectors: `clip = projection @ view @ position`.
 Eye space has the camera at its origin, looking along -z, with y up on the screen. Depth is reversed with the far plane
-at infinity: 1 at the near plane, 0 infinitely far away, which keeps float32 depth accurate at every distance.
+at infinity: 1 at the near plane, 0 infinitely far away, which keeps float32 depth accurate at every distance. An
+orthographic camera shows what lies as deep as the target in the same size; its depth is linear, reversed too, and
+reaches as far behind the eye as in front of it.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ import numpy as np
 Vec3 = tuple[float, float, float]
 Axis = Literal["y", "z"]
 
-MAX_PITCH = math.radians(89.5)  # at 90 degrees the horizon has no direction
+MAX_PITCH = math.radians(89.99)  # at 90 degrees the horizon has no direction, and a place cannot tell the yaw
 NEAR_SHARE = 1e-3  # of the distance to the target
 MIN_DISTANCE, MAX_DISTANCE = 1e-6, 1e12
+REACH = 512.0  # how far an orthographic camera sees, before and behind its target, in distances; wider is coarser
 
 
 @dataclass
@@ -35,6 +38,7 @@ class OrbitCamera:
     pitch: float = 0.0
     fov: float = 45.0
     up: Axis = "y"
+    orthographic: bool = False
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.fov <= 170.0:
@@ -44,16 +48,20 @@ class OrbitCamera:
 
     @classmethod
     def from_position(
-        cls, position: Sequence[float], target: Sequence[float], fov: float = 45.0, up: Axis = "y"
+        cls,
+        position: Sequence[float],
+        target: Sequence[float],
+        fov: float = 45.0,
+        up: Axis = "y",
+        orthographic: bool = False,
     ) -> OrbitCamera:
         """The camera at `position` that looks at `target`. Raises `ValueError` if they are the same place."""
         offset = np.asarray(position, float) - np.asarray(target, float)
         distance = float(np.linalg.norm(offset))
         if not distance > 0.0:
             raise ValueError("the camera stands on its target; move one of them")
-        right, above, back = _upright(offset / distance, up)
-        yaw, pitch = math.atan2(right, back), math.asin(_clamp(float(above), -1.0, 1.0))
-        return cls(_vec3(target), distance, yaw, pitch, fov, up)
+        yaw, pitch = _angles(offset / distance, up)
+        return cls(_vec3(target), distance, yaw, pitch, fov, up, orthographic)
 
     @property
     def position(self) -> Vec3:
@@ -62,8 +70,13 @@ class OrbitCamera:
 
     @property
     def near(self) -> float:
-        """Distance of the near plane."""
-        return self.distance * NEAR_SHARE
+        """Distance of the near plane; of an orthographic camera it lies behind the eye, and this is below zero."""
+        return self.distance * (1.0 - REACH if self.orthographic else NEAR_SHARE)
+
+    @property
+    def half_height(self) -> float:
+        """Half the height of what is seen as deep as the target, in world units."""
+        return self.distance * self._half_height()
 
     @property
     def up_direction(self) -> np.ndarray:
@@ -92,6 +105,8 @@ class OrbitCamera:
 
     def projection(self, aspect: float) -> np.ndarray:
         """Eye space to clip space, for a picture `aspect` times as wide as it is high."""
+        if self.orthographic:
+            return self._parallel_projection(aspect)
         scale = 1.0 / self._half_height()
         return np.array(
             [
@@ -103,8 +118,8 @@ class OrbitCamera:
         )
 
     def pixel(self, height: int) -> float:
-        """Width of one pixel at distance 1 in a picture of `height` pixels, in world units."""
-        return 2.0 * self._half_height() / height
+        """Width of one pixel in a picture of `height` pixels, in world units; with perspective that at distance 1."""
+        return 2.0 * (self.half_height if self.orthographic else self._half_height()) / height
 
     def orbit(self, dx: float, dy: float) -> None:
         """Circle the target: the eye goes `dx` radians to its right and `dy` radians up."""
@@ -113,7 +128,27 @@ class OrbitCamera:
 
     def pan(self, dx: float, dy: float) -> None:
         """Move eye and target `dx` to the right and `dy` up, in heights of the picture at the target."""
-        self._shift(dx, dy, 2.0 * self.distance * self._half_height())
+        self._shift(dx, dy, 2.0 * self.half_height)
+
+    def turn(self, dx: float, dy: float) -> None:
+        """Look around: the eye stays, and its view goes `dx` radians to the right and `dy` up."""
+        eye = np.asarray(self.position)
+        self.orbit(-dx, -dy)
+        self.target = _vec3(eye - self.distance * self.rotation()[:, 2])
+
+    def fly(self, right: float, rise: float, forward: float) -> None:
+        """Move eye and target, in world units: to the right, along the upward axis, and the way it looks."""
+        across, _, back = self.rotation().T
+        way = right * across + rise * self.up_direction - forward * back
+        self.target = _vec3(np.asarray(self.target) + way)
+
+    def face(self, direction: Sequence[float]) -> None:
+        """Stand in this direction, in world space, of the target. Raises `ValueError` if it has no length."""
+        length = float(np.linalg.norm(direction))
+        if not length > 0.0:
+            raise ValueError("a direction of no length")
+        yaw, pitch = _angles(np.asarray(direction, float) / length, self.up)
+        self.yaw, self.pitch = yaw, _clamp(pitch, -MAX_PITCH, MAX_PITCH)
 
     def zoom(self, factor: float, cursor: tuple[float, float] = (0.0, 0.0), aspect: float = 1.0) -> None:
         """Divide the distance by `factor`; what lies under the cursor, as deep as the target, stays there.
@@ -128,12 +163,32 @@ class OrbitCamera:
         self.distance = distance
 
     def fit(self, low: Sequence[float], high: Sequence[float], aspect: float = 1.0) -> None:
-        """Look at the middle of the box from `low` to `high` from where all of it is in the picture."""
+        """Look at the middle of the box from `low` to `high` from where all of it is in the picture.
+
+        A box of no size comes into the middle, seen from as far as before.
+        """
         corners = np.array([low, high], float)
         radius = float(np.linalg.norm(corners[1] - corners[0])) / 2.0
-        half = math.atan(self._half_height() * min(aspect, 1.0))
+        half = self._half_height() * min(aspect, 1.0)
         self.target = _vec3(corners.mean(axis=0))
-        self.distance = _clamp(radius / math.sin(half), MIN_DISTANCE, MAX_DISTANCE)
+        if radius > 0.0:
+            share = half if self.orthographic else math.sin(math.atan(half))
+            self.distance = _clamp(radius / share, MIN_DISTANCE, MAX_DISTANCE)
+
+    def take(self, other: OrbitCamera) -> None:
+        """Become the same as `other`."""
+        vars(self).update(vars(other))
+
+    def _parallel_projection(self, aspect: float) -> np.ndarray:
+        scale, reach = 1.0 / self.half_height, REACH * self.distance
+        return np.array(
+            [
+                [scale / aspect, 0.0, 0.0, 0.0],
+                [0.0, scale, 0.0, 0.0],
+                [0.0, 0.0, 0.5 / reach, 0.5 * (self.distance + reach) / reach],
+                [0.0, 0.0, 0.0, 1.0],
+            ]
+        )
 
     def _half_height(self) -> float:
         """Half the picture's height at distance 1."""
@@ -142,6 +197,12 @@ class OrbitCamera:
     def _shift(self, dx: float, dy: float, length: float) -> None:
         right, above, _ = self.rotation().T
         self.target = _vec3(np.asarray(self.target) + length * (dx * right + dy * above))
+
+
+def _angles(direction: np.ndarray, up: Axis) -> tuple[float, float]:
+    """Yaw and pitch of a camera that stands in this direction, of length 1, of its target."""
+    right, above, back = _upright(direction, up)
+    return math.atan2(right, back), math.asin(_clamp(float(above), -1.0, 1.0))
 
 
 def _upright(direction: np.ndarray, up: Axis) -> tuple[float, float, float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Any, Protocol, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
 
 import wgpu
 
@@ -22,6 +22,7 @@ class DrawCache:
 
     def __init__(self) -> None:
         self._made: OrderedDict[Hashable, Any] = OrderedDict()
+        self.users: WeakSet[CacheUser] = WeakSet()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` returned the first time that `key` was asked for."""
@@ -32,8 +33,55 @@ class DrawCache:
         self._made.move_to_end(key)
         return self._made[key]
 
+    def drop(self, files: Collection[str]) -> dict[Hashable, Any]:
+        """Forget what was made of shader files, so that it is made anew; returns all there was, for `restore`."""
+        before = dict(self._made)
+        for key in before:
+            if isinstance(key, tuple) and any(isinstance(part, str) and part in files for part in key):
+                del self._made[key]
+        return before
+
+    def restore(self, made: Mapping[Hashable, Any]) -> None:
+        """What `drop` returned is what there is."""
+        self._made = OrderedDict(made)
+
     def __len__(self) -> int:
         return len(self._made)
+
+
+class CacheUser(Protocol):
+    """What keeps pipelines of its own, beside layers."""
+
+    def compile(self) -> None:
+        """Take them from the cache again."""
+
+
+def replace_draw_shaders(gpu: Gpu, files: Collection[str], bind_layers: Callable[[], object]) -> None:
+    """Compile shader files again, for all who draw with them; `bind_layers` binds every layer anew.
+
+    Raises `ShaderError`, and what binding raises; then all is as it was.
+    """
+    cache = draw_cache(gpu)
+    before = cache.drop(files)
+    if len(before) == len(cache):
+        return
+    try:
+        for key in before:
+            if isinstance(key, tuple) and key[0] == "module" and key[1] in files:
+                draw_shader(gpu, key[1], dict(key[2]))  # also what is not drawn now, to find its mistakes
+        _take_again(cache, bind_layers)
+    except BaseException as error:
+        cache.restore(before)
+        _take_again(cache, bind_layers)
+        if isinstance(error, wgpu.GPUError):
+            raise ShaderError(f"{', '.join(f'shaders/{file}' for file in files)}: {error}") from error
+        raise
+
+
+def _take_again(cache: DrawCache, bind_layers: Callable[[], object]) -> None:
+    bind_layers()
+    for user in list(cache.users):
+        user.compile()
 
 
 _caches: WeakKeyDictionary[Gpu, DrawCache] = WeakKeyDictionary()
@@ -51,7 +99,7 @@ def draw_shader(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgpu.GPUShad
         try:
             return gpu.device.create_shader_module(label=path, code=shader.render(path, defines))
         except wgpu.GPUError as error:
-            raise ShaderError(f"shaders/{path}: {error}") from error
+            raise ShaderError(shader.explained(f"shaders/{path}: {error}", path, defines)) from error
 
     return draw_cache(gpu).get(("module", path, tuple(sorted(defines.items()))), make)
 

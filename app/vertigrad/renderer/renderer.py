@@ -10,6 +10,7 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .bloom import Bloom
 from .camera import OrbitCamera
+from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
 from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
 from .target import Target
@@ -22,31 +23,23 @@ UNIFORM_BYTES = 64 << 10  # more than one picture pushes; if less is left, the s
 class Renderer:
     """Draws pictures of any size into textures of one format. Records into the open submission, never submits the
     picture itself.
+
+    With `transparent` there is no background: pixels have an alpha, and colours that are not multiplied by it.
     """
 
-    def __init__(self, gpu: Gpu, color_format: str):
+    def __init__(self, gpu: Gpu, color_format: str, transparent: bool = False):
         self._gpu = gpu
+        self._format = color_format
         self._target = Target(gpu)
         self._bloom = Bloom(gpu)
         self._uniforms = PictureUniforms()
         self._layouts = {glow: _develop_layout(gpu, glow, self._target.by_sample) for glow in (False, True)}
-        self._pipelines = {
-            glow: fullscreen_pipeline(
-                gpu,
-                SHADER,
-                "develop_fragment",
-                color_format,
-                layout,
-                defines={
-                    "GLOW": glow,
-                    "BY_SAMPLE": self._target.by_sample,
-                    "ENCODED_BY_TARGET": color_format.endswith("-srgb"),
-                },
-            )
-            for glow, layout in self._layouts.items()
-        }
+        self._transparent = transparent
+        self.compile()
+        draw_cache(gpu).users.add(self)
         self._groups: dict[bool, wgpu.GPUBindGroup] = {}
         self._last_pass = RenderPass([{"load_op": "clear", "store_op": "store"}])
+        self._highlight: Highlight | None = None
 
     def draw(
         self,
@@ -56,10 +49,14 @@ class Renderer:
         target_view: wgpu.GPUTextureView,
         size: tuple[int, int],
         time: float = 0.0,
+        corner: tuple[int, int] = (0, 0),
+        mark: Mark | None = None,
     ) -> None:
-        """Record the picture into `target_view`, which has `size` pixels; nothing if that is no pixels at all.
+        """Record the picture, of `size` pixels, into `target_view`; nothing if that is no pixels at all.
 
-        `time` is in seconds. The layers must have been bound. Raises `UseAfterFree` if a tensor was closed since.
+        `time` is in seconds. `corner` is the pixel of the target at which the upper left of the picture lies; what the
+        picture leaves of the target turns black. `mark` is drawn over it. The layers must have been bound. Raises
+        `UseAfterFree` if a tensor was closed since.
         """
         if min(size) <= 0:
             return
@@ -71,8 +68,27 @@ class Renderer:
         if self._target.resize(size):
             self._resized()
         view_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time)
-        self._draw_layers(layers, Frame(gpu.uniforms.push(view_bytes)), resolve=view.bloom > 0.0)
-        self._develop(view.bloom > 0.0, gpu.uniforms.push(develop_bytes), target_view)
+        frame = Frame(gpu.uniforms.push(view_bytes))
+        self._draw_layers(layers, frame, resolve=view.bloom > 0.0)
+        self._develop(view.bloom > 0.0, gpu.uniforms.push(develop_bytes), target_view, corner)
+        if mark is not None:
+            self._highlight = self._highlight or Highlight(gpu, self._format)
+            self._highlight.record(mark, frame.view_offset, size, corner, target_view)
+
+    def compile(self) -> None:
+        """Make the pipelines, or make them anew from shaders that have changed. Raises `ShaderError`."""
+        self._pipelines = {glow: self._develop_pipeline(glow) for glow in self._layouts}
+        self._bloom.compile()
+
+    def _develop_pipeline(self, glow: bool) -> wgpu.GPURenderPipeline:
+        defines = {
+            "GLOW": glow,
+            "BY_SAMPLE": self._target.by_sample,
+            "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
+            "TRANSPARENT": self._transparent,
+        }
+        layout = self._layouts[glow]
+        return fullscreen_pipeline(self._gpu, SHADER, "develop_fragment", self._format, layout, defines=defines)
 
     def _resized(self) -> None:
         self._bloom.resize(self._target.light, self._target.size)
@@ -88,10 +104,11 @@ class Renderer:
             for layer in layers:
                 layer.draw_over(pass_, frame)
 
-    def _develop(self, glow: bool, offset: int, target_view: wgpu.GPUTextureView) -> None:
+    def _develop(self, glow: bool, offset: int, target_view: wgpu.GPUTextureView, corner: tuple[int, int]) -> None:
         if glow:
             self._bloom.record(self._gpu.recorder)
         with self._gpu.recorder.render_pass("develop", self._last_pass, target_view) as pass_:
+            pass_.set_viewport(*corner, *self._target.size, 0.0, 1.0)
             pass_.set_pipeline(self._pipelines[glow])
             pass_.set_bind_group(0, self._groups[glow], (offset,))
             pass_.draw(3)

@@ -13,6 +13,7 @@ from .camera import OrbitCamera
 
 VIEW_SIZE = 224  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
+LAYER_AT = 204  # and the number of the layer
 DEVELOP_SIZE = 32  # bytes of `Develop` in shaders/draw/develop.wgsl
 
 
@@ -62,7 +63,9 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
         camera.near,
         *(to_eye @ camera.up_direction),
         time,
-        *(value for tint in (SKY, HORIZON, GROUND) for value in (*(view.sky * c for c in tint), 0.0)),
+        *(view.sky * c for c in SKY),
+        float(camera.orthographic),
+        *(value for tint in (HORIZON, GROUND) for value in (*(view.sky * c for c in tint), 0.0)),
     )
     return matrices.tobytes() + lights
 

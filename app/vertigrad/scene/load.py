@@ -13,11 +13,12 @@ from ..params import Params, described, shown, text
 from ..renderer import layers
 from ..renderer.layers import Layer
 from ..renderer.view import View
-from . import link
+from . import link, viewpoints
 from .layer_tables import read_layers
 from .locate import KeyPath
 from .mistakes import Mistakes
 from .model_tables import finish, read_drafts
+from .preset_tables import Named, read_animations, read_presets
 from .schema import SECTIONS, VERSION, Camera, ModelSettings, Scene
 from .settings import apply, parse
 from .source import Source, read
@@ -54,6 +55,7 @@ def load(
 
 class _Heading(Params):
     title: str = text("", doc="what the scene is called")
+    description: str = text("", doc="what there is to see, in a line for the gallery")
 
 
 def _scene(
@@ -65,7 +67,8 @@ def _scene(
     values, mistakes = source.values, reader.mistakes
     reader.refuse_unknown(values, SECTIONS, (), "key")
     heading = reader.params(_Heading, values, ()).params
-    camera = _section(Camera, values, ("camera",), reader)
+    camera = _section(Camera, values, ("camera",), reader, beside=(viewpoints.BOOKMARKS,))
+    bookmarks = viewpoints.read_bookmarks(values, reader)
     view = _section(View, values, ("view",), reader)
     drafts = read_drafts(values, model_types, reader)
     named = values.get("models")
@@ -76,16 +79,32 @@ def _scene(
     models = finish(drafts, links, mistakes)
     drawn = read_layers(values, layer_types, links, reader)
     order = link.order({name: spec.inputs for name, spec in models.items()}, mistakes)
+    parameters = Named(values, models, drawn, View)
+    presets = read_presets(values, parameters, reader)
+    animations = read_animations(values, parameters, reader)
     if heading is None or camera is None or view is None:
         return None
     path = Path(source.path)
-    title = heading.title or path.stem
-    return Scene(path.resolve(), title, camera, view, models, drawn, order, source.places)
+    return Scene(
+        path=path.resolve(),
+        title=heading.title or path.stem,
+        camera=camera,
+        view=view,
+        models=models,
+        layers=drawn,
+        order=order,
+        places=source.places,
+        bookmarks=bookmarks,
+        presets=presets,
+        animations=animations,
+    )
 
 
-def _section(kind: type[P], values: Mapping[str, Any], path: KeyPath, reader: Reader) -> P | None:
+def _section(
+    kind: type[P], values: Mapping[str, Any], path: KeyPath, reader: Reader, beside: Sequence[str] = ()
+) -> P | None:
     table = reader.table(values, path)
-    reader.refuse_unknown(table, kind.model_fields, path, "key")
+    reader.refuse_unknown(table, (*kind.model_fields, *beside), path, "key")
     return reader.params(kind, table, path).params
 
 

@@ -35,13 +35,35 @@ class TooDeep(Exception):
         self.offset = offset
 
 
+@dataclass(frozen=True)
+class Statement:
+    """`key = value`, or a header such as `[models.galaxy]`, from its first character to behind its last.
+
+    `path` is what it gives; `table` is the table in which it is written, of a header the path itself. `inline`: that
+    table is one of `{ }`.
+    """
+
+    path: KeyPath
+    table: KeyPath
+    start: int
+    end: int
+    inline: bool = False
+    header: bool = False
+
+
 @dataclass
 class Places:
-    """Offsets into the text of every key, and of every value as (start, end)."""
+    """Offsets into the text of every key, and of every value as (start, end).
+
+    `parts` are all words of all keys, each with the path that it leads to, its start and its end; `statements` are in
+    the order of their ends.
+    """
 
     text: str
     keys: dict[KeyPath, int] = field(default_factory=dict)
     values: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
+    parts: list[tuple[KeyPath, int, int]] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._lines = [0, *(found.end() for found in re.finditer("\n", self.text))]
@@ -94,7 +116,7 @@ class _Walk:
             self._skip(_FILL)
 
     def _header(self) -> KeyPath:
-        is_array = self.text.startswith("[[", self.at)
+        start, is_array = self.at, self.text.startswith("[[", self.at)
         self.at += 2 if is_array else 1
         path: KeyPath = ()
         parts = self._dotted_key(path)
@@ -107,10 +129,11 @@ class _Walk:
                 path = (*path, self.lengths[path] - 1)
                 self._key(path, offset, written_out=False)
         self.at += 2 if is_array else 1
+        self.places.statements.append(Statement(path, path, start, self.at, header=True))
         return path
 
-    def _pair(self, table: KeyPath) -> None:
-        path = table
+    def _pair(self, table: KeyPath, *, inline: bool = False) -> None:
+        path, start = table, self.at
         parts = self._dotted_key(path)
         for place, (part, offset) in enumerate(parts, start=1):
             path = (*path, part)
@@ -118,6 +141,7 @@ class _Walk:
         self.at += 1  # the equals sign
         self._skip(_BLANK)
         self._value(path)
+        self.places.statements.append(Statement(path, table, start, self.at, inline))
 
     def _key(self, path: KeyPath, offset: int, *, written_out: bool) -> None:
         if written_out:
@@ -132,6 +156,8 @@ class _Walk:
             if len(above) + len(parts) >= MAX_DEPTH:
                 raise TooDeep(self.at)
             parts.append((self._key_part(), self._part_start))
+            above_it = tuple(part for part, _ in parts)
+            self.places.parts.append(((*above, *above_it), self._part_start, self.at))
             self._skip(_BLANK)
             if self.text[self.at] != ".":
                 return parts
@@ -168,7 +194,7 @@ class _Walk:
 
     def _inline_table(self, path: KeyPath) -> None:
         while self._element_follows("}"):
-            self._pair(path)
+            self._pair(path, inline=True)
 
     def _element_follows(self, end: str) -> bool:
         """Steps over the opening bracket or a comma; false, and past `end`, if nothing more is inside."""

@@ -9,7 +9,9 @@ from typing import Any
 
 from ..errors import InputError
 from ..models.base import Model, OutputSpec
+from ..models.registry import declared
 from ..params import Params, described, shown, unknown
+from .files import find
 from .hints import read_hints
 from .link import Links
 from .locate import KeyPath
@@ -20,7 +22,7 @@ from .tables import Checked, Reader
 MAX_OUTPUT_BYTES = 2 << 30  # what a binding holds at most with common drivers
 MAX_TOTAL_BYTES = 64 << 30  # more than GPUs have that draw to a window
 
-_LATER = re.compile(r"onnx|wgsl|.+\.py:.+")  # types of the format that this version does not have
+_LATER = re.compile(r"wgsl|.+\.py:.+")  # types of the format that this version does not have
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,16 @@ def finish(drafts: Sequence[Draft], links: Links, mistakes: Mistakes) -> dict[st
 
 def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], reader: Reader) -> Draft:
     path = ("models", name)
+    kind, faults = declared(kind, table, lambda text: find(text, reader.folder))
+    for fault in faults:
+        (reader.mistakes.at_value if fault.in_value else reader.mistakes.at_key)((*path, *fault.path), fault.message)
     fields = kind.Params.model_fields
     if taken := fields.keys() & set(MODEL_KEYS):
         raise TypeError(f"{kind.__name__}.Params: {', '.join(taken)} means something else in a scene file")
-    reader.refuse_unknown(table, (*fields, *MODEL_KEYS), path, "parameter")
+    reader.refuse_unknown(table, (*fields, *MODEL_KEYS, *kind.tables), path, "parameter")
     settings = reader.params(ModelSettings, table, path)
     params = reader.params(kind.Params, table, path)
+    params = replace(params, sound=params.sound and not faults)
     return Draft(
         name=name,
         type=type_name,
@@ -146,6 +152,8 @@ def _inputs(draft: Draft, links: Links, mistakes: Mistakes) -> dict[str, OutputR
     path = ("models", draft.name, "inputs")
     found = {}
     for name, given in draft.inputs.items():
+        if name in draft.kind.own_inputs:
+            continue
         reference = _input(draft, (*path, name), given, links, mistakes)
         if reference is not None:
             found[name] = reference

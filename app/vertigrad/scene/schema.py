@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
 from ..errors import Mistake, SceneError
 from ..models.base import Model, OutputSpec
-from ..params import Params, angle, choice, integer, number, text, vector
+from ..params import Params, angle, choice, integer, interval, number, switch, text, vector
 from ..renderer.view import View
 from .locate import KeyPath, Places, dotted
 
 VERSION = 1
-SECTIONS = ("version", "title", "camera", "models", "layers", "view")
+SECTIONS = ("version", "title", "description", "camera", "models", "layers", "view", "presets", "animations")
 MODEL_KEYS = ("type", "seed", "substeps", "inputs", "ui")  # every other key is one of the model's parameters
 
 Vector = tuple[float, float, float]
@@ -40,6 +40,23 @@ class Camera(Params):
     target: Vector = vector((0.0, 0.0, 0.0), doc="what it looks at and circles")
     fov: float = angle(45.0, min=1.0, max=170.0, doc="vertical angle of view")
     up: Literal["y", "z"] = choice("y", ("y", "z"), doc="the axis that is up in the picture")
+    orthographic: bool = switch(False, doc="no perspective: what is farther away is as large")
+    fit: bool = switch(False, doc="at the start, as far away that everything is seen")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.position == self.target:
+            raise ValueError("position and target are the same point")
+        return self
+
+
+class Bookmark(Params):
+    """A view to come back to; what is left out is as the scene's camera has it."""
+
+    position: Vector = vector(..., doc="where the eye is")
+    target: Vector = vector(..., doc="what it looks at and circles")
+    fov: float | None = angle(None, min=1.0, max=170.0, doc="vertical angle of view")
+    orthographic: bool | None = switch(None, doc="no perspective")
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -68,6 +85,19 @@ class UiHint(Params):
         if self.min is not None and self.max is not None and not self.min < self.max:
             raise ValueError(f"min ({self.min}) is not below max ({self.max})")
         return self
+
+
+class Animation(Params):
+    """How a parameter moves by itself as simulated time passes."""
+
+    shape: Literal["sine", "ramp", "noise"] = choice(
+        "sine", ("sine", "ramp", "noise"), doc="to and fro; up, then from the start again; or at random, smoothly"
+    )
+    range: tuple[float, float] = interval(..., doc="between which values")
+    rate: float = number(
+        0.2, min=1e-3, max=30.0, soft_min=0.02, soft_max=2.0, unit="/s", scale="log", doc="rounds a simulated second"
+    )
+    seed: int = integer(0, min=0, max=2**32 - 1, doc="start of the noise")
 
 
 @dataclass(frozen=True)
@@ -99,7 +129,9 @@ class LayerSpec:
 class Scene:
     """A scene file that was found sound. `order` has every model after those whose outputs it takes.
 
-    `places` is where each of its entries stands, for what is found wrong only when the scene is built.
+    `presets` are sets of parameters by name, `animations` are by parameter: the path of its entry, such as
+    ("models", "galaxy", "softening"). `places` is where each of its entries stands, for what is found wrong only when
+    the scene is built.
     """
 
     path: Path
@@ -111,6 +143,9 @@ class Scene:
     order: tuple[str, ...]
     places: Places
     version: int = VERSION
+    bookmarks: Mapping[str, Bookmark] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[KeyPath, Any]] = field(default_factory=dict)
+    animations: Mapping[KeyPath, Animation] = field(default_factory=dict)
 
     def error(self, key: KeyPath, message: str) -> SceneError:
         """The error that says that the value of an entry, such as ("layers", "stars", "color"), is wrong."""

@@ -17,10 +17,20 @@ _NAMED = ("models", "layers")  # sections whose first key is a name
 def parse(text: str) -> Setting:
     """`galaxy.softening=0.1` as path and value; the path is empty if the text has none that can be read."""
     key, equals, value = text.partition("=")
+    path = entry(key)
+    return Setting(text, path, _value(value.strip())) if equals and path else Setting(text)
+
+
+def entry(key: str) -> KeyPath:
+    """The entry that `galaxy.softening` names; empty if the text names none."""
     path = _path(key.strip())
-    if not equals or not path:
-        return Setting(text)
-    return Setting(text, path if path[0] in SECTIONS else ("models", *path), _value(value.strip()))
+    return path if not path or path[0] in SECTIONS else ("models", *path)
+
+
+def shortest(path: KeyPath) -> str:
+    """The text for which `entry` gives this path: without "models." where that can be left out."""
+    short = path[0] == "models" and len(path) > 1 and path[1] not in SECTIONS
+    return dotted(path[1:] if short else path)
 
 
 def apply(settings: Sequence[Setting], values: dict[str, Any], mistakes: Mistakes) -> None:
@@ -54,7 +64,7 @@ def _objection(setting: Setting, values: dict[str, Any]) -> str | None:
     if not setting.path:
         return "expected NAME.PARAMETER=VALUE, such as galaxy.softening=0.1"
     section, *rest = setting.path
-    if section == "version" or (not rest and section != "title"):
+    if section == "version" or (not rest and section not in ("title", "description")):
         return f"sets all of {section}; give the entry too"
     if section in _NAMED:
         return _name_objection(str(section), str(rest[0]), len(rest) == 1, values)

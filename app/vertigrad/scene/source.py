@@ -10,7 +10,9 @@ from typing import Any
 
 from ..errors import Mistake, SceneError
 from ..params import closest, joined
+from .kinds import NETWORKS
 from .locate import MAX_DEPTH, Places, TooDeep, locate
+from .network_scene import scene_text
 
 MAX_BYTES = 4 << 20  # a scene names its data, it does not hold it
 
@@ -38,8 +40,14 @@ class Source:
 
 
 def read(path: Path) -> Source:
-    """Raises `SceneError` if there is no such file or it is not TOML."""
-    text = _decoded(path, _bytes(path))
+    """Raises `SceneError` if there is no such file or it is not TOML; for a network, its scene is made up.
+
+    Raises `InputError` for a network that cannot be read, or not be drawn.
+    """
+    if path.suffix.lower() in NETWORKS and path.is_file():
+        text = scene_text(path)
+    else:
+        text = _decoded(path, _bytes(path))
     try:
         return Source(str(path), tomllib.loads(text), locate(text))
     except TooDeep as error:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from ..errors import ParameterError
-from ..params import Params, Problem, described, hint, joined
+from ..params import Params, ParamSpec, Problem, accept, described, hint, joined
 from . import files
 from .locate import KeyPath
 from .mistakes import Mistakes
@@ -79,6 +79,15 @@ class Reader:
         for problem in problems:
             self._tell(path, problem, given=given, kept=kept)
         return Checked(_rest(kind, kept, {problem.name for problem in problems}), sound=False)
+
+    def value(self, spec: ParamSpec, given: Any, path: KeyPath) -> tuple[Any, ...]:
+        """The value of one parameter, alone in a tuple; an empty one, and a mistake, if it cannot be."""
+        try:
+            is_name = spec.kind == "file" and isinstance(given, str)
+            return (accept(spec, files.find(given, self.folder) if is_name else given),)
+        except ParameterError as error:
+            self.mistakes.at_value(path, str(error))
+            return ()
 
     def _tell(self, path: KeyPath, problem: Problem, *, given: Mapping, kept: Mapping) -> None:
         if not problem.name:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import gc
 import json
-from collections import deque
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ..errors import InputError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..tensor import Tensor
 from .session import Session
+from .statistics import GpuTimes, Series, statistics
 
 KEPT = 100_000  # frames whose times are kept, the latest: a window may stay open for days
 
@@ -28,13 +25,9 @@ class RunRecord:
         self._before = gpu.meter.read()
         self._submits = gpu.meter.submits
         self._never_closed = gpu.tracker.leak_count
-        self._timed = gpu.timer.latest
         self.frames = 0
-        self.cpu_ms: deque[float] = deque(maxlen=KEPT)
-        self.wall_ms: deque[float] = deque(maxlen=KEPT)
-        self.compute_ms: deque[float] = deque(maxlen=KEPT)
-        self.draw_ms: deque[float] = deque(maxlen=KEPT)
-        self._group_ms: dict[str, deque[float]] = {}
+        self.cpu_ms, self.wall_ms = Series(KEPT), Series(KEPT)
+        self.gpu_times = GpuTimes(KEPT, gpu.timer.latest)
 
     def frame(self, cpu_ms: float, wall_ms: float) -> None:
         """Note one frame: milliseconds the CPU worked on it, and that passed from its begin to its end or the next."""
@@ -45,14 +38,7 @@ class RunRecord:
 
     def take_times(self) -> None:
         """Note the times on the GPU that arrived last, once: they are those of some earlier frame."""
-        groups = self._gpu.timer.latest
-        if groups is self._timed:
-            return
-        self._timed = groups
-        self.compute_ms.append(sum(ms for group, ms in groups.items() if _computes(group)))
-        self.draw_ms.append(sum(ms for group, ms in groups.items() if not _computes(group)))
-        for group, ms in groups.items():
-            self._group_ms.setdefault(group, deque(maxlen=KEPT)).append(ms)
+        self.gpu_times.take(self._gpu.timer.latest)
 
     def finish(self, session: Session) -> dict[str, Any]:
         """The report; closes the session, to see whether anything stays behind."""
@@ -106,19 +92,10 @@ class RunRecord:
         return {
             "cpu": statistics(self.cpu_ms),
             "frame": statistics(self.wall_ms),
-            "compute": statistics(self.compute_ms),
-            "draw": statistics(self.draw_ms),
-            "groups": {group: statistics(ms) for group, ms in self._group_ms.items()},
+            "compute": statistics(self.gpu_times.compute_ms),
+            "draw": statistics(self.gpu_times.draw_ms),
+            "groups": {group: statistics(ms) for group, ms in self.gpu_times.groups.items()},
         }
-
-
-def statistics(values: Collection[float]) -> dict[str, float] | None:
-    """Mean, median, 95th and 99th percentile; None if nothing was measured."""
-    if not values:
-        return None
-    sample = np.fromiter(values, float)
-    p50, p95, p99 = np.percentile(sample, [50, 95, 99])
-    return {"mean": float(np.mean(sample)), "p50": float(p50), "p95": float(p95), "p99": float(p99)}
 
 
 def write(report: dict[str, Any], path: Path) -> None:
@@ -139,8 +116,3 @@ def _lies(tensor: Tensor) -> dict[str, Any]:
         "offset": tensor.offset,
         "strides": list(tensor.strides),
     }
-
-
-def _computes(group: str) -> bool:
-    """Whether a group of the timer is a model's plan, such as "galaxy.step", or dispatches outside of any."""
-    return "." in group or group == "compute"

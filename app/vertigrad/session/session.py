@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import wgpu
 
-from ..errors import GpuError, ParameterError, VertigradError
+from ..errors import VertigradError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..memory import Block
-from ..params import Params, unknown
+from ..params import Params
 from ..renderer.camera import OrbitCamera
 from ..renderer.renderer import Renderer
 from ..scene import Scene, UiHint, load
-from ..scene.files import find
+from ..scene.change import merged
+from ..scene.locate import KeyPath
 from ..scene.stage import Stage
-from ..tensor import Readback
+from ..scene.viewpoints import home
+from . import parameters, saving
+from .cameras import Cameras
+from .clock import Clock
+from .diagnostics import Diagnostics
+from .edits import Edits
+from .inspector import Inspector
+from .output import Studio
+from .pacing import Pacing
+from .parameters import Key, Values
+from .saving import Question
+from .selection import Selection
+from .timeline import Timeline
+from .tweaks import Tweaks
+from .watches import Watches, shown_in
 
 if TYPE_CHECKING:
     from .commands import Command
 
-STEP = 1.0 / 60.0  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
+FITTED_ASPECT = 1.5  # of a picture into which everything is to fit: most windows are wider
 
 
 class Session:
@@ -46,37 +60,59 @@ class Session:
         with self._loading():
             self.stage = Stage(self.scene, gpu)
         self.loaded_at_start = Counter(self.loaded)
-        self.camera = _camera(self.scene)
+        self.cameras = Cameras(self.scene)
+        self.selection = Selection(gpu)
+        self.picture_size = (1, 1)  # pixels of the picture that was drawn last
         self.view = self.scene.view.model_copy()
-        self.playing = True
-        self.speed = 1.0
-        self.frame = 0
-        self.time = 0.0
+        self.clock = Clock(gpu, self.stage)
+        self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
         self.messages: dict[str, str] = {}
-        self.diagnostics: dict[str, float] = {}
-        self._steps_wanted = 0
-        self._stale = False
-        self._unmeasured = True
+        self.diagnostics = Diagnostics()
+        self.timeline, self.watches, self.inspector = Timeline(gpu), Watches(), Inspector()
+        self.studio: Studio | None = None  # who takes pictures of what is seen
+        self.written: dict[str, Path] = {}  # files that commands wrote last, by topic
+        self.changes = 0  # how often tensors were made other ones: by a step, a reset, another scene
+        self.edits = Edits()
+        self.tweaks = Tweaks(self)
+        self.question: Question | None = None  # what the user is to decide before anything is written or lost
+        self.leaving = False  # the user decided to close the window
+        self.beside: list[Callable[[], Mapping[KeyPath, Any]]] = []  # entries that are to be saved with the parameters
+        self.beside += [self.cameras.changes, lambda: saving.settings_to_save(self)]
+        self.beside.append(lambda: self.stage.changed_settings(self.scene))
+        self._unsaved: tuple[Any, ...] = ()
         self._commands: deque[Command] = deque()
-        self._readings: dict[str, Readback] = {}
+        self._fit_camera()
 
     def parameters(self) -> dict[str, Params]:
         """Everything that can be set, by owner: "models.NAME", "layers.NAME" (its style) and "view"."""
-        models = {f"models.{name}": actor.params for name, actor in self.stage.actors.items()}
-        layers = {f"layers.{name}": layer.style for name, layer in self.stage.layers.items()}
-        return {**models, **layers, "view": self.view}
+        return parameters.live(self.stage, self.view)
 
     def originals(self) -> dict[str, Params]:
         """What `parameters()` were when the scene was opened: as its file and the command line have them."""
-        scene = self.scene
-        models = {f"models.{name}": spec.params for name, spec in scene.models.items()}
-        layers = {f"layers.{name}": spec.style for name, spec in scene.layers.items()}
-        return {**models, **layers, "view": scene.view}
+        return parameters.as_read(self.scene)
 
     def hints(self, owner: str) -> Mapping[str, UiHint]:
         """How the scene wants the parameters of `owner` shown."""
         kind, _, key = owner.partition(".")
         return self.scene.models[key].ui if kind == "models" else {}
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The settings of the command line that hold for this scene."""
+        return self._sets
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that the command line gave, if it did."""
+        return self._seed
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the user changed something that the scene's file does not have."""
+        known = (self.tweaks.revision, self.scene, *(dict(entries()) for entries in self.beside))
+        if self._unsaved[:-1] != known:
+            self._unsaved = (*known, saving.unsaved(self))
+        return self._unsaved[-1]
 
     # commands ---------------------------------------------------------------------------------------------------
 
@@ -90,7 +126,8 @@ class Session:
         A message stays until a command of the same topic succeeds. What a command records is submitted at once: an
         error later in the frame drops the frame, and must not drop the start of a model that was just built.
         """
-        self._collect()
+        self._take_in()
+        self._commands.extend(self.edits.commands(self))
         while self._commands:
             command = self._commands.popleft()
             try:
@@ -102,39 +139,98 @@ class Session:
     @property
     def idle(self) -> bool:
         """Whether the next picture would be the same as the last one."""
-        return not (self.playing or self._steps_wanted or self._stale or self._commands or self._readings)
+        return self.clock.resting and not (self._commands or self._awaits or self.cameras.moving)
+
+    @property
+    def camera(self) -> OrbitCamera:
+        """The camera that draws."""
+        return self.cameras.now
+
+    @property
+    def playing(self) -> bool:
+        """Whether time passes for the models."""
+        return self.clock.playing
+
+    @playing.setter
+    def playing(self, on: bool) -> None:
+        self.clock.play(on)
+
+    @property
+    def speed(self) -> float:
+        """Model seconds that pass in a second of 60 frames."""
+        return self.clock.speed
+
+    @property
+    def frame(self) -> int:
+        """Steps that the models took since their start."""
+        return self.clock.frame
+
+    @property
+    def time(self) -> float:
+        """Seconds that passed for the models since their start."""
+        return self.clock.time
 
     # a frame ----------------------------------------------------------------------------------------------------
 
     def advance(self) -> None:
         """Record this frame's step of the models, if time passes; one of no length if a paused model was changed."""
-        if self.playing or self._steps_wanted:
-            self._steps_wanted = max(0, self._steps_wanted - 1)
-            self.stage.step(STEP * self.speed)
-            self.time += STEP * self.speed
-            self._unmeasured = True
-        elif self._stale:
-            self.stage.step(0.0)
-            self._unmeasured = True
-        self._stale = False
+        self.tweaks.move(self.time)
+        if self.clock.advance():
+            self.changes += 1
+            self.tweaks.move(self.time)
 
-    def draw(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
-        """Record the picture of this frame."""
-        renderer.draw(list(self.stage.layers.values()), self.camera, self.view, target, size, self.time)
-        self.frame += 1
+    def draw(
+        self,
+        renderer: Renderer,
+        target: wgpu.GPUTextureView,
+        size: tuple[int, int],
+        corner: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Record the picture of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
+
+        What is selected is marked in it.
+        """
+        layers, mark = list(self.stage.layers.values()), self.selection.mark(self.stage)
+        renderer.draw(layers, self.camera, self.view, target, size, self.time, corner, mark)
+        if min(size) > 0:  # while panels leave no room for a picture, the last one stands for it
+            self.picture_size = size
+
+    def draw_elsewhere(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
+        """Record the same picture for a file: of any size, nothing marked in it."""
+        layers = list(self.stage.layers.values())
+        renderer.draw(layers, self.camera, self.view, target, size, self.time)
 
     def measure(self) -> None:
         """Record what brings `diagnostics` ("model.name": value) up to date: without a stall, they arrive frames later.
 
         Costs nothing if no model moved since, or if values are still on their way.
         """
-        if self._unmeasured and not self._readings:
-            self._ask()
-            self._unmeasured = False
+        self.clock.ask(lambda: self.diagnostics.ask(self.stage, self.time, self.changes))
+
+    def observe(self) -> None:
+        """Record what of the watches, and of the tensor that is looked into, is due in this frame.
+
+        In the middle of a step that takes several frames tensors are looked at by nobody: they are of no one time.
+        """
+        if self.stage.underway is not None:
+            return
+        self.watches.observe(self.stage, self.changes, self.frame, self.time)
+        self.inspector.observe(self.stage, self.changes)
+
+    def look_again(self) -> None:
+        """Take in what is on its way, then look at the tensors as they are now; waits for the GPU."""
+        for _ in range(2):
+            self.observe()
+            self._read_everything()
+            self._take_in()
 
     def close(self) -> None:
         """Give back everything the scene holds. Idempotent."""
-        self._readings.clear()
+        self.diagnostics.forget()
+        self.watches.clear()
+        self.inspector.clear()
+        self.selection.clear()
+        self.clock.close()
         self.stage.close()
         self.gpu.sync()
 
@@ -152,85 +248,153 @@ class Session:
 
     # what commands do -------------------------------------------------------------------------------------------
 
-    def set_parameter(self, owner: str, name: str, value: Any) -> None:
+    def set_parameter(self, owner: str, name: str, value: Any, stroke: int | None = None) -> None:
         """Set a parameter of one of `parameters()`; a paused model shows it at once. Raises `ParameterError`.
 
         A file is named as in the scene file: packaged, or in the scene's folder.
         """
-        owners = self.parameters()
-        if owner not in owners:  # a panel may post it in the frame in which another scene is opened
-            raise ParameterError(unknown("owner of parameters", owner, owners))
-        params = owners[owner]
-        if isinstance(value, str) and any(spec.name == name and spec.kind == "file" for spec in params.specs()):
-            value = self._found(name, value)
-        kind, _, key = owner.partition(".")
-        if kind == "models":
-            self.stage.change(key, name, value)
-            self._stale = True
-        else:
-            params.change(name, value)
+        self.tweaks.change({Key(owner, name): value}, name.replace("_", " "), stroke=stroke)
+
+    def assign(self, values: Values) -> None:
+        """Set parameters, all or none of them, past the history. Raises as `parameters.assign`."""
+        actors = dict(self.stage.actors)
+        if parameters.assign(self.stage, self.parameters(), self.scene.path.parent, values):
+            self.clock.stale = True
+        if actors != self.stage.actors:
+            self.clock.rebuilt()
+
+    def saved(self, scene: Scene, sets: tuple[str, ...], seed: int | None) -> None:
+        """What runs is now in the file of `scene`, which was read with the `sets` and the `seed` that still hold."""
+        self.scene = self.stage.scene = scene
+        self._path, self._sets, self._seed = scene.path, sets, seed
+        self.cameras.reopen(scene, other=False)
+        self.tweaks.scene_saved()
+
+    def pace(self, values: Mapping[str, Any]) -> None:
+        """Change how pictures and steps follow each other, from the next on. Raises `ParameterError`."""
+        self.pacing.take(self.pacing.with_values(values))
+        self.clock.pacer.budget, self.clock.steps = self.pacing.budget, self.pacing.steps
+        self.gpu.frames.in_flight = self.pacing.frames_in_flight
+        self.timeline.wanted_ms = 1e3 / self.pacing.rate if self.pacing.rate else 0.0
 
     def reset(self) -> None:
         """Every model back to its start, time to zero."""
         self.stage.reset()
-        self.frame, self.time = 0, 0.0
-        self._unmeasured = True
+        self.watches.forget()
+        self.clock.restart(self.stage)
+        self.changes += 1
 
-    def reload(self, path: Path | None = None) -> None:
+    def reload(self, path: Path | None = None, restart: bool = False) -> None:
         """Read the scene again, or another one. The old one stays, with an error, if the new one cannot be used.
 
-        The camera stays where it is unless another file is opened.
+        Of the same file what has changed in it is taken over, and the models go on, unless `path` is given or `restart`
+        is true. The camera stays where it is unless another file is opened.
         """
-        other = path is not None and path != self._path
+        if path is None and not restart:
+            self._take_over(load(self._path, sets=self._sets, seed=self._seed))
+            return
+        values, other = self.tweaks.values(), path is not None and path != self._path
         path, sets = (path, ()) if path is not None and other else (self._path, self._sets)
         scene = load(path, sets=sets, seed=self._seed)
         stage = Stage(scene, self.gpu)
-        self._readings.clear()
         self.diagnostics.clear()
+        self.watches.forget()
+        self.inspector.clear()
         self.messages.clear()
         self.stage.close()
+        before = self.scene
         self.scene, self.stage, self._path, self._sets = scene, stage, path, sets
         self.view = scene.view.model_copy()
+        self.selection.clear()
+        self.cameras.reopen(scene, other)
         if other:
-            self.camera = _camera(scene)
-        self.frame, self.time = 0, 0.0
-        self._unmeasured = True
+            self._fit_camera()
+        self.clock.restart(stage)
+        self.changes += 1
+        self.tweaks.scene_read(None if other else before, values)
 
-    def play(self, on: bool) -> None:
-        """Let time pass, or stand still at once."""
-        self.playing = on
-        self._steps_wanted = 0
-
-    def step_frames(self, count: int) -> None:
-        """Let `count` frames' steps pass, then stand still."""
-        self.playing = False
-        self._steps_wanted = max(0, count)
-
-    def set_speed(self, speed: float) -> None:
-        """Model seconds that pass in a second of 60 frames. Raises `ParameterError` unless it is a finite number."""
-        if not math.isfinite(speed):
-            raise ParameterError(f"speed: expected a finite number, got {speed}")
-        self.speed = speed
+    def reread(self, file: Path) -> None:
+        """Take in a file that models were made of and that was written anew. Raises as `Stage.reread`."""
+        if self.stage.reread(file):
+            self._rebuilt()
+        self.clock.code_changed()
 
     def go_home(self) -> None:
         """The camera back to where the scene has it."""
-        self.camera = _camera(self.scene)
+        if self.scene.camera.fit:
+            self.cameras.frame(self.stage.layers.values(), FITTED_ASPECT)
+        else:
+            self.cameras.go(home(self.scene))
+
+    def select(self, layer: str, row: int) -> None:
+        """Select a row of a layer. Raises `ParameterError` if there is no such row."""
+        self.selection.select(self.stage, layer, row)
 
     # inside -----------------------------------------------------------------------------------------------------
 
+    def _fit_camera(self) -> None:
+        """Where the scene leaves it to us: as far away that everything is seen."""
+        if self.scene.camera.fit:
+            self.cameras.frame_at_once(self.stage.layers.values(), FITTED_ASPECT, self._read_everything)
+
+    def _read_everything(self) -> None:
+        """Wait until all that was asked of the GPU has arrived."""
+        self.gpu.sync()
+        while self.gpu.readback.in_flight:
+            self.gpu.poll()
+
+    def _take_over(self, scene: Scene) -> None:
+        """Become what `scene` says, the scene's file read again. Raises as `Stage.adopt`; all is as it was then."""
+        before, view = self.scene, merged(self.view, self.scene.view, scene.view)
+        if self.stage.adopt(scene):
+            self._rebuilt()
+        self.scene = scene
+        self.view.take(view)
+        self.cameras.reopen(scene, other=False)
+        self.clock.stale = True
+        self.tweaks.scene_read(before)
+
+    def _rebuilt(self) -> None:
+        """Models, or layers of them, are others than before: what was found of the old ones holds no longer."""
+        self.diagnostics.clear()
+        self.inspector.forget()
+        self.selection.clear()
+        self.clock.rebuilt()
+        self.changes += 1
+
     def _carry_out(self, command: Command) -> None:
+        now = self.frame, self.time
         with self._loading():
             try:
                 command.apply(self)
             finally:
                 self.gpu.submit()
+        if (self.frame, self.time) != now:  # it went back in time
+            self.changes += 1
 
-    def _found(self, name: str, text: str) -> Path:
-        """The file that a parameter of this name is to be."""
+    def _take_in(self) -> None:
+        """What was measured and has arrived; what a watch was waiting for stops the run."""
+        self.diagnostics.collect()
+        self.inspector.collect()
+        self.selection.follow(self.stage, self.changes)
+        self._frame_what_was_found()
+        alarm = self.watches.collect()
+        if alarm is not None:
+            self.playing = False
+            self.messages["watch"] = f"the run was stopped: {alarm}"
+            seen = shown_in(self.stage, alarm)
+            if seen is not None:
+                self.select(*seen)
+
+    def _frame_what_was_found(self) -> None:
         try:
-            return find(text, self.scene.path.parent)
-        except ParameterError as error:
-            raise ParameterError(f"{name}: {error}") from None
+            self.cameras.collect()
+        except VertigradError as error:
+            self.messages["camera"] = str(error)
+
+    @property
+    def _awaits(self) -> bool:
+        return any(kept.pending for kept in (self.diagnostics, self.watches, self.inspector, self.selection))
 
     @contextmanager
     def _loading(self) -> Iterator[None]:
@@ -241,31 +405,8 @@ class Session:
         finally:
             self.loaded.update(difference(self.gpu.meter.read(), before)[Traffic.GEOMETRY.value])
 
-    def _collect(self) -> None:
-        """Take in the diagnostics once all of them are there."""
-        if self._readings and all(reading.done for reading in self._readings.values()):
-            readings, self._readings = self._readings, {}
-            try:
-                self.diagnostics = {name: float(reading.result().item()) for name, reading in readings.items()}
-            except GpuError:  # the frame they were recorded in was dropped
-                self._unmeasured = True
-
-    def _ask(self) -> None:
-        for model, actor in self.stage.actors.items():
-            figures = actor.model.diagnostics()
-            with ExitStack() as stack:
-                for tensor in figures.values():
-                    stack.enter_context(tensor)
-                for name, tensor in figures.items():
-                    self._readings[f"{model}.{name}"] = tensor.read_async(Traffic.DIAGNOSTICS)
-
 
 def _live(gpu: Gpu) -> dict[tuple[int, int], Block]:
     """Live blocks; a block that was freed and taken again is another."""
     gpu.tracker.collect()
     return {(block.id, block.generation): block for block in gpu.tracker.live}
-
-
-def _camera(scene: Scene) -> OrbitCamera:
-    given = scene.camera
-    return OrbitCamera.from_position(given.position, given.target, given.fov, given.up)

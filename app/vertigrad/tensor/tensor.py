@@ -55,13 +55,18 @@ class Tensor(Arithmetic):
 
     @staticmethod
     def empty(shape: int | Sequence[int], dtype: Any = f32, name: str = "", temporary: bool = False) -> Tensor:
-        """A contiguous tensor whose elements are not set. Raises `DtypeError`, `LimitError`, `OutOfMemory`."""
+        """A contiguous tensor whose elements are not set. Raises `DtypeError`, `LimitError`, `OutOfMemory`.
+
+        A `temporary` one that is made while a plan is recording lies in memory of the plan.
+        """
         size = shapes.checked(shape)
         kind, origin = dtype_of(dtype), Origin.of_caller()
         require(kind)
-        device = gpu()
-        block = device.pool.take(math.prod(size) * kind.itemsize, name, origin)
-        owner = Owner(device.tracker, block, name, origin)
+        device, nbytes = gpu(), math.prod(size) * kind.itemsize
+        if temporary and device.recording is not None:
+            owner = device.recording.scratch(nbytes, name, origin)
+        else:
+            owner = Owner(device.tracker, device.pool.take(nbytes, name, origin), name, origin)
         return Tensor(owner, Layout(size, shapes.contiguous_strides(size, kind.itemsize), 0), kind, name, temporary)
 
     @staticmethod

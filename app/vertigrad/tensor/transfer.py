@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DtypeError, ShapeError
+from ..errors import DtypeError, ShapeError, StillInUse
 from ..gpu import Traffic, gpu
 from ..gpu.readback import Reading
 from ..memory import Borrow
@@ -64,6 +64,15 @@ def require(dtype: DType) -> None:
         raise DtypeError(f"f16 needs the feature shader-f16, which {gpu().adapter} lacks; use f32")
 
 
+def _require_values(tensor: Tensor) -> None:
+    """Raise `StillInUse` while a plan is recorded: what its kernels write has no values yet."""
+    if gpu().recording is not None:
+        raise StillInUse(
+            f"tensor {tensor.name or 'unnamed'!r} cannot be read back while a plan is recorded: its values are there "
+            "after replay(); read constants before recording"
+        )
+
+
 class Readback:
     """A tensor's values on their way to the host. `done` turns true some frames later; `result` waits if it must."""
 
@@ -78,6 +87,7 @@ class Readback:
         if block.storage is None and block.borrow is not None:  # still on the host: nothing to read back
             self._data = memoryview(bytes(block.borrow.bytes()[start : start + nbytes]))
         elif tensor.size:
+            _require_values(tensor)
             self._reading = gpu().recorder.read(block, start, nbytes, traffic)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import glfw
 from imgui_bundle import imgui
 
@@ -43,6 +45,52 @@ CURSORS = {
     imgui.MouseCursor_.resize_ew.value: glfw.HRESIZE_CURSOR,
     imgui.MouseCursor_.resize_ns.value: glfw.VRESIZE_CURSOR,
 }
+
+
+NAMES = {  # of keys that are no letters, as the table of actions writes them
+    glfw.KEY_SPACE: "Space",
+    glfw.KEY_ENTER: "Enter",
+    glfw.KEY_KP_ENTER: "Enter",
+    glfw.KEY_ESCAPE: "Esc",
+    glfw.KEY_TAB: "Tab",
+    glfw.KEY_BACKSPACE: "Backspace",
+    glfw.KEY_DELETE: "Del",
+    glfw.KEY_LEFT: "Left",
+    glfw.KEY_RIGHT: "Right",
+    glfw.KEY_UP: "Up",
+    glfw.KEY_DOWN: "Down",
+    glfw.KEY_HOME: "Home",
+    glfw.KEY_END: "End",
+    glfw.KEY_PAGE_UP: "PageUp",
+    glfw.KEY_PAGE_DOWN: "PageDown",
+    glfw.KEY_KP_ADD: "Plus",
+    glfw.KEY_KP_SUBTRACT: "Minus",
+    **{glfw.KEY_F1 + number: f"F{number + 1}" for number in range(24)},
+    **{key: str(number) for number in range(10) for key in (glfw.KEY_0 + number, glfw.KEY_KP_0 + number)},
+}
+SYMBOLS = {"+": "Plus", "-": "Minus"}  # whose signs have another meaning in "Ctrl+A"
+
+
+def written(key: int, code: int, modifiers: int) -> str:
+    """A key with its modifiers as the table of actions writes it, such as "Ctrl+Shift+P"; empty if it has no name.
+
+    On a Mac, Command is what Ctrl is elsewhere.
+    """
+    name = NAMES.get(key) or letter(key, code).upper() or _symbol(key, code)
+    if not name:
+        return ""
+    control = glfw.MOD_CONTROL | glfw.MOD_SUPER if sys.platform == "darwin" else glfw.MOD_CONTROL
+    held = ((control, "Ctrl+"), (glfw.MOD_ALT, "Alt+"), (glfw.MOD_SHIFT, "Shift+"))
+    if modifiers & glfw.MOD_SUPER and sys.platform != "darwin":
+        return ""  # those are the desktop's
+    return "".join(word for mask, word in held if modifiers & mask) + name
+
+
+def _symbol(key: int, code: int) -> str:
+    name = glfw.get_key_name(key, code) or ""
+    if isinstance(name, bytes):
+        name = name.decode(errors="replace")
+    return SYMBOLS.get(name, name) if len(name) == 1 and name.isprintable() else ""
 
 
 def letter(key: int, code: int) -> str:

@@ -10,9 +10,10 @@ import wgpu
 from wgpu.utils.glfw_present_info import get_glfw_present_info
 
 from ..errors import GpuError, InputError
-from ..gpu import Gpu
+from ..gpu import Gpu, native
 from ..gpu.native import surface_formats
 from .keys import CURSORS
+from .monitors import can_be_grasped, is_wayland, monitor_at
 
 
 class Picture(NamedTuple):
@@ -23,20 +24,31 @@ class Picture(NamedTuple):
 
 
 class Window:
-    """A window of `size` logical pixels. Raises `InputError` if there is no display to open it on.
+    """A window of `size` logical pixels, at `position` on the screen if that can be seen.
+
+    Raises `InputError` if there is no display to open it on.
 
     `size` is its width and height in pixels of the screen, (0, 0) while it is minimised; `extent` is the same in the
     units in which the mouse is told of. Both are as `acquire` found them last: each look asks the window system.
     """
 
-    def __init__(self, gpu: Gpu, title: str, size: tuple[int, int], vsync: bool = True):
+    def __init__(
+        self,
+        gpu: Gpu,
+        title: str,
+        size: tuple[int, int],
+        vsync: bool = True,
+        position: tuple[int, int] | None = None,
+    ):
         self._gpu = gpu
         self._title = title
-        self.handle: Any = _open(title, size)
+        self.handle: Any = _open(title, size, position)
+        self._windowed: tuple[int, int, int, int] | None = None  # place and size to return to from the full screen
         self._shape = 0
         self._cursors: dict[int, Any] = {}
         try:
-            context = wgpu.gpu.get_canvas_context(get_glfw_present_info(self.handle, vsync))
+            self._present_info = get_glfw_present_info(self.handle, vsync)
+            context = wgpu.gpu.get_canvas_context(self._present_info)
             self.format = _configure(context, gpu)
         except BaseException:
             glfw.destroy_window(self.handle)
@@ -49,10 +61,56 @@ class Window:
         """Whether the user asked to close it."""
         return bool(glfw.window_should_close(self.handle))
 
+    def stay_open(self) -> None:
+        """Forget that the user asked to close it."""
+        glfw.set_window_should_close(self.handle, False)
+
     @property
     def scale(self) -> float:
         """Size of the user interface, 1 on an ordinary screen."""
         return max(glfw.get_window_content_scale(self.handle)[0], 0.5)
+
+    @property
+    def refresh_ms(self) -> float:
+        """How long the monitor that the window is on shows a picture; 0 if it does not say."""
+        mode = glfw.get_video_mode(monitor_at(self.position or (0, 0)))
+        return 1e3 / mode.refresh_rate if mode.refresh_rate > 0 else 0.0
+
+    @property
+    def logical_size(self) -> tuple[int, int]:
+        """What `size` was to be, to get a window as this one is, or was before it filled the screen."""
+        pixels = self._windowed[2:] if self._windowed else glfw.get_window_size(self.handle)
+        per_unit = glfw.get_framebuffer_size(self.handle)[0] / max(glfw.get_window_size(self.handle)[0], 1)
+        factor = per_unit / glfw.get_window_content_scale(self.handle)[0]
+        return round(pixels[0] * factor), round(pixels[1] * factor)
+
+    @property
+    def position(self) -> tuple[int, int] | None:
+        """Where the window lies on the screen; None where the desktop does not tell."""
+        if self._windowed:
+            return self._windowed[:2]
+        return None if is_wayland() else glfw.get_window_pos(self.handle)
+
+    def fill_screen(self, on: bool) -> None:
+        """Fill the screen that the window is on, or return from it. Does nothing if that is how it is."""
+        if on == (self._windowed is not None):
+            return
+        if self._windowed:
+            glfw.set_window_monitor(self.handle, None, *self._windowed, glfw.DONT_CARE)  # pyright: ignore
+            self._windowed = None
+        else:
+            x, y = (0, 0) if is_wayland() else glfw.get_window_pos(self.handle)
+            self._windowed = x, y, *glfw.get_window_size(self.handle)
+            monitor = monitor_at((x, y))
+            mode = glfw.get_video_mode(monitor)
+            glfw.set_window_monitor(self.handle, monitor, 0, 0, *mode.size, mode.refresh_rate)
+
+    def set_vsync(self, on: bool) -> None:
+        """Show pictures in step with the screen, or as soon as they are there."""
+        if on != self._present_info["vsync"] and self._context is not None:
+            self._present_info["vsync"] = on
+            native.set_vsync(self._context, on)
+            _configure(self._context, self._gpu)
 
     def set_title(self, title: str) -> None:
         """Show `title` in the window's frame."""
@@ -123,7 +181,7 @@ class Window:
                 glfw.destroy_cursor(cursor)
 
 
-def _open(title: str, size: tuple[int, int]) -> Any:
+def _open(title: str, size: tuple[int, int], position: tuple[int, int] | None) -> Any:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", glfw.GLFWError)
         if not glfw.init():
@@ -133,6 +191,9 @@ def _open(title: str, size: tuple[int, int]) -> Any:
             )
         glfw.window_hint(glfw.CLIENT_API, glfw.NO_API)
         glfw.window_hint(glfw.SCALE_TO_MONITOR, glfw.TRUE)
+        x, y = position if position and can_be_grasped(position) else (glfw.ANY_POSITION, glfw.ANY_POSITION)
+        glfw.window_hint(glfw.POSITION_X, x)
+        glfw.window_hint(glfw.POSITION_Y, y)
         handle = glfw.create_window(*size, title, None, None)
         if not handle:
             raise InputError(f"no window can be opened here{_reasons(told)}; `vertigrad render` needs none")

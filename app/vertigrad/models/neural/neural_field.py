@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,9 +71,7 @@ class NeuralField(Model):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
         self._cycle = 0.0
-        self._field = load(params.weights)
-        if self._field.width > WIDEST:
-            raise InputError(f"{params.weights}: layers of {self._field.width} neurons; {WIDEST} at most are supported")
+        self._field = _read(params.weights)
         side = params.resolution
         with ExitStack() as stack:  # closes what was made if something that follows cannot be
             held = stack.enter_context
@@ -94,6 +93,8 @@ class NeuralField(Model):
             amplitude=values.amplitude,
             cycle=2.0 * math.pi * self._cycle,
             blend=self._blend(),
+            metres_per_unit=self._field.metres_per_unit,
+            mean_m=self._field.mean_m,
         )
 
     def outputs(self) -> dict[str, Tensor]:
@@ -129,6 +130,23 @@ class NeuralField(Model):
         self._cycle = 0.0
         self.step(0.0)
 
+    def state(self) -> dict[str, Tensor]:
+        return {"position": self._positions, "normal": self._normals, "elevation": self._elevations}
+
+    def numbers(self) -> dict[str, float]:
+        return {"cycle": self._cycle}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._cycle = numbers["cycle"]
+
+    def reread(self, name: str) -> bool:
+        field, old = _read(self._params.weights), self._field
+        if _kernel_defines(field) != _kernel_defines(old):
+            return False
+        self._weights[...] = pack(field)
+        self._field = field
+        return True
+
     def close(self) -> None:
         self._held.close()
 
@@ -139,10 +157,8 @@ class NeuralField(Model):
         return shares + (1.0,) * (-(-bands // 4) * 4 - len(shares))
 
     def _record(self, plan: Plan, side: int) -> None:
-        field, width = self._field, padded_width(self._field.width)
-        defines = {"WIDTH": width, "LAYERS": field.layers, "BANDS": field.bands, "ACTIVATION": field.activation}
-        kernel = Kernel.load(SHADER, defines=defines)
-        groups = -(-side * side // (POINTS // width))
+        kernel = Kernel.load(SHADER, defines=_kernel_defines(self._field))
+        groups = -(-side * side // (POINTS // padded_width(self._field.width)))
         plan.dispatch(
             kernel,
             groups * kernel.interface.workgroup[0],
@@ -152,10 +168,21 @@ class NeuralField(Model):
             elevations=self._elevations,
             resolution=side,
             step=np.float32(2.0 / (side - 1)),
-            metres_per_unit=field.metres_per_unit,
-            mean_m=field.mean_m,
         )
         record_grid_normals(plan, self._positions, self._normals)
+
+
+def _read(weights: Path) -> Field:
+    field = load(weights)
+    if field.width > WIDEST:
+        raise InputError(f"{weights}: layers of {field.width} neurons; {WIDEST} at most are supported")
+    return field
+
+
+def _kernel_defines(field: Field) -> dict[str, Any]:
+    """What shapes the kernel and its weights."""
+    width = padded_width(field.width)
+    return {"WIDTH": width, "LAYERS": field.layers, "BANDS": field.bands, "ACTIVATION": field.activation}
 
 
 def padded_width(width: int) -> int:

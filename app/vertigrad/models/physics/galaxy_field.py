@@ -32,6 +32,7 @@ Doubles = NDArray[np.float64]
 _SHELLS = 192  # equal-mass shells that stand for each part in the spherical potential
 _RINGS, _SPOKES, _SHEETS = 144, 48, 7  # quadrature of the disc: radii, angles in half a turn, heights above 0
 _PROBES = 48  # radii at which the rotation curve is worked out
+_TOGETHER = 8  # probes whose pulls are added up at a time: so few that the arrays stay in the cache
 _ENERGIES = 320  # nodes of the distribution function
 _RADII, _SPEEDS = 96, 129  # tables of speeds: radii, and quantiles or speeds
 
@@ -204,11 +205,16 @@ class MeanField:
         x = np.outer(self._ring_radii, np.cos(turn)).ravel()
         y_squared = np.square(np.outer(self._ring_radii, np.sin(turn))).ravel()
         mass = self.galaxy.disc_mass / (x.size * 2 * len(self._sheet_heights))
-        for sheet in np.concatenate([-self._sheet_heights, self._sheet_heights]):
-            along, rise = radii[:, None] - x, (heights - sheet)[:, None]
-            pull = mass * (along**2 + y_squared + (rise**2 + self.softening**2)) ** -1.5
-            inward += np.einsum("pq,pq->p", pull, along)
-            downward += rise[:, 0] * pull.sum(axis=1)
+        for start in range(0, len(radii), _TOGETHER):
+            rows = slice(start, start + _TOGETHER)
+            along = radii[rows, None] - x
+            flat = along**2 + y_squared + self.softening**2
+            for sheet in np.concatenate([-self._sheet_heights, self._sheet_heights]):
+                rise = heights[rows] - sheet
+                squared = flat + (rise**2)[:, None]
+                pull = mass / (squared * np.sqrt(squared))  # several times as fast as a power of −1.5
+                inward[rows] += np.einsum("pq,pq->p", pull, along)
+                downward[rows] += rise * pull.sum(axis=1)
         return inward, downward
 
     @cached_property

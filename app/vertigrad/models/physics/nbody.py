@@ -124,6 +124,18 @@ class NBody(Model):
             self._record_kick(first_force)
             first_force.replay(dt=0.0, softening=self._params.softening)
 
+    def state(self) -> dict[str, Tensor]:
+        return {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
+
+    def numbers(self) -> dict[str, float]:
+        return {}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        pass
+
+    def reread(self, name: str) -> bool:
+        return False
+
     def close(self) -> None:
         self._held.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import wgpu
 
@@ -13,6 +13,9 @@ from ...gpu import Gpu
 from ...memory import Block
 from ...params import Params
 from ...tensor import Tensor
+
+if TYPE_CHECKING:
+    from .attributes import Attributes
 
 Constant = float | tuple[float, ...] | str
 Attribute = Tensor | Constant
@@ -74,6 +77,20 @@ class Layer(ABC):
     @abstractmethod
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Record the draw calls of what blends over the solid parts of all layers; follows `draw`."""
+
+    @abstractmethod
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Record the draw calls of what is seen, each pixel the number of a row instead of a colour.
+
+        The pass has one sample and the attachments of renderer/rows.py; fragments return what `seen_row` or
+        `seen_cell` of shaders/common/seen.wgsl make of a row. Called when something was clicked, not in each frame.
+        Raises `LimitError` if the layer is too large for that.
+        """
+
+    @property
+    @abstractmethod
+    def attributes(self) -> Attributes:
+        """What was bound last: "position", which every layer has, says where each row is."""
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:

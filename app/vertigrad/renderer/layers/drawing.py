@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -13,6 +13,7 @@ from ...memory import Block
 from ..colormap import colormap_texture
 from ..extent import Extent
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
+from ..rows import ROW_TARGETS, rows_depth
 from ..target import COLOR, depth_state, handles_samples, multisample_state
 from ..view import VIEW_SIZE
 from .attributes import Attributes
@@ -64,7 +65,7 @@ class Drawing:
         try:
             if self._extent is not None:
                 attributes.add("extent", self._extent.rows, (2,))
-            self._pipelines = {stage: self._pipeline(stage, over) for stage, over in recipe.stages.items()}
+            self._pipelines = {stage: self._color_pipeline(stage, over) for stage, over in recipe.stages.items()}
         except Exception:
             self.close()
             raise
@@ -81,6 +82,18 @@ class Drawing:
     ) -> None:
         """Set pipeline, bind group and vertex buffers; draw calls follow."""
         pass_.set_pipeline(self._pipelines[stage])
+        self._set_resources(pass_, frame, style, style_offset)
+
+    def start_rows(
+        self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style: Coloring, style_offset: int
+    ) -> None:
+        """The same for a picture of rows."""
+        pass_.set_pipeline(self._rows_pipeline(stage))
+        self._set_resources(pass_, frame, style, style_offset)
+
+    def _set_resources(
+        self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, style_offset: int
+    ) -> None:
         pass_.set_bind_group(0, self._bind_group(style), (frame.view_offset, style_offset))
         self.attributes.set_buffers(pass_)
 
@@ -94,7 +107,7 @@ class Drawing:
             self._extent.close()
             self._extent = None
 
-    def _defines(self) -> dict[str, Any]:
+    def _defines(self, picking: bool) -> dict[str, Any]:
         attributes = self.attributes
         types = {name.upper(): attributes.wgsl(name) for name in self._recipe.locations}
         return {
@@ -102,27 +115,46 @@ class Drawing:
             "COLOR_COMPONENTS": attributes.components("color"),
             "COLORMAPPED": self._extent is not None,
             "SAMPLE_MASK": handles_samples(self._gpu),
+            "PICKING": picking,
         }
 
-    def _pipeline(self, stage: str, over: bool) -> wgpu.GPURenderPipeline:
+    def _color_pipeline(self, stage: str, over: bool) -> wgpu.GPURenderPipeline:
+        target = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
+        return self._pipeline(
+            stage,
+            picking=False,
+            targets=[target],
+            depth=depth_state(write=not over),
+            multisample=multisample_state(self._gpu, solid=not over),
+        )
+
+    def _rows_pipeline(self, stage: str) -> wgpu.GPURenderPipeline:
+        return self._pipeline(stage, picking=True, targets=ROW_TARGETS, depth=rows_depth(), multisample={"count": 1})
+
+    def _pipeline(
+        self,
+        stage: str,
+        picking: bool,
+        targets: Sequence[Mapping[str, Any]],
+        depth: Mapping[str, Any],
+        multisample: Mapping[str, Any],
+    ) -> wgpu.GPURenderPipeline:
         recipe, device = self._recipe, self._gpu.device
-        defines = self._defines()
-        buffers = self.attributes.vertex_buffers(recipe.locations)
 
         def make() -> wgpu.GPURenderPipeline:
-            module = draw_shader(self._gpu, recipe.shader, defines)
-            target = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
+            module = draw_shader(self._gpu, recipe.shader, self._defines(picking))
+            buffers = self.attributes.vertex_buffers(recipe.locations)
             return device.create_render_pipeline(
                 label=f"{recipe.shader}:{stage}",
                 layout=device.create_pipeline_layout(bind_group_layouts=[self._layout()]),
                 vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": buffers},
-                fragment={"module": module, "entry_point": f"{stage}_fragment", "targets": [target]},
+                fragment={"module": module, "entry_point": f"{stage}_fragment", "targets": list(targets)},
                 primitive=dict(recipe.primitive),
-                depth_stencil=depth_state(write=not over),
-                multisample=multisample_state(self._gpu, solid=not over),
+                depth_stencil=dict(depth),
+                multisample=dict(multisample),
             )
 
-        return draw_cache(self._gpu).get((recipe.shader, stage, self.attributes.key), make)
+        return draw_cache(self._gpu).get((recipe.shader, stage, picking, self.attributes.key), make)
 
     def _bind_group(self, style: Coloring) -> wgpu.GPUBindGroup:
         """The bind group; made anew when the colormap changes."""

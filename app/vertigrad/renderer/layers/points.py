@@ -88,6 +88,18 @@ class PointsLayer(Layer):
         """Draw the others as soft spots."""
         self._record(pass_, frame, "distant")
 
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw spheres and spots as the numbers of their rows."""
+        drawing, offset = self._bound, self._gpu.uniforms.push(self._uniform())
+        for stage in RECIPE.stages:
+            drawing.start_rows(pass_, frame, stage, self.style, offset)
+            pass_.draw(4, drawing.attributes.rows)
+
+    @property
+    def attributes(self) -> Attributes:
+        """What was bound last."""
+        return self._bound.attributes
+
     def blocks(self) -> Iterable[Block]:
         """Every block that is read when the layer is drawn."""
         return self._bound.blocks()

@@ -14,8 +14,10 @@ from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ...tensor import Tensor
 from ..colormap import COLORMAPS
+from ..rows import LEAST_ALPHA
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame, Layer
+from .cells import draw_cells
 from .drawing import Drawing, Recipe
 from .grid import grid_triangles
 
@@ -106,6 +108,16 @@ class SurfaceLayer(Layer):
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """A surface is solid throughout: nothing."""
+
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the triangles as the numbers of their nearest corners. Nothing if they are all but transparent."""
+        if self._color[3] >= LEAST_ALPHA:
+            draw_cells(self._gpu, pass_, frame, self.attributes.tensors["position"], self._index)
+
+    @property
+    def attributes(self) -> Attributes:
+        """What was bound last."""
+        return self._bound.attributes
 
     def blocks(self) -> Iterable[Block]:
         """Every block that is read when the layer is drawn."""

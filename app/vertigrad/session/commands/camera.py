@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...errors import InputError
+from ..cameras import STILL, Thrust
 from ..session import Session
+
+AROUND = 0.15  # share of the layers' size that is shown around a selected row
 
 
 class Orbit(NamedTuple):
@@ -16,7 +20,19 @@ class Orbit(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.camera.orbit(self.dx, self.dy)
+        session.cameras.by_hand().orbit(self.dx, self.dy)
+
+
+class Turn(NamedTuple):
+    """The eye stays and looks elsewhere, in radians."""
+
+    dx: float
+    dy: float
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.by_hand().turn(self.dx, self.dy)
 
 
 class Pan(NamedTuple):
@@ -28,7 +44,7 @@ class Pan(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.camera.pan(self.dx, self.dy)
+        session.cameras.by_hand().pan(self.dx, self.dy)
 
 
 class Zoom(NamedTuple):
@@ -41,7 +57,42 @@ class Zoom(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.camera.zoom(self.factor, self.cursor, self.aspect)
+        session.cameras.by_hand().zoom(self.factor, self.cursor, self.aspect)
+
+
+class Fly(NamedTuple):
+    """Fly on: to the right, up, forward; 1 is full speed, all 0 stands still."""
+
+    thrust: Thrust
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.by_hand()
+        session.cameras.thrust = self.thrust
+
+
+class FlightMode(NamedTuple):
+    """The flight keys fly, and the mouse looks around, without a button held; or not."""
+
+    on: bool
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.flight_mode = self.on
+        session.cameras.thrust = STILL
+
+
+class FlyFaster(NamedTuple):
+    """Fly so many times as fast from now on."""
+
+    factor: float
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.accelerate(self.factor)
 
 
 class Home(NamedTuple):
@@ -51,3 +102,131 @@ class Home(NamedTuple):
 
     def apply(self, session: Session) -> None:
         session.go_home()
+
+
+class FrameAll(NamedTuple):
+    """All of the layers into the picture."""
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        width, height = session.picture_size
+        session.cameras.frame(session.stage.layers.values(), width / height)
+
+
+class FrameSelection(NamedTuple):
+    """The selected row into the middle, with what is around it."""
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        place = session.selection.place()
+        if place is None:
+            raise InputError("nothing is selected that could be framed; click a point or a surface first")
+        session.cameras.frame_place(session.stage.layers.values(), place, AROUND)
+
+
+class Face(NamedTuple):
+    """Look at the target from this direction, in world space."""
+
+    direction: tuple[float, float, float]
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.face(self.direction)
+
+
+class LookFrom(NamedTuple):
+    """Look at the target along an axis, from the front, back, right, left, top or bottom."""
+
+    side: str
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.face_side(self.side)
+
+
+class Parallel(NamedTuple):
+    """With perspective or without."""
+
+    on: bool
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.change(orthographic=self.on)
+
+
+class SetLens(NamedTuple):
+    """Another vertical angle of view in degrees; what lies as deep as the target stays as large."""
+
+    fov: float
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.set_lens(self.fov)
+
+
+class RememberView(NamedTuple):
+    """Keep this view to be gone back to: the camera is about to be moved by hand."""
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.remember()
+
+
+class PreviousView(NamedTuple):
+    """Back to the view before."""
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.go_back()
+
+
+class Turntable(NamedTuple):
+    """Circle the target by itself, so many degrees a second; 0 stands still."""
+
+    rate: float
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.turntable = self.rate
+
+
+class GoToBookmark(NamedTuple):
+    """Move to a view that was kept."""
+
+    name: str
+
+    topic = "bookmark"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.go_to_bookmark(self.name)
+
+
+class KeepBookmark(NamedTuple):
+    """Keep this view under a name; saving the scene writes it into the file."""
+
+    name: str
+
+    topic = "bookmark"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.keep_bookmark(self.name)
+
+
+class DropBookmark(NamedTuple):
+    """Forget a view that was kept."""
+
+    name: str
+
+    topic = "bookmark"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.drop_bookmark(self.name)

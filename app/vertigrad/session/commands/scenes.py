@@ -9,14 +9,18 @@ from ..session import Session
 
 
 class Reload(NamedTuple):
-    """Read the scene file again, or another one."""
+    """Read the scene file again: what changed in it is taken over, the models go on.
+
+    With `restart`, or another file, everything is built anew.
+    """
 
     path: Path | None = None
+    restart: bool = False
 
     topic = "scene"
 
     def apply(self, session: Session) -> None:
-        session.reload(self.path)
+        session.reload(self.path, self.restart)
 
 
 class Dismiss(NamedTuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...errors import ParameterError
+from ...scene.schema import ModelSettings
 from ..session import Session
 
 
@@ -15,18 +17,29 @@ class Play(NamedTuple):
     topic = "time"
 
     def apply(self, session: Session) -> None:
-        session.play(self.on)
+        session.clock.play(self.on)
 
 
 class Step(NamedTuple):
-    """Stand still after some more frames."""
+    """Stand still after some more frames; before the present one if they are negative."""
 
     frames: int = 1
 
     topic = "time"
 
     def apply(self, session: Session) -> None:
-        session.step_frames(self.frames)
+        session.clock.step_frames(self.frames)
+
+
+class GoTo(NamedTuple):
+    """Stand still at a frame of the past, or the nearest one that there is."""
+
+    frame: int
+
+    topic = "time"
+
+    def apply(self, session: Session) -> None:
+        session.clock.go_to(self.frame)
 
 
 class SetSpeed(NamedTuple):
@@ -37,7 +50,35 @@ class SetSpeed(NamedTuple):
     topic = "time"
 
     def apply(self, session: Session) -> None:
-        session.set_speed(self.speed)
+        session.clock.set_speed(self.speed)
+
+
+class SetSubsteps(NamedTuple):
+    """A model takes its time in so many steps a frame."""
+
+    model: str
+    substeps: int
+
+    @property
+    def topic(self) -> str:
+        return f"models.{self.model}.substeps"
+
+    def apply(self, session: Session) -> None:
+        session.stage.set_substeps(self.model, _checked(session, self.model, "substeps", self.substeps))
+
+
+class SetSeed(NamedTuple):
+    """All models begin again, one of them or all from another seed."""
+
+    seed: int
+    model: str | None = None
+
+    topic = "seed"
+
+    def apply(self, session: Session) -> None:
+        models = list(session.stage.actors) if self.model is None else [self.model]
+        session.stage.reseed({model: _checked(session, model, "seed", self.seed) for model in models})
+        session.reset()
 
 
 class Reset(NamedTuple):
@@ -47,3 +88,10 @@ class Reset(NamedTuple):
 
     def apply(self, session: Session) -> None:
         session.reset()
+
+
+def _checked(session: Session, model: str, name: str, value: int) -> int:
+    """The value, if a scene file could have it for a model that there is."""
+    if model not in session.stage.actors:
+        raise ParameterError(f"there is no model {model!r}")
+    return getattr(ModelSettings.parse({name: value}), name)

@@ -1,0 +1,162 @@
+"""`Clip`: the pictures of a video."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator
+from contextlib import closing
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import av
+import numpy as np
+from av.error import FFmpegError
+
+from ...errors import InputError
+from .footage import Footage, scaled
+
+FROM_THE_START = ("gif", "apng")  # their pictures build on the ones before, whatever the file says
+CUT_OFF = 0.5  # seconds that may be missing of the length that a file gives; more, and its end is gone
+
+
+class _Index(NamedTuple):
+    """The pictures' times as the file has them, rising, those of pictures that stand alone, and the time of a tick."""
+
+    times: list[int]
+    keys: list[int]
+    end: int
+    tick: float
+
+
+class Clip(Footage):
+    """A video's pictures, at the times it gives them; sound is left out. One that is marked as turned is turned.
+
+    `columns` is their width, 0 for their own. Raises `InputError` for a file that is no video, that is damaged, or that
+    ends early, where that is found: at once, or while its pictures are read.
+    """
+
+    def __init__(self, file: Path, columns: int = 0):
+        self.file = file
+        with closing(self._decoded(None)) as frames:
+            first = next(frames, None)
+        if first is None:
+            raise InputError(f"{file} has no picture in it")
+        size = (first.width, first.height) if first.rotation % 180 else (first.height, first.width)
+        self.rows, self.columns = scaled(size, columns)
+
+    @cached_property
+    def starts(self) -> list[float]:  # type: ignore[override]
+        """When each picture begins [s]. The first use reads the whole file, without decoding it."""
+        index = self._index
+        return [(time - index.times[0]) * index.tick for time in index.times]
+
+    @cached_property
+    def duration(self) -> float:  # type: ignore[override]
+        """When the last picture ends [s]."""
+        return (self._index.end - self._index.times[0]) * self._index.tick
+
+    def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
+        """As `Footage` says. A picture that the decoder leaves out is the one before it, as in a player."""
+        return self._pictures(first, seek=first > 0)
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _pictures(self, first: int, seek: bool) -> Generator[np.ndarray, None, None]:
+        times, number, before = self._index.times, first, None
+        with closing(self._decoded(times[first] if seek else None)) as frames:
+            for frame in frames:
+                place = bisect_right(times, frame.pts) - 1
+                if place > number and before is None and seek:
+                    break  # the file's table of places is wrong: it went too far
+                if frame.is_corrupt and place >= number:
+                    raise InputError(f"{self.file} is damaged at {self.starts[place]:.2f} s (picture {place})")
+                for _ in range(number, place):
+                    yield self._pixels(frame if before is None else before)
+                if place >= number:
+                    yield self._pixels(frame)
+                number, before = max(number, place + 1), frame
+        if before is None and seek:
+            yield from self._pictures(first, seek=False)
+        elif number < self.count:
+            raise InputError(f"{self.file} ends early: {number} of its {self.count} pictures can be read")
+
+    @cached_property
+    def _index(self) -> _Index:
+        try:
+            with self._opened() as container:
+                return self._read_index(container)
+        except FFmpegError as error:
+            raise self._damaged(error) from error
+
+    def _read_index(self, container: Any) -> _Index:
+        stream = _video(container)
+        times: dict[int, bool] = {}
+        end, reached, packets = 0, 0.0, 0
+        for packet in container.demux():
+            if packet.pts is None:
+                continue
+            reached = max(reached, float((packet.pts + (packet.duration or 0)) * packet.time_base))
+            if packet.stream is not stream:
+                continue
+            packets += 1
+            if not packet.is_discard:
+                times[packet.pts] = packet.is_keyframe
+                end = max(end, packet.pts + max(packet.duration or 0, 1))
+        if not times:
+            raise InputError(f"{self.file} does not say when its pictures are shown; convert it to mp4 or webm")
+        promised = (container.duration or 0) / 1e6 + float((container.start_time or 0) / 1e6)
+        allowed = 2 * promised / stream.frames if packets < stream.frames else CUT_OFF
+        if reached < promised - allowed:
+            raise InputError(f"{self.file} ends early: {reached:.2f} s of {promised:.2f} s are there")
+        ordered = sorted(times)
+        if len(ordered) > 1:  # a last picture of no length stays as long as the others do
+            end = max(end, ordered[-1] + (ordered[-1] - ordered[0]) // (len(ordered) - 1))
+        return _Index(ordered, [time for time in ordered if times[time]], end, float(stream.time_base))
+
+    def _decoded(self, time: int | None) -> Generator[Any, None, None]:
+        """Frames in the order they are shown, from one that stands alone before `time`; None: from the start."""
+        try:
+            with self._opened() as container:
+                stream = _video(container)
+                stream.thread_type = "AUTO"
+                if time is not None and container.format.name not in FROM_THE_START:
+                    self._seek(container, stream, time)
+                yield from (frame for frame in container.decode(stream) if frame.pts is not None)
+        except FFmpegError as error:
+            raise self._damaged(error) from error
+
+    def _seek(self, container: Any, stream: Any, time: int) -> None:
+        """A picture may need the one that stands alone before the last: those shown between two can refer to both."""
+        keys = self._index.keys
+        at = bisect_right(keys, time) - 2
+        if at > 0:
+            container.seek(keys[at], stream=stream, backward=True)
+
+    def _pixels(self, frame: Any) -> np.ndarray:
+        turns = round(frame.rotation / 90) % 4
+        width, height = (self.rows, self.columns) if turns % 2 else (self.columns, self.rows)
+        same = (frame.width, frame.height) == (width, height)
+        shown = frame.reformat(width, height, "rgb24", interpolation="POINT" if same else "AREA")
+        return np.ascontiguousarray(np.rot90(shown.to_ndarray(), turns))
+
+    def _opened(self) -> Any:
+        try:
+            container = av.open(str(self.file))
+        except (FFmpegError, OSError) as error:
+            raise InputError(f"{self.file} cannot be read as a video: {_why(error)}") from error
+        if not container.streams.video:
+            container.close()
+            raise InputError(f"{self.file} has no video in it, only sound or text")
+        return container
+
+    def _damaged(self, error: Exception) -> InputError:
+        return InputError(f"{self.file} is damaged: {_why(error)}")
+
+
+def _video(container: Any) -> Any:
+    return container.streams.best("video") or container.streams.video[0]
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,197 @@
+"""`Relief`: a picture, or any plane of numbers, as a surface that is as high as they are, or as another plane says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...ops.grid import record_grid_normals
+from ...ops.launch import element_strides
+from ...params import number
+from ...tensor import Tensor, f16, f32
+from ..base import Comparison, Model, OutputSpec, compare
+
+LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
+
+
+class Params(params.Params):
+    """How large and how high the surface is."""
+
+    size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side")
+    height: float = number(
+        0.3, min=-100.0, max=100.0, soft_min=0.0, soft_max=2.0, doc="height of a value that is one larger"
+    )
+    base: float = number(0.0, min=-1e6, max=1e6, soft_min=-1.0, soft_max=1.0, doc="value that lies at height 0")
+
+
+class Relief(Model):
+    """Vertices on a grid, y up, as high as the values: no other model need know that it is drawn.
+
+    `values` is a plane (rows, columns) or a picture of 3 channels, before or behind its other axes; leading axes of 1
+    do not count. With `height`, another plane, colours are those of `values` and heights those of the plane, which may
+    be of another size: it is stretched over the picture, linearly between its points. A pure function of its inputs.
+    """
+
+    Params = Params
+    inputs: ClassVar[Mapping[str, str]] = {
+        "values": "a plane (rows, columns), or a picture (3, rows, columns) or (rows, columns, 3); f32 or f16",
+        "height": "a plane (rows, columns) that says how high the surface is, in place of the values; f32 or f16",
+    }
+    required_inputs = frozenset({"values"})
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        return {
+            "position": OutputSpec((None, None, 3), "f32", "vertices of the surface, y up"),
+            "normal": OutputSpec((None, None, 3), "f32", "unit normals of the surface"),
+            "color": OutputSpec((None, None, 3), "f32", "the picture's colours, held to 0 to 1; grey for a plane"),
+            "level": OutputSpec((None, None), "f32", "what is drawn as height: the plane, or the picture's luminance"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            self._values = held(_by_channel(inputs["values"]))
+            self._heights = held(_plane(inputs["height"])) if "height" in inputs else None
+            rows, columns, channels = self._values.shape
+            self._positions = held(Tensor.empty((rows, columns, 3), name=f"{name}.position"))
+            self._normals = held(Tensor.empty((rows, columns, 3), name=f"{name}.normal"))
+            self._colors = held(Tensor.empty((rows, columns, 3), name=f"{name}.color"))
+            self._levels = held(Tensor.empty((rows, columns), name=f"{name}.level"))
+            self._plan = held(Plan(f"{name}.step"))
+            plane = "" if self._heights is None else self._heights.scalar
+            defines = {"DTYPE": self._values.scalar, "CHANNELS": channels, "HEIGHT": plane}
+            self._plan.dispatch(
+                Kernel.load("models/relief.wgsl", defines=defines),
+                rows * columns,
+                overwrites=("positions", "colors", "levels"),
+                values=self._values,
+                positions=self._positions,
+                colors=self._colors,
+                levels=self._levels,
+                rows=rows,
+                columns=columns,
+                values_strides=element_strides(self._values),
+                **self._plane_arguments(),
+            )
+            record_grid_normals(self._plan, self._positions, self._normals)
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        values = self._params
+        self._plan.replay(step=self._spacing(), height=values.height, base=values.base)
+
+    def outputs(self) -> dict[str, Tensor]:
+        return {
+            "position": self._positions,
+            "normal": self._normals,
+            "color": self._colors,
+            "level": self._levels,
+        }
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`lowest`, `highest` and `mean` level."""
+        levels = self._levels
+        return {"lowest": ops.min(levels), "highest": ops.max(levels), "mean": ops.mean(levels)}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """The whole surface, in float64."""
+        self.step(0.0)
+        values = self._values.numpy().astype(float)
+        rows, columns, channels = values.shape
+        if self._heights is not None:
+            levels = stretched(self._heights.numpy().astype(float), rows, columns)
+        else:
+            levels = values[..., 0] if channels == 1 else values @ np.array(LUMINANCE)
+        down, along = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+        step = self._spacing()
+        height = self._params.height * (levels - self._params.base)
+        places = np.stack([(along - (columns - 1) / 2) * step, height, (down - (rows - 1) / 2) * step], axis=-1)
+        colors = np.clip(np.broadcast_to(values, (rows, columns, 3)), 0.0, 1.0)
+        return [
+            compare("position", self._positions.numpy(), places, 1e-5),
+            compare("color", self._colors.numpy(), colors, 1e-6),
+            compare("level", self._levels.numpy(), levels, 1e-5),
+        ]
+
+    def reset(self) -> None:
+        self.step(0.0)
+
+    def state(self) -> dict[str, Tensor]:
+        return self.outputs()
+
+    def numbers(self) -> dict[str, float]:
+        return {}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        pass
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    def _plane_arguments(self) -> dict[str, Any]:
+        """What the kernel is told about `height`."""
+        heights = self._heights
+        if heights is None:
+            return {}
+        return {"heights": heights, "heights_shape": heights.shape, "heights_strides": element_strides(heights)}
+
+    def _spacing(self) -> float:
+        """Distance of neighbouring vertices."""
+        return self._params.size / max(max(self._values.shape[:2]) - 1, 1)
+
+
+def stretched(plane: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """A plane at another size: linear between the middles of its cells, and constant beyond the outermost of them."""
+    for axis, count in enumerate((rows, columns)):
+        length = plane.shape[axis]
+        place = np.clip((np.arange(count) + 0.5) * length / count - 0.5, 0, length - 1)
+        before = place.astype(int)
+        after, part = np.minimum(before + 1, length - 1), place - before
+        part = part[:, None] if axis == 0 else part
+        plane = (1 - part) * plane.take(before, axis) + part * plane.take(after, axis)
+    return plane
+
+
+def _plane(heights: Tensor) -> Tensor:
+    """A view (rows, columns). Raises `InputError` if it is anything else."""
+    if heights.dtype not in (f32, f16):
+        raise InputError(f"heights are {heights.dtype}; a relief is made of f32 or f16")
+    ones = _leading_ones(heights)
+    view = heights[(0,) * ones] if ones else heights[:]
+    if view.ndim != 2 or not view.size:
+        raise InputError(f"height of shape {heights.shape} is no plane (rows, columns)")
+    return view
+
+
+def _by_channel(values: Tensor) -> Tensor:
+    """A view (rows, columns, channels) with 1 or 3 channels. Raises `InputError` if there is none."""
+    if values.dtype not in (f32, f16):
+        raise InputError(f"values are {values.dtype}; a relief is made of f32 or f16")
+    view = values[(0,) * _leading_ones(values)] if _leading_ones(values) else values[:]
+    if view.ndim == 2:
+        return view[:, :, None]
+    if view.ndim == 3 and view.shape[0] == 3:
+        return view.permute(1, 2, 0)
+    if view.ndim == 3 and view.shape[2] in (1, 3):
+        return view
+    raise InputError(f"values of shape {values.shape} are neither a plane nor a picture of 3 channels")
+
+
+def _leading_ones(values: Tensor) -> int:
+    """How many leading axes of size 1 can go, so that two axes are left."""
+    found = 0
+    while found < values.ndim - 2 and values.shape[found] == 1:
+        found += 1
+    return found

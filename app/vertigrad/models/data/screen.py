@@ -1,0 +1,131 @@
+"""`Screen`: footage on the GPU, one picture of it at a time, as networks and layers want it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+
+import numpy as np
+
+from ...gpu import Kernel, Plan, Traffic, gpu
+from ...tensor import Tensor, u8
+from ..base import Comparison, OutputSpec, compare
+from .footage import Footage
+from .reader import Reader
+
+KEPT = 256 << 20  # bytes of footage that stay on the GPU; what is longer is uploaded again in each round
+
+
+def outputs_of(footage: Footage) -> dict[str, OutputSpec]:
+    """What a screen for this footage gives."""
+    rows, columns = footage.rows, footage.columns
+    return {
+        "pixels": OutputSpec((rows, columns, 3), "f32", "red, green, blue of each pixel as stored (sRGB), 0 to 1"),
+        "planes": OutputSpec((1, 3, rows, columns), "f32", "the same by channel, as networks take it"),
+    }
+
+
+class Screen:
+    """Shows one picture of `footage`: the outputs are `pixels` (rows, columns, 3) and `planes` (1, 3, rows, columns).
+
+    A picture goes to the GPU once, three bytes a pixel, when it is shown first; all stay there if they have room in
+    `KEPT`. The time of the work is counted under `name`. Raises `InputError`; close it.
+    """
+
+    def __init__(self, name: str, footage: Footage):
+        self._footage, self._name = footage, name
+        self._time = 0.0  # seconds of the footage
+        self._shown = 0  # the number of the picture that is seen
+        self._jumped = False  # the next picture may be any
+        self._keeps = footage.count * footage.nbytes <= KEPT
+        self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the pictures on the GPU, and what shows each
+        shape = footage.rows, footage.columns
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._pixels = stack.enter_context(Tensor.empty((*shape, 3), name=f"{name}.pixels"))
+            self._planes = stack.enter_context(Tensor.empty((1, 3, *shape), name=f"{name}.planes"))
+            stack.callback(self._forget)
+            self._reader = Reader(footage)
+            stack.callback(self._reader.close)
+            self.restart()
+            self._held = stack.pop_all()
+
+    def outputs(self) -> dict[str, Tensor]:
+        """The two tensors by name."""
+        return {"pixels": self._pixels, "planes": self._planes}
+
+    def restart(self) -> None:
+        """Record that the first picture is seen."""
+        self._time = 0.0
+        self._show(wait=True)
+
+    def advance(self, seconds: float) -> None:
+        """Record that the picture is seen that comes so much later.
+
+        If frames are live and it was not read yet, the one before stays: the window does not wait, but after a jump in
+        time, which somebody asked for.
+        """
+        self._time = (self._time + seconds) % self._footage.duration
+        self._show(wait=self._jumped or not gpu().frames.live)
+
+    def numbers(self) -> dict[str, float]:
+        """Where it is; all that `resume` needs."""
+        return {"time": self._time}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        """Be where it was."""
+        self._time, self._jumped = numbers["time"], True
+
+    def compare_with_file(self) -> list[Comparison]:
+        """What is seen, beside the picture read from its file once more."""
+        self._show(wait=True)
+        with closing(self._footage.pictures(self._shown)) as pictures:
+            twin = next(pictures).astype(float) / 255
+        return [
+            compare("pixels", self._pixels.numpy(), twin, 1e-6),
+            compare("planes", self._planes.numpy(), np.moveaxis(twin, -1, 0)[None], 1e-6),
+        ]
+
+    def close(self) -> None:
+        """Give everything back. Idempotent."""
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _show(self, wait: bool) -> None:
+        number, self._jumped = self._footage.number_at(self._time), False
+        if number not in self._plans:
+            arrived = self._reader.take(number, wait)
+            for one, pixels in arrived if self._keeps else arrived[-1:]:
+                self._upload(one, pixels)
+            number = arrived[-1][0] if arrived else self._shown
+        self._plans[number][1].replay()
+        self._shown = number
+
+    def _upload(self, number: int, pixels: np.ndarray) -> None:
+        if number in self._plans:
+            return
+        with ExitStack() as stack:
+            frame = stack.enter_context(Tensor.empty(pixels.shape, u8, f"{self._name}.picture"))
+            gpu().upload(frame.block.buffer, memoryview(pixels.reshape(-1)), traffic=Traffic.IMAGE, unused=True)
+            plan = stack.enter_context(Plan(f"{self._name}.step"))
+            plan.dispatch(
+                Kernel.load("models/picture.wgsl"),
+                self._footage.rows * self._footage.columns,
+                overwrites=("pixels", "planes"),
+                picture=frame,
+                pixels=self._pixels,
+                planes=self._planes,
+                count=self._footage.rows * self._footage.columns,
+            )
+            stack.pop_all()
+        if not self._keeps:
+            self._forget()
+        self._plans[number] = frame, plan
+        if len(self._plans) == self._footage.count:
+            self._reader.stop()
+
+    def _forget(self) -> None:
+        for frame, plan in self._plans.values():
+            plan.close()
+            frame.close()
+        self._plans.clear()

@@ -1,0 +1,215 @@
+"""`Flow`: points carried from noise to a shape, and back, by a network that says how fast each of them moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...ops.mlp import Mlp
+from ...params import file, integer, number, vector
+from ...tensor import Tensor
+from ...tensor.weights import read_arrays
+from ..base import Comparison, Model, OutputSpec, compare
+
+SHADER = "models/flow.wgsl"
+COMPARED = 2048  # points that the twin works out
+LONGEST = 1.0 / 16.0  # step of the flow's time that is taken at once
+MOST_PARTS = 64  # into which one step is divided at most
+
+
+class Params(params.Params):
+    """How many points, which shape, and how fast they get there."""
+
+    weights: Path = file("assets/weights/flow.safetensors", suffixes=[".safetensors"], doc="the trained network")
+    count: int = integer(100_000, min=1, max=1 << 24, scale="log", rebuild=True, doc="points")
+    shape: tuple[float, ...] | Literal["in turn"] = vector(
+        "in turn", soft_min=0.0, soft_max=1.0, words=("in turn",), doc="share of each shape: knot, rings, rose"
+    )
+    rate: float = number(
+        0.3, min=0.0, max=20.0, soft_max=2.0, unit="/s", doc="ways from noise to shape in a simulated second"
+    )
+    rest: float = number(1.5, min=0.0, max=1e3, soft_max=5.0, unit="s", doc="how long the points stay a shape")
+
+
+class Flow(Model):
+    """A neural ordinary differential equation, dx/dt = v(x, t, shape), solved with the midpoint rule.
+
+    Points start as noise from a normal distribution, made from the seed. At t = 1 they are the shape; then time runs
+    back to 0, the noise is set exactly, and the next shape begins. Trained by assets/training/train_flow.py (flow
+    matching: Lipman et al. 2023). The same seed gives the same bits on one adapter.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        n = params.count
+        return {
+            "position": OutputSpec((n, 3), "f32", "where each point is"),
+            "speed": OutputSpec((n,), "f32", "length of its velocity in the flow's own time"),
+            "origin": OutputSpec((n,), "f32", "distance from the centre at which it started"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._layers = _read(params.weights)
+        self._count, self._phase, self._turn, self._now = params.count, 0.0, 0, 0.0
+        noise = np.random.default_rng(seed).standard_normal((params.count, 3)).astype(np.float32)
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            weights, biases = zip(*self._layers, strict=True)
+            self._net = held(Mlp(weights, biases, "silu", name=f"{name}.network"))
+            self._noise = held(Tensor.from_numpy(noise, f"{name}.noise"))
+            self._origin = held(Tensor.from_numpy(np.linalg.norm(noise, axis=1), f"{name}.origin"))
+            self._points = held(Tensor.zeros((params.count, 8), name=f"{name}.points"))
+            self._middles = held(Tensor.zeros((params.count, 8), name=f"{name}.middles"))
+            self._velocities = held(Tensor.empty((params.count, 3), name=f"{name}.velocities"))
+            self._plan = held(Plan(f"{name}.step"))
+            self._record()
+            self._views = {
+                "position": self._points[:, 0:3],
+                "speed": self._points[:, 7],
+                "origin": self._origin[:],
+            }
+            stack.callback(lambda: [view.close() for view in self._views.values()])
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        self._phase += dt
+        lap = self._lap()
+        if self._phase >= lap:
+            self._phase, self._turn = math.fmod(self._phase, lap), self._turn + int(self._phase // lap)
+            self._begin()
+        self._carry(self._time_at(self._phase))
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """Mean `speed`, and root mean square `distance` from the centre."""
+        position = self._points[:, 0:3]
+        with ops.square(position) as squares, ops.sum(squares) as total:
+            distance = ops.sqrt(total * (1.0 / self._count))
+        return {"speed": ops.mean(self._points[:, 7]), "distance": distance}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """One step of some of the points, in float64."""
+        step, shape = 1.0 / 64.0, np.array(self._shape())
+        pick = slice(0, min(self._count, COMPARED))
+        before = self._points.numpy()[pick, :3].astype(float)
+        first = velocity(self._layers, before, self._now, shape)
+        second = velocity(self._layers, before + 0.5 * step * first, self._now + 0.5 * step, shape)
+        self._replay(step)
+        after = self._points.numpy()[pick]
+        return [
+            compare("position", after[:, :3], before + step * second, 1e-5),
+            compare("speed", after[:, 7], np.linalg.norm(second, axis=1), 1e-4),
+        ]
+
+    def reset(self) -> None:
+        self._phase, self._turn = 0.0, 0
+        self._begin()
+        self._replay(0.0)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"points": self._points}
+
+    def numbers(self) -> dict[str, float]:
+        return {"phase": self._phase, "turn": self._turn, "now": self._now}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._phase, self._turn, self._now = numbers["phase"], int(numbers["turn"]), numbers["now"]
+
+    def reread(self, name: str) -> bool:
+        layers = _read(self._params.weights)
+        if [weight.shape for weight, _ in layers] != [weight.shape for weight, _ in self._layers]:
+            return False
+        self._net.load(*zip(*layers, strict=True))
+        self._layers = layers
+        return True
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _record(self) -> None:
+        tensors: dict[str, Any] = {"points": self._points, "count": self._count}
+        for entry, source in (("aim", self._points), ("halve", self._middles)):
+            more = {"middles": self._middles, "velocities": self._velocities} if entry == "halve" else {}
+            self._plan.dispatch(Kernel.load(SHADER, entry), self._count, **tensors, **more)
+            with self._plan.recording():
+                self._net(source[:, 0:7], out=self._velocities)
+        self._plan.dispatch(Kernel.load(SHADER, "move_on"), self._count, velocities=self._velocities, **tensors)
+
+    def _begin(self) -> None:
+        """Noise again: forward and back the same way, rounding would add up."""
+        ops.assign(self._points[:, 0:3], self._noise)
+        self._now = 0.0
+
+    def _carry(self, time: float) -> None:
+        """From the flow's time now to another one, in steps that are short enough."""
+        way = time - self._now
+        parts = min(max(math.ceil(abs(way) / LONGEST), 1), MOST_PARTS)
+        for _ in range(parts):
+            self._replay(way / parts)
+
+    def _replay(self, step: float) -> None:
+        self._plan.replay(time=self._now, step=step, shape=self._shape())
+        self._now += step
+
+    def _lap(self) -> float:
+        """Seconds from noise to noise."""
+        way = 1.0 / self._params.rate if self._params.rate else math.inf
+        return 2.0 * way + self._params.rest
+
+    def _time_at(self, phase: float) -> float:
+        """The flow's time, from 0 to 1, stay, and back."""
+        rate, rest = self._params.rate, self._params.rest
+        if not rate:
+            return self._now
+        up = phase * rate
+        return min(up, 1.0) if phase <= 1.0 / rate + rest else max(1.0 - (phase - 1.0 / rate - rest) * rate, 0.0)
+
+    def _shape(self) -> tuple[float, ...]:
+        shape = self._params.shape
+        if isinstance(shape, str):
+            return tuple(float(index == self._turn % 3) for index in range(3))
+        return shape
+
+
+def velocity(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, time: float, shape: np.ndarray) -> np.ndarray:
+    """The network's twin in float64: velocities (n, 3) of points (n, 3)."""
+    told = np.broadcast_to(np.concatenate([[time], shape]), (len(x), 4))
+    values = np.concatenate([x, told], axis=1)
+    for weight, bias in layers[:-1]:
+        values = values @ weight.T.astype(float) + bias
+        values = values / (1.0 + np.exp(-values))
+    return values @ layers[-1][0].T.astype(float) + layers[-1][1]
+
+
+def _read(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Weights and biases of each layer. Raises `InputError` if the file holds something else."""
+    arrays = read_arrays(path)
+    count = sum(name.endswith(".weight") for name in arrays)
+    names = [f"layer{i}.{part}" for i in range(count) for part in ("weight", "bias")]
+    if not count or sorted(names) != sorted(arrays):
+        raise InputError(f"{path}: not the network of a flow; expected layer0.weight, layer0.bias, layer1.weight …")
+    layers = [(arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"]) for i in range(count)]
+    width = 7
+    for index, (weight, bias) in enumerate(layers):
+        if weight.ndim != 2 or weight.shape[1] != width or bias.shape != weight.shape[:1]:
+            raise InputError(f"{path}: layer {index}: weight {weight.shape} and bias {bias.shape} after {width} values")
+        width = weight.shape[0]
+    if width != 3:
+        raise InputError(f"{path}: the last layer gives {width} values, not a velocity of 3")
+    return [(np.asarray(weight, np.float32), np.asarray(bias, np.float32)) for weight, bias in layers]

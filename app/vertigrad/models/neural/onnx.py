@@ -1,0 +1,249 @@
+"""`Onnx`: a network from a file, its inputs fed by sliders, constants, other models, time, or its own outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic import create_model
+
+from ... import ops, params
+from ...errors import InputError, ParameterError
+from ...gpu import Plan
+from ...params import file
+from ...tensor import Tensor
+from ..base import Comparison, Fault, Model, OutputSpec, compare
+from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
+from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, inputs_of, parameter, size_parameter
+
+if TYPE_CHECKING:
+    from ...onnx_import import Network, Program
+
+TWIN_ELEMENTS = 1 << 22  # of all inputs together: beyond that, ONNX's reference in NumPy takes too long
+_KEYS = ("file", "inputs", "outputs", "dims")
+
+
+class Params(params.Params):
+    """Which network. A scene's sliders and sizes are added to these."""
+
+    file: Path = file(..., suffixes=[".onnx"], doc="the network")
+
+
+class Onnx(Model):
+    """A network as a model: each step runs it once. What it does to its own outputs, `Recurrent` inputs say.
+
+    The classes that a scene uses are made by `declare`, since inputs, sliders and outputs are the file's.
+    """
+
+    Params = Params
+    tables = frozenset({"outputs", "dims"})
+    feeds: ClassVar[Mapping[str, Feed]] = {}
+    names: ClassVar[Mapping[str, str]] = {}  # of the outputs: as the scene has them, and as the network does
+    sizes: ClassVar[tuple[str, ...]] = ()  # named dimensions that are parameters
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        network = _network(params.file, _dims(cls, params))
+        specs = network.output_specs()
+        missing = sorted(set(cls.names.values()) - set(specs))
+        if missing:
+            raise InputError(f"{params.file} has no output {', '.join(missing)}; it has {', '.join(specs)}")
+        return {
+            ours: OutputSpec(
+                _without_batch(specs[theirs].shape), specs[theirs].dtype, f"output {theirs} of the network"
+            )
+            for ours, theirs in cls.names.items()
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params, self._seed = name, params, seed
+        self._time = self._dt = 0.0
+        self._fed: dict[str, Any] = {}  # what the sliders were when they were uploaded last
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._network = stack.enter_context(_network(params.file, _dims(type(self), params)))
+            self._tensors = self._own_inputs(stack)
+            linked = {name: inputs[name] for name in self._network.inputs if name in inputs}
+            self._program = self._bind(linked)
+            stack.callback(self._program.close)
+            self._carry = stack.enter_context(Plan(f"{name}.carry"))
+            self._record_carry()
+            self._outputs = {ours: self._output(theirs) for ours, theirs in self.names.items()}
+            stack.callback(lambda: [view.close() for view in self._outputs.values()])
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        self._time, self._dt = self._time + dt, dt
+        if dt and len(self._carry):
+            self._carry.replay()
+        self._run()
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._outputs
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """The mean and the largest magnitude of each output."""
+        real = {name: tensor for name, tensor in self._outputs.items() if tensor.dtype.kind == "float" and tensor.size}
+        means = {f"{name}_mean": ops.mean(tensor) for name, tensor in real.items()}
+        return means | {f"{name}_largest": ops.max(ops.absolute(tensor)) for name, tensor in real.items()}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """The network as it stands, by ONNX's reference in NumPy; its error is that of float32 sums."""
+        from onnx.reference import ReferenceEvaluator
+
+        self._run()
+        given = {name: tensor.numpy() for name, tensor in self._tensors.items()}
+        given |= {name: tensor.numpy() for name, tensor in self._linked.items()}
+        given |= {name: feed.array for name, feed in self.feeds.items() if isinstance(feed, Fixed)}
+        if sum(array.size for array in given.values()) > TWIN_ELEMENTS:
+            raise InputError(f"{self.name}: too large for its NumPy twin; set smaller sizes for the check")
+        wanted = self._network.inputs
+        given = {name: np.asarray(array).astype(wanted[name][0]) for name, array in given.items()}
+        twins = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), given)
+        return [
+            compare(ours, tensor.numpy(), np.asarray(twin).reshape(tensor.shape), 1e-4)
+            for (ours, tensor), twin in zip(self._outputs.items(), twins, strict=True)
+        ]
+
+    def reset(self) -> None:
+        self._time = self._dt = 0.0
+        random = np.random.default_rng(self._seed)
+        for name, feed in self.feeds.items():
+            if isinstance(feed, Noise | Recurrent):
+                tensor = self._tensors[name]
+                tensor[...] = feed.start(tensor.shape, random).astype(tensor.dtype.numpy)
+        self._run()
+
+    def state(self) -> dict[str, Tensor]:
+        recurrent = {f"input {n}": self._tensors[n] for n, feed in self.feeds.items() if isinstance(feed, Recurrent)}
+        return self._outputs | recurrent
+
+    def numbers(self) -> dict[str, float]:
+        return {"time": self._time}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._time = numbers["time"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _own_inputs(self, stack: ExitStack) -> dict[str, Tensor]:
+        """A tensor for each input that is fed from here and may change."""
+        made = {}
+        for name, (dtype, sizes) in self._network.inputs.items():
+            feed = self.feeds.get(name)
+            if feed is None or isinstance(feed, Fixed):
+                continue
+            shape = fixed(sizes or (), _dims(type(self), self._params))
+            kind = "i32" if dtype.kind in "iu" else dtype
+            made[name] = stack.enter_context(Tensor.empty(shape, kind, f"{self.name}.{name}"))
+        return made
+
+    def _bind(self, linked: Mapping[str, Tensor]) -> Program:
+        self._linked = dict(linked)
+        dtypes = {name: dtype for name, (dtype, _) in self._network.inputs.items()}
+        constants = {
+            name: feed.array.astype(dtypes[name]) for name, feed in self.feeds.items() if isinstance(feed, Fixed)
+        }
+        return self._network.bind({**self._tensors, **linked}, constants)
+
+    def _record_carry(self) -> None:
+        """What is fed back is copied to the inputs before the next run."""
+        with self._carry.recording():
+            for name, feed in self.feeds.items():
+                if isinstance(feed, Recurrent):
+                    source, target = self._program.tensor(feed.output), self._tensors[name]
+                    if source.shape != target.shape:
+                        raise InputError(
+                            f"output {feed.output} {source.shape} cannot be fed back to input {name} {target.shape}"
+                        )
+                    ops.assign(target, source)
+
+    def _output(self, name: str) -> Tensor:
+        tensor = self._program.tensor(name)
+        return tensor.reshape(*_without_batch(tensor.shape))  # type: ignore[arg-type]
+
+    def _run(self) -> None:
+        """Feed what may have changed, and replay the network."""
+        for name, feed in self.feeds.items():
+            tensor = self._tensors.get(name)
+            if isinstance(feed, Slider):
+                value = getattr(self._params, feed.parameter)
+                assert tensor is not None
+                if self._fed.get(name) != value:
+                    tensor[...] = np.asarray(value, tensor.dtype.numpy).reshape(tensor.shape)
+                    self._fed[name] = value
+            elif isinstance(feed, Clock):
+                assert tensor is not None
+                ops.assign(tensor, feed.value(self._time, self._dt))
+        self._program.replay()
+
+
+def declare(table: Mapping[str, Any], find: Callable[[str], Path]) -> tuple[type[Model], list[Fault]]:
+    """The class of model that a scene's table describes, and what is wrong with the table.
+
+    `find` is how the scene's files are looked up; what it raises is left to whoever reads the parameter `file`.
+    """
+    try:
+        path = find(table["file"])
+    except (ParameterError, KeyError, TypeError, AttributeError):
+        return _undeclared(table), []
+    try:
+        network = _network(path)
+    except InputError as error:
+        return _undeclared(table), [Fault(("file",), str(error))]
+    faults: list[Fault] = []
+    dims = declared_dims(table, network, faults)
+    feeds = declared_feeds(table, network, faults)
+    names = declared_outputs(table, network, faults)
+    fields = {
+        feed.parameter: parameter(feed, network.inputs[name], dims, faults)
+        for name, feed in feeds.items()
+        if isinstance(feed, Slider)
+    }
+    fields |= {name: (int, size_parameter(name, size)) for name, size in dims.items()}
+    taken = [name for name in fields if name in (*_KEYS, "seed", "substeps", "type", "ui")]
+    faults += [Fault(("inputs",), f"{name} means something else in a scene file; rename the input") for name in taken]
+    linked = {name: "a tensor for this input" for name, given in inputs_of(table).items() if isinstance(given, str)}
+    own = {
+        "Params": create_model("Params", __base__=Params, **fields) if not taken else Params,  # type: ignore[call-overload]
+        "feeds": feeds,
+        "names": names,
+        "sizes": tuple(dims),
+        "inputs": linked,
+        "required_inputs": frozenset(linked),
+        "own_inputs": frozenset(inputs_of(table)) - frozenset(linked),
+        "__doc__": Onnx.__doc__,
+    }
+    return type("Onnx", (Onnx,), own), faults
+
+
+def _undeclared(table: Mapping[str, Any]) -> type[Model]:
+    """For a network that cannot be read: of what the table says nothing can be judged."""
+    return type("Onnx", (Onnx,), {"tables": frozenset(table), "own_inputs": frozenset(inputs_of(table))})
+
+
+def _network(path: Path, dims: Mapping[str, int] | None = None) -> Network:
+    """Read a file. ONNX's library is large: a scene without such a network does not load it."""
+    from ...onnx_import import Network
+
+    return Network(path, dims)
+
+
+def _dims(kind: type[Onnx], values: params.Params) -> dict[str, int]:
+    return {name: getattr(values, name) for name in kind.sizes}
+
+
+def _without_batch(shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Leading axes of 1 taken away, as long as one is left."""
+    while len(shape) > 1 and shape[0] == 1:
+        shape = shape[1:]
+    return shape

@@ -1,0 +1,254 @@
+"""`SdfSurface`: the surface where a network's signed distance is 0, found anew at each step while its latent moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...ops.mlp import Mlp
+from ...params import file, integer, number, vector
+from ...tensor import Tensor
+from ...tensor.weights import read_arrays
+from ..base import Comparison, Model, OutputSpec, compare
+
+SHADER = "models/sdf_surface.wgsl"
+COMPARED = 1024  # directions that the twin follows
+START = 1.6  # radius at which rays begin; within the ball that the network was trained in
+TRACED, SECANTS = 3, 5  # steps along each ray: first by the distance itself, then by secants
+BESIDE = 0.03  # how far from a vertex the slope is felt
+FLATTEST, STEEPEST = 0.15, 2.0  # as in the shader
+CORNERS = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / 3.0**0.5
+
+
+class Params(params.Params):
+    """Which solid of the family, how finely, and how fast it becomes the next."""
+
+    weights: Path = file("assets/weights/sdf.safetensors", suffixes=[".safetensors"], doc="the trained network")
+    resolution: int = integer(
+        129, min=3, max=2048, scale="log", rebuild=True, doc="vertices along each side of the unfolded surface"
+    )
+    latent: tuple[float, ...] | Literal["in turn"] = vector(
+        "in turn", soft_min=-1.2, soft_max=1.2, words=("in turn",), doc="the three numbers that say which solid"
+    )
+    rate: float = number(0.4, min=0.0, max=20.0, soft_max=2.0, unit="/s", doc="ways to the next solid in a second")
+    rest: float = number(1.0, min=0.0, max=1e3, soft_max=5.0, unit="s", doc="how long each solid stays")
+
+
+class Network(NamedTuple):
+    """A signed distance f(x, z) and the latents z (solids, 3) that it was trained with."""
+
+    layers: list[tuple[np.ndarray, np.ndarray]]
+    latents: np.ndarray
+
+
+class SdfSurface(Model):
+    """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), drawn without a volume of samples.
+
+    Each vertex lies on a ray from the centre. The ray is followed inwards, first by the distance itself (sphere tracing:
+    Hart 1996), then by secants. The normal is the slope of the distance, from four points around the vertex. Directions
+    come from a square that is folded around the sphere, so the grid closes and has no poles. A ray that meets no surface
+    ends at the centre.
+
+    A pure function of parameters and time: the same values give the same bits on one adapter. Trained by
+    assets/training/train_sdf.py.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        n = params.resolution
+        return {
+            "position": OutputSpec((n, n, 3), "f32", "vertices of the surface"),
+            "normal": OutputSpec((n, n, 3), "f32", "unit normals, outwards"),
+            "level": OutputSpec((n, n), "f32", "mean curvature: above 0 on ridges, below 0 in valleys"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._network = _read(params.weights)
+        n, count = params.resolution, params.resolution**2
+        self._count, self._turn = count, 0.0
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            weights, biases = zip(*self._network.layers, strict=True)
+            self._net = held(Mlp(weights, biases, "silu", name=f"{name}.network"))
+            self._directions = held(Tensor.from_numpy(directions(n).astype(np.float32), f"{name}.directions"))
+            self._points = held(Tensor.empty((count, 6), name=f"{name}.points"))
+            self._rays = held(Tensor.zeros((count, 3), name=f"{name}.rays"))
+            self._distances = held(Tensor.empty((count, 1), name=f"{name}.distances"))
+            self._around = held(Tensor.empty((4 * count, 6), name=f"{name}.around"))
+            self._slopes = held(Tensor.empty((4 * count, 1), name=f"{name}.slopes"))
+            self._positions = held(Tensor.empty((n, n, 3), name=f"{name}.position"))
+            self._normals = held(Tensor.empty((n, n, 3), name=f"{name}.normal"))
+            self._levels = held(Tensor.empty((n, n), name=f"{name}.level"))
+            self._plan = held(Plan(f"{name}.step"))
+            self._record()
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        if self._params.latent == "in turn":
+            rate, rest = self._params.rate, self._params.rest
+            self._turn = (self._turn + dt * rate / (1.0 + rate * rest)) % len(self._network.latents)
+        self._plan.replay(latent=self._latent())
+
+    def outputs(self) -> dict[str, Tensor]:
+        return {"position": self._positions, "normal": self._normals, "level": self._levels}
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """Mean `radius`, and `residual`: the largest distance from the surface that the last step made good."""
+        with ops.abs(self._distances) as away:
+            return {"radius": ops.mean(self._rays[:, 0]), "residual": ops.max(away)}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """Some of the vertices as they are at this time, in float64."""
+        self.step(0.0)
+        pick = slice(None, None, max(self._count // COMPARED, 1))
+        positions, normals, levels = surface(
+            self._network, self._directions.numpy()[pick].astype(float), np.array(self._latent())
+        )
+        return [
+            compare("position", self._positions.numpy().reshape(-1, 3)[pick], positions, 1e-4),
+            compare("normal", self._normals.numpy().reshape(-1, 3)[pick], normals, 1e-3),
+            compare("level", self._levels.numpy().ravel()[pick], levels, 1e-2),
+        ]
+
+    def reset(self) -> None:
+        self._turn = 0.0
+        self.step(0.0)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"position": self._positions, "normal": self._normals, "level": self._levels}
+
+    def numbers(self) -> dict[str, float]:
+        return {"turn": self._turn}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._turn = numbers["turn"]
+
+    def reread(self, name: str) -> bool:
+        network = _read(self._params.weights)
+        if [weight.shape for weight, _ in network.layers] != [weight.shape for weight, _ in self._network.layers]:
+            return False
+        self._net.load(*zip(*network.layers, strict=True))
+        self._network, self._turn = network, self._turn % len(network.latents)
+        return True
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _record(self) -> None:
+        rays: dict[str, Any] = {
+            "directions": self._directions,
+            "points": self._points,
+            "rays": self._rays,
+            "count": self._count,
+            "start": START,
+        }
+        self._plan.dispatch(Kernel.load(SHADER, "begin"), self._count, **rays)
+        for number in range(TRACED + SECANTS):
+            self._evaluate(self._points, self._distances)
+            more = {"distances": self._distances, "traced": int(number < TRACED)}
+            self._plan.dispatch(Kernel.load(SHADER, "march"), self._count, **rays, **more)
+        found: dict[str, Any] = {"points": self._points, "count": self._count, "beside": BESIDE}
+        self._plan.dispatch(Kernel.load(SHADER, "look_around"), 4 * self._count, around=self._around, **found)
+        self._evaluate(self._around, self._slopes)
+        self._plan.dispatch(
+            Kernel.load(SHADER, "finish"),
+            self._count,
+            overwrites=("positions", "normals", "levels"),
+            directions=self._directions,
+            distances=self._slopes,
+            positions=self._positions,
+            normals=self._normals,
+            levels=self._levels,
+            **found,
+        )
+
+    def _evaluate(self, points: Tensor, distances: Tensor) -> None:
+        with self._plan.recording():
+            self._net(points, out=distances)
+
+    def _latent(self) -> tuple[float, ...]:
+        """Which solid it is now: at rest on one of those that the network learned, or on the way to the next."""
+        latent = self._params.latent
+        if not isinstance(latent, str):
+            return latent
+        known, way = self._network.latents, int(self._turn)
+        resting = self._params.rate * self._params.rest
+        gone = min(max((self._turn - way) * (1.0 + resting) - resting, 0.0), 1.0)
+        share = gone * gone * (3.0 - 2.0 * gone)
+        here, there = known[way % len(known)], known[(way + 1) % len(known)]
+        return tuple(float(x) for x in here + share * (there - here))
+
+
+def directions(n: int) -> np.ndarray:
+    """Unit vectors (n², 3) by row, from a square of n by n points that is folded around the sphere.
+
+    The middle of the square is +y, its corners -y, and points of an edge that mirror each other meet. Equal areas stay
+    equal (Clarberg 2008, "Fast Equal-Area Mapping of the (Hemi)Sphere using SIMD").
+    """
+    v, u = np.meshgrid(*2 * [np.linspace(-1.0, 1.0, n)], indexing="ij")
+    inner = 1.0 - np.abs(u) - np.abs(v)  # above 0 in the diamond that is the upper half
+    radius = 1.0 - np.abs(inner)
+    lean = np.divide(np.abs(v) - np.abs(u), radius, out=np.zeros_like(u), where=radius > 0)
+    angle = np.pi / 4 * (lean + 1.0)
+    wide = radius * np.sqrt(2.0 - radius**2)
+    x, z = np.copysign(wide * np.cos(angle), u), np.copysign(wide * np.sin(angle), v)
+    y = np.copysign(1.0 - radius**2, inner)
+    return np.stack([x, y, z], axis=-1).reshape(-1, 3)
+
+
+def distance(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, latent: np.ndarray) -> np.ndarray:
+    """The network's twin in float64: signed distances (n,) of points (n, 3)."""
+    values = np.concatenate([x, np.broadcast_to(latent, x.shape)], axis=1)
+    for weight, bias in layers[:-1]:
+        values = values @ weight.T.astype(float) + bias
+        values = values / (1.0 + np.exp(-values))
+    return (values @ layers[-1][0].T.astype(float) + layers[-1][1])[:, 0]
+
+
+def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The twin in float64: positions (n, 3), normals (n, 3) and levels (n,) in directions (n, 3)."""
+    radius, last, nearest = np.full(len(along), START), np.zeros(len(along)), np.zeros(len(along))
+    for number in range(TRACED + SECANTS):
+        far = distance(network.layers, radius[:, None] * along, latent)
+        way = np.where(radius == last, 1.0, radius - last)
+        slope = 1.0 if number < TRACED else np.clip((far - nearest) / way, FLATTEST, STEEPEST)
+        radius, last, nearest = np.clip(radius - far / slope, 0.0, START), radius, far
+    positions = radius[:, None] * along
+    around = [distance(network.layers, positions + BESIDE * corner, latent) for corner in CORNERS]
+    slopes = 0.75 / BESIDE * (np.stack(around, 1) @ CORNERS)
+    steep = np.linalg.norm(slopes, axis=1)
+    return positions, slopes / steep[:, None], 0.75 * np.sum(around, 0) / (BESIDE**2 * steep)
+
+
+def _read(path: Path) -> Network:
+    """Layers and latents. Raises `InputError` if the file holds something else."""
+    arrays = read_arrays(path)
+    count = sum(name.endswith(".weight") for name in arrays)
+    names = [f"layer{i}.{part}" for i in range(count) for part in ("weight", "bias")]
+    if not count or sorted([*names, "latents"]) != sorted(arrays):
+        raise InputError(f"{path}: not the network of an sdf_surface; expected latents, layer0.weight, layer0.bias …")
+    latents = np.asarray(arrays["latents"], np.float64)
+    if latents.ndim != 2 or latents.shape[1] != 3 or not len(latents):
+        raise InputError(f"{path}: latents have shape {latents.shape}, not (solids, 3)")
+    layers = [(arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"]) for i in range(count)]
+    width = 6
+    for index, (weight, bias) in enumerate(layers):
+        if weight.ndim != 2 or weight.shape[1] != width or bias.shape != weight.shape[:1]:
+            raise InputError(f"{path}: layer {index}: weight {weight.shape} and bias {bias.shape} after {width} values")
+        width = weight.shape[0]
+    if width != 1:
+        raise InputError(f"{path}: the last layer gives {width} values, not a distance")
+    return Network([(np.asarray(w, np.float32), np.asarray(b, np.float32)) for w, b in layers], latents)

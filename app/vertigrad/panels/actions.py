@@ -1,0 +1,202 @@
+"""`ACTIONS`: everything that can be done by name, in one table.
+
+The menu, the command palette, the list of shortcuts and the keys themselves are made from it. An action posts a command
+to the session or changes the workspace; to add one, add a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from imgui_bundle import icons_fontawesome_6 as icons
+from imgui_bundle import imgui
+
+from ..session import Session
+from ..session.command_line import command_line
+from ..session.commands import (
+    Ask,
+    Command,
+    Flip,
+    Home,
+    Play,
+    Redo,
+    Reload,
+    Reset,
+    ResetParameters,
+    Save,
+    SaveTrace,
+    Step,
+    Undo,
+)
+from ..session.saving import Question
+from .base import Panel
+from .workspace import Workspace
+
+Menu = Literal["File", "Edit", "View", "Time", "Camera", "Help"]
+MENUS: tuple[Menu, ...] = get_args(Menu)
+
+
+def _always(session: Session, workspace: Workspace) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Action:
+    """One row: what is done, from where, by which keys, and whether it is possible now.
+
+    `keys` are written as in "Ctrl+Shift+P"; further ones do the same, only the first is shown. `does` returns the
+    command to be posted, or None where it changed the workspace. `on` tells of a switch whether it is on. With
+    `repeats` it is done again and again while its key is held. Actions of one `group` stand together in the menu.
+    """
+
+    menu: Menu
+    name: str
+    does: Callable[[Session, Workspace], Command | None]
+    keys: tuple[str, ...] = ()
+    icon: str = ""
+    possible: Callable[[Session, Workspace], bool] = _always
+    on: Callable[[Session, Workspace], bool] | None = None
+    repeats: bool = False
+    group: int = 0
+
+    def perform(self, session: Session, workspace: Workspace) -> bool:
+        """Do it if it is possible now; returns whether it was."""
+        if not self.possible(session, workspace):
+            return False
+        command = self.does(session, workspace)
+        if command is not None:
+            session.post(command)
+        return True
+
+
+def posts(command: Command) -> Callable[[Session, Workspace], Command]:
+    """For a row whose command is always the same."""
+    return lambda session, workspace: command
+
+
+def _flip(attribute: str) -> Callable[[Session, Workspace], None]:
+    """For a row that turns a switch of the workspace on and off."""
+
+    def flip(session: Session, workspace: Workspace) -> None:
+        setattr(workspace, attribute, not getattr(workspace, attribute))
+
+    return flip
+
+
+def _shows(attribute: str) -> Callable[[Session, Workspace], bool]:
+    return lambda session, workspace: getattr(workspace, attribute)
+
+
+def _enlarges(steps: int) -> Callable[[Session, Workspace], None]:
+    return lambda session, workspace: workspace.enlarge(steps)
+
+
+def _rearrange(session: Session, workspace: Workspace) -> None:
+    workspace.rearranged = workspace.visible = True
+
+
+def _copy_command_line(session: Session, workspace: Workspace) -> None:
+    imgui.set_clipboard_text(command_line(session))
+
+
+def _is_unsaved(session: Session, workspace: Workspace) -> bool:
+    return session.unsaved
+
+
+def _goes_on(steps: int) -> Callable[[Session, Workspace], None]:
+    return lambda session, workspace: workspace.go_on(steps)
+
+
+def _close(session: Session, workspace: Workspace) -> None:
+    workspace.closing = True
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("File", "Gallery…", _flip("gallery"), ("Ctrl+G",), icons.ICON_FA_TABLE_CELLS_LARGE, on=_shows("gallery")),
+    Action("File", "Open…", _flip("browser"), ("Ctrl+O",), icons.ICON_FA_FOLDER_OPEN),
+    Action("File", "Save", posts(Save()), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
+    Action("File", "Save as…", posts(Ask(Question("name", ""))), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
+    Action("File", "Restart the scene", posts(Reload(restart=True)), ("F5",), icons.ICON_FA_ROTATE),
+    Action("File", "Save a trace of the last seconds", posts(SaveTrace()), icon=icons.ICON_FA_STOPWATCH, group=5),
+    Action("File", "Close", _close, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),
+    Action(
+        "Edit",
+        "Undo",
+        posts(Undo()),
+        ("Ctrl+Z",),
+        icons.ICON_FA_ROTATE_LEFT,
+        possible=lambda session, _: bool(session.tweaks.history.done),
+        repeats=True,
+    ),
+    Action(
+        "Edit",
+        "Redo",
+        posts(Redo()),
+        ("Ctrl+Shift+Z", "Ctrl+Y"),
+        icons.ICON_FA_ROTATE_RIGHT,
+        possible=lambda session, _: bool(session.tweaks.history.undone),
+        repeats=True,
+    ),
+    Action(
+        "Edit",
+        "Flip between A and B",
+        posts(Flip()),
+        ("X",),
+        icons.ICON_FA_RIGHT_LEFT,
+        on=lambda session, _: session.tweaks.kept.side == "B",
+        group=1,
+    ),
+    Action("Edit", "Reset all parameters", posts(ResetParameters()), icon=icons.ICON_FA_ARROWS_ROTATE, group=1),
+    Action("Edit", "Copy as a command line", _copy_command_line, ("Ctrl+Shift+C",), icons.ICON_FA_TERMINAL, group=2),
+    Action("View", "Panels", _flip("visible"), ("G",), icons.ICON_FA_TABLE_COLUMNS, on=_shows("visible")),
+    Action("View", "Put the panels back in place", _rearrange, icon=icons.ICON_FA_BORDER_ALL),
+    Action("View", "Full screen", _flip("fullscreen"), ("F11",), icons.ICON_FA_EXPAND, on=_shows("fullscreen")),
+    Action(
+        "View",
+        "Larger",
+        _enlarges(1),
+        ("Ctrl+Plus", "Ctrl+Shift+Plus", "Ctrl+=", "Ctrl+Shift+="),
+        repeats=True,
+        group=8,
+    ),
+    Action("View", "Smaller", _enlarges(-1), ("Ctrl+Minus",), repeats=True, group=8),
+    Action("View", "Next panel", _goes_on(1), ("F6",), repeats=True, group=7),
+    Action("View", "Panel before", _goes_on(-1), ("Shift+F6",), repeats=True, group=7),
+    Action(
+        "Time",
+        "Play",
+        lambda session, _: Play(not session.playing),
+        ("Space",),
+        icons.ICON_FA_PLAY,
+        on=lambda session, _: session.playing,
+    ),
+    Action("Time", "Step", posts(Step()), ("N",), icons.ICON_FA_FORWARD_STEP, repeats=True),
+    Action("Time", "Step back", posts(Step(-1)), ("B",), icons.ICON_FA_BACKWARD_STEP, repeats=True),
+    Action("Time", "Reset the models", posts(Reset()), ("R",), icons.ICON_FA_BACKWARD_FAST),
+    Action("Camera", "Camera home", posts(Home()), ("H",), icons.ICON_FA_HOUSE),
+    Action("Help", "All commands…", _flip("palette"), ("Ctrl+P", "Ctrl+Shift+P"), icons.ICON_FA_MAGNIFYING_GLASS),
+)
+
+
+def for_panels(panels: Iterable[Panel]) -> tuple[Action, ...]:
+    """For each panel a row that opens and closes it: by Ctrl and a digit, as long as there are digits; Help by F1."""
+    return tuple(_for_panel(panel, number) for number, panel in enumerate(panels, 1))
+
+
+def _for_panel(panel: Panel, number: int) -> Action:
+    keys = (f"Ctrl+{number}",) if number <= 9 else ()
+
+    def toggle(session: Session, workspace: Workspace) -> None:
+        workspace.toggle(panel.title)
+
+    return Action(
+        "View",
+        panel.title,
+        toggle,
+        ("F1", *keys) if panel.title == "Help" else keys,
+        panel.icon,
+        on=lambda session, workspace: workspace.opened[panel.title],
+        group=1,
+    )

@@ -1,0 +1,165 @@
+"""`Axes`: the directions of the world in a corner of the picture: a click looks along one, a drag turns all."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from imgui_bundle import ImVec2, ImVec4, imgui
+
+from ..renderer.camera import OrbitCamera
+from ..session import Session
+from ..session.commands import Face, Orbit, Parallel, RememberView
+from .docks import Rect
+from .look import BAR, DIM, TEXT, bold
+from .rows import color, fitted, scale
+
+RADIUS = 37.0  # from the middle to the balls; all in logical pixels
+BALL, HOLLOW = 9.0, 6.5  # radii of the balls at the positive ends, and at the others
+LINE = 2.2
+MARGIN = 12.0
+NEEDED = 300.0, 240.0  # width and height of a picture that has room for it
+DRAG = 3.0  # pixels that make a click a drag
+TURN = 0.012  # radians for each of them
+SHADE = 0.42  # how much darker what points away is
+NAMES = "XYZ"
+TINTS = ImVec4(0.93, 0.38, 0.40, 1.0), ImVec4(0.56, 0.80, 0.38, 1.0), ImVec4(0.40, 0.62, 0.97, 1.0)
+_FLAGS = (
+    imgui.WindowFlags_.no_decoration
+    | imgui.WindowFlags_.no_background
+    | imgui.WindowFlags_.no_move
+    | imgui.WindowFlags_.no_saved_settings
+    | imgui.WindowFlags_.no_docking
+    | imgui.WindowFlags_.no_nav
+    | imgui.WindowFlags_.no_focus_on_appearing
+    | imgui.WindowFlags_.no_bring_to_front_on_focus
+)
+
+
+class End(NamedTuple):
+    """One end of an axis: where it is from the middle, x to the right and y down, `toward` the viewer from -1 to 1."""
+
+    axis: int
+    sign: int
+    x: float
+    y: float
+    toward: float
+
+    @property
+    def direction(self) -> tuple[float, float, float]:
+        """In world space."""
+        x, y, z = (float(self.sign * (axis == self.axis)) for axis in range(3))
+        return x, y, z
+
+
+def ends(camera: OrbitCamera) -> list[End]:
+    """The six ends at a distance of 1, those farthest from the viewer first."""
+    turned = camera.rotation().T
+    found = [
+        End(axis, sign, sign * turned[0, axis], -sign * turned[1, axis], sign * turned[2, axis])
+        for axis in range(3)
+        for sign in (1, -1)
+    ]
+    return sorted(found, key=lambda end: (end.toward, end.sign))
+
+
+class Axes:
+    """Drawn each frame over the upper right of the picture, if that is large enough."""
+
+    def __init__(self) -> None:
+        self._turned = False  # the mouse was dragged since it went down
+
+    def draw(self, session: Session, picture: Rect) -> None:
+        """Draw it, and post what was asked for."""
+        unit = scale()
+        if picture.width < NEEDED[0] * unit or picture.height < NEEDED[1] * unit:
+            return
+        side = 2 * (RADIUS + BALL + 3) * unit
+        corner = ImVec2(picture.left + picture.width - side - MARGIN * unit, picture.top + MARGIN * unit)
+        imgui.set_next_window_pos(corner)
+        imgui.set_next_window_size(ImVec2(side, side + imgui.get_frame_height()))
+        imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(0, 0))
+        imgui.begin("##axes", None, _FLAGS)
+        self._draw_balls(session, ImVec2(corner.x + side / 2, corner.y + side / 2), side)
+        _draw_lens(session, corner.x, side)
+        imgui.end()
+        imgui.pop_style_var()
+
+    def _draw_balls(self, session: Session, middle: ImVec2, side: float) -> None:
+        imgui.invisible_button("##turn", ImVec2(side, side))
+        mouse, hovered = imgui.get_mouse_pos(), imgui.is_item_hovered()
+        found = ends(session.camera)
+        under = nearest(found, mouse.x - middle.x, mouse.y - middle.y, scale()) if hovered else None
+        self._follow(session, under)
+        draw = imgui.get_window_draw_list()
+        if hovered or imgui.is_item_active():
+            draw.add_circle_filled(middle, side / 2, color(ImVec4(BAR.x, BAR.y, BAR.z, 0.45)), 64)
+        for end in found:
+            _draw_end(draw, middle, end, end == under)
+
+    def _follow(self, session: Session, under: End | None) -> None:
+        if imgui.is_item_activated():
+            self._turned = False
+        moved = imgui.get_io().mouse_delta
+        if imgui.is_item_active() and imgui.is_mouse_dragging(0, DRAG * scale()):
+            if not self._turned:
+                session.post(RememberView())
+            self._turned = True
+            session.post(Orbit(-moved.x * TURN / scale(), moved.y * TURN / scale()))
+        if imgui.is_item_deactivated() and not self._turned and under is not None:
+            session.post(Face(under.direction))
+
+
+def nearest(found: list[End], x: float, y: float, unit: float) -> End | None:
+    """The end under a place, given from the middle in pixels: of several the one in front."""
+    reach = 1.15 * BALL * unit
+    hit = [end for end in found if math.hypot(end.x * RADIUS * unit - x, end.y * RADIUS * unit - y) <= reach]
+    return hit[-1] if hit else None
+
+
+def _draw_end(draw: imgui.ImDrawList, middle: ImVec2, end: End, lit: bool) -> None:
+    unit = scale()
+    place = ImVec2(middle.x + end.x * RADIUS * unit, middle.y + end.y * RADIUS * unit)
+    tint = _shaded(TINTS[end.axis], end.toward)
+    if end.sign > 0:
+        short = 1 - BALL / RADIUS if math.hypot(end.x, end.y) * RADIUS > BALL else 0.0
+        tip = ImVec2(middle.x + (place.x - middle.x) * short, middle.y + (place.y - middle.y) * short)
+        draw.add_line(middle, tip, color(tint), LINE * unit)
+        draw.add_circle_filled(place, BALL * unit, color(tint), 32)
+        _draw_letter(draw, place, NAMES[end.axis], ImVec4(0.05, 0.06, 0.08, 1.0))
+    else:
+        draw.add_circle_filled(place, HOLLOW * unit, color(_shaded(TINTS[end.axis], end.toward, 0.45)), 32)
+        draw.add_circle(place, HOLLOW * unit, color(tint), 32, 1.4 * unit)
+    if lit:
+        draw.add_circle(place, (BALL if end.sign > 0 else HOLLOW) * unit + 1.5 * unit, color(TEXT), 32, 1.6 * unit)
+
+
+def _draw_letter(draw: imgui.ImDrawList, place: ImVec2, letter: str, tint: ImVec4) -> None:
+    imgui.push_font(bold(), imgui.get_style().font_size_base * 0.86)
+    size = imgui.calc_text_size(letter)
+    draw.add_text(ImVec2(round(place.x - size.x / 2), round(place.y - size.y / 2)), color(tint), letter)
+    imgui.pop_font()
+
+
+def _shaded(tint: ImVec4, toward: float, light: float = 1.0) -> ImVec4:
+    """Darker the farther it points away."""
+    shade = light * (1.0 - SHADE * float(np.clip(0.5 - 0.5 * toward, 0.0, 1.0)))
+    return ImVec4(tint.x * shade, tint.y * shade, tint.z * shade, 1.0)
+
+
+def _draw_lens(session: Session, left: float, side: float) -> None:
+    """A word below the axes that says how it is seen, and changes that."""
+    parallel = session.cameras.heading.orthographic
+    word = fitted("orthographic" if parallel else "perspective", side)
+    size = imgui.calc_text_size(word)
+    imgui.set_cursor_screen_pos(ImVec2(left + (side - size.x) / 2, imgui.get_cursor_screen_pos().y))
+    if imgui.invisible_button("##lens", ImVec2(size.x, size.y + 4 * scale())):
+        session.post(Parallel(not parallel))
+    low, hovered = imgui.get_item_rect_min(), imgui.is_item_hovered()
+    draw = imgui.get_window_draw_list()
+    place = ImVec2(round(low.x), round(low.y))
+    pad, high = 6 * scale(), 2 * scale()
+    box = ImVec2(place.x - pad, place.y - high), ImVec2(place.x + size.x + pad, place.y + size.y + high)
+    draw.add_rect_filled(*box, color(ImVec4(BAR.x, BAR.y, BAR.z, 0.45)), 5 * scale())
+    draw.add_text(place, color(TEXT if hovered else DIM), word)

@@ -1,0 +1,41 @@
+"""`Dialogs`: the windows that lie over everything else and want an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..scene.kinds import SCENES
+from ..session import Session
+from ..session.commands import Open
+from .actions import Action
+from .files import FileDialog
+from .gallery import Gallery
+from .palette import Palette
+from .shelf import Thumbnails
+from .unsaved import SavingDialogs
+from .workspace import Workspace
+
+
+class Dialogs:
+    """The gallery, the command palette, the dialog that opens a file, and what is asked about changes."""
+
+    def __init__(self, thumbnails: Thumbnails, actions: Sequence[Action]):
+        self._actions = actions
+        self.browser = FileDialog("Open a file", "Open", SCENES)
+        self.gallery, self.palette = Gallery(thumbnails), Palette()
+        self._saving = SavingDialogs()
+
+    def draw(self, session: Session, workspace: Workspace) -> None:
+        """Draw those that the workspace or the session has open."""
+        self._draw_browser(session, workspace)
+        self._saving.draw(session)
+        self.gallery.draw(session, workspace)
+        self.palette.draw(self._actions, session, workspace)
+
+    def _draw_browser(self, session: Session, workspace: Workspace) -> None:
+        if workspace.browser and not self.browser.is_open:
+            self.browser.ask(session.scene.path.parent, recent=workspace.recent)
+        workspace.browser = False
+        chosen = self.browser.draw()
+        if chosen is not None:
+            session.post(Open(chosen))

@@ -1,0 +1,164 @@
+"""What the panels of figures share: numbers in few letters, tables, and texts that are renewed only so often."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Generic, TypeAlias, TypeVar
+
+from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from .look import ACCENT, DIM, TEXT
+from .rows import color, scale
+
+EVERY = 0.5  # seconds between updates of numbers: faster ones cannot be read
+TABLE = (
+    imgui.TableFlags_.row_bg
+    | imgui.TableFlags_.scroll_y
+    | imgui.TableFlags_.resizable
+    | imgui.TableFlags_.no_borders_in_body
+    | imgui.TableFlags_.no_saved_settings
+    | imgui.TableFlags_.pad_outer_x
+)
+
+# text, width in logical pixels (0: a share of what is left), and perhaps flags of its column
+Heading: TypeAlias = tuple[str, float] | tuple[str, float, int]
+
+T = TypeVar("T")
+
+
+class Renewed(Generic[T]):
+    """A value that is worked out anew when it is asked for, but no more than every so many seconds."""
+
+    def __init__(self, make: Callable[..., T], every: float = EVERY):
+        self._make, self._every = make, every
+        self._value: T | None = None
+        self._made = -math.inf
+
+    def __call__(self, *arguments: object) -> T:
+        """The value, made from these arguments if it is made now."""
+        now = time.perf_counter()
+        if self._value is None or now - self._made >= self._every:
+            self._value, self._made = self._make(*arguments), now
+        return self._value
+
+    def forget(self) -> None:
+        """Make it anew the next time."""
+        self._value = None
+
+
+def size(nbytes: float) -> str:
+    """A number of bytes in a unit in which it can be read."""
+    for unit in ("B", "kB", "MB"):
+        if abs(nbytes) < 999.5:
+            return f"{nbytes:.3g} {unit}"
+        nbytes /= 1e3
+    return f"{nbytes:.3g} GB"
+
+
+def number(value: float | None) -> str:
+    """A number in about seven letters; a dash for none."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e7):
+        return f"{int(value):,}" if abs(value) < 1e12 else f"{value:.4g}"
+    return f"{value:.5g}"
+
+
+@contextmanager
+def column(name: str, width: float, height: float = 0.0) -> Iterator[bool]:
+    """A part of a panel with a scroll bar of its own, `width` pixels wide; whether it is seen."""
+    seen = imgui.begin_child(name, ImVec2(width, height), 0, imgui.WindowFlags_.no_saved_settings.value)
+    yield seen
+    imgui.end_child()
+
+
+def beside() -> None:
+    """The next part goes to the right of the last."""
+    imgui.same_line(0.0, 14.0 * scale())
+
+
+@contextmanager
+def table(
+    name: str, headings: Sequence[Heading], flags: int = 0, height: float = 0.0, marked: int = -1
+) -> Iterator[int | None]:
+    """A table whose headings stay when it scrolls. Gives the column whose heading was clicked, −1 for none; None if the
+    table is not seen. The heading number `marked` stands out.
+    """
+    seen = imgui.begin_table(name, len(headings), TABLE | flags, ImVec2(0.0, height))
+    clicked = None
+    if seen:
+        imgui.table_setup_scroll_freeze(0, 1)
+        for text, wide, *more in headings:
+            kind = imgui.TableColumnFlags_.width_fixed if wide else imgui.TableColumnFlags_.width_stretch
+            imgui.table_setup_column(text, kind.value | sum(more), wide * scale())
+        clicked = _head(headings, bool(flags & imgui.TableFlags_.sortable.value), marked)
+    yield clicked
+    if seen:
+        imgui.end_table()
+
+
+def _head(headings: Sequence[Heading], sortable: bool, marked: int) -> int:
+    """The headings; those of figures, which have a fixed width, stand over them at the right."""
+    clicked = -1
+    imgui.table_next_row(imgui.TableRowFlags_.headers.value)
+    for number, (text, wide, *_) in enumerate(headings):
+        if not imgui.table_set_column_index(number):
+            continue
+        tint = ACCENT if number == marked else DIM
+        at_right = bool(wide) and not sortable
+        imgui.push_style_color(imgui.Col_.text.value, tint)
+        corner, room = imgui.get_cursor_screen_pos(), imgui.get_content_region_avail().x
+        imgui.table_header(f"##{number}" if at_right else text)
+        if at_right:
+            place = ImVec2(corner.x + max(room - width(text), 0.0), corner.y)
+            imgui.get_window_draw_list().add_text(place, color(tint), text)
+        if imgui.is_item_clicked():
+            clicked = number
+        imgui.pop_style_color()
+    return clicked
+
+
+def row_height() -> float:
+    """Of a table's line, in pixels."""
+    return imgui.get_text_line_height() + 2 * imgui.get_style().cell_padding.y
+
+
+def seen_rows(count: int) -> Iterator[int]:
+    """The rows of a table of `count` that are seen now."""
+    clipper = imgui.ListClipper()
+    clipper.begin(count, row_height())  # told its height, or it would have the first row drawn to see
+    while clipper.step():
+        yield from range(clipper.display_start, clipper.display_end)
+    clipper.end()
+
+
+def right(text: str, tint: ImVec4 = TEXT) -> None:
+    """A text at the right end of its cell."""
+    room = imgui.get_content_region_avail().x - imgui.calc_text_size(text).x
+    if room > 0.0:
+        imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + room)
+    imgui.text_colored(tint, text)
+
+
+def heading(text: str, note: str = "") -> None:
+    """A line over a part of a panel; `note` stands at its right end."""
+    imgui.text_colored(DIM, text)
+    if note:
+        imgui.same_line()
+        right(note, DIM)
+
+
+def find_field(text: str, width: float = 180.0) -> tuple[str, bool]:
+    """A field for what is sought, `width` logical pixels wide if there is room: its text, and whether that changed."""
+    imgui.set_next_item_width(min(width * scale(), imgui.get_content_region_avail().x))
+    changed, text = imgui.input_text_with_hint("##find", f"{icons.ICON_FA_MAGNIFYING_GLASS}  find", text)
+    return text, changed
+
+
+def width(text: str) -> float:
+    """Of a text, in pixels."""
+    return imgui.calc_text_size(text).x

@@ -1,0 +1,204 @@
+"""`FileDialog`: a window in which a file is chosen, drawn by the GUI itself and so the same on every desktop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from .. import resources
+from .look import BAD, DIM, bold
+from .rows import color, fitted, scale
+
+LARGEST = 760.0, 560.0  # of the window, in logical pixels
+PLACES = 170.0  # width of the column of places
+MOST = 2000  # entries of a folder that are listed
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file or folder in the list."""
+
+    path: Path
+    is_folder: bool
+
+
+class FileDialog:
+    """Asks for a file: to be read, or, with `saving`, one to be written, which need not be there.
+
+    `kinds` are the suffixes that are listed (all if empty). Arrows and Enter choose, Backspace goes up, Escape closes;
+    a path may also be typed.
+    """
+
+    def __init__(self, title: str, verb: str, kinds: Iterable[str] = (), saving: bool = False):
+        self._title, self._verb, self._kinds, self._saving = title, verb, frozenset(kinds), saving
+        self._asked = self._open = self._to_type = False
+        self._folder = Path.home()
+        self._typed = self._told = ""
+        self._entries: list[Listed] = []
+        self._places: list[tuple[str, Path]] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer."""
+        return self._asked or self._open
+
+    def ask(self, folder: Path, name: str = "", recent: Iterable[Path] = ()) -> None:
+        """Open it on a folder; the folders of `recent` files are offered beside it."""
+        self._asked, self._typed, self._told = True, name, ""
+        near = [("home", Path.home()), ("scenes", resources.path("scenes")), ("here", Path.cwd())]
+        near += [(file.parent.name or str(file.parent), file.parent) for file in recent]
+        self._places = list({place: (label, place) for label, place in reversed(near)}.values())[::-1]
+        self._go(folder if folder.is_dir() else Path.home())
+
+    def draw(self) -> Path | None:
+        """Draw it if it was asked; returns the file in the frame in which it is chosen."""
+        name = f"{self._title}###{self._title}"
+        if self._asked:
+            imgui.open_popup(name)
+            self._asked, self._open = False, True
+        if not self._open:
+            return None
+        display, unit = imgui.get_io().display_size, scale()
+        size = ImVec2(min(display.x * 0.92, LARGEST[0] * unit), min(display.y * 0.9, LARGEST[1] * unit))
+        middle = ImVec2(display.x / 2, display.y / 2)
+        imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.5))
+        imgui.set_next_window_size(size)
+        flags = imgui.WindowFlags_.no_title_bar | imgui.WindowFlags_.no_resize | imgui.WindowFlags_.no_move
+        seen, _ = imgui.begin_popup_modal(name, None, flags.value | imgui.WindowFlags_.no_saved_settings.value)
+        if not seen:
+            self._open = False
+            return None
+        chosen = self._draw_content()
+        if chosen is not None or imgui.is_key_pressed(imgui.Key.escape, False):
+            self._open = False
+            imgui.close_current_popup()
+        imgui.end_popup()
+        return chosen
+
+    def _draw_content(self) -> Path | None:
+        imgui.push_font(bold(), 0.0)
+        imgui.text_unformatted(self._title)
+        imgui.pop_font()
+        imgui.same_line(0.0, 12 * scale())
+        imgui.text_colored(DIM, fitted(str(self._folder), imgui.get_content_region_avail().x))
+        footer = imgui.get_frame_height_with_spacing() + (
+            imgui.get_text_line_height_with_spacing() if self._told else 0
+        )
+        size = ImVec2(PLACES * scale(), -footer)
+        imgui.begin_child("##places", size, imgui.ChildFlags_.nav_flattened.value)
+        self._draw_places()
+        imgui.end_child()
+        imgui.same_line()
+        imgui.begin_child("##files", ImVec2(0.0, -footer), imgui.ChildFlags_.nav_flattened.value)
+        chosen = self._draw_entries()
+        imgui.end_child()
+        return self._draw_field() or chosen
+
+    def _draw_places(self) -> None:
+        for index, (label, place) in enumerate(self._places):
+            text = f"{icons.ICON_FA_FOLDER}  {fitted(label, (PLACES - 40) * scale())}##{index}"
+            clicked, _ = imgui.selectable(text, place == self._folder)
+            imgui.set_item_tooltip(str(place))
+            if clicked:
+                self._go(place)
+
+    def _draw_entries(self) -> Path | None:
+        """Returns the file that was chosen. A double click or Enter chooses; a click names it in the field."""
+        typing = imgui.get_io().want_text_input
+        if not typing and imgui.is_key_pressed(imgui.Key.backspace, False):
+            self._go(self._folder.parent)
+        flags = imgui.SelectableFlags_.allow_double_click.value
+        clicked, _ = imgui.selectable(f"{icons.ICON_FA_ARROW_TURN_UP}  ..", False, flags)
+        if clicked:
+            self._go(self._folder.parent)
+            return None
+        for index, one in enumerate(self._entries):
+            corner = imgui.get_cursor_screen_pos()
+            clicked, _ = imgui.selectable(f"##{index}", one.path.name == self._typed, flags)
+            icon = icons.ICON_FA_FOLDER if one.is_folder else icons.ICON_FA_FILE
+            draw, top = imgui.get_window_draw_list(), corner.y
+            draw.add_text(ImVec2(corner.x, top), color(DIM), icon)
+            text = imgui.get_color_u32(imgui.Col_.text.value)
+            draw.add_text(ImVec2(corner.x + 22 * scale(), top), text, one.path.name)
+            if clicked and one.is_folder:
+                self._go(one.path)
+                return None
+            if clicked:
+                self._typed = one.path.name
+                if imgui.is_mouse_double_clicked(0) or imgui.get_io().nav_visible:
+                    return self._answer()
+        if not self._entries:
+            imgui.text_disabled("nothing here that can be opened")
+        return None
+
+    def _draw_field(self) -> Path | None:
+        """The line in which a name or a path is typed, and the button; returns the file if it is chosen."""
+        if self._told:
+            imgui.text_colored(BAD, fitted(self._told, imgui.get_content_region_avail().x))
+        padding, gap = imgui.get_style().frame_padding.x, imgui.get_style().item_spacing.x
+        widths = [imgui.calc_text_size(label).x + 4 * padding for label in (self._verb, "Cancel")]
+        imgui.set_next_item_width(imgui.get_content_region_avail().x - sum(widths) - 2 * gap)
+        if imgui.is_window_appearing() or self._to_type:
+            imgui.set_keyboard_focus_here()
+        self._to_type = False
+        flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.auto_select_all
+        entered, self._typed = imgui.input_text_with_hint("##name", "name or path", self._typed, flags.value)
+        imgui.same_line()
+        pressed = imgui.button(self._verb, ImVec2(widths[0], 0.0))
+        imgui.same_line()
+        if imgui.button("Cancel", ImVec2(widths[1], 0.0)):
+            self._open = False
+            imgui.close_current_popup()
+        return self._answer() if entered or pressed else None
+
+    def _answer(self) -> Path | None:
+        """What is typed, as a file; goes there if it is a folder, and says why if it will not do."""
+        typed = self._typed.strip()
+        if not typed:
+            return None
+        try:
+            path = self._folder / Path(typed).expanduser()
+            if path.is_dir():
+                self._go(path)
+                self._typed, self._to_type = "", True
+            elif path.is_file() or (self._saving and path.parent.is_dir()):
+                return path
+            else:
+                self._told = f"there is no {'folder ' + str(path.parent) if self._saving else 'file ' + path.name}"
+        except (OSError, RuntimeError, ValueError):
+            self._told = "that is no path"
+        return None
+
+    def _go(self, folder: Path) -> None:
+        """Show another folder, if it can be read."""
+        try:
+            folder = folder.resolve()
+            self._entries = listed(folder, self._kinds)
+        except OSError as error:
+            self._told = f"{folder.name}: {error.strerror or error}"
+            return
+        self._folder, self._told = folder, ""
+
+
+def listed(folder: Path, kinds: frozenset[str]) -> list[Listed]:
+    """Folders, then files of these kinds, by name; hidden ones are left out. Raises `OSError`."""
+    found = []
+    with os.scandir(folder) as entries:
+        for one in entries:
+            is_folder = _is_folder(one)
+            fits = is_folder or not kinds or Path(one.name).suffix.lower() in kinds
+            if fits and not one.name.startswith("."):
+                found.append(Listed(Path(one.path), is_folder))
+    return sorted(found, key=lambda one: (not one.is_folder, one.path.name.lower()))[:MOST]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,261 @@
+"""`GraphPanel`: models, layers, and the tensors that lead from one to the other, with the proof that none is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..scene.schema import OutputRef
+from ..session import Session
+from ..tensor import Tensor
+from . import plots
+from .base import Panel
+from .figures import Renewed, size, width
+from .look import ACCENT, BAD, DIM, FIELD, GOOD, LIFTED, TEXT, bold
+from .rows import color, scale
+from .watch import Show
+
+GAP, BETWEEN = 96.0, 16.0  # between columns, and between the boxes of one, in logical pixels
+EDGE = 10.0  # between a box and the panel's border
+NEAR = 5.0  # how near the mouse must come to a line
+SEGMENTS = 24  # of a line, when the mouse is looked for
+
+
+class Port(NamedTuple):
+    """A line of a box: an input at its left or an output at its right; `tensor` is its name, `note` how it lies."""
+
+    key: str
+    label: str
+    tensor: str
+    note: str
+    used: bool
+
+
+class Box(NamedTuple):
+    """A model or a layer, in one of the columns."""
+
+    key: str
+    title: str
+    kind: str
+    column: int
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+
+class Wire(NamedTuple):
+    """From the output with the key `start` to the input with the key `end`. `proof` says whether it is one block."""
+
+    start: str
+    end: str
+    tensor: str
+    tint: ImVec4
+    same: bool
+    proof: str
+
+
+class Drawing(NamedTuple):
+    """All of it."""
+
+    boxes: tuple[Box, ...]
+    wires: tuple[Wire, ...]
+
+
+class Placed(NamedTuple):
+    """A box with its corner and its size, in pixels from the drawing's corner."""
+
+    box: Box
+    corner: ImVec2
+    extent: ImVec2
+
+
+class GraphPanel(Panel):
+    """Boxes in columns by what they depend on, lines coloured by output. A click on either looks at the tensor."""
+
+    title = "Graph"
+    icon = icons.ICON_FA_DIAGRAM_PROJECT
+    side = "bottom"
+    opened = False
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+        self._drawing = Renewed(drawing)
+
+    def draw(self, session: Session) -> None:
+        found = self._drawing(session)
+        flags = imgui.WindowFlags_.horizontal_scrollbar | imgui.WindowFlags_.no_saved_settings
+        if imgui.begin_child("graph", ImVec2(0.0, 0.0), 0, flags.value):
+            chosen = self._draw_all(found)
+            if chosen and imgui.is_mouse_clicked(0):
+                self._show(session, chosen, None)
+        imgui.end_child()
+
+    def _draw_all(self, found: Drawing) -> str:
+        """Draw it; returns the tensor that the mouse is over, if any."""
+        room = imgui.get_content_region_avail()
+        origin = imgui.get_cursor_screen_pos()
+        placed, extent = arranged(found.boxes, room.y)
+        imgui.dummy(ImVec2(extent.x, max(extent.y, 1.0)))
+        mouse = imgui.get_mouse_pos() if imgui.is_window_hovered() else None
+        ports: dict[str, ImVec2] = {}
+        over = ""
+        for one in placed:
+            over = _draw_box(one, origin, mouse, ports) or over
+        for wire in found.wires:
+            over = _draw_wire(wire, ports, mouse) or over
+        return over
+
+
+def drawing(session: Session) -> Drawing:
+    """The scene as it runs now: models in the order of their inputs, then layers."""
+    scene, stage = session.scene, session.stage
+    depth: dict[str, int] = {}
+    boxes, wires = list[Box](), list[Wire]()
+    bound = (ref for spec in scene.layers.values() for ref in spec.attributes.values() if isinstance(ref, OutputRef))
+    used = {str(ref) for ref in bound} | {str(ref) for spec in scene.models.values() for ref in spec.inputs.values()}
+    tints = dict(zip(sorted(used), _tints(), strict=False))
+    for name in scene.order:
+        spec, actor = scene.models[name], stage.actors[name]
+        depth[name] = max((depth[ref.model] + 1 for ref in spec.inputs.values()), default=0)
+        inputs = tuple(Port(f"> {name}.{key}", key, str(ref), "", True) for key, ref in spec.inputs.items())
+        outputs = tuple(_output(f"{name}.{key}", key, tensor, used) for key, tensor in actor.outputs.items())
+        boxes.append(Box(name, name, spec.type, depth[name], inputs, outputs))
+        for key, ref in spec.inputs.items():
+            block = stage.actors[ref.model].outputs[ref.output].block.id
+            proof = f"{ref} is block {block}; {name} was given the tensor itself"
+            wires.append(Wire(str(ref), f"> {name}.{key}", str(ref), tints[str(ref)], True, proof))
+    last = max(depth.values(), default=-1) + 1
+    for name, spec in scene.layers.items():
+        refs = {key: ref for key, ref in spec.attributes.items() if isinstance(ref, OutputRef)}
+        inputs = tuple(Port(f"> layer {name}.{key}", key, str(ref), "", True) for key, ref in refs.items())
+        boxes.append(Box(f"layer {name}", name, f"{spec.type} layer", last, inputs, ()))
+        wires += _drawn(session, name, refs, tints)
+    return Drawing(tuple(boxes), tuple(wires))
+
+
+def arranged(boxes: tuple[Box, ...], height: float) -> tuple[list[Placed], ImVec2]:
+    """Where the boxes go in a panel of `height` pixels, each column about its middle; and the size of all."""
+    columns: dict[int, list[tuple[Box, ImVec2]]] = {}
+    for box in boxes:
+        columns.setdefault(box.column, []).append((box, _extent(box)))
+    gap, edge = BETWEEN * scale(), EDGE * scale()
+    tall = {at: sum(extent.y for _, extent in each) + gap * (len(each) - 1) for at, each in columns.items()}
+    whole = max([height - 2 * edge, *tall.values()])
+    left, placed = edge, list[Placed]()
+    for at in sorted(columns):
+        wide = max(extent.x for _, extent in columns[at])
+        top = edge + (whole - tall[at]) / 2
+        for box, extent in columns[at]:
+            placed.append(Placed(box, ImVec2(left, top), ImVec2(wide, extent.y)))
+            top += extent.y + gap
+        left += wide + GAP * scale()
+    needed = max(tall.values(), default=0.0) + 2 * edge
+    return placed, ImVec2(left - GAP * scale() + edge, needed if needed > height else 0.0)
+
+
+def _tints() -> Iterator[ImVec4]:
+    while True:
+        yield from plots.SERIES
+
+
+def _output(name: str, key: str, tensor: Tensor, used: set[str]) -> Port:
+    return Port(name, key, name, _lies(tensor), name in used)
+
+
+def _lies(tensor: Tensor) -> str:
+    shape = " × ".join(f"{n:,}" for n in tensor.shape) or "one element"
+    where = f"block {tensor.block.id}, offset {tensor.offset}, strides {tensor.strides}"
+    return f"{tensor.dtype}  {shape}, {size(tensor.nbytes)}\n{where}"
+
+
+def _drawn(session: Session, layer: str, refs: dict[str, OutputRef], tints: dict[str, ImVec4]) -> Iterator[Wire]:
+    """The wires to a layer; the block that it binds is the one that the output lies in, or something is wrong."""
+    bound = session.stage.layers[layer].report()
+    for key, ref in refs.items():
+        block = session.stage.actors[ref.model].outputs[ref.output].block.id
+        drawn = bound.get(key, {}).get("block")
+        same = drawn is None or drawn == block
+        verdict = "the same block: nothing is copied" if same else "NOT the same block"
+        proof = f"{ref} is block {block}; {layer} binds block {block if drawn is None else drawn} as {key}\n{verdict}"
+        yield Wire(str(ref), f"> layer {layer}.{key}", str(ref), tints[str(ref)], same, proof)
+
+
+# drawing ------------------------------------------------------------------------------------------------------------
+
+
+def _line() -> float:
+    return imgui.get_text_line_height() + 6.0 * scale()
+
+
+def _extent(box: Box) -> ImVec2:
+    inset = 12.0 * scale()
+    widest = max([width(port.label) for port in (*box.inputs, *box.outputs)], default=0.0)
+    title = 1.06 * width(box.title) + width(box.kind) + 18.0 * scale()
+    rows = max(1, len(box.inputs) + len(box.outputs))
+    return ImVec2(max(title, widest) + 2 * inset, (1 + rows) * _line() + 6.0 * scale())
+
+
+def _draw_box(one: Placed, origin: ImVec2, mouse: ImVec2 | None, ports: dict[str, ImVec2]) -> str:
+    """Draw a box and note where its ports are; returns the tensor of the port under the mouse."""
+    draw, box = imgui.get_window_draw_list(), one.box
+    corner = ImVec2(origin.x + one.corner.x, origin.y + one.corner.y)
+    far = ImVec2(corner.x + one.extent.x, corner.y + one.extent.y)
+    inset, line = 12.0 * scale(), _line()
+    draw.add_rect_filled(corner, far, color(LIFTED), 6.0 * scale())
+    top = imgui.ImDrawFlags_.round_top.value
+    draw.add_rect_filled(corner, ImVec2(far.x, corner.y + line), color(FIELD), 6.0 * scale(), top)
+    imgui.push_font(bold(), 0.0)
+    draw.add_text(ImVec2(corner.x + inset, corner.y + 3.0 * scale()), color(TEXT), box.title)
+    imgui.pop_font()
+    draw.add_text(ImVec2(far.x - inset - width(box.kind), corner.y + 3.0 * scale()), color(DIM), box.kind)
+    over = ""
+    for row, port in enumerate((*box.inputs, *box.outputs)):
+        at_left, y = row < len(box.inputs), corner.y + (1 + row) * line + 3.0 * scale()
+        ports[port.key] = ImVec2(corner.x if at_left else far.x, y + line / 2)
+        hovered = mouse is not None and corner.x <= mouse.x <= far.x and y <= mouse.y < y + line
+        x = corner.x + inset if at_left else far.x - inset - width(port.label)
+        tint = ACCENT if hovered else TEXT if port.used else DIM
+        draw.add_text(ImVec2(x, y + 3.0 * scale()), color(tint), port.label)
+        if hovered:
+            over = port.tensor
+            if port.note:
+                imgui.set_tooltip(f"{port.tensor}\n{port.note}\nclick to look into it")
+    return over
+
+
+def _draw_wire(wire: Wire, ports: dict[str, ImVec2], mouse: ImVec2 | None) -> str:
+    """Draw a line; returns its tensor if the mouse is near it."""
+    if wire.start not in ports or wire.end not in ports:
+        return ""
+    start, end = ports[wire.start], ports[wire.end]
+    reach = max(0.5 * (end.x - start.x), 30.0 * scale())
+    first, second = ImVec2(start.x + reach, start.y), ImVec2(end.x - reach, end.y)
+    near = mouse is not None and _near(mouse, (start, first, second, end))
+    tint = wire.tint if wire.same else BAD
+    draw = imgui.get_window_draw_list()
+    draw.add_bezier_cubic(start, first, second, end, color(tint), (3.0 if near else 1.75) * scale())
+    for place in (start, end):
+        draw.add_circle_filled(place, 3.5 * scale(), color(tint))
+    if near:
+        imgui.push_style_color(imgui.Col_.text.value, GOOD if wire.same else BAD)
+        imgui.set_tooltip(wire.proof)
+        imgui.pop_style_color()
+    return wire.tensor if near else ""
+
+
+def _near(mouse: ImVec2, points: tuple[ImVec2, ImVec2, ImVec2, ImVec2]) -> bool:
+    """Whether the mouse is near a cubic Bézier curve, which is looked at in a few places."""
+    a, b, c, d = points
+    reach = NEAR * scale()
+    if not (min(a.x, d.x) - reach <= mouse.x <= max(a.x, d.x) + reach):
+        return False
+    for step in range(SEGMENTS + 1):
+        t = step / SEGMENTS
+        u = 1.0 - t
+        wa, wb, wc, wd = u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t
+        x, y = wa * a.x + wb * b.x + wc * c.x + wd * d.x, wa * a.y + wb * b.y + wc * c.y + wd * d.y
+        if abs(x - mouse.x) <= abs(d.x - a.x) / SEGMENTS + reach and abs(y - mouse.y) <= reach:
+            return True
+    return False

@@ -1,0 +1,35 @@
+"""The menu bar: every action under its heading, with its keys beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from imgui_bundle import imgui
+
+from ..session import Session
+from .actions import MENUS, Action
+from .shortcuts import shown_keys
+from .workspace import Workspace
+
+
+def draw_menu(actions: Sequence[Action], session: Session, workspace: Workspace) -> None:
+    """The bar along the upper edge of the window."""
+    if not imgui.begin_main_menu_bar():
+        return
+    for menu in MENUS:
+        if imgui.begin_menu(menu):
+            _draw_actions([action for action in actions if action.menu == menu], session, workspace)
+            imgui.end_menu()
+    imgui.end_main_menu_bar()
+
+
+def _draw_actions(actions: Sequence[Action], session: Session, workspace: Workspace) -> None:
+    group = actions[0].group if actions else 0
+    for action in actions:
+        if action.group != group:
+            imgui.separator()
+            group = action.group
+        on = action.on is not None and action.on(session, workspace)
+        chosen, _ = imgui.menu_item(action.name, shown_keys(action), on, action.possible(session, workspace))
+        if chosen:
+            action.perform(session, workspace)

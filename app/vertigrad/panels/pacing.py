@@ -1,0 +1,100 @@
+"""`draw_pacing`: how pictures and steps follow each other, and what each model begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from imgui_bundle import imgui
+
+from ..params import ParamSpec
+from ..scene import UiHint
+from ..scene.schema import ModelSettings
+from ..session import Session
+from ..session.commands import Command, KeepPast, SetPacing, SetSeed, SetSubsteps
+from .rows import fact, labelled
+from .widgets import edit, explanation
+
+LABELS = {
+    "frames_in_flight": "frames in flight",
+    "rate": "pictures",
+    "unfocused": "in background",
+    "steps": "steps a picture",
+    "budget": "GPU budget",
+}
+HINTS = {"steps": UiHint(max=64), "substeps": UiHint(max=64)}
+SETTINGS = {spec.name: spec for spec in ModelSettings.specs()}
+PAST = ParamSpec(
+    name="past",
+    kind="number",
+    min=0.0,
+    max=1e6,
+    soft_max=2048.0,
+    unit="MB",
+    doc="memory for frames that can be gone back to; 0: none",
+)
+
+
+class PacingRows:
+    """Rows for everything about pace. What is typed is taken when Enter is pressed or the field is left."""
+
+    def __init__(self) -> None:
+        self._typed: dict[str, Any] = {}
+
+    def draw(self, session: Session) -> None:
+        """Draw the rows."""
+        room = max(imgui.calc_text_size(label).x for label in LABELS.values())
+        for spec in session.pacing.specs():
+            value = getattr(session.pacing, spec.name)
+            self._row(session, LABELS.get(spec.name, spec.label), spec, value, _paced(spec.name), room)
+        megabytes = session.clock.past.snapshots.limit / (1 << 20)
+        self._row(session, "past", PAST, megabytes, lambda value: KeepPast(round(value * (1 << 20))), room)
+        for name in session.stage.actors:
+            self._row(session, _of(session, name, "substeps"), SETTINGS["substeps"], *_substeps(session, name), room)
+        pacer = session.clock.pacer
+        if pacer.slices and pacer.step_ms:
+            fact("a step takes", f"{pacer.step_ms:.0f} ms: over several pictures")
+
+    def draw_seeds(self, session: Session) -> None:
+        """Draw a row for the seed of each model."""
+        for name, actor in session.stage.actors.items():
+            self._row(
+                session,
+                _of(session, name, "seed"),
+                SETTINGS["seed"],
+                actor.spec.seed,
+                lambda value, name=name: SetSeed(value, name if len(session.stage.actors) > 1 else None),
+            )
+
+    def _row(
+        self,
+        session: Session,
+        label: str,
+        spec: ParamSpec,
+        value: Any,
+        command: Callable[[Any], Command],
+        room: float = 0.0,
+    ) -> None:
+        imgui.push_id(label)
+        with labelled(label, explanation(spec), room):
+            edited = edit(spec, HINTS.get(spec.name), self._typed.get(label, value))
+        imgui.pop_id()
+        if edited.changed:
+            self._typed[label] = edited.value
+        typing = edited.active and imgui.get_io().want_text_input
+        if label in self._typed and not typing:
+            chosen = self._typed.pop(label)
+            if chosen != value:
+                session.post(command(chosen))
+
+
+def _of(session: Session, model: str, setting: str) -> str:
+    return f"{model}: {setting}" if len(session.stage.actors) > 1 else setting
+
+
+def _paced(name: str) -> Callable[[Any], Command]:
+    return lambda value: SetPacing(name, value)
+
+
+def _substeps(session: Session, model: str) -> tuple[int, Callable[[Any], Command]]:
+    return session.stage.actors[model].substeps, lambda value: SetSubsteps(model, value)

@@ -1,0 +1,167 @@
+"""What a right click on a parameter, or on the heading of several, offers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..params import ParamSpec
+from ..scene import Animation
+from ..scene.edit import literal
+from ..scene.preset_tables import can_be_animated
+from ..session import Session
+from ..session.command_line import setting_of
+from ..session.commands import Animate, Randomise, ResetParameters, SetParameter
+from ..session.parameters import Key
+from ..session.ranges import can_be_random, slider_range
+from ..session.saving import plain
+from .look import DIM, TEXT
+from .parameter_rows import Group, Row
+from .rows import color, labelled, scale
+from .slider import slide_number
+from .widgets import edit
+
+NAME = "##parameter"
+WIDTH = 260.0  # of the menu while there are controls in it, in logical pixels
+SHAPES = (("sine", icons.ICON_FA_WAVE_SQUARE), ("ramp", icons.ICON_FA_STAIRS), ("noise", icons.ICON_FA_CHART_LINE))
+_ROOM_FOR_ICON = 8 * " "
+_SPECS = {spec.name: spec for spec in Animation.specs()}
+
+
+class ParameterMenu:
+    """One menu for all rows; `seed` is that of the next random values, so that they can be had again."""
+
+    def __init__(self) -> None:
+        self._target: Row | Group | None = None
+        self._asked = False
+        self.seed = 1
+
+    def open(self, target: Row | Group) -> None:
+        """Show it in this frame."""
+        self._target, self._asked = target, True
+
+    def randomise(self, session: Session, keys: tuple[Key, ...]) -> None:
+        """Random values for some parameters; other ones the next time."""
+        session.post(Randomise(keys, self.seed))
+        self.seed += 1
+
+    def draw(self, session: Session, stroke: int) -> None:
+        """Draw it if it is open. What is changed with one `stroke` is undone together."""
+        if self._asked:
+            imgui.open_popup(NAME)
+            self._asked = False
+        target = self._target
+        if isinstance(target, Row) and target.key in session.tweaks.kept.animations:
+            imgui.set_next_window_size(ImVec2(WIDTH * scale(), 0.0))
+        if target is None or not imgui.begin_popup(NAME):
+            return
+        if isinstance(target, Row):
+            self._draw_row(session, target, stroke)
+        else:
+            self._draw_group(session, target)
+        imgui.end_popup()
+
+    def _draw_row(self, session: Session, row: Row, stroke: int) -> None:
+        imgui.text_colored(DIM, row.label)
+        imgui.separator()
+        value = session.tweaks.value(row.key)
+        if chosen(icons.ICON_FA_COPY, "Copy value"):
+            imgui.set_clipboard_text(_text(row.spec, value, session))
+        if chosen(icons.ICON_FA_TERMINAL, "Copy as --set"):
+            imgui.set_clipboard_text(setting_of(session, row.key))
+        imgui.separator()
+        differs = value != row.original or row.key in session.tweaks.kept.animations
+        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset", possible=differs):
+            session.post(ResetParameters((row.key,)))
+        if row.spec.optional and chosen(icons.ICON_FA_ERASER, "Leave out", possible=value is not None):
+            session.post(SetParameter(*row.key, None))
+        if chosen(icons.ICON_FA_DICE, "Randomise", possible=can_be_random(row.spec, row.hint)):
+            self.randomise(session, (row.key,))
+        if can_be_animated(row.spec) and value is not None:
+            self._draw_animation(session, row, value, stroke)
+
+    def _draw_animation(self, session: Session, row: Row, value: float, stroke: int) -> None:
+        animation = session.tweaks.kept.animations.get(row.key)
+        imgui.separator()
+        if animation is None:
+            for shape, icon in SHAPES:
+                if chosen(icon, f"Animate: {shape}"):
+                    start = Animation(shape=shape, range=_range(row, value))  # pyright: ignore[reportArgumentType]
+                    session.post(Animate(*row.key, start))
+            return
+        changed = self._draw_controls(row, animation)
+        if changed:
+            session.post(Animate(*row.key, animation.with_values(changed), stroke))
+        if chosen(icons.ICON_FA_STOP, "Stop here"):
+            session.post(Animate(*row.key, None))
+
+    @staticmethod
+    def _draw_controls(row: Row, animation: Animation) -> dict[str, Any]:
+        """The values that were edited; nothing if what came of it is no range."""
+        edits: dict[str, Any] = {}
+        low, high = animation.range
+        ends = _range(row, low)
+        with labelled("from"):
+            moved, low = slide_number(low, ends, "%.4g", log=False)
+        imgui.push_id("to")
+        with labelled("to"):
+            also, high = slide_number(high, ends, "%.4g", log=False)
+        imgui.pop_id()
+        if (moved or also) and low < high:
+            edits["range"] = (_limited(row.spec, low), _limited(row.spec, high))
+        for name in ("shape", "rate", *(("seed",) if animation.shape == "noise" else ())):
+            imgui.push_id(name)
+            with labelled(name, _SPECS[name].doc):
+                one = edit(_SPECS[name], None, getattr(animation, name))
+            imgui.pop_id()
+            if one.changed:
+                edits[name] = one.value
+        return edits
+
+    def _draw_group(self, session: Session, group: Group) -> None:
+        imgui.text_colored(DIM, group.title)
+        imgui.separator()
+        changed = [key for key in session.tweaks.differing() if key in group.keys]
+        if chosen(icons.ICON_FA_TERMINAL, "Copy changes as --set", possible=bool(changed)):
+            imgui.set_clipboard_text(" ".join(setting_of(session, key) for key in changed))
+        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all of these"):
+            session.post(ResetParameters(group.keys))
+        if chosen(icons.ICON_FA_DICE, f"Randomise these, seed {self.seed}"):
+            self.randomise(session, tame(group.rows))
+
+
+def tame(rows: tuple[Row, ...]) -> tuple[Key, ...]:
+    """Those that may be randomised many at a time: none that makes its model anew, perhaps a hundred times as large."""
+    return tuple(row.key for row in rows if not row.spec.rebuild and can_be_random(row.spec, row.hint))
+
+
+def chosen(icon: str, label: str, keys: str = "", possible: bool = True) -> bool:
+    """An entry of a menu; returns whether it was chosen."""
+    corner = imgui.get_cursor_screen_pos()
+    pressed = imgui.menu_item_simple(f"{_ROOM_FOR_ICON}{label}", keys, False, possible)
+    tint = TEXT if possible else DIM
+    imgui.get_window_draw_list().add_text(ImVec2(corner.x, corner.y), color(tint), icon)
+    return pressed
+
+
+def _text(spec: ParamSpec, value: Any, session: Session) -> str:
+    """The value as one would type it."""
+    value = plain(spec, value, session.scene.path.parent)
+    return "" if value is None else value if isinstance(value, str) else literal(value)
+
+
+def _range(row: Row, value: float) -> tuple[float, float]:
+    """Where it moves until the user says otherwise: along the slider, or half as far around the value as it is."""
+    ends = slider_range(row.spec, row.hint)
+    if ends is not None:
+        return ends
+    reach = max(abs(value) / 2, 0.5)
+    return _limited(row.spec, value - reach), _limited(row.spec, value + reach)
+
+
+def _limited(spec: ParamSpec, value: float) -> float:
+    value = float(f"{value:.6g}")
+    value = value if spec.min is None else max(value, spec.min)
+    return value if spec.max is None else min(value, spec.max)

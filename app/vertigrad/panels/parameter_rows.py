@@ -1,0 +1,83 @@
+"""What the rows of the parameters panel are made of: once for each scene, not in each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from ..params import ParamSpec
+from ..scene import Scene, UiHint
+from ..session import Session
+from ..session.parameters import Key
+from .widgets import explanation, written
+
+
+@dataclass(frozen=True)
+class Row:
+    """One parameter. `number` tells it from all others, `words` are what a search looks at."""
+
+    key: Key
+    spec: ParamSpec
+    hint: UiHint | None
+    original: Any
+    number: int
+    label: str
+    tooltip: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The parameters of one owner, under a heading."""
+
+    owner: str
+    title: str
+    note: str
+    rows: tuple[Row, ...]
+    keys: tuple[Key, ...]
+
+
+def groups(session: Session) -> tuple[Group, ...]:
+    """Everything that can be set, as the panel shows it."""
+    numbers = count()
+    return tuple(_group(session, owner, numbers) for owner in session.originals())
+
+
+def found(groups: Sequence[Group], search: str) -> list[tuple[Group, tuple[Row, ...]]]:
+    """The groups with the rows in which every word of `search` occurs, without those that have none."""
+    wanted = search.casefold().split()
+    fitting = (
+        (group, tuple(row for row in group.rows if all(word in row.words for word in wanted))) for group in groups
+    )
+    return [(group, rows) for group, rows in fitting if rows]
+
+
+def _group(session: Session, owner: str, numbers: count[int]) -> Group:
+    kind, _, name = owner.partition(".")
+    params, hints = session.originals()[owner], session.hints(owner)
+    title = name or kind
+    rows = tuple(
+        _row(Key(owner, spec.name), spec, hints.get(spec.name), getattr(params, spec.name), next(numbers), title)
+        for spec in params.specs()
+    )
+    return Group(owner, title, _type(session.scene, kind, name), rows, tuple(row.key for row in rows))
+
+
+def _row(key: Key, spec: ParamSpec, hint: UiHint | None, original: Any, number: int, title: str) -> Row:
+    label = (hint.label if hint else None) or spec.label
+    words = f"{label} {spec.name} {title} {spec.doc} {key.owner}.{spec.name}".casefold()
+    tooltip = explanation(spec)
+    if original != spec.default and original is not None:
+        tooltip = f"{tooltip}\nin the scene {written(original)}"
+    return Row(key, spec, hint, original, number, label, tooltip, words)
+
+
+def _type(scene: Scene, kind: str, name: str) -> str:
+    match kind:
+        case "models":
+            return scene.models[name].type
+        case "layers":
+            return scene.layers[name].type
+    return ""

@@ -1,0 +1,240 @@
+"""`PerformancePanel`: what frames take on the CPU and the GPU, how evenly they come, and which kernels take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..session import Session
+from ..session.commands import SaveTrace, TimeKernels
+from ..session.statistics import statistics
+from ..session.timeline import Timeline
+from . import plots
+from .base import Panel
+from .figures import Renewed, beside, column, right, seen_rows, table
+from .look import BAD, DIM, TEXT
+from .rows import color, explain, fact, fitted, scale
+
+SHOWN = 400  # frames in the plot
+WIDE = 720.0  # logical pixels from which on the parts lie beside each other
+COLORS: dict[str, ImVec4] = dict(
+    zip(("frame", "CPU", "compute", "draw", "present", "wait"), (TEXT, *plots.SERIES), strict=False)
+)
+MEANING = {
+    "frame": "from the beginning of a frame to that of the next",
+    "CPU": "the CPU's work; waiting is not counted",
+    "compute": "models on the GPU",
+    "draw": "layers, tone mapping and panels on the GPU",
+    "present": "handing the picture over to the screen",
+    "wait": "for the GPU to finish an earlier frame, and for something to draw on",
+}
+
+
+class Row(NamedTuple):
+    """A line of the table: percentiles in ms as they are written."""
+
+    name: str
+    p50: str
+    p95: str
+    p99: str
+
+
+class Group(NamedTuple):
+    """A group of the GPU's timer, or a kernel in one: ms in a frame, and its share of the whole."""
+
+    name: str
+    kernel: bool
+    ms: float
+    share: float
+
+
+class Figures(NamedTuple):
+    """All that is written, renewed twice a second."""
+
+    rows: tuple[Row, ...]
+    missed: str
+    late: bool
+    groups: tuple[Group, ...]
+    top: float  # of the plot, ms
+    target: float  # ms; 0 if there is none
+
+
+class PerformancePanel(Panel):
+    """Percentiles and a plot of the last frames' times, and the GPU's groups or kernels."""
+
+    title = "Performance"
+    icon = icons.ICON_FA_GAUGE_HIGH
+    side = "bottom"
+    opened = False
+
+    def __init__(self) -> None:
+        self._figures = Renewed(figures)
+
+    def draw(self, session: Session) -> None:
+        shown = self._figures(session)
+        whole, height = imgui.get_content_region_avail().x, imgui.get_content_region_avail().y
+        if whole < WIDE * scale():
+            self._times(shown)
+            self._plot(session.timeline, shown, max(90.0 * scale(), 0.3 * height))
+            self._groups(session, shown)
+            return
+        side = min(0.3 * whole, 300.0 * scale())
+        with column("times", side) as seen:
+            if seen:
+                self._times(shown)
+        beside()
+        with column("plot", whole - 2 * side - 28.0 * scale()) as seen:
+            if seen:
+                self._plot(session.timeline, shown, imgui.get_content_region_avail().y)
+        beside()
+        with column("groups", 0.0) as seen:
+            if seen:
+                self._groups(session, shown)
+
+    @staticmethod
+    def _times(shown: Figures) -> None:
+        flags = imgui.TableFlags_.sizing_stretch_prop | imgui.TableFlags_.no_saved_settings
+        if not imgui.begin_table("percentiles", 4, flags.value):
+            return
+        for text, share in (("ms a frame", 1.5), ("p50", 1.0), ("p95", 1.0), ("p99", 1.0)):
+            imgui.table_setup_column(text, 0, share)
+        imgui.table_next_row()
+        for number, text in enumerate(("ms a frame", "p50", "p95", "p99")):
+            imgui.table_set_column_index(number)
+            right(text, DIM) if number else imgui.text_colored(DIM, text)
+        for row in shown.rows:
+            imgui.table_next_row()
+            imgui.table_set_column_index(0)
+            _swatch(COLORS[row.name])
+            imgui.text_colored(TEXT, row.name)
+            explain(MEANING[row.name])
+            for number, text in enumerate(row[1:], 1):
+                imgui.table_set_column_index(number)
+                right(text)
+        imgui.end_table()
+        fact("missed", shown.missed, BAD if shown.late else TEXT, "pictures that came too late for the screen's turn")
+
+    @staticmethod
+    def _plot(timeline: Timeline, shown: Figures, height: float) -> None:
+        frames = timeline.frame_ms.values[-SHOWN:]
+        with plots.plot("frames", height, (-SHOWN, 0.0), (0.0, shown.top), unit="ms") as seen:
+            if not seen:
+                return
+            if shown.target and shown.target < shown.top:
+                plots.level("target", shown.target, ImVec4(1.0, 1.0, 1.0, 0.22))
+            plots.filled("frame", frames, COLORS["frame"], start=-float(len(frames)))
+            for name, series in timeline.series().items():
+                if name in ("CPU", "compute", "draw"):
+                    values = series.values[-SHOWN:]
+                    plots.line(name, values, COLORS[name], start=-float(len(values)))
+            place = plots.pointed_at()
+        if place is not None and len(frames) and -len(frames) <= place[0] < 0:
+            imgui.set_tooltip(f"{-int(place[0]):,} frames ago: {frames[int(place[0])]:.2f} ms")
+
+    @staticmethod
+    def _groups(session: Session, shown: Figures) -> None:
+        timer = session.gpu.timer
+        if not timer.available:
+            imgui.text_colored(DIM, "This adapter takes no times on the GPU.")
+        else:
+            changed, on = imgui.checkbox("each kernel", timer.each_kernel)
+            explain("time each kernel by itself: every dispatch becomes a pass of its own, which takes some time too")
+            if changed:
+                session.post(TimeKernels(on))
+            imgui.same_line()
+        _trace_button(session)
+        if session.gpu.adapter.kind == "software" and timer.available:
+            imgui.push_text_wrap_pos(0.0)
+            imgui.text_colored(DIM, "A software adapter: times may end before the work has.")
+            imgui.pop_text_wrap_pos()
+        with table("groups", (("on the GPU", 0.0), ("ms", 62.0), ("share", 52.0)), height=0.0) as clicked:
+            if clicked is None:
+                return
+            for number in seen_rows(len(shown.groups)):
+                _group_row(shown.groups[number])
+
+
+def figures(session: Session) -> Figures:
+    """What the panel says of the frames so far."""
+    timeline = session.timeline
+    rows = tuple(_row(name, series.values) for name, series in timeline.series().items())
+    target, last = timeline.target_ms, timeline.frame_ms.values[-SHOWN:]
+    slow = float(np.percentile(last, 99)) if len(last) else 0.0
+    shown_in_time = max(timeline.shown, 1)
+    missed = f"{timeline.missed:,} · {timeline.missed / (timeline.missed + shown_in_time):.1%}" if target else "–"
+    top = plots.nice_above(max(1.25 * slow, 1.25 * target, 1.0))
+    return Figures(rows, missed, timeline.missed > 0, tuple(_grouped(session)), top, target)
+
+
+def _row(name: str, values: np.ndarray) -> Row:
+    found = statistics(values.tolist())
+    if found is None:
+        return Row(name, "–", "–", "–")
+    return Row(name, *(f"{found[key]:.2f}" for key in ("p50", "p95", "p99")))
+
+
+def _grouped(session: Session) -> Iterator[Group]:
+    """The groups of the last submissions that were timed, each followed by its kernels."""
+    groups, kernels = averages(session)
+    whole = sum(groups.values()) or 1.0
+    for group, ms in groups.items():
+        yield Group(group, False, ms, ms / whole)
+        for (owner, kernel), part in kernels.items():
+            if owner == group:
+                yield Group(kernel, True, part, part / whole)
+
+
+def averages(session: Session) -> tuple[Mapping[str, float], Mapping[tuple[str, str], float]]:
+    """Mean ms of each group, and of each kernel by (group, kernel), over the last half a second of submissions."""
+    timed = list(session.gpu.timer.submissions)[-30:]
+    groups: dict[str, float] = {}
+    kernels: dict[tuple[str, str], float] = {}
+    for submission in timed:
+        for span in submission.spans:
+            groups[span.group] = groups.get(span.group, 0.0) + span.ms / len(timed)
+            if span.kernel:
+                key = span.group, span.kernel
+                kernels[key] = kernels.get(key, 0.0) + span.ms / len(timed)
+    return groups, kernels
+
+
+def _group_row(group: Group) -> None:
+    imgui.table_next_row()
+    imgui.table_set_column_index(0)
+    if group.kernel:
+        imgui.indent(12.0 * scale())
+    imgui.text_colored(DIM if group.kernel else TEXT, fitted(group.name, imgui.get_content_region_avail().x))
+    if group.kernel:
+        imgui.unindent(12.0 * scale())
+    imgui.table_set_column_index(1)
+    right(f"{group.ms:.3f}", DIM if group.kernel else TEXT)
+    imgui.table_set_column_index(2)
+    right(f"{group.share:.0%}", DIM)
+
+
+def _trace_button(session: Session) -> None:
+    if imgui.button(f"{icons.ICON_FA_FLOPPY_DISK}  trace"):
+        session.post(SaveTrace())
+    explain("write the last ten seconds to a file for ui.perfetto.dev or chrome://tracing")
+    written = session.written.get(SaveTrace.topic)
+    if written is not None:
+        _written(written)
+
+
+def _written(path: Path) -> None:
+    imgui.same_line()
+    imgui.text_colored(DIM, fitted(path.name, imgui.get_content_region_avail().x))
+    explain(str(path))
+
+
+def _swatch(tint: ImVec4) -> None:
+    """A dot before a name, in the colour of its line."""
+    corner, height = imgui.get_cursor_screen_pos(), imgui.get_text_line_height()
+    center = ImVec2(corner.x + 4.0 * scale(), corner.y + height / 2)
+    imgui.get_window_draw_list().add_circle_filled(center, 3.0 * scale(), color(tint))
+    imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + 14.0 * scale())

@@ -1,0 +1,195 @@
+"""`PresetBar`: above the parameters, what is about all of them: undo, presets, A and B, and a menu of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..session import Session
+from ..session.command_line import command_line
+from ..session.commands import (
+    ApplyPreset,
+    Ask,
+    DeletePreset,
+    Flip,
+    KeepPreset,
+    Redo,
+    RenamePreset,
+    ResetParameters,
+    Save,
+    Undo,
+    UpdatePreset,
+)
+from ..session.saving import Question
+from .look import ACCENT, CLEAR, DIM
+from .parameter_menu import ParameterMenu, chosen, tame
+from .parameter_rows import groups
+from .rows import fitted, icon_button, scale
+
+PRESETS, MORE = "##presets", "##more"
+LIST_WIDTH = 250.0  # of the list of presets, in logical pixels
+
+
+class PresetBar:
+    """Small buttons in a line; the presets are in a list that drops down."""
+
+    def __init__(self) -> None:
+        self._typed = ""
+        self._renamed: str | None = None  # the preset whose name is being typed
+        self._typing = False  # the field for it has the keyboard
+        self._current: tuple[Any, str] = (None, "")
+
+    def draw(self, session: Session, menu: ParameterMenu) -> None:
+        """Draw it as wide as the window is."""
+        history, gap = session.tweaks.history, imgui.get_style().item_inner_spacing.x
+        side, width = imgui.get_frame_height(), imgui.get_content_region_avail().x
+        undo = f"undo {history.done[-1].label} (Ctrl+Z)" if history.done else "nothing to undo"
+        redo = f"do {history.undone[-1].label} again (Ctrl+Shift+Z)" if history.undone else "nothing to do again"
+        if icon_button(icons.ICON_FA_ROTATE_LEFT, undo, bool(history.done)):
+            session.post(Undo())
+        imgui.same_line(0.0, gap)
+        if icon_button(icons.ICON_FA_ROTATE_RIGHT, redo, bool(history.undone)):
+            session.post(Redo())
+        imgui.same_line(0.0, gap)
+        self._draw_presets(session, max(width - 4 * side - 5 * gap - side, side))
+        imgui.same_line(0.0, gap)
+        self._draw_sides(session, side)
+        imgui.same_line(0.0, gap)
+        if icon_button(icons.ICON_FA_ELLIPSIS, "all parameters", True):
+            imgui.open_popup(MORE)
+        self._draw_more(session, menu)
+
+    # presets ----------------------------------------------------------------------------------------------------
+
+    def _draw_presets(self, session: Session, width: float) -> None:
+        current = self._name(session)
+        label = f"{icons.ICON_FA_SWATCHBOOK}  {current or 'presets'}"
+        imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
+        room = width - 2 * imgui.get_style().frame_padding.x
+        if imgui.button(f"{fitted(label, room)}##presets", ImVec2(width, 0.0)):
+            self._renamed, self._typed = None, ""
+            imgui.open_popup(PRESETS)
+        imgui.pop_style_var()
+        imgui.set_item_tooltip("values of parameters, kept under names in the scene")
+        rightmost = imgui.get_io().display_size.x - (LIST_WIDTH + 4) * scale()
+        left, below = min(imgui.get_item_rect_min().x, rightmost), imgui.get_item_rect_max().y + 3 * scale()
+        imgui.set_next_window_pos(ImVec2(left, below))
+        imgui.set_next_window_size(ImVec2(LIST_WIDTH * scale(), 0.0))
+        if imgui.begin_popup(PRESETS):
+            self._draw_list(session, current)
+            imgui.end_popup()
+
+    def _name(self, session: Session) -> str:
+        """Of the preset whose values are those that are set now."""
+        known = session.tweaks.revision, session.scene
+        if self._current[0] != known:
+            now = session.tweaks.values()
+            presets = session.tweaks.kept.presets
+            fitting = (p.name for p in presets if all(now.get(key) == value for key, value in p.values.items()))
+            self._current = known, next(fitting, "")
+        return self._current[1]
+
+    def _draw_list(self, session: Session, current: str) -> None:
+        presets = session.tweaks.kept.presets
+        for index, preset in enumerate(presets):
+            imgui.push_id(index)
+            if preset.name == self._renamed:
+                self._draw_renaming(session, preset.name)
+            else:
+                self._draw_preset(session, preset.name, preset.name == current)
+            imgui.pop_id()
+        if not presets:
+            imgui.text_disabled("none yet")
+        imgui.separator()
+        self._draw_new(session)
+
+    def _draw_preset(self, session: Session, name: str, current: bool) -> None:
+        side, width = imgui.get_frame_height(), imgui.get_content_region_avail().x
+        flags = imgui.SelectableFlags_.allow_overlap.value
+        room = width - 3 * side
+        imgui.push_style_var(imgui.StyleVar_.selectable_text_align.value, ImVec2(0.0, 0.5))
+        clicked, _ = imgui.selectable(fitted(name, room - 8 * scale()), current, flags, ImVec2(room, side))
+        imgui.pop_style_var()
+        if clicked:
+            session.post(ApplyPreset(name))
+        imgui.push_style_color(imgui.Col_.button.value, CLEAR)
+        imgui.push_style_color(imgui.Col_.text.value, DIM)
+        for icon, meaning in (
+            (icons.ICON_FA_ARROWS_ROTATE, "give it the values that are set now"),
+            (icons.ICON_FA_PEN, "give it another name"),
+            (icons.ICON_FA_TRASH, "delete it"),
+        ):
+            imgui.same_line(0.0, 0.0)
+            if icon_button(icon, meaning, True):
+                self._act(session, icon, name)
+        imgui.pop_style_color(2)
+
+    def _act(self, session: Session, icon: str, name: str) -> None:
+        match icon:
+            case icons.ICON_FA_ARROWS_ROTATE:
+                session.post(UpdatePreset(name))
+            case icons.ICON_FA_PEN:
+                self._renamed, self._typed, self._typing = name, name, False
+            case _:
+                session.post(DeletePreset(name))
+
+    def _draw_renaming(self, session: Session, name: str) -> None:
+        imgui.set_next_item_width(-1.0)
+        if not self._typing:
+            imgui.set_keyboard_focus_here()
+        self._typing = True
+        flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.auto_select_all
+        entered, self._typed = imgui.input_text("##name", self._typed, flags.value)
+        if entered or imgui.is_item_deactivated():
+            if entered and self._typed.strip() != name:
+                session.post(RenamePreset(name, self._typed.strip()))
+            self._renamed, self._typed = None, ""
+
+    def _draw_new(self, session: Session) -> None:
+        side, gap = imgui.get_frame_height(), imgui.get_style().item_inner_spacing.x
+        imgui.set_next_item_width(imgui.get_content_region_avail().x - side - gap)
+        flags = imgui.InputTextFlags_.enter_returns_true.value
+        typed = "" if self._renamed is not None else self._typed
+        entered, typed = imgui.input_text_with_hint("##new", "keep what is set now as …", typed, flags)
+        if self._renamed is None:
+            self._typed = typed
+        imgui.same_line(0.0, gap)
+        name = self._typed.strip() if self._renamed is None else ""
+        if (icon_button(icons.ICON_FA_PLUS, "keep it", bool(name)) or entered) and name:
+            session.post(KeepPreset(name))
+            self._typed = ""
+
+    # sides, and the rest ----------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _draw_sides(session: Session, side: float) -> None:
+        here = session.tweaks.kept.side
+        for name in ("A", "B"):
+            if name == "B":
+                imgui.same_line(0.0, 1.0)
+            imgui.push_style_color(imgui.Col_.text.value, ACCENT if name == here else DIM)
+            if imgui.button(name, ImVec2(side, 0.0)) and name != here:
+                session.post(Flip())
+            imgui.pop_style_color()
+            other = "the values that it was left with" if session.tweaks.kept.other else "as the scene is"
+            imgui.set_item_tooltip("shown now" if name == here else f"flip to {name}: {other} (X)")
+
+    @staticmethod
+    def _draw_more(session: Session, menu: ParameterMenu) -> None:
+        if not imgui.begin_popup(MORE):
+            return
+        if chosen(icons.ICON_FA_FLOPPY_DISK, "Save", "Ctrl+S", session.unsaved):
+            session.post(Save())
+        if chosen(icons.ICON_FA_FLOPPY_DISK, "Save as…", "Ctrl+Shift+S"):
+            session.post(Ask(Question("name", "")))
+        imgui.separator()
+        if chosen(icons.ICON_FA_TERMINAL, "Copy as a command line"):
+            imgui.set_clipboard_text(command_line(session))
+        imgui.separator()
+        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all", possible=bool(session.tweaks.differing())):
+            session.post(ResetParameters())
+        if chosen(icons.ICON_FA_DICE, f"Randomise all, seed {menu.seed}"):
+            menu.randomise(session, tuple(key for group in groups(session) for key in tame(group.rows)))
+        imgui.end_popup()

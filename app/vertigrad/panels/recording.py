@@ -1,0 +1,182 @@
+"""Pictures and videos: the mark that a video is being recorded, where files went, and the panel with the choices."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..session import Session
+from ..session.commands import StartRecording, StopRecording, TakeScreenshot
+from ..session.output import LARGEST, Film, Shot
+from .base import Panel
+from .docks import Rect
+from .look import DIM, GOOD, LIFTED, TEXT
+from .rows import fact, fitted, labelled, scale, section
+from .run import size
+
+RED = ImVec4(0.96, 0.30, 0.28, 1.0)
+MARGIN = 12.0  # logical pixels
+TOLD = 6.0  # seconds in which it is told where a file went
+WIDTH = 420.0  # of what tells it
+TIMES = (1.0, 2.0, 4.0)  # as large as the window
+TOPICS = "screenshot", "recording"
+_FLAGS = (
+    imgui.WindowFlags_.no_decoration
+    | imgui.WindowFlags_.no_move
+    | imgui.WindowFlags_.no_saved_settings
+    | imgui.WindowFlags_.no_docking
+    | imgui.WindowFlags_.no_nav
+    | imgui.WindowFlags_.no_focus_on_appearing
+    | imgui.WindowFlags_.always_auto_resize
+)
+
+
+class Notices:
+    """Drawn each frame over the upper middle of the picture: the video under way, and files that were just written."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Path] = {}
+        self._news: tuple[str, Path] | None = None
+        self._until = 0.0
+
+    def draw(self, session: Session, picture: Rect) -> None:
+        """Draw what there is to tell."""
+        self._look(session)
+        film = session.studio.film if session.studio else None
+        top = picture.top + MARGIN * scale()
+        if film is not None:
+            top += _draw_film(session, film, picture, top) + MARGIN * scale() / 2
+        if self._news is not None:
+            self._draw_news(picture, top)
+
+    def _look(self, session: Session) -> None:
+        for topic in TOPICS:
+            path = session.written.get(topic)
+            if path is not None and path != self._known.get(topic):
+                self._known[topic] = path
+                self._news, self._until = (topic, path), time.perf_counter() + TOLD
+        if time.perf_counter() > self._until:
+            self._news = None
+
+    def _draw_news(self, picture: Rect, top: float) -> None:
+        assert self._news is not None, "the caller looks"
+        topic, path = self._news
+        _begin("##news", picture, top)
+        imgui.text_colored(GOOD, icons.ICON_FA_IMAGE if topic == "screenshot" else icons.ICON_FA_FILM)
+        imgui.same_line()
+        imgui.text(fitted(str(path), min(WIDTH * scale(), 0.6 * picture.width)))
+        imgui.same_line()
+        if imgui.small_button(f"{icons.ICON_FA_COPY}##copy"):
+            imgui.set_clipboard_text(str(path))
+        imgui.set_item_tooltip("copy the path")
+        if imgui.is_window_hovered():
+            self._until = max(self._until, time.perf_counter() + 1.0)
+        _end()
+
+
+class CapturePanel(Panel):
+    """Screenshots in any size, with or without a background, and videos."""
+
+    title = "Capture"
+    icon = icons.ICON_FA_CAMERA
+    side = "right"
+    opened = False
+
+    def __init__(self) -> None:
+        self._choice, self._width, self._height = 0, 3840, 2160
+        self._panels = self._transparent = False
+        self._folder = ""
+
+    def draw(self, session: Session) -> None:
+        if session.studio is None:
+            imgui.text_disabled("there is no window to take pictures of")
+            return
+        with labelled("folder", "where pictures and videos go"):
+            _, self._folder = imgui.input_text_with_hint("##folder", str(Path.cwd()), self._folder)
+        if section("picture"):
+            self._draw_picture(session)
+        if section("video"):
+            self._draw_video(session)
+        for topic in TOPICS:
+            if topic in session.written:
+                path = session.written[topic]
+                fact(f"last {topic}", fitted(path.name, 0.6 * imgui.get_content_region_avail().x), DIM, str(path))
+
+    def _draw_picture(self, session: Session) -> None:
+        width, height = session.picture_size
+        sizes = [f"{round(width * times)} × {round(height * times)}" for times in TIMES]
+        words = [*(f"{text}   {times:.0f} ×" for text, times in zip(sizes, TIMES, strict=True)), "another size"]
+        imgui.begin_disabled(self._panels)
+        with labelled("size", "in pixels; larger than the window shows more detail"):
+            _, self._choice = imgui.combo("##size", self._choice, words)
+        if self._choice == len(TIMES):
+            with labelled("pixels"):
+                _, (self._width, self._height) = imgui.input_int2("##pixels", [self._width, self._height])
+        with labelled("transparent", "no background: a PNG file with alpha"):
+            _, self._transparent = imgui.checkbox("##transparent", self._transparent)
+        imgui.end_disabled()
+        with labelled("with panels", "the whole window as it is seen"):
+            _, self._panels = imgui.checkbox("##panels", self._panels)
+        if imgui.button(f"{icons.ICON_FA_CAMERA}  Take it", ImVec2(imgui.get_content_region_avail().x, 0.0)):
+            session.post(TakeScreenshot(self._shot()))
+
+    def _draw_video(self, session: Session) -> None:
+        film = session.studio.film if session.studio else None
+        width = imgui.get_content_region_avail().x
+        if film is None:
+            if imgui.button(f"{icons.ICON_FA_CIRCLE}  Record", ImVec2(width, 0.0)):
+                session.post(StartRecording(self._place()))
+            imgui.set_item_tooltip("every frame, a sixtieth of a second each, however long it takes (F10)")
+        else:
+            fact("length", f"{film.seconds:.1f} s · {size(film.nbytes)}")
+            if imgui.button(f"{icons.ICON_FA_STOP}  Stop", ImVec2(width, 0.0)):
+                session.post(StopRecording())
+
+    def _shot(self) -> Shot:
+        own = self._choice == len(TIMES)
+        pixels = (min(max(self._width, 1), LARGEST), min(max(self._height, 1), LARGEST)) if own else None
+        times = 1.0 if own else TIMES[self._choice]
+        return Shot(times, pixels, self._panels, self._transparent and not self._panels, self._place())
+
+    def _place(self) -> Path | None:
+        return Path(self._folder.strip()).expanduser() if self._folder.strip() else None
+
+
+def clock(seconds: float) -> str:
+    """`1:07.3`."""
+    tenths = round(seconds * 10)
+    return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
+
+
+def _draw_film(session: Session, film: Film, picture: Rect, top: float) -> float:
+    """Returns its height."""
+    _begin("##film", picture, top)
+    imgui.align_text_to_frame_padding()
+    imgui.text_colored(RED, icons.ICON_FA_CIRCLE)
+    imgui.same_line()
+    imgui.text(clock(film.seconds))
+    imgui.same_line()
+    imgui.text_colored(DIM, f"{film.size[0]} × {film.size[1]}   {size(film.nbytes)}")
+    imgui.same_line()
+    if imgui.button(f"{icons.ICON_FA_STOP}##stop"):
+        session.post(StopRecording())
+    imgui.set_item_tooltip(f"stop (F10)\n{film.path}")
+    height = imgui.get_window_size().y
+    _end()
+    return height
+
+
+def _begin(name: str, picture: Rect, top: float) -> None:
+    middle = ImVec2(picture.left + picture.width / 2, top)
+    imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.0))
+    imgui.push_style_color(imgui.Col_.window_bg.value, LIFTED)
+    imgui.push_style_color(imgui.Col_.text.value, TEXT)
+    imgui.begin(name, None, _FLAGS)
+
+
+def _end() -> None:
+    imgui.end()
+    imgui.pop_style_color(2)

@@ -1,0 +1,144 @@
+"""What is selected: a card over the picture, and the panel in which a row is named by its number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..params import shown
+from ..session import Session
+from ..session.commands import Deselect, FrameSelection, Select
+from ..session.selection import Fact
+from .base import Panel
+from .docks import Rect
+from .look import BAD, CLEAR, DIM, PANEL, TEXT, bold
+from .rows import fact, fitted, labelled, scale
+
+WIDTH = 250.0  # of the card, in logical pixels
+MARGIN = 12.0
+LINES = 10  # facts that the card shows; the panel shows all
+ELEMENTS = 4  # of a row that are written out
+_FLAGS = (
+    imgui.WindowFlags_.no_decoration
+    | imgui.WindowFlags_.no_move
+    | imgui.WindowFlags_.no_saved_settings
+    | imgui.WindowFlags_.no_docking
+    | imgui.WindowFlags_.no_nav
+    | imgui.WindowFlags_.no_focus_on_appearing
+    | imgui.WindowFlags_.always_auto_resize
+)
+
+
+def draw_selection(session: Session, picture: Rect) -> None:
+    """Over the lower left of the picture: everything that is known of the selected row, if there is one."""
+    if session.selection.row is None or picture.width < 1.5 * WIDTH * scale():
+        return
+    margin, width = MARGIN * scale(), WIDTH * scale()
+    low = ImVec2(picture.left + margin, picture.top + picture.height - margin)
+    imgui.set_next_window_pos(low, imgui.Cond_.always.value, ImVec2(0.0, 1.0))
+    imgui.set_next_window_size_constraints(ImVec2(width, 0.0), ImVec2(width, picture.height - 2 * margin))
+    imgui.set_next_window_bg_alpha(0.9)
+    imgui.push_style_color(imgui.Col_.window_bg.value, PANEL)
+    imgui.begin("##selection", None, _FLAGS)
+    _draw_heading(session)
+    facts = session.selection.facts
+    for known in facts[:LINES]:
+        _draw_fact(known)
+    if len(facts) > LINES:
+        imgui.text_colored(DIM, f"… and {len(facts) - LINES} more in the Selection panel")
+    imgui.end()
+    imgui.pop_style_color()
+
+
+class SelectionPanel(Panel):
+    """A row by its layer and number, and everything that is known of it."""
+
+    title = "Selection"
+    icon = icons.ICON_FA_CROSSHAIRS
+    side = "right"
+    opened = False
+
+    def __init__(self) -> None:
+        self._layer, self._row = "", 0
+
+    def draw(self, session: Session) -> None:
+        layers = list(session.stage.layers)
+        if not layers:
+            imgui.text_disabled("the scene has no layers")
+            return
+        row = session.selection.row
+        if row is not None:
+            self._layer, self._row = row.layer, row.row
+        elif self._layer not in layers:
+            self._layer, self._row = layers[0], 0
+        self._draw_choice(session, layers)
+        if row is None:
+            imgui.text_colored(DIM, "click a point or a surface in the picture")
+            return
+        imgui.spacing()
+        _draw_heading(session)
+        for known in session.selection.facts:
+            _draw_fact(known)
+
+    def _draw_choice(self, session: Session, layers: list[str]) -> None:
+        with labelled("layer"):
+            changed, at = imgui.combo("##layer", layers.index(self._layer), layers)
+        if changed:
+            self._layer = layers[at]
+            session.post(Select(self._layer, 0))
+        rows = session.stage.layers[self._layer].attributes.rows
+        with labelled("row", f"0 to {rows - 1:,}"):
+            entered, typed = imgui.input_int("##row", self._row, 1, 100)
+        if entered:
+            session.post(Select(self._layer, min(max(typed, 0), rows - 1)))
+
+
+def written(value: Any) -> str:
+    """A value that was read, or a constant of the layer, in few words."""
+    if value is None:
+        return "…"
+    if isinstance(value, str):
+        return shown(value)
+    parts = np.atleast_1d(np.asarray(value)).ravel()
+    words = [_number(part) for part in parts[:ELEMENTS]]
+    return ", ".join([*words, "…"] if len(parts) > ELEMENTS else words)
+
+
+def _number(part: Any) -> str:
+    if isinstance(part, np.bool_):
+        return "true" if part else "false"
+    return f"{part:,}" if isinstance(part, np.integer) else f"{part:.5g}"
+
+
+def _draw_heading(session: Session) -> None:
+    row = session.selection.row
+    assert row is not None, "the callers look"
+    button = imgui.get_frame_height()
+    what = f"row {row.row:,}" if row.cell is None else f"vertex {row.row:,}"
+    imgui.push_font(bold(), 0.0)
+    imgui.align_text_to_frame_padding()
+    imgui.text(fitted(f"{row.layer}  {what}", imgui.get_content_region_avail().x - 2.4 * button))
+    imgui.pop_font()
+    imgui.push_style_color(imgui.Col_.button.value, CLEAR)
+    imgui.same_line(imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - 2 * button)
+    if imgui.button(f"{icons.ICON_FA_EXPAND}##frame", ImVec2(button, button)):
+        session.post(FrameSelection())
+    imgui.set_item_tooltip("into the middle of the picture")
+    imgui.same_line(0.0, 0.0)
+    if imgui.button(f"{icons.ICON_FA_XMARK}##clear", ImVec2(button, button)):
+        session.post(Deselect())
+    imgui.set_item_tooltip("select nothing (Esc)")
+    imgui.pop_style_color()
+    if row.cell is not None and row.corners is not None:
+        rows = ", ".join(f"{corner:,}" for corner in row.corners)
+        fact("cell", f"{row.cell:,}", DIM, f"the triangle of the rows {rows}")
+
+
+def _draw_fact(known: Fact) -> None:
+    value = known.value
+    sound = not isinstance(value, np.ndarray) or value.dtype.kind != "f" or bool(np.isfinite(value).all())
+    named = f"the same row of {known.source}" if known.source else "the same for all rows"
+    fact(known.name.partition(".")[2] or known.name, written(value), TEXT if sound else BAD, named)

@@ -1,0 +1,71 @@
+"""`draw_timeline`: the frames that can be gone back to, as a strip along which time is dragged."""
+
+from __future__ import annotations
+
+from imgui_bundle import ImVec2, imgui
+
+from ..session import Session
+from ..session.commands import GoTo
+from .figures import size
+from .look import ACCENT, DIM, FIELD, FILL
+from .rows import color, fitted, scale
+
+HEIGHT = 20.0  # of the strip, in logical pixels
+LINE = 2.0  # width of the mark of the present
+
+
+def draw_timeline(session: Session) -> None:
+    """Draw the strip over the width there is: what was is filled, what was gone back from is not."""
+    past = session.clock.past
+    if not len(past.snapshots):
+        _say_why_not(session)
+        return
+    first, last = past.first, past.last
+    corner, width, height = imgui.get_cursor_screen_pos(), imgui.get_content_region_avail().x, HEIGHT * scale()
+    imgui.invisible_button("##timeline", ImVec2(max(width, 1.0), height))
+    shown = frame_at(imgui.get_mouse_pos().x - corner.x, width, first, last)
+    if imgui.is_item_active():
+        _scrub(session, shown)
+    elif imgui.is_item_hovered():
+        imgui.set_tooltip(f"frame {shown:,}; drag to go there\n{_kept(session)}")
+    _draw(corner, width, height, share_of(session.clock.heading, first, last))
+
+
+def frame_at(x: float, width: float, first: int, last: int) -> int:
+    """The frame at `x` pixels from the left of a strip of `width`."""
+    share = min(max(x / width, 0.0), 1.0) if width > 0.0 else 0.0
+    return first + round(share * (last - first))
+
+
+def share_of(frame: int, first: int, last: int) -> float:
+    """How far along the strip a frame is, from 0 to 1; the end, if there is but one."""
+    return min(max((frame - first) / (last - first), 0.0), 1.0) if last > first else 1.0
+
+
+def _scrub(session: Session, frame: int) -> None:
+    if frame != session.clock.heading:
+        session.post(GoTo(frame))
+
+
+def _draw(corner: ImVec2, width: float, height: float, share: float) -> None:
+    draw, rounding = imgui.get_window_draw_list(), imgui.get_style().frame_rounding
+    end = corner.x + share * width
+    far = ImVec2(corner.x + width, corner.y + height)
+    draw.add_rect_filled(corner, far, color(FIELD), rounding)
+    draw.add_rect_filled(corner, ImVec2(end, far.y), color(FILL), rounding, imgui.ImDrawFlags_.round_left.value)
+    left = min(max(end - LINE * scale() / 2, corner.x), far.x - LINE * scale())
+    draw.add_rect_filled(ImVec2(left, corner.y), ImVec2(left + LINE * scale(), far.y), color(ACCENT))
+
+
+def _kept(session: Session) -> str:
+    past = session.clock.past
+    snapshots = past.snapshots
+    count = f"{len(snapshots)} of {past.last - past.first + 1:,} frames kept, {size(snapshots.nbytes)}"
+    return f"{count} of {size(snapshots.limit)}; the others are made again"
+
+
+def _say_why_not(session: Session) -> None:
+    limit = session.clock.past.snapshots.limit
+    reason = "no frame before this is kept" if not limit else f"a frame takes more than {size(limit)}"
+    imgui.align_text_to_frame_padding()
+    imgui.text_colored(DIM, fitted(reason, imgui.get_content_region_avail().x))

@@ -1,0 +1,152 @@
+"""`SavingDialogs`: what is asked before a file is overwritten, or changes are lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from imgui_bundle import ImVec2, imgui
+
+from .. import resources
+from ..session import Session
+from ..session.commands import Ask, Reload, Save, SaveAs
+from ..session.saving import Question
+from .files import FileDialog
+from .look import ACCENT, BAR, bold
+from .rows import scale
+
+WIDTH = 400.0  # logical pixels
+HEADINGS = {
+    "leave": "Keep the changes?",
+    "changed": "The file has changed",
+    "name": "Under which name?",
+    "replace": "Replace the file?",
+}
+NAME = "##question"
+
+
+class SavingDialogs:
+    """Draws the session's question, if it has one, over everything else; the answer is posted as a command."""
+
+    def __init__(self) -> None:
+        self._files = FileDialog("Save the scene as", "Save", {".toml"}, saving=True)
+        self._question: Question | None = None  # the one that is drawn
+        self._choosing = False
+
+    def draw(self, session: Session) -> None:
+        """Draw what is asked, if anything is."""
+        question = session.question
+        if question is None:
+            self._choosing = False
+        elif self._choosing or (question.about == "name" and not question.reason):
+            self._choose(session, question)
+            return
+        if question is not None and question is not self._question:
+            imgui.open_popup(NAME)
+        self._question = question
+        if question is not None or imgui.is_popup_open(NAME):
+            self._draw_modal(session, question)
+
+    def _draw_modal(self, session: Session, question: Question | None) -> None:
+        display, unit = imgui.get_io().display_size, scale()
+        middle = ImVec2(display.x / 2, display.y * 0.4)
+        imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.5))
+        imgui.set_next_window_size(ImVec2(min(WIDTH * unit, display.x * 0.94), 0.0))
+        flags = imgui.WindowFlags_.no_decoration | imgui.WindowFlags_.no_move | imgui.WindowFlags_.no_saved_settings
+        seen, _ = imgui.begin_popup_modal(NAME, None, flags.value)
+        if not seen:
+            self._question = None
+            return
+        if question is None:
+            imgui.close_current_popup()
+        else:
+            self._draw_question(session, question)
+        imgui.end_popup()
+
+    def _draw_question(self, session: Session, question: Question) -> None:
+        imgui.push_font(bold(), 0.0)
+        imgui.text_unformatted(HEADINGS[question.about])
+        imgui.pop_font()
+        imgui.push_text_wrap_pos(0.0)
+        imgui.text_unformatted(question.reason)
+        imgui.pop_text_wrap_pos()
+        imgui.dummy(ImVec2(0.0, 4 * scale()))
+        then = question.then
+        match question.about:
+            case "leave":
+                answers = {"Save": Save(then=then), "Do not save": then}
+            case "changed":
+                answers = {"Reload": Reload(), "Overwrite": Save(overwrite=True, then=then)}
+            case "replace":
+                answers = {"Replace": then}
+            case _:
+                answers = {}
+        named = question.about in ("changed", "name", "replace")
+        pressed = _buttons([*answers, *(["Save as…"] if named else []), "Cancel"])
+        if pressed == "Cancel" or imgui.is_key_pressed(imgui.Key.escape, False):
+            session.post(Ask(None))
+        elif pressed == "Save as…":
+            self._choosing = True
+            imgui.close_current_popup()
+        elif pressed:
+            if pressed != "Save":
+                session.post(Ask(None))
+            command = answers[pressed]
+            if command is not None:
+                session.post(command)
+
+    def _choose(self, session: Session, question: Question) -> None:
+        """The name of the new file, in the file dialog."""
+        if not self._files.is_open:
+            if self._choosing and self._question is None:
+                session.post(Ask(None))  # it was closed without an answer
+                self._choosing = False
+                return
+            self._choosing, self._question = True, None
+            folder, name = suggestion(session.scene.path)
+            self._files.ask(folder, name)
+        path = self._files.draw()
+        if path is None:
+            return
+        self._choosing, path = False, path if path.suffix else path.with_suffix(".toml")
+        then = question.then.then if isinstance(question.then, SaveAs) else question.then
+        command = SaveAs(path, then=then)
+        if path == session.scene.path:
+            session.post(Save(then=then))
+        elif path.exists():
+            reason = f"There is a file {path.name} in {path.parent.name or path.parent} already."
+            session.post(Ask(Question("replace", reason, command._replace(overwrite=True))))
+        else:
+            session.post(Ask(None))
+            session.post(command)
+
+
+def suggestion(path: Path) -> tuple[Path, str]:
+    """The folder and the name to begin with: of a packaged scene, a copy where the program was started."""
+    if path.is_relative_to(resources.root()):
+        return Path.cwd(), path.name
+    return path.parent, path.name
+
+
+def _buttons(labels: list[str]) -> str:
+    """At the right, the first one emphasised and chosen by Enter; returns the one that was pressed."""
+    padding, gap = imgui.get_style().frame_padding.x, imgui.get_style().item_spacing.x
+    widths = [imgui.calc_text_size(label).x + 4 * padding for label in labels]
+    left = imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - sum(widths) - gap * (len(labels) - 1)
+    imgui.set_cursor_pos_x(max(left, imgui.get_cursor_pos_x()))
+    pressed = ""
+    for index, (label, width) in enumerate(zip(labels, widths, strict=True)):
+        if index:
+            imgui.same_line(0.0, gap)
+        else:
+            for place in (imgui.Col_.button, imgui.Col_.button_hovered, imgui.Col_.button_active):
+                imgui.push_style_color(place.value, ACCENT)
+            imgui.push_style_color(imgui.Col_.text.value, BAR)
+        if imgui.button(label, ImVec2(width, 0.0)):
+            pressed = label
+        if not index:
+            imgui.pop_style_color(4)
+            if imgui.is_window_appearing():
+                imgui.set_keyboard_focus_here(-1)
+    if imgui.is_key_pressed(imgui.Key.enter, False) and not pressed and not imgui.get_io().nav_visible:
+        pressed = labels[0]
+    return pressed

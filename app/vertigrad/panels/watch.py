@@ -1,0 +1,236 @@
+"""`WatchPanel`: the models' diagnostics and figures of tensors over time, and conditions that stop the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from imgui_bundle import ImVec2, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..ops.summary import Condition
+from ..session import Session
+from ..session import catalog as catalogs
+from ..session.commands import AddWatch, Guard, RemoveWatch, SettleAlarm
+from ..session.statistics import History
+from ..session.watches import FIGURES, Watch
+from . import plots
+from .base import Panel
+from .figures import Renewed, beside, column, number, width
+from .look import BAD, CLEAR, DIM, TEXT
+from .rows import explain, fitted, scale
+
+WIDE = 560.0  # logical pixels from which on the parts lie beside each other
+CELL, HEIGHT = 210.0, 58.0  # of a plot, in logical pixels
+POINTS = 400  # of a line
+
+Show = Callable[[Session, str, int | None], None]
+
+
+class Cell(NamedTuple):
+    """A plot: what is written over it, its line, its ends, and the watch that it is of, if any."""
+
+    key: str
+    name: str
+    value: str
+    bad: bool
+    times: np.ndarray
+    values: np.ndarray
+    across: tuple[float, float]
+    up: tuple[float, float]
+    written: tuple[str, str]
+    watch: Watch | None
+    note: str
+
+
+class WatchPanel(Panel):
+    """Plots at the right; at the left what is to be watched further. `show` looks at a row of a tensor."""
+
+    title = "Watch"
+    icon = icons.ICON_FA_CHART_LINE
+    side = "bottom"
+    opened = False
+
+    def __init__(self, show: Show) -> None:
+        self._show = show
+        self._cells = Renewed(cells)
+        self._names = Renewed(lambda session: list(catalogs.catalog(session.stage)))
+        self._tensor, self._figure = "", 2
+        self._nan, self._below, self._above = False, "", ""
+
+    def draw(self, session: Session) -> None:
+        whole = imgui.get_content_region_avail().x
+        wide = whole >= WIDE * scale()
+        room = (min(0.3 * whole, 260.0 * scale()), 0.0) if wide else (0.0, 180.0 * scale())
+        with column("make", *room) as seen:
+            if seen:
+                self._alarm(session)
+                self._make(session)
+        if wide:
+            beside()
+        with column("plots", 0.0) as seen:
+            if seen:
+                self._plots(session)
+
+    def _alarm(self, session: Session) -> None:
+        alarm = session.watches.alarm
+        if alarm is None:
+            return
+        imgui.push_text_wrap_pos(0.0)
+        imgui.text_colored(BAD, f"{icons.ICON_FA_TRIANGLE_EXCLAMATION}  {alarm}")
+        imgui.pop_text_wrap_pos()
+        if imgui.button(f"show row {alarm.row:,}"):
+            self._show(session, alarm.tensor, alarm.row)
+        imgui.same_line()
+        if imgui.button("seen"):
+            session.post(SettleAlarm())
+        explain("the run may go on; it is stopped again for something new only")
+        imgui.spacing()
+
+    def _make(self, session: Session) -> None:
+        """What the guard does, and a form for another watch."""
+        changed, on = imgui.checkbox("stop at NaN or infinity", session.watches.guarding)
+        explain("every output of floats is looked through on the GPU, one after the other")
+        if changed:
+            session.post(Guard(on))
+        imgui.spacing()
+        names = self._names(session)
+        if self._tensor not in names:
+            self._tensor = names[0] if names else ""
+        _, chosen = _choice("tensor", names, names.index(self._tensor) if names else 0)
+        self._tensor = names[chosen] if names else ""
+        _, self._figure = _choice("figure", list(FIGURES), self._figure)
+        self._below = _limit("stop below", self._below)
+        self._above = _limit("stop above", self._above)
+        _label("stop at NaN")
+        _, self._nan = imgui.checkbox("##nan", self._nan)
+        imgui.same_line()
+        button = f"{icons.ICON_FA_PLUS}  watch"
+        room = imgui.get_content_region_avail().x - width(button) - 2 * imgui.get_style().frame_padding.x
+        imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + max(room, 0.0))
+        if imgui.button(button) and names:
+            session.post(AddWatch(self._watch()))
+            self._cells.forget()
+
+    def _watch(self) -> Watch:
+        stop = Condition(self._nan, self._nan, _number(self._below), _number(self._above))
+        return Watch(self._tensor, FIGURES[self._figure], stop)
+
+    def _plots(self, session: Session) -> None:
+        shown = self._cells(session)
+        if not shown:
+            imgui.text_colored(DIM, "Nothing is watched yet.")
+            return
+        gap = 12.0 * scale()
+        across = max(1, int((imgui.get_content_region_avail().x + gap) / (CELL * scale() + gap)))
+        wide = (imgui.get_content_region_avail().x - gap * (across - 1)) / across
+        left, top = imgui.get_cursor_pos_x(), imgui.get_cursor_pos_y()
+        line = imgui.get_text_line_height() + imgui.get_style().item_spacing.y
+        for place, cell in enumerate(shown):
+            row, across_ = divmod(place, across)
+            imgui.set_cursor_pos(ImVec2(left + across_ * (wide + gap), top + row * (line + HEIGHT * scale() + gap)))
+            imgui.begin_group()
+            self._draw_cell(session, cell, wide)
+            imgui.end_group()
+
+    def _draw_cell(self, session: Session, cell: Cell, wide: float) -> None:
+        end = wide - (18.0 * scale() if cell.watch else 0.0)  # a group counts from its own left
+        imgui.text_colored(DIM, fitted(cell.name, end - width(cell.value) - 10.0 * scale()))
+        explain(cell.note)
+        imgui.same_line(end - width(cell.value))
+        imgui.text_colored(BAD if cell.bad else TEXT, cell.value)
+        if cell.watch is not None:
+            imgui.same_line(wide - 13.0 * scale())
+            self._remove(session, cell)
+        with plots.plot(cell.key, HEIGHT * scale(), _beside(cell, wide), cell.up, width=wide, axes=False) as seen:
+            if seen:
+                for limit in (cell.watch.stop.below, cell.watch.stop.above) if cell.watch else ():
+                    if limit is not None:
+                        plots.level(f"{limit}", limit, BAD)
+                plots.curve(cell.key, cell.times, cell.values, plots.SERIES[0 if cell.watch else 1])
+        plots.write_ends(*cell.written)
+
+    def _remove(self, session: Session, cell: Cell) -> None:
+        imgui.push_style_color(imgui.Col_.button.value, CLEAR)
+        imgui.push_style_color(imgui.Col_.text.value, DIM)
+        if imgui.small_button(f"{icons.ICON_FA_XMARK}##{cell.key}") and cell.watch is not None:
+            session.post(RemoveWatch(cell.watch))
+            self._cells.forget()
+        imgui.pop_style_color(2)
+        explain("watch it no more")
+
+
+def cells(session: Session) -> list[Cell]:
+    """A plot for each of the diagnostics, then for each watch."""
+    several = len(session.stage.actors) > 1
+    found = []
+    for name, history in session.diagnostics.history.items():
+        model, _, quantity = name.partition(".")
+        label = quantity.replace("_", " ")
+        found.append(_cell(name, f"{model}: {label}" if several else label, history, None, name))
+    for watch, history in session.watches.history.items():
+        stop = f"stops the run: {watch.stop}" if watch.stop.mask else "does not stop the run"
+        found.append(_cell(f"{watch}", watch.label, history, watch, f"{watch.label}; {stop}"))
+    return found
+
+
+def _cell(key: str, name: str, history: History, watch: Watch | None, note: str) -> Cell:
+    times, values = thinned(history.times.values, history.values.values)
+    newest = float(values[-1]) if len(values) else math.nan
+    value = number(newest) if len(values) else "…"
+    across = (float(times[0]), float(times[-1])) if len(times) else (0.0, 1.0)
+    bad, up = len(values) > 0 and not math.isfinite(newest), plots.ends(values)
+    finite = values[np.isfinite(values)]
+    written = (number(float(finite.min())), number(float(finite.max()))) if len(finite) else ("", "")
+    return Cell(key, name, value, bad, times, values, across, up, written, watch, note)
+
+
+def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """At most about `POINTS` of the points, copied: the least and the greatest of each stretch, so that peaks stay."""
+    each = -(-len(values) // (POINTS // 2))
+    if each <= 2:
+        return times.copy(), values.copy()
+    whole = len(values) // each * each
+    stretches = values[:whole].reshape(-1, each)
+    low, high = stretches.min(axis=1), stretches.max(axis=1)
+    joined = np.column_stack([low, high]).reshape(-1)
+    at = times[:whole].reshape(-1, each)[:, [0, each // 2]].reshape(-1)
+    return np.append(at, times[whole:]), np.append(joined, values[whole:])
+
+
+def _beside(cell: Cell, wide: float) -> tuple[float, float]:
+    """The ends of the time axis, so that the line begins beside what is written in the corners."""
+    first, last = cell.across
+    taken = plots.SMALL * max(map(width, cell.written)) + 12.0 * scale()
+    return first - (last - first) * taken / max(wide - taken, 1.0), last
+
+
+def _label(text: str) -> None:
+    left = imgui.get_cursor_pos_x()
+    imgui.align_text_to_frame_padding()
+    imgui.text_colored(DIM, text)
+    imgui.same_line(left + 84.0 * scale())
+
+
+def _choice(label: str, names: list[str], at: int) -> tuple[bool, int]:
+    _label(label)
+    imgui.set_next_item_width(-1.0)
+    return imgui.combo(f"##{label}", at, names, 16)
+
+
+def _limit(label: str, text: str) -> str:
+    """A field for a number, or for none."""
+    _label(label)
+    imgui.set_next_item_width(-1.0)
+    flags = imgui.InputTextFlags_.chars_scientific.value
+    return imgui.input_text_with_hint(f"##{label}", "no limit", text, flags)[1]
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,63 @@
+"""`Bounds`: the box around the rows of layers, found on the GPU and told some frames later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+import numpy as np
+
+from ..gpu import Kernel, Traffic
+from ..tensor import Readback, Tensor
+from .layers.attributes import Bound
+from .layers.base import Layer
+
+SHADER = "draw/bounds.wgsl"
+WORKGROUP = 128
+GROUPS = 64  # workgroups that share the rows
+
+Box = tuple[np.ndarray, np.ndarray]  # the low and the high corner, float64 (3,)
+
+
+class Bounds:
+    """Records the reduction of all positions of `layers`, at once; `result` is there when `done`.
+
+    Rows that have a NaN or an infinity in them do not count.
+    """
+
+    def __init__(self, layers: Iterable[Layer]):
+        self._readings = [_asked(layer.attributes.tensors["position"]) for layer in layers]
+
+    @property
+    def done(self) -> bool:
+        """Whether `result` will not wait."""
+        return all(reading.done for reading in self._readings)
+
+    def result(self) -> Box | None:
+        """The box around all rows; None if there are none. Raises `GpuError` if its frame was dropped."""
+        found = [reading.result() for reading in self._readings]
+        boxes = [box.astype(float) for box in found if box[0, 3] > 0.0]
+        if not boxes:
+            return None
+        return np.min([box[0, :3] for box in boxes], axis=0), np.max([box[1, :3] for box in boxes], axis=0)
+
+
+def _asked(position: Bound) -> Readback:
+    tensor, layout = position.tensor, position.layout
+    groups = min(GROUPS, -(-layout.rows // WORKGROUP))
+    defines = {"TYPE": tensor.scalar, "WORKGROUP": WORKGROUP}
+    with ExitStack() as stack:
+        boxes = stack.enter_context(Tensor.empty((2 * groups, 4), name=f"{tensor.name}.boxes"))
+        box = stack.enter_context(Tensor.empty((2, 4), name=f"{tensor.name}.box"))
+        Kernel.load(SHADER, "gather", defines)(
+            groups * WORKGROUP,
+            overwrites=("boxes",),
+            values=tensor,
+            boxes=boxes,
+            count=layout.rows,
+            values_strides=layout.stride // tensor.itemsize,
+        )
+        Kernel.load(SHADER, "finish", defines)(
+            WORKGROUP, overwrites=("box",), boxes=boxes, box=box, count=groups, values_offset=0, values_strides=0
+        )
+        return box.read_async(Traffic.DIAGNOSTICS)

@@ -1,0 +1,132 @@
+"""`Picker`: which row of which layer lies under the cursor, found on the GPU and told some frames later."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import wgpu
+
+from ..gpu import Direction, Gpu, Reading, RenderPass, Traffic
+from .camera import OrbitCamera
+from .layers.base import Frame, Layer
+from .rows import BESIDE, BESIDE_BYTES, ROW, ROW_BYTES
+from .target import DEPTH
+from .view import LAYER_AT, VIEW_SIZE, View, view_uniform
+
+REGION = 9  # pixels a side that are looked at, the cursor's in the middle
+CLIP_AT, CLIP_SIZE = 64, 64  # bytes of `View` that hold `eye_to_clip`
+SMALL = 4096  # bytes of uniforms that a layer may push beside its view
+
+Corners = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is seen at a place of the picture.
+
+    `layer` is its place among the layers that were drawn. `cell` is the triangle of a surface, of which `row` is the
+    nearest corner and `corners` are all; None of points. `depth` is how far it lies before the eye, in world units
+    along the middle of the view.
+    """
+
+    layer: int
+    row: int
+    depth: float
+    cell: int | None = None
+    corners: Corners | None = None
+
+
+class Picker:
+    """Draws a few pixels around the cursor once more, as numbers of rows, when it is asked and at no other time."""
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        drawn, read = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.COPY_SRC
+        self._rows = self._texture(ROW, drawn | read)
+        self._beside = self._texture(BESIDE, drawn | read)
+        color = {"clear_value": (0, 0, 0, 0), "load_op": "clear", "store_op": "store"}
+        self._pass = RenderPass(
+            [{"view": texture.create_view(), **color} for texture in (self._rows, self._beside)],
+            {
+                "view": self._texture(DEPTH, drawn).create_view(),
+                "depth_clear_value": 0.0,
+                "depth_load_op": "clear",
+                "depth_store_op": "discard",
+            },
+        )
+
+    def ask(
+        self,
+        layers: Sequence[Layer],
+        camera: OrbitCamera,
+        size: tuple[int, int],
+        cursor: tuple[float, float],
+        then: Callable[[Seen | None], None],
+    ) -> Reading:
+        """Record the search at the pixel `cursor` of a picture of `size`; `then` is called when its result arrived.
+
+        What is nearest to the eye counts, in the pixel nearest to the cursor that shows anything, up to half of
+        `REGION` away; None if there is nothing. Raises `LimitError` for a surface that is too large.
+        """
+        gpu = self._gpu
+        for layer in layers:
+            layer.prepare()
+        if not gpu.uniforms.fits(len(layers) * (gpu.uniforms.aligned(VIEW_SIZE) + SMALL)):
+            gpu.submit()
+        view = bytearray(view_uniform(View(), camera, size, 0.0))
+        view[CLIP_AT : CLIP_AT + CLIP_SIZE] = _region(camera, size, cursor).T.astype("<f4").tobytes()
+        for layer in layers:
+            gpu.recorder.use(layer.blocks())
+        with gpu.recorder.render_pass("picking", self._pass) as pass_:
+            for number, layer in enumerate(layers, start=1):
+                struct.pack_into("<I", view, LAYER_AT, number)
+                layer.draw_rows(pass_, Frame(gpu.uniforms.push(view)))
+        return self._read(then)
+
+    def _read(self, then: Callable[[Seen | None], None]) -> Reading:
+        """Both textures; they arrive in the order in which they were asked for."""
+        rows: list[np.ndarray] = []
+        gpu, encoder = self._gpu, self._gpu.recorder.encoder
+
+        def keep(data: memoryview) -> None:
+            rows.append(np.frombuffer(data, np.uint32).reshape(REGION, REGION, 4))
+
+        def finish(data: memoryview) -> None:
+            then(_nearest(rows[0], np.frombuffer(data, np.uint32).reshape(REGION, REGION, 2)))
+
+        gpu.readback.copy_texture(encoder, self._rows, REGION * ROW_BYTES, keep)
+        gpu.meter.count(Direction.DEVICE_TO_HOST, REGION * REGION * (ROW_BYTES + BESIDE_BYTES), Traffic.DIAGNOSTICS)
+        return gpu.readback.copy_texture(encoder, self._beside, REGION * BESIDE_BYTES, finish)
+
+    def _texture(self, format: str, usage: int) -> wgpu.GPUTexture:
+        size = (REGION, REGION, 1)
+        return self._gpu.device.create_texture(size=size, format=format, usage=usage)  # pyright: ignore
+
+
+def _region(camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, float]) -> np.ndarray:
+    """Eye space to the clip space of the few pixels around the cursor's. They lie just as the picture's own do."""
+    width, height = size
+    x, y = (int(place) + 0.5 for place in cursor)
+    scale = np.array([width, height]) / REGION
+    middle = np.array([2.0 * x / width - 1.0, 1.0 - 2.0 * y / height])
+    closer = np.eye(4)
+    closer[0, 0], closer[1, 1] = scale
+    closer[:2, 3] = -middle * scale
+    return closer @ camera.projection(width / height)
+
+
+def _nearest(rows: np.ndarray, beside: np.ndarray) -> Seen | None:
+    y, x = np.nonzero(rows[:, :, 0])
+    if not len(x):
+        return None
+    middle = REGION // 2
+    best = np.argmin(np.hypot(x - middle, y - middle))
+    layer, row, cell, bits = (int(value) for value in rows[y[best], x[best]])
+    depth = float(np.uint32(bits).view(np.float32))
+    if not cell:
+        return Seen(layer - 1, row, depth)
+    second, third = (int(value) for value in beside[y[best], x[best]])
+    return Seen(layer - 1, row, depth, cell - 1, (row, second, third))

@@ -1,0 +1,107 @@
+"""`Change`: what of a running scene is to become other when its file was edited, and what stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ..params import Params
+from .schema import ModelSpec, OutputRef, Scene
+
+P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True)
+class Change:
+    """`specs` and `params` are those of every model, `styles` those of every layer.
+
+    `built` are the models to be built, in their order, `made` the layers to be made; `bound` are those to be bound.
+    """
+
+    specs: Mapping[str, ModelSpec]
+    params: Mapping[str, Params]
+    styles: Mapping[str, Params]
+    built: tuple[str, ...]
+    made: frozenset[str]
+    bound: frozenset[str]
+
+
+def between(
+    old: Scene, new: Scene, specs: Mapping[str, ModelSpec], params: Mapping[str, Params], styles: Mapping[str, Params]
+) -> Change:
+    """From what runs, which was made of `old` and changed by the user since, to what `new` says.
+
+    A value that the file has otherwise than before is the file's; all others stay as they are. Raises `ParameterError`
+    if values of the file and of the user do not go together.
+    """
+    new_params = {
+        name: merged(params[name], old.models[name].params, spec.params) if name in old.models else _copy(spec.params)
+        for name, spec in new.models.items()
+    }
+    built = _built(old, new, specs, params, new_params)
+    made = {name for name, spec in new.layers.items() if name not in old.layers or old.layers[name].type != spec.type}
+    return Change(
+        {name: _spec(specs.get(name), old.models.get(name), spec) for name, spec in new.models.items()},
+        new_params,
+        {
+            name: _copy(spec.style) if name in made else merged(styles[name], old.layers[name].style, spec.style)
+            for name, spec in new.layers.items()
+        },
+        built,
+        frozenset(made),
+        frozenset(name for name in new.layers if name in made or _draws_other(name, old, new, built)),
+    )
+
+
+def merged(now: P, old: Params, new: P) -> P:
+    """`now`, with the values in which `new` differs from `old`. Raises `ParameterError` if they do not go together."""
+    if type(now) is not type(new):
+        return _copy(new)
+    return now.with_values({name: value for name, value in new if value != getattr(old, name)})
+
+
+def reshapes(old: Params, new: Params) -> bool:
+    """Whether a change of parameters needs tensors of other shapes."""
+    return any(spec.rebuild and getattr(old, spec.name) != getattr(new, spec.name) for spec in new.specs())
+
+
+def _copy(params: P) -> P:
+    return params.model_copy()
+
+
+def _built(
+    old: Scene,
+    new: Scene,
+    specs: Mapping[str, ModelSpec],
+    params: Mapping[str, Params],
+    new_params: Mapping[str, Params],
+) -> tuple[str, ...]:
+    built: list[str] = []
+    for name in new.order:
+        before, after = old.models.get(name), new.models[name]
+        if (
+            before is None
+            or (before.kind, dict(before.inputs), before.seed) != (after.kind, dict(after.inputs), after.seed)
+            or reshapes(params[name], new_params[name])
+            or any(ref.model in built for ref in after.inputs.values())
+        ):
+            built.append(name)
+    return tuple(built)
+
+
+def _spec(now: ModelSpec | None, old: ModelSpec | None, new: ModelSpec) -> ModelSpec:
+    """As the file has it, but with the seed and the substeps of now where the file's are as before."""
+    if now is None or old is None:
+        return new
+    kept: dict[str, Any] = {}
+    for name in ("seed", "substeps"):
+        if getattr(old, name) == getattr(new, name):
+            kept[name] = getattr(now, name)
+    return replace(new, **kept)
+
+
+def _draws_other(name: str, old: Scene, new: Scene, built: tuple[str, ...]) -> bool:
+    before, after = old.layers[name].attributes, new.layers[name].attributes
+    drawn = {value.model for value in after.values() if isinstance(value, OutputRef)}
+    return dict(before) != dict(after) or not drawn.isdisjoint(built)

@@ -1,0 +1,23 @@
+"""What kinds of files can be opened; one place for the command line, dropped files, and the file browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import InputError
+
+SCENES = frozenset({".toml"})
+MESHES = frozenset({".glb", ".gltf", ".obj", ".off", ".ply", ".stl"})
+NETWORKS = frozenset({".onnx"})
+
+
+def require_scene(file: Path) -> None:
+    """Raise `InputError`, saying what can be opened, for a file that is none of it by its name."""
+    kind = file.suffix.lower()
+    if kind in SCENES or kind in NETWORKS:
+        return
+    if kind in MESHES:
+        refused = "meshes cannot be opened by themselves yet"
+    else:
+        refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is no file of a known kind"
+    raise InputError(f"{file.name}: {refused}; what can be opened is a scene (.toml) or a network (.onnx)")

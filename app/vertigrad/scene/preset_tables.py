@@ -1,0 +1,135 @@
+"""The `[presets.NAME]` and `[animations."NAME.PARAMETER"]` tables, whose keys name parameters as `--set` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ParameterError
+from ..params import Params, ParamSpec, hint, joined, shown, unknown
+from .locate import KeyPath
+from .schema import Animation, LayerSpec, ModelSpec
+from .settings import entry
+from .tables import Reader
+
+ANIMATED = ("number", "integer", "angle")  # kinds of parameter that can move by themselves
+LONGEST_NAME = 60  # characters of a preset's name
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a key may name: the parameters of those models and layers that are sound, and of the view."""
+
+    values: Mapping[str, Any]  # of the whole file
+    models: Mapping[str, ModelSpec]
+    layers: Mapping[str, LayerSpec]
+    view: type[Params]
+
+    def spec(self, path: KeyPath) -> ParamSpec | None:
+        """Of the parameter at `path`; None if it belongs to what is a mistake already. Raises `ParameterError`."""
+        owner, name = list(path[:-1]), path[-1] if path else ""
+        found = self._class(owner)
+        if found is None:
+            return None
+        specs = {spec.name: spec for spec in found.specs()}
+        if name not in specs:
+            raise ParameterError(joined(f"unknown parameter {shown(name)}", hint(str(name), specs)))
+        return specs[str(name)]
+
+    def _class(self, owner: list[str | int]) -> type[Params] | None:
+        match owner:
+            case ["view"]:
+                return self.view
+            case ["models", str(name)]:
+                return self._named(name, "models", {key: spec.params for key, spec in self.models.items()})
+            case ["layers", str(name)]:
+                return self._named(name, "layers", {key: spec.style for key, spec in self.layers.items()})
+        raise ParameterError('expected NAME.PARAMETER, such as "galaxy.softening", "layers.stars.size" or "view.bloom"')
+
+    def _named(self, name: str, section: str, sound: Mapping[str, Params]) -> type[Params] | None:
+        if name in sound:
+            return type(sound[name])
+        given = self.values.get(section)
+        known = given if isinstance(given, dict) else {}
+        if name in known:
+            return None
+        raise ParameterError(unknown(section.removesuffix("s"), name, known))
+
+
+def read_presets(values: Mapping[str, Any], named: Named, reader: Reader) -> dict[str, dict[KeyPath, Any]]:
+    """Every preset, by name: its values by the path of their parameters."""
+    found = {}
+    for name, table in reader.tables(values, ("presets",)).items():
+        if objection := name_objection(name):
+            reader.mistakes.at_key(("presets", name), objection)
+        found[name] = _preset(table, ("presets", name), named, reader)
+    return found
+
+
+def name_objection(name: str) -> str:
+    """What is wrong with a preset's name; empty if nothing is."""
+    if not name.strip() or not name.isprintable():
+        return "a preset needs a name that can be read"
+    return f"a preset's name has at most {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else ""
+
+
+def read_animations(values: Mapping[str, Any], named: Named, reader: Reader) -> dict[KeyPath, Animation]:
+    """Every animation, by the path of the parameter that it moves."""
+    found: dict[KeyPath, Animation] = {}
+    for key, table in reader.tables(values, ("animations",)).items():
+        place = ("animations", key)
+        spec, path = _parameter(key, place, found, named, reader)
+        reader.refuse_unknown(table, Animation.model_fields, place, "key")
+        checked = reader.params(Animation, table, place)
+        if spec is None or checked.params is None or not checked.sound:
+            continue
+        if not can_be_animated(spec):
+            reason = "a change of it makes the model anew" if spec.rebuild else f"it is a {spec.kind}"
+            reader.mistakes.at_key(place, f"{spec.name} cannot be animated: {reason}")
+        elif objection := range_objection(spec, checked.params.range):
+            reader.mistakes.at_value((*place, "range"), objection)
+        found[path] = checked.params
+    return found
+
+
+def can_be_animated(spec: ParamSpec) -> bool:
+    """Whether a parameter may move by itself: a number, and none that makes its model anew."""
+    return spec.kind in ANIMATED and not spec.rebuild
+
+
+def range_objection(spec: ParamSpec, ends: tuple[float, float]) -> str:
+    """Why a parameter cannot move between these values; empty if it can."""
+    low, high = ends
+    if spec.min is not None and low < spec.min:
+        return f"{shown(low)} is below the minimum {shown(spec.min)}"
+    if spec.max is not None and high > spec.max:
+        return f"{shown(high)} is above the maximum {shown(spec.max)}"
+    return ""
+
+
+def _preset(table: Mapping[str, Any], place: KeyPath, named: Named, reader: Reader) -> dict[KeyPath, Any]:
+    found: dict[KeyPath, Any] = {}
+    for key, given in table.items():
+        if isinstance(given, dict):
+            example = '"galaxy.softening" = 0.1'
+            reader.mistakes.at_key((*place, key), f"expected a value; a key with a dot in it needs quotes: {example}")
+            continue
+        spec, path = _parameter(key, (*place, key), found, named, reader)
+        for value in reader.value(spec, given, (*place, key)) if spec else ():
+            found[path] = value
+    return found
+
+
+def _parameter(
+    key: str, place: KeyPath, others: Mapping[KeyPath, Any], named: Named, reader: Reader
+) -> tuple[ParamSpec | None, KeyPath]:
+    """The parameter that a key names, and its path."""
+    path = entry(key)
+    try:
+        if path in others:
+            raise ParameterError("this is given twice")
+        return named.spec(path), path
+    except ParameterError as error:
+        reader.mistakes.at_key(place, str(error))
+        return None, path

@@ -1,0 +1,57 @@
+"""`Underway`: work of the models that goes on over several frames, while the step before it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ..gpu import Gpu
+from ..gpu.deferred import Deferred, Grant, Spares
+
+if TYPE_CHECKING:
+    from ..gpu.kernel import Kernel
+    from ..models import Model
+
+
+class Underway:
+    """What `record` records of `models` is done bit by bit, by `proceed`; until it ends, they are as they were.
+
+    What they keep outside of tensors is ahead of that, and is put back by `cancel`. If `record` raises, nothing has
+    changed.
+    """
+
+    def __init__(self, gpu: Gpu, spares: Spares, models: Mapping[str, Model], record: Callable[[], object]):
+        self._models = models
+        self._numbers = {name: dict(model.numbers()) for name, model in models.items()}
+        self._deferred = Deferred(gpu, spares)
+        try:
+            with self._deferred.recording():
+                record()
+        except BaseException:
+            self._put_back()
+            raise
+
+    @property
+    def lost(self) -> bool:
+        """Whether a part was dropped with a frame that failed; then it can only be cancelled."""
+        return self._deferred.lost
+
+    def work(self) -> list[tuple[str, Kernel, int]]:
+        """(plan, kernel, workgroups) of each dispatch that is left."""
+        return list(self._deferred.workgroups())
+
+    def proceed(self, grant: Grant) -> bool:
+        """Record as much as is granted; returns whether that was the end, and the tensors have their new values."""
+        if not self._deferred.encode(grant):
+            return False
+        self._deferred.commit()
+        return True
+
+    def cancel(self) -> None:
+        """Drop it."""
+        self._deferred.cancel()
+        self._put_back()
+
+    def _put_back(self) -> None:
+        for name, model in self._models.items():
+            model.resume(self._numbers[name])

@@ -1,0 +1,122 @@
+"""Views by name or in words: the `[camera.bookmarks.NAME]` tables, and what `--camera` takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import InputError, ParameterError
+from ..params import hint, joined, shown
+from ..renderer.camera import OrbitCamera
+from .locate import KeyPath
+from .schema import Bookmark, Scene
+from .tables import Reader
+
+BOOKMARKS = "bookmarks"
+LONGEST_NAME = 60  # characters
+FORM = '"x,y,z;x,y,z" (where the eye is; what it looks at), then ";fov=45" or ";orthographic" if wanted'
+DIGITS, STEEP_DIGITS = 6, 9  # behind the distance's first; looking straight up or down they alone tell the yaw
+STEEP = math.radians(89.0)
+
+
+def read_bookmarks(values: Mapping[str, Any], reader: Reader) -> dict[str, Bookmark]:
+    """Every bookmark of the `camera` table, by name."""
+    camera = values.get("camera")
+    tables = reader.tables(camera, ("camera", BOOKMARKS)) if isinstance(camera, dict) else {}
+    found = {}
+    for name, table in tables.items():
+        path: KeyPath = ("camera", BOOKMARKS, name)
+        if objection := name_objection(name):
+            reader.mistakes.at_key(path, objection)
+        reader.refuse_unknown(table, Bookmark.model_fields, path, "key")
+        checked = reader.params(Bookmark, table, path)
+        if checked.params is not None and checked.sound:
+            found[name] = checked.params
+    return found
+
+
+def name_objection(name: str) -> str:
+    """What is wrong with a bookmark's name; empty if nothing is."""
+    if not name.strip() or not name.isprintable():
+        return "a bookmark needs a name that can be read"
+    return f"a bookmark's name has at most {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else ""
+
+
+def home(scene: Scene) -> OrbitCamera:
+    """The camera as the scene has it."""
+    given = scene.camera
+    return OrbitCamera.from_position(given.position, given.target, given.fov, given.up, given.orthographic)
+
+
+def marked(scene: Scene, bookmark: Bookmark) -> OrbitCamera:
+    """The camera at a bookmark; what that leaves out is as the scene's camera has it."""
+    given = scene.camera
+    fov = given.fov if bookmark.fov is None else bookmark.fov
+    parallel = given.orthographic if bookmark.orthographic is None else bookmark.orthographic
+    return OrbitCamera.from_position(bookmark.position, bookmark.target, fov, given.up, parallel)
+
+
+def entries(camera: OrbitCamera) -> dict[str, Any]:
+    """The camera as a table of a scene file has it, rounded to what can be seen."""
+    digits = STEEP_DIGITS if abs(camera.pitch) > STEEP else DIGITS
+    decimals = digits - math.floor(math.log10(camera.distance))
+    position, target = (
+        tuple(round(value, decimals) + 0.0 for value in place) for place in (camera.position, camera.target)
+    )
+    return {
+        "position": position,
+        "target": target,
+        "fov": round(camera.fov, 4),
+        "orthographic": camera.orthographic,
+    }
+
+
+def told(camera: OrbitCamera) -> str:
+    """The camera as `--camera` takes it, exactly."""
+    places = ";".join(",".join(f"{value + 0.0!r}" for value in place) for place in (camera.position, camera.target))
+    return f"{places};fov={camera.fov!r}" + (";orthographic" if camera.orthographic else "")
+
+
+def camera_from(text: str, scene: Scene) -> OrbitCamera:
+    """The camera that a `--camera` means: the name of one of the scene's bookmarks, or what `told` writes.
+
+    Raises `InputError`.
+    """
+    if text in scene.bookmarks:
+        return marked(scene, scene.bookmarks[text])
+    if ";" not in text:
+        known = hint(text, scene.bookmarks) if scene.bookmarks else "the scene has no bookmarks"
+        raise _wrong(text, joined(f"neither a bookmark of the scene nor {FORM}", known))
+    position, target, *rest = (part.strip() for part in text.split(";"))
+    fov, parallel = scene.camera.fov, scene.camera.orthographic and not rest
+    for part in rest:
+        if part == "orthographic":
+            parallel = True
+        elif part.startswith("fov="):
+            fov = _numbers(text, part.removeprefix("fov="), 1)[0]
+        else:
+            raise _wrong(text, f"{shown(part)} is neither fov=DEGREES nor orthographic")
+    checked = _checked(text, position=_numbers(text, position, 3), target=_numbers(text, target, 3), fov=fov)
+    return OrbitCamera.from_position(checked.position, checked.target, fov, scene.camera.up, parallel)
+
+
+def _numbers(text: str, part: str, count: int) -> list[float]:
+    try:
+        found = [float(number) for number in part.split(",")]
+    except ValueError:
+        found = []
+    if len(found) != count:
+        raise _wrong(text, f"expected {count} number{'s' * (count > 1)}, got {shown(part)}")
+    return found
+
+
+def _checked(text: str, **values: Any) -> Bookmark:
+    try:
+        return Bookmark.parse(values)
+    except ParameterError as error:
+        raise _wrong(text, str(error)) from None
+
+
+def _wrong(text: str, problem: str) -> InputError:
+    return InputError(f"--camera {shown(text)}: {problem}")

@@ -1,0 +1,250 @@
+"""`Cameras`: the camera that draws, how it moves by itself, and the views that can be gone back to."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import GpuError, InputError, ParameterError
+from ..params import unknown
+from ..renderer.bounds import Bounds, Box
+from ..renderer.camera import OrbitCamera
+from ..renderer.layers import Layer
+from ..renderer.transition import Transition
+from ..scene import Scene
+from ..scene.locate import KeyPath
+from ..scene.viewpoints import BOOKMARKS, entries, home, marked, name_objection
+
+REMEMBERED = 64  # views to go back to
+LONGEST = 0.1  # seconds of a frame's movement: after a wait it goes on from where it was
+FLIGHT = 0.6  # distances to the target that are flown in a second
+SLOWEST, FASTEST = 0.01, 100.0  # factors of that
+Thrust = tuple[float, float, float]  # to the right, up, forward; 1 is full speed
+STILL: Thrust = (0.0, 0.0, 0.0)
+SIDES: dict[str, Thrust] = {  # to the right, up, and toward who stands in front
+    "front": (0.0, 0.0, 1.0),
+    "back": (0.0, 0.0, -1.0),
+    "right": (1.0, 0.0, 0.0),
+    "left": (-1.0, 0.0, 0.0),
+    "top": (0.0, 1.0, 0.0),
+    "bottom": (0.0, -1.0, 0.0),
+}
+
+
+class Cameras:
+    """`now` is the camera that draws: the same object for as long as the session lives.
+
+    `turntable` is in degrees a second around the upward axis; `thrust` is how it flies, `pace` how fast. `bookmarks`
+    are views by name, those of the scene to begin with.
+    """
+
+    def __init__(self, scene: Scene):
+        self.now = home(scene)
+        self.turntable = 0.0
+        self.thrust = STILL
+        self.pace = 1.0
+        self.flight_mode = False  # the flight keys fly without a button held
+        self._views: deque[OrbitCamera] = deque(maxlen=REMEMBERED)
+        self._way: Transition | None = None
+        self._bounds: tuple[Bounds, Callable[[Box], None]] | None = None
+        self._take_bookmarks(scene)
+
+    @property
+    def moving(self) -> bool:
+        """Whether the next picture is taken from elsewhere, or may soon be."""
+        return bool(self._way or self._bounds or self.turntable or self.thrust != STILL)
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether there is a view to go back to."""
+        return bool(self._views)
+
+    @property
+    def heading(self) -> OrbitCamera:
+        """Where it stands, or is on its way to."""
+        return self._way.goal if self._way else self.now
+
+    def advance(self, seconds: float) -> None:
+        """Move as far as the camera does by itself in so long."""
+        seconds = min(seconds, LONGEST)
+        if self._way is not None:
+            self.now.take(self._way.advance(seconds))
+            self._way = None if self._way.done else self._way
+        if self.turntable:
+            self.now.orbit(math.radians(self.turntable) * seconds, 0.0)
+        if self.thrust != STILL:
+            length = FLIGHT * self.pace * self.now.distance * seconds
+            right, rise, forward = (length * part for part in self.thrust)
+            self.now.fly(right, rise, forward)
+
+    def by_hand(self) -> OrbitCamera:
+        """The camera, to be moved by the user: where it was on its way to is given up."""
+        self._way = self._bounds = None
+        return self.now
+
+    def remember(self) -> None:
+        """Keep this view to be gone back to, unless it is the last one kept."""
+        view = self.heading
+        if not self._views or self._views[-1] != view:
+            self._views.append(OrbitCamera(**vars(view)))
+
+    def go(self, goal: OrbitCamera) -> None:
+        """Move to another view, gently; this one can be gone back to."""
+        if goal == self.heading:
+            return
+        self.remember()
+        self._set_out(goal)
+
+    def go_back(self) -> None:
+        """To the view that was remembered last. Raises `InputError` if there is none."""
+        while self._views and self._views[-1] == self.heading:
+            self._views.pop()
+        if not self._views:
+            raise InputError("there is no view to go back to")
+        self._set_out(self._views.pop())
+
+    def jump(self, camera: OrbitCamera) -> None:
+        """Be elsewhere at once, as when another scene is opened."""
+        self._way = self._bounds = None
+        self.now.take(camera)
+
+    def change(self, **values: Any) -> None:
+        """Move to where these fields of the camera are other ones. Raises `ParameterError`."""
+        try:
+            self.go(OrbitCamera(**(vars(self.heading) | values)))
+        except ValueError as error:
+            raise ParameterError(str(error)) from None
+
+    def set_lens(self, fov: float) -> None:
+        """Another vertical angle of view [degrees]; what lies as deep as the target stays as large.
+
+        Raises `ParameterError`.
+        """
+        now = self.by_hand()
+        try:
+            lens = OrbitCamera(fov=fov)
+        except ValueError as error:
+            raise ParameterError(str(error)) from None
+        now.fov, now.distance = fov, now.half_height * lens.distance / lens.half_height
+
+    def face(self, direction: tuple[float, float, float]) -> None:
+        """Look at the target from this direction, in world space."""
+        goal = OrbitCamera(**vars(self.heading))
+        goal.face(direction)
+        self.go(goal)
+
+    def face_side(self, side: str) -> None:
+        """Look at the target from one of `SIDES`. Raises `ParameterError`."""
+        if side not in SIDES:
+            raise ParameterError(unknown("side", side, SIDES))
+        right, above, back = SIDES[side]
+        self.face((right, above, back) if self.now.up == "y" else (right, -back, above))
+
+    def accelerate(self, factor: float) -> None:
+        """Fly so many times as fast."""
+        self.pace = min(max(self.pace * factor, SLOWEST), FASTEST)
+
+    # framing ----------------------------------------------------------------------------------------------------
+
+    def frame(self, layers: Iterable[Layer], aspect: float) -> None:
+        """Show all of the layers, once their bounds have been found. Raises `InputError` if there are no layers."""
+        self._find(layers, lambda box: self._show(box, aspect))
+
+    def frame_at_once(self, layers: Iterable[Layer], aspect: float, finish: Callable[[], None]) -> None:
+        """As `frame`, without a way there; `finish` waits for the GPU. Nothing happens if nothing is there to be seen."""
+        try:
+            self.frame(layers, aspect)
+            finish()
+            self.collect()
+        except InputError:
+            return
+        if self._way is not None:
+            self.jump(self._way.goal)
+            self._views.clear()
+
+    def frame_place(self, layers: Iterable[Layer], place: tuple[float, float, float], share: float) -> None:
+        """Show what lies around a place, as far as a `share` of the layers' size."""
+
+        def show(box: Box) -> None:
+            goal = OrbitCamera(**vars(self.heading))
+            goal.fit((box[0] * share).tolist(), (box[1] * share).tolist())  # for its size
+            goal.target = place
+            self.go(goal)
+
+        self._find(layers, show)
+
+    def collect(self) -> None:
+        """Set out for what was to be framed, once it is known where that is. Raises `InputError` if it is nowhere."""
+        if self._bounds is None or not self._bounds[0].done:
+            return
+        (bounds, show), self._bounds = self._bounds, None
+        try:
+            box = bounds.result()
+        except GpuError:  # the frame they were recorded in was dropped
+            return
+        if box is None:
+            raise InputError("there is nothing to be framed: no position is a number")
+        show(box)
+
+    # bookmarks --------------------------------------------------------------------------------------------------
+
+    def keep_bookmark(self, name: str) -> None:
+        """Keep this view under a name, in place of another of that name. Raises `ParameterError`."""
+        if objection := name_objection(name):
+            raise ParameterError(objection)
+        self.bookmarks[name] = OrbitCamera(**vars(self.heading))
+
+    def drop_bookmark(self, name: str) -> None:
+        """Forget a view. Raises `ParameterError` if there is none of that name."""
+        self._require(name)
+        del self.bookmarks[name]
+
+    def go_to_bookmark(self, name: str) -> None:
+        """Move to a view that was kept. Raises `ParameterError` if there is none of that name."""
+        self._require(name)
+        self.go(self.bookmarks[name])
+
+    def changes(self) -> dict[KeyPath, Any]:
+        """What a scene file lacks of the bookmarks: values by their paths, None for a table that is to go."""
+        found: dict[KeyPath, Any] = {}
+        for name in self._saved.keys() - self.bookmarks.keys():
+            found["camera", BOOKMARKS, name] = None
+        for name, camera in self.bookmarks.items():
+            if camera != self._saved.get(name):
+                found |= {("camera", BOOKMARKS, name, key): value for key, value in entries(camera).items()}
+        return found
+
+    def reopen(self, scene: Scene, other: bool) -> None:
+        """The scene was read again, or is another one: then the camera is where that has it."""
+        self._take_bookmarks(scene)
+        if other:
+            self._views.clear()
+            self.turntable, self.thrust, self.flight_mode = 0.0, STILL, False
+            self.jump(home(scene))
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _set_out(self, goal: OrbitCamera) -> None:
+        self._bounds = None
+        self._way = Transition(self.now, goal)
+
+    def _find(self, layers: Iterable[Layer], then: Callable[[Box], None]) -> None:
+        layers = list(layers)
+        if not layers:
+            raise InputError("there is nothing to be framed: the scene has no layers")
+        self._bounds = Bounds(layers), then
+
+    def _show(self, box: Box, aspect: float) -> None:
+        goal = OrbitCamera(**vars(self.heading))
+        goal.fit(box[0].tolist(), box[1].tolist(), aspect)
+        self.go(goal)
+
+    def _require(self, name: str) -> None:
+        if name not in self.bookmarks:
+            raise ParameterError(unknown("bookmark", name, self.bookmarks))
+
+    def _take_bookmarks(self, scene: Scene) -> None:
+        self._saved = {name: marked(scene, bookmark) for name, bookmark in scene.bookmarks.items()}
+        self.bookmarks = {name: OrbitCamera(**vars(camera)) for name, camera in self._saved.items()}

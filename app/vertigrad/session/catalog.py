@@ -1,0 +1,79 @@
+"""Every tensor of a scene's models, by name: outputs, state, and what else a model keeps, such as weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from ..errors import UseAfterFree
+from ..memory import Owner
+from ..models import Model
+from ..scene.stage import Stage
+from ..tensor import Tensor
+from ..tensor.shape import Layout
+
+Role = Literal["output", "state", "inside"]
+
+
+class Entry(NamedTuple):
+    """A tensor that can be looked into; `name` is "model.tensor", `role` what it is to its model."""
+
+    name: str
+    model: str
+    role: Role
+    tensor: Tensor
+
+
+def catalog(stage: Stage) -> dict[str, Entry]:
+    """The tensors of all models as they are now, by name; models in the order of the scene, outputs first."""
+    found: dict[str, Entry] = {}
+    seen: set[tuple[Owner, Layout]] = set()
+    for model, actor in stage.actors.items():
+        for role, name, tensor in _tensors(actor.model):
+            key = f"{model}.{name}"
+            if key in found or not _alive(tensor) or (role != "output" and (tensor.owner, tensor.layout) in seen):
+                continue
+            seen.add((tensor.owner, tensor.layout))
+            found[key] = Entry(key, model, role, tensor)
+    return found
+
+
+def find(stage: Stage, name: str) -> Tensor | None:
+    """The tensor of this name in `catalog`; None if there is none now."""
+    model, _, rest = name.partition(".")
+    actor = stage.actors.get(model)
+    if actor is None:
+        return None
+    tensor = actor.outputs.get(rest)
+    if tensor is None:
+        entry = catalog(stage).get(name)
+        tensor = entry.tensor if entry else None
+    return tensor if tensor is not None and _alive(tensor) else None
+
+
+def _tensors(model: Model) -> Iterator[tuple[Role, str, Tensor]]:
+    for name, tensor in model.outputs().items():
+        yield "output", name, tensor
+    for name, tensor in model.state().items():
+        yield "state", name, tensor
+    for name, tensor in _held(vars(model)):
+        yield "inside", name, tensor
+
+
+def _held(fields: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Tensors in a model's fields, and in their mappings and sequences, by the names of the fields."""
+    for field, value in fields.items():
+        name = field.lstrip("_")
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from ((f"{name}.{key}", each) for key, each in value.items() if isinstance(each, Tensor))
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            yield from ((f"{name}.{number}", each) for number, each in enumerate(value) if isinstance(each, Tensor))
+
+
+def _alive(tensor: Tensor) -> bool:
+    try:
+        return tensor.block is not None
+    except UseAfterFree:
+        return False

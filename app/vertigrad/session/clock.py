@@ -1,0 +1,198 @@
+"""`Clock`: lets time pass for the models, forwards by steps, backwards by way of the past that it keeps."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext
+
+from ..errors import ParameterError
+from ..gpu import Gpu
+from ..scene.stage import Stage
+from .pacing import Pacer
+from .past import Past, Step
+
+STEP = 1.0 / 60.0  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
+AGAIN = 64  # steps made in one picture at most on the way to an earlier frame
+
+
+class Clock:
+    """`time` [s] is what passed for the models since their start, `frame` how many steps they took; `speed` is model
+    seconds in a second of 60 frames.
+
+    `stale` is whether a parameter changed since the last step: a model that stands still is then shown anew.
+    """
+
+    def __init__(self, gpu: Gpu, stage: Stage):
+        self.playing = True
+        self.speed = 1.0
+        self.time = 0.0
+        self.stale = False
+        self.wanted = 0  # further steps, although it does not play
+        self.steps = 1  # in each picture
+        self.pacer = Pacer(gpu)
+        self.past = Past(gpu)
+        self._pool = gpu.pool
+        self._stage = stage
+        self._begun: Step | None = None  # the step that the stage has under way, if any
+        self._asked: Callable[[], object] | None = None
+        self._answering = False
+        self._again: deque[Step] = deque()  # to be made again, on the way to a frame that was asked for
+        self.past.start(stage, 0, 0.0)
+
+    @property
+    def frame(self) -> int:
+        """Steps since the models' start."""
+        return self.past.frame
+
+    @property
+    def heading(self) -> int:
+        """The frame that is being made again; `frame` if none is."""
+        return self.frame + sum(step.frames for step in self._again)
+
+    @property
+    def resting(self) -> bool:
+        """Whether there is nothing to do for the models."""
+        begun = self._begun if self._stage.underway is not None else None
+        touching = begun is not None and not begun.frames
+        asked = self._asked is not None and self._stage.underway is None
+        busy = self._again or asked or self._answering or touching
+        return not (self.playing or self.wanted or self.stale or busy)
+
+    # what commands do -------------------------------------------------------------------------------------------
+
+    def play(self, on: bool) -> None:
+        """Let time pass, or stand still at once."""
+        self.playing = on
+        self.wanted = 0
+
+    def step_frames(self, count: int) -> None:
+        """Let `count` frames' steps pass, then stand still; go back as many if it is negative."""
+        if count < 0:
+            self.go_to(self.heading + count)
+        else:
+            self.play(False)
+            self.wanted = count
+
+    def go_to(self, frame: int) -> None:
+        """Stand still at `frame`, or at the nearest one that there is. Raises `InputError` if there is no past."""
+        self.play(False)
+        with self._stage.rewriting():
+            self.time, again = self.past.go_to(frame, self._stage)
+        self._again = deque(again)
+
+    def set_speed(self, speed: float) -> None:
+        """Model seconds that pass in a second of 60 frames. Raises `ParameterError` unless it is a finite number."""
+        if not math.isfinite(speed):
+            raise ParameterError(f"speed: expected a finite number, got {speed}")
+        self.speed = speed
+
+    def restart(self, stage: Stage) -> None:
+        """Time begins anew, with the models of `stage` as they are."""
+        self._stage, self.time = stage, 0.0
+        self._begin_past(0)
+
+    def rebuilt(self) -> None:
+        """Some models were built anew, and no longer fit their snapshots; time goes on."""
+        self._begin_past(self.frame)
+
+    def code_changed(self) -> None:
+        """The models do otherwise from here on: what was made before can be gone back to, but not made again."""
+        self._again.clear()
+        self.past.change_code(self._stage, self.time)
+        self.stale = True
+
+    def keep_past(self, nbytes: int) -> None:
+        """Let snapshots take so many bytes, until memory is short; 0 for none."""
+        self.past.snapshots.limit = nbytes
+        if not self.past.snapshots:
+            self._begin_past(self.frame)
+        self._pool.spill = self.past.snapshots.clear
+
+    def close(self) -> None:
+        """Give the past back. Idempotent."""
+        if self._pool.spill == self.past.snapshots.clear:
+            self._pool.spill = lambda: None
+        self.past.close()
+
+    # a frame ----------------------------------------------------------------------------------------------------
+
+    def advance(self) -> bool:
+        """Record what this picture's models are to do, if anything; returns whether they came to another state."""
+        self.pacer.begin(self._stage.underway is not None)
+        moved = False
+        if self._answer():
+            for _ in range(max(self.steps, min(len(self._again), AGAIN))):
+                if not self.pacer.has_time() or not self._advance():
+                    break
+                moved = True
+        self.pacer.end()
+        return moved
+
+    def ask(self, record: Callable[[], object]) -> None:
+        """Record something that looks at the models, between two steps; over several frames if these take as long."""
+        if self.pacer.slices:
+            self._asked = record
+        else:
+            self.pacer.measured()
+            record()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _answer(self) -> bool:
+        """Go on with what was asked for, if it is its turn; returns whether the models may go on."""
+        stage = self._stage
+        if stage.underway is not None and stage.underway.lost:
+            stage.cancel()
+        if self._asked is not None and stage.underway is None:
+            stage.begin(self._asked)
+            self._asked, self._answering = None, True
+        if self._answering:
+            self._answering = not stage.proceed(self.pacer.grant)
+        return not self._answering
+
+    def _advance(self) -> bool:
+        """Go on with a step, begun now or before; returns whether it has ended."""
+        step = self._due()
+        if step is None or not self._go_on(step):
+            return False
+        self._begun = None
+        if self._again and step is self._again[0]:
+            self._again.popleft()
+        elif step.frames:
+            self.wanted = max(0, self.wanted - 1)
+        self.time += step.dt
+        self.past.made(step, self._stage, self.time)
+        return True
+
+    def _due(self) -> Step | None:
+        """The step to be made now, or to be gone on with. A step that was begun waits while time stands still."""
+        begun = self._begun if self._stage.underway is not None else None
+        moves = self.playing or self.wanted > 0
+        if begun is not None and (moves or self._again or not begun.frames):
+            return begun
+        if self._again:
+            return self._again[0]
+        if moves:
+            return self.past.next_step(self._stage, STEP * self.speed, 1)
+        return self.past.next_step(self._stage, 0.0, 0) if self.stale else None
+
+    def _go_on(self, step: Step) -> bool:
+        """Record the step, or the next part of it; returns whether it has ended."""
+        stage, pacer = self._stage, self.pacer
+        if stage.underway is None or step is not self._begun:
+            again = bool(self._again)
+            with step.applied(stage) if again else nullcontext():
+                if not pacer.slices:
+                    stage.step(step.dt)
+                    pacer.stepped()
+                else:
+                    pacer.weigh(stage.begin_step(step.dt).work())
+                    self._begun = step
+            self.stale = self.stale and again
+        return stage.proceed(pacer.grant)
+
+    def _begin_past(self, frame: int) -> None:
+        self._again.clear()
+        self.past.start(self._stage, frame, self.time)

@@ -1,0 +1,73 @@
+"""What is seen now as a command line that renders the same picture without a window."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .. import resources
+from ..scene.edit import literal
+from ..scene.locate import KeyPath
+from ..scene.settings import parse, shortest
+from ..scene.viewpoints import home, told
+from .clock import STEP
+from .parameters import Key, as_read, spec_of
+from .saving import entries, parameter_of, plain
+
+if TYPE_CHECKING:
+    from .session import Session
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_VALUES = ("true", "false", "inf", "nan")  # words that TOML takes for something else than text
+
+
+def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: str = "out.png") -> str:
+    """`vertigrad render SCENE ...` with every value that its file has otherwise, the seed, the camera and the time.
+
+    The picture is the same if the values were not changed since the models' start. What no option can say stands behind
+    a # at its end.
+    """
+    changes = {path: value for path, value in entries(session)[0].items() if path[0] not in ("presets", "camera")}
+    words = ["vertigrad", "render", scene_name(session)]
+    for text in session.sets:
+        if parameter_of(session.scene, text) is None:
+            words += ["--set", text]
+    for path, value in changes.items():
+        if value is not None:
+            words += ["--set", setting(path, value)]
+    if session.seed is not None:
+        words += ["--seed", str(session.seed)]
+    if session.camera != home(session.scene):
+        words += ["--camera", told(session.camera)]
+    words += ["--frames", str(max(1, round(session.time / STEP))), "--size", f"{size[0]}x{size[1]}", "-o", output]
+    missing = [f"without {shortest(path)}" for path, value in changes.items() if value is None]
+    return "  # ".join([quoted(words), *([", ".join(missing)] if missing else [])])
+
+
+def scene_name(session: Session) -> str:
+    """What the command line calls the session's scene."""
+    path = session.scene.path
+    return path.stem if path in [found.resolve() for found in resources.scenes()] else str(path)
+
+
+def setting_of(session: Session, key: Key) -> str:
+    """A parameter as it is now, as `--set` takes it. Raises `ParameterError` if there is none of that name."""
+    owners = as_read(session.scene)
+    value = plain(spec_of(owners, key), session.tweaks.value(key), session.scene.path.parent)
+    return quoted(["--set", setting(key.path, value)])
+
+
+def setting(path: KeyPath, value: Any) -> str:
+    """`galaxy.softening=0.1`, from which `--set` reads exactly this value."""
+    is_word = isinstance(value, str) and _WORD.fullmatch(value) and value not in _VALUES
+    text = f"{shortest(path)}={value if is_word else literal(value)}"
+    assert parse(text).path == path, text
+    return text
+
+
+def quoted(words: list[str]) -> str:
+    """As the system's own shell takes it."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

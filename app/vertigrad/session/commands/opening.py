@@ -1,0 +1,36 @@
+"""The command that opens a file, whatever is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ...scene.kinds import require_scene
+from ..saving import ask_before
+from ..session import Session
+
+
+class Open(NamedTuple):
+    """Show a file: from the gallery, the browser, the recent ones, or dropped on the window.
+
+    If something is not saved that would be lost, ask first, unless that is to be so.
+    """
+
+    path: Path
+    discard: bool = False
+
+    topic = "scene"
+
+    def apply(self, session: Session) -> None:
+        require_scene(self.path)  # nobody is asked to give anything up for a file that cannot be opened
+        if self.discard or not ask_before(session, self._replace(discard=True)):
+            open_path(session, self.path)
+
+
+def open_path(session: Session, path: Path) -> None:
+    """Show what is in the file; what was shown stays if it cannot be. Raises `InputError`, `SceneError`.
+
+    A scene takes the place of the one that runs.
+    """
+    require_scene(path)
+    session.reload(path)

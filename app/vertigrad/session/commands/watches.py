@@ -1,0 +1,50 @@
+"""Commands about watching figures of tensors."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..session import Session
+from ..watches import Watch
+
+
+class AddWatch(NamedTuple):
+    """Watch a figure of a tensor from now on."""
+
+    watch: Watch
+
+    topic = "watch"
+
+    def apply(self, session: Session) -> None:
+        session.watches.add(self.watch, session.stage)
+
+
+class RemoveWatch(NamedTuple):
+    """Watch it no more."""
+
+    watch: Watch
+
+    topic = "watch"
+
+    def apply(self, session: Session) -> None:
+        session.watches.remove(self.watch)
+
+
+class Guard(NamedTuple):
+    """Look for NaN and infinity in the outputs, or not."""
+
+    on: bool
+
+    topic = "watch"
+
+    def apply(self, session: Session) -> None:
+        session.watches.guarding = self.on
+
+
+class SettleAlarm(NamedTuple):
+    """What stopped the run has been seen."""
+
+    topic = "watch"
+
+    def apply(self, session: Session) -> None:
+        session.watches.settle()

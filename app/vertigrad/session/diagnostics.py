@@ -1,0 +1,88 @@
+"""`Diagnostics`: the numbers by which models tell whether they are well, and how these went over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from ..errors import GpuError
+from ..gpu import Traffic
+from ..scene.stage import Stage
+from ..tensor import Readback
+from .statistics import History
+
+KEPT = 4096  # values of each that are kept
+
+
+class Diagnostics(Mapping[str, float]):
+    """The newest value of each by "model.name"; `history` has those before it, over model time.
+
+    They are read without a stall: `ask` records what they are made of, `collect` takes them in some frames later, all
+    at once.
+    """
+
+    def __init__(self) -> None:
+        self.history: dict[str, History] = {}
+        self._values: dict[str, float] = {}
+        self._readings: dict[str, Readback] = {}
+        self._asked = -1, 0.0
+
+    @property
+    def pending(self) -> bool:
+        """Whether values are on their way."""
+        return bool(self._readings)
+
+    def ask(self, stage: Stage, time: float, changes: int) -> None:
+        """Record the models' diagnostics as they are now, at model time `time` [s].
+
+        Does nothing while values are on their way, or if `changes` is what it was the last time.
+        """
+        if self._readings or self._asked[0] == changes:
+            return
+        self._asked = changes, time
+        for model, actor in stage.actors.items():
+            figures = actor.model.diagnostics()
+            with ExitStack() as stack:
+                for tensor in figures.values():
+                    stack.enter_context(tensor)
+                for name, tensor in figures.items():
+                    self._readings[f"{model}.{name}"] = tensor.read_async(Traffic.DIAGNOSTICS)
+
+    def collect(self) -> None:
+        """Take in what was asked for, once all of it is there; if its frame was dropped, let it be asked for again."""
+        if not self._readings or not all(reading.done for reading in self._readings.values()):
+            return
+        readings, self._readings = self._readings, {}
+        try:
+            self._values = {name: float(reading.result().item()) for name, reading in readings.items()}
+        except GpuError:
+            self._asked = -1, 0.0
+            return
+        for name, value in self._values.items():
+            self.history.setdefault(name, History(KEPT)).append(self._asked[1], value)
+
+    def forget(self) -> None:
+        """Drop what is on its way."""
+        self._readings.clear()
+        self._asked = -1, 0.0
+
+    def clear(self) -> None:
+        """Drop everything, for models that are others."""
+        self.forget()
+        self._values.clear()
+        self.history.clear()
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: Any) -> bool:
+        return self._values == other
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]

@@ -1,0 +1,121 @@
+"""`Edits`: files that are edited while the scene runs, and what is made of it: commands, like all that changes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .. import resources
+from ..errors import InputError
+from ..gpu import shader
+from ..gpu.plan import replace_kernels
+from ..renderer.pipelines import replace_draw_shaders
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A command: take in what was edited. `topic` is what messages about it are kept under."""
+
+    topic: str
+    take: Callable[[Session], None]
+
+    def apply(self, session: Session) -> None:
+        """Carry it out."""
+        self.take(session)
+
+
+class Edits:
+    """Looks after the scene's file, the shaders in use and the files that models were made of, while it is `on`.
+
+    Of shaders that are wrong the last good version stays in use; `broken` has them, by name, until they are mended.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.on = False
+        self.broken: dict[str, str] = {}
+        self._watch = Watch(now)
+
+    def commands(self, session: Session) -> Iterator[Edit]:
+        """What is to be done about the files that were written since the last call."""
+        if not (self.on and self._watch.due):
+            return
+        scene = session.scene.path
+        shaders = {resources.root() / "shaders" / name: name for name in shader.used()}
+        written = self._watch.written({scene, *shaders, *session.stage.files()})
+        if scene in written:
+            yield Edit("scene", _reload)
+        if edited := [shaders[file] for file in written if file in shaders]:
+            yield Edit("shaders", partial(self.take_shaders, names=edited))
+        for file in written:
+            if file != scene and file not in shaders:
+                yield Edit(f"file {file}", partial(_reread, file=file))
+
+    def take_shaders(self, session: Session, names: Collection[str]) -> None:
+        """Take in shader files that were written anew; those that were wrong before are tried again with them.
+
+        Raises `ShaderError`, `InputError`, and what a layer raises; the shaders stay in use as they were then.
+        """
+        for name in names:
+            text = _read(name)
+            if text == shader.used()[name]:
+                self.broken.pop(name, None)
+            else:
+                self.broken[name] = text
+        try:
+            _replace(session, self.broken)
+        except Exception:
+            alone = {name: self.broken[name] for name in names if name in self.broken}
+            if alone.keys() != self.broken.keys():
+                _replace(session, alone)
+                for name in alone:
+                    del self.broken[name]
+            raise
+        self.broken.clear()
+
+
+def _reload(session: Session) -> None:
+    """Take the scene's file in, unless it is what was read or saved last: then the user may have gone on from there."""
+    if not _has_text(session.scene.path, session.scene.places.text):
+        session.reload()
+
+
+def _reread(session: Session, file: Path) -> None:
+    session.reread(file)
+
+
+def _replace(session: Session, texts: Mapping[str, str]) -> None:
+    """Use other texts of shader files. Raises as `take_shaders`; all is as it was then."""
+    files = shader.dependents(texts.keys())
+    gpu, bind = session.gpu, session.stage.rebind
+    try:
+        with shader.replaced(texts):
+            replace_draw_shaders(gpu, files, bind)
+            changed = replace_kernels(files)
+    except BaseException:
+        replace_draw_shaders(gpu, files, bind)
+        raise
+    if changed:
+        session.clock.code_changed()
+
+
+def _read(name: str) -> str:
+    try:
+        return resources.shader(name)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"shaders/{name}: cannot be read: {error}") from error
+
+
+def _has_text(file: Path, text: str) -> bool:
+    """Whether it is what was read already, as after our own saving."""
+    try:
+        return file.read_text(encoding="utf-8").removeprefix("\ufeff") == text
+    except (OSError, UnicodeDecodeError):
+        return False

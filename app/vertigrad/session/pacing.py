@@ -1,0 +1,196 @@
+"""`Pacing`: how fast pictures follow each other; `Pacer`: how much of the models' work goes into each."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..gpu import Gpu
+from ..params import Params, integer, number, switch
+from .costs import PROBE, Cost
+from .statistics import computes
+
+if TYPE_CHECKING:
+    from ..gpu.kernel import Kernel
+
+EASED = 0.7  # share of the budget under which a step is no longer cut into parts
+TRUST = 300  # frames for which a step that was found to be short is taken to be so
+REMEMBERED = 16  # frames whose times may still be on their way
+
+
+class Pacing(Params):
+    """How pictures and steps follow each other; 0 is for no limit."""
+
+    frames_in_flight: int = integer(2, min=1, max=3, doc="frames that the CPU may be ahead of the GPU")
+    vsync: bool = switch(True, doc="show pictures in step with the screen")
+    rate: float = number(0.0, min=0.0, max=1000.0, soft_max=120.0, unit="/s", doc="pictures in a second, at most")
+    unfocused: float = number(
+        10.0, min=0.0, max=1000.0, soft_max=60.0, unit="/s", doc="the same while another window has the keyboard"
+    )
+    steps: int = integer(1, min=1, max=1000, scale="log", doc="steps of the models in each picture")
+    budget: float = number(
+        0.0,
+        min=0.0,
+        max=1000.0,
+        soft_max=100.0,
+        unit="ms",
+        doc="time on the GPU that the models have in each picture; a longer step goes on in the next ones",
+    )
+
+
+class Pacer:
+    """Grants the models' work its share of each frame, by what it cost in the frames before.
+
+    What workgroups of each kernel take is learned from the timer; where that tells nothing, by waiting for them.
+    `step_ms` is what a step takes as a whole, None before one was measured.
+    """
+
+    def __init__(self, gpu: Gpu):
+        self.budget = 0.0
+        self.step_ms: float | None = None
+        self._gpu = gpu
+        self._long = False
+        self._timed = gpu.timer.available and gpu.adapter.kind != "software"  # there, passes end before their work
+        self._begun = 0.0
+        self._trusted = 0  # the frame up to which a step is known to be short
+        self._costs: dict[_Key, Cost] = {}
+        self._sent: dict[int, _Sent] = {}  # by frame
+        self._now = _Sent()
+        self._left = 0.0
+        self._arrived = 0.0  # the newest times that were looked at
+
+    @property
+    def slices(self) -> bool:
+        """Whether a step is too long for a frame."""
+        return self.budget > 0.0 and self._long
+
+    def begin(self, under_way: bool) -> None:
+        """A frame begins; `under_way` is whether part of a step was recorded before."""
+        self._learn()
+        frame = self._gpu.tracker.frame
+        self._now = self._sent[frame] = _Sent()
+        self._sent.pop(frame - REMEMBERED, None)
+        self._left = self.budget
+        if (self.slices or under_way) and not self._timed:
+            self._gpu.wait_idle()
+            self._begun = time.perf_counter()
+
+    def end(self) -> None:
+        """All of this frame's work was recorded. If passes are not timed, wait for it: that is how long it took."""
+        parts = self._now.parts
+        if parts and self.budget and not self._timed:
+            self._gpu.wait_idle()
+            self._learn_parts(parts, (time.perf_counter() - self._begun) * 1e3)
+
+    def has_time(self) -> bool:
+        """Whether another step may follow in this frame; the first always may."""
+        steps, now = self._now.steps, self._now
+        if not self.budget or not (steps or now.parts):
+            return True
+        return not now.parts and (steps + 1) * (self.step_ms or 0.0) <= self.budget
+
+    def stepped(self) -> None:
+        """A step was recorded as a whole."""
+        self._now.steps += 1
+
+    def measured(self) -> None:
+        """Something else was recorded in this frame: it tells nothing about a step."""
+        self._now.mixed = True
+
+    def weigh(self, work: list[tuple[str, Kernel, int]]) -> None:
+        """The dispatches of a step that is to be cut: if all were measured, it is known how long it takes."""
+        if all((group, kernel) in self._costs for group, kernel, _ in work):
+            self.step_ms = sum(self._costs[group, kernel].ms(count) for group, kernel, count in work)
+            self._long = self.step_ms > EASED * self.budget
+            if not self._long:
+                self._trusted = self._gpu.tracker.frame + TRUST
+
+    def grant(self, group: str, kernel: Kernel, left: int, splits: bool) -> int:
+        """How many of the `left` workgroups of a dispatch may be recorded in this frame."""
+        if not self.budget:
+            return left
+        key = group, kernel
+        first, cost = not self._now.parts, self._costs.get(key)
+        if not splits:
+            wanted = left if first or (cost is not None and cost.ms(left) <= self._left) else 0
+        elif cost is None:
+            wanted = PROBE if first else 0
+        else:
+            wanted = cost.affordable(self._left, self.budget)
+        count = min(left, wanted)
+        if count:
+            self._left -= cost.ms(count) if cost else self.budget  # what is not known goes alone
+            self._now.parts.append(_Part(key, count, telling=not splits or wanted <= left))
+        return count
+
+    # learning ---------------------------------------------------------------------------------------------------
+
+    def _learn(self) -> None:
+        if self._timed:
+            self._learn_from_timer()
+        else:
+            self._suspect()
+
+    def _learn_from_timer(self) -> None:
+        submissions = self._gpu.timer.submissions
+        fresh = list(takewhile(lambda timed: timed.arrived > self._arrived, reversed(submissions)))
+        for timed in reversed(fresh):  # in their order
+            sent = self._sent.pop(timed.frame, None)
+            if sent is not None:
+                times: dict[str, float] = defaultdict(float)
+                for span in timed.spans:
+                    times[span.group] += span.ms
+                self._take(sent, times)
+        if submissions:
+            self._arrived = submissions[-1].arrived
+
+    def _suspect(self) -> None:
+        """Without times it is known only how long whole frames took, drawing included: a long one is looked into."""
+        took = self._gpu.frames.took
+        sent = self._sent.pop(took.frame, None) if took is not None else None
+        if took is None or sent is None or not sent.steps or self._gpu.tracker.frame < self._trusted:
+            return
+        if took.ms > self.budget:
+            self._long, self.step_ms = True, took.ms / sent.steps
+
+    def _take(self, sent: _Sent, times: dict[str, float]) -> None:
+        """What was sent in one frame took these times, by group."""
+        if sent.steps and not sent.parts and not sent.mixed:
+            self.step_ms = sum(ms for group, ms in times.items() if computes(group)) / sent.steps
+            self._long = self.step_ms > self.budget
+        for group in {part.key[0] for part in sent.parts}:
+            if group in times:
+                self._learn_parts([part for part in sent.parts if part.key[0] == group], times[group])
+
+    def _learn_parts(self, parts: Sequence[_Part], ms: float) -> None:
+        """Parts that took so long together: what is not known takes the rest, else all take as many times longer."""
+        known = [self._costs[part.key].ms(part.count) if part.key in self._costs else 0.0 for part in parts]
+        rest, total = max(ms - sum(known), 1e-6), max(sum(known), 1e-9)
+        for part, expected in zip(parts, known, strict=True):
+            if part.key not in self._costs:
+                self._costs[part.key] = Cost(part.count, rest)
+            elif part.telling:
+                self._costs[part.key].learn(part.count, ms * expected / total)
+
+
+class _Part(NamedTuple):
+    """Workgroups of a kernel. Not `telling` if they were the last few of a dispatch, where more would have had time."""
+
+    key: _Key
+    count: int
+    telling: bool
+
+
+class _Sent:
+    """What was recorded in one frame: whole steps, or parts of one."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.parts: list[_Part] = []
+        self.mixed = False
+
+
+_Key = tuple[str, "Kernel"]

@@ -1,0 +1,97 @@
+"""What can be set of a running scene, by owner and name, and how several values are set at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import ParameterError
+from ..params import Params, ParamSpec, unknown
+from ..renderer.view import View
+from ..scene import Scene
+from ..scene.files import find
+from ..scene.locate import KeyPath
+from ..scene.stage import Stage
+
+MODELS = "models."
+
+
+class Key(NamedTuple):
+    """One parameter; `owner` is "models.NAME", "layers.NAME" (its style) or "view"."""
+
+    owner: str
+    name: str
+
+    @property
+    def path(self) -> KeyPath:
+        """Where the scene file has it."""
+        return (*self.owner.split("."), self.name)
+
+
+Values = Mapping[Key, Any]
+
+
+def key_at(path: KeyPath) -> Key:
+    """The parameter that the scene file has at `path`."""
+    *owner, name = map(str, path)
+    return Key(".".join(owner), name)
+
+
+def live(stage: Stage, view: View) -> dict[str, Params]:
+    """The parameters in use, by owner."""
+    models = {f"{MODELS}{name}": actor.params for name, actor in stage.actors.items()}
+    layers = {f"layers.{name}": layer.style for name, layer in stage.layers.items()}
+    return {**models, **layers, "view": view}
+
+
+def as_read(scene: Scene) -> dict[str, Params]:
+    """The parameters as file and command line have them, by owner."""
+    models = {f"{MODELS}{name}": spec.params for name, spec in scene.models.items()}
+    layers = {f"layers.{name}": spec.style for name, spec in scene.layers.items()}
+    return {**models, **layers, "view": scene.view}
+
+
+def each(owners: Mapping[str, Params]) -> Iterator[tuple[Key, ParamSpec, Any]]:
+    """Every parameter of every owner, with its value."""
+    for owner, params in owners.items():
+        for spec in params.specs():
+            yield Key(owner, spec.name), spec, getattr(params, spec.name)
+
+
+def spec_of(owners: Mapping[str, Params], key: Key) -> ParamSpec:
+    """What is known of a parameter. Raises `ParameterError` if there is none of that name."""
+    if key.owner not in owners:  # a panel may post it in the frame in which another scene is opened
+        raise ParameterError(unknown("owner of parameters", key.owner, owners))
+    found = next((spec for spec in owners[key.owner].specs() if spec.name == key.name), None)
+    if found is None:
+        names = [spec.name for spec in owners[key.owner].specs()]
+        raise ParameterError(f"{key.owner}: {unknown('parameter', key.name, names)}")
+    return found
+
+
+def assign(stage: Stage, owners: Mapping[str, Params], folder: Path, values: Values) -> bool:
+    """Set parameters, all or none of them; returns whether any is a model's.
+
+    A file may be given as text, as the scene file in `folder` names it. Raises `ParameterError`, and what a model
+    raises that is made anew.
+    """
+    given: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        given.setdefault(key.owner, {})[key.name] = _file_found(spec_of(owners, key), value, folder)
+    changed = {owner: owners[owner].with_values(entries) for owner, entries in given.items()}
+    models = {owner.removeprefix(MODELS): new for owner, new in changed.items() if owner.startswith(MODELS)}
+    stage.give(models)
+    for owner, new in changed.items():
+        if not owner.startswith(MODELS):
+            owners[owner].take(new)
+    return bool(models)
+
+
+def _file_found(spec: ParamSpec, value: Any, folder: Path) -> Any:
+    if spec.kind != "file" or not isinstance(value, str):
+        return value
+    try:
+        return find(value, folder)
+    except ParameterError as error:
+        raise ParameterError(f"{spec.name}: {error}") from None

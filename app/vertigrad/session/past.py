@@ -1,0 +1,170 @@
+"""`Past`: what the models were made to do, step by step, and the snapshots from which it can be done again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ..errors import InputError, OutOfMemory
+from ..gpu import Gpu
+from ..params import Params
+from ..scene.stage import Stage
+from .snapshots import Snapshots
+
+TOUCHES = 64  # steps of no length at one frame that are remembered
+
+
+class Step(NamedTuple):
+    """One step of all models: `dt` [s], by how many frames it takes them on (0 or 1), and all that it depends on.
+
+    `settings` has each model's parameters and substeps; `code` counts the changes of what the models are made of, such
+    as a shader: only a step of the same code can be repeated.
+    """
+
+    dt: float
+    frames: int
+    settings: Mapping[str, tuple[Params, int]]
+    code: int
+
+    @contextmanager
+    def applied(self, stage: Stage) -> Iterator[None]:
+        """The models have this step's parameters and substeps inside, and their own again afterwards."""
+        now = settings(stage)
+        _give(stage, self.settings)
+        try:
+            yield
+        finally:
+            _give(stage, now)
+
+
+class Past:
+    """The frames that can be gone back to: `first` to `last`. The models stand at `frame`.
+
+    A frame is made again, bit for bit, from the nearest snapshot before it and the steps that followed that. It keeps
+    nothing while the snapshots' limit is 0.
+    """
+
+    def __init__(self, gpu: Gpu, limit: int = 0):
+        self.snapshots = Snapshots(gpu, limit)
+        self.frame = 0
+        self._steps: dict[int, tuple[Step, ...]] = {}  # by the frame at which they began, in their order
+        self._done = 0  # how many steps that began at `frame` were made
+        self._code = 0
+        self._settings: Mapping[str, tuple[Params, int]] = {}
+
+    @property
+    def first(self) -> int:
+        """The earliest frame that there is."""
+        return next(iter(self.snapshots), self.frame)
+
+    @property
+    def last(self) -> int:
+        """The latest frame that there is; later than `frame` after going back."""
+        if not self.snapshots or not self._steps:
+            return self.frame
+        last = next(reversed(self._steps))
+        return last + self._steps[last][-1].frames
+
+    def start(self, stage: Stage, frame: int, time: float) -> None:
+        """Forget everything, and begin with the models as they are."""
+        self.snapshots.clear()
+        self._steps.clear()
+        self.frame, self._done = frame, 0
+        self._keep(stage, time)
+
+    def change_code(self, stage: Stage, time: float) -> None:
+        """The models are made of something else from here on: earlier steps cannot be repeated, snapshots stay."""
+        self._code += 1
+        self._drop_future()
+        self._steps.pop(self.frame, None)
+        self._done = 0
+        self._take(stage, time)
+
+    def next_step(self, stage: Stage, dt: float, frames: int) -> Step:
+        """A step of the models with the parameters that they have now."""
+        if not _same(self._settings, stage):
+            self._settings = settings(stage)
+        return Step(dt, frames, self._settings, self._code)
+
+    def made(self, step: Step, stage: Stage, time: float) -> None:
+        """A step was made that ended at `time` [s]: one that was remembered, or the first of another future."""
+        if not self.snapshots:
+            self._steps.clear()
+        here = self._steps.get(self.frame, ())
+        if here[self._done : self._done + 1] != (step,):
+            self._drop_future()
+            self._steps[self.frame] = (*here[: self._done], step)
+        self._done = 0 if step.frames else self._done + 1
+        self.frame += step.frames
+        if self._done > TOUCHES:
+            self.change_code(stage, time)
+        self._keep(stage, time)
+
+    def go_to(self, frame: int, stage: Stage) -> tuple[float, list[Step]]:
+        """Record the return to the snapshot at or before `frame`; returns its time and the steps from there.
+
+        The frame reached is the snapshot's own if the steps that followed it cannot be repeated. Raises `InputError` if
+        there is no snapshot.
+        """
+        frame = min(max(frame, self.first), self.last)
+        snapshot = self.snapshots.before(frame)
+        if snapshot is None:
+            raise InputError("there is nothing to go back to: snapshots take no memory, or too little for one")
+        snapshot.restore(stage)
+        steps = [step for at in range(snapshot.frame, frame) for step in self._steps[at]]
+        steps += [step for step in self._steps.get(frame, ()) if not step.frames]
+        self.frame, self._done = snapshot.frame, 0
+        return snapshot.time, steps if all(step.code == self._code for step in steps) else []
+
+    def close(self) -> None:
+        """Give the snapshots back. Idempotent."""
+        self.snapshots.clear()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _keep(self, stage: Stage, time: float) -> None:
+        """Take a snapshot if this frame is a new one that is to have one, and forget what is before the first."""
+        snapshots = self.snapshots
+        if self._done or self.frame <= snapshots.last or not snapshots.wants(self.frame):
+            return
+        self._take(stage, time)
+        while self._steps and next(iter(self._steps)) < self.first:
+            del self._steps[next(iter(self._steps))]
+
+    def _take(self, stage: Stage, time: float) -> None:
+        """Take a snapshot; if there is no memory for it, none from here on."""
+        if self.snapshots.limit:
+            try:
+                self.snapshots.take(stage, self.frame, time)
+            except OutOfMemory:
+                self.snapshots.limit = 0
+
+    def _drop_future(self) -> None:
+        """What was made after the state that the models are in is not what will be made."""
+        self.snapshots.drop_after(self.frame)
+        for at in [at for at in self._steps if at > self.frame]:
+            del self._steps[at]
+
+
+def settings(stage: Stage) -> dict[str, tuple[Params, int]]:
+    """Copies of each model's parameters, and its substeps."""
+    return {name: (actor.params.model_copy(), actor.substeps) for name, actor in stage.actors.items()}
+
+
+def _same(given: Mapping[str, tuple[Params, int]], stage: Stage) -> bool:
+    """Whether the models have these settings; asked in each frame, so it looks at pydantic's values directly."""
+    if given.keys() != stage.actors.keys():
+        return False
+    for name, (params, substeps) in given.items():
+        actor = stage.actors[name]
+        if substeps != actor.substeps or params.__dict__ != actor.params.__dict__:
+            return False
+    return True
+
+
+def _give(stage: Stage, given: Mapping[str, tuple[Params, int]]) -> None:
+    for name, (params, substeps) in given.items():
+        actor = stage.actors[name]
+        actor.params.take(params)
+        actor.substeps = substeps

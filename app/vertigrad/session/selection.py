@@ -1,0 +1,196 @@
+"""`Selection`: one row of a layer, found by a click or named by a panel, and everything that is known of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import GpuError, ParameterError
+from ..gpu import Gpu, Traffic
+from ..gpu.readback import Reading
+from ..params import unknown
+from ..renderer.camera import OrbitCamera
+from ..renderer.highlight import Mark
+from ..renderer.layers import Constant, Layer
+from ..renderer.picking import Corners, Picker, Seen
+from ..scene.schema import LayerSpec, OutputRef
+from ..scene.stage import Stage
+from ..tensor import Readback, Tensor
+
+EVERY = 0.1  # seconds between readings of the row's values: faster ones cannot be read
+
+
+class Row(NamedTuple):
+    """What is selected: a row of a layer, and the cell that was clicked with its corners' rows, if it was one."""
+
+    layer: str
+    row: int
+    cell: int | None = None
+    corners: Corners | None = None
+
+
+class Fact(NamedTuple):
+    """One thing that is known of a row. `source` is the tensor it is read from, such as "galaxy.position", or empty.
+
+    `value` is an array of the row's shape; None until it has arrived; or a constant of the layer.
+    """
+
+    name: str
+    source: str
+    value: np.ndarray | Constant | None
+
+
+class Selection:
+    """`row` is what is selected, None if nothing is; `facts` are its attributes, then its model's other outputs.
+
+    Values are read without a stall, a few times a second while the models move.
+    """
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        self.row: Row | None = None
+        self._picker: Picker | None = None
+        self._picking: Reading | None = None
+        self._constants: dict[str, Constant] = {}
+        self._sources: dict[str, str] = {}
+        self._values: dict[str, np.ndarray] = {}
+        self._readings: dict[str, Readback] = {}
+        self._read_at, self._read_changes = -math.inf, -1
+
+    @property
+    def pending(self) -> bool:
+        """Whether something is on its way."""
+        return self._picking is not None or bool(self._readings)
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Everything that is known of the row, by name."""
+        constants = [Fact(name, "", value) for name, value in self._constants.items()]
+        return [Fact(name, source, self._values.get(name)) for name, source in self._sources.items()] + constants
+
+    def pick(self, stage: Stage, camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, float]) -> None:
+        """Select what is seen at the pixel `cursor` of a picture of `size`, as it was drawn last; nothing if that is
+        the background. Known some frames later. Raises `LimitError`.
+        """
+        names = list(stage.layers)
+
+        def take(seen: Seen | None) -> None:
+            if self._picking is not reading:  # something else was selected since
+                return
+            self._picking = None
+            self.clear()
+            if seen is not None and names == list(stage.layers):
+                self._set(stage, Row(names[seen.layer], seen.row, seen.cell, seen.corners))
+
+        self._picker = self._picker or Picker(self._gpu)
+        reading = self._picker.ask(list(stage.layers.values()), camera, size, cursor, take)
+        self._picking = reading
+
+    def select(self, stage: Stage, layer: str, row: int) -> None:
+        """Select a row by its number. Raises `ParameterError` if there is no such row."""
+        if layer not in stage.layers:
+            raise ParameterError(unknown("layer", layer, stage.layers))
+        rows = stage.layers[layer].attributes.rows
+        if not 0 <= row < rows:
+            raise ParameterError(f"{layer} has no row {row:,}; its rows are 0 to {rows - 1:,}")
+        self.clear()
+        self._set(stage, Row(layer, row))
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self.row = self._picking = None
+        for kept in (self._constants, self._sources, self._values, self._readings):
+            kept.clear()
+
+    def follow(self, stage: Stage, changes: int) -> None:
+        """Take in what has arrived, and ask for the row's values if tensors have changed since; once a frame.
+
+        `changes` counts how often they did. A row that is no more, since its layer was rebuilt, is let go.
+        """
+        if self._picking is not None and self._picking.dropped:
+            self._picking = None
+        if self.row is None:
+            return
+        layer = stage.layers.get(self.row.layer)
+        if layer is None or self.row.row >= layer.attributes.rows:
+            return self.clear()
+        self._collect()
+        idle = not self._readings and stage.underway is None  # in the middle of a step tensors are of no one time
+        if idle and changes != self._read_changes and time.perf_counter() - self._read_at >= EVERY:
+            self._ask(stage, layer, self.row.row)
+            self._read_at, self._read_changes = time.perf_counter(), changes
+
+    def mark(self, stage: Stage) -> Mark | None:
+        """The selected row as it is marked in the picture."""
+        if self.row is None or self.row.layer not in stage.layers:
+            return None
+        layer = stage.layers[self.row.layer]
+        rows = layer.attributes.rows
+        corners = self.row.corners if self.row.corners and max(self.row.corners) < rows else None
+        return Mark(layer, self.row.row, corners) if self.row.row < rows else None
+
+    def place(self) -> tuple[float, float, float] | None:
+        """Where the row is, in world space; None if that has not arrived or is nowhere."""
+        value = self._values.get("position")
+        if value is None or not np.isfinite(value).all():
+            return None
+        x, y, z = (float(part) for part in value)
+        return x, y, z
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _set(self, stage: Stage, row: Row) -> None:
+        self.row = row
+        self._read_at, self._read_changes = -math.inf, -1
+        layer = stage.layers[row.layer]
+        spec = stage.scene.layers[row.layer]
+        self._sources = {name: source for name, source, _ in _tensors(stage, layer, spec)}
+        self._constants = {n: value for n, value in layer.attributes.constants.items() if n in layer.ATTRIBUTES}
+
+    def _collect(self) -> None:
+        if not self._readings or not all(reading.done for reading in self._readings.values()):
+            return
+        readings, self._readings = self._readings, {}
+        with suppress(GpuError):  # the frame they were recorded in was dropped: asked again at the next change
+            self._values = {name: reading.result() for name, reading in readings.items()}
+
+    def _ask(self, stage: Stage, layer: Layer, row: int) -> None:
+        for name, _, tensor in _tensors(stage, layer, stage.scene.layers[layer.name]):
+            with tensor[_place(tensor, row, layer.attributes.rows)] as part:
+                self._readings[name] = part.read_async(Traffic.DIAGNOSTICS)
+
+
+def _tensors(stage: Stage, layer: Layer, spec: LayerSpec) -> Iterator[tuple[str, str, Tensor]]:
+    """(name, source, tensor) of each attribute, then of the other outputs of the position's model with as many rows."""
+    shown = set()
+    for name, bound in layer.attributes.tensors.items():
+        if name in layer.ATTRIBUTES:
+            source = str(spec.attributes.get(name, ""))
+            shown.add(source)
+            yield name, source, bound.tensor
+    position = spec.attributes.get("position")
+    if not isinstance(position, OutputRef):
+        return
+    outputs: Mapping[str, Tensor] = stage.actors[position.model].outputs
+    for name, tensor in outputs.items():
+        source = str(OutputRef(position.model, name))
+        if source not in shown and _row_axes(tensor, layer.attributes.rows) is not None:
+            yield source, source, tensor
+
+
+def _row_axes(tensor: Tensor, rows: int) -> int | None:
+    """How many leading axes of a tensor count `rows` rows; None if they do not."""
+    shape = tensor.shape
+    counts = (axes for axes in range(len(shape), 0, -1) if math.prod(shape[:axes]) == rows)
+    return next(counts, None)
+
+
+def _place(tensor: Tensor, row: int, rows: int) -> tuple[int, ...]:
+    """The index of a row."""
+    axes = _row_axes(tensor, rows)
+    return tuple(int(index) for index in np.unravel_index(row, tensor.shape[:axes]))

@@ -1,0 +1,281 @@
+"""`Watches`: figures of tensors over time, and conditions that stop the run, worked out on the GPU without a stall.
+
+A guard looks for NaN and infinity in every output of floats, one output after the other, whether or not anybody asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, get_args
+
+from ..errors import GpuError, ParameterError
+from ..gpu import Traffic
+from ..ops.summary import WORDS, Condition, Summary, summarize
+from ..params import unknown
+from ..scene.schema import OutputRef
+from ..scene.stage import Stage
+from ..tensor import DType, Readback, Tensor
+from ..tensor.shape import Layout, Shape
+from . import catalog
+from .statistics import History
+
+Figure = Literal["min", "max", "mean", "std", "norm", "nan", "infinite"]
+FIGURES: tuple[Figure, ...] = get_args(Figure)
+KEPT = 4096  # values of each watch
+EVERY = 4  # steps between two looks of a watch
+GUARD_EVERY = 20  # steps between two looks of the guard, each at one output
+NOT_FINITE = Condition(nan=True, infinite=True)
+
+
+class Watch(NamedTuple):
+    """What is looked at: a figure of a tensor (by its name in the catalog), and what stops the run."""
+
+    tensor: str
+    figure: Figure = "mean"
+    stop: Condition = Condition()
+
+    @property
+    def label(self) -> str:
+        """In a few words."""
+        return f"{self.figure} of {self.tensor}"
+
+
+class Alarm(NamedTuple):
+    """A condition was met: in which tensor, what was found, how often, and where first.
+
+    `row` counts along the first axis, `element` is the index along all axes of the tensor, whose shape was `shape`;
+    `frame` and `time` [s] are the model's.
+    """
+
+    tensor: str
+    condition: Condition
+    met: int
+    row: int
+    element: tuple[int, ...]
+    shape: Shape
+    frame: int
+    time: float
+
+    def __str__(self) -> str:
+        others = f", and {self.met - 1:,} more" if self.met > 1 else ""
+        where = ", ".join(map(str, self.element))
+        return f"{self.tensor}[{where}] is {self.condition}{others} (step {self.frame}, {self.time:.2f} s)"
+
+
+class _Look(NamedTuple):
+    """One tensor that is being summarised: for which watches (none: for the guard), and what it was then."""
+
+    watches: tuple[Watch, ...]
+    tensor: str
+    condition: Condition
+    shape: Shape
+    dtype: DType
+
+
+class Watches:
+    """`history` has the figures of every watch over model time; `alarm` is what stopped the run last.
+
+    `observe` records what is due into one small tensor, `collect` takes the figures in when they have arrived. With
+    `thorough` the guard looks at all outputs after every step.
+    """
+
+    def __init__(self) -> None:
+        self.history: dict[Watch, History] = {}
+        self.latest: dict[Watch, Summary] = {}
+        self.guarding = True
+        self.thorough = False
+        self.alarm: Alarm | None = None
+        self._met: set[tuple[str, Condition]] = set()  # what has stopped the run already, and still holds
+        self._seen = -1  # changes at the last look
+        self._steps = self._guarded = 0  # steps, and outputs that the guard has looked at
+        self._fresh = False  # a watch has no figure yet
+        self._reading: tuple[Readback, list[_Look], int, float] | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether figures are on their way."""
+        return self._reading is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether the run is to end: nothing was to be let pass, and something was found."""
+        return self.thorough and self.alarm is not None
+
+    def __iter__(self) -> Iterator[Watch]:
+        return iter(self.history)
+
+    def __len__(self) -> int:
+        return len(self.history)
+
+    def add(self, watch: Watch, stage: Stage) -> None:
+        """Watch from now on. Raises `ParameterError` for a tensor that there is not, or a figure."""
+        entries = catalog.catalog(stage)
+        if watch.tensor not in entries:
+            raise ParameterError(unknown("tensor", watch.tensor, entries))
+        if watch.figure not in FIGURES:
+            raise ParameterError(unknown("figure", watch.figure, FIGURES))
+        self.history.setdefault(watch, History(KEPT))
+        self._seen, self._fresh = -1, True
+
+    def remove(self, watch: Watch) -> None:
+        """Watch it no more. Nothing happens if it was not watched."""
+        self.history.pop(watch, None)
+        self.latest.pop(watch, None)
+
+    def observe(self, stage: Stage, changes: int, frame: int, time: float) -> None:
+        """Record what is due in this frame; `changes` tells whether tensors are other ones than at the last look."""
+        if changes == self._seen or self._reading is not None:
+            return
+        self._seen = changes
+        self._steps += 1
+        due = [*self._watched(stage), *self._guard(stage)]
+        if not due:
+            return
+        self._fresh = False
+        with Tensor.empty((len(due), WORDS), "u32", "watches") as records:
+            for (look, tensor), record in zip(due, records, strict=True):
+                summarize(tensor, look.condition, out=record)
+            self._reading = (records.read_async(Traffic.DIAGNOSTICS), [look for look, _ in due], frame, time)
+
+    def collect(self) -> Alarm | None:
+        """Take in figures that have arrived; returns what they are the first to find."""
+        if self._reading is None or not self._reading[0].done:
+            return None
+        (reading, looks, frame, time), self._reading = self._reading, None
+        try:
+            words = reading.result()
+        except GpuError:  # the frame they were recorded in was dropped
+            self._seen, self._fresh = -1, True
+            return None
+        found: Alarm | None = None
+        for look, record in zip(looks, words, strict=True):
+            summary = Summary.of(record, look.dtype)
+            self._note(look, summary, time)
+            alarm = self._judged(look, summary, frame, time)
+            found = found or alarm
+        self.alarm = found or self.alarm
+        return found
+
+    def settle(self) -> None:
+        """What stopped the run has been seen: it may go on, and stops again only for something new."""
+        self.alarm = None
+
+    def forget(self) -> None:
+        """Drop what is on its way, and what was found: the models are at their start."""
+        self._reading = self.alarm = None
+        self._met.clear()
+        self._seen = -1
+
+    def clear(self) -> None:
+        """Drop everything, for models that are others."""
+        self.forget()
+        self.history.clear()
+        self.latest.clear()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _watched(self, stage: Stage) -> Iterator[tuple[_Look, Tensor]]:
+        if not self.history or not (self._fresh or self._steps % EVERY == 0):
+            return
+        entries = catalog.catalog(stage)
+        together: dict[tuple[str, Condition], list[Watch]] = {}  # one reading of a tensor gives all its figures
+        for watch in self.history:
+            if watch.tensor in entries:
+                together.setdefault((watch.tensor, watch.stop), []).append(watch)
+        for (name, stop), watches in together.items():
+            tensor = entries[name].tensor
+            yield _Look(tuple(watches), name, stop, tensor.shape, tensor.dtype), tensor
+
+    def _guard(self, stage: Stage) -> Iterator[tuple[_Look, Tensor]]:
+        if not self.guarding or (not self.thorough and self._steps % GUARD_EVERY):
+            return
+        outputs = list(guarded(stage).items())
+        if not self.thorough and outputs:
+            self._guarded += 1
+            outputs = [outputs[self._guarded % len(outputs)]]
+        for name, tensor in outputs:
+            yield _Look((), name, NOT_FINITE, tensor.shape, tensor.dtype), tensor
+
+    def _note(self, look: _Look, summary: Summary, time: float) -> None:
+        for watch in look.watches:
+            if watch in self.history:
+                self.latest[watch] = summary
+                value = getattr(summary, watch.figure)
+                self.history[watch].append(time, math.nan if value is None else float(value))
+
+    def _judged(self, look: _Look, summary: Summary, frame: int, time: float) -> Alarm | None:
+        key = look.tensor, look.condition
+        if summary.first is None:
+            self._met.discard(key)
+            return None
+        if key in self._met:
+            return None
+        self._met.add(key)
+        element = _index(summary.first, look.shape)
+        row = element[0] if element else 0
+        return Alarm(look.tensor, look.condition, summary.met, row, element, look.shape, frame, time)
+
+
+def shown_in(stage: Stage, alarm: Alarm) -> tuple[str, int] | None:
+    """The layer, and its row, that draws what an alarm is about: the tensor itself, else what lies beside it."""
+    tensor = catalog.find(stage, alarm.tensor)
+    model = alarm.tensor.partition(".")[0]
+    beside: tuple[str, int] | None = None
+    for name, layer in stage.layers.items():
+        refs = [ref for ref in stage.scene.layers[name].attributes.values() if isinstance(ref, OutputRef)]
+        row = _row(alarm, layer.attributes.rows)
+        if row is not None and alarm.tensor in map(str, refs):
+            return name, row
+        if row is not None and any(ref.model == model for ref in refs):
+            beside = beside or (name, row)
+        parts = [stage.actors[ref.model].outputs[ref.output] for ref in refs if ref.model == model]
+        if tensor is not None and alarm.row < layer.attributes.rows and any(_part(part, tensor) for part in parts):
+            return name, alarm.row
+    return beside
+
+
+def _row(alarm: Alarm, rows: int) -> int | None:
+    """The row of a layer of `rows` rows that the element of an alarm is in; None if they do not go together."""
+    row, counted = 0, 1
+    for at, size in zip(alarm.element, alarm.shape, strict=True):
+        row, counted = row * size + at, counted * size
+        if counted == rows:
+            return row
+    return None
+
+
+def guarded(stage: Stage) -> Mapping[str, Tensor]:
+    """The outputs of floats, but for those that are only a part of another: what is in them is in the other."""
+    outputs = {
+        f"{model}.{name}": tensor
+        for model, actor in stage.actors.items()
+        for name, tensor in actor.outputs.items()
+        if tensor.dtype.kind == "float" and tensor.size
+    }
+    return {
+        name: tensor
+        for name, tensor in outputs.items()
+        if not any(_part(tensor, whole) for other, whole in outputs.items() if other != name)
+    }
+
+
+def _part(part: Tensor, whole: Tensor) -> bool:
+    """Whether `part` is the beginning of `whole` along its axes, and smaller."""
+    if part.owner is not whole.owner or part.dtype is not whole.dtype or part.ndim != whole.ndim:
+        return False
+    return _begins(part.layout, whole.layout) and part.shape != whole.shape
+
+
+def _begins(part: Layout, whole: Layout) -> bool:
+    same = part.offset == whole.offset and part.strides == whole.strides
+    return same and all(n <= m for n, m in zip(part.shape, whole.shape, strict=True))
+
+
+def _index(number: int, shape: Shape) -> tuple[int, ...]:
+    """The index along each axis of element `number` in row-major order."""
+    index: list[int] = []
+    for size in reversed(shape):
+        number, at = divmod(number, size)
+        index.append(at)
+    return tuple(reversed(index))

@@ -1,0 +1,134 @@
+"""Weights by name, from safetensors files and NumPy archives: mapped, checked against what is wanted, uploaded once."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DtypeError, InputError
+from .dtype import DType, dtype_of
+from .tensor import Tensor
+
+_HEADER_LIMIT = 100 << 20  # bytes; the format's own limit for its header
+# what readers of archives raise for damaged ones: encrypted, or compressed in ways that they do not know, among them
+_DAMAGED = (
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+_DTYPES = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays in a .safetensors or .npz file by name; those of safetensors are mapped from the file, not read.
+
+    Raises `InputError` if it is no such file, or not all of one.
+    """
+    try:
+        return _archive(path) if path.suffix == ".npz" else _safetensors(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except _DAMAGED as error:
+        raise InputError(f"{path}: not a whole file of weights ({error})") from error
+
+
+def read_weights(path: Path, wanted: Mapping[str, tuple[int, ...]], dtype: object = None) -> dict[str, Tensor]:
+    """A tensor for each name wanted, of these shapes, borrowed from the file: uploaded at first use, not copied in RAM.
+
+    With `dtype` they are cast first, those of another type at the price of a copy. The caller closes them. Raises
+    `InputError` that lists every name that is missing, not wanted, or of another shape.
+    """
+    arrays = read_arrays(path)
+    require_fitting(path, arrays, wanted)
+    return {name: Tensor.from_blob(_as(arrays[name], dtype, path, name), name=name) for name in wanted}
+
+
+def swap_weights(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write the file's weights over tensors that are in use; whatever reads them has them from the next step on.
+
+    All or nothing. Raises as `read_weights`.
+    """
+    arrays = read_arrays(path)
+    require_fitting(path, arrays, {name: tensor.shape for name, tensor in tensors.items()})
+    ready = {name: _as(arrays[name], tensor.dtype, path, name) for name, tensor in tensors.items()}
+    for name, tensor in tensors.items():
+        with Tensor.from_blob(ready[name], name=name) as fresh:
+            tensor[...] = fresh
+
+
+def require_fitting(path: Path, found: Mapping[str, np.ndarray], wanted: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise `InputError` unless names and shapes are the same, naming all that are not."""
+    missing = [name for name in wanted if name not in found]
+    unexpected = [name for name in found if name not in wanted]
+    shaped = [name for name in wanted if name in found and found[name].shape != wanted[name]]
+    told = [f"missing: {', '.join(missing)}"] if missing else []
+    told += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
+    told += [f"{name}: shape {found[name].shape}, expected {wanted[name]}" for name in shaped]
+    if told:
+        raise InputError("\n  ".join([f"{path}: weights do not fit", *told]))
+
+
+def _as(array: np.ndarray, dtype: object, path: Path, name: str) -> np.ndarray:
+    try:
+        target: DType = dtype_of(array.dtype if dtype is None else dtype)
+    except DtypeError as error:
+        raise InputError(f"{path}: {name}: {error}") from error
+    return np.ascontiguousarray(array).astype(target.numpy, copy=False).reshape(array.shape)
+
+
+def _archive(path: Path) -> dict[str, np.ndarray]:
+    found = np.load(path, allow_pickle=False)
+    if not hasattr(found, "files"):
+        raise ValueError("one array, without a name")
+    with found as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _safetensors(path: Path) -> dict[str, np.ndarray]:
+    """Eight bytes for the length of a header in JSON, the header, then the bytes that it describes."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        if length > min(_HEADER_LIMIT, size):
+            raise ValueError("its header is longer than the file")
+        header = json.loads(file.read(length))
+    if not isinstance(header, dict):
+        raise ValueError("its header is no table")
+    header.pop("__metadata__", None)
+    return {name: _mapped(path, name, entry, 8 + length, size) for name, entry in header.items()}
+
+
+def _mapped(path: Path, name: str, entry: Mapping, start: int, size: int) -> np.ndarray:
+    if entry["dtype"] not in _DTYPES:
+        raise ValueError(f"{name} has the element type {entry['dtype']}, which is not known here")
+    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(int(n) for n in entry["shape"])
+    begin, end = (int(offset) for offset in entry["data_offsets"])
+    nbytes = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or begin < 0 or end - begin != nbytes or start + end > size:
+        raise ValueError(f"{name} {shape} does not fit the bytes that it is given")
+    if not nbytes:
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", start + begin, shape)

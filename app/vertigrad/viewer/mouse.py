@@ -1,0 +1,166 @@
+"""`Mouse`: what mouse, trackpad and flight keys do to the picture: move the camera, and select what is clicked."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import glfw
+
+from ..panels import Gui
+from ..session import Session
+from ..session.cameras import STILL, Thrust
+from ..session.commands import Fly, FlyFaster, Orbit, Pan, Pick, RememberView, Turn, Zoom
+
+ORBIT = math.pi  # radians for a drag over the height of the picture
+TURN = math.pi / 2  # the same, when the eye stays
+ZOOM = 1.15  # factor for each notch of the wheel
+FINE = 0.25  # share of a notch with Ctrl
+SCROLL = 0.04  # heights of the picture for each notch, when the wheel moves it sideways
+SWING = 0.08  # radians for each notch, when the wheel circles
+FASTER = 1.2  # flight, for each notch
+SHIFT_FASTER = 4.0
+STEADY = 4.0  # logical pixels that a hand may move in a click
+PAUSE = 0.7  # seconds without the wheel after which its next use is another move, to be gone back from
+
+FLIGHT = {  # by where they are on the keyboard, not by what is printed on them
+    glfw.KEY_D: (1.0, 0.0, 0.0),
+    glfw.KEY_A: (-1.0, 0.0, 0.0),
+    glfw.KEY_E: (0.0, 1.0, 0.0),
+    glfw.KEY_Q: (0.0, -1.0, 0.0),
+    glfw.KEY_W: (0.0, 0.0, 1.0),
+    glfw.KEY_S: (0.0, 0.0, -1.0),
+}
+
+
+class Mouse:
+    """Left drag orbits, right or middle drag (or shift and left) pans, a click selects.
+
+    The wheel zooms towards the cursor, a second finger or shift makes it pan, alt circle, ctrl go finely. With W, A, S,
+    D, Q and E the camera flies while the right button is held, or in flight mode; the mouse looks around then, the
+    wheel makes it faster. Places are pixels of the window.
+    """
+
+    def __init__(self, session: Session, gui: Gui):
+        self._session, self._gui = session, gui
+        self._held: int | None = None  # the button that drags the camera
+        self._pressed = self._dragged = (0.0, 0.0)  # where it was pressed; where the drag was last followed to
+        self._dragging = self._panning = self._looking = False
+        self._keys: set[int] = set()
+        self._thrust = STILL
+        self._scrolled_at = -math.inf
+
+    @property
+    def flying(self) -> bool:
+        """Whether the flight keys fly now."""
+        return self._held == glfw.MOUSE_BUTTON_RIGHT or self._session.cameras.flight_mode
+
+    def press(self, button: int, place: tuple[float, float], shift: bool) -> None:
+        """A button went down on the picture."""
+        if self._held is None:
+            self._held, self._pressed, self._dragged = button, place, place
+            self._dragging = False
+            self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
+            self._looking = self._session.cameras.flight_mode and not self._panning
+
+    def release(self, button: int, place: tuple[float, float]) -> None:
+        """A button went up, anywhere."""
+        if button != self._held:
+            return
+        self._held = None
+        if not self._dragging and button == glfw.MOUSE_BUTTON_LEFT:
+            self._select(place)
+        self._steer(False)
+
+    def move(self, place: tuple[float, float]) -> None:
+        """The mouse is somewhere else."""
+        height = self._gui.viewport.height
+        if self._held is None or not height:
+            return
+        if not self._dragging:
+            if math.dist(place, self._pressed) <= STEADY * self._gui.scale:
+                return
+            self._dragging = True
+            self._session.post(RememberView())
+        (x, y), self._dragged = self._dragged, place
+        dx, dy = (place[0] - x) / height, (place[1] - y) / height
+        if self._looking:
+            self._session.post(Turn(dx * TURN, -dy * TURN))
+        elif self._panning:
+            self._session.post(Pan(-dx, dy))
+        else:
+            self._session.post(Orbit(-dx * ORBIT, dy * ORBIT))
+
+    def scroll(
+        self,
+        dx: float,
+        dy: float,
+        place: tuple[float, float],
+        shift: bool = False,
+        alt: bool = False,
+        ctrl: bool = False,
+    ) -> None:
+        """The wheel was turned over the picture, or two fingers moved on a trackpad."""
+        picture, session = self._gui.viewport, self._session
+        if not picture.width or not picture.height:
+            return
+        if self.flying and (self._keys or session.cameras.flight_mode):
+            session.post(FlyFaster(FASTER**dy))
+            return
+        self._remember_before_scrolling()
+        if alt:
+            session.post(Orbit(-dx * SWING, dy * SWING))
+        elif shift:
+            session.post(Pan(-dx * SCROLL, dy * SCROLL))
+        else:
+            if dx:
+                session.post(Pan(-dx * SCROLL, 0.0))
+            factor = ZOOM ** (dy * FINE if ctrl else dy)
+            session.post(Zoom(factor, picture.clip(*place), picture.width / picture.height))
+
+    def key(self, key: int, pressed: bool, shift: bool, free: bool) -> bool:
+        """A key went down or up; returns whether it was for flying. Not `free`: the GUI has a use for it."""
+        if key not in FLIGHT:
+            if self._keys and key in (glfw.KEY_LEFT_SHIFT, glfw.KEY_RIGHT_SHIFT):
+                self._steer(shift)
+            return False
+        if not pressed:
+            self._keys.discard(key)
+        elif not self.flying or not free:
+            return False
+        else:
+            self._keys.add(key)
+            self._looking = self._looking or self._held == glfw.MOUSE_BUTTON_RIGHT
+            self._dragging = True  # the right button is no click then
+        self._steer(shift)
+        return pressed
+
+    def let_go(self) -> None:
+        """Nothing is held any more: the window lost the keyboard."""
+        self._keys.clear()
+        self._held = None
+        self._steer(False)
+
+    def _steer(self, shift: bool) -> None:
+        if not self.flying:
+            self._keys.clear()
+        speed = SHIFT_FASTER if shift else 1.0
+        right, rise, forward = (speed * sum(FLIGHT[key][axis] for key in self._keys) for axis in range(3))
+        thrust: Thrust = (right, rise, forward)
+        if thrust != self._thrust:
+            if self._thrust == STILL:
+                self._session.post(RememberView())
+            self._thrust = thrust
+            self._session.post(Fly(thrust))
+
+    def _select(self, place: tuple[float, float]) -> None:
+        picture = self._gui.viewport
+        cursor = place[0] - picture.left, place[1] - picture.top
+        if 0 <= cursor[0] < picture.width and 0 <= cursor[1] < picture.height:
+            self._session.post(Pick(cursor, (picture.width, picture.height)))
+
+    def _remember_before_scrolling(self) -> None:
+        now = time.perf_counter()
+        if now - self._scrolled_at > PAUSE:
+            self._session.post(RememberView())
+        self._scrolled_at = now

@@ -1,0 +1,19 @@
+// What a picture of rows holds in each pixel: of which layer what is seen is, which row, and where. The layout of the
+// two textures is mirrored by renderer/picking.py. Needs a uniform `view` of common/view.wgsl.
+
+struct SeenPixel {
+    @location(0) row: vec4u,            // layer, counted from 1; row; cell, counted from 1, or 0; bits of `-z` in eye space
+    @location(1) beside: vec2u,         // the other two corners of the cell
+    @builtin(frag_depth) depth: f32,
+}
+
+const LEAST_ALPHA = 0.125;              // less is hardly seen
+
+fn seen_row(row: u32, eye: vec3f) -> SeenPixel {
+    return seen_cell(vec3u(row), 0u, eye);
+}
+
+// `corners` are the rows of the cell's corners, the nearest first; `cell` counts from 1.
+fn seen_cell(corners: vec3u, cell: u32, eye: vec3f) -> SeenPixel {
+    return SeenPixel(vec4u(view.layer, corners.x, cell, bitcast<u32>(-eye.z)), corners.yz, depth_at(eye));
+}

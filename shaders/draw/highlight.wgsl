@@ -1,0 +1,119 @@
+// A mark over the finished picture: a ring around one row, and lines along the edges of its cell.
+// In: the row's position, and its size if it has one; or the two ends of an edge. Out: premultiplied colours of the screen.
+//% include "common/view.wgsl"
+//% include "common/colour.wgsl"
+
+struct Mark {               // mirrored by renderer/highlight.py
+    picture: vec2f,         // pixels
+    unit: f32,              // width of the ring's line in pixels
+    size: f32,              // radius in world units; a factor where sizes are bound
+}
+
+@group(0) @binding(0) var<uniform> view: View;
+@group(0) @binding(1) var<uniform> mark: Mark;
+
+const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);
+const SMALLEST = 7.0;       // radius of a ring, in units
+const GAP = 4.0;            // between a sphere and its ring
+const HALO = 1.5;           // dark, on both sides of a line, for a picture as bright as the line
+const LIGHT = vec3f(1.0);
+const DARK = vec4f(0.02, 0.03, 0.05, 0.6);
+const EDGE = vec3f(1.0, 0.72, 0.38);
+
+fn to_eye(position: vec3f) -> vec3f {
+    return (view.world_to_eye * vec4f(position, 1.0)).xyz;
+}
+
+// Where a place in eye space lies on the picture, in pixels from its middle, y up.
+fn on_picture(eye: vec3f) -> vec2f {
+    let clip = view.eye_to_clip * vec4f(eye, 1.0);
+    return 0.5 * mark.picture * clip.xy / clip.w;
+}
+
+fn at_pixel(place: vec2f) -> vec4f {
+    return vec4f(2.0 * place / mark.picture, 0.5, 1.0);
+}
+
+// How a line of half the width `half_width` looks `away` pixels from its middle.
+fn line(away: f32, half_width: f32, color: vec3f) -> vec4f {
+    let inside = clamp(half_width + 0.5 - away, 0.0, 1.0);
+    let dark = DARK.a * clamp(half_width + HALO * mark.unit + 0.5 - away, 0.0, 1.0) * (1.0 - inside);
+//% if ENCODED_BY_TARGET
+    return vec4f(srgb_to_linear(color) * inside + srgb_to_linear(DARK.rgb) * dark, inside + dark);
+//% else
+    return vec4f(color * inside + DARK.rgb * dark, inside + dark);
+//% endif
+}
+
+struct Row {
+    @location(0) position: ${POSITION},
+//% if SIZE
+    @location(1) size: ${SIZE},
+//% endif
+}
+
+struct Ring {
+    @builtin(position) clip: vec4f,
+    @location(0) place: vec2f,                      // pixels from the middle of the ring
+    @location(1) @interpolate(flat) radius: f32,    // pixels
+}
+
+@vertex
+fn ring_vertex(@builtin(vertex_index) corner: u32, row: Row) -> Ring {
+    var out: Ring;
+    out.clip = NOWHERE;
+    let eye = to_eye(vec3f(row.position));
+    if !(-eye.z > view.near) { return out; }        // NaN fails too
+    var size = mark.size;
+//% if SIZE
+    size *= f32(row.size);
+//% endif
+    let seen = size / pixel_at(eye);
+    out.radius = max(select(0.0, seen, seen < 1e5) + GAP * mark.unit, SMALLEST * mark.unit);
+    let reach = out.radius + (2.0 + HALO) * mark.unit;
+    out.place = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * reach;
+    out.clip = at_pixel(on_picture(eye) + out.place);
+    return out;
+}
+
+@fragment
+fn ring_fragment(in: Ring) -> @location(0) vec4f {
+    return line(abs(length(in.place) - in.radius), 0.8 * mark.unit, LIGHT);
+}
+
+struct Ends {
+    @location(0) first: ${POSITION},
+    @location(1) second: ${POSITION},
+}
+
+struct Edge {
+    @builtin(position) clip: vec4f,
+    @location(0) along: f32,                        // pixels from the first end
+    @location(1) aside: f32,
+    @location(2) @interpolate(flat) length: f32,
+}
+
+@vertex
+fn edge_vertex(@builtin(vertex_index) corner: u32, ends: Ends) -> Edge {
+    var out: Edge;
+    out.clip = NOWHERE;
+    let first = to_eye(vec3f(ends.first));
+    let second = to_eye(vec3f(ends.second));
+    if !(-first.z > view.near && -second.z > view.near) { return out; }
+    let from_ = on_picture(first);
+    let way = on_picture(second) - from_;
+    out.length = length(way);
+    if !(out.length > 0.0) { return out; }
+    let forward = way / out.length;
+    let reach = (2.0 + HALO) * mark.unit;
+    out.along = select(-reach, out.length + reach, (corner & 1u) == 1u);
+    out.aside = select(-reach, reach, corner > 1u);
+    out.clip = at_pixel(from_ + forward * out.along + vec2f(-forward.y, forward.x) * out.aside);
+    return out;
+}
+
+@fragment
+fn edge_fragment(in: Edge) -> @location(0) vec4f {
+    let beyond = max(max(-in.along, in.along - in.length), 0.0);
+    return line(length(vec2f(in.aside, beyond)), 0.5 * mark.unit, EDGE);
+}

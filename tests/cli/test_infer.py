@@ -1,0 +1,102 @@
+"""`vertigrad infer`: arrays in, arrays out, compared, profiled; mistakes told in a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from vertigrad.cli import main
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    nodes = [helper.make_node("Exp", ["x"], ["e"]), helper.make_node("Add", ["e", "b"], ["y"])]
+    entry = helper.make_tensor_value_info
+    inputs = [entry("x", TensorProto.FLOAT, ["n", 2]), entry("b", TensorProto.FLOAT, [2])]
+    graph = helper.make_graph(nodes, "net", inputs, [entry("y", TensorProto.FLOAT, ["n", 2])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "n.onnx")
+    np.savez(tmp_path / "in.npz", x=x(), b=np.ones(2, np.float32))
+    return tmp_path / "n.onnx"
+
+
+def x() -> np.ndarray:
+    return np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
+
+
+def run(net: Path, *arguments: object) -> int:
+    return main(["infer", str(net), *map(str, arguments)])
+
+
+def test_outputs_are_written(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(net, "-i", tmp_path / "in.npz", "-o", tmp_path / "out" / "y.npz") == 0
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "y.npz")["y"], np.exp(x()) + 1, rtol=1e-6)
+    assert "y: float32, 3 x 2" in capsys.readouterr().out
+
+
+def test_arrays_may_come_one_by_one(net: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", x())
+    np.save(tmp_path / "b.npy", np.zeros(2, np.float32))
+    given = ("-i", f"x={tmp_path / 'x.npy'}", "-i", f"b={tmp_path / 'b.npy'}")
+    assert run(net, *given, "-o", tmp_path / "y.npz") == 0
+    np.testing.assert_allclose(np.load(tmp_path / "y.npz")["y"], np.exp(x()), rtol=1e-6)
+
+
+def test_a_reference_is_compared_with(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "good.npz", y=np.exp(x()) + 1)
+    np.savez(tmp_path / "bad.npz", y=np.exp(x()) + 1.1)
+    assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "good.npz") == 0
+    assert "0 of 6 numbers differ" in capsys.readouterr().out
+    assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz") == 3
+    told = capsys.readouterr()
+    assert "6 of 6 numbers differ, largest 0.1" in told.out
+    assert "differs from the reference: y" in told.err
+    assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz", "--atol", "0.2") == 0
+
+
+def test_times_of_nodes_are_shown(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(net, "-i", tmp_path / "in.npz", "--profile") == 0
+    out = capsys.readouterr().out
+    assert "1 nodes with kernels" in out or "no timestamps" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["-i", "IN/in.npz", "--dim", "n=4"], "n = 4, 2"),
+        (["-i", "IN/in.npz", "--dim", "n"], "--dim n: expected NAME=SIZE"),
+        (["-i", "IN/none.npz"], "cannot be read"),
+        (["-i", "IN/n.onnx"], "not a whole file of weights"),
+        ([], "missing b, x"),
+        (["-i", "IN/in.npz", "-o", "IN/y.txt"], "ends in .npz"),
+        (["-i", "IN/in.npz", "--compare", "IN/in.npz"], "the network gives no b, x; it gives y"),
+        (["-i", "q=IN/one.npy"], "has no q; it takes x, b"),
+        (["-i", "IN/one.npy"], "write NAME="),
+        (["-i", "x=IN/in.npz"], "several arrays"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(
+    net: Path, tmp_path: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "one.npy", x())
+    assert run(net, *[argument.replace("IN", str(tmp_path)) for argument in arguments]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert "Traceback" not in err
+
+
+def test_a_network_that_cannot_be_run_says_which_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.DOUBLE, name="widen")]
+    entry = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "net", [entry("x", TensorProto.FLOAT, [3])], [entry("y", TensorProto.DOUBLE, [3])]
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "n.onnx")
+    np.save(tmp_path / "x.npy", np.zeros(3, np.float32))
+    assert run(tmp_path / "n.onnx", "-i", tmp_path / "x.npy") == 2
+    err = capsys.readouterr().err
+    for part in ("Cast", "'widen'", "opset 17", "double"):
+        assert part in err

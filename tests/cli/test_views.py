@@ -1,0 +1,99 @@
+"""`--camera`, `--turntable` and `--transparent`: where a picture is taken from, and what is behind it."""
+
+import shlex
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad.session import Session
+from vertigrad.session.command_line import command_line
+from vertigrad.session.commands import Orbit, Parallel
+
+from ..session.running import SCENE, run_frame, written
+
+BOOKMARK = (
+    '[camera]\nposition = [0, 2, 8]\n[camera.bookmarks."from above"]\nposition = [0.4, 5, 0.1]\ntarget = [0.4, 0, 0]\n'
+)
+SIZE = ("--size", "96x64")
+
+
+@pytest.fixture
+def scene(row, tmp_path):
+    return written(tmp_path, SCENE + BOOKMARK)
+
+
+@pytest.fixture
+def render(vertigrad, scene, tmp_path):
+    def picture(*options, name="out.png"):
+        outcome = vertigrad("render", scene, "-o", tmp_path / name, *SIZE, *options)
+        assert (outcome.code, outcome.told) == (0, []), outcome.err
+        with Image.open(tmp_path / name) as image:
+            return np.asarray(image).astype(int)
+
+    return picture
+
+
+def test_a_bookmark_or_two_places(render):
+    plain, above = render(), render("--camera", "from above")
+    assert np.abs(plain - above).mean() > 0.5
+    assert (render("--camera", "0.4,5,0.1;0.4,0,0") == above).all()
+    assert (render("--camera", "0.4,5,0.1;0.4,0,0;fov=45") == above).all()
+    assert (render("--camera", "-0.4,5,0.1;0.4,0,0") != above).any(), "a minus does not make it an option"
+    assert (render("--camera", "0.4,5,0.1;0.4,0,0;orthographic") != above).any()
+
+
+def test_what_is_no_view_is_told_before_anything_is_drawn(vertigrad, scene, tmp_path):
+    outcome = vertigrad("render", scene, "-o", tmp_path / "out.png", "--camera", "from abve")
+    assert outcome.code == 2 and not (tmp_path / "out.png").exists()
+    assert outcome.told == [
+        '--camera "from abve": neither a bookmark of the scene nor "x,y,z;x,y,z" (where the eye is; what it looks at), '
+        'then ";fov=45" or ";orthographic" if wanted; did you mean "from above"?'
+    ]
+
+
+def test_the_copied_command_line_renders_the_same_picture(render, steady, scene):
+    with Session(steady, scene) as session:
+        for command in (Orbit(0.7, 0.3), Parallel(True)):
+            session.post(command)
+        run_frame(session)
+        for _ in range(9):
+            session.cameras.advance(0.1)
+        line = command_line(session, (96, 64))
+        told = session.camera
+        words = shlex.split(line)
+    assert "--camera" in words and told.orthographic
+    view = words[words.index("--camera") + 1]
+    assert (render("--camera", view) == render("--camera", view, name="again.png")).all()
+    with Session(steady, scene) as session:
+        session.cameras.jump(told)
+        from vertigrad.headless import render as draw
+
+        draw(session, 1, (96, 64), [scene.parent / "session.png"])
+    assert (
+        np.abs(render("--camera", view) - np.asarray(Image.open(scene.parent / "session.png")).astype(int)).max() <= 1
+    )
+
+
+def test_the_turntable_turns_by_the_videos_time(vertigrad, scene, tmp_path):
+    options = ("--camera", "2,2,4;0.4,0,0", *SIZE, "--set", "row.height=0")
+    still = vertigrad("render", scene, "-o", tmp_path / "still.png", *options)
+    turning = vertigrad("render", scene, "-o", tmp_path / "f%02d.png", *options, "--frames", "31", "--turntable", "90")
+    assert still.code == turning.code == 0
+    pictures = [np.asarray(Image.open(path)).astype(int) for path in sorted(tmp_path.glob("f*.png"))]
+    assert (pictures[0] == np.asarray(Image.open(tmp_path / "still.png"))).all(), "it begins where it stands"
+    assert np.abs(pictures[30] - pictures[0]).mean() > 0.5
+    assert vertigrad("render", scene, "-o", tmp_path / "x.png", "--turntable", "nan").code == 2
+
+
+def test_no_background(render):
+    cut = render("--transparent")
+    assert cut.shape == (64, 96, 4) and cut[..., 3].min() == 0 and cut[..., 3].max() > 100
+    assert render().shape == (64, 96, 3)
+
+
+def test_a_video_has_no_alpha(vertigrad, scene, tmp_path):
+    outcome = vertigrad("render", scene, "-o", tmp_path / "out.mp4", *SIZE, "--transparent")
+    assert outcome.code == 2 and outcome.told == [
+        f"{tmp_path / 'out.mp4'}: a video has no alpha; transparent pictures are written as .png"
+    ]

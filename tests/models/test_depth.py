@@ -1,0 +1,90 @@
+"""The scene `depth`: a clip goes through a network and becomes a relief, and nothing of it comes back to the CPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from types import ModuleType
+
+import av
+import numpy as np
+import pytest
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.headless import render
+from vertigrad.session import Session
+
+CLIP = resources.path("assets", "data", "rolling.mp4")
+WEIGHTS = resources.path("assets", "weights", "depth.onnx")
+
+
+@pytest.fixture(scope="module")
+def session(gpu: Gpu) -> Iterator[Session]:
+    with Session(gpu, resources.path("scenes", "depth.toml")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def made() -> ModuleType:
+    """The script that made the clip."""
+    path = resources.path("assets", "training", "make_clip.py")
+    spec = importlib.util.spec_from_file_location("make_clip", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["make_clip"] = importlib.util.module_from_spec(spec)  # its dataclasses look it up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_scene_agrees_with_its_twins(session: Session) -> None:
+    names = []
+    for actor in session.stage.actors.values():
+        for comparison in actor.model.compare_with_twin():
+            assert comparison.holds, f"{actor.spec.name}.{comparison}"
+            names.append(f"{actor.spec.name}.{comparison.name}")
+    assert {"clip.planes", "depth.height", "relief.position", "relief.color"} <= set(names)
+
+
+def test_no_geometry_moves_and_the_film_goes_up_once(session: Session) -> None:
+    session.reset()
+    record = render(session, frames=4, size=(64, 36))
+    report = record.report(session)
+    moved = report["bytes_per_frame"]
+    assert [moved[way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [0, 0, 0]
+    layer, relief = report["layers"]["film"], report["models"]["relief"]["outputs"]
+    assert layer["position"]["block"] == relief["position"]["block"]
+
+
+def test_the_film_is_the_scripts_and_the_network_sees_its_heights(session: Session, made: ModuleType) -> None:
+    session.reset()
+    drawn, height = made.picture(made.moment(0.0))
+    shown = session.stage.actors["clip"].model.outputs()["pixels"].numpy()
+    assert float(np.abs(shown - drawn / 255.0).mean()) < 0.02
+    seen = session.stage.actors["depth"].model.outputs()["height"].numpy()
+    assert float(np.abs(seen - height).mean()) < 0.35 * float(height.mean())
+    assert float(np.corrcoef(seen.ravel(), height.ravel())[0, 1]) > 0.9
+    tower = height > 1.1
+    assert float(seen[tower].mean()) == pytest.approx(1.15, abs=0.2)
+    assert abs(float(seen[height < 0.01].mean())) < 0.04
+
+
+def test_the_weights_are_small_and_say_how_they_were_made() -> None:
+    import onnx
+
+    assert WEIGHTS.stat().st_size < 300_000
+    model = onnx.load(WEIGHTS)
+    assert {entry.key for entry in model.metadata_props} == {"loss", "seed", "steps"}
+    assert {node.op_type for node in model.graph.node} == {"Conv", "ConvTranspose", "Concat", "LeakyRelu"}
+
+
+def test_the_clip_is_small_and_its_end_joins_its_start() -> None:
+    assert CLIP.stat().st_size < 400_000
+    with av.open(str(CLIP)) as container:
+        pictures = [frame.to_ndarray(format="rgb24").astype(float) for frame in container.decode(video=0)]
+    assert (len(pictures), *pictures[0].shape) == (100, 144, 256, 3)
+    steps = [float(np.abs(b - a).mean()) for a, b in pairwise([*pictures, pictures[0]])]
+    assert steps[-1] < 1.5 * max(steps[:-1])
+    assert min(steps) > 0.2  # it never stands still

@@ -1,0 +1,157 @@
+"""The flow against its NumPy twin, and against what it was trained for: noise that becomes a shape, and noise again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from vertigrad import resources
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.neural.flow import Flow, Params
+
+Make = Callable[..., Flow]
+WEIGHTS = resources.path("assets", "weights", "flow.safetensors")
+
+
+@pytest.fixture
+def make(steady: Gpu) -> Iterator[Make]:
+    made: list[Flow] = []
+
+    def make_model(seed: int = 0, **values: object) -> Flow:
+        made.append(Flow("test", Params(**{"count": 3000, "rate": 1.0, "rest": 0.5, **values}), {}, seed))
+        return made[-1]
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+def position(model: Flow) -> np.ndarray:
+    return model.outputs()["position"].numpy()
+
+
+def test_a_step_agrees_with_the_twin(make: Make) -> None:
+    model = make()
+    model.step(0.4)
+    for comparison in model.compare_with_twin():
+        assert comparison.holds, str(comparison)
+
+
+def test_the_start_is_a_normal_distribution(make: Make) -> None:
+    points = position(make(seed=5))
+    np.testing.assert_array_equal(points, np.random.default_rng(5).standard_normal((3000, 3)).astype(np.float32))
+
+
+@pytest.mark.parametrize("shape", [0, 1])
+def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: int) -> None:
+    """Half of the points end within 0.12 of the trefoil, or of the rings: the noise has nobody near them."""
+    model = make(shape=tuple(float(index == shape) for index in range(3)))
+    t = np.linspace(0, 2 * np.pi, 2000)
+    circle = np.stack([np.cos(t), np.sin(t), np.zeros_like(t)], 1) * 0.85
+    curves = [
+        0.5 * np.stack([np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)], 1),
+        np.concatenate([circle - [0.9, 0, 0], circle[:, [0, 2, 1]], circle + [0.9, 0, 0]]),
+    ]
+
+    def near() -> float:
+        apart = position(model)[:500, None] - curves[shape][None]
+        return float(np.mean(np.linalg.norm(apart, axis=2).min(axis=1) < 0.12))
+
+    before = near()
+    for _ in range(60):
+        model.step(1.0 / 60.0)
+    assert before < 0.12
+    assert near() > 0.5
+
+
+def test_a_lap_ends_where_it_began_and_the_next_shape_follows(make: Make) -> None:
+    model = make()
+    start = position(model)
+    for _ in range(149):
+        model.step(1.0 / 60.0)
+    assert np.sqrt(np.mean((position(model) - start) ** 2)) < 0.1, "time ran back"
+    model.step(1.0 / 60.0 + 1e-9)
+    assert model.numbers()["turn"] == 1
+    np.testing.assert_allclose(position(model), start, atol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
+    first, second, other = make(seed=1), make(seed=1), make(seed=2)
+    for model in (first, second, other):
+        for _ in range(5):
+            model.step(0.05)
+    np.testing.assert_array_equal(position(first), position(second))
+    assert (position(first) != position(other)).any()
+
+
+def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
+    model = make()
+    model.step(0.9)
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    for _ in range(3):
+        model.step(0.4)
+    later = position(model)
+    for name, tensor in model.state().items():
+        tensor[...] = kept[name]
+    model.resume(numbers)
+    for _ in range(3):
+        model.step(0.4)
+    np.testing.assert_array_equal(position(model), later)
+
+
+def test_a_long_step_is_taken_in_parts(make: Make) -> None:
+    once, often = make(rate=0.9), make(rate=0.9)
+    once.step(1.0)
+    for _ in range(60):
+        often.step(1.0 / 60.0)
+    assert np.median(np.linalg.norm(position(once) - position(often), axis=1)) < 0.03
+
+
+def test_a_rate_of_zero_stands_still(make: Make) -> None:
+    model = make(rate=0.0)
+    start = position(model)
+    for _ in range(3):
+        model.step(1.0)
+    np.testing.assert_array_equal(position(model), start)
+
+
+def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) -> None:
+    weights = {name: array.copy() for name, array in load_file(WEIGHTS).items()}
+    save_file(weights, tmp_path / "net.safetensors")
+    model = make(weights=tmp_path / "net.safetensors")
+    model.step(0.3)
+    start = position(model)
+    weights["layer3.weight"] *= 0.0
+    weights["layer3.bias"] = np.array([1.0, 0.0, 0.0], np.float32)
+    save_file(weights, tmp_path / "net.safetensors")
+    assert model.reread("weights")
+    model.step(0.1)
+    np.testing.assert_allclose(position(model) - start, np.tile([0.1, 0.0, 0.0], (3000, 1)), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda w: w.pop("layer1.bias"), "not the network of a flow"),
+        (lambda w: w.update({"layer0.weight": np.zeros((64, 5), np.float32)}), r"layer 0: weight \(64, 5\)"),
+        (
+            lambda w: w.update(
+                {"layer3.weight": np.zeros((2, 64), np.float32), "layer3.bias": np.zeros(2, np.float32)}
+            ),
+            "gives 2 values",
+        ),
+    ],
+)
+def test_files_of_other_networks_are_refused(
+    make: Make, tmp_path: Path, damage: Callable[[dict[str, np.ndarray]], object], told: str
+) -> None:
+    weights = load_file(WEIGHTS)
+    damage(weights)
+    save_file(weights, tmp_path / "net.safetensors")
+    with pytest.raises(InputError, match=told):
+        make(weights=tmp_path / "net.safetensors")

@@ -1,0 +1,376 @@
+"""Videos: which picture is seen follows from the time alone, each is uploaded once, and no window waits for one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.data import screen
+from vertigrad.models.data.clip import Clip
+from vertigrad.models.data.footage import Footage
+from vertigrad.models.data.reader import WITHIN_REACH, Reader
+from vertigrad.models.data.screen import Screen
+from vertigrad.models.data.video import Params, Video
+
+from .footage import COLUMNS, ROWS, film, frames, nearest
+
+COUNT, RATE = 20, 10
+PICTURES = frames(COUNT)
+BYTES = ROWS * COLUMNS * 3
+Make = Callable[..., Video]
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("films")
+    for name in ("a.mp4", "a.webm", "a.gif"):
+        film(folder / name, PICTURES, RATE)
+    return folder
+
+
+@pytest.fixture
+def make(steady: Gpu, films: Path) -> Iterator[Make]:
+    made: list[Video] = []
+
+    def make_model(file: str | Path = "a.mp4", **values: Any) -> Video:
+        made.append(Video("clip", Params(file=films / file, **values), {}, 0))
+        return made[-1]
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+class Slow(Footage):
+    """Pictures of one byte's value that come when they are let through."""
+
+    def __init__(self, count: int):
+        self.rows, self.columns, self.starts, self.duration = 2, 3, range(count), float(count)
+        self.gate = threading.Semaphore(0)
+        self.begun: list[int] = []
+
+    def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
+        self.begun.append(first)
+        for number in range(first, self.count):
+            self.gate.acquire()
+            yield np.full((2, 3, 3), number, np.uint8)
+
+    def let(self, count: int) -> None:
+        self.gate.release(count)
+
+
+@pytest.fixture
+def slow(steady: Gpu) -> Iterator[Callable[[int], tuple[Slow, Screen]]]:
+    made: list[tuple[Slow, Screen]] = []
+
+    def make_screen(count: int) -> tuple[Slow, Screen]:
+        footage = Slow(count)
+        footage.let(1)
+        made.append((footage, Screen("slow", footage)))
+        return made[-1]
+
+    yield make_screen
+    steady.frames.live = False
+    for footage, shown in made:
+        footage.let(10_000)
+        shown.close()
+
+
+def seen(model: Video) -> np.ndarray:
+    return np.uint8(np.round(model.outputs()["pixels"].numpy() * 255))
+
+
+def value(shown: Screen) -> int:
+    """The number of the picture that a screen of `Slow` footage shows."""
+    return round(float(shown.outputs()["planes"].numpy().mean()) * 255)
+
+
+def arrived(shown: Screen, count: int) -> None:
+    """Wait until so many pictures were read."""
+    give_up = time.perf_counter() + 20
+    while len(shown._reader._ready) < count and time.perf_counter() < give_up:
+        time.sleep(0.002)
+    assert len(shown._reader._ready) == count
+
+
+# what is seen -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.webm", "a.gif"])
+def test_every_picture_comes_at_its_time_and_the_film_begins_anew(make: Make, name: str) -> None:
+    model = make(name)
+    numbers = []
+    for _ in range(2 * COUNT + 3):
+        numbers.append(nearest(seen(model), PICTURES))
+        model.step(1 / RATE)
+    assert numbers == [n % COUNT for n in range(2 * COUNT + 3)]
+
+
+def test_small_steps_and_the_rate_choose_the_picture(make: Make) -> None:
+    model, fast = make(), make(rate=3.0)
+    numbers = []
+    for _ in range(60):
+        numbers.append(nearest(seen(model), PICTURES))
+        model.step(1 / 60)
+        fast.step(1 / 60)
+    assert numbers == [n * RATE // 60 for n in range(60)]
+    assert nearest(seen(fast), PICTURES) == 3 * 60 * RATE // 60 % COUNT
+    fast._params.change("rate", 0.0)
+    before = seen(fast)
+    fast.step(1.0)
+    np.testing.assert_array_equal(seen(fast), before)
+
+
+def test_pictures_stay_as_long_as_the_file_says(tmp_path: Path) -> None:
+    with av.open(str(tmp_path / "uneven.mp4"), "w") as container:
+        stream: Any = container.add_stream("libx264", rate=10)
+        stream.width, stream.height = COLUMNS, ROWS
+        for time_, picture in zip((0, 1, 5, 6), PICTURES, strict=False):
+            frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+            frame.pts = time_
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    clip = Clip(tmp_path / "uneven.mp4")
+    assert clip.starts == pytest.approx([0.0, 0.1, 0.5, 0.6])
+    assert [clip.number_at(t) for t in (0.0, 0.1, 0.45, 0.5, 0.6)] == [0, 1, 1, 2, 3]
+    assert clip.number_at(clip.duration) == 0
+
+
+def test_the_same_bits_wherever_reading_begins(films: Path) -> None:
+    for name in ("a.mp4", "a.webm", "a.gif"):
+        clip = Clip(films / name)
+        whole = list(clip.pictures(0))
+        assert len(whole) == COUNT
+        for first in (1, 5, 6, 7, 12, 13, COUNT - 1):
+            for ours, theirs in zip(clip.pictures(first), whole[first:], strict=True):
+                np.testing.assert_array_equal(ours, theirs, err_msg=f"{name} from {first}")
+
+
+def test_a_seek_does_not_read_from_the_start(films: Path) -> None:
+    clip = Clip(films / "a.mp4")
+    clip.count  # noqa: B018  reads the file once
+    decoded = []
+    real = clip._decoded
+    clip._decoded = lambda time: (decoded.append(frame) or frame for frame in real(time))  # type: ignore[method-assign]
+    next(clip.pictures(COUNT - 1))
+    assert 1 <= len(decoded) <= 14  # two groups of 6, and what the decoder is ahead
+
+
+def test_width_resizes(make: Make) -> None:
+    model = make(width=16)
+    assert model.outputs()["planes"].shape == (1, 3, 12, 16)
+    assert nearest(seen(model), PICTURES) == 0
+    assert Video.output_specs(model._params)["pixels"].shape == (12, 16, 3)
+
+
+def test_it_agrees_with_its_twin(make: Make, films: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.mp4"
+    file.write_bytes((films / "a.mp4").read_bytes())
+    model = make(file)
+    model.step(0.7)
+    assert all(c.holds for c in model.compare_with_twin())
+    film(file, PICTURES[::-1], RATE)  # another film in the file than on the GPU
+    assert not any(c.holds for c in model.compare_with_twin())
+
+
+# going back ---------------------------------------------------------------------------------------------------------
+
+
+def test_reset_and_step_back_give_the_same_bits(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kept in (screen.KEPT, BYTES):  # all pictures stay on the GPU, or one
+        monkeypatch.setattr(screen, "KEPT", kept)
+        model = make()
+        first = seen(model)
+        model.step(0.9)
+        numbers = model.numbers()
+        model.step(0.35)
+        later = seen(model)
+        model.step(0.5)
+        assert not np.array_equal(seen(model), later)
+        model.resume(numbers)
+        model.step(0.35)
+        np.testing.assert_array_equal(seen(model), later)
+        model.reset()
+        np.testing.assert_array_equal(seen(model), first)
+        assert model.numbers() == {"time": 0.0}
+
+
+def test_two_runs_give_the_same_bits(make: Make) -> None:
+    runs = []
+    for _ in range(2):
+        model = make("a.webm", rate=1.7)
+        runs.append([seen(model) for _ in range(30) if model.step(1 / 60) is None])
+    np.testing.assert_array_equal(runs[0], runs[1])
+
+
+# what crosses -------------------------------------------------------------------------------------------------------
+
+
+def test_each_picture_is_uploaded_once_and_is_no_geometry(make: Make, steady: Gpu) -> None:
+    before = steady.meter.read()
+    model = make()
+    for _ in range(3 * COUNT):
+        model.step(1 / RATE)
+    after = steady.meter.read()
+    assert after["image"]["host_to_device"] - before["image"]["host_to_device"] == COUNT * BYTES
+    assert after["geometry"] == before["geometry"]
+    model._screen._reader._thread.join(20)
+    assert not model._screen._reader._thread.is_alive()  # it has nothing left to do
+
+
+def test_a_film_that_has_no_room_is_uploaded_again_and_takes_none(
+    make: Make, steady: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "KEPT", COUNT * BYTES - 1)
+    model = make()
+    before = steady.meter.read()
+    for number in range(1, 2 * COUNT + 1):
+        model.step(1 / RATE)
+        assert nearest(seen(model), PICTURES) == number % COUNT
+        assert len(model._screen._plans) == 1
+    moved = steady.meter.read()["image"]["host_to_device"] - before["image"]["host_to_device"]
+    assert moved == 2 * COUNT * BYTES
+
+
+def test_an_upload_does_not_cut_the_frame_in_two(make: Make, steady: Gpu) -> None:
+    model = make()
+    steady.sync()
+    before = steady.meter.submits
+    with steady.frames.frame():
+        model.step(0.0)  # something is recorded
+        model.step(1 / RATE)
+    assert steady.meter.submits == before + 1
+    assert nearest(seen(model), PICTURES) == 1
+
+
+# a window does not wait ---------------------------------------------------------------------------------------------
+
+
+def test_a_live_frame_keeps_the_last_picture_until_the_next_was_read(
+    slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu
+) -> None:
+    footage, shown = slow(8)
+    steady.frames.live = True
+    shown.advance(1.0)
+    assert value(shown) == 0
+    footage.let(1)
+    arrived(shown, 1)
+    shown.advance(1.0)  # picture 2 is due, 1 is there
+    assert value(shown) == 1
+    footage.let(2)
+    arrived(shown, 2)
+    shown.advance(1.0)
+    assert value(shown) == 3
+
+
+def test_a_headless_frame_waits(slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu) -> None:
+    footage, shown = slow(8)
+    late = threading.Timer(0.3, footage.let, (2,))
+    late.start()
+    began = time.perf_counter()
+    shown.advance(2.0)
+    assert value(shown) == 2
+    assert time.perf_counter() - began > 0.2
+    late.join()
+
+
+def test_a_jump_in_time_waits_in_a_window_as_well(slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu) -> None:
+    footage, shown = slow(100)
+    steady.frames.live = True
+    late = threading.Timer(0.3, footage.let, (100,))
+    late.start()
+    shown.resume({"time": 60.0})
+    shown.advance(0.0)
+    assert value(shown) == 60
+    assert footage.begun == [0, 60]
+    late.join()
+
+
+def test_a_window_that_fell_far_behind_goes_on_from_where_it_should_be(
+    slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu
+) -> None:
+    footage, shown = slow(500)
+    steady.frames.live = True
+    shown.advance(WITHIN_REACH + 10.0)
+    for _ in range(50):  # it is sent there once, not again and again
+        shown.advance(1.0)
+    assert value(shown) == 0
+    footage.let(3)
+    arrived(shown, 2)  # one was picture 1, which is not wanted any more
+    shown.advance(0.0)
+    assert value(shown) == WITHIN_REACH + 11
+    assert footage.begun == [0, WITHIN_REACH + 10]
+
+
+def test_not_more_is_read_ahead_than_has_room() -> None:
+    footage = Slow(1000)
+    reader = Reader(footage)
+    footage.let(1000)
+    time.sleep(0.2)
+    assert len(reader._ready) == reader._room == 16
+    assert [number for number, _ in reader.take(20, wait=True)] == list(range(21))
+    reader.close()
+    reader.close()
+    assert not reader._thread.is_alive()
+
+
+# mistakes -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_no_video_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.mp4").write_text("no video at all")
+    with pytest.raises(InputError, match=r"text.mp4 cannot be read as a video: Invalid data"):
+        Clip(tmp_path / "text.mp4")
+    (tmp_path / "empty.mp4").write_bytes(b"")
+    with pytest.raises(InputError, match=r"empty.mp4 cannot be read as a video"):
+        Clip(tmp_path / "empty.mp4")
+    with av.open(str(tmp_path / "sound.mp4"), "w") as container:
+        stream: Any = container.add_stream("aac", rate=44100)
+        frame = av.AudioFrame.from_ndarray(np.zeros((1, 4096), np.float32), format="fltp", layout="mono")
+        frame.sample_rate = 44100
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    with pytest.raises(InputError, match=r"sound.mp4 has no video in it"):
+        Clip(tmp_path / "sound.mp4")
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.webm"])
+def test_a_file_that_was_cut_off_is_told_at_once(make: Make, tmp_path: Path, name: str) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (COUNT, ROWS, COLUMNS, 3)).astype(np.uint8)
+    whole = film(tmp_path / name, noise, RATE).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) * 7 // 10])
+    with pytest.raises(InputError, match=rf"{name} ends early: [01]\.\d+ s of 2.00 s are there"):
+        make(tmp_path / name)
+
+
+def test_damage_in_the_middle_is_told_when_it_is_reached(make: Make, films: Path, tmp_path: Path) -> None:
+    data = bytearray((films / "a.mp4").read_bytes())
+    start = data.index(b"mdat")
+    middle = start + (len(data) - start) * 2 // 3
+    data[middle : middle + 300] = b"\xff" * 300
+    (tmp_path / "hurt.mp4").write_bytes(data)
+    model = make(tmp_path / "hurt.mp4")
+    with pytest.raises(InputError, match=r"hurt.mp4 (is damaged|ends early)"):
+        for _ in range(COUNT):
+            model.step(1 / RATE)
+
+
+def test_an_error_of_the_thread_reaches_the_step(steady: Gpu) -> None:
+    class Broken(Slow):
+        def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
+            yield np.zeros((2, 3, 3), np.uint8)
+            raise RuntimeError("the disk is gone")
+
+    shown = Screen("broken", Broken(4))
+    with pytest.raises(InputError, match=r"the disk is gone"):
+        shown.advance(1.0)
+    shown.close()

@@ -1,0 +1,103 @@
+"""A network by itself becomes a scene: sliders for what is small, a layer for what its output looks like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.scene import load
+from vertigrad.session import Session
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def saved(folder: Path, inputs: dict[str, tuple[int, list]], outputs: dict[str, list], ops: list[tuple]) -> Path:
+    entry = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node(op, list(given), list(made), **attributes) for op, given, made, attributes in ops],
+        "net",
+        [entry(name, elem, shape) for name, (elem, shape) in inputs.items()],
+        [entry(name, FLOAT, shape) for name, shape in outputs.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(made, full_check=True)
+    onnx.save(made, folder / "some net.onnx")
+    return folder / "some net.onnx"
+
+
+def identity(folder: Path, shape: list) -> Path:
+    return saved(folder, {"x": (FLOAT, shape)}, {"y": shape}, [("Identity", ["x"], ["y"], {})])
+
+
+@pytest.mark.parametrize(
+    ("shape", "layer", "source"),
+    [
+        ([50, 3], "points", "net.position"),
+        (["n", 3], "points", "net.position"),
+        ([1, 50, 3], "points", "net.position"),
+        ([1, 3, 20, 30], "surface", "relief.position"),
+        ([20, 30, 3], "surface", "relief.position"),
+        ([1, 3, "h", "w"], "surface", "relief.position"),
+        ([1, 1, 20, 30], "surface", "relief.position"),
+        ([20, 30], "surface", "relief.position"),
+    ],
+)
+def test_what_is_drawn_follows_from_the_output(
+    steady: Gpu, tmp_path: Path, shape: list, layer: str, source: str
+) -> None:
+    path = identity(tmp_path, shape)
+    scene = load(path)
+    (drawn,) = scene.layers.values()
+    assert (drawn.type, str(drawn.attributes["position"])) == (layer, source)
+    with Session(steady, path) as session:
+        session.advance()
+        assert all(tensor.size for tensor in session.stage.actors["net"].outputs.values())
+
+
+def test_inputs_become_sliders_or_numbers(tmp_path: Path) -> None:
+    inputs = {"a.b": (FLOAT, [1, 3]), "large": (FLOAT, [1, 500]), "label": (INT64, [1]), "points": (FLOAT, ["n", 3])}
+    ops = [
+        ("Add", ["points", "a.b"], ["p"], {}),
+        ("ReduceMean", ["large"], ["m"], {"keepdims": 0}),
+        ("Cast", ["label"], ["f"], {"to": FLOAT}),
+        ("Add", ["p", "m"], ["q"], {}),
+        ("Add", ["q", "f"], ["y"], {}),
+    ]
+    scene = load(saved(tmp_path, inputs, {"y": ["n", 3]}, ops))
+    specs = {spec.name: spec for spec in scene.models["net"].params.specs()}
+    assert set(specs) == {"file", "a_b", "n"}
+    assert (specs["a_b"].length, specs["a_b"].soft_min, specs["a_b"].soft_max) == (3, -2.0, 2.0)
+    assert specs["n"].default == 4096
+    assert scene.title == "some net"
+
+
+def test_the_camera_sees_everything(steady: Gpu, tmp_path: Path) -> None:
+    """Points far away and far apart: all of them are in the picture when the scene opens."""
+    ops = [("Mul", ["x", "scale"], ["m"], {}), ("Add", ["m", "shift"], ["y"], {})]
+    path = saved(tmp_path, {"x": (FLOAT, [64, 3])}, {"y": [64, 3]}, ops[:0] + [("Identity", ["x"], ["y"], {})])
+    made = onnx.load(path)
+    made.graph.node[0].CopyFrom(helper.make_node("Add", ["x", "shift"], ["y"]))
+    made.graph.initializer.append(helper.make_tensor("shift", FLOAT, [3], [500.0, -200.0, 900.0]))
+    onnx.save(made, path)
+    with Session(steady, path) as session:
+        points = session.stage.actors["net"].outputs["position"].numpy()
+        camera = session.camera
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        np.testing.assert_allclose(camera.target, middle, atol=0.1)
+        away = float(np.linalg.norm(np.subtract(camera.position, middle)))
+        radius = float(np.linalg.norm(points - middle, axis=1).max())
+        assert radius < away < 20 * radius
+
+
+def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none of its outputs looks like.*docs/onnx\.md"):
+        load(identity(tmp_path, [2, 3, 4, 5, 6]))
+    (tmp_path / "bad.onnx").write_bytes(b"no network")
+    with pytest.raises(InputError, match=r"bad\.onnx"):
+        load(tmp_path / "bad.onnx")

@@ -1,0 +1,189 @@
+"""Parameters that move by themselves: as simulated time says, and the same in every run."""
+
+import math
+
+import numpy as np
+import pytest
+
+from vertigrad.params import angle, integer, number
+from vertigrad.params.declare import spec_of
+from vertigrad.scene import Animation
+from vertigrad.session import STEP
+from vertigrad.session.animation import value_at
+from vertigrad.session.commands import (
+    Animate,
+    ApplyPreset,
+    KeepPreset,
+    Play,
+    Reset,
+    ResetParameters,
+    SetParameter,
+    SetSpeed,
+    Undo,
+)
+from vertigrad.session.parameters import Key
+
+from .running import SCENE, run_frame, values
+
+HEIGHT, GLOW, COUNT = Key("models.row", "height"), Key("layers.dots", "emissive"), Key("models.row", "count")
+NUMBER = spec_of("x", number(1.0, min=0.0, max=10.0))
+
+
+def test_shapes():
+    sine, ramp = Animation(range=(2.0, 4.0), rate=0.5), Animation(shape="ramp", range=(2.0, 4.0), rate=0.5)
+    assert [value_at(sine, NUMBER, t, False) for t in (0, 0.5, 1, 2)] == pytest.approx([2, 3, 4, 2])
+    assert [value_at(ramp, NUMBER, t, False) for t in (0, 0.5, 1.5, 2)] == pytest.approx([2, 2.5, 3.5, 2])
+    assert [value_at(ramp, NUMBER, t, True) for t in (0, 1)] == pytest.approx([2, math.sqrt(8)])
+
+
+def test_noise_is_smooth_random_and_the_same_for_a_seed():
+    noise = Animation(shape="noise", range=(0.0, 1.0), rate=1.0, seed=5)
+    found = np.array([value_at(noise, NUMBER, t, False) for t in np.arange(0, 400, 0.05)])
+    assert 0.3 < found.mean() < 0.7 and found.std() > 0.2 and found.min() >= 0.0 and found.max() <= 1.0
+    assert np.abs(np.diff(found)).max() < 0.1  # the polynomial's steepest is 15/8
+    again = [value_at(noise, NUMBER, t, False) for t in np.arange(0, 400, 0.05)]
+    other = [value_at(noise.model_copy(update={"seed": 6}), NUMBER, t, False) for t in np.arange(0, 400, 0.05)]
+    assert found.tolist() == again and np.abs(np.corrcoef(found, other)[0, 1]) < 0.2
+
+
+@pytest.mark.parametrize("declared", [number(0.2, min=0.1, max=0.3), angle(0.2, min=0.1, max=0.3)])
+@pytest.mark.parametrize("shape", ["sine", "ramp", "noise"])
+@pytest.mark.parametrize("log", [False, True])
+def test_no_value_leaves_the_range(declared, shape, log):
+    moves = Animation(shape=shape, range=(0.1, 0.3), rate=0.37)
+    spec = spec_of("x", declared)
+    for t in np.arange(0, 60, 0.01):
+        assert 0.1 <= value_at(moves, spec, float(t), log) <= 0.3
+
+
+def test_rounding_does_not_lead_out_of_the_range():
+    """It would be refused where the range ends at a limit."""
+    chance = np.random.default_rng(3)
+    for low, high in np.sort(chance.random((2000, 2)) + 0.001).tolist():
+        moves = Animation(range=(low, high), rate=1.0)
+        for log in (False, True):
+            assert low <= value_at(moves, NUMBER, 0.5, log) <= high
+
+
+def test_whole_numbers_stay_whole():
+    spec = spec_of("x", integer(1, min=0, max=9))
+    found = {value_at(Animation(range=(0.0, 9.0), rate=1.0), spec, t / 100, False) for t in range(100)}
+    assert found == set(range(10)) and all(isinstance(value, int) for value in found)
+
+
+def test_a_parameter_follows_simulated_time(opened):
+    session = opened()
+    moves = Animation(shape="ramp", range=(0.0, 6.0), rate=1.0)
+    session.post(Animate(*HEIGHT, moves))
+    for frame in range(1, 20):
+        run_frame(session)
+        assert session.parameters()["models.row"].height == pytest.approx(6.0 * frame * STEP)
+    drawn = values(session, "row.position")[0, 1] - values(session, "row.phase")[0]
+    assert drawn == pytest.approx(6.0 * 18 * STEP, abs=1e-5), "a step has the value of the time at which it begins"
+    session.post(Play(False))
+    for _ in range(5):
+        run_frame(session)
+    assert session.parameters()["models.row"].height == pytest.approx(6.0 * 19 * STEP)
+    session.post(Play(True))
+    session.post(SetSpeed(2.0))
+    run_frame(session)
+    assert session.parameters()["models.row"].height == pytest.approx(6.0 * 21 * STEP)
+    session.post(Reset())
+    run_frame(session)
+    assert session.parameters()["models.row"].height == pytest.approx(6.0 * 2 * STEP)
+
+
+def test_two_runs_are_alike(opened):
+    found = []
+    for _ in range(2):
+        session = opened(SCENE + '\n[animations."row.height"]\nshape = "noise"\nrange = [-2, 2]\nrate = 5\nseed = 3\n')
+        for _ in range(30):
+            run_frame(session)
+        found.append(values(session, "row.position"))
+    assert np.array_equal(*found) and abs(float(found[0][0, 1]) - 0.5) > 1e-3
+
+
+def test_an_animation_of_the_scene_moves_from_the_first_step_on(opened):
+    session = opened(SCENE + '\n[animations."layers.dots.emissive"]\nshape = "ramp"\nrange = [0.25, 1]\nrate = 1\n')
+    run_frame(session)
+    assert session.tweaks.value(GLOW) == 0.0 and not session.unsaved
+    assert session.parameters()["layers.dots"].emissive == pytest.approx(0.25 + 0.75 * STEP)
+
+
+def test_while_it_moves_the_value_at_rest_is_kept(opened):
+    session = opened()
+    session.post(SetParameter(*HEIGHT, 3.0))
+    session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0))))
+    session.post(KeepPreset("three"))
+    for _ in range(5):
+        run_frame(session)
+    assert session.tweaks.value(HEIGHT) == 3.0 != session.parameters()["models.row"].height
+    assert session.tweaks.kept.presets[0].values == {HEIGHT: 3.0}
+    session.post(Undo())
+    session.post(Undo())
+    run_frame(session)
+    assert session.parameters()["models.row"].height == 3.0 and session.tweaks.kept.animations == {}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [SetParameter(*HEIGHT, 4.0), ApplyPreset("four"), ResetParameters((HEIGHT,)), Animate(*HEIGHT, None)],
+)
+def test_what_sets_a_value_stops_it_and_undo_lets_it_go_on(opened, command):
+    session = opened(SCENE + '\n[presets.four]\n"row.height" = 4\n')
+    session.post(Animate(*HEIGHT, Animation(shape="ramp", range=(0.0, 6.0), rate=1.0)))
+    for _ in range(7):
+        run_frame(session)
+    moved = session.parameters()["models.row"].height
+    session.post(command)
+    for _ in range(3):
+        run_frame(session)
+    expected = {SetParameter: 4.0, ApplyPreset: 4.0, ResetParameters: 0.0, Animate: moved}[type(command)]
+    assert session.parameters()["models.row"].height == session.tweaks.value(HEIGHT) == expected
+    session.post(Undo())
+    run_frame(session)
+    assert session.parameters()["models.row"].height == pytest.approx(6.0 * 11 * STEP)
+    session.post(Undo())
+    run_frame(session)
+    assert session.parameters()["models.row"].height == 0.0
+
+
+def test_a_paused_picture_shows_an_animation_that_begins_and_then_rests(opened):
+    session = opened()
+    session.post(Play(False))
+    run_frame(session)
+    session.post(Animate(*HEIGHT, Animation(range=(5.0, 6.0))))
+    run_frame(session)
+    assert values(session, "row.position")[0, 1] == 5.0
+    run_frame(session)
+    assert session.idle
+
+
+@pytest.mark.parametrize(
+    ("key", "ends", "told"),
+    [
+        (COUNT, (1.0, 5.0), "count cannot be animated"),
+        (HEIGHT, (-11.0, 5.0), "-11.0 is below the minimum -10.0"),
+        (HEIGHT, (0.0, 50.0), "50.0 is above the maximum 10.0"),
+        (Key("view", "background"), (0.0, 1.0), "background cannot be animated"),
+        (Key("view", "blom"), (0.0, 1.0), 'did you mean "bloom"?'),
+    ],
+)
+def test_what_cannot_move_says_why(opened, key, ends, told):
+    session = opened()
+    session.post(Animate(*key, Animation(range=ends)))
+    run_frame(session)
+    assert told in session.messages[f"{key.owner}.{key.name}"]
+    assert session.tweaks.kept.animations == {} and session.tweaks.history.done == []
+
+
+def test_a_new_rate_while_it_is_dragged_is_one_step(opened):
+    session = opened()
+    session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0))))
+    for rate in (0.3, 0.4, 0.5):
+        session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0), rate=rate), stroke=3))
+        run_frame(session)
+    assert len(session.tweaks.history.done) == 2
+    session.post(Undo())
+    run_frame(session)
+    assert session.tweaks.kept.animations[HEIGHT].rate == 0.2

@@ -1,0 +1,355 @@
+"""The camera of a session: what moves it, where it goes, and the views it comes back to."""
+
+import math
+import tomllib
+
+import numpy as np
+import pytest
+
+from vertigrad.gpu import Gpu
+from vertigrad.renderer import OrbitCamera
+from vertigrad.session import Session
+from vertigrad.session.commands import (
+    DropBookmark,
+    Face,
+    Fly,
+    FlyFaster,
+    FrameAll,
+    FrameSelection,
+    GoToBookmark,
+    Home,
+    KeepBookmark,
+    LookFrom,
+    Orbit,
+    Parallel,
+    PreviousView,
+    Reload,
+    RememberView,
+    Save,
+    Select,
+    SetLens,
+    Turn,
+    Turntable,
+)
+
+from .running import SCENE, run_frame, use_models, written
+
+BOOKMARKED = SCENE.replace(
+    "[models.row]",
+    """
+[camera]
+position = [0, 2, 8]   # where it begins
+target = [0, 0, 0]
+
+[camera.bookmarks.side]
+position = [9, 0, 0]
+target = [0, 1, 0]
+
+[models.row]""",
+)
+
+
+@pytest.fixture
+def session(steady: Gpu, tmp_path, monkeypatch):
+    use_models(monkeypatch)
+    with Session(steady, written(tmp_path, BOOKMARKED)) as session:
+        session.playing = False
+        yield session
+
+
+def do(session, *commands):
+    """Carry the commands out, without letting time pass for the camera."""
+    for command in commands:
+        session.post(command)
+    run_frame(session)
+
+
+def arrive(session, seconds=1.0):
+    for _ in range(round(60 * seconds)):
+        session.cameras.advance(1 / 60)
+
+
+def went(session, *commands):
+    do(session, *commands)
+    arrive(session)
+    return session.camera
+
+
+def wait_for(session, condition):
+    for _ in range(200):
+        if condition():
+            return
+        run_frame(session)
+        session.gpu.sync()
+    raise AssertionError("it never came")
+
+
+# on the way ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_jump_is_a_short_way_that_starts_and_ends_gently(session):
+    camera, start = session.camera, session.camera.position
+    do(session, GoToBookmark("side"))
+    assert camera.position == start and session.cameras.moving
+    speeds, before = [], np.array(start)
+    for _ in range(30):
+        session.cameras.advance(1 / 60)
+        speeds.append(np.linalg.norm(camera.position - before))
+        before = np.array(camera.position)
+    assert session.camera is camera and camera == session.cameras.bookmarks["side"], "exactly there, in the end"
+    assert not session.cameras.moving and max(speeds[19:]) == 0
+    assert speeds[0] < 0.2 * max(speeds) and speeds[17] < 0.2 * max(speeds)
+
+
+def test_the_same_way_every_time(session):
+    def way():
+        do(session, Home())
+        arrive(session)
+        do(session, GoToBookmark("side"))
+        return [(session.cameras.advance(1 / 60), session.camera.position)[1] for _ in range(20)]
+
+    assert way() == way()
+
+
+def test_a_hand_on_the_camera_ends_the_way(session):
+    do(session, GoToBookmark("side"))
+    session.cameras.advance(0.1)
+    do(session, Orbit(0.1, 0.0))
+    assert not session.cameras.moving
+    there = session.camera.position
+    arrive(session)
+    assert session.camera.position == there
+
+
+def test_the_shorter_way_round(session):
+    session.camera.yaw = math.radians(170)
+    goal = OrbitCamera(**vars(session.camera))
+    goal.yaw = math.radians(-170)
+    session.cameras.go(goal)
+    session.cameras.advance(0.1)
+    session.cameras.advance(0.05)
+    assert abs(session.camera.yaw) == pytest.approx(math.pi, abs=1e-6)
+
+
+def test_a_slow_frame_does_not_skip_the_way(session):
+    do(session, GoToBookmark("side"))
+    session.cameras.advance(30.0)
+    assert session.cameras.moving
+
+
+def test_between_perspective_and_none_the_target_stays_as_large(session):
+    half = session.camera.half_height
+    do(session, Parallel(True))
+    lenses = []
+    while session.cameras.moving:
+        session.cameras.advance(1 / 60)
+        lenses.append(session.camera.fov)
+        assert session.camera.half_height == pytest.approx(half)
+    assert session.camera.orthographic and session.camera.fov == 45 and min(lenses) < 4
+    camera = went(session, Parallel(False))
+    assert not camera.orthographic and camera.distance == pytest.approx(np.hypot(2, 8))
+
+
+# views --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("side", "direction"),
+    [("front", (0, 0, 1)), ("back", (0, 0, -1)), ("right", (1, 0, 0)), ("left", (-1, 0, 0)), ("top", (0, 1, 0))],
+)
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_sides(session, side, direction, up):
+    session.camera.up = up
+    x, y, z = direction
+    expected = np.array(direction) if up == "y" else np.array((x, -z, y))
+    camera = went(session, LookFrom(side))
+    np.testing.assert_allclose((np.array(camera.position) - camera.target) / camera.distance, expected, atol=2e-4)
+    went(session, Face(tuple(-expected.astype(float))))
+    np.testing.assert_allclose((np.array(camera.position) - camera.target) / camera.distance, -expected, atol=2e-4)
+
+
+def test_a_side_that_is_none(session):
+    do(session, LookFrom("aft"))
+    assert session.messages["camera"].startswith('unknown side "aft"')
+
+
+def test_back_through_the_views(session):
+    home = OrbitCamera(**vars(session.camera))
+    do(session, PreviousView())
+    assert "no view to go back to" in session.messages["camera"] and not session.cameras.can_go_back
+    went(session, LookFrom("top"))
+    top = OrbitCamera(**vars(session.camera))
+    do(session, RememberView(), Orbit(0.2, -0.3), Orbit(0.1, 0.0))
+    went(session, GoToBookmark("side"))
+    do(session, RememberView(), RememberView())
+    assert went(session, PreviousView()).yaw == pytest.approx(top.yaw + 0.3)
+    assert went(session, PreviousView()) == top
+    assert went(session, PreviousView()) == home
+    do(session, PreviousView())
+    assert "no view" in session.messages["camera"]
+
+
+def test_a_jump_to_where_it_is_already_is_no_view_to_go_back_to(session):
+    for _ in range(3):
+        went(session, Home())
+    assert not session.cameras.can_go_back
+    do(session, GoToBookmark("side"), GoToBookmark("side"))
+    arrive(session)
+    assert went(session, PreviousView()).position == pytest.approx((0, 2, 8))
+    assert not session.cameras.can_go_back
+
+
+def test_another_lens_leaves_the_target_as_large(session):
+    half = session.camera.half_height
+    do(session, SetLens(20.0))
+    assert session.camera.fov == 20 and session.camera.half_height == pytest.approx(half)
+    do(session, SetLens(200.0))
+    assert "field of view" in session.messages["camera"] and session.camera.fov == 20
+
+
+# by itself ----------------------------------------------------------------------------------------------------------
+
+
+def test_turntable(session):
+    camera, yaw, distance = session.camera, session.camera.yaw, session.camera.distance
+    do(session, Turntable(90.0))
+    arrive(session, 1.0)
+    assert camera.yaw == pytest.approx(yaw + math.pi / 2) and camera.distance == distance
+    assert not session.idle
+    do(session, Turntable(0.0))
+    assert session.idle
+    arrive(session)
+    assert camera.yaw == pytest.approx(yaw + math.pi / 2)
+
+
+def test_flying(session):
+    camera = session.camera
+    position, target = np.array(camera.position), np.array(camera.target)
+    do(session, Fly((0.0, 0.0, 1.0)))
+    assert not session.idle
+    arrive(session, 1.0)
+    forward = (target - position) / camera.distance
+    np.testing.assert_allclose(camera.position - position, 0.6 * camera.distance * forward, rtol=1e-6, atol=1e-9)
+    do(session, FlyFaster(4.0), Fly((1.0, 1.0, 0.0)))
+    before = np.array(camera.position)
+    arrive(session, 0.5)
+    moved = camera.position - before
+    speed = 4.0 * 0.6 * camera.distance * 0.5
+    assert moved @ camera.rotation()[:, 0] == pytest.approx(speed) and moved[1] == pytest.approx(speed)
+    do(session, Fly((0.0, 0.0, 0.0)))
+    assert session.idle
+
+
+def test_looking_around_keeps_the_eye(session):
+    eye = session.camera.position
+    do(session, Turn(0.3, 0.1))
+    assert session.camera.position == pytest.approx(eye) and session.camera.yaw == pytest.approx(-0.3)
+
+
+# framing ------------------------------------------------------------------------------------------------------------
+
+
+def test_all_of_the_layers_come_into_the_picture(session):
+    """Eight points from 0 to 7/8 along x, risen by 0: found on the GPU, without waiting for it."""
+    session.picture_size = (200, 100)
+    do(session, FrameAll())
+    assert session.cameras.moving
+    wait_for(session, lambda: session.cameras._way is not None)
+    arrive(session)
+    camera = session.camera
+    assert camera.target == pytest.approx((0.4375, 0, 0), abs=1e-6)
+    assert camera.distance == pytest.approx(0.4375 / math.sin(math.radians(22.5)), rel=1e-5)
+    session.picture_size = (50, 100)
+    do(session, FrameAll())
+    wait_for(session, lambda: session.cameras._way is not None)
+    arrive(session)
+    assert camera.distance == pytest.approx(0.4375 / math.sin(math.atan(math.tan(math.radians(22.5)) / 2)), rel=1e-5)
+
+
+def test_the_selected_row_comes_into_the_middle(session):
+    do(session, FrameSelection())
+    assert "nothing is selected" in session.messages["camera"]
+    do(session, Select("dots", 6))
+    wait_for(session, lambda: session.selection.place() is not None)
+    do(session, FrameSelection())
+    wait_for(session, lambda: session.cameras._way is not None)
+    arrive(session)
+    assert session.camera.target == pytest.approx((0.75, 0, 0))
+    assert session.camera.distance == pytest.approx(0.15 * 0.4375 / math.sin(math.radians(22.5)), rel=1e-5)
+    assert "camera" not in session.messages
+
+
+def test_a_hand_on_the_camera_keeps_it_from_being_framed(session):
+    do(session, FrameAll())
+    do(session, Orbit(0.1, 0.0))
+    there = session.camera.position
+    for _ in range(5):
+        run_frame(session)
+        session.gpu.sync()
+    arrive(session)
+    assert session.camera.position == there
+
+
+def test_a_frame_that_was_dropped_frames_nothing(session):
+    session.post(FrameAll())
+    session.cameras.frame(session.stage.layers.values(), 1.0)
+    session._commands.clear()
+    session.gpu.abandon()
+    for _ in range(3):
+        run_frame(session)
+    assert not session.cameras.moving and not session.messages
+
+
+# bookmarks ----------------------------------------------------------------------------------------------------------
+
+
+def test_bookmarks_are_kept_and_dropped(session):
+    assert list(session.cameras.bookmarks) == ["side"] and not session.unsaved
+    do(session, LookFrom("top"))
+    do(session, KeepBookmark("from above"))  # still on the way there
+    arrive(session)
+    above = OrbitCamera(**vars(session.camera))
+    assert session.cameras.bookmarks["from above"] == above and session.unsaved
+    went(session, Home())
+    assert went(session, GoToBookmark("from above")) == above
+    do(session, DropBookmark("from above"))
+    assert list(session.cameras.bookmarks) == ["side"] and not session.unsaved
+    do(session, GoToBookmark("from abov"))
+    assert session.messages["bookmark"].startswith("unknown bookmark")
+    do(session, DropBookmark("nothing"))
+    assert session.messages["bookmark"].startswith("unknown bookmark")
+    do(session, KeepBookmark(" "))
+    assert "needs a name" in session.messages["bookmark"]
+
+
+def test_bookmarks_are_saved_into_the_scene(session):
+    before = session.scene.path.read_text()
+    session.camera.fov = 30.0
+    do(session, KeepBookmark("from here"), DropBookmark("side"), Save())
+    assert not session.messages and not session.unsaved
+    after = session.scene.path.read_text()
+    assert "# where it begins" in after and "bookmarks.side" not in after
+    written = tomllib.loads(after)["camera"]["bookmarks"]
+    assert written == {"from here": {"position": [0, 2, 8], "target": [0, 0, 0], "fov": 30, "orthographic": False}}
+    rest = {line for line in before.splitlines() if "side" not in line and "[9, 0" not in line and "[0, 1," not in line}
+    assert rest <= set(after.splitlines())
+    with Session(session.gpu, session.scene.path) as again:
+        assert list(again.cameras.bookmarks) == ["from here"]
+        assert again.cameras.bookmarks["from here"].fov == 30
+
+
+def test_a_bookmark_is_replaced_in_the_file(session):
+    do(session, KeepBookmark("side"), Save())
+    assert tomllib.loads(session.scene.path.read_text())["camera"]["bookmarks"]["side"]["position"] == [0, 2, 8]
+    assert not session.unsaved
+
+
+def test_another_scene_has_its_own_camera_and_bookmarks(session, tmp_path):
+    camera = session.camera
+    do(session, Turntable(10.0), LookFrom("top"), GoToBookmark("side"))
+    session.cameras.advance(0.1)
+    do(session, Reload())
+    assert session.cameras.moving and session.cameras.can_go_back, "the same file: it goes on"
+    do(session, Reload(written(tmp_path, SCENE, "other.toml")))
+    assert session.camera is camera and camera.position == pytest.approx((0, 2, 8))
+    assert not session.cameras.moving and not session.cameras.can_go_back and not session.cameras.bookmarks

@@ -1,0 +1,331 @@
+"""What counts as not saved, and what saving writes: what was changed, and no other byte."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.params import ParamSpec
+from vertigrad.scene import Animation, load
+from vertigrad.session import Session
+from vertigrad.session.command_line import command_line
+from vertigrad.session.commands import (
+    Animate,
+    DeletePreset,
+    KeepPreset,
+    Leave,
+    Play,
+    Reload,
+    RenamePreset,
+    ResetParameters,
+    Save,
+    SaveAs,
+    SetParameter,
+    SetSeed,
+    SetSubsteps,
+    Undo,
+    UpdatePreset,
+)
+from vertigrad.session.parameters import Key
+from vertigrad.session.saving import plain
+
+from .running import SCENE, run_frame, values, written
+
+HEIGHT, COUNT, GLOW = Key("models.row", "height"), Key("models.row", "count"), Key("layers.dots", "emissive")
+COMMENTED = SCENE.replace('type = "rising"', 'type = "rising"  # a row\n  height = 1.0   # above the ground')
+
+
+def do(session: Session, *commands) -> None:
+    for command in commands:
+        session.post(command)
+    run_frame(session)
+
+
+def text(session: Session) -> str:
+    return session.scene.path.read_bytes().decode()
+
+
+def test_one_value_is_written_and_no_other_byte(opened):
+    session = opened(COMMENTED)
+    do(session, SetParameter(*HEIGHT, 2.5))
+    assert session.unsaved
+    do(session, Save())
+    assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 2.5 ")
+    assert not session.unsaved and not session.messages
+
+
+def test_what_was_absent_is_added_to_its_table(opened):
+    session = opened(COMMENTED)
+    do(
+        session,
+        SetParameter(*COUNT, 4),
+        SetParameter(*GLOW, 0.5),
+        SetParameter("view", "background", "#102030"),
+        Save(),
+    )
+    expected = COMMENTED.replace("the ground\n", "the ground\n  count = 4\n").replace(
+        "size = 0.1\n", "size = 0.1\nemissive = 0.5\n"
+    )
+    assert text(session) == expected + '\n[view]\nbackground = "#102030"\n'
+
+
+def test_what_was_never_changed_or_changed_back_is_not_unsaved(opened):
+    session = opened(COMMENTED)
+    assert not session.unsaved
+    do(session, SetParameter(*HEIGHT, 2.5))
+    assert session.unsaved
+    do(session, SetParameter(*HEIGHT, 1.0))
+    assert not session.unsaved
+    do(session, SetParameter(*HEIGHT, 2.5), Undo())
+    assert not session.unsaved
+    os.utime(session.scene.path, (7, 7))
+    do(session, Save())
+    assert text(session) == COMMENTED and session.scene.path.stat().st_mtime == 7, "nothing had to be written"
+
+
+def test_undo_after_saving_is_unsaved_again_and_redo_is_not(opened):
+    session = opened(COMMENTED)
+    do(session, SetParameter(*HEIGHT, 2.5), Save(), Undo())
+    assert session.unsaved and session.tweaks.value(HEIGHT) == 1.0
+    do(session, Save())
+    assert text(session) == COMMENTED
+
+
+def test_a_run_goes_on_while_it_is_saved(opened):
+    session = opened(COMMENTED)
+    run_frame(session)
+    actor = session.stage.actors["row"]
+    do(session, SetParameter(*HEIGHT, 2.5), Save())
+    assert session.stage.actors["row"] is actor and session.frame == 2
+    assert session.originals()["models.row"].height == 2.5, "a reset goes to what is in the file now"
+    do(session, SetParameter(*HEIGHT, 3.0), ResetParameters())
+    assert session.tweaks.value(HEIGHT) == 2.5
+
+
+def test_what_the_command_line_set_is_saved_but_asks_nothing(opened):
+    session = opened(COMMENTED, sets=["row.height=4", "camera.fov=20", "row.count=4"], seed=17)
+    assert not session.unsaved
+    do(session, SetParameter(*HEIGHT, 1.0))
+    assert not session.unsaved, "as the file has it"
+    do(session, SetParameter(*HEIGHT, 4.0), SetParameter(*GLOW, 0.5))
+    assert session.unsaved
+    do(session, Save())
+    assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 4.0 ").replace(
+        "the ground\n", "the ground\n  count = 4\n"
+    ).replace("size = 0.1\n", "size = 0.1\nemissive = 0.5\n")
+    do(session, SetParameter(*HEIGHT, 1.0), Save(), Reload(restart=True))
+    assert session.tweaks.value(HEIGHT) == 1.0, "the file has the word now"
+    assert (session.scene.camera.fov, session.stage.actors["row"].model.seed) == (20.0, 17)
+
+
+def test_seeds_and_substeps_that_were_changed_are_saved(opened):
+    other = '\n[models.other]\ntype = "rising"\nseed = 5\n'
+    session = opened(COMMENTED + other, seed=17)
+    assert not session.unsaved
+    do(session, SetSubsteps("row", 3), Save())
+    assert text(session) == COMMENTED.replace("the ground\n", "the ground\n  substeps = 3\n") + other
+    assert not session.unsaved and session.seed == 17
+    do(session, SetSeed(9, "row"))
+    assert session.unsaved and command_line(session).count("row.seed=9") == 1
+    do(session, Save())
+    expected = COMMENTED.replace("the ground\n", "the ground\n  substeps = 3\n  seed = 9\n")
+    assert text(session) == expected + other.replace("seed = 5", "seed = 17")
+    do(session, Reload(restart=True))
+    assert not session.unsaved and not session.messages
+    assert [spec.seed for spec in session.stage.specs.values()] == [9, 17]
+
+
+def test_a_seed_of_the_command_line_gives_way_to_one_that_is_saved(opened):
+    session = opened(COMMENTED, sets=["row.seed=3", "camera.fov=20"])
+    assert not session.unsaved
+    do(session, SetSeed(9, "row"), Save())
+    assert not session.unsaved and session.sets == ("camera.fov=20",)
+    assert text(session) == COMMENTED.replace("the ground\n", "the ground\n  seed = 9\n")
+
+
+def test_bookmarks_are_saved_with_the_rest(opened):
+    session = opened(COMMENTED)
+    session.cameras.keep_bookmark("here")
+    assert session.unsaved
+    do(session, Save())
+    assert not session.unsaved and list(load(session.scene.path).bookmarks) == ["here"]
+    assert text(session).startswith(COMMENTED)
+
+
+def test_presets_and_animations_are_saved_and_read_again(opened):
+    session = opened(COMMENTED)
+    moves = Animation(shape="noise", range=(0.25, 1.0), seed=3)
+    do(session, SetParameter(*HEIGHT, 2.0), SetParameter("view", "background", (0.1, 0.2, 0.3)), KeepPreset("two 2"))
+    assert session.unsaved
+    do(session, SetParameter(*HEIGHT, 1.0), ResetParameters(), Animate(*GLOW, moves), Save())
+    assert not session.unsaved
+    added = '\n[presets."two 2"]\n"row.height" = 2.0\n"view.background" = [0.1, 0.2, 0.3]\n'
+    added += '\n[animations."layers.dots.emissive"]\nshape = "noise"\nrange = [0.25, 1.0]\nseed = 3\n'
+    assert text(session) == COMMENTED + added
+    again = load(session.scene.path)
+    assert again.animations == {GLOW.path: moves}
+    assert again.presets["two 2"] == {HEIGHT.path: 2.0, ("view", "background"): (0.1, 0.2, 0.3)}
+    do(session, RenamePreset("two 2", "two"), Save())
+    assert text(session) == (COMMENTED + added).replace('[presets."two 2"]', "[presets.two]")
+    do(session, SetParameter(*HEIGHT, 3.0), UpdatePreset("two"), SetParameter(*HEIGHT, 1.0), Save())
+    assert '"row.height" = 3.0\n' in text(session) and not session.unsaved
+    do(session, DeletePreset("two"), Animate(*GLOW, None), Save())
+    assert text(session).count("\n[") == COMMENTED.count("\n[") and "emissive = " in text(session)
+
+
+def test_a_preset_that_takes_the_name_of_one_that_went(opened):
+    session = opened(COMMENTED + '\n# of a\n[presets.a]\n"models.row.height" = 7 # seven\n')
+    do(session, DeletePreset("a"), SetParameter(*HEIGHT, 8.0), KeepPreset("a"), SetParameter(*HEIGHT, 1.0), Save())
+    assert load(session.scene.path).presets == {"a": {HEIGHT.path: 8.0}} and not session.messages
+    do(session, SetParameter(*HEIGHT, 9.0), KeepPreset("a"), SetParameter(*HEIGHT, 1.0), Save())
+    assert load(session.scene.path).presets == {"a": {HEIGHT.path: 9.0}} and not session.unsaved
+
+
+def test_the_spelling_of_a_preset_in_the_file_is_kept(opened):
+    mine = COMMENTED + '\n[presets.a]\n"models.row.height" = 7 # seven\n'
+    session = opened(mine)
+    do(session, SetParameter(*HEIGHT, 8.0), UpdatePreset("a"), SetParameter(*HEIGHT, 1.0), Save())
+    assert text(session) == mine.replace("= 7 #", "= 8 #")
+
+
+def test_files_are_written_as_a_scene_names_them(tmp_path):
+    spec = ParamSpec(kind="file")
+    assert plain(spec, resources.path("assets", "weights", "neural_field.safetensors"), tmp_path).startswith("assets/w")
+    assert plain(spec, tmp_path / "a" / "b.bin", tmp_path) == "a/b.bin"
+    assert plain(spec, tmp_path / "assets" / "b.bin", tmp_path) == "./assets/b.bin"
+    color = ParamSpec(kind="color", length=3)
+    assert plain(color, (1.0, 128 / 255, 0.0), tmp_path) == "#ff8000"
+    assert plain(color, (1.0, 0.5, 0.0), tmp_path) == [1.0, 0.5, 0.0]
+
+
+# somebody else's hands ----------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_was_changed_meanwhile_asks(opened, tmp_path):
+    session = opened(COMMENTED)
+    do(session, Play(False), SetParameter(*HEIGHT, 2.0))
+    theirs = COMMENTED.replace("size = 0.1", "size = 0.2")
+    written(tmp_path, theirs)
+    do(session, Save())
+    assert session.question and session.question.about == "changed" and session.unsaved
+    assert text(session) == theirs
+    do(session, Save(overwrite=True))
+    assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 2.0 ")
+    assert session.question is None and not session.unsaved
+
+
+def test_a_file_that_is_gone_is_written_again(opened):
+    session = opened(COMMENTED)
+    do(session, SetParameter(*HEIGHT, 2.0))
+    session.scene.path.unlink()
+    do(session, Save())
+    assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 2.0 ")
+
+
+def test_a_read_only_file_wants_another_name(opened, tmp_path):
+    session = opened(COMMENTED)
+    session.scene.path.chmod(0o444)
+    do(session, SetParameter(*HEIGHT, 2.0), Save())
+    assert session.question and session.question.about == "name" and "is read-only" in session.question.reason
+    do(session, SaveAs(tmp_path / "mine.toml"))
+    assert session.question is None and session.scene.path == tmp_path / "mine.toml" and not session.unsaved
+    assert (tmp_path / "scene.toml").read_text() == COMMENTED
+    do(session, SetParameter(*HEIGHT, 3.0), Save())
+    assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 3.0 ")
+
+
+def test_a_packaged_scene_wants_another_name(steady: Gpu, tmp_path):
+    path = resources.path("scenes", "nbody.toml")
+    before = path.read_bytes()
+    with Session(steady, path, ["galaxy.count=64"]) as session:
+        do(session, SetParameter("models.galaxy", "softening", 0.2), Save())
+        assert (
+            session.question and session.question.about == "name" and "comes with Vertigrad" in session.question.reason
+        )
+        assert path.read_bytes() == before
+        do(session, SaveAs(tmp_path / "mine.toml"))
+        assert not session.messages and not session.unsaved
+        expected = before.decode().replace("softening = 0.12", "softening = 0.2").replace("count = 8192", "count = 64")
+        assert text(session) == expected
+
+
+def test_another_name_does_not_overwrite_a_file_unless_that_is_wanted(opened, tmp_path):
+    session = opened(COMMENTED)
+    other = tmp_path / "other.toml"
+    other.write_text("mine")
+    do(session, SetParameter(*HEIGHT, 2.0), SaveAs(other))
+    assert "exists already" in session.messages["save"] and other.read_text() == "mine" and session.unsaved
+    do(session, SaveAs(other, overwrite=True))
+    assert not session.messages and session.scene.path == other
+
+
+def test_no_copy_where_its_files_are_not(steady: Gpu, tmp_path):
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    shutil.copy(resources.path("assets", "weights", "neural_field.safetensors"), tmp_path / "here" / "w.safetensors")
+    scene = 'version = 1\n[models.a]\ntype = "neural_field"\nresolution = 8\nweights = "w.safetensors"\n'
+    path = written(tmp_path / "here", scene)
+    with Session(steady, path) as session:
+        do(session, SetParameter("models.a", "height", 0.7), SaveAs(tmp_path / "there" / "scene.toml"))
+        assert f"{tmp_path / 'there' / 'scene.toml'}:5:11" in session.messages["save"]
+        assert os.listdir(tmp_path / "there") == [] and session.scene.path == path and session.unsaved
+        do(session, SaveAs(tmp_path / "here" / "b.toml"))
+        assert not session.messages and session.tweaks.value(Key("models.a", "height")) == 0.7
+
+
+@pytest.mark.parametrize("name", ["no/folder/scene.toml", "x" * 300 + ".toml"])
+def test_a_name_that_cannot_be_is_told(opened, tmp_path, name):
+    session = opened(COMMENTED)
+    do(session, SetParameter(*HEIGHT, 2.0), SaveAs(tmp_path / name))
+    assert session.messages["save"] and session.unsaved and session.scene.path.name == "scene.toml"
+
+
+# leaving ------------------------------------------------------------------------------------------------------------
+
+
+def test_leaving_asks_only_if_something_would_be_lost(opened):
+    session = opened(COMMENTED)
+    do(session, SetParameter(*HEIGHT, 2.0), Leave())
+    assert not session.leaving and session.question and session.question.about == "leave"
+    then = session.question.then
+    do(session, Save(then=then))
+    assert session.leaving and session.question is None
+    assert text(session) == COMMENTED.replace("height = 1.0 ", "height = 2.0 ")
+    quiet = opened(COMMENTED)
+    do(quiet, Leave())
+    assert quiet.leaving
+
+
+def test_leaving_can_lose_everything(opened):
+    session = opened(COMMENTED)
+    do(session, SetParameter(*HEIGHT, 2.0), Leave())
+    assert session.question
+    do(session, session.question.then)
+    assert session.leaving and text(session) == COMMENTED
+
+
+def test_leaving_waits_for_a_name(opened, tmp_path):
+    session = opened(COMMENTED)
+    session.scene.path.chmod(0o444)
+    do(session, SetParameter(*HEIGHT, 2.0), Leave())
+    assert session.question
+    do(session, Save(then=session.question.then))
+    assert not session.leaving and session.question.about == "name"
+    do(session, SaveAs(tmp_path / "mine.toml", then=session.question.then))
+    run_frame(session)
+    assert session.leaving and (tmp_path / "mine.toml").exists()
+
+
+def test_saving_that_fails_stays(opened):
+    session = opened(COMMENTED)
+    folder: Path = session.scene.path.parent
+    do(session, SetParameter(*HEIGHT, 2.0), Leave())
+    assert session.question
+    moved = folder.rename(folder.with_name("moved"))
+    do(session, Save(then=session.question.then))
+    assert not session.leaving and "there is no folder" in session.messages["save"]
+    moved.rename(folder)
+    assert values(session, "row.phase").size

@@ -1,0 +1,410 @@
+"""Going back in time: what was is made again bit for bit, within a bound of bytes."""
+
+import numpy as np
+import pytest
+
+from vertigrad import resources
+from vertigrad.errors import OutOfMemory
+from vertigrad.gpu import Gpu
+from vertigrad.session import STEP, Session
+from vertigrad.session.commands import GoTo, Play, Reset, SetParameter, SetSeed, SetSpeed, SetSubsteps, Step
+from vertigrad.session.past import TOUCHES
+
+from .running import LINKED, copied, run_frame, values
+
+PLENTY = 1 << 24
+BODIES = ("position", "velocity")
+
+
+@pytest.fixture
+def galaxy(steady: Gpu):
+    """A session of few bodies, which remembers everything; closed after the test."""
+    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=96"]) as session:
+        session.clock.keep_past(PLENTY)
+        yield session
+
+
+def do(session: Session, *commands) -> None:
+    """Carry out, and run until nothing is left to do for models that stand still."""
+    for command in commands:
+        session.post(command)
+    run_frame(session)
+    while not session.playing and not session.clock.resting:
+        run_frame(session)
+
+
+def bits(session: Session, model: str = "galaxy") -> bytes:
+    """All of a model's state."""
+    state = session.stage.actors[model].model.state()
+    return b"".join(tensor.numpy().tobytes() for tensor in state.values())
+
+
+def recorded(session: Session, frames: int) -> dict[int, bytes]:
+    """The state in each frame, from the present one on."""
+    states = {session.frame: bits(session)}
+    for _ in range(frames):
+        run_frame(session)
+        states[session.frame] = bits(session)
+    return states
+
+
+# back ---------------------------------------------------------------------------------------------------------------
+
+
+def test_every_frame_of_the_past_comes_back_bit_for_bit(galaxy):
+    was = recorded(galaxy, 30)
+    assert len(set(was.values())) == 31, "something moves in each frame"
+    for frame in (29, 0, 17, 18, 30, 3):
+        do(galaxy, GoTo(frame))
+        assert (galaxy.frame, bits(galaxy) == was[frame]) == (frame, True)
+        assert galaxy.time == pytest.approx(frame * STEP)
+        assert not galaxy.playing
+
+
+def test_frames_without_a_snapshot_are_simulated_again(galaxy):
+    galaxy.clock.past.snapshots.limit = 40 * snapshot_bytes(galaxy)
+    was = recorded(galaxy, 150)
+    kept = list(galaxy.clock.past.snapshots)
+    missing = [frame for frame in range(kept[0], 151) if frame not in kept]
+    assert len(kept) <= 40 and len(missing) > 20
+    for frame in [*missing[::7], missing[-1]]:
+        do(galaxy, GoTo(frame))
+        assert (galaxy.frame, bits(galaxy) == was[frame]) == (frame, True)
+        assert list(galaxy.clock.past.snapshots) == kept, "looking back changes nothing"
+
+
+def snapshot_bytes(session: Session) -> int:
+    state = session.stage.actors["galaxy"].model.state()
+    return sum(tensor.block.capacity for tensor in state.values())
+
+
+def test_parameters_that_changed_on_the_way_are_as_they_were(galaxy):
+    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    was = {}
+    for frame in range(1, 121):
+        galaxy.post(SetParameter("models.galaxy", "softening", 0.05 + 0.001 * frame))
+        if frame == 40:
+            galaxy.post(SetSubsteps("galaxy", 3))
+        if frame == 60:
+            galaxy.post(SetSpeed(0.5))
+        run_frame(galaxy)
+        was[frame] = bits(galaxy)
+    kept = set(galaxy.clock.past.snapshots)
+    for frame in (119, 45, 61, 62, 100, 41):
+        do(galaxy, GoTo(frame))
+        assert bits(galaxy) == was[frame], frame
+    assert not {119, 45, 61, 41} <= kept, "some of them were simulated again"
+    assert galaxy.stage.actors["galaxy"].params.softening == pytest.approx(0.17), "sliders stay where they are"
+    assert galaxy.stage.actors["galaxy"].substeps == 3
+    do(galaxy, GoTo(1))
+    assert bits(galaxy) == was[1]
+
+
+def test_substeps_that_changed_on_the_way_are_as_they_were(galaxy):
+    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    was = recorded(galaxy, 20)
+    galaxy.post(SetSubsteps("galaxy", 3))
+    was |= recorded(galaxy, 40)
+    kept = list(galaxy.clock.past.snapshots)
+    missing = [frame for frame in range(kept[0], 60) if frame not in kept]
+    assert missing[0] < 20 < missing[-1]
+    for frame in (missing[-1], missing[0]):
+        do(galaxy, GoTo(frame))
+        assert bits(galaxy) == was[frame]
+
+
+def test_what_a_paused_model_was_shown_anew_with_is_part_of_the_past(galaxy):
+    """A step of no length: it changes the forces, from which the next step goes on."""
+    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    recorded(galaxy, 10)
+    do(galaxy, Play(False), SetParameter("models.galaxy", "softening", 0.5))
+    do(galaxy, SetParameter("models.galaxy", "softening", 0.7))
+    touched = bits(galaxy)
+    galaxy.post(Play(True))
+    was = recorded(galaxy, 60)
+    assert 11 not in galaxy.clock.past.snapshots or 12 not in galaxy.clock.past.snapshots
+    for frame in (11, 12, 40):
+        do(galaxy, GoTo(frame))
+        assert bits(galaxy) == was[frame]
+    do(galaxy, GoTo(10))
+    assert bits(galaxy) == touched
+
+
+def test_many_changes_of_a_paused_model_leave_its_past(galaxy):
+    was = recorded(galaxy, 5)
+    do(galaxy, Play(False))
+    for number in range(TOUCHES + 10):
+        do(galaxy, SetParameter("models.galaxy", "softening", 0.1 + 0.001 * number))
+    touched = bits(galaxy)
+    do(galaxy, Step(2))
+    do(galaxy, GoTo(5))
+    assert bits(galaxy) == touched
+    do(galaxy, GoTo(4))
+    assert bits(galaxy) == was[4]
+
+
+def test_forward_again_is_what_was_until_something_is_changed(galaxy):
+    was = recorded(galaxy, 20)
+    past = galaxy.clock.past
+    do(galaxy, GoTo(8))
+    do(galaxy, Step(4))
+    assert (galaxy.frame, bits(galaxy) == was[12], past.last) == (12, True, 20)
+    do(galaxy, SetParameter("models.galaxy", "softening", 1.0))
+    assert (galaxy.frame, past.last) == (12, 12), "what came after it is another run"
+    do(galaxy, Step())
+    assert bits(galaxy) != was[13]
+    other = bits(galaxy)
+    do(galaxy, Step(3))
+    do(galaxy, GoTo(13))
+    assert bits(galaxy) == other
+    do(galaxy, GoTo(12), GoTo(11))
+    assert bits(galaxy) == was[11]
+
+
+def test_step_back_by_one_and_by_many(galaxy):
+    was = recorded(galaxy, 12)
+    do(galaxy, Step(-1))
+    assert (galaxy.frame, bits(galaxy) == was[11]) == (11, True)
+    do(galaxy, Step(-4))
+    assert (galaxy.frame, bits(galaxy) == was[7]) == (7, True)
+    do(galaxy, Step(-100))
+    assert (galaxy.frame, bits(galaxy) == was[0], galaxy.time) == (0, True, 0.0)
+
+
+def test_steps_back_add_up_while_the_frame_is_still_being_made(galaxy):
+    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    was = recorded(galaxy, 120)
+    goal = 120 - 110 - 3
+    for command in (Step(-110), Step(-1), Step(-1), Step(-1)):
+        galaxy.post(command)
+    do(galaxy)
+    assert (galaxy.frame, bits(galaxy) == was[goal]) == (goal, True)
+
+
+def test_what_is_drawn_goes_back_too(opened):
+    session = opened(LINKED)
+    session.clock.keep_past(PLENTY)
+    for _ in range(9):
+        run_frame(session)
+    do(session, GoTo(4))
+    assert values(session, "row.position")[0, 1] == pytest.approx(4 * STEP)
+    assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * 4 * STEP)
+    row = session.stage.actors["row"].outputs["position"]
+    assert session.stage.layers["dots"].report()["position"]["block"] == row.block.id
+    assert row.block.published == 1
+
+
+def test_numbers_outside_of_tensors_go_back_too(steady: Gpu):
+    scene = resources.path("scenes", "neural_field.toml")
+    with Session(steady, scene, ["terrain.resolution=8"]) as session:
+        session.clock.keep_past(PLENTY)
+        cycles = [session.stage.actors["terrain"].model.numbers()["cycle"]]
+        was = [bits(session, "terrain")]
+        for _ in range(12):
+            run_frame(session)
+            cycles.append(session.stage.actors["terrain"].model.numbers()["cycle"])
+            was.append(bits(session, "terrain"))
+        do(session, GoTo(5))
+        assert session.stage.actors["terrain"].model.numbers()["cycle"] == cycles[5]
+        assert bits(session, "terrain") == was[5]
+        do(session, Step(7))
+        assert bits(session, "terrain") == was[12]
+
+
+# bounds -------------------------------------------------------------------------------------------------------------
+
+
+def test_snapshots_stay_within_their_bytes_and_the_past_is_long(galaxy, steady: Gpu):
+    before = steady.tracker.live_bytes
+    each = snapshot_bytes(galaxy)
+    galaxy.clock.past.snapshots.limit = 40 * each
+    for _ in range(400):
+        run_frame(galaxy)
+        snapshots = galaxy.clock.past.snapshots
+        assert snapshots.nbytes <= 40 * each
+    assert steady.tracker.live_bytes - before <= 40 * each
+    kept = list(snapshots)
+    gaps = np.diff(kept)
+    assert kept == sorted(kept)
+    assert kept[0] <= 400 - 150, "it reaches back much further than there are snapshots"
+    assert gaps[-8:].tolist() == [1] * 8, "the last frames are all there"
+    assert gaps.max() <= 64
+    assert len(galaxy.clock.past._steps) <= 400 - kept[0] + 1, "and no more is remembered than can be made again"
+
+
+def test_large_states_are_kept_in_some_frames_only(galaxy):
+    galaxy.clock.past.snapshots.limit = 4 * snapshot_bytes(galaxy)
+    was = recorded(galaxy, 40)
+    kept = list(galaxy.clock.past.snapshots)
+    assert len(kept) <= 4 and np.diff(kept).min() >= 8
+    do(galaxy, GoTo(37))
+    assert bits(galaxy) == was[37]
+
+
+def test_a_state_larger_than_all_that_is_allowed_has_no_past(galaxy):
+    galaxy.clock.past.snapshots.limit = snapshot_bytes(galaxy) - 1
+    recorded(galaxy, 5)
+    assert len(galaxy.clock.past.snapshots) == 0
+    galaxy.post(GoTo(2))
+    run_frame(galaxy)
+    assert "nothing to go back to" in galaxy.messages["time"]
+    assert galaxy.frame >= 5
+
+
+def test_the_bound_can_be_changed_while_it_runs(galaxy, steady: Gpu):
+    recorded(galaxy, 20)
+    before = steady.tracker.live_bytes
+    galaxy.clock.keep_past(6 * snapshot_bytes(galaxy))
+    run_frame(galaxy)
+    assert len(galaxy.clock.past.snapshots) <= 6
+    assert steady.tracker.live_bytes < before
+    galaxy.clock.keep_past(0)
+    assert len(galaxy.clock.past.snapshots) == 0
+    recorded(galaxy, 3)
+    galaxy.clock.keep_past(PLENTY)
+    was = recorded(galaxy, 6)
+    first = galaxy.clock.past.first
+    assert first >= 24
+    do(galaxy, GoTo(first + 2))
+    assert bits(galaxy) == was[first + 2]
+
+
+def test_copies_are_counted_as_snapshots_and_not_as_geometry(galaxy, steady: Gpu):
+    before, copies = copied(steady), steady.meter.read()["snapshots"]["device_to_device"]
+    for _ in range(5):
+        run_frame(galaxy)
+    assert copied(steady) == before
+    state = galaxy.stage.actors["galaxy"].model.state()
+    moved = steady.meter.read()["snapshots"]["device_to_device"] - copies
+    assert moved in (5 * sum(t.nbytes for t in state.values()), 6 * sum(t.nbytes for t in state.values()))
+    do(galaxy, GoTo(2))
+    assert copied(steady) == before
+
+
+def test_without_a_bound_nothing_is_copied(steady: Gpu):
+    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=96"]) as session:
+        before = steady.meter.read()
+        for _ in range(4):
+            run_frame(session)
+        assert steady.meter.read()["snapshots"] == before["snapshots"]
+        assert len(session.clock.past._steps) <= 1
+
+
+def test_models_stay_in_their_blocks(galaxy):
+    def where() -> list[int]:
+        return [tensor.block.id for tensor in galaxy.stage.actors["galaxy"].model.state().values()]
+
+    before = where()
+    recorded(galaxy, 6)
+    do(galaxy, GoTo(3))
+    assert where() == before
+
+
+def test_snapshots_give_way_when_memory_is_short(galaxy, steady: Gpu, monkeypatch):
+    galaxy.clock.keep_past(1 << 30)
+    recorded(galaxy, 40)
+    steady.pool.trim()
+    monkeypatch.setattr(steady.pool, "budget", steady.pool.held_bytes + (1 << 12))
+    galaxy.post(SetParameter("models.galaxy", "count", 400))
+    run_frame(galaxy)
+    assert galaxy.messages == {}
+    assert galaxy.stage.actors["galaxy"].params.count == 400
+
+
+def test_no_room_for_a_snapshot_stops_nothing(galaxy, steady: Gpu, monkeypatch):
+    recorded(galaxy, 3)
+    take = steady.pool.take
+
+    def refuse(nbytes, name="", origin=None):
+        if " in frame " in name:
+            raise OutOfMemory("none left")
+        return take(nbytes, name, origin)
+
+    monkeypatch.setattr(steady.pool, "take", refuse)
+    recorded(galaxy, 3)
+    assert galaxy.frame == 6
+    assert (len(galaxy.clock.past.snapshots), galaxy.clock.past.snapshots.limit) == (0, 0), "it is not tried forever"
+
+
+# what ends the past -------------------------------------------------------------------------------------------------
+
+
+def test_a_reset_begins_a_new_past(galaxy):
+    was = recorded(galaxy, 8)
+    do(galaxy, Reset())
+    past = galaxy.clock.past
+    assert (past.first, galaxy.frame) == (0, 1)
+    assert bits(galaxy) == was[1]
+    do(galaxy, GoTo(0))
+    assert bits(galaxy) == was[0]
+
+
+def test_models_built_anew_have_no_past_and_time_goes_on(galaxy):
+    recorded(galaxy, 8)
+    galaxy.post(SetParameter("models.galaxy", "count", 50))
+    run_frame(galaxy)
+    past = galaxy.clock.past
+    assert (galaxy.frame, past.first) == (9, 8)
+    do(galaxy, Step(-100))
+    assert galaxy.frame == 8
+    assert bits(galaxy)
+
+
+# the same run -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scene", "small"), [("nbody", "galaxy.count=200"), ("neural_field", "terrain.resolution=9")])
+def test_a_restart_is_the_same_run_bit_for_bit(steady: Gpu, scene, small):
+    with Session(steady, resources.path("scenes", f"{scene}.toml"), [small]) as session:
+        model = next(iter(session.stage.actors))
+
+        def run() -> list[bytes]:
+            return [bits(session, model) for _ in range(12) if run_frame(session) is None]
+
+        first = run()
+        session.post(Reset())
+        again = run()
+        assert again == first
+        assert session.frame == 12
+    with Session(steady, resources.path("scenes", f"{scene}.toml"), [small]) as session:
+        assert [bits(session, model) for _ in range(12) if run_frame(session) is None] == first
+
+
+def test_another_seed_is_another_run_and_the_old_seed_the_old_one(galaxy):
+    was = recorded(galaxy, 4)
+    do(galaxy, SetSeed(99))
+    assert galaxy.stage.actors["galaxy"].spec.seed == 99
+    assert galaxy.frame == 1
+    assert bits(galaxy) != was[1]
+    do(galaxy, SetSeed(7, "galaxy"))
+    assert bits(galaxy) == was[1]
+    do(galaxy, SetParameter("models.galaxy", "count", 90), SetSeed(5))
+    assert galaxy.stage.actors["galaxy"].params.count == 90, "a seed changes nothing else"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (SetSeed(-1), "seed"),
+        (SetSeed(3, "nobody"), "nobody"),
+        (SetSubsteps("galaxy", 0), "substeps"),
+        (SetSubsteps("nobody", 2), "nobody"),
+        (SetSpeed(float("nan")), "speed"),
+    ],
+)
+def test_what_cannot_be_is_said(galaxy, command, said):
+    recorded(galaxy, 2)
+    state = galaxy.stage.actors["galaxy"].model
+    galaxy.post(command)
+    run_frame(galaxy)
+    assert said in galaxy.messages[command.topic]
+    assert galaxy.stage.actors["galaxy"].model is state and galaxy.frame == 3
+
+
+def test_substeps_change_at_once(galaxy):
+    whole = recorded(galaxy, 1)[1]
+    do(galaxy, GoTo(0), SetSubsteps("galaxy", 4), Step())
+    assert bits(galaxy) != whole
+    assert galaxy.time == pytest.approx(STEP)
+    do(galaxy, GoTo(0), SetSubsteps("galaxy", 1), Step())
+    assert bits(galaxy) == whole

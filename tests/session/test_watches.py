@@ -1,0 +1,311 @@
+"""Watches: figures over time, conditions that stop the run, and the guard that looks at everything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from vertigrad import ops
+from vertigrad.gpu import Gpu
+from vertigrad.ops.summary import Condition
+from vertigrad.session import STEP, Session, watches
+from vertigrad.session.commands import AddWatch, Guard, Play, RemoveWatch, Reset, SettleAlarm
+from vertigrad.session.watches import EVERY, FIGURES, GUARD_EVERY, Watch, guarded
+
+from .running import LINKED, run_frame, values
+
+FAR = """
+version = 1
+
+[models.row]
+type = "rising"
+count = 300
+
+[layers.dots]
+type = "points"
+position = "row.position"
+"""
+
+
+def frame(session: Session, spoil: Callable[[], object] = lambda: None) -> None:
+    """One frame in which everything is looked at that is due."""
+    with session.gpu.frames.frame():
+        session.apply()
+        session.advance()
+        spoil()
+        session.observe()
+
+
+def frames(session: Session, count: int) -> None:
+    for _ in range(count):
+        frame(session)
+
+
+def arrive(session: Session) -> None:
+    """Whatever is on its way is taken in."""
+    session.gpu.sync()
+    while session.gpu.readback.in_flight:
+        session.gpu.poll()
+    session.apply()
+
+
+def spoil(session: Session, element: tuple[int, ...], value: float, output: str = "position") -> None:
+    """Write a value into an output, as a model that fails would."""
+    tensor = session.stage.actors["row"].outputs[output]
+    with tensor[element] as part:
+        ops.assign(part, value)
+
+
+def watched(session: Session, watch: Watch) -> list[float]:
+    return list(session.watches.history[watch].values)
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_figure_is_that_of_the_tensor(opened, figure: str):
+    session = opened(FAR)
+    watch = Watch("row.position", figure)
+    session.post(AddWatch(watch))
+    frame(session)
+    arrive(session)
+    array = values(session, "row.position").astype(np.float64)
+    want = {
+        **{name: getattr(np, name)(array) for name in ("min", "max", "mean", "std")},
+        **{"norm": np.linalg.norm(array), "nan": 0, "infinite": 0},
+    }
+    assert watched(session, watch) == [pytest.approx(want[figure], rel=1e-5, abs=1e-6)]
+    assert session.watches.latest[watch].size == 900
+
+
+def test_it_is_looked_at_at_once_and_then_every_few_steps(opened):
+    session = opened(FAR)
+    session.watches.guarding = False
+    watch = Watch("row.phase", "max")
+    session.post(AddWatch(watch))
+    for _ in range(5 * EVERY):
+        frame(session)
+        arrive(session)
+    noted = watched(session, watch)
+    assert len(noted) == 6
+    assert noted[0] == pytest.approx(STEP) and np.diff(noted[1:]) == pytest.approx(EVERY * STEP)
+    assert list(session.watches.history[watch].times) == pytest.approx(noted), "the model's own time"
+
+
+def test_nothing_is_looked_at_while_nothing_changes(opened, steady: Gpu):
+    session = opened(FAR)
+    session.post(AddWatch(Watch("row.phase", "max")))
+    session.post(Play(False))
+    frames(session, 3)
+    arrive(session)
+    dispatches = steady.tracker.submitted
+    for _ in range(3 * GUARD_EVERY):
+        frame(session)
+    assert steady.tracker.submitted == dispatches
+    assert session.idle
+
+
+def test_two_figures_of_a_tensor_take_one_reading(opened, monkeypatch: pytest.MonkeyPatch):
+    session = opened(FAR)
+    session.watches.guarding = False
+    read: list[str] = []
+    plain = watches.summarize
+    monkeypatch.setattr(
+        watches, "summarize", lambda tensor, *more, **named: (read.append(tensor.name), plain(tensor, *more, **named))
+    )
+    for figure in ("min", "max", "norm"):
+        session.post(AddWatch(Watch("row.position", figure)))
+    session.post(AddWatch(Watch("row.position", "max", Condition(above=1e9))))
+    session.post(AddWatch(Watch("row.phase", "max")))
+    frame(session)
+    arrive(session)
+    assert sorted(read) == ["row.phase", "row.position", "row.position"]
+    assert all(len(history) == 1 for history in session.watches.history.values())
+
+
+def test_a_limit_stops_the_run_and_points_at_the_row(opened):
+    session = opened(FAR)
+    session.post(AddWatch(Watch("row.position", "max", Condition(above=50.0))))
+    frame(session, lambda: (spoil(session, (17, 1), 60.0), spoil(session, (203, 0), 70.0)))
+    assert session.playing and session.watches.alarm is None, "it cannot be known already"
+    arrive(session)
+    alarm = session.watches.alarm
+    assert alarm is not None and not session.playing
+    assert (alarm.tensor, alarm.row, alarm.element, alarm.met, alarm.frame) == ("row.position", 17, (17, 1), 2, 1)
+    assert session.messages["watch"] == (
+        f"the run was stopped: row.position[17, 1] is above 50, and 1 more (step 1, {STEP:.2f} s)"
+    )
+    assert session.selection.row is not None
+    assert (session.selection.row.layer, session.selection.row.row) == ("dots", 17)
+    time = session.time
+    run_frame(session)
+    assert session.time == time
+
+
+def test_it_goes_on_when_asked_and_stops_again_only_for_something_new(opened):
+    session = opened(FAR)
+    session.post(AddWatch(Watch("row.phase", "max", Condition(above=50.0))))
+    frame(session, lambda: spoil(session, (3,), 60.0, "phase"))
+    arrive(session)
+    assert not session.playing
+    session.post(Play(True))
+    session.post(SettleAlarm())
+    for _ in range(3 * EVERY):
+        frame(session)
+        arrive(session)
+    assert session.playing and session.watches.alarm is None, "the same element is still there"
+    for _ in range(2 * EVERY):
+        frame(session, lambda: spoil(session, (3,), 0.0, "phase"))
+        arrive(session)
+    for _ in range(2 * EVERY):
+        frame(session, lambda: spoil(session, (4,), 99.0, "phase"))
+        arrive(session)
+    assert session.watches.alarm is not None and session.watches.alarm.row == 4
+    assert not session.playing
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_the_guard_finds_what_is_not_finite_in_any_output(opened, value: float):
+    session = opened(FAR)
+    for _ in range(3 * GUARD_EVERY):
+        frame(session, lambda: spoil(session, (250, 2), value))
+        arrive(session)
+        if not session.playing:
+            break
+    alarm = session.watches.alarm
+    assert alarm is not None and (alarm.tensor, alarm.element) == ("row.position", (250, 2))
+
+
+def test_the_guard_can_be_sent_home(opened):
+    session = opened(FAR)
+    session.post(Guard(False))
+    for _ in range(3 * GUARD_EVERY):
+        frame(session, lambda: spoil(session, (250, 2), math.nan))
+        arrive(session)
+    assert session.playing and session.watches.alarm is None
+
+
+def test_a_thorough_guard_finds_it_in_the_step_in_which_it_happens(opened):
+    session = opened(LINKED)
+    session.watches.thorough = True
+    frames(session, 3)
+    arrive(session)
+    assert not session.watches.over
+    frame(session, lambda: spoil(session, (2, 0), math.nan))
+    session.look_again()
+    assert session.watches.over
+    assert session.watches.alarm is not None and session.watches.alarm.row == 2
+    assert session.watches.alarm.frame == 4
+
+
+def test_what_an_output_shares_with_another_is_looked_at_once(steady: Gpu, opened):
+    from vertigrad import resources
+
+    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
+        names = set(guarded(session.stage))
+        every = set(session.stage.actors["galaxy"].outputs)
+    assert names == {f"galaxy.{name}" for name in every if not name.startswith("star_")}
+
+
+def test_a_tensor_that_is_not_there_is_told(opened):
+    session = opened(FAR)
+    session.post(AddWatch(Watch("row.positon")))
+    run_frame(session)
+    assert "positon" in session.messages["watch"] and "position" in session.messages["watch"]
+    session.post(AddWatch(Watch("row.position", "median")))
+    run_frame(session)
+    assert "median" in session.messages["watch"]
+    assert not len(session.watches)
+
+
+def test_a_watch_can_be_taken_back_while_its_figure_is_on_its_way(opened):
+    session = opened(FAR)
+    watch = Watch("row.phase")
+    session.post(AddWatch(watch))
+    frame(session)
+    session.post(RemoveWatch(watch))
+    session.apply()
+    arrive(session)
+    assert list(session.watches) == [] and not session.watches.latest
+
+
+def test_a_reset_begins_the_history_anew(opened):
+    session = opened(FAR)
+    watch = Watch("row.phase", "max")
+    session.post(AddWatch(watch))
+    for _ in range(3 * EVERY):
+        frame(session)
+        arrive(session)
+    session.post(Reset())
+    for _ in range(2 * EVERY):
+        frame(session)
+        arrive(session)
+    assert len(watched(session, watch)) < 4
+    assert watched(session, watch)[-1] < 3 * EVERY * STEP
+
+
+def test_a_dropped_frame_is_looked_at_again(opened):
+    session = opened(FAR)
+    watch = Watch("row.phase", "max")
+    session.post(AddWatch(watch))
+    with pytest.raises(ZeroDivisionError), session.gpu.frames.frame():
+        session.apply()
+        session.advance()
+        session.observe()
+        _ = 1 / 0
+    arrive(session)
+    frame(session)
+    arrive(session)
+    assert len(watched(session, watch)) == 1 and session.playing
+
+
+def test_watching_copies_nothing(opened, steady: Gpu):
+    session = opened(FAR)
+    session.post(AddWatch(Watch("row.position", "norm", Condition(nan=True))))
+    before = steady.meter.read()["geometry"]
+    frames(session, 30)
+    arrive(session)
+    assert steady.meter.read()["geometry"] == before
+
+
+def test_nothing_is_looked_at_in_the_middle_of_a_step(opened):
+    session = opened(FAR)
+    session.post(AddWatch(Watch("row.phase", "max")))
+    session.apply()
+    with session.gpu.frames.frame():
+        session.stage.begin_step(STEP)
+        session.observe()
+        assert not session.watches.pending
+        session.stage.cancel()
+        session.observe()
+        assert session.watches.pending
+    arrive(session)
+
+
+@pytest.mark.parametrize(("output", "row", "seen"), [("mass", 5, True), ("speed", 60, False), ("star_speed", 7, True)])
+def test_a_row_is_found_where_a_part_of_the_tensor_is_drawn(steady: Gpu, output: str, row: int, seen: bool):
+    """The stars are the first rows of all bodies; of those after them nothing is to be seen."""
+    from vertigrad import resources
+
+    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
+        session.watches.guarding = False
+        session.post(AddWatch(Watch(f"galaxy.{output}", "max", Condition(above=1e6))))
+        session.post(Play(False))
+        with session.stage.actors["galaxy"].outputs[output][row] as part:
+            ops.assign(part, 1e7)
+        frame(session)
+        arrive(session)
+        alarm, selected = session.watches.alarm, session.selection.row
+        assert alarm is not None and alarm.row == row
+        assert (selected is not None) == (seen and output != "mass")
+        if selected is not None:
+            assert (selected.layer, selected.row) == ("stars", row)
+
+
+def test_the_first_of_several_findings_is_told(opened):
+    session = opened(LINKED)
+    session.watches.thorough = True
+    frame(session, lambda: (spoil(session, (2, 0), math.nan), spoil(session, (5,), math.nan, "phase")))
+    arrive(session)
+    assert session.watches.alarm is not None and session.watches.alarm.tensor == "row.position"

@@ -1,0 +1,82 @@
+"""Files that are dragged onto the window: scenes are opened, others are refused with a word of what could be."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vertigrad import resources
+from vertigrad.errors import InputError
+from vertigrad.scene.kinds import MESHES, NETWORKS, require_scene
+from vertigrad.session.commands import SetParameter
+
+from .dragging import drop
+from .driver import Driver
+
+Opened = Callable[..., Driver]
+
+
+def test_a_scene_that_is_dropped_is_opened_and_remembered(opened: Opened, packaged_copy):
+    scene = packaged_copy("neural_field")
+    scene = scene.rename(scene.with_name("mit Ümläut & blank.toml"))
+    driver = opened("nbody", "galaxy.count=64", size=(400, 300))
+    drop(driver.desktop, driver.window, [scene], driver.viewer.frame)
+    driver.frames()
+    assert driver.session.scene.path == scene and not driver.session.messages
+    assert driver.viewer.gui.workspace.recent == [scene]
+
+
+def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, tmp_path: Path):
+    scenes = [Path(shutil.copy(resources.path("scenes", "nbody.toml"), tmp_path / f"{name}.toml")) for name in "ab"]
+    driver = opened("nbody", "galaxy.count=64", size=(300, 200))
+    drop(driver.desktop, driver.window, scenes, driver.viewer.frame)
+    driver.frames()
+    assert driver.session.scene.path == scenes[0]
+    assert any("2 files were dropped" in line.text for line in driver.viewer.gui.journal.lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("bunny.obj", "bunny.obj: meshes cannot be opened"),
+        ("net.ONNX", "net.ONNX: ONNX networks cannot be opened"),
+        ("notes.txt", 'notes.txt: Vertigrad does not know files of the kind ".txt"'),
+        ("folder", "folder: this is no file of a known kind"),
+        ("broken.toml", "broken.toml:1:"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_and_the_scene_goes_on(opened: Opened, tmp_path: Path, name: str, told: str):
+    file = tmp_path / name
+    file.mkdir() if name == "folder" else file.write_text("][")
+    driver = opened("nbody", "galaxy.count=64", size=(300, 200), playing=True)
+    drop(driver.desktop, driver.window, [file], driver.viewer.frame)
+    driver.frames()
+    assert told in driver.session.messages["scene"]
+    if not name.endswith(".toml"):
+        assert "a scene (.toml)" in driver.session.messages["scene"]
+    before = driver.session.time
+    driver.frames()
+    assert driver.session.scene.path.stem == "nbody" and driver.session.time > before
+    assert not driver.viewer.gui.workspace.recent
+
+
+def test_nobody_is_asked_to_give_up_changes_for_a_file_that_cannot_be_opened(opened: Opened, packaged_copy, tmp_path):
+    driver = opened(packaged_copy("nbody"), "galaxy.count=64", size=(300, 200))
+    driver.session.post(SetParameter("models.galaxy", "softening", 0.3))
+    driver.frames()
+    assert driver.session.unsaved
+    drop(driver.desktop, driver.window, [tmp_path / "mesh.stl"], driver.viewer.frame)
+    driver.frames()
+    assert driver.session.question is None and "mesh.stl" in driver.session.messages["scene"]
+    drop(driver.desktop, driver.window, [resources.path("scenes", "neural_field.toml")], driver.viewer.frame)
+    driver.frames()
+    assert driver.session.question is not None and driver.session.scene.path.stem == "nbody"
+
+
+@pytest.mark.parametrize("suffix", sorted(MESHES | NETWORKS))
+def test_every_kind_that_is_to_come_is_refused_by_its_name(suffix: str):
+    with pytest.raises(InputError, match=f"x{suffix.upper()}: .*a scene"):
+        require_scene(Path(f"/a/b/x{suffix.upper()}"))

@@ -1,0 +1,281 @@
+"""Half an hour of a user who does anything at all, in a minute: nothing may break, and nothing may pile up."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import shutil
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.headless.offscreen import FORMAT, Offscreen
+from vertigrad.panels import Gui
+from vertigrad.renderer.renderer import Renderer
+from vertigrad.session import Session
+from vertigrad.session.commands import Ask, Dismiss, Open, Orbit, Play, Reload, SetParameter, SetSpeed, Step, Zoom
+from vertigrad.viewer import keys
+
+from .driver import Driver
+
+ACTIONS = 20_000  # one every tenth of a second would take half an hour
+SEEDS = [int(seed) for seed in os.environ.get("VERTIGRAD_MONKEY_SEEDS", "1").split(",")]
+DRAWN = 0.1  # share of the frames that are drawn as well as built: drawing is what takes the time here
+SIZES = [(480, 320), (320, 240), (640, 400), (240, 360), (64, 48), (7, 5)]
+SCALES = [1.0, 1.0, 1.0, 1.5, 2.0]
+KEYS = [*keys.KEYS.values(), *keys.LETTERS.values(), *keys.MODIFIERS]
+TEXTS = ["0.5", "-3", "nan", "1e9", "", "galaxy", "ß∂ 漢", "%s%n", "x" * 300, "../../..", "play", "\t"]
+NEVER = {"Close", "Copy as a command line"}
+
+
+class Monkey:
+    """Does one thing after another to a session and its GUI, by chance, and remembers the last of them."""
+
+    def __init__(self, gpu: Gpu, session: Session, scenes: list[Path], chance: random.Random):
+        self.gpu, self.session, self.scenes, self.chance = gpu, session, scenes, chance
+        self.gui, self.renderer = Gui(gpu, FORMAT), Renderer(gpu, FORMAT)
+        self.pictures = {size: Offscreen(gpu, size) for size in SIZES}
+        self.size, self.scale = SIZES[0], 1.0
+        self.done: deque[str] = deque(maxlen=60)
+        self.ways: list[tuple[int, Callable[[], object]]] = [
+            (36, self.move),
+            (14, self.click),
+            (8, self.drag),
+            (6, self.wheel),
+            (12, self.shortcut),
+            (8, self.key),
+            (5, self.type),
+            (12, self.parameter),
+            (8, self.command),
+            (4, self.panel),
+            (2, self.resize),
+            (1, self.scene),
+        ]
+
+    def act(self) -> None:
+        ways, actions = zip(*((way, weight) for weight, way in self.ways), strict=True)
+        (way,) = self.chance.choices(ways, actions)
+        told = way()
+        self.done.append(f"{way.__name__} {told}")
+
+    def frame(self, drawn: bool = False) -> None:
+        offscreen = self.pictures[self.size]
+        with self.gpu.frames.frame():
+            self.session.apply()
+            self.session.advance()
+            self.session.observe()
+            self.gui.build(self.session, self.size, self.chance.choice([0.004, 1 / 60, 0.2]), self.scale)
+            if drawn or self.chance.random() < DRAWN:
+                left, top, width, height = self.gui.viewport
+                self.session.draw(self.renderer, offscreen.view, (width, height), (left, top))
+                self.gui.draw(offscreen.view)
+
+    def place(self) -> tuple[float, float]:
+        """Somewhere in one of the windows, mostly; or anywhere."""
+        windows = [w for w in self.gui._context.windows if w.active and not w.hidden]
+        if not windows or self.chance.random() < 0.2:
+            return self.chance.uniform(-20, self.size[0] + 20), self.chance.uniform(-20, self.size[1] + 20)
+        one = self.chance.choice(windows)
+        return one.pos.x + self.chance.random() * one.size.x, one.pos.y + self.chance.random() * one.size.y
+
+    def move(self) -> object:
+        place = self.place()
+        self.gui.io.add_mouse_pos_event(*place)
+        return place
+
+    def click(self) -> object:
+        self.move()
+        button = self.chance.choice([0, 0, 0, 0, 1, 2])
+        for _ in range(self.chance.choice([1, 1, 1, 2])):
+            for down in (True, False):
+                self.gui.io.add_mouse_button_event(button, down)
+                self.frame()
+        return button
+
+    def drag(self) -> object:
+        self.move()
+        self.gui.io.add_mouse_button_event(0, True)
+        for _ in range(self.chance.randrange(1, 5)):
+            self.frame()
+            self.move()
+        self.gui.io.add_mouse_button_event(0, False)
+        return ""
+
+    def wheel(self) -> object:
+        self.gui.io.add_mouse_wheel_event(self.chance.uniform(-1, 1), self.chance.uniform(-3, 3))
+        return ""
+
+    def shortcut(self) -> object:
+        action = self.chance.choice([action for action in self.gui.actions if action.name not in NEVER])
+        if action.keys and self.chance.random() < 0.6:
+            self.gui.press(self.session, self.chance.choice(action.keys), self.chance.random() < 0.2)
+        else:
+            action.perform(self.session, self.gui.workspace)
+        return action.name
+
+    def key(self) -> object:
+        key = self.chance.choice(KEYS)
+        self.gui.io.add_key_event(key, True)
+        self.frame()
+        self.gui.io.add_key_event(key, False)
+        return key
+
+    def type(self) -> object:
+        text = self.chance.choice(TEXTS)
+        self.gui.io.add_input_characters_utf8(text)
+        return repr(text)
+
+    def parameter(self) -> object:
+        owner, params = self.chance.choice(list(self.session.parameters().items()))
+        specs = params.specs()
+        spec = self.chance.choice([spec for spec in specs if not spec.rebuild or self.chance.random() < 0.1] or specs)
+        current = getattr(params, spec.name)
+        low = spec.min if spec.min is not None else spec.soft_min if spec.soft_min is not None else -1.0
+        high = spec.soft_max if spec.soft_max is not None else 2.0
+        value = self.chance.choice([self.chance.uniform(low, high), current, spec.default, math.nan, "x", None, -5])
+        if spec.kind == "integer" and isinstance(value, float | int) and math.isfinite(value):
+            value = min(int(value), 64)  # a test has no time for thousands of bodies
+        if spec.kind == "choice":
+            value = self.chance.choice(spec.choices)
+        self.session.post(SetParameter(owner, spec.name, value))
+        return owner, spec.name, value
+
+    def command(self) -> object:
+        command = self.chance.choice(
+            [
+                Play(self.chance.random() < 0.5),
+                Step(self.chance.randrange(-4, 5)),
+                SetSpeed(self.chance.uniform(-1.0, 3.0)),
+                Orbit(self.chance.uniform(-1, 1), self.chance.uniform(-1, 1)),
+                Zoom(self.chance.uniform(0.5, 2.0), (0.2, -0.4), 1.3),
+                Dismiss(),
+                Ask(None),
+                Reload(restart=self.chance.random() < 0.5),
+            ]
+        )
+        self.session.post(command)
+        return command
+
+    def panel(self) -> object:
+        title = self.chance.choice(list(self.gui.workspace.opened))
+        self.gui.workspace.toggle(title)
+        return title
+
+    def resize(self) -> object:
+        self.size, self.scale = self.chance.choice(SIZES), self.chance.choice(SCALES)
+        return self.size, self.scale
+
+    def scene(self) -> object:
+        path = self.chance.choice([*self.scenes, self.scenes[0].with_name("none.toml"), Path("/mesh.obj")])
+        self.session.post(Open(path, discard=self.chance.random() < 0.8))
+        return path.name
+
+
+def at_rest(monkey: Monkey) -> list[tuple[str, int, int, int]]:
+    """What is live once the first scene was opened anew and nothing is under way: name, bytes, owners, pins."""
+    session = monkey.session
+    session.post(Ask(None))
+    session.post(Play(False))
+    for path in (monkey.scenes[1], monkey.scenes[0]):
+        session.post(Open(path, discard=True))
+        monkey.frame()
+    for _ in range(12):
+        monkey.frame(drawn=True)
+    session.gpu.wait_idle()
+    assert session.scene.path == monkey.scenes[0], session.messages
+    return sorted((block.name, block.nbytes, block.owners, block.pins) for block in session.gpu.tracker.live)
+
+
+def copies(folder: Path) -> list[Path]:
+    made = []
+    for name, old, new in (("nbody", "count = 8192", "count = 64"), ("neural_field", "= 224", "= 16")):
+        text = resources.path("scenes", f"{name}.toml").read_text()
+        assert old in text
+        (folder / f"{name}.toml").write_text(text.replace(old, new))
+        made.append(folder / f"{name}.toml")
+    return made
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_anything_may_be_done_in_any_order(steady: Gpu, tmp_path: Path, monkeypatch, seed: int):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    scenes, chance = copies(tmp_path), random.Random(seed)
+    with Session(steady, scenes[0]) as session:
+        monkey = Monkey(steady, session, scenes, chance)
+        for _ in range(30):
+            monkey.frame()
+        before = at_rest(monkey)
+        try:
+            for _ in range(ACTIONS):
+                monkey.act()
+                if chance.random() < 0.15:
+                    monkey.frame()
+        except Exception as error:
+            error.add_note("\n".join([f"done last, with seed {seed}:", *monkey.done]))
+            raise
+        monkey.size, monkey.scale = SIZES[0], 1.0
+        copies(tmp_path)  # the monkey may have saved something
+        assert at_rest(monkey) == before
+        monkey.gui.close()
+
+
+def test_a_window_takes_anything_as_well(opened: Callable[..., Driver], tmp_path: Path, monkeypatch):
+    """With real events, as fast as they come, many of them within a frame."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    chance = random.Random(3)
+    scene = Path(shutil.copy(copies(tmp_path)[0], tmp_path / "mine.toml"))
+    driver = opened(scene, size=(640, 400), playing=True)
+    before, done = driver.session.gpu.tracker.live_bytes, deque[str](maxlen=80)
+    names = [
+        "space",
+        "n",
+        "b",
+        "r",
+        "h",
+        "g",
+        "f",
+        "x",
+        "5",
+        "Tab",
+        "Return",
+        "Escape",
+        "Down",
+        "Left",
+        "Up",
+        "F1",
+        "F6",
+    ]
+    names += [f"ctrl+{key}" for key in ("p", "z", "y", "g", "o", "plus", "minus", "1", "2", "3")]
+    try:
+        for _ in range(40):
+            events: list[object] = []
+            for _ in range(30):
+                place = ["mousemove", chance.randrange(640), chance.randrange(400)]
+                kinds = [place, [*place, "click", chance.choice([1, 1, 1, 2, 3, 4, 5])], ["key", chance.choice(names)]]
+                kinds += [[*place, "mousedown", 1], [*place, "mouseup", 1]]
+                events += chance.choice(kinds)
+            events += ["mouseup", 1]
+            done.append(" ".join(map(str, events)))
+            driver.desktop.xdotool(*events)
+            if chance.random() < 0.2:
+                driver.desktop.resize(driver.window, *chance.choice([(640, 400), (500, 300), (300, 420), (30, 20)]))
+            driver.frames(6)
+            assert not driver.viewer.closed
+    except Exception as error:
+        error.add_note("done last:\n" + "\n".join(done))
+        raise
+    driver.session.post(Ask(None))
+    driver.session.post(Open(resources.path("scenes", "nbody.toml"), discard=True))
+    driver.frames(3)
+    driver.session.post(Open(scene, discard=True))
+    driver.session.post(Play(False))
+    driver.frames(12)
+    driver.session.gpu.wait_idle()
+    assert driver.session.gpu.tracker.live_bytes <= 1.5 * before

@@ -1,0 +1,262 @@
+"""Screenshots and videos of a window: what is in the files, and what the user is told."""
+
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad.headless import render
+from vertigrad.panels import recording as panel
+from vertigrad.session import Session
+from vertigrad.session.commands import Orbit, SetParameter, StartRecording, StopRecording, TakeScreenshot, Turntable
+from vertigrad.session.output import Shot
+
+from .desktop import wait_until
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image).astype(int)
+
+
+def played(path: Path) -> list[np.ndarray]:
+    with av.open(str(path)) as container:
+        return [frame.to_ndarray(format="rgb24").astype(int) for frame in container.decode(video=0)]
+
+
+def written(driver, topic: str) -> Path:
+    """Where the file went that was asked for; each is told once."""
+
+    def there() -> bool:
+        driver.frames(1)
+        return topic in driver.session.written or topic in driver.session.messages
+
+    assert wait_until(there, 30), "nothing was written"
+    assert topic in driver.session.written, driver.session.messages
+    return driver.session.written.pop(topic)
+
+
+def shoot(driver, shot: Shot) -> np.ndarray:
+    driver.session.post(TakeScreenshot(shot))
+    return pixels(written(driver, "screenshot"))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(panel, "TOLD", 0.0)  # what tells of files would be over the pictures that are compared
+    return tmp_path
+
+
+def test_f12_writes_the_picture_as_it_is_seen(opened, here):
+    driver = opened(panels=False)
+    driver.key("F12")
+    path = written(driver, "screenshot")
+    assert path.parent == here and path.match("neural_field-????-??-??-??????.png")
+    seen = driver.picture()
+    driver.frames(2)
+    shot = pixels(path)
+    assert shot.shape == (400, 640, 3)
+    assert np.abs(shot - seen).max() <= 1
+    for _ in range(2):
+        driver.key("F12")
+        written(driver, "screenshot")
+    assert len(list(here.glob("*.png"))) == 3, "none takes another's place"
+
+
+def test_pictures_larger_than_the_window_have_more_in_them(opened, here):
+    driver = opened(panels=False)
+    plain = shoot(driver, Shot(folder=here))
+    for shot, size in ((Shot(2.0), (1280, 800)), (Shot(size=(1000, 300)), (1000, 300)), (Shot(0.5), (320, 200))):
+        assert shoot(driver, shot._replace(folder=here)).shape == (size[1], size[0], 3)
+    large = shoot(driver, Shot(2.0, folder=here)).astype(float)
+    halved = large.reshape(400, 2, 640, 2, 3).mean(axis=(1, 3))
+    assert np.abs(halved - plain).mean() < 3
+    doubled = np.repeat(np.repeat(plain, 2, axis=0), 2, axis=1)
+    assert np.abs(large - doubled).mean() > 0.5, "not merely enlarged"
+
+
+def test_the_picture_that_the_command_line_renders(opened, here, steady):
+    from vertigrad.scene.viewpoints import camera_from, told
+
+    driver = opened(panels=False)
+    driver.session.post(Orbit(0.3, 0.1))
+    driver.frames()
+    shot = shoot(driver, Shot(size=(320, 200), folder=here))
+    with Session(steady, driver.session.scene.path, driver.session.sets) as session:
+        session.playing = False
+        session.cameras.jump(camera_from(told(driver.session.camera), session.scene))
+        render(session, 1, (320, 200), [here / "again.png"])
+    assert np.abs(pixels(here / "again.png") - shot).max() <= 1
+
+
+def test_with_panels_it_is_the_whole_window(opened, here):
+    driver = opened()
+    driver.key("ctrl+F12")
+    shot = pixels(written(driver, "screenshot"))
+    driver.frames(3)
+    seen = driver.picture()
+    assert shot.shape == (400, 640, 3)
+    assert np.abs(shot - seen).mean() < 0.5, "but for numbers that change"
+    driver.viewer.gui.visible = False
+    driver.frames()
+    assert np.abs(shot - driver.picture()).mean() > 10
+
+
+def test_without_a_background(opened, here):
+    driver = opened("neural_field", "camera.position=[0,1,9]", "view.vignette=0", panels=False)
+    cut, plain = shoot(driver, Shot(transparent=True, folder=here)), shoot(driver, Shot(folder=here))
+    assert cut.shape == (400, 640, 4) and plain.shape == (400, 640, 3)
+    alpha = cut[..., 3]
+    assert (alpha == 0).mean() > 0.5 and (alpha == 255).sum() > 500
+    assert np.abs(cut[alpha == 255, :3] - plain[alpha == 255]).max() <= 1
+
+
+def test_what_cannot_be_taken_is_told_and_the_window_goes_on(opened, here):
+    driver = opened(panels=False)
+    (here / "file").write_text("")
+    refused = (
+        (Shot(folder=here / "file" / "x"), "cannot be written"),
+        (Shot(size=(1 << 15, 10), folder=here), "draws from 1 to"),
+        (Shot(scale=1e9, folder=here), "pixels"),
+        (Shot(scale=float("nan"), folder=here), "times as large"),
+    )
+    for shot, told in refused:
+        driver.session.post(TakeScreenshot(shot))
+        driver.frames(3)
+        assert told in driver.session.messages.pop("screenshot"), shot
+    assert not list(here.glob("*.png"))
+    assert shoot(driver, Shot(folder=here)).shape == (400, 640, 3)
+
+
+def test_every_frame_is_in_the_video_one_step_after_another(opened, here):
+    driver = opened("neural_field", "terrain.amplitude=0.5", "terrain.frequency=1", panels=False)
+    driver.session.post(Turntable(60.0))
+    driver.key("F10")
+    driver.session.playing = True
+    driver.frames_until(lambda: driver.session.studio.film.seconds >= 0.2, most=200)
+    film, first, yaw = driver.session.studio.film, driver.session.frame, driver.session.camera.yaw
+    assert film.size == (640, 400)
+    driver.frames(12)
+    passed = driver.session.studio.film.seconds - film.seconds
+    assert passed == pytest.approx((driver.session.frame - first) / 60) == pytest.approx(0.2)
+    assert driver.session.camera.yaw - yaw == pytest.approx(np.radians(60) * passed), "by the video's time"
+    count = round(driver.session.studio.film.seconds * 60)
+    driver.key("F10")
+    path = written(driver, "recording")
+    frames = played(path)
+    assert path.parent == here and len(frames) - count in (0, 1)
+    changes = [np.abs(b - a).mean() for a, b in pairwise(frames)]
+    assert min(changes[2:]) > 0.05, "no frame is there twice"
+    assert driver.session.studio.film is None
+
+
+def test_a_window_that_changes_its_size_while_it_records(opened, here):
+    driver = opened(panels=False)
+    driver.session.post(StartRecording(here))
+    driver.frames(5)
+    driver.desktop.resize(driver.window, 501, 333)
+    driver.frames_until(lambda: driver.viewer.window.size == (501, 333))
+    driver.frames(5)
+    driver.session.post(StopRecording())
+    frames = played(written(driver, "recording"))
+    assert {frame.shape for frame in frames} == {(400, 640, 3)}
+    assert np.abs(frames[-1] - frames[0]).mean() < 4, "the same picture, whatever the window's"
+    driver.session.post(StartRecording(here))
+    driver.frames(4)
+    assert driver.session.studio.film.size == (500, 332), "an even size"
+    driver.session.post(StopRecording())
+    written(driver, "recording")
+
+
+def test_a_video_that_cannot_be_written(opened, here):
+    driver = opened(panels=False)
+    (here / "file").write_text("")
+    driver.session.post(StartRecording(here / "file" / "x"))
+    driver.frames(2)
+    assert "cannot be written" in driver.session.messages["recording"] and driver.session.studio.film is None
+    driver.session.post(StopRecording())
+    driver.frames(2)
+    assert driver.session.messages["recording"] == "no video is being recorded"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_disk_that_is_full_ends_the_video_and_nothing_else(opened, here, monkeypatch):
+    from vertigrad.viewer import recording
+
+    (here / "full.mp4").symlink_to("/dev/full")
+    monkeypatch.setattr(recording, "new_file", lambda *_: here / "full.mp4")
+    driver = opened(panels=False)
+    driver.session.post(StartRecording(here))
+    driver.frames(3)
+    driver.session.post(StopRecording())
+
+    def told() -> bool:
+        driver.frames(1)
+        return "No space left" in driver.session.messages.get("recording", "")
+
+    assert wait_until(told, 20)
+    assert driver.session.studio.film is None
+
+
+def test_closing_the_window_finishes_the_video(opened, here, steady):
+    from vertigrad.viewer import Viewer
+
+    driver = opened(panels=False)
+    driver.session.post(StartRecording(here))
+    driver.frames(8)
+    viewer: Viewer = driver.viewer
+    viewer._crew.close()
+    (path,) = here.glob("*.mp4")
+    assert len(played(path)) in (7, 8)
+    assert driver.session.written["recording"] == path
+
+
+def test_a_recording_keeps_a_still_window_going(opened, here, monkeypatch):
+    from vertigrad.viewer import loop
+
+    monkeypatch.setattr(loop, "STILL_AFTER", 0.0)
+    driver = opened(panels=False)
+    assert driver.viewer._still()
+    driver.session.post(StartRecording(here))
+    driver.frames(3)
+    assert not driver.viewer._still()
+    driver.session.post(StopRecording())
+    written(driver, "recording")
+    time.sleep(0.01)
+    assert driver.viewer._still()
+
+
+def test_the_mark_is_seen_but_not_recorded(opened, here):
+    driver = opened(panels=False)
+    plain = driver.picture()
+    driver.session.post(StartRecording(here))
+
+    def seen() -> bool:
+        driver.frames(1)
+        return np.abs(driver._grab() - plain)[10:60, 220:420].mean() > 5
+
+    assert wait_until(seen, 10), "a mark over the middle"
+    driver.session.post(StopRecording())
+    frames = played(written(driver, "recording"))
+    assert np.abs(frames[-1] - plain).mean() < 4
+
+
+def test_a_parameter_can_be_changed_while_it_records(opened, here):
+    driver = opened(panels=False)
+    driver.session.post(StartRecording(here))
+    driver.frames(4)
+    driver.session.post(SetParameter("models.terrain", "height", 0.9))
+    driver.frames(4)
+    driver.session.post(StopRecording())
+    frames = played(written(driver, "recording"))
+    assert np.abs(frames[-1] - frames[0]).mean() > 3
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0, "0:00.0"), (7.25, "0:07.2"), (59.96, "1:00.0"), (754.1, "12:34.1")])
+def test_clock(seconds, told):
+    assert panel.clock(seconds) == told

@@ -1,0 +1,130 @@
+"""Files are edited while the window is open: what is right is seen, what is wrong is told until it is mended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pytest
+
+from vertigrad import resources
+from vertigrad.gpu import kernel as kernels
+from vertigrad.gpu import shader
+from vertigrad.renderer import pipelines
+
+from .driver import Driver
+
+SEEN = 3.0  # seconds in which an edit is seen, on a busy machine; on a quiet one a quarter of a second
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of shaders and scenes, in the place of the packaged ones."""
+    root = tmp_path / "project"
+    for folder in ("shaders", "scenes"):
+        shutil.copytree(resources.path(folder), root / folder)
+    (root / "assets").symlink_to(resources.path("assets"))
+    monkeypatch.setattr(resources, "root", lambda: root)
+    monkeypatch.setattr(kernels, "_loaded", {})
+    monkeypatch.setattr(pipelines, "_caches", WeakKeyDictionary())
+    shader.forget()
+    yield root
+    shader.forget()
+
+
+def frames_until(driver: Driver, condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + SEEN
+    while not condition():
+        assert time.monotonic() < deadline, f"not seen: {driver.session.messages}"
+        driver.frames(1)
+        time.sleep(0.01)
+    driver.frames()
+
+
+@pytest.fixture
+def terrain(opened, project: Path) -> Driver:
+    driver = opened(project / "scenes" / "neural_field.toml", panels=False)
+    driver.session.edits.on = True
+    driver.frames_for(0.3)
+    return driver
+
+
+def test_a_shader_is_edited_wrongly_and_mended(terrain: Driver, project: Path):
+    session, good = terrain.session, terrain.picture()
+    file = project / "shaders" / "models" / "neural_field.wgsl"
+    text = file.read_text()
+    line = text[: text.index("sway * shift")].count("\n") + 1
+    file.write_text(text.replace("let sway", "let away"))
+    frames_until(terrain, lambda: session.messages)
+    told = session.messages["shaders"]
+    assert told.startswith(f"shaders/models/neural_field.wgsl:{line}: no definition in scope for identifier: `sway`")
+    shown = terrain.picture()
+    assert np.abs(shown - good)[300:, 100:540].mean() > 10.0, "it is written over the picture"
+    assert np.array_equal(shown[:250], good[:250]), "the last good shader goes on"
+    terrain.key("n")
+    assert session.frame == 1 and session.messages
+    file.write_text(text)
+    frames_until(terrain, lambda: not session.messages)
+    terrain.key("r")
+    assert np.array_equal(terrain.picture(), good)
+
+
+def test_an_edit_of_a_shader_is_seen_and_keeps_the_state(opened, project: Path):
+    driver = opened(project / "scenes" / "nbody.toml", "galaxy.count=100", playing=True, panels=False)
+    session = driver.session
+    session.edits.on = True
+    driver.frames_for(0.4)
+    model, frame = session.stage.actors["galaxy"].model, session.frame
+    file = project / "shaders" / "models" / "nbody.wgsl"
+    text = file.read_text()
+    file.write_text(text.replace("+ velocity * params.dt", "+ velocity * params.dt * 0.0"))
+    position = session.stage.actors["galaxy"].outputs["position"]
+
+    def stands_still() -> bool:
+        before = position.numpy()
+        driver.frames(2)
+        return np.array_equal(before, position.numpy())
+
+    frames_until(driver, stands_still)
+    assert session.stage.actors["galaxy"].model is model and session.frame > frame
+    assert session.messages == {}
+
+
+def test_a_scene_written_by_another_name_moves_the_slider(opened, project: Path):
+    """As editors write that never leave half a file: beside it, and then in its place."""
+    scene = project / "scenes" / "neural_field.toml"
+    driver: Driver = opened(scene, panels=False)
+    session = driver.session
+    session.edits.on = True
+    driver.key("n")
+    driver.frames_for(0.3)
+    before, yaw = driver.picture(), session.camera.yaw
+    session.camera.orbit(0.2, 0.0)
+    model = session.stage.actors["terrain"].model
+    new = scene.with_suffix(".tmp")
+    new.write_text(scene.read_text().replace("height = 0.3", "height = 0.8"))
+    os.replace(new, scene)
+    frames_until(driver, lambda: session.stage.actors["terrain"].params.height == 0.8)
+    assert session.stage.actors["terrain"].model is model and session.frame == 1
+    assert session.camera.yaw == pytest.approx(yaw + 0.2)
+    assert session.messages == {}
+    assert np.abs(driver.picture() - before).mean() > 2.0
+
+
+def test_a_file_that_is_empty_for_a_moment_is_no_error(opened, project: Path):
+    scene = project / "scenes" / "neural_field.toml"
+    driver: Driver = opened(scene, panels=False)
+    session, text = driver.session, scene.read_text()
+    session.edits.on = True
+    driver.frames_for(0.3)
+    scene.write_text("")
+    driver.frames_for(0.4)
+    assert session.messages == {}
+    scene.write_text(text.replace("height = 0.3", "height = 0.8"))
+    frames_until(driver, lambda: session.stage.actors["terrain"].params.height == 0.8)
+    assert session.messages == {}

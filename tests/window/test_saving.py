@@ -1,0 +1,206 @@
+"""What becomes of the scene's file when somebody saves, closes the window, or has the file open elsewhere too."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from vertigrad import resources
+from vertigrad.session.commands import SetParameter
+from vertigrad.session.parameters import Key
+from vertigrad.viewer import Viewer
+
+from .driver import Driver, Items, Rows
+
+HEIGHT = Key("models.terrain", "height")
+
+
+@pytest.fixture
+def driver(opened, packaged_copy, rows: Rows, items: Items) -> Driver:
+    """On a copy of the landscape, with room for its rows and no other panel."""
+    driver = opened(packaged_copy("neural_field"), size=(600, 440))
+    for panel in driver.viewer.gui.workspace.opened:
+        driver.viewer.gui.workspace.opened[panel] = panel == "Parameters"
+    driver.frames(6)
+    return driver
+
+
+def text(driver: Driver) -> str:
+    return driver.session.scene.path.read_bytes().decode()
+
+
+def title(driver: Driver) -> str:
+    command = ["xdotool", "getwindowname", str(driver.window)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+
+
+def expected(driver: Driver, height: str) -> str:
+    """The file with another height, and with what the test's command line had set."""
+    packaged = resources.path("scenes", "neural_field.toml").read_text()
+    packaged = packaged.replace("height = 0.3", f"height = {height}").replace("resolution = 224", "resolution = 24")
+    line = next(line for line in packaged.splitlines() if line.startswith("background"))
+    return packaged.replace(f"{line}\n", f"{line}\nbloom = 0.0\n")
+
+
+def test_a_dragged_slider_is_saved_and_nothing_else_of_the_file_changes(driver: Driver, rows: Rows):
+    assert title(driver) == "A landscape remembered by a network – Vertigrad"
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    value = driver.session.tweaks.value(HEIGHT)
+    assert value > 1.0 and title(driver).startswith("● ")
+    assert "height = 0.3" in text(driver)
+    driver.key("ctrl+s")
+    assert text(driver) == expected(driver, repr(value))
+    assert not title(driver).startswith("● ")
+    driver.key("ctrl+z")
+    assert title(driver).startswith("● ")
+    driver.key("ctrl+s")
+    assert text(driver) == expected(driver, "0.3")
+
+
+def test_saving_with_nothing_changed_does_nothing(driver: Driver):
+    before = driver.session.scene.path.stat()
+    driver.key("ctrl+s")
+    assert driver.session.scene.path.stat() == before
+
+
+def close(driver: Driver) -> None:
+    driver.desktop.press_close_button(driver.window)
+    driver.frames(6)
+
+
+def test_closing_asks_if_something_is_unsaved_and_cancel_goes_on(driver: Driver, rows: Rows, items: Items):
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    before = text(driver)
+    for cancel in ("button", "key"):
+        close(driver)
+        assert not driver.viewer.closed and items.seen("Save") and items.seen("Do not save")
+        driver.click((200, 400))  # behind the question nothing is pressed
+        assert driver.session.question
+        driver.click(items.at("Cancel")) if cancel == "button" else driver.key("Escape")
+        assert not driver.viewer.closed and driver.session.question is None
+    driver.drag(rows.at("height", 0.7), rows.at("height", 0.5))
+    assert len(driver.session.tweaks.history.done) == 2 and text(driver) == before
+
+
+def test_closing_can_save(driver: Driver, rows: Rows, items: Items):
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    close(driver)
+    driver.click(items.at("Save"))
+    assert driver.viewer.closed
+    assert text(driver) == expected(driver, repr(driver.session.tweaks.value(HEIGHT)))
+
+
+def test_enter_saves_and_closes(driver: Driver, rows: Rows):
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    close(driver)
+    driver.key("Return")
+    assert driver.viewer.closed and "height = 0.3" not in text(driver)
+
+
+def test_closing_can_lose_the_changes(driver: Driver, rows: Rows, items: Items):
+    before = text(driver)
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    close(driver)
+    driver.click(items.at("Do not save"))
+    assert driver.viewer.closed and text(driver) == before
+
+
+def test_closing_without_changes_asks_nothing(driver: Driver, rows: Rows):
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    driver.key("ctrl+z")
+    close(driver)
+    assert driver.viewer.closed
+
+
+def test_the_question_is_seen_without_panels(driver: Driver, items: Items):
+    driver.session.post(SetParameter(*HEIGHT, 1.0))
+    driver.key("g")
+    close(driver)
+    assert not driver.viewer.closed and items.seen("Do not save")
+    driver.click(items.at("Do not save"))
+    assert driver.viewer.closed
+
+
+def test_a_file_that_was_changed_elsewhere(driver: Driver, rows: Rows, items: Items):
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    value = driver.session.tweaks.value(HEIGHT)
+    theirs = text(driver).replace("amplitude = 0.1", "amplitude = 0.2")
+    driver.session.scene.path.write_text(theirs)
+    driver.key("ctrl+s")
+    assert text(driver) == theirs
+    driver.click(items.at("Cancel"))
+    driver.key("ctrl+s")
+    driver.click(items.at("Reload"))
+    assert driver.session.question is None and driver.session.tweaks.value(HEIGHT) == value
+    assert driver.session.parameters()["models.terrain"].amplitude == 0.2
+    driver.key("ctrl+s")
+    assert text(driver) == expected(driver, repr(value)).replace("amplitude = 0.1", "amplitude = 0.2")
+    driver.drag(rows.at("height", 0.7), rows.at("height", 0.5))
+    driver.session.scene.path.write_text("nonsense")
+    driver.key("ctrl+s")
+    driver.click(items.at("Overwrite"))
+    again = repr(driver.session.tweaks.value(HEIGHT))
+    assert text(driver) == expected(driver, again).replace("amplitude = 0.1", "amplitude = 0.2")
+
+
+def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_path):
+    before, path = text(driver), driver.session.scene.path
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    driver.key("ctrl+shift+s")
+    driver.frames(4)
+    driver.key("ctrl+a")
+    driver.desktop.type("mine")
+    driver.frames(10)
+    driver.key("Return")
+    assert driver.session.scene.path == tmp_path / "mine.toml" and driver.session.question is None
+    assert text(driver) == expected(driver, repr(driver.session.tweaks.value(HEIGHT)))
+    assert path.read_text() == before and not driver.session.unsaved
+    driver.drag(rows.at("height", 0.7), rows.at("height", 0.3))
+    driver.key("ctrl+shift+s")
+    driver.frames(4)
+    driver.key("ctrl+a")
+    driver.desktop.type(path.name)
+    driver.frames(20)
+    driver.key("Return")
+    assert path.read_text() == before and items.seen("Replace")
+    driver.click(items.at("Replace"))
+    assert driver.session.scene.path == path
+    assert text(driver) == expected(driver, repr(driver.session.tweaks.value(HEIGHT)))
+
+
+def test_save_as_can_be_given_up(driver: Driver, items: Items):
+    driver.key("ctrl+shift+s")
+    driver.frames(4)
+    assert driver.session.question
+    driver.click(items.at("Cancel"))
+    driver.frames(4)
+    assert driver.session.question is None
+    driver.key("ctrl+shift+s")
+    driver.frames(4)
+    driver.key("Escape")
+    driver.frames(4)
+    assert driver.session.question is None
+
+
+def test_a_read_only_file_leads_to_another_name_and_then_closes(driver: Driver, rows: Rows, items: Items, tmp_path):
+    driver.session.scene.path.chmod(0o444)
+    driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
+    close(driver)
+    driver.click(items.at("Save"))
+    assert not driver.viewer.closed and driver.session.question and "read-only" in driver.session.question.reason
+    driver.click(items.at("Save as"))
+    driver.frames(4)
+    driver.key("ctrl+a")
+    driver.desktop.type("other.toml")
+    driver.frames(14)
+    driver.key("Return")
+    driver.frames(4)
+    assert driver.viewer.closed and (tmp_path / "other.toml").exists()
+
+
+def test_a_viewer_that_shows_some_frames_ends_whatever_is_unsaved(driver: Driver):
+    """`--frames` is no user: nobody is there to answer."""
+    driver.session.post(SetParameter(*HEIGHT, 1.0))
+    driver.frames(2)
+    assert isinstance(driver.viewer, Viewer) and not driver.session.question

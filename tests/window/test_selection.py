@@ -1,0 +1,131 @@
+"""A click on the picture selects what is seen there; the card and the panel tell of it."""
+
+import numpy as np
+import pytest
+
+from vertigrad.panels import selection as card
+from vertigrad.session.commands import Select
+
+POINTS = """
+version = 1
+[camera]
+position = [0, 0, 30]
+[models.galaxy]
+type = "nbody"
+count = 64
+rate = 0.0
+[layers.stars]
+type = "points"
+position = "galaxy.position"
+color = "galaxy.speed"
+size = 0.25
+"""
+
+
+@pytest.fixture
+def stars(opened, tmp_path):
+    (tmp_path / "stars.toml").write_text(POINTS)
+    return lambda **options: opened(tmp_path / "stars.toml", **options)
+
+
+def on_screen(driver, place):
+    view = driver.viewer.gui.viewport
+    camera = driver.session.camera
+    clip = camera.projection(view.width / view.height) @ camera.view() @ [*place, 1]
+    x, y = (clip[0] / clip[3] + 1) / 2, (1 - clip[1] / clip[3]) / 2
+    return view.left + x * view.width, view.top + y * view.height
+
+
+def seen(driver):
+    """A star that nothing hides, and is not near the edge: its row, and where it is on the screen."""
+    places = driver.session.stage.layers["stars"].attributes.tensors["position"].tensor.numpy()
+    spots = np.array([on_screen(driver, place) for place in places])
+    apart = np.linalg.norm(spots[:, None] - spots[None], axis=-1) + 1e3 * np.eye(len(spots))
+    view = driver.viewer.gui.viewport
+    inside = (np.abs(spots - (view.left + view.width / 2, view.top + view.height / 2)) < (120, 60)).all(axis=1)
+    return max((row for row in range(len(spots)) if inside[row]), key=lambda row: apart[row].min()), spots, places
+
+
+def selected(driver, row):
+    driver.frames_until(lambda: driver.session.selection.row is not None and not driver.session.selection.pending)
+    assert driver.session.selection.row.row == row
+
+
+@pytest.mark.parametrize("panels", [False, True])
+def test_click_drag_and_escape(stars, panels):
+    driver = stars(panels=panels)
+    row, spots, places = seen(driver)
+    spot = spots[row]
+    plain = driver.picture()
+    driver.drag(spot, (spot[0] + 40, spot[1]))
+    driver.frames(8)
+    assert driver.session.selection.row is None, "a drag is no click"
+    driver.key("h")
+    driver.frames_until(lambda: not driver.session.cameras.moving, most=400)
+    driver.click((spot[0] + 1, spot[1] + 1))
+    selected(driver, row)
+    driver.frames_until(lambda: driver.session.selection.place() is not None)
+    assert driver.session.selection.place() == pytest.approx(places[row].tolist())
+    marked = driver.picture()
+    around = slice(int(spot[1]) - 12, int(spot[1]) + 12), slice(int(spot[0]) - 12, int(spot[0]) + 12)
+    assert np.abs(marked - plain)[around].mean() > 8, "a ring"
+    assert (driver.picture() == marked).all(), "that does not flicker"
+    driver.key("Escape")
+    assert driver.session.selection.row is None
+    driver.desktop.move(0, 0)
+    driver.frames()
+    assert np.abs(driver.picture() - plain)[around].mean() < 1
+
+
+def test_click_on_a_panel_selects_nothing(stars):
+    driver = stars()
+    view = driver.viewer.gui.viewport
+    driver.click((view.left + view.width + 60, view.top + view.height - 40))
+    driver.frames(8)
+    assert driver.session.selection.row is None
+
+
+def test_while_the_models_run(stars):
+    driver = stars(playing=True, panels=False)
+    row, spots, _ = seen(driver)  # rate 0: they stay where they are
+    driver.click(spots[row])
+    selected(driver, row)
+
+
+def test_the_card_takes_clicks_for_itself(stars):
+    driver = stars()
+    driver.session.post(Select("stars", 3))
+    driver.frames_until(lambda: driver.session.selection.place() is not None)
+    driver.frames()
+    view = driver.viewer.gui.viewport
+    driver.click((view.left + card.MARGIN + 40, view.top + view.height - card.MARGIN - 12))
+    driver.frames(8)
+    assert driver.session.selection.row.row == 3
+
+
+def test_the_panel_in_place_of_the_card(stars):
+    driver = stars()
+    driver.viewer.gui.workspace.show("Selection")
+    driver.session.post(Select("stars", 5))
+    driver.frames(8)
+    names = {window.name for window in driver.viewer.gui._context.windows if window.active}
+    assert "Selection" in names and "##selection" not in names
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (None, "…"),
+        (np.float32(0.5), "0.5"),
+        (np.array([1.0, 2.0, 3.0], np.float32), "1, 2, 3"),
+        (np.arange(6, dtype=np.int32), "0, 1, 2, 3, …"),
+        (np.array(12345, np.uint32), "12,345"),
+        (np.array([np.nan, np.inf], np.float32), "nan, inf"),
+        (np.array([True, False]), "true, false"),
+        ("#3366cc", '"#3366cc"'),
+        ((0.25, 0.5, 1.0), "0.25, 0.5, 1"),
+        (0.01, "0.01"),
+    ],
+)
+def test_values_in_few_words(value, told):
+    assert card.written(value) == told
