@@ -1,9 +1,10 @@
-// One elementwise operation on strided tensors.
-// In: INPUTS, a list of (name, dtype, where) with where one of "tensor", "scalar", "out" (read from the output itself);
-//     COMPUTE, the dtype the expression is worked out in, and CASTS, which inputs are cast to it; EXPRESSION over the names
-//     of the inputs with an underscore; RESULT, the dtype it has; OUT, the dtype that is stored;
-//     RANK, the number of axes, at most 8.
-// Out: out[i] = EXPRESSION for each of params.count elements.
+// A chain of elementwise operations on strided tensors.
+// In: INPUTS, a list of (name, dtype, where) with where one of "tensor", "number", "out" (read from the output itself);
+//     STATEMENTS over the inputs' names with an underscore, each giving a value its name; LAST, the WGSL of the result; RESULT, the dtype it
+//     has (a value of f16 is an f32); OUT, the dtype that is stored; RANK, the number of axes, at most 8;
+//     FUNCTIONS, which files of functions the statements call; WORKGROUP, its size; WIDE, whether an invocation makes four
+//     neighbouring results, QUADS the inputs of which it then reads four elements at once (of others it reads one).
+// Out: out[i] = LAST for each of params.count elements.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
 //% set TENSORS = INPUTS | selectattr(2, "equalto", "tensor") | map(attribute=0) | list
@@ -12,6 +13,12 @@ enable f16;
 //% endif
 //% include "common/index.wgsl"
 //% include "common/math.wgsl"
+//% if "activation" in FUNCTIONS
+//% include "common/activation.wgsl"
+//% endif
+//% if "precise" in FUNCTIONS
+//% include "common/precise.wgsl"
+//% endif
 
 struct Params {
     count: u32,
@@ -19,7 +26,7 @@ struct Params {
     //% for name, dtype, where in INPUTS
     //% if where == "tensor"
     ${name}_offset: u32,
-    //% elif where == "scalar"
+    //% elif where == "number"
     ${name}: ${element.uniform_type(dtype)},
     //% endif
     //% endfor
@@ -31,31 +38,62 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
+//% if WIDE
+@group(0) @binding(1) var<storage, read_write> out: array<vec4<${element.stored_type(OUT)}>>;
+//% for name, dtype, where in INPUTS if where == "tensor"
+@group(0) @binding(${loop.index + 1}) var<storage, read> ${name}: ${"array<vec4<" ~ element.stored_type(dtype) ~ ">>" if name in QUADS else element.storage(dtype)};
+//% endfor
+//% else
 @group(0) @binding(1) var<storage, read_write> out: ${element.storage(OUT, OUT == "u8")};
 //% for name, dtype, where in INPUTS if where == "tensor"
 @group(0) @binding(${loop.index + 1}) var<storage, read> ${name}: ${element.storage(dtype)};
 //% endfor
+//% endif
 
-@compute @workgroup_size(128)
+@compute @workgroup_size(${WORKGROUP})
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
-    let i = linear_index(id, num_workgroups, 128u);
+    let i = linear_index(id, num_workgroups, ${WORKGROUP}u);
     if i >= params.count {
         return;
     }
     ${index.walk("i", RANK, ["out"] + TENSORS)}
+    //% if WIDE
     //% for name, dtype, where in INPUTS
-    //% set cast = element.value_type(COMPUTE if CASTS[loop.index0] else dtype)
-    //% if where == "tensor"
-    let ${name}_ = ${cast}(${element.load(name, dtype, "u32(" ~ name ~ "_at)")});
-    //% elif where == "out"
-    let ${name}_ = ${cast}(${element.load("out", dtype, "u32(out_at)", OUT == "u8")});
-    //% elif dtype == "bool"
-    let ${name}_ = ${cast}(params.${name} != 0u);
-    //% else
-    let ${name}_ = ${cast}(params.${name});
+    //% if where == "out"
+    let ${name}_quad = out[u32(out_at) / 4u];
+    //% elif where == "tensor" and name in QUADS
+    let ${name}_quad = ${name}[u32(${name}_at) / 4u];
     //% endif
     //% endfor
-    let result = ${EXPRESSION};
-    let stored = ${element.convert("result", RESULT, OUT)};
-    ${element.store("out", OUT, "u32(out_at)", "stored")}
+    var quad = vec4<${element.stored_type(OUT)}>();
+    //% endif
+    //% for part in range(4 if WIDE else 1)
+    {
+        //% for name, dtype, where in INPUTS
+        //% if WIDE and (where == "out" or name in QUADS)
+        let ${name}_ = ${element.unpacked(name ~ "_quad[" ~ part ~ "]", dtype)};
+        //% elif where == "tensor"
+        let ${name}_ = ${element.widened(element.load(name, dtype, "u32(" ~ name ~ "_at)"), dtype)};
+        //% elif where == "out"
+        let ${name}_ = ${element.widened(element.load("out", dtype, "u32(out_at)", OUT == "u8"), dtype)};
+        //% elif dtype == "bool"
+        let ${name}_ = params.${name} != 0u;
+        //% else
+        let ${name}_ = params.${name};
+        //% endif
+        //% endfor
+        //% for statement in STATEMENTS
+        ${statement}
+        //% endfor
+        let stored = ${element.convert(LAST, RESULT, OUT)};
+        //% if WIDE
+        quad[${part}] = ${"select(0u, 1u, stored)" if OUT == "bool" else "stored"};
+        //% else
+        ${element.store("out", OUT, "u32(out_at)", "stored")}
+        //% endif
+    }
+    //% endfor
+    //% if WIDE
+    out[u32(out_at) / 4u] = quad;
+    //% endif
 }

@@ -1,136 +1,193 @@
 // Products of matrices, in batches, with any strides.
-// A workgroup of 16 x 16 makes a tile of 64 x 64 of one product. It goes along the inner axis in steps of 16, with both
-// operands' part in workgroup memory; each invocation makes 4 x 4 elements, as four rows of vec4 (written out by the
-// template: an array indexed at run time would lie in slow memory).
-// In: A, B, OUT, the dtypes of the operands and the result; VALUE, the WGSL type summed in;
-//     A_DOWN, whether elements of a lie closer together down a column than along a row, and B_DOWN likewise of b.
-// Out: out[batch] = a[batch] b[batch] for each of params.batches.
-//% import "common/element.wgsl" as element
-//% if "f16" in (A, B, OUT)
-enable f16;
-//% endif
-//% set SIDE = 64
-//% set STEP = 16
-//% set QUADS = SIDE // 4
-//% set ROW = QUADS + 1
+// A workgroup makes a tile of ROWS x COLUMNS of one product. It goes along the inner axis in steps of STEP, with both
+// operands' part in workgroup memory, where four rows of a, or four columns of b, lie together. There are two buffers:
+// after LATE places of a step the next step's part goes from registers into the other one, and the part of the step
+// after that is fetched. Each invocation makes EACH_ROWS x EACH_COLUMNS elements, all written out by the template.
+// In: what common/product.wgsl names; the sizes above, multiples of 4; LANES, how many invocations of a row of 32 lie
+//     side by side; BAND, how many rows of tiles are made together, for the sake of the cache.
+// Out: out[batch] = activation(alpha a[batch] b[batch] + beta bias + residual) for each of params.batches.
+//% import "common/outer.wgsl" as outer
+//% include "common/product.wgsl"
+//% set DOWN = ROWS // EACH_ROWS
+//% set ACROSS = COLUMNS // EACH_COLUMNS
+//% set THREADS = DOWN * ACROSS
+//% set LATE = STEP * 3 // 4
+//% set ROW_QUADS = ROWS // 4
+//% set COLUMN_QUADS = COLUMNS // 4
+//% set A_LINE = ROW_QUADS + (0 if A_DOWN else 1)
+//% set B_LINE = COLUMN_QUADS + (1 if B_DOWN else 0)
+//% set A_PART = A_LINE * STEP
+//% set B_PART = B_LINE * STEP
+//% set A_COUNT = ROW_QUADS * STEP
+//% set B_COUNT = COLUMN_QUADS * STEP
+//% set A_TURNS = (A_COUNT + THREADS - 1) // THREADS
+//% set B_TURNS = (B_COUNT + THREADS - 1) // THREADS
 
-struct Params {
-    rows: u32,
-    columns: u32,
-    inner: u32,
-    batches: u32,
-    batch_axes: u32,
-    a_offset: u32,
-    b_offset: u32,
-    out_offset: u32,
-    a_strides: vec2i,  // from row to row, from column to column
-    b_strides: vec2i,
-    out_strides: vec2i,
-    batch: array<vec4u, 2>,
-    a_steps: array<vec4i, 2>,  // along the axes of the batch
-    b_steps: array<vec4i, 2>,
-    out_steps: array<vec4i, 2>,
+// A line for each place of the inner axis; where elements are put in singly, a quad of padding keeps banks apart.
+var<workgroup> tile_a: array<vec4<${VALUE}>, ${2 * A_PART}>;
+var<workgroup> tile_b: array<vec4<${VALUE}>, ${2 * B_PART}>;
+
+//% macro guard(count, turn)
+//% if count < (turn + 1) * THREADS
+if lane + ${turn * THREADS}u < ${count}u {
+//%- else
+{
+//%- endif
+//%- endmacro
+
+//% macro fetch(k)
+//% for turn in range(A_TURNS)
+${guard(A_COUNT, turn)}
+    next_a${turn} = quad_a(at.a, a_row${turn}, ${k} + a_k${turn});
 }
-
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> a: ${element.storage(A)};
-@group(0) @binding(2) var<storage, read> b: ${element.storage(B)};
-@group(0) @binding(3) var<storage, read_write> out: ${element.storage(OUT)};
-
-// Four rows of a, or four columns of b, at one place of the inner axis; a vec4 of padding keeps banks apart.
-var<workgroup> tile_a: array<vec4<${VALUE}>, ${STEP * ROW}>;
-var<workgroup> tile_b: array<vec4<${VALUE}>, ${STEP * ROW}>;
-
-fn element_a(base: i32, row: u32, k: u32) -> ${VALUE} {
-    if row >= params.rows || k >= params.inner {
-        return ${VALUE}(0);
-    }
-    let at = base + i32(row) * params.a_strides.x + i32(k) * params.a_strides.y;
-    return ${VALUE}(${element.load("a", A, "u32(at)")});
+//% endfor
+//% for turn in range(B_TURNS)
+${guard(B_COUNT, turn)}
+    next_b${turn} = quad_b(at.b, ${k} + b_k${turn}, b_column${turn});
 }
+//% endfor
+//%- endmacro
 
-fn element_b(base: i32, k: u32, column: u32) -> ${VALUE} {
-    if column >= params.columns || k >= params.inner {
-        return ${VALUE}(0);
-    }
-    let at = base + i32(k) * params.b_strides.x + i32(column) * params.b_strides.y;
-    return ${VALUE}(${element.load("b", B, "u32(at)")});
+//% macro put(buffer)
+//% for turn in range(A_TURNS)
+${guard(A_COUNT, turn)}
+    let place = a_row${turn} - first_row;
+    let home = ${buffer * A_PART}u + a_k${turn} * ${A_LINE}u + place / 4u;
+    //% if A_DOWN
+    tile_a[home] = next_a${turn};
+    //% else
+    //% for i in range(4)
+    tile_a[home + ${i * A_LINE}u][place % 4u] = next_a${turn}[${i}];
+    //% endfor
+    //% endif
 }
-
-fn write(base: i32, row: u32, column: u32, value: ${VALUE}) {
-    if row < params.rows && column < params.columns {
-        out[u32(base + i32(row) * params.out_strides.x + i32(column) * params.out_strides.y)] = ${OUT}(value);
-    }
+//% endfor
+//% for turn in range(B_TURNS)
+${guard(B_COUNT, turn)}
+    let place = b_column${turn} - first_column;
+    let home = ${buffer * B_PART}u + b_k${turn} * ${B_LINE}u + place / 4u;
+    //% if B_DOWN
+    //% for i in range(4)
+    tile_b[home + ${i * B_LINE}u][place % 4u] = next_b${turn}[${i}];
+    //% endfor
+    //% else
+    tile_b[home] = next_b${turn};
+    //% endif
 }
+//% endfor
+//%- endmacro
 
-@compute @workgroup_size(256)
+//% macro multiply(buffer, steps)
+//% for step in steps
+{
+    //% for n in range(EACH_ROWS // 4)
+    let left${n} = tile_a[my_row + ${buffer * A_PART + step * A_LINE + n * DOWN}u];
+    //% endfor
+    //% for q in range(EACH_COLUMNS // 4)
+    let right${q} = tile_b[my_column + ${buffer * B_PART + step * B_LINE + q * ACROSS}u];
+    //% endfor
+    ${outer.accumulate(EACH_ROWS, EACH_COLUMNS // 4, VALUE)}
+}
+//% endfor
+//%- endmacro
+
+@compute @workgroup_size(${THREADS})
 fn main(
     @builtin(workgroup_id) group: vec3u,
     @builtin(num_workgroups) num_workgroups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = group.y * num_workgroups.x + group.x;
-    let across = (params.columns + ${SIDE - 1}u) / ${SIDE}u;
-    let down = (params.rows + ${SIDE - 1}u) / ${SIDE}u;
-    let batch = number / across / down;
-    if batch >= params.batches {
+    let tiles_across = (params.columns + ${COLUMNS - 1}u) / ${COLUMNS}u;
+    let tiles_down = (params.rows + ${ROWS - 1}u) / ${ROWS}u;
+    let product = number / (tiles_across * tiles_down);
+    if product >= params.batches {
         return;
     }
-    let first_row = number / across % down * ${SIDE}u;
-    let first_column = number % across * ${SIDE}u;
+    let at = places(product);
+    // tiles of a band one column after the other
+    let within = number % (tiles_across * tiles_down);
+    let band = within / (${BAND}u * tiles_across);
+    let height = min(tiles_down - band * ${BAND}u, ${BAND}u);
+    let in_band = within % (${BAND}u * tiles_across);
+    let first_row = (band * ${BAND}u + in_band % height) * ${ROWS}u;
+    let first_column = in_band / height * ${COLUMNS}u;
 
-    var a_at = i32(params.a_offset);
-    var b_at = i32(params.b_offset);
-    var out_at = i32(params.out_offset);
-    var rest = batch;
-    for (var axis = params.batch_axes; axis > 0u; axis -= 1u) {
-        let word = (axis - 1u) / 4u;
-        let part = (axis - 1u) % 4u;
-        let at = i32(rest % params.batch[word][part]);
-        rest = rest / params.batch[word][part];
-        a_at += at * params.a_steps[word][part];
-        b_at += at * params.b_steps[word][part];
-        out_at += at * params.out_steps[word][part];
-    }
+    // a row of 32 invocations is a block of LANES across
+    //% if ACROSS % LANES == 0 and DOWN % (32 // LANES) == 0
+    let block = lane / 32u;
+    let my_row = block / ${ACROSS // LANES}u * ${32 // LANES}u + lane % 32u / ${LANES}u;
+    let my_column = block % ${ACROSS // LANES}u * ${LANES}u + lane % ${LANES}u;
+    //% else
+    let my_row = lane / ${ACROSS}u;
+    let my_column = lane % ${ACROSS}u;
+    //% endif
 
-    // neighbours read neighbours in memory
-    let low = lane % 16u;
-    let high = lane / 16u;
-    let a_k = ${"high" if A_DOWN else "low"};
-    let a_quad = ${"low" if A_DOWN else "high"};
-    let b_k = ${"low" if B_DOWN else "high"};
-    let b_quad = ${"high" if B_DOWN else "low"};
-    //% for i in range(4)
-    var sum${i} = vec4<${VALUE}>();
+    // what this invocation fetches: neighbours fetch what lies side by side
+    //% for turn in range(A_TURNS)
+    //% if A_DOWN
+    let a_row${turn} = first_row + (lane + ${turn * THREADS}u) % ${ROW_QUADS}u * 4u;
+    let a_k${turn} = (lane + ${turn * THREADS}u) / ${ROW_QUADS}u;
+    //% else
+    let a_row${turn} = first_row + (lane + ${turn * THREADS}u) / ${STEP // 4}u;
+    let a_k${turn} = (lane + ${turn * THREADS}u) % ${STEP // 4}u * 4u;
+    //% endif
+    var next_a${turn}: vec4<${VALUE}>;
     //% endfor
-    for (var k = 0u; k < params.inner; k += ${STEP}u) {
-        let row = first_row + 4u * a_quad;
-        let column = first_column + 4u * b_quad;
-        tile_a[a_k * ${ROW}u + a_quad] = vec4<${VALUE}>(
-            //% for i in range(4)
-            element_a(a_at, row + ${i}u, k + a_k),
-            //% endfor
-        );
-        tile_b[b_k * ${ROW}u + b_quad] = vec4<${VALUE}>(
-            //% for i in range(4)
-            element_b(b_at, k + b_k, column + ${i}u),
-            //% endfor
-        );
-        workgroupBarrier();
-        //% for step in range(STEP)
+    //% for turn in range(B_TURNS)
+    //% if B_DOWN
+    let b_column${turn} = first_column + (lane + ${turn * THREADS}u) / ${STEP // 4}u;
+    let b_k${turn} = (lane + ${turn * THREADS}u) % ${STEP // 4}u * 4u;
+    //% else
+    let b_column${turn} = first_column + (lane + ${turn * THREADS}u) % ${COLUMN_QUADS}u * 4u;
+    let b_k${turn} = (lane + ${turn * THREADS}u) / ${COLUMN_QUADS}u;
+    //% endif
+    var next_b${turn}: vec4<${VALUE}>;
+    //% endfor
+
+    ${outer.declare(EACH_ROWS, EACH_COLUMNS // 4, VALUE)}
+
+    ${fetch("0u")}
+    ${put(0)}
+    if ${STEP}u < params.inner {
+        ${fetch(STEP ~ "u")}
+    }
+    workgroupBarrier();
+    // `k` is where the next step begins, which waits in registers; buffers take turns within one round of the loop
+    for (var k = ${STEP}u; ; ) {
+        //% for here in (0, 1)
         {
-            let left = tile_a[${step * ROW}u + high];
-            let right = tile_b[${step * ROW}u + low];
-            //% for i in range(4)
-            sum${i} += left[${i}] * right;
-            //% endfor
+            let more = k < params.inner;
+            ${multiply(here, range(LATE))}
+            if more {
+                ${put(1 - here)}
+            }
+            if k + ${STEP}u < params.inner {
+                ${fetch("k + " ~ STEP ~ "u")}
+            }
+            ${multiply(here, range(LATE, STEP))}
+            if !more {
+                break;
+            }
+            workgroupBarrier();
+            k += ${STEP}u;
         }
         //% endfor
-        workgroupBarrier();
     }
-    //% for i in range(4)
-    //% for j in range(4)
-    write(out_at, first_row + 4u * high + ${i}u, first_column + 4u * low + ${j}u, sum${i}[${j}]);
-    //% endfor
+    //% for q in range(EACH_COLUMNS // 4)
+    {
+        let column = first_column + 4u * (my_column + ${q * ACROSS}u);
+        let shift = vec4<${VALUE}>(
+            //% for j in range(4)
+            column_bias(at, column + ${j}u),
+            //% endfor
+        );
+        //% for i in range(EACH_ROWS)
+        {
+            let row = first_row + 4u * (my_row + ${i // 4 * DOWN}u) + ${i % 4}u;
+            write_quad(at, row, column, ${outer.quad(i, q, VALUE)}, shift);
+        }
+        //% endfor
+    }
     //% endfor
 }

@@ -1,24 +1,88 @@
 """Operations on tensors, as functions of NumPy's names. Importing this gives `Tensor` its operators."""
 
 from ..tensor import operators
-from . import functions
+from . import functions, network_functions, random
+from .attention import attention
+from .compaction import compact, nonzero, record_compact, record_nonzero
 from .concat import concatenate, stack
-from .elementwise import OPERATIONS, assign, cast, copy, elementwise
+from .conv import conv, conv_transpose, pack_conv_weights
+from .einsum import einsum
+from .elementwise import assign, cast, copy, elementwise, evaluate, fused
+from .encoding import HashEncoding, PositionalEncoding, encode, hash_encoding, positional_encoding
+from .expression import OPERATIONS, Expression
 from .functions import *  # noqa: F403
 from .gather import take, take_along_axis
 from .grid import grid_normals, record_grid_normals
+from .histograms import bincount, histogram, record_bincount, record_histogram
+from .linear import gemm, linear
 from .matmul import matmul
-from .reduce import all, any, argmax, argmin, max, mean, min, prod, sum
+from .mlp import Mlp, mlp, record_mlp
+from .neighbours import NeighbourGrid, neighbour_grid, record_reorder, reorder
+from .network_functions import *  # noqa: F403
+from .normalize import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    layer_norm_with_statistics,
+    local_response_norm,
+    lp_norm,
+    lp_normalize,
+    rms_norm,
+)
+from .pad import depth_to_space, one_hot, pad, space_to_depth, tile, tril, triu
+from .pool import (
+    average_pool,
+    global_average_pool,
+    global_lp_pool,
+    global_max_pool,
+    lp_pool,
+    max_pool,
+    max_pool_with_places,
+)
+from .recurrent import gru, lstm, rnn
+from .reduce import all, any, argmax, argmin, max, mean, min, prod, record_reduce, sum
+from .reductions import l1, l2, last_argmax, last_argmin, log_sum, log_sum_exp, sum_square
+from .resize import resize
+from .sample import affine_grid, grid_sample
+from .scans import cummax, cummin, cumprod, cumsum, record_scan, scan
+from .scatter import embedding, gather_nd, scatter_elements, scatter_nd
+from .segments import record_segment_starts, record_segmented_reduce, reduce_by_key, segment_starts, segmented_reduce
+from .sizes import dispatch_size, draw_size, record_dispatch_size, record_draw_size
+from .softmax import hardmax, log_softmax, softmax
+from .sorting import argsort, record_sort, sort, sort_pairs, topk
 
 # fmt: off
 __all__ = [
-    "all", "any", "argmax", "argmin", "assign", "cast", "concatenate", "copy", "elementwise", "grid_normals", "matmul",
-    "max", "mean", "min", "prod", "record_grid_normals", "stack", "sum", "take", "take_along_axis",
+    "Expression", "all", "any", "argmax", "argmin", "assign", "cast", "concatenate", "copy", "elementwise", "evaluate",
+    "fused", "grid_normals", "matmul", "max", "mean", "min", "prod", "record_grid_normals", "stack", "sum", "take",
+    "take_along_axis",
+]
+__all__ += [
+    "HashEncoding", "Mlp", "PositionalEncoding", "encode", "gemm", "hash_encoding", "linear", "mlp",
+    "positional_encoding", "record_mlp",
+]
+__all__ += [
+    "NeighbourGrid", "argsort", "bincount", "compact", "cummax", "cummin", "cumprod", "cumsum", "dispatch_size",
+    "draw_size", "histogram", "neighbour_grid", "nonzero", "random", "record_bincount", "record_compact",
+    "record_dispatch_size", "record_draw_size", "record_histogram", "record_nonzero", "record_reduce", "record_reorder",
+    "record_scan", "record_segment_starts", "record_segmented_reduce", "record_sort", "reduce_by_key", "reorder",
+    "scan", "segment_starts", "segmented_reduce", "sort", "sort_pairs", "topk",
+]
+__all__ += [
+    "average_pool", "batch_norm", "conv", "conv_transpose", "global_average_pool", "global_lp_pool", "global_max_pool",
+    "group_norm", "hardmax", "instance_norm", "layer_norm", "layer_norm_with_statistics", "local_response_norm",
+    "log_softmax", "lp_norm", "lp_normalize", "lp_pool", "max_pool", "max_pool_with_places", "pack_conv_weights",
+    "rms_norm", "softmax",
+    "affine_grid", "attention", "grid_sample", "gru", "lstm", "resize", "rnn", "depth_to_space", "einsum", "embedding", "gather_nd", "l1", "l2", "last_argmax", "last_argmin", "log_sum",
+    "log_sum_exp", "one_hot", "pad", "scatter_elements", "scatter_nd", "space_to_depth", "sum_square", "tile", "tril",
+    "triu",
 ]
 # fmt: on
 __all__ += functions.__all__
+__all__ += network_functions.__all__
 
-operators.provide({name: getattr(functions, name) for name in OPERATIONS if name != "assign"})
+operators.provide({name: globals()[name] for name in OPERATIONS})
 operators.provide({"assign": assign, "cast": cast, "copy": copy, "matmul": matmul})
 operators.provide({"sum": sum, "prod": prod, "mean": mean, "min": min, "max": max, "any": any, "all": all})
 operators.provide({"argmin": argmin, "argmax": argmax, "take": take})

@@ -1,66 +1,79 @@
-"""Elementwise operations with NumPy's broadcasting: one generated kernel for each operation and set of types.
+"""Elementwise operations with NumPy's broadcasting: one generated kernel for each structure of an expression.
 
-The operations themselves are listed in `functions.py`. A number takes the type of the tensors beside it; a float beside
-integers makes f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32.
-f16 is computed in f32 and rounded once.
+`functions.py` and `network_functions.py` list the operations, `expression.py` says how types are chosen.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
-import numpy as np
-
+from .. import resources
 from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel
-from ..tensor import DType, Tensor, bool_, broadcast_shapes, dtype_of, f16, f32, i32, promote, u8
+from ..gpu import Kernel, gpu
+from ..tensor import DType, Tensor, broadcast_shapes, dtype_of, f16, u8
 from ..tensor.dtype import check_value
 from . import launch
+from .expression import Expression, Program, converted
 
-NAMES = ("a", "b", "c")
+MANY = 1 << 14  # results from which on an invocation makes four, if it can read and write them as one
 
-
-class Operation(NamedTuple):
-    """An operation's WGSL over a_, b_, c_, by kind of operand: "float", "int", "uint", "bool", or "any" for all others.
-
-    `result` is None (the type of the operands), "bool", or "float" (integers become f32). `casts` says which operands
-    are brought to a common type.
-    """
-
-    expressions: dict[str, str]
-    result: str | None = None
-    casts: tuple[bool, ...] = (True, True, True)
-
-
-OPERATIONS: dict[str, Operation] = {"assign": Operation({"any": "a_"})}
+_FUNCTION = re.compile(r"^fn (\w+)", re.M)
+_CALL = re.compile(r"\b(\w+)\(")
 
 
 def elementwise(name: str, *values: Any, out: Tensor | None = None) -> Tensor:
     """The operation `name` on broadcast operands, into `out` or a new tensor.
 
-    Operands are tensors, numbers, or arrays, which are uploaded. Raises `ShapeError` if shapes do not broadcast (or not
-    to `out`), `DtypeError` if the types have no such operation, `LayoutError` if elements of `out` overlap.
+    Operands are tensors, numbers, or arrays, which are uploaded; with an expression among them, and without `out`, the
+    result is an expression. Raises `ShapeError` if shapes do not broadcast (or not to `out`), `DtypeError` if the types
+    have no such operation, `LayoutError` if elements of `out` overlap.
     """
-    operation = OPERATIONS[name]
+    if out is None and any(isinstance(value, Expression) for value in values):
+        return Expression.apply(name, values)  # type: ignore[return-value]  Tensor is what all others get
     with launch.operands(*values) as ready:
-        computed, result = _types(name, operation, ready)
-        shape = broadcast_shapes(*(v.shape for v in ready if isinstance(v, Tensor)))
-        if out is None:
-            out = Tensor.empty(shape, result, temporary=True)
-        elif broadcast_shapes(shape, out.shape) != out.shape:
-            raise ShapeError(f"{name}: result of shape {shape} does not fit out of shape {out.shape}")
-        elif result.kind == "float" and out.dtype.kind != "float" and name != "assign":
-            raise DtypeError(f"{name}: a {result} result is not written to a tensor of {out.dtype}; use .to() first")
-        launch.require_distinct(name, out)
-        if out.size:
-            _launch(operation, ready, computed, result, out)
+        return evaluate(Expression.apply(name, ready), out)
+
+
+def fused(function: Callable[..., Any], *operands: Any, out: Tensor | None = None) -> Tensor:
+    """`function` of the operands, elementwise functions and operators of `ops` only, by one kernel.
+
+    `function` is called once, with expressions in place of the operands (tensors or arrays; numbers stay as they are).
+    The kernel depends on what is calculated, not on shapes or numbers, and is compiled once. Raises as `elementwise`.
+    """
+    with launch.operands(*operands) as ready:
+        result = function(*(Expression.of(value) if isinstance(value, Tensor) else value for value in ready))
+        if isinstance(result, Tensor) or launch.is_number(result):
+            result = Expression.apply("assign", (result,))
+        if not isinstance(result, Expression):
+            raise DtypeError(f"fused: the function gave {type(result).__name__}, not an expression of its operands")
+        return evaluate(result, out)
+
+
+def evaluate(expression: Expression, out: Tensor | None = None) -> Tensor:
+    """The values of `expression`, into `out` or a new tensor. Raises as `elementwise` does."""
+    name, shape, result = expression.name, expression.shape, expression.dtype
+    if out is None:
+        out = Tensor.empty(shape, result, temporary=True)
+    elif broadcast_shapes(shape, out.shape) != out.shape:
+        raise ShapeError(f"{name}: result of shape {shape} does not fit out of shape {out.shape}")
+    elif result.kind == "float" and out.dtype.kind != "float" and name != "assign":
+        raise DtypeError(f"{name}: a {result} result is not written to a tensor of {out.dtype}; use .to() first")
+    launch.require_distinct(name, out)
+    if out.size:
+        program = Program.of(expression)
+        if len(program.tensors) > _most_tensors():
+            return evaluate(_split(expression), out)
+        _launch(program, result, out)
     return out
 
 
 def assign(target: Tensor, value: Any) -> Tensor:
-    """Write `value` (tensor, array or number), broadcast and cast as by `cast`, into `target`; returns `target`.
+    """Write `value` (tensor, expression, array or number), broadcast and cast as by `cast`, into `target`.
 
-    Raises `DtypeError` if a number does not fit the type of `target`.
+    Returns `target`. Raises `DtypeError` if a number does not fit its type.
     """
     if launch.is_number(value):
         check_value(value, target.dtype)
@@ -78,90 +91,109 @@ def cast(a: Tensor, dtype: Any) -> Tensor:
     Floats become integers by truncation, held to the range of the type, NaN as 0. Integers wrap. Everything but 0 is
     true. Floats beyond f16 become infinite.
     """
+    if isinstance(a, Expression):
+        return a.to(dtype)  # type: ignore[return-value]
     return assign(Tensor.empty(a.shape, dtype_of(dtype), a.name, temporary=True), a)
 
 
-def _types(name: str, operation: Operation, values: list[Any]) -> tuple[DType, DType]:
-    """(type to compute in, type of the result)."""
-    counted = [v for v, casts in zip(values, operation.casts, strict=False) if casts]
-    common: DType | None = None
-    for value in counted:
-        if isinstance(value, Tensor):
-            common = value.dtype if common is None else promote(common, value.dtype)
-    for value in counted:
-        if launch.is_number(value):
-            common = _with_number(common, value)
-    assert common is not None
-    result = common
-    if operation.result == "float" and common.kind != "float":
-        result = f32
-    elif operation.result == "bool":
-        result = bool_
-    computed = f32 if (operation.result == "float" or common is f16) else common
-    if computed.kind not in operation.expressions and "any" not in operation.expressions:
-        raise DtypeError(f"{name} is not defined for {common}")
-    return computed, result
+def _most_tensors() -> int:
+    return gpu().limits["max-storage-buffers-per-shader-stage"] - 1
 
 
-def _with_number(common: DType | None, value: Any) -> DType:
-    """The common type of tensors of `common` and a number."""
-    if isinstance(value, bool | np.bool_):
-        return common or bool_
-    if isinstance(value, int | np.integer):
-        common = i32 if common is None or common is bool_ else common
-    elif common is None or common.kind != "float":
-        common = f32
-    check_value(value, common)
-    return common
+def _split(expression: Expression) -> Expression:
+    """The same, with the operand that reads most tensors worked out now: a kernel can read no more."""
+    operands = list(expression.operands)
+    reads = [len(Program.of(v).tensors) if isinstance(v, Expression) else 0 for v in operands]
+    at = reads.index(max(reads))
+    operands[at] = evaluate(operands[at])  # type: ignore[arg-type]  a tensor reads 0, and all together too many
+    return Expression(expression.name, operands, expression.text, expression.computed, expression.dtype)
 
 
-def _launch(operation: Operation, values: list[Any], computed: DType, result: DType, out: Tensor) -> None:
-    inputs: list[tuple[str, str, str]] = []
+def _launch(program: Program, result: DType, out: Tensor) -> None:
     arguments: dict[str, Any] = {}
-    strided: list[Tensor] = []
-    for name, value, casts in zip(NAMES, values, operation.casts, strict=False):
-        if not isinstance(value, Tensor):
-            dtype = computed if casts else bool_
-            inputs.append((name, dtype.name, "scalar"))
-            arguments[name] = float(value) if dtype.kind == "float" else int(bool(value) if dtype is bool_ else value)
-        elif value.owner is out.owner and value.layout == out.layout and value.dtype is out.dtype:
-            inputs.append((name, value.dtype.name, "out"))
-        else:
-            inputs.append((name, value.dtype.name, "tensor"))
-            arguments[name] = launch.apart(value, out)
-            strided.append(arguments[name].expand(*out.shape))
-    shape, rows = launch.merge_axes(out.shape, [launch.element_strides(t) for t in (out, *strided)])
-    names = ["out", *(name for name, _, where in inputs if where == "tensor")]
+    leaves: list[tuple[str, str, str]] = []
+    for i, tensor in enumerate(program.tensors):
+        in_place = tensor.owner is out.owner and tensor.layout == out.layout and tensor.dtype is out.dtype
+        leaves.append((f"t{i}", tensor.dtype.name, "out" if in_place else "tensor"))
+        if not in_place:
+            arguments[f"t{i}"] = launch.apart(tensor, out)
+    for i, (value, dtype) in enumerate(program.numbers):
+        leaves.append((f"n{i}", dtype.name, "number"))
+        arguments[f"n{i}"] = float(value) if dtype.kind == "float" else int(value)
+    strided = {name: arguments[name].expand(*out.shape) for name, _, where in leaves if where == "tensor"}
+    strides = [launch.element_strides(t) for t in (out, *strided.values())]
+    shape, rows = launch.merge_axes(out.shape, strides)
+    names = ["out", *strided]
+    quads = _quads([out, *(arguments[name] for name in strided)], shape, rows) if out.size >= MANY else None
+    if quads is not None:
+        shape[-1] //= 4
+        for row in rows:
+            row[-1] *= 4
     arguments |= {f"{name}_strides": launch.padded(row, 0) for name, row in zip(names, rows, strict=True)}
-    expression, given = _rounded(operation, computed, result, out.dtype)
+    last, given = _rounded(program.result, result, out.dtype)
+    count = out.size if quads is None else out.size // 4
     kernel = Kernel.load(
         "ops/elementwise.wgsl",
         defines={
-            "INPUTS": tuple(inputs),
-            "CASTS": operation.casts,
-            "COMPUTE": computed.name,
-            "EXPRESSION": expression,
+            "INPUTS": tuple(leaves),
+            "STATEMENTS": tuple(program.statements),
+            "LAST": last,
             "RESULT": given,
             "OUT": out.dtype.name,
             "RANK": len(shape),
-            "USES_F16": "f16" in {out.dtype.name, result.name, *(dtype for _, dtype, _ in inputs)},
+            "USES_F16": "f16" in {out.dtype.name, *(dtype for _, dtype, _ in leaves)},
+            "FUNCTIONS": functions_called("\n".join(program.statements)),
+            "WORKGROUP": 128 if quads is None else 256,
+            "WIDE": quads is not None,
+            "QUADS": tuple(names[i] for i in quads or ()),
         },
     )
     kernel(
-        out.size,
-        overwrites=() if any(where == "out" for _, _, where in inputs) else ("out",),
+        count,
+        overwrites=() if any(where == "out" for _, _, where in leaves) else ("out",),
         out=out,
-        count=out.size,
+        count=count,
         shape=launch.padded(shape, 1),
         **arguments,
     )
 
 
-def _rounded(operation: Operation, computed: DType, result: DType, stored: DType) -> tuple[str, str]:
-    """(expression, name of the type it has): held to the result's own type where that is narrower than both others."""
-    expression = operation.expressions.get(computed.kind) or operation.expressions["any"]
-    if result is f16 and stored is not f16:
-        return f"rounded_to_f16({expression})", "f32"
-    if result is u8 and stored is not u8:
-        return f"({expression}) & 0xffu", "u8"
-    return expression, bool_.name if result is bool_ else computed.name
+def _quads(tensors: Sequence[Tensor], shape: Sequence[int], rows: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
+    """Which of the tensors (the first is written) have every four neighbours in one aligned quad.
+
+    The others repeat one element along the last axis; None if any does neither.
+    """
+    if not shape or shape[-1] % 4 or rows[0][-1] != 1:
+        return None
+    found = []
+    for i, (tensor, row) in enumerate(zip(tensors, rows, strict=True)):
+        if row[-1] == 0 and i > 0:
+            continue
+        even = all(stride % 4 == 0 for stride in row[:-1]) and tensor.offset % (4 * tensor.itemsize) == 0
+        if row[-1] != 1 or tensor.dtype is u8 or not even:
+            return None
+        found.append(i)
+    return tuple(found)
+
+
+def _rounded(value: str, result: DType, stored: DType) -> tuple[str, str]:
+    """(WGSL of the result, name of its type): held to its own type where that is narrower than what is stored."""
+    if result is f16:
+        return (value, "f32") if stored is f16 else (converted(value, _of_value(result), f16), "f32")
+    return (value, "u8" if result is u8 else result.name)
+
+
+def _of_value(dtype: DType) -> DType:
+    return dtype_of("f32") if dtype is f16 else dtype
+
+
+def functions_called(text: str) -> tuple[str, ...]:
+    """The files of WGSL functions, beyond common/math.wgsl, that `text` needs, in the order to include them."""
+    called = set(_CALL.findall(text))
+    precise = bool(called & _defined("precise"))
+    return ("activation", "precise") if precise else ("activation",) if called & _defined("activation") else ()
+
+
+@cache
+def _defined(name: str) -> frozenset[str]:
+    return frozenset(_FUNCTION.findall(resources.shader(f"common/{name}.wgsl")))

@@ -8,18 +8,18 @@ from typing import Any
 
 from ..errors import DtypeError, LayoutError, ShapeError
 from ..tensor import DType, Tensor
-from ..tensor.operators import call
+from ..tensor.operators import Arithmetic, call
 
 MAX_RANK = 8
 
 
 @contextmanager
 def operands(*values: Any) -> Iterator[list[Any]]:
-    """`values`, with arrays uploaded for as long as the block runs; tensors and numbers are as they were."""
+    """`values`, with arrays uploaded for as long as the block runs; tensors, expressions and numbers are as they were."""
     made: list[Tensor] = []
 
     def ready(value: Any) -> Any:
-        if isinstance(value, Tensor) or is_number(value):
+        if isinstance(value, Arithmetic) or is_number(value):
             return value
         made.append(Tensor.from_numpy(value))
         return made[-1]
@@ -33,11 +33,11 @@ def operands(*values: Any) -> Iterator[list[Any]]:
 
 @contextmanager
 def tensors(*values: Any) -> Iterator[list[Tensor]]:
-    """As `operands`, for operations on tensors alone. Raises `DtypeError` for a number."""
+    """As `operands`, for operations on tensors alone. Raises `DtypeError` for a number or an expression."""
     with operands(*values) as ready:
         for value in ready:
             if not isinstance(value, Tensor):
-                raise DtypeError(f"a tensor or an array is needed here, not the number {value!r}")
+                raise DtypeError(f"a tensor or an array is needed here, not {'the number ' * is_number(value)}{value!r}")
         yield ready
 
 
@@ -68,6 +68,17 @@ def require_distinct(name: str, out: Tensor) -> None:
 def apart(value: Tensor, out: Tensor) -> Tensor:
     """`value`, or a copy of it if writing `out` could change it: one dispatch cannot read and write one block."""
     return call("copy", value) if value.owner is out.owner else value
+
+
+def split_axis(tensor: Tensor, axis: int, first: int) -> Tensor:
+    """`axis` as two axes, `first` long and the rest: a view, whatever the strides are. `first` must divide it."""
+    shape, strides = tensor.shape, tensor.strides
+    rest = shape[axis] // first
+    layout = tensor.layout._replace(
+        shape=(*shape[:axis], first, rest, *shape[axis + 1 :]),
+        strides=(*strides[:axis], strides[axis] * rest, strides[axis], *strides[axis + 1 :]),
+    )
+    return Tensor(tensor.owner.hold(), layout, tensor.dtype, tensor.name, temporary=True)
 
 
 def element_strides(tensor: Tensor) -> tuple[int, ...]:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel
 from ..tensor import DType, Tensor, broadcast_shapes, f16, f32, i32, promote, u32
 from . import launch
 from .elementwise import assign
 from .functions import Operand
-
-SIDE = 64  # rows and columns of the tile that one workgroup makes, as in the shader
-WORKGROUP = 256
+from .product import product
 
 
 def matmul(a: Operand, b: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -53,40 +48,4 @@ def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
 def _launch(left: Tensor, right: Tensor, out: Tensor) -> None:
     whole = slice(None)
     row, column = (None if left.ndim == 1 else whole), (None if right.ndim == 1 else whole)
-    out, a, b = out[..., row, column], left[..., row, whole], right[..., whole, column]
-    batch, (rows, columns), inner = out.shape[:-2], out.shape[-2:], a.shape[-1]
-    a, b = a.expand(*batch, rows, inner), b.expand(*batch, inner, columns)
-    strides = {name: launch.element_strides(t) for name, t in (("a", a), ("b", b), ("out", out))}
-    axes, steps = launch.merge_axes(batch, [row[:-2] for row in strides.values()])
-    tiles = -(-rows // SIDE) * -(-columns // SIDE)
-    kernel = Kernel.load(
-        "ops/matmul.wgsl",
-        defines={
-            "A": a.dtype.name,
-            "B": b.dtype.name,
-            "OUT": out.dtype.name,
-            "VALUE": "f32" if out.dtype.kind == "float" else out.dtype.name,
-            "A_DOWN": _down(strides["a"]),
-            "B_DOWN": _down(strides["b"]),
-        },
-    )
-    kernel(
-        tiles * math.prod(axes) * WORKGROUP,
-        overwrites=("out",),
-        a=a,
-        b=b,
-        out=out,
-        rows=rows,
-        columns=columns,
-        inner=inner,
-        batches=math.prod(axes),
-        batch_axes=len(axes),
-        batch=launch.padded(axes, 1),
-        **{f"{name}_strides": row[-2:] for name, row in strides.items()},
-        **{f"{name}_steps": launch.padded(row, 0) for name, row in zip(strides, steps, strict=True)},
-    )
-
-
-def _down(strides: tuple[int, ...]) -> bool:
-    """Whether a matrix lies column by column."""
-    return abs(strides[-2]) < abs(strides[-1])
+    product(left[..., row, whole], right[..., whole, column], out[..., row, column])

@@ -1,0 +1,178 @@
+"""Attention over f32 or f16, worked out in f32, whose scores are never written to memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ..errors import DtypeError, LimitError, ShapeError
+from ..gpu import Kernel, gpu
+from ..tensor import Tensor, i32, promote
+from . import launch
+from .define import Operand
+
+WIDTHS = (32, 64, 128, 256)  # head sizes that kernels are made for; others are filled up to the next
+THREADS = 64
+EACH = 8  # rows, and columns of the result, that one invocation works on
+UNROLL = 8  # steps of a product written out in a row: more would not fit into the cache for instructions
+
+
+class Tiling(NamedTuple):
+    """Invocations along a row, rows in groups of eight, keys of a tile, and elements of k or v held at a time.
+
+    `gap` is how many quads lie unused between lines of workgroup memory, to keep its banks apart.
+    """
+
+    lanes: int
+    groups: int
+    keys: int
+    part: int
+    gap: int
+
+    @staticmethod
+    def of(width: int, width_out: int, storage: int) -> Tiling:
+        """The largest tiles that fit into `storage` bytes of workgroup memory. Raises `LimitError`."""
+        lanes = max(8, width_out // EACH)
+        groups = THREADS // lanes
+        for each_keys, part, gap in ((8, 2048, 1), (8, 1024, 1), (4, 1024, 1), (4, 512, 1), (4, 512, 0)):
+            tiling = Tiling(lanes, groups, lanes * each_keys, part, gap)
+            if tiling.part >= max(tiling.keys, width_out) and tiling.nbytes(width, width_out) <= storage:
+                return tiling
+        raise LimitError(f"attention: heads of {width} need more than {storage} bytes of workgroup memory")
+
+    def nbytes(self, width: int, width_out: int) -> int:
+        """Bytes of workgroup memory, as ops/attention.wgsl declares it."""
+        rows = 8 * self.groups
+        line = rows // 4 + self.gap
+        part = max(self.part // self.keys * (self.keys // 4 + self.gap), self.part // width_out * (width_out // 4))
+        return 16 * (width * line + self.keys * line + part) + 4 * (rows * (self.lanes + 1) + 2 * rows)
+
+
+def attention(
+    q: Operand,
+    k: Operand,
+    v: Operand,
+    mask: Operand | None = None,
+    *,
+    scale: float | None = None,
+    causal: bool = False,
+    left: int | None = None,
+    right: int | None = None,
+    offset: int | None = None,
+    lengths: Operand | None = None,
+    softcap: float = 0.0,
+    out: Tensor | None = None,
+) -> Tensor:
+    """softmax(q kᵀ · scale + mask) v for each head: (N, H, queries, width of v).
+
+    q is (N, H, queries, width), k and v (N, H', keys, width) and (N, H', keys, width of v), where H' divides H: each of
+    their heads serves H / H' neighbouring heads of q. The mask is broadcast to (N, H, queries, keys): a bool says what
+    may be attended, a float is added. `scale` is 1 / √width where none is given; `softcap` c holds scores to ±c by
+    c · tanh(s / c) before the mask. Query i stands at key i + `offset`, and attends `left` keys before that (None: all)
+    and `right` after it; `causal` is `right` = 0. `lengths` (N,), i32, are the keys that each member has; the offset is
+    then lengths − queries unless it is given. A row that may attend nothing is 0. Raises `ShapeError`, `DtypeError`,
+    and `LimitError` for heads wider than 256.
+    """
+    given = [value for value in (mask, lengths) if value is not None]
+    with launch.tensors(q, k, v, *given) as (query, key, value, *more):
+        bias = more.pop(0) if mask is not None else None
+        counts = more.pop(0) if lengths is not None else None
+        shape = _shape(query, key, value, bias, counts)
+        dtype = promote(promote(query.dtype, key.dtype), value.dtype)
+        if dtype.kind != "float":
+            raise DtypeError(f"attention of {dtype}; cast it first with .to('f32')")
+        if min(left or 0, right or 0) < 0:
+            raise ShapeError(f"attention: a window of {left} keys before and {right} after; None means all")
+        out = launch.destination("attention", shape, dtype, out)
+        if out.size:
+            bounds: dict[str, Any] = {
+                "left": -1 if left is None else left,
+                "right": 0 if causal else -1 if right is None else right,
+                "offset": offset or 0,
+                "by_length": int(counts is not None and offset is None),
+                "scale": 1 / math.sqrt(max(query.shape[3], 1)) if scale is None else scale,
+                "cap": softcap,
+            }
+            ready = [None if t is None else launch.apart(t, out) for t in (query, key, value, bias, counts)]
+            _launch(*ready, out, bounds)  # type: ignore[arg-type]  the first three are there
+    return out
+
+
+def _shape(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, lengths: Tensor | None) -> tuple[int, ...]:
+    """The shape of the result. Raises `ShapeError` or `DtypeError`."""
+    shapes = f"q {q.shape}, k {k.shape} and v {v.shape}"
+    if not q.ndim == k.ndim == v.ndim == 4:
+        raise ShapeError(f"attention: {shapes} must be (n, heads, length, width)")
+    heads, shared = q.shape[1], k.shape[1]
+    alike = q.shape[0] == k.shape[0] == v.shape[0] and q.shape[3] == k.shape[3] and k.shape[1:3] == v.shape[1:3]
+    if not alike or (heads and (not shared or heads % shared)):
+        raise ShapeError(f"attention: {shapes} do not go together")
+    if mask is not None:
+        if mask.dtype.kind not in ("float", "bool"):
+            raise DtypeError(f"attention: a mask of {mask.dtype}; it must be of bools or floats")
+        mask.expand(*q.shape[:3], k.shape[2])  # raises if it does not broadcast
+    if lengths is not None and (lengths.shape != q.shape[:1] or lengths.dtype is not i32):
+        raise ShapeError(f"attention: lengths {lengths.dtype} {lengths.shape}; they must be i32 {q.shape[:1]}")
+    return (*q.shape[:3], v.shape[3])
+
+
+def _launch(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, lengths: Tensor | None, out: Tensor, bounds: dict[str, Any]
+) -> None:
+    members, heads, queries, width = q.shape
+    width_out = v.shape[3]
+    filled = _filled(width), _filled(max(width_out, width if width > 64 else 0))  # few rows: a wide q takes the room
+    tiling = Tiling.of(*filled, gpu().limits["max-compute-workgroup-storage-size"])
+    arguments: dict[str, Any] = {"mask_offset": 0, "mask_strides": (0,) * 4}
+    arguments |= {"lengths_offset": 0, "lengths_strides": (0,) * 4}
+    if mask is not None:
+        wide = mask.expand(members, heads, queries, k.shape[2])
+        arguments |= {"mask": wide, "mask_strides": launch.element_strides(wide)}
+    if lengths is not None:
+        arguments |= {"lengths": lengths, "lengths_strides": (*launch.element_strides(lengths), 0, 0, 0)}
+    kernel = Kernel.load(
+        "ops/attention.wgsl",
+        defines={
+            **{"Q": q.dtype.name, "K": k.dtype.name, "V": v.dtype.name, "OUT": out.dtype.name},
+            **{"MASK": "" if mask is None else mask.dtype.name, "LENGTHS": lengths is not None},
+            **{"WIDTH": filled[0], "WIDTH_OUT": filled[1], "KEYS": tiling.keys, "LANES": tiling.lanes},
+            **{"GROUPS": tiling.groups, "PART": tiling.part, "GAP": tiling.gap, "CAPPED": bounds["cap"] > 0},
+            **{"UNROLL": UNROLL, "WIDE": all(_in_quads(t) for t in (k, v))},
+        },
+    )
+    kernel(
+        -(-queries // (EACH * tiling.groups)) * heads * members * THREADS,
+        overwrites=("out",),
+        q=q,
+        k=k,
+        v=v,
+        out=out,
+        queries=queries,
+        keys=k.shape[2],
+        heads=heads,
+        members=members,
+        share=heads // k.shape[1],
+        width=width,
+        width_out=width_out,
+        q_strides=launch.element_strides(q),
+        k_strides=launch.element_strides(k),
+        v_strides=launch.element_strides(v),
+        out_strides=launch.element_strides(out),
+        **bounds,
+        **arguments,
+    )
+
+
+def _in_quads(tensor: Tensor) -> bool:
+    """Whether four neighbouring elements of a row can always be read at once."""
+    strides = launch.element_strides(tensor)
+    even = all(n % 4 == 0 for n in (*strides[:3], tensor.shape[3], tensor.offset // tensor.itemsize))
+    return even and strides[3] == 1 and tensor.extent % (4 * tensor.itemsize) == 0 and tensor.size > 0
+
+
+def _filled(width: int) -> int:
+    """The head size of the kernel to be used. Raises `LimitError`."""
+    fitting = [n for n in WIDTHS if n >= width]
+    if not fitting:
+        raise LimitError(f"attention: a head of {width}; {WIDTHS[-1]} at most")
+    return fitting[0]

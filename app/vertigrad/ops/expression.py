@@ -1,0 +1,198 @@
+"""`Expression`: elementwise operations put together, to be worked out by one kernel.
+
+`functions.py` lists the operations. A number takes the type of the tensors beside it; a float beside integers makes
+f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32. f16 is computed
+in f32 and rounded once, at the end of the whole expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..errors import DtypeError
+from ..tensor import DType, Tensor, bool_, broadcast_shapes, dtype_of, f16, f32, i32, promote, u8
+from ..tensor.dtype import check_value
+from ..tensor.operators import Arithmetic
+from . import launch
+
+NAMES = ("a_", "b_", "c_")
+_VALUE = {"float": "f32", "int": "i32", "uint": "u32", "bool": "bool"}  # the WGSL type of a value by kind
+_OPERAND = re.compile(r"\b[abc]_(?!\w)")
+
+Number: TypeAlias = float | int | bool
+
+
+class Operation(NamedTuple):
+    """An operation's WGSL over a_, b_, c_, by kind of operand: "float", "int", "uint", "bool", or "any" for all others.
+
+    `result` is None (the type of the operands), "bool", or "float" (integers become f32). `casts` says which operands
+    are brought to a common type; the others are taken as bools.
+    """
+
+    expressions: dict[str, str]
+    result: str | None = None
+    casts: tuple[bool, ...] = (True, True, True)
+
+
+OPERATIONS: dict[str, Operation] = {"assign": Operation({"any": "a_"})}
+
+
+class Expression(Arithmetic):
+    """The elements of a tensor, or an operation on other expressions, not worked out yet.
+
+    Operators and elementwise functions of `ops` take expressions and give expressions; `evaluate` in `elementwise.py`
+    works them out. `shape` and `dtype` are those of the result.
+    """
+
+    __slots__ = ("computed", "dtype", "name", "operands", "shape", "text")
+
+    def __init__(
+        self,
+        name: str,
+        operands: Sequence[Tensor | Expression | Number],
+        text: str,
+        computed: DType,
+        dtype: DType,
+    ):
+        """For `apply`, `of` and `to`. `text` is WGSL over the operands, which are brought to the type `computed`."""
+        self.name, self.text, self.computed, self.dtype = name, text, computed, dtype
+        self.operands = tuple(operands)
+        self.shape = broadcast_shapes(*(v.shape for v in operands if isinstance(v, Tensor | Expression)))
+
+    @staticmethod
+    def of(tensor: Tensor) -> Expression:
+        """The elements of `tensor`."""
+        return Expression("of", (tensor,), "a_", tensor.dtype, tensor.dtype)
+
+    @staticmethod
+    def apply(name: str, operands: Sequence[Any]) -> Expression:
+        """The operation `name`; raises `DtypeError` if the types have none, `ShapeError` if shapes do not broadcast."""
+        operation = OPERATIONS[name]
+        computed, result = _types(name, operation, operands)
+        text = operation.expressions.get(computed.kind) or operation.expressions["any"]
+        if not all(operation.casts[: len(operands)]):
+            operands = [v if casts else _truth(v) for v, casts in zip(operands, operation.casts, strict=False)]
+        return Expression(name, operands, f"({text}) & 0xffu" if result is u8 else text, computed, result)
+
+    def to(self, dtype: Any) -> Expression:
+        """Cast as `ops.cast` does."""
+        target = dtype_of(dtype)
+        return Expression("cast", (self,), converted("a_", self.dtype, target), self.dtype, target)
+
+    def __repr__(self) -> str:
+        return f"<Expression {self.name!r} {self.dtype} {self.shape}>"
+
+
+def _truth(value: Tensor | Expression | Number) -> Expression | bool:
+    if launch.is_number(value):
+        return bool(value)
+    return (value if isinstance(value, Expression) else Expression.of(value)).to(bool_)
+
+
+def converted(value: str, source: DType, target: DType) -> str:
+    """WGSL for a `value` of the type `source` as `target` has it.
+
+    Floats become integers by truncation, held to the range, NaN as 0 (to_* are in common/math.wgsl); integers wrap.
+    """
+    if source is target:
+        return value
+    if target is f16:
+        return f"rounded_to_f16(f32({value}))"
+    if source.kind == "float" and target.kind in ("int", "uint"):
+        return f"to_{target.name}({value})"
+    if target is u8:
+        return f"u32({value}) & 0xffu"
+    return f"{_VALUE[target.kind]}({value})"
+
+
+class Program(NamedTuple):
+    """An expression as a list of WGSL statements, and what it reads."""
+
+    tensors: list[Tensor]  # their values are t0_, t1_, ...
+    numbers: list[tuple[Number, DType]]  # n0_, n1_, ...
+    statements: list[str]
+    result: str  # the name of the last value
+
+    @staticmethod
+    def of(expression: Expression) -> Program:
+        """Each distinct expression once, operands first; a tensor that lies alike twice is read once."""
+        program = Program([], [], [], "")
+        return program._replace(result=_append(program, expression, {}))
+
+
+def _append(program: Program, node: Expression, known: dict[int, str]) -> str:
+    """Add `node` to `program`; returns the name of its value. `known` are the names of expressions added before."""
+    if id(node) not in known:
+        names = [_operand(program, value, node.computed, known) for value in node.operands]
+        text = _OPERAND.sub(lambda match: names[NAMES.index(match[0])], node.text)
+        known[id(node)] = text if node.name == "of" else f"v{len(program.statements)}"
+        if node.name != "of":
+            program.statements.append(f"let v{len(program.statements)} = {text};")
+    return known[id(node)]
+
+
+def _operand(program: Program, value: Any, computed: DType, known: dict[int, str]) -> str:
+    """The name of an operand's value, brought to the type it is computed in."""
+    if isinstance(value, Tensor):
+        return _brought(_tensor(program, value), value.dtype, computed)
+    if isinstance(value, Expression):
+        return _brought(_append(program, value, known), value.dtype, computed)
+    number = (value, computed)
+    if not any(_same_number(number, other) for other in program.numbers):
+        program.numbers.append(number)
+    return f"n{next(i for i, other in enumerate(program.numbers) if _same_number(number, other))}_"
+
+
+def _same_number(a: tuple[Number, DType], b: tuple[Number, DType]) -> bool:
+    return a[1] is b[1] and repr(a[0]) == repr(b[0])
+
+
+def _tensor(program: Program, tensor: Tensor) -> str:
+    for i, other in enumerate(program.tensors):
+        if other.owner is tensor.owner and other.layout == tensor.layout and other.dtype is tensor.dtype:
+            return f"t{i}_"
+    program.tensors.append(tensor)
+    return f"t{len(program.tensors) - 1}_"
+
+
+def _brought(name: str, dtype: DType, computed: DType) -> str:
+    """A value of `dtype` as one of the kind computed in; f16 is f32 already."""
+    return name if dtype.kind == computed.kind else f"{_VALUE[computed.kind]}({name})"
+
+
+def _types(name: str, operation: Operation, values: Sequence[Any]) -> tuple[DType, DType]:
+    """(type to compute in, type of the result)."""
+    counted = [v for v, casts in zip(values, operation.casts, strict=False) if casts]
+    common: DType | None = None
+    for value in counted:
+        if isinstance(value, Tensor | Expression):
+            common = value.dtype if common is None else promote(common, value.dtype)
+    for value in counted:
+        if launch.is_number(value):
+            common = _with_number(common, value)
+    assert common is not None
+    result = common
+    if operation.result == "float" and common.kind != "float":
+        result = f32
+    elif operation.result == "bool":
+        result = bool_
+    computed = f32 if (operation.result == "float" or common is f16) else common
+    if computed.kind not in operation.expressions and "any" not in operation.expressions:
+        raise DtypeError(f"{name} is not defined for {common}")
+    return computed, result
+
+
+def _with_number(common: DType | None, value: Any) -> DType:
+    """The common type of tensors of `common` and a number."""
+    if isinstance(value, bool | np.bool_):
+        return common or bool_
+    if isinstance(value, int | np.integer):
+        common = i32 if common is None or common is bool_ else common
+    elif common is None or common.kind != "float":
+        common = f32
+    check_value(value, common)
+    return common

@@ -1,0 +1,111 @@
+"""Products of matrices with what follows them in one kernel: bias, residual, activation, and factors."""
+
+from __future__ import annotations
+
+from ..errors import DtypeError, ShapeError
+from ..tensor import Tensor, broadcast_shapes, f16, f32, promote
+from . import launch
+from .activation import Activation
+from .functions import Operand
+from .product import Epilogue, product
+
+
+def linear(
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None = None,
+    *,
+    activation: Activation = None,
+    residual: Operand | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """activation(x weightᵀ + bias + residual), by one kernel, into `out` or a new tensor.
+
+    x (..., inputs), weight (outputs, inputs), bias (outputs,), residual anything that broadcasts to the result
+    (..., outputs). f32 or f16, summed in f32; the result has the common type of x and weight. `activation` is a name of
+    `ops.activation.PARAMETERS`, a name with parameters in a tuple, or None. Raises `ShapeError`, `DtypeError`,
+    `LayoutError`, `InputError` for an unknown activation.
+    """
+    with launch.tensors(x, weight, *_given(bias, residual)) as (left, right, *rest):
+        shift = rest.pop(0) if bias is not None else None
+        if right.ndim != 2 or not left.ndim or left.shape[-1] != right.shape[1]:
+            raise ShapeError(f"linear: x {left.shape} and weight {right.shape}; they must be (..., n) and (m, n)")
+        if shift is not None and shift.shape != right.shape[:1]:
+            raise ShapeError(f"linear: bias has shape {shift.shape}, not {right.shape[:1]}")
+        row = slice(None) if left.ndim > 1 else None
+        added = rest[0] if rest else None
+        shape = (*left.shape[:-1], right.shape[0])
+        if added is not None and row is None and added.ndim == 1:
+            added = added[None]
+        out = _destination("linear", shape, (left, right), (shift, added), out)
+        epilogue = _epilogue(out, activation=activation, bias=shift, residual=added)
+        if out.size:
+            product(launch.apart(left[..., row, :], out), launch.apart(right.T, out), out[..., row, :], epilogue)
+    return out
+
+
+def gemm(
+    a: Operand,
+    b: Operand,
+    c: Operand | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    activation: Activation = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """activation(alpha · a b + beta · c), as ONNX's Gemm: a and b are matrices, read transposed on request.
+
+    c broadcasts to the result. f32 or f16, summed in f32; the result has the common type of a and b. Raises as `linear`.
+    """
+    with launch.tensors(a, b, *_given(c)) as (left, right, *rest):
+        if left.ndim != 2 or right.ndim != 2:
+            raise ShapeError(f"gemm: operands of shapes {left.shape} and {right.shape}; both must be matrices")
+        left, right = (left.T if trans_a else left), (right.T if trans_b else right)
+        if left.shape[1] != right.shape[0]:
+            raise ShapeError(f"gemm: inner sizes of {left.shape} and {right.shape} differ")
+        added = rest[0] if rest else None
+        out = _destination("gemm", (left.shape[0], right.shape[1]), (left, right), (added,), out)
+        scale = float(beta) if added is not None else 1.0
+        epilogue = _epilogue(out, alpha=float(alpha), beta=scale, activation=activation, bias=added)
+        if out.size:
+            product(launch.apart(left, out), launch.apart(right, out), out, epilogue)
+    return out
+
+
+def _given(*values: Operand | None) -> list[Operand]:
+    return [value for value in values if value is not None]
+
+
+def _destination(
+    name: str,
+    shape: tuple[int, ...],
+    factors: tuple[Tensor, Tensor],
+    added: tuple[Tensor | None, ...],
+    out: Tensor | None,
+) -> Tensor:
+    """Where the result goes, if all types are floats and what is added broadcasts to its shape."""
+    for tensor in _given(*factors, *added):
+        if tensor.dtype not in (f32, f16):
+            raise DtypeError(f"{name} of {tensor.dtype}; operands must be f32 or f16: cast them with .to() first")
+    for tensor in _given(*added):
+        whole = shape if len(shape) >= tensor.ndim else (1, *shape)
+        if broadcast_shapes(whole, tensor.shape) != whole:
+            raise ShapeError(f"{name}: what is added has shape {tensor.shape}; it does not broadcast to {shape}")
+    return launch.destination(name, shape, promote(factors[0].dtype, factors[1].dtype), out)
+
+
+def _epilogue(
+    out: Tensor,
+    *,
+    activation: Activation,
+    bias: Tensor | None,
+    residual: Tensor | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+) -> Epilogue:
+    """What follows the product; what is read where the result is written is copied first."""
+    bias, residual = (None if t is None else launch.apart(t, out) for t in (bias, residual))
+    return Epilogue(bias, residual, activation, alpha, beta)

@@ -1,0 +1,119 @@
+"""What the kernel of small networks is compiled for: the form of a network, and how the work is divided."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..errors import LimitError
+from ..gpu import Gpu
+from .tuning import Family
+
+NARROW = 16  # outputs up to which the last layer is worked out from the sums of the layer before it
+
+
+class Form(NamedTuple):
+    """Sizes of a network as the kernel has them, padded; the names are those of shaders/ops/mlp.wgsl.
+
+    `given` are features before padding, `real_outputs` outputs before padding.
+    """
+
+    given: int
+    inputs: int
+    hidden: int
+    width: int
+    outputs: int
+    last_wide: bool
+    real_outputs: int
+
+    @staticmethod
+    def of(sizes: list[int]) -> Form:
+        """For layers between `sizes`: features, each hidden layer's neurons, outputs."""
+        given, *hidden, outputs = sizes
+        wide = outputs > NARROW or not hidden
+        width = max([16, *hidden, outputs if wide else 0])
+        inputs = _up(given, 4 if given <= 16 else 16)
+        return Form(given, inputs, len(hidden), _up(width, 16), _up(outputs, 4), wide, outputs)
+
+    @property
+    def layers(self) -> list[tuple[int, int]]:
+        """(inputs, outputs) of each layer as it is packed."""
+        last = self.width if self.last_wide else self.outputs
+        between = [self.width] * self.hidden
+        return list(zip([self.inputs, *between], [*between, last], strict=True))
+
+    @property
+    def key(self) -> str:
+        """The class of sizes that `NETWORKS` has one variant for: neurons, and lines if the features are more."""
+        return f"{self.width} {max(self.inputs, self.width)}"
+
+    def defines(self) -> dict[str, Any]:
+        """Values for the shader."""
+        return {name.upper(): value for name, value in self._asdict().items() if name != "real_outputs"}
+
+
+class Network(NamedTuple):
+    """How the work is divided; the names are those of shaders/ops/mlp.wgsl."""
+
+    points: int
+    each_points: int
+    each_neurons: int
+    stage: int
+    lanes: int = 8
+    tiles: int = 4
+
+    def threads(self, width: int) -> int:
+        """Invocations of a workgroup."""
+        return self.points // self.each_points * (width // self.each_neurons)
+
+    def nbytes(self, width: int, lines: int) -> int:
+        """Bytes of workgroup memory at most, for so many neurons and lines of activations."""
+        signal = max(lines * (self.points // 4 + 1), width // self.each_neurons * (self.points + 1))
+        return (signal + 2 * self.stage * width // 4) * 16
+
+    def fits(self, key: str, gpu: Gpu) -> bool:
+        """Whether networks of a class can be divided so, and an adapter has the room."""
+        width, lines = (int(part) for part in key.split())
+        even = self.stage == 0 or width % (2 * self.stage) == 0
+        room, most = gpu.limits["max-compute-workgroup-storage-size"], gpu.limits["max-compute-invocations-per-workgroup"]
+        whole = even and width % self.each_neurons == 0
+        return whole and self.nbytes(width, lines) <= room and self.threads(width) <= most
+
+    def defines(self) -> dict[str, Any]:
+        """Values for the shader."""
+        return {name.upper(): value for name, value in self._asdict().items()}
+
+
+def _up(n: int, step: int) -> int:
+    return -(-n // step) * step
+
+
+_BY_WIDTH = (
+    (32, Network(128, 8, 4, 8, 8, 4)),
+    (64, Network(64, 8, 4, 8, 8, 4)),
+    (128, Network(32, 8, 4, 4, 8, 4)),
+)
+_SMALLEST = (Network(32, 4, 4, 8, 8, 1), Network(16, 4, 4, 8, 8, 1), Network(16, 4, 4, 0, 8, 1))
+_OTHERS = (
+    *(Network(128, 8, 8, 8, 8, 4), Network(64, 8, 8, 8, 8, 4), Network(64, 4, 8, 8, 8, 4), Network(32, 8, 8, 8, 8, 4)),
+    *(Network(32, 8, 4, 8, 8, 4), Network(64, 8, 4, 4, 8, 4), Network(64, 8, 4, 8, 8, 1), Network(128, 8, 4, 4, 8, 4)),
+    *(Network(32, 4, 8, 8, 8, 4), Network(64, 8, 8, 4, 8, 4)),
+)
+VARIANTS = {
+    "x".join(map(str, variant)): variant for variant in (*(found for _, found in _BY_WIDTH), *_SMALLEST, *_OTHERS)
+}
+
+
+def _default(key: str, gpu: Gpu) -> Network:
+    width = int(key.split()[0])
+    measured = [variant for most, variant in _BY_WIDTH if width <= most and gpu.adapter.kind != "software"]
+    for variant in (*measured, *_SMALLEST):
+        if variant.fits(key, gpu):
+            return variant
+    room = gpu.limits["max-compute-workgroup-storage-size"]
+    raise LimitError(
+        f"a network {width} neurons wide on {key.split()[1]} features does not fit into the {room} bytes of workgroup "
+        "memory of this adapter; use ops.linear for each layer"
+    )
+
+
+NETWORKS: Family[Network] = Family("mlp", 1, VARIANTS, _default, lambda variant, key, gpu: variant.fits(key, gpu))

@@ -1,0 +1,281 @@
+"""Normalisations of networks, for f32 and f16, worked out in f32. Axes are (N, C, ...) where channels are spoken of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..errors import DtypeError, ShapeError
+from ..gpu import Kernel
+from ..tensor import Tensor, f32
+from . import launch
+from .define import Operand
+from .elementwise import assign, fused
+from .functions import absolute, divide, maximum, power, sqrt
+from .reduce import Axes
+from .reduce import max as largest
+from .reduce import sum as total
+
+WORKGROUP = 256
+
+
+def batch_norm(
+    x: Operand,
+    scale: Operand,
+    bias: Operand,
+    mean: Operand,
+    variance: Operand,
+    epsilon: float = 1e-5,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """(x − mean) / √(variance + epsilon) · scale + bias, all of shape (C,): batch normalisation as used in inference."""
+    with launch.tensors(x, scale, bias, mean, variance) as (source, *given):
+        channels = source.shape[1] if source.ndim > 1 else 1
+        for name, tensor in zip(("scale", "bias", "mean", "variance"), given, strict=True):
+            if tensor.shape != (channels,):
+                raise ShapeError(f"batch_norm: {name} of shape {tensor.shape} for {channels} channels")
+        out = _destination("batch_norm", source, out)
+        wide = [t[(slice(None), *[None] * (source.ndim - 2))] if source.ndim > 1 else t for t in given]
+        return fused(lambda v, s, b, m, n: (v - m) * (s / sqrt(n + epsilon)) + b, source, *wide, out=out)
+
+
+def layer_norm(
+    x: Operand,
+    scale: Operand | None = None,
+    bias: Operand | None = None,
+    *,
+    axes: int = 1,
+    epsilon: float = 1e-5,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each block along the last `axes` axes brought to mean 0 and variance 1, times `scale` plus `bias`.
+
+    These have the shape of a block, or one that broadcasts to it.
+    """
+    return layer_norm_with_statistics(x, scale, bias, axes=axes, epsilon=epsilon, out=out, _store=False)[0]
+
+
+def layer_norm_with_statistics(
+    x: Operand,
+    scale: Operand | None = None,
+    bias: Operand | None = None,
+    *,
+    axes: int = 1,
+    epsilon: float = 1e-5,
+    out: Tensor | None = None,
+    _store: bool = True,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """`layer_norm`, the means, and 1 / √(variance + epsilon), both f32 with axes of 1 where x was normalised."""
+    with launch.tensors(x, *_given(scale, bias)) as (source, *parts):
+        scale, bias = _again(scale, bias, parts)
+        block = _block("layer_norm", source, axes)
+        statistics: list[Tensor | None] = [None, None]
+        if _store:
+            shape = (*source.shape[: source.ndim - axes], *[1] * axes)
+            statistics = [Tensor.empty(shape, f32, temporary=True) for _ in range(2)]
+        rows = source.size // max(math.prod(block), 1)
+        out = _rows(
+            "layer_norm", source, rows, _broadcast("scale", scale, block), _broadcast("bias", bias, block), epsilon, out,
+            statistics=statistics,
+        )
+    return out, statistics[0], statistics[1]
+
+
+def rms_norm(
+    x: Operand, scale: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-5, out: Tensor | None = None
+) -> Tensor:
+    """x / √(mean of x² + epsilon) · scale over each block along the last `axes` axes."""
+    with launch.tensors(x, *_given(scale)) as (source, *parts):
+        scale, _ = _again(scale, None, parts)
+        block = _block("rms_norm", source, axes)
+        rows = source.size // max(math.prod(block), 1)
+        return _rows(
+            "rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centred=False
+        )
+
+
+def group_norm(
+    x: Operand,
+    groups: int,
+    scale: Operand | None = None,
+    bias: Operand | None = None,
+    *,
+    epsilon: float = 1e-5,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each of `groups` groups of channels of each member brought to mean 0 and variance 1; then · scale + bias, (C,).
+
+    With scale and bias of shape (groups,) there is one for each group.
+    """
+    with launch.tensors(x, *_given(scale, bias)) as (source, *parts):
+        scale, bias = _again(scale, bias, parts)
+        if source.ndim < 2 or groups < 1 or source.shape[1] % groups:
+            raise ShapeError(f"group_norm: x {source.shape} has no {groups} groups of channels")
+        channels = source.shape[1]
+        for name, tensor in (("scale", scale), ("bias", bias)):
+            if tensor is not None and tensor.shape not in ((channels,), (groups,)):
+                raise ShapeError(f"group_norm: {name} of shape {tensor.shape} for {channels} channels in {groups} groups")
+        each = next((t.shape[0] for t in (scale, bias) if t is not None), channels) // groups
+        run = source.size // max(source.shape[0] * groups * each, 1)
+        rows = source.shape[0] * groups
+        return _rows(
+            "group_norm", source, rows, scale, bias, epsilon, out, period=groups, row_step=each, run=max(run, 1)
+        )
+
+
+def instance_norm(
+    x: Operand,
+    scale: Operand | None = None,
+    bias: Operand | None = None,
+    *,
+    epsilon: float = 1e-5,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each channel of each member brought to mean 0 and variance 1; then · scale + bias, both (C,)."""
+    with launch.tensors(x) as (source,):
+        if source.ndim < 2:
+            raise ShapeError(f"instance_norm: x {source.shape} has no channels")
+        return group_norm(source, max(source.shape[1], 1), scale, bias, epsilon=epsilon, out=out)
+
+
+def lp_norm(x: Operand, axis: Axes = -1, p: float = 2, *, out: Tensor | None = None) -> Tensor:
+    """(Σ |x|ᵖ)^(1/p) along `axis`, kept as an axis of 1; p may be infinite."""
+    with launch.tensors(x) as (source,):
+        if math.isinf(p):
+            with absolute(source) as sizes:
+                return largest(sizes, axis, True, out=out)
+        with fused(lambda v: absolute(v) if p == 1 else v * v if p == 2 else power(absolute(v), p), source) as powers:
+            sums = total(powers, axis, True, out=out)
+        return sums if p == 1 else sqrt(sums, out=sums) if p == 2 else power(sums, 1 / p, out=sums)
+
+
+def lp_normalize(
+    x: Operand, axis: Axes = -1, p: float = 2, *, least: float = 0.0, out: Tensor | None = None
+) -> Tensor:
+    """x divided by its p-norm along `axis`, and by `least` where that is smaller; 0 / 0 gives 0."""
+    with launch.tensors(x) as (source,), lp_norm(source, axis, p) as norm:
+        out = _destination("lp_normalize", source, out)
+        floor = max(least, 1.2e-38)
+        return fused(lambda v, n: divide(v, maximum(n, floor)), source, norm, out=out)
+
+
+def local_response_norm(
+    x: Operand,
+    size: int,
+    *,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    k: float = 1.0,
+    out: Tensor | None = None,
+) -> Tensor:
+    """x / (k + alpha / size · Σ x²)^beta, the sum over `size` neighbouring channels, ⌊(size − 1) / 2⌋ of them before."""
+    with launch.tensors(x) as (source,):
+        if source.ndim < 2 or size < 1:
+            raise ShapeError(f"local_response_norm: x {source.shape} over {size} channels")
+        channels = source.shape[1]
+        out = _destination("local_response_norm", source, out)
+        before = (size - 1) // 2
+        with Tensor.empty(source.shape, f32, temporary=True) as sums:
+            assign(sums, 0)
+            for shift in range(-before, size - before):
+                low, high = max(0, -shift), min(channels, channels - shift)
+                if low < high:
+                    part, near = sums[:, low:high], source[:, low + shift : high + shift]
+                    fused(lambda s, v: s + v.to(f32) * v.to(f32), part, near, out=part)
+            return fused(lambda v, s: v / power(k + (alpha / size) * s, beta), source, sums, out=out)
+
+
+# inside -------------------------------------------------------------------------------------------------------------
+
+
+def _given(*values: Any) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def _again(scale: Any, bias: Any, parts: list[Tensor]) -> tuple[Tensor | None, Tensor | None]:
+    """Scale and bias as tensors, None where they were None."""
+    left = list(parts)
+    return (left.pop(0) if scale is not None else None), (left.pop(0) if bias is not None else None)
+
+
+def _destination(name: str, x: Tensor, out: Tensor | None) -> Tensor:
+    if x.dtype.kind != "float":
+        raise DtypeError(f"{name} of {x.dtype}; cast it first with .to('f32')")
+    return launch.destination(name, x.shape, x.dtype, out)
+
+
+def _block(name: str, x: Tensor, axes: int) -> tuple[int, ...]:
+    if not 1 <= axes <= x.ndim:
+        raise ShapeError(f"{name}: x {x.shape} has no {axes} last axes")
+    return x.shape[x.ndim - axes :]
+
+
+def _broadcast(name: str, tensor: Tensor | None, block: tuple[int, ...]) -> Tensor | None:
+    if tensor is None or tensor.shape == block:
+        return tensor
+    return tensor.expand(*block)  # raises if it does not broadcast
+
+
+def _rows(
+    name: str,
+    x: Tensor,
+    rows: int,
+    scale: Tensor | None,
+    shift: Tensor | None,
+    epsilon: float,
+    out: Tensor | None,
+    *,
+    centred: bool = True,
+    period: int = 1,
+    row_step: int = 0,
+    run: int = 1,
+    statistics: list[Tensor | None] | None = None,
+) -> Tensor:
+    """Normalise x as `rows` rows; scale and shift of element i of row r lie at r % period · row_step + i // run."""
+    out = _destination(name, x, out)
+    if not x.size:
+        return out
+    if not out.is_contiguous:
+        with Tensor.empty(out.shape, out.dtype, temporary=True) as packed:
+            _rows(
+                name, x, rows, scale, shift, epsilon, packed,
+                centred=centred, period=period, row_step=row_step, run=run, statistics=statistics,
+            )
+            return assign(out, packed)
+    mean, inverse = statistics or (None, None)
+    tensors: dict[str, Any] = {"mean": mean, "inverse": inverse}
+    tensors |= {"scale": scale, "shift": shift, "x": x}
+    tensors = {key: None if t is None else launch.apart(t, out).contiguous() for key, t in tensors.items()}
+    arguments: dict[str, Any] = {f"{key}_offset": 0 for key, t in tensors.items() if t is None}
+    arguments |= {key: t for key, t in tensors.items() if t is not None}
+    count = x.size // rows
+    lanes = WORKGROUP
+    while lanes > 8 and lanes // 2 >= count:
+        lanes //= 2
+    kernel = Kernel.load(
+        "ops/normalize.wgsl",
+        defines={
+            "X": x.dtype.name,
+            "SCALE": "" if scale is None else scale.dtype.name,
+            "SHIFT": "" if shift is None else shift.dtype.name,
+            "OUT": out.dtype.name,
+            "LANES": lanes,
+            "ROWS": WORKGROUP // lanes,
+            "CENTRED": centred,
+            "STATISTICS": mean is not None,
+        },
+    )
+    kernel(
+        -(-rows // (WORKGROUP // lanes)) * WORKGROUP,
+        overwrites=("out", "mean", "inverse"),
+        out=out,
+        rows=rows,
+        count=count,
+        period=period,
+        row_step=row_step,
+        run=run,
+        epsilon=epsilon,
+        **arguments,
+    )
+    return out

@@ -1,0 +1,117 @@
+"""The variants of the kernels that multiply matrices, and which of them is for products of which size.
+
+What the defaults rest on was measured on an H100 through Vulkan. There a multiprocessor gives all its workgroups
+together 48 KiB of workgroup memory, and the compiler spends registers as if no more workgroups than fit ran beside each
+other: tiles above 24 KiB were slow whatever they did.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from ..gpu import Gpu
+from .tuning import Family
+
+FEW = 8  # rows or columns up to which a product is one of a few rows with a matrix
+SMALL = 16  # rows and columns up to which an invocation makes 4 x 4 elements by itself
+
+
+class Tile(NamedTuple):
+    """How `ops/matmul.wgsl` divides its work; the names are those of the shader."""
+
+    rows: int
+    columns: int
+    step: int
+    each_rows: int
+    each_columns: int
+    lanes: int = 8
+    band: int = 8
+
+    @property
+    def threads(self) -> int:
+        """Invocations of a workgroup."""
+        return self.rows // self.each_rows * (self.columns // self.each_columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of workgroup memory, with padding, for values of four bytes."""
+        return 2 * self.step * (self.rows + self.columns + 8) * 4
+
+
+class Lines(NamedTuple):
+    """How `ops/gemv.wgsl` divides its work; the names are those of the shader."""
+
+    threads: int
+    quads: int
+    turns: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of workgroup memory."""
+        return self.threads * 16
+
+
+Variant: TypeAlias = Tile | Lines
+
+
+def _named(*variants: Variant) -> dict[str, Variant]:
+    return {"x".join(map(str, variant)): variant for variant in variants}
+
+
+_SMALLEST_TILE = Tile(64, 64, 8, 4, 4)  # fits the least that WebGPU promises, and is compiled soon
+_TILES = {
+    "wide many": Tile(128, 128, 8, 8, 8),
+    "wide some": Tile(64, 128, 8, 8, 8),
+    "wide few": Tile(64, 64, 16, 8, 4),
+    "64 across": Tile(128, 64, 8, 8, 8, 4),
+    "64 down": Tile(64, 128, 8, 8, 8),
+    "32 across": Tile(128, 32, 8, 8, 8, 4),
+    "32 down": Tile(32, 128, 16, 4, 8),
+}
+_OTHER_TILES = (
+    *(_SMALLEST_TILE, Tile(128, 128, 8, 8, 8, 16), Tile(128, 64, 8, 8, 8), Tile(64, 64, 8, 8, 8)),
+    *(Tile(64, 64, 16, 4, 8), Tile(32, 64, 16, 4, 8), Tile(64, 32, 8, 4, 4), Tile(32, 32, 16, 4, 4)),
+)
+
+
+def tiles_class(rows: int, columns: int, batch: int) -> str:
+    """The class of sizes that `TILES` has one variant for: a narrow side, or how many tiles of 128 x 128 there are."""
+    narrow = next((str(n) for n in (32, 64) if min(rows, columns) <= n), "wide")
+    if narrow != "wide":
+        return f"{narrow} across" if columns <= rows else f"{narrow} down"
+    tiles = -(-rows // 128) * -(-columns // 128) * batch
+    return f"wide {'few' if tiles <= 80 else 'some' if tiles <= 220 else 'many'}"
+
+
+def _default_tile(key: str, gpu: Gpu) -> Variant:
+    wanted = _TILES[key]
+    return wanted if gpu.adapter.kind != "software" and _fits(wanted, key, gpu) else _SMALLEST_TILE
+
+
+_LINES = {
+    "across one": Lines(512, 4, 4),
+    "across some": Lines(512, 8, 8),
+    "down one": Lines(512, 1, 1),
+    "down some": Lines(128, 1, 1),
+}
+_SMALLEST_LINES = {"across": Lines(256, 4, 8), "down": Lines(256, 1, 1)}
+_OTHER_LINES = (*_SMALLEST_LINES.values(), Lines(128, 4, 4), Lines(256, 2, 2), Lines(256, 8, 4), Lines(1024, 8, 8))
+
+
+def lines_class(rows: int, down: bool) -> str:
+    """The class of sizes that `LINES` has one variant for: how the matrix lies, and how many rows go through it."""
+    return f"{'down' if down else 'across'} {'one' if rows <= 2 else 'some'}"
+
+
+def _default_lines(key: str, gpu: Gpu) -> Variant:
+    wanted = _LINES[key]
+    return wanted if gpu.adapter.kind != "software" and _fits(wanted, key, gpu) else _SMALLEST_LINES[key.split()[0]]
+
+
+def _fits(variant: Variant, key: str, gpu: Gpu) -> bool:
+    room, most = gpu.limits["max-compute-workgroup-storage-size"], gpu.limits["max-compute-invocations-per-workgroup"]
+    return variant.nbytes <= room and variant.threads <= most
+
+
+TILES = Family("matmul", 1, _named(*_TILES.values(), *_OTHER_TILES), _default_tile, _fits)
+LINES = Family("gemv", 1, _named(*_LINES.values(), *_OTHER_LINES), _default_lines, _fits)

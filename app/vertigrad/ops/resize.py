@@ -1,0 +1,249 @@
+"""Resampling along any axes, with the coordinates and the filters of ONNX's Resize.
+
+Where a result lies in x, and how much it takes of which elements, depends on sizes alone; so both are tables, worked out
+here in float64 and uploaded once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DtypeError, ShapeError
+from ..gpu import Kernel
+from ..tensor import Tensor, f16, f32
+from . import launch
+from .define import Operand
+from .elementwise import assign
+
+MODES = ("nearest", "linear", "cubic")
+COORDINATES = {  # result number o, and the sizes and scale of the axis, as a place in x
+    "half_pixel": lambda o, n, m, s: (o + 0.5) / s - 0.5,
+    "half_pixel_symmetric": lambda o, n, m, s: n / 2 * (1 - m / (s * n)) + (o + 0.5) / s - 0.5,
+    "pytorch_half_pixel": lambda o, n, m, s: (o + 0.5) / s - 0.5 if s * n != 1 else 0 * o - 0.5,
+    "align_corners": lambda o, n, m, s: o * (n - 1) / (s * n - 1) if s * n != 1 else 0 * o,
+    "asymmetric": lambda o, n, m, s: o / s,
+    "tf_half_pixel_for_nn": lambda o, n, m, s: (o + 0.5) / s,
+}
+ROUNDING: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "round_prefer_floor": lambda place: np.ceil(place - 0.5),
+    "round_prefer_ceil": lambda place: np.floor(place + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+MOST_TAPS = 64  # elements of a result that one kernel sums up; more, and it goes axis by axis
+
+
+class Axis(NamedTuple):
+    """How one axis is resampled: for each result the elements of x, and the weight of each.
+
+    Both have the shape (results, taps); a place of −1 stands for a result outside of x.
+    """
+
+    places: np.ndarray
+    weights: np.ndarray
+
+
+def resize(
+    x: Operand,
+    size: Sequence[int] | None = None,
+    *,
+    scale: Sequence[float] | None = None,
+    axes: Sequence[int] | None = None,
+    mode: str = "linear",
+    coordinates: str = "half_pixel",
+    rounding: str = "round_prefer_floor",
+    cubic: float = -0.75,
+    antialias: bool = False,
+    exclude_outside: bool = False,
+    region: Sequence[tuple[float, float]] | None = None,
+    outside: float = 0.0,
+    keep: str = "stretch",
+    out: Tensor | None = None,
+) -> Tensor:
+    """x with `axes` (all of them) resampled to `size`, or to ⌊size · scale⌋.
+
+    `mode` is "nearest" (any element type; `rounding` says which of two), "linear" or "cubic" (Keys' kernel with the
+    parameter `cubic`), of floats. `coordinates` is one of `COORDINATES`, or "tf_crop_and_resize": `region` then gives
+    for each axis the part of x, from 0 to 1, that is resampled, and what lies outside of x is `outside`. With
+    `antialias` the filter is as wide as what a result stands for when x shrinks; `exclude_outside` leaves out elements
+    beyond the border instead of repeating the last. `keep` "not_larger" and "not_smaller" scale all axes alike, within
+    or around `size`. Raises `ShapeError`, `DtypeError`.
+    """
+    with launch.tensors(x) as (source,):
+        named = [launch.normal_axis(a, source.ndim) for a in (range(source.ndim) if axes is None else axes)]
+        _check(source, named, size, scale, mode, coordinates, rounding, region, antialias)
+        sizes, scales = _sizes([source.shape[a] for a in named], size, scale, keep)
+        tables: dict[int, Axis] = {}
+        for i, axis in enumerate(named):
+            part = region[i] if region is not None and coordinates == "tf_crop_and_resize" else None
+            n, m, s = source.shape[axis], sizes[i], scales[i]
+            if n == m and math.isclose(s, 1) and part in (None, (0, 1)):
+                continue
+            where = _where(coordinates, n, m, s, part)
+            tables[axis] = _table(where, n, s, mode, rounding, cubic, antialias, exclude_outside, part is not None)
+        shape = list(source.shape)
+        for axis, m in zip(named, sizes, strict=True):
+            shape[axis] = m
+        out = launch.destination("resize", tuple(shape), source.dtype, out)
+        if out.size and not source.size:
+            raise ShapeError(f"resize: {source.shape} has no elements to make {tuple(shape)} of")
+        if out.size:
+            _run(launch.apart(source, out), tables, outside, out)
+    return out
+
+
+# inside -------------------------------------------------------------------------------------------------------------
+
+
+def _check(
+    x: Tensor,
+    axes: Sequence[int],
+    size: Sequence[int] | None,
+    scale: Sequence[float] | None,
+    mode: str,
+    coordinates: str,
+    rounding: str,
+    region: Sequence[tuple[float, float]] | None,
+    antialias: bool,
+) -> None:
+    given = size if size is not None else scale
+    if (size is None) == (scale is None) or given is None or len(given) != len(axes):
+        raise ShapeError(f"resize: a size or a scale for each of the axes {tuple(axes)}, not size {size}, scale {scale}")
+    if min(given, default=1) < 0 or (scale is not None and min(scale, default=1) <= 0):
+        raise ShapeError(f"resize: sizes {size} and scales {scale} must be positive")
+    known = [*COORDINATES, "tf_crop_and_resize"]
+    if mode not in MODES or coordinates not in known or rounding not in ROUNDING:
+        raise ShapeError(
+            f"resize: mode {mode!r} ({', '.join(MODES)}), coordinates {coordinates!r} ({', '.join(known)}), rounding "
+            f"{rounding!r} ({', '.join(ROUNDING)})"
+        )
+    if (region is None or len(region) != len(axes)) and coordinates == "tf_crop_and_resize":
+        raise ShapeError("resize: tf_crop_and_resize needs the part of each axis, (start, end), as `region`")
+    if mode == "nearest" and antialias:
+        raise ShapeError("resize: the nearest element cannot be smoothed; use linear or cubic with antialias")
+    if mode != "nearest" and x.dtype.kind != "float":
+        raise DtypeError(f"resize: {mode} of {x.dtype}; cast it first with .to('f32')")
+
+
+def _sizes(
+    lengths: Sequence[int], size: Sequence[int] | None, scale: Sequence[float] | None, keep: str
+) -> tuple[list[int], list[float]]:
+    """(sizes, scales) of the axes."""
+    if size is None:
+        scales = [float(s) for s in scale or ()]
+        return [int(s * n) for n, s in zip(lengths, scales, strict=True)], scales
+    scales = [m / max(n, 1) for n, m in zip(lengths, size, strict=True)]
+    if keep == "stretch" or not scales:
+        return [int(m) for m in size], scales
+    if keep not in ("not_larger", "not_smaller"):
+        raise ShapeError(f'resize: keep is "stretch", "not_larger" or "not_smaller", not {keep!r}')
+    one = min(scales) if keep == "not_larger" else max(scales)
+    return [int(one * n + 0.5) for n in lengths], [one] * len(lengths)
+
+
+def _where(coordinates: str, n: int, m: int, s: float, part: tuple[float, float] | None) -> np.ndarray:
+    """Where in x each of m results lies."""
+    o = np.arange(m, dtype=np.float64)
+    if part is None:
+        return COORDINATES[coordinates](o, n, m, s) if m else o
+    start, end = part
+    wide = s * n
+    inner = o * (end - start) * (n - 1) / (wide - 1) if wide != 1 else 0 * o + (end - start) * (n - 1) / 2
+    return inner + start * (n - 1)
+
+
+def _table(
+    place: np.ndarray,
+    n: int,
+    s: float,
+    mode: str,
+    rounding: str,
+    cubic: float,
+    antialias: bool,
+    exclude_outside: bool,
+    cropped: bool,
+) -> Axis:
+    if mode == "nearest":
+        whole = place == np.floor(place)
+        found = np.where(whole, place, ROUNDING[rounding](place))[:, None]
+        places, weights = found, np.ones_like(found)
+    else:
+        reach = 1 if mode == "linear" else 2
+        shrink = min(s, 1.0) if antialias else 1.0
+        first = math.floor(-reach / shrink) + 1
+        before = np.ceil(place) - 1  # the element on the left, also where place is one itself
+        taps = np.arange(first, 2 - first)
+        distance = (taps - (place - before)[:, None]) * shrink
+        weights = _filter(mode, np.abs(distance), cubic)
+        places = before[:, None] + taps
+        if exclude_outside:
+            weights = np.where((places < 0) | (places >= n), 0.0, weights)
+        if exclude_outside or antialias:
+            total = weights.sum(1, keepdims=True)
+            weights = weights / np.where(total == 0, 1, total)
+    places = np.clip(places, 0, max(n - 1, 0))
+    if cropped:
+        places[(place < 0) | (place > n - 1)] = -1
+    return Axis(places.astype(np.int32), weights.astype(np.float32))
+
+
+def _filter(mode: str, x: np.ndarray, a: float) -> np.ndarray:
+    """The weight at a distance: a triangle, or Keys' cubic ("Cubic convolution interpolation", 1981)."""
+    if mode == "linear":
+        return np.clip(1 - x, 0, 1)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _run(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> None:
+    if not tables:
+        assign(out, x)
+    elif math.prod(table.places.shape[1] for table in tables.values()) <= MOST_TAPS:
+        _launch(x, tables, outside, out)
+    else:
+        axis = min(tables, key=lambda a: len(tables[a].places) / x.shape[a])  # what shrinks most first
+        shape = [len(tables[axis].places) if i == axis else n for i, n in enumerate(x.shape)]
+        rest = {a: table for a, table in tables.items() if a != axis}
+        if not rest:
+            return _launch(x, tables, outside, out)
+        with Tensor.empty(shape, f32 if x.dtype is f16 else x.dtype, temporary=True) as part:
+            _launch(x, {axis: tables[axis]}, outside, part)
+            _run(part, rest, outside, out)
+
+
+def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> None:
+    taps = [tables[a].places.shape[1] if a in tables else 0 for a in range(x.ndim)]
+    lengths = [tables[a].places.size if a in tables else 0 for a in range(x.ndim)]
+    starts = [sum(lengths[:a]) for a in range(x.ndim)]
+    places = np.concatenate([table.places.ravel() for _, table in sorted(tables.items())])
+    weights = np.concatenate([table.weights.ravel() for _, table in sorted(tables.items())])
+    weighted = max(taps) > 1
+    value = "f32" if x.dtype.kind == "float" else {"bool": "bool", "u8": "u32"}.get(x.dtype.name, x.dtype.name)
+    kernel = Kernel.load(
+        "ops/resize.wgsl",
+        defines={
+            **{"X": x.dtype.name, "OUT": out.dtype.name, "VALUE": value, "RANK": x.ndim, "TAPS": tuple(taps)},
+            **{"WEIGHTED": weighted, "OUTSIDE": bool((places < 0).any())},
+        },
+    )
+    with launch.tensors(places, weights) as (where, how_much):
+        more: dict[str, Any] = {"weights": how_much} if weighted else {"weights_offset": 0}
+        kernel(
+            out.size,
+            overwrites=("out",),
+            x=x,
+            out=out,
+            places=where,
+            count=out.size,
+            outside=float(outside) if value == "f32" else int(outside),
+            shape=launch.padded(out.shape, 1),
+            starts=launch.padded(starts, 0),
+            x_strides=launch.padded(launch.element_strides(x), 0),
+            out_strides=launch.padded(launch.element_strides(out), 0),
+            **more,
+        )

@@ -1,0 +1,115 @@
+"""Images and volumes read at any places: grid sampling, and the grids that affine maps make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import DtypeError, ShapeError
+from ..gpu import Kernel
+from ..tensor import Tensor, f32
+from . import launch
+from .define import Operand
+from .matmul import matmul
+
+MODES = ("nearest", "linear", "cubic")
+PADDING = ("zeros", "border", "reflection")
+
+
+def grid_sample(
+    x: Operand,
+    grid: Operand,
+    *,
+    mode: str = "linear",
+    padding: str = "zeros",
+    align_corners: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """x (N, C, ...spatial), one to three axes, at the places of `grid` (N, ...places, axes): (N, C, ...places).
+
+    Coordinates go from −1 to 1 and name the last spatial axis first; with `align_corners` the ends are the centres of
+    the outermost elements, else their outer borders. `mode` is "nearest" (half goes to the even one), "linear" or
+    "cubic" (a = −0.75); `padding` says what lies outside. f32 and f16. Raises `ShapeError`, `DtypeError`.
+    """
+    with launch.tensors(x, grid) as (source, places):
+        rank = source.ndim - 2
+        if not 1 <= rank <= 3 or places.ndim != source.ndim or (places.shape[0], places.shape[-1]) != (
+            source.shape[0],
+            rank,
+        ):
+            raise ShapeError(f"grid_sample: a grid {places.shape} does not name places in x {source.shape}")
+        if mode not in MODES or padding not in PADDING:
+            raise ShapeError(f"grid_sample: mode {mode!r} of {MODES}, padding {padding!r} of {PADDING}")
+        if source.dtype.kind != "float" or places.dtype.kind != "float":
+            raise DtypeError(f"grid_sample of {source.dtype} at places of {places.dtype}; cast them first to floats")
+        shape = (*source.shape[:2], *places.shape[1:-1])
+        out = launch.destination("grid_sample", shape, source.dtype, out)
+        if out.size and not source.size:
+            raise ShapeError(f"grid_sample: x {source.shape} has no elements")
+        if out.size:
+            _launch(launch.apart(source, out), launch.apart(places, out), out, mode, padding, align_corners)
+    return out
+
+
+def affine_grid(
+    theta: Operand, size: Sequence[int], *, align_corners: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """The grid for `grid_sample` whose places are theta · (place, 1), f32 (N, ...size, axes).
+
+    `theta` is (N, axes, axes + 1), with one to three axes; `size` gives the spatial ones. Raises `ShapeError`.
+    """
+    with launch.tensors(theta) as (maps,):
+        rank = len(size)
+        if not 1 <= rank <= 3 or maps.shape[1:] != (rank, rank + 1):
+            raise ShapeError(f"affine_grid: theta {maps.shape} for a grid of {tuple(size)}")
+        if maps.dtype is not f32:
+            raise DtypeError(f"affine_grid: theta of {maps.dtype}; cast it first with .to('f32')")
+        out = launch.destination("affine_grid", (maps.shape[0], *size, rank), f32, out)
+        if out.size:
+            lines = [_centres(n, align_corners) for n in size]
+            mesh = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(tuple(size))], -1)
+            flat = mesh.reshape(-1, rank + 1).astype(np.float32)
+            flat_out = out.reshape(maps.shape[0], len(flat), rank) if out.is_contiguous else None
+            made = matmul(flat, maps.permute(0, 2, 1), out=flat_out)
+            if flat_out is None:
+                out[...] = made.reshape(*out.shape)
+    return out
+
+
+def _centres(n: int, align_corners: bool) -> np.ndarray:
+    """Places of n elements between −1 and 1."""
+    if align_corners:
+        return np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
+    return (2 * np.arange(n) + 1) / n - 1
+
+
+def _launch(x: Tensor, grid: Tensor, out: Tensor, mode: str, padding: str, align_corners: bool) -> None:
+    kernel = Kernel.load(
+        "ops/sample.wgsl",
+        defines={
+            **{"X": x.dtype.name, "GRID": grid.dtype.name, "OUT": out.dtype.name, "RANK": x.ndim - 2},
+            **{"MODE": mode, "PADDING": padding, "CORNERS": align_corners},
+        },
+    )
+    kernel(
+        out.size,
+        overwrites=("out",),
+        x=x,
+        grid=grid,
+        out=out,
+        count=out.size,
+        channels=x.shape[1],
+        size=[*[1] * (5 - x.ndim), *x.shape[2:]],
+        outs=[*[1] * (5 - x.ndim), *out.shape[2:]],
+        x_strides=_eight(x, (0, 1)),
+        grid_strides=_eight(grid, (0, grid.ndim - 1)),
+        out_strides=_eight(out, (0, 1)),
+    )
+
+
+def _eight(tensor: Tensor, first: tuple[int, int]) -> list[int]:
+    """Strides in elements: of the two axes named, a gap, and of three spatial axes."""
+    strides = launch.element_strides(tensor)
+    spatial = [stride for axis, stride in enumerate(strides) if axis not in first]
+    return [*(strides[axis] for axis in first), 0, 0, *[0] * (3 - len(spatial)), *spatial, 0]

@@ -1,0 +1,73 @@
+"""Softmax, its logarithm, and hardmax along any axis of f32 or f16, worked out in f32."""
+
+from __future__ import annotations
+
+from ..errors import DtypeError
+from ..gpu import Kernel
+from ..tensor import Tensor
+from . import launch
+from .define import Operand
+
+WORKGROUP = 256
+COLUMNS = 16  # vectors that a workgroup makes together when they lie closer to each other than their elements
+SHORT = 16  # elements up to which one invocation makes a vector alone
+
+
+def softmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """e^x / Σ e^x along `axis`, whatever the size of x; NaN where all elements are −∞ or one is NaN or +∞."""
+    return _softmax("soft", x, axis, out)
+
+
+def log_softmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """x − log Σ e^x along `axis`; accurate also where softmax would be 0."""
+    return _softmax("log", x, axis, out)
+
+
+def hardmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """1 at the first largest element along `axis`, 0 elsewhere."""
+    return _softmax("hard", x, axis, out)
+
+
+def _softmax(kind: str, x: Operand, axis: int, out: Tensor | None) -> Tensor:
+    name = {"soft": "softmax", "log": "log_softmax", "hard": "hardmax"}[kind]
+    with launch.tensors(x) as (source,):
+        if source.dtype.kind != "float":
+            raise DtypeError(f"{name} of {source.dtype}; cast it first with .to('f32')")
+        at = launch.normal_axis(axis, source.ndim)
+        out = launch.destination(name, source.shape, source.dtype, out)
+        if out.size:
+            _launch(kind, launch.apart(source, out), at, out)
+    return out
+
+
+def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
+    strides = [launch.element_strides(t) for t in (x, out)]
+    count = x.shape[at]
+    others = [axis for axis in range(x.ndim) if axis != at]
+    shape, rows = launch.merge_axes([x.shape[a] for a in others], [[row[a] for a in others] for row in strides])
+    vectors = out.size // count
+    columns, lines = 1, WORKGROUP
+    if count <= SHORT:
+        columns, lines = WORKGROUP, 1
+    elif shape and abs(rows[0][-1]) < abs(strides[0][at]):
+        columns, lines = COLUMNS, WORKGROUP // COLUMNS
+    elif count <= WORKGROUP:  # short rows: several to a workgroup
+        columns, lines = 8, WORKGROUP // 8
+    kernel = Kernel.load(
+        "ops/softmax.wgsl",
+        defines={"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": lines, "KIND": kind},
+    )
+    kernel(
+        -(-vectors // columns) * WORKGROUP,
+        overwrites=("out",),
+        x=x,
+        out=out,
+        vectors=vectors,
+        count=count,
+        axes=len(shape),
+        x_step=strides[0][at],
+        out_step=strides[1][at],
+        shape=launch.padded(shape, 1),
+        x_strides=launch.padded(rows[0], 0),
+        out_strides=launch.padded(rows[1], 0),
+    )

@@ -1,0 +1,159 @@
+"""What is in a tensor, told in a few numbers: its range, mean and spread, what is not finite, and a histogram.
+
+The tensor is read once for the numbers and once for the histogram, in place whatever its strides are, and nothing goes
+to the host but the result. Values that are not finite are counted and otherwise left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import LimitError
+from ..gpu import Kernel
+from ..tensor import DType, Tensor, u32
+from . import launch
+
+WORDS = 13  # of a record; as in shaders/ops/summary.wgsl
+BINS = 64  # of a histogram
+CHUNK = 16384  # elements that a workgroup reads: 64 an invocation
+WORKGROUP = 256
+_VALUES = {"f32": "f32", "f16": "f32", "i32": "i32"}  # all other dtypes are compared as u32
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What an element may be that is looked for: NaN, infinite, less than `below` or more than `above`; any of them.
+
+    Limits are held and compared in f32.
+    """
+
+    nan: bool = False
+    infinite: bool = False
+    below: float | None = None
+    above: float | None = None
+
+    @property
+    def mask(self) -> int:
+        """The kernel's bits for what is looked for."""
+        return self.nan + 2 * self.infinite + 4 * (self.below is not None) + 8 * (self.above is not None)
+
+    def __str__(self) -> str:
+        parts = ("NaN" if self.nan else "", "infinite" if self.infinite else "")
+        limits = (
+            f"below {self.below:g}" if self.below is not None else "",
+            f"above {self.above:g}" if self.above is not None else "",
+        )
+        return " or ".join(filter(None, parts + limits)) or "nothing"
+
+
+NEVER = Condition()
+
+
+class Summary(NamedTuple):
+    """Figures of a tensor of `size` elements; those over finite elements are None where there are none.
+
+    Places are numbers of elements in row-major order. `std` is that of the population, as NumPy's. `met` elements meet
+    the condition, the first of them at `first`.
+    """
+
+    size: int
+    finite: int
+    nan: int
+    positive_infinite: int
+    negative_infinite: int
+    min: float | None
+    max: float | None
+    min_at: int | None
+    max_at: int | None
+    mean: float | None
+    std: float | None
+    met: int
+    first: int | None
+
+    @property
+    def infinite(self) -> int:
+        """How many elements are infinite, of either sign."""
+        return self.positive_infinite + self.negative_infinite
+
+    @property
+    def norm(self) -> float | None:
+        """Square root of the sum of the squares of the finite elements."""
+        if self.mean is None or self.std is None:
+            return None
+        return math.sqrt(self.finite) * math.hypot(self.mean, self.std)
+
+    @staticmethod
+    def of(words: np.ndarray, dtype: DType) -> Summary:
+        """The figures in a record: `WORDS` u32, as `summarize` makes them of a tensor of `dtype`."""
+        words = np.ascontiguousarray(words, np.uint32)
+        finite, nan, above, below = words[:4].tolist()
+        kind = {"f32": np.float32, "i32": np.int32}.get(_VALUES.get(dtype.name, ""), np.uint32)
+        least, most = words[4:6].view(kind).tolist()
+        mean, squares = words[6:8].view(np.float32).tolist()
+        first, met, least_at, most_at = words[8:12].tolist()
+        mean += float(words[12:13].view(np.float32)[0])
+        counts = (finite + nan + above + below, finite, nan, above, below)
+        where = (met, first - 1 if first else None)
+        if not finite:
+            return Summary(*counts, None, None, None, None, None, None, *where)
+        return Summary(*counts, least, most, least_at, most_at, mean, math.sqrt(max(squares, 0.0) / finite), *where)
+
+
+def summarize(a: Tensor, condition: Condition = NEVER, *, out: Tensor | None = None) -> Tensor:
+    """The figures of `a` as a record for `Summary.of`: (13,) u32, in `out` or a new tensor.
+
+    `out` is contiguous. Raises `ShapeError`, `DtypeError` if it does not fit, `LimitError` for 2³² elements or more.
+    """
+    out = launch.destination("summarize", (WORDS,), u32, out)
+    if not a.size:
+        return out.fill_(0)
+    if a.size >= 1 << 32:
+        raise LimitError(f"summarize: {a.size:,} elements; places are counted in 32 bits")
+    chunks = -(-a.size // CHUNK)
+    looked_for = {
+        "conditions": condition.mask,
+        "low": 0.0 if condition.below is None else condition.below,
+        "high": 0.0 if condition.above is None else condition.above,
+    }
+    with Tensor.empty(chunks * WORDS if chunks > 1 else 0, u32, temporary=True) as records:
+        first = records if chunks > 1 else out
+        kernel, shape = _kernel("elements", a)
+        kernel(chunks * WORKGROUP, overwrites=("out",), out=first, chunk=CHUNK, **shape, **looked_for)
+        if chunks > 1:
+            kernel = Kernel.load("ops/summary.wgsl", defines=_defines("records", a.dtype, 0))
+            kernel(WORKGROUP, overwrites=("out",), source=records, out=out, count=chunks, chunk=chunks)
+    return out
+
+
+def spread(a: Tensor, record: Tensor) -> Tensor:
+    """How many finite elements of `a` lie in each of `BINS` equal bins from its least to its greatest one, (64,) u32.
+
+    `record` is what `summarize` made of `a`: its ends are taken from there on the GPU. Bins hold their lower end, the
+    last one both. If all elements are equal they are counted in the middle.
+    """
+    counts = Tensor.zeros(BINS, u32, "histogram")
+    if a.size:
+        kernel, shape = _kernel("bins", a)
+        kernel(-(-a.size // CHUNK) * WORKGROUP, record=record, out=counts, chunk=CHUNK, **shape)
+    return counts
+
+
+def _kernel(reads: str, a: Tensor) -> tuple[Kernel, dict[str, Any]]:
+    """The kernel for a tensor that lies as `a`, and its arguments that say how it lies."""
+    shape, (strides,) = launch.merge_axes(a.shape, [launch.element_strides(a)])
+    arguments = {
+        "source": a,
+        "count": a.size,
+        "shape": launch.padded(shape, 1),
+        "source_strides": launch.padded(strides, 0),
+    }
+    return Kernel.load("ops/summary.wgsl", defines=_defines(reads, a.dtype, len(shape))), arguments
+
+
+def _defines(reads: str, dtype: DType, rank: int) -> dict[str, Any]:
+    name = "" if reads == "records" else dtype.name
+    return {"PASS": reads, "FROM": name, "VALUE": _VALUES.get(dtype.name, "u32"), "RANK": rank, "BINS": BINS}

@@ -1,0 +1,100 @@
+"""Every family of variants there is, and the problems that its classes of sizes are measured by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+
+from ..gpu import gpu
+from ..tensor import Tensor
+from .mlp import Mlp
+from .mlp_variants import NETWORKS, Network
+from .product import product
+from .product_variants import LINES, TILES, Lines, Tile, lines_class, tiles_class
+from .tuning import Tuned
+
+CHECKED = 16  # rows of a result that are compared
+SEED = 1
+
+
+class ProductProblem:
+    """a b of one size, a (rows, inner), b (inner, columns), read transposed if `down`."""
+
+    def __init__(self, rows: int, inner: int, columns: int, down: bool):
+        random = np.random.default_rng(SEED)
+        a = random.normal(size=(rows, inner)).astype(np.float32)
+        b = random.normal(size=(columns, inner) if down else (inner, columns)).astype(np.float32)
+        self._pick = np.unique(np.linspace(0, rows - 1, CHECKED).astype(int))
+        left, right = a[self._pick].astype(np.float64), (b.T if down else b).astype(np.float64)
+        self._wanted, self._magnitude = left @ right, np.abs(left) @ np.abs(right)
+        self._a, self._stored, self._out = Tensor.from_numpy(a), Tensor.from_numpy(b), Tensor.empty((rows, columns))
+        self._b = self._stored.T if down else self._stored
+        self._allowed = inner * 2.0**-23
+
+    def reset(self) -> None:
+        self._out.fill_(np.nan)
+
+    def run(self, variant: Tile | Lines, /) -> None:
+        product(self._a, self._b, self._out, variant=variant)
+
+    def error(self) -> float:
+        got = np.stack([self._out[int(row)].numpy() for row in self._pick])
+        return _worst(np.abs(got - self._wanted), self._allowed * self._magnitude)
+
+    def close(self) -> None:
+        """Free the operands."""
+        for tensor in (self._a, self._stored, self._out):
+            tensor.close()
+
+
+class NetworkProblem:
+    """A network from 3 coordinates over three layers of one width to 4 outputs, on `points` points."""
+
+    def __init__(self, points: int, width: int):
+        random = np.random.default_rng(SEED)
+        sizes = [3, width, width, width, 4]
+        weights = [
+            (random.normal(size=(n, m)) * (2.0 / m) ** 0.5).astype(np.float32)
+            for m, n in zip(sizes, sizes[1:], strict=False)
+        ]
+        x = random.normal(size=(points, 3)).astype(np.float32)
+        signal = x[:CHECKED].astype(np.float64)
+        for number, weight in enumerate(weights):
+            signal = (np.maximum(signal, 0.0) if number else signal) @ weight.T.astype(np.float64)
+        self._wanted = signal
+        self._x, self._out = Tensor.from_numpy(x), Tensor.empty((points, 4))
+        self._net = Mlp(weights, name="tuning")
+
+    def reset(self) -> None:
+        self._out.fill_(np.nan)
+
+    def run(self, variant: Network, /) -> None:
+        self._net.run(self._x, self._out, variant)
+
+    def error(self) -> float:
+        got = self._out.numpy()
+        if np.isnan(got).any():
+            return float("inf")
+        return _worst(np.abs(got[:CHECKED] - self._wanted), 1e-5 * np.abs(self._wanted).max())
+
+    def close(self) -> None:
+        """Free the operands."""
+        for held in (self._net, self._x, self._out):
+            held.close()
+
+
+def _worst(error: np.ndarray, allowed: np.ndarray | float) -> float:
+    """The largest error in terms of what is allowed; NaN if there is one."""
+    return float(np.max(error / np.maximum(allowed, 1e-30)))
+
+
+@contextmanager
+def _closed[P: ProductProblem | NetworkProblem](make: Callable[[], P]) -> Iterator[P]:
+    problem = make()
+    try:
+        yield problem
+    finally:
+        problem.close()

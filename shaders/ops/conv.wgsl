@@ -1,0 +1,237 @@
+// Convolution as a matrix product whose right-hand side, the windows of x, is never written out.
+// A workgroup makes a tile of ROWS channels x COLUMNS places of one group; places count through the batch. It goes along
+// the inner axis (the taps of a window, in each all channels) in steps of STEP, with both operands' part in workgroup
+// memory; each invocation makes EACH_ROW x EACH_COLUMN results (written out by the template: an array indexed at run time
+// would lie in slow memory).
+// In: X, W, OUT, BIAS, RESIDUAL, dtypes ("" for what is not there); VALUE, the WGSL type summed in; ROWS, COLUMNS,
+//     EACH_ROW, EACH_COLUMN, STEP; UNROLL, how
+//     many places of the inner axis are written out in a row; WHOLE, whether a step never straddles two taps; W_DOWN, whether weights of neighbouring
+//     output channels lie closer together than those of neighbouring input channels; ACTIVATION, an expression over x.
+// Out: out = activation(convolution + bias + residual); of each slice of the inner axis, if there are several.
+//% import "common/element.wgsl" as element
+//% include "common/conv.wgsl"
+//% set THREADS = (ROWS // EACH_ROW) * (COLUMNS // EACH_COLUMN)
+//% set ACROSS = COLUMNS // EACH_COLUMN
+//% set W_LINE = ROWS // 4 + 1
+//% set X_LINE = COLUMNS // 4
+//% set W_LOADS = STEP * ROWS // THREADS
+//% set X_LOADS = STEP * COLUMNS // THREADS
+//% set X_JUMP = THREADS // COLUMNS
+
+var<workgroup> tile_w: array<vec4<${VALUE}>, ${STEP * W_LINE}>;
+var<workgroup> tile_x: array<vec4<${VALUE}>, ${STEP * X_LINE}>;
+//% if not WHOLE
+const NOWHERE = -0x40000000;
+// Of each inner index of the step: where it lies in x and in w, and how far it is from the window's origin.
+var<workgroup> inner_x: array<i32, ${STEP}>;
+var<workgroup> inner_w: array<i32, ${STEP}>;
+var<workgroup> inner_at: array<vec3i, ${STEP}>;
+//% endif
+
+//% if not WHOLE
+fn describe(lane: u32, k: i32) {
+    if lane < ${STEP}u {
+        let inner = k + i32(lane);
+        let tap = inner / params.channels;
+        let channel = inner - tap * params.channels;
+        let line = tap / params.window.z;
+        let at = vec3i(line / params.window.y, line % params.window.y, tap % params.window.z);
+        let shift = at * params.spread;
+        let is_there = at.x < params.window.x;
+        inner_at[lane] = select(vec3i(NOWHERE), shift, is_there);
+        inner_x[lane] = channel * params.x_strides[0].z + dot(shift, params.x_strides[1].xyz);
+        inner_w[lane] = channel * params.w_strides[0].z + dot(at, params.w_strides[1].xyz);
+    }
+}
+//% endif
+
+@compute @workgroup_size(${THREADS})
+fn main(
+    @builtin(workgroup_id) group_id: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = group_id.y * num_workgroups.x + group_id.x;
+    let down = (params.results + ${ROWS - 1}u) / ${ROWS}u;
+    let across = (params.all_places + ${COLUMNS - 1}u) / ${COLUMNS}u;
+    let first_row = number % down * ${ROWS}u;
+    let first_column = number / down % across * ${COLUMNS}u;
+    let slice = number / down / across % params.slices;
+    let group = number / down / across / params.slices;
+    if group >= params.groups {
+        return;
+    }
+
+    // the place whose elements of x this invocation loads
+    let x_column = lane % ${COLUMNS}u;
+    let x_first = lane / ${COLUMNS}u;
+    let place = min(first_column + x_column, params.all_places - 1u);
+    let start = unravelled(place % params.places) * params.step + params.origin;
+    let x_base = i32(params.x_offset) + i32(place / params.places) * params.x_strides[0].x
+        + i32(group) * params.x_strides[0].y + dot(start, params.x_strides[1].xyz);
+    let w_base = i32(params.w_offset) + i32(group) * params.w_strides[0].x;
+
+    //% for i in range(EACH_ROW)
+    //% for j in range(EACH_COLUMN // 4)
+    var sum${i}_${j} = vec4<${VALUE}>();
+    //% endfor
+    //% endfor
+    let my_row = lane / ${ACROSS}u;
+    let my_column = lane % ${ACROSS}u;
+    let inner = params.channels * params.window.x * params.window.y * params.window.z;
+    let first = i32(slice) * params.slice_steps * ${STEP};
+    let end = min(first + params.slice_steps * ${STEP}, inner);
+    //% if WHOLE
+    let first_tap = first / params.channels;
+    let first_line = first_tap / params.window.z;
+    var tap = vec3i(first_line / params.window.y, first_line % params.window.y, first_tap % params.window.z);
+    var channel = first - first_tap * params.channels;
+    var shift = tap * params.spread;
+    var is_there = is_inside(start + shift);
+    var x_tap = x_base + dot(shift, params.x_strides[1].xyz);
+    var w_tap = w_base + dot(tap, params.w_strides[1].xyz);
+    //% else
+    describe(lane, first);
+    workgroupBarrier();
+    //% endif
+    //% macro load(k)
+    //% for load in range(W_LOADS)
+    {
+        let e = lane + ${load * THREADS}u;
+        let kk = ${"e / " ~ ROWS ~ "u" if W_DOWN else "e % " ~ STEP ~ "u"};
+        let row = first_row + ${"e % " ~ ROWS ~ "u" if W_DOWN else "e / " ~ STEP ~ "u"};
+        //% if WHOLE
+        let at = w_tap + (channel + i32(kk)) * params.w_strides[0].z + i32(row) * params.w_strides[0].y;
+        let is_known = row < params.results;
+        //% else
+        let at = w_base + inner_w[kk] + i32(row) * params.w_strides[0].y;
+        let is_known = row < params.results && inner_at[kk].x != NOWHERE;
+        //% endif
+        next_w${load} = ${VALUE}(0);
+        if is_known {
+            next_w${load} = ${VALUE}(${element.load("w", W, "u32(at)")});
+        }
+    }
+    //% endfor
+    //% for load in range(X_LOADS)
+    {
+        let kk = x_first + ${load * X_JUMP}u;
+        //% if WHOLE
+        let is_known = is_there;
+        let at = x_tap + (channel + i32(kk)) * params.x_strides[0].z;
+        //% else
+        let is_known = is_inside(start + inner_at[kk]);
+        let at = x_base + inner_x[kk];
+        //% endif
+        next_x${load} = ${VALUE}(0);
+        if is_known {
+            next_x${load} = ${VALUE}(${element.load("x", X, "u32(at)")});
+        }
+    }
+    //% endfor
+    //%- endmacro
+    // What the next step takes is loaded before the products of this one, so that they hide the wait for it.
+    //% for load in range(W_LOADS)
+    var next_w${load}: ${VALUE};
+    //% endfor
+    //% for load in range(X_LOADS)
+    var next_x${load}: ${VALUE};
+    //% endfor
+    ${load("first")}
+    //% if not WHOLE
+    workgroupBarrier();  // the description is read until here
+    //% endif
+    for (var k = first; k < end; k += ${STEP}) {
+        //% for load in range(W_LOADS)
+        {
+            let e = lane + ${load * THREADS}u;
+            let kk = ${"e / " ~ ROWS ~ "u" if W_DOWN else "e % " ~ STEP ~ "u"};
+            let row = ${"e % " ~ ROWS ~ "u" if W_DOWN else "e / " ~ STEP ~ "u"};
+            tile_w[kk * ${W_LINE}u + row / 4u][row % 4u] = next_w${load};
+        }
+        //% endfor
+        //% for load in range(X_LOADS)
+        tile_x[(x_first + ${load * X_JUMP}u) * ${X_LINE}u + x_column / 4u][x_column % 4u] = next_x${load};
+        //% endfor
+        //% if WHOLE
+        channel += ${STEP};
+        if channel == params.channels {
+            channel = 0;
+            tap.z += 1;
+            if tap.z == params.window.z {
+                tap.z = 0;
+                tap.y += 1;
+                if tap.y == params.window.y {
+                    tap.y = 0;
+                    tap.x += 1;
+                }
+            }
+            shift = tap * params.spread;
+            is_there = is_inside(start + shift);
+            x_tap = x_base + dot(shift, params.x_strides[1].xyz);
+            w_tap = w_base + dot(tap, params.w_strides[1].xyz);
+        }
+        //% else
+        describe(lane, k + ${STEP});
+        //% endif
+        workgroupBarrier();
+        if k + ${STEP} < end {
+            ${load("k + " ~ STEP)}
+        }
+        for (var kk = 0u; kk < ${STEP}u; kk += ${UNROLL}u) {
+        //% for step in range(UNROLL)
+        {
+            //% for i in range(EACH_ROW // 4)
+            let w${i} = tile_w[(kk + ${step}u) * ${W_LINE}u + my_row * ${EACH_ROW // 4}u + ${i}u];
+            //% endfor
+            //% for j in range(EACH_COLUMN // 4)
+            let x${j} = tile_x[(kk + ${step}u) * ${X_LINE}u + my_column + ${j * ACROSS}u];
+            //% endfor
+            //% for i in range(EACH_ROW)
+            //% for j in range(EACH_COLUMN // 4)
+            //% if VALUE == "f32"
+            sum${i}_${j} = fma(vec4f(w${i // 4}[${i % 4}]), x${j}, sum${i}_${j});
+            //% else
+            sum${i}_${j} += w${i // 4}[${i % 4}] * x${j};
+            //% endif
+            //% endfor
+            //% endfor
+        }
+        //% endfor
+        }
+        workgroupBarrier();
+    }
+    //% for j in range(EACH_COLUMN // 4)
+    //% for part in range(4)
+    {
+        let column = first_column + my_column * 4u + ${j * ACROSS * 4 + part}u;
+        if column < params.all_places {
+            let member = column / params.places;
+            let at = unravelled(column % params.places);
+            let out_base = i32(params.out_offset) + i32(slice) * params.slice_stride
+                + place_in(params.out_strides, member, group, at);
+            //% if RESIDUAL
+            let residual_base = i32(params.residual_offset) + place_in(params.residual_strides, member, group, at);
+            //% endif
+            //% for i in range(EACH_ROW)
+            {
+                let row = i32(first_row + my_row * ${EACH_ROW}u + ${i}u);
+                if row < i32(params.results) {
+                    var total = sum${i}_${j}[${part}];
+                    //% if BIAS
+                    let bias_at = i32(params.bias_offset) + i32(group) * params.bias_strides.x + row * params.bias_strides.y;
+                    total += ${VALUE}(${element.load("bias", BIAS, "u32(bias_at)")});
+                    //% endif
+                    //% if RESIDUAL
+                    let residual_at = residual_base + row * params.residual_strides[0].z;
+                    total += ${VALUE}(${element.load("residual", RESIDUAL, "u32(residual_at)")});
+                    //% endif
+                    out[u32(out_base + row * params.out_strides[0].z)] = ${OUT}(activated(total));
+                }
+            }
+            //% endfor
+        }
+    }
+    //% endfor
+    //% endfor
+}

@@ -1,0 +1,56 @@
+// Convolution by one invocation for each result: for integers, and where a group has too few channels to fill a tile.
+// In and out: as ops/conv.wgsl, but for the sizes of tiles.
+//% import "common/element.wgsl" as element
+//% include "common/conv.wgsl"
+//% include "common/index.wgsl"
+
+@compute @workgroup_size(128)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    let column = i % params.places;
+    let row = i32(i / params.places % params.results);
+    let group = i / params.places / params.results % params.groups;
+    let member = i / params.places / params.results / params.groups;
+    if member * params.places >= params.all_places {
+        return;
+    }
+    let at = unravelled(column);
+    let start = at * params.step + params.origin;
+    let x_base = i32(params.x_offset) + i32(member) * params.x_strides[0].x + i32(group) * params.x_strides[0].y;
+    let w_base = i32(params.w_offset) + i32(group) * params.w_strides[0].x + row * params.w_strides[0].y;
+    var total = ${VALUE}(0);
+    for (var z = 0; z < params.window.x; z += 1) {
+        for (var y = 0; y < params.window.y; y += 1) {
+            for (var t = 0; t < params.window.z; t += 1) {
+                let tap = vec3i(z, y, t);
+                let seen = start + tap * params.spread;
+                if is_inside(seen) {
+                    var x_at = x_base + dot(seen, params.x_strides[1].xyz);
+                    var w_at = w_base + dot(tap, params.w_strides[1].xyz);
+                    for (var c = 0; c < params.channels; c += 1) {
+                        let a = ${VALUE}(${element.load("x", X, "u32(x_at)")});
+                        let b = ${VALUE}(${element.load("w", W, "u32(w_at)")});
+                        //% if VALUE == "f32"
+                        total = fma(a, b, total);
+                        //% else
+                        total += a * b;
+                        //% endif
+                        x_at += params.x_strides[0].z;
+                        w_at += params.w_strides[0].z;
+                    }
+                }
+            }
+        }
+    }
+    //% if BIAS
+    let bias_at = i32(params.bias_offset) + i32(group) * params.bias_strides.x + row * params.bias_strides.y;
+    total += ${VALUE}(${element.load("bias", BIAS, "u32(bias_at)")});
+    //% endif
+    //% if RESIDUAL
+    let residual_at = i32(params.residual_offset) + place_in(params.residual_strides, member, group, at)
+        + row * params.residual_strides[0].z;
+    total += ${VALUE}(${element.load("residual", RESIDUAL, "u32(residual_at)")});
+    //% endif
+    let out_at = i32(params.out_offset) + place_in(params.out_strides, member, group, at) + row * params.out_strides[0].z;
+    out[u32(out_at)] = ${OUT}(activated(total));
+}

@@ -1,0 +1,112 @@
+// Pooling: one result for each window over the spatial axes of x.
+// In: X, the dtype of x; OUT, of the result; VALUE, the WGSL type worked in; KIND, "max", "mean" or "lp"; PLACES, whether
+//     places of largest elements are stored as well.
+// Out: out[n, c, place] = the largest element, the mean, or (Σ |x|^p)^(1/p) of those that the window sees.
+//% import "common/element.wgsl" as element
+//% if "f16" in (X, OUT)
+enable f16;
+//% endif
+//% include "common/index.wgsl"
+//% include "common/math.wgsl"
+//% include "common/activation.wgsl"
+//% include "common/precise.wgsl"
+
+struct Params {
+    count: u32,
+    channels: u32,
+    x_offset: u32,
+    out_offset: u32,
+    places_offset: u32,
+    counts_padding: u32, // whether a mean is of the padding too
+    by_column: u32,      // whether places count along the first spatial axis first
+    power: f32,
+    least: ${VALUE},
+    size: vec3i,         // of x, along z, y, x
+    window: vec3i,
+    outs: vec3u,
+    step: vec3i,
+    spread: vec3i,
+    begin: vec3i,
+    end: vec3i,
+    x_strides: array<vec4i, 2>,    // batch, channel, -, -, z, y, x
+    out_strides: array<vec4i, 2>,
+    places_strides: array<vec4i, 2>,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
+@group(0) @binding(2) var<storage, read_write> out: ${element.storage(OUT, OUT == "u8")};
+//% if PLACES
+@group(0) @binding(3) var<storage, read_write> places: array<i32>;
+//% endif
+
+fn place_in(strides: array<vec4i, 2>, member: i32, channel: i32, at: vec3i) -> u32 {
+    return u32(member * strides[0].x + channel * strides[0].y + dot(at, strides[1].xyz));
+}
+
+@compute @workgroup_size(128)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let line = i / params.outs.z;
+    let plane = line / params.outs.y;
+    let image = plane / params.outs.x;
+    let at = vec3i(vec3u(plane % params.outs.x, line % params.outs.y, i % params.outs.z));
+    let member = i32(image / params.channels);
+    let channel = i32(image % params.channels);
+    let start = at * params.step - params.begin;
+    //% if KIND == "max"
+    var total = params.least;
+    var found = vec3i(-1);
+    //% else
+    var total = ${VALUE}(0);
+    //% endif
+    var seen = 0;
+    for (var a = 0; a < params.window.x; a += 1) {
+        for (var b = 0; b < params.window.y; b += 1) {
+            for (var c = 0; c < params.window.z; c += 1) {
+                let place = start + vec3i(a, b, c) * params.spread;
+                let is_inside = all(place >= vec3i(0)) && all(place < params.size);
+                if is_inside || (params.counts_padding != 0u && all(place < params.size + params.end)) {
+                    seen += 1;
+                }
+                if is_inside {
+                    let x_at = params.x_offset + place_in(params.x_strides, member, channel, place);
+                    let value = ${VALUE}(${element.load("x", X, "x_at")});
+                    //% if KIND == "max"
+                    //% if VALUE == "f32"
+                    let is_more = value > total || (is_nan(value) && !is_nan(total)) || found.x < 0;
+                    //% else
+                    let is_more = value > total || found.x < 0;
+                    //% endif
+                    found = select(found, place, is_more);
+                    total = select(total, value, is_more);
+                    //% elif KIND == "mean"
+                    total += value;
+                    //% else
+                    total += select(power(abs(value), params.power), value * value, params.power == 2.0);
+                    //% endif
+                }
+            }
+        }
+    }
+    //% if KIND == "mean"
+    total = total / f32(max(seen, 1));
+    //% elif KIND == "lp"
+    total = select(power(total, 1.0 / params.power), sqrt(total), params.power == 2.0);
+    //% endif
+    let out_at = params.out_offset + place_in(params.out_strides, member, channel, at);
+    let result = ${element.convert("total", VALUE, OUT) if OUT != "u8" else "total"};
+    ${element.store("out", OUT, "out_at", "result")}
+    //% if PLACES
+    let size = params.size;
+    let by_row = (found.x * size.y + found.y) * size.z + found.z;
+    let by_column = (found.z * size.y + found.y) * size.x + found.x;
+    let inside = select(by_row, by_column, params.by_column != 0u);
+    let first = (member * i32(params.channels) + channel) * size.x * size.y * size.z;
+    let places_at = params.places_offset + place_in(params.places_strides, member, channel, at);
+    places[places_at] = select(first + inside, -1, found.x < 0);
+    //% endif
+}

@@ -1,0 +1,148 @@
+// Values of images or volumes at places that a grid gives, by interpolation.
+// In: X, GRID, OUT, dtypes; RANK, the number of spatial axes, 1 to 3; MODE, "nearest", "linear" or "cubic"; PADDING, what
+//     lies outside: "zeros", "border" (the outermost element) or "reflection"; CORNERS, whether -1 and 1 are the centres
+//     of the outermost elements, not their outer borders.
+// Out: out[n, c, place] = x[n, c, .] at grid[n, place, :], whose coordinates go from -1 to 1, last axis first.
+//% import "common/element.wgsl" as element
+//% if "f16" in (X, GRID, OUT)
+enable f16;
+//% endif
+//% include "common/index.wgsl"
+//% set TAPS = {"nearest": 1, "linear": 2, "cubic": 4}[MODE]
+
+struct Params {
+    count: u32,
+    channels: u32,
+    x_offset: u32,
+    grid_offset: u32,
+    out_offset: u32,
+    size: vec3i,    // of x
+    outs: vec3u,    // of the grid
+    x_strides: array<vec4i, 2>,    // batch, channel, -, -, spatial axes
+    grid_strides: array<vec4i, 2>, // batch, coordinate, -, -, spatial axes
+    out_strides: array<vec4i, 2>,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
+@group(0) @binding(2) var<storage, read> grid: ${element.storage(GRID)};
+@group(0) @binding(3) var<storage, read_write> out: ${element.storage(OUT)};
+
+// Between -1 and 1 along an axis of n elements, as a number of elements.
+fn place_of(c: f32, n: f32) -> f32 {
+    //% if CORNERS
+    return (c + 1.0) / 2.0 * (n - 1.0);
+    //% else
+    return ((c + 1.0) * n - 1.0) / 2.0;
+    //% endif
+}
+
+// Mirrored at the borders until it lies between them.
+fn reflected(place: f32, n: f32) -> f32 {
+    let low = ${"0.0" if CORNERS else "-0.5"};
+    let high = n ${"- 1.0" if CORNERS else "- 0.5"};
+    let span = high - low;
+    if (place >= low && place <= high) {
+        return place;
+    }
+    if span <= 0.0 {
+        return 0.0;
+    }
+    let beyond = select(place - high, low - place, place < low);
+    let turns = floor(beyond / span);
+    let rest = beyond - turns * span;
+    let from_low = (place < low) == (turns - 2.0 * floor(turns * 0.5) == 0.0);
+    return select(high - rest, low + rest, from_low);
+}
+
+fn settled(place: f32, n: f32) -> f32 {
+    //% if PADDING == "border"
+    let low = ${"0.0" if CORNERS else "-0.5"};
+    let high = n ${"- 1.0" if CORNERS else "- 0.5"};
+    return select(place, clamp(place, 0.0, n - 1.0), place < low || place > high);
+    //% elif PADDING == "reflection"
+    return reflected(place, n);
+    //% else
+    return place;
+    //% endif
+}
+
+// The element that stands for place i; -1 for none.
+fn element_at(i: i32, n: i32) -> i32 {
+    //% if PADDING == "border"
+    return clamp(i, 0, n - 1);
+    //% elif PADDING == "reflection"
+    return clamp(i32(reflected(f32(i), f32(n))), 0, n - 1);
+    //% else
+    return select(-1, i, i >= 0 && i < n);
+    //% endif
+}
+
+//% if MODE == "cubic"
+// Keys' kernel with a = -0.75 at the distances 1 + t, t, 1 - t and 2 - t.
+fn weights_of(t: f32) -> vec4f {
+    let far = vec2f(1.0 + t, 2.0 - t);
+    let near = vec2f(t, 1.0 - t);
+    let a = ((-0.75 * far + 3.75) * far - 6.0) * far + 3.0;
+    let b = (1.25 * near - 2.25) * near * near + 1.0;
+    return vec4f(a.x, b.x, b.y, a.y);
+}
+//% endif
+
+@compute @workgroup_size(128)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let line = i / params.outs.z;
+    let plane = line / params.outs.y;
+    let image = plane / params.outs.x;
+    let at = vec3i(vec3u(plane % params.outs.x, line % params.outs.y, i % params.outs.z));
+    let member = i32(image / params.channels);
+    let channel = i32(image % params.channels);
+    let grid_at = i32(params.grid_offset) + member * params.grid_strides[0].x + dot(at, params.grid_strides[1].xyz);
+    let x_base = i32(params.x_offset) + member * params.x_strides[0].x + channel * params.x_strides[0].y;
+
+    //% for axis in range(3 - RANK, 3)
+    let c${axis} = f32(grid[u32(grid_at + ${2 - axis} * params.grid_strides[0].y)]);
+    let n${axis} = params.size[${axis}];
+    var place${axis} = clamp(place_of(c${axis}, f32(n${axis})), -1.0e8, 1.0e8);
+    //% if MODE == "nearest"
+    place${axis} = round(place${axis});
+    //% endif
+    place${axis} = settled(place${axis}, f32(n${axis}));
+    //% if MODE == "nearest"
+    let first${axis} = i32(place${axis});
+    //% else
+    let floor${axis} = floor(place${axis});
+    let first${axis} = i32(floor${axis}) ${"- 1" if MODE == "cubic" else ""};
+    let part${axis} = place${axis} - floor${axis};
+    let weights${axis} = ${"weights_of(part" ~ axis ~ ")" if MODE == "cubic" else "vec2f(1.0 - part" ~ axis ~ ", part" ~ axis ~ ")"};
+    //% endif
+    //% endfor
+    var total = 0.0;
+    let weight = 1.0;
+    let x_at = x_base;
+    let is_there = true;
+    //% for axis in range(3 - RANK, 3)
+    for (var tap${axis} = 0; tap${axis} < ${TAPS}; tap${axis} += 1) {
+        let element${axis} = element_at(first${axis} + tap${axis}, n${axis});
+        let there${axis} = ${"is_there" if loop.first else "there" ~ loop.previtem} && element${axis} >= 0;
+        let at${axis} = ${"x_at" if loop.first else "at" ~ loop.previtem} + element${axis} * params.x_strides[1][${axis}];
+        //% if MODE == "nearest"
+        let weight${axis} = weight;
+        //% else
+        let weight${axis} = ${"weight" if loop.first else "weight" ~ loop.previtem} * weights${axis}[tap${axis}];
+        //% endif
+    //% endfor
+        if there2 {
+            total += weight2 * f32(x[u32(at2)]);
+        }
+    //% for axis in range(3 - RANK, 3)
+    }
+    //% endfor
+    let out_at = i32(params.out_offset) + member * params.out_strides[0].x + channel * params.out_strides[0].y
+        + dot(at, params.out_strides[1].xyz);
+    out[u32(out_at)] = ${OUT}(total);
+}

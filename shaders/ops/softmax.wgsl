@@ -1,0 +1,128 @@
+// Softmax of vectors: of each, in one pass its largest element and Σ e^(x - largest), in a second its results.
+// A workgroup of COLUMNS x ROWS invocations makes COLUMNS vectors: ROWS invocations take the elements of one in turn.
+// In: X, OUT, dtypes; COLUMNS, ROWS, powers of two; KIND, "soft", "log" or "hard" (1 at the first largest, else 0).
+// Out: out[v, i] for each of params.count elements of each of params.vectors.
+//% import "common/element.wgsl" as element
+//% import "common/index.wgsl" as index
+//% if "f16" in (X, OUT)
+enable f16;
+//% endif
+//% include "common/math.wgsl"
+//% include "common/activation.wgsl"
+//% include "common/precise.wgsl"
+//% set WORKGROUP = COLUMNS * ROWS
+
+struct Params {
+    vectors: u32,
+    count: u32,
+    axes: u32,
+    x_offset: u32,
+    out_offset: u32,
+    x_step: i32,  // from one element of a vector to the next
+    out_step: i32,
+    shape: array<vec4u, 2>,  // of the vectors
+    x_strides: array<vec4i, 2>,
+    out_strides: array<vec4i, 2>,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
+@group(0) @binding(2) var<storage, read_write> out: ${element.storage(OUT)};
+
+// The largest element, Σ e^(x - largest), and where the largest was.
+struct Part {
+    top: f32,
+    sum: f32,
+    at: u32,
+}
+
+var<workgroup> parts: array<Part, ${WORKGROUP}>;
+
+fn element(base: i32, i: u32) -> f32 {
+    return f32(x[u32(base + i32(i) * params.x_step)]);
+}
+
+// e^(x - top), 0 where both are -inf: nothing was seen then.
+fn share(x: f32, top: f32) -> f32 {
+    return select(precise_exp(x - top), 0.0, is_inf(x) && x < 0.0);
+}
+
+fn join(a: Part, b: Part) -> Part {
+    let are_equal = b.top == a.top || (is_nan(a.top) && is_nan(b.top));
+    let b_wins = b.top > a.top || (is_nan(b.top) && !is_nan(a.top)) || (are_equal && b.at < a.at);
+    let top = select(a.top, b.top, b_wins);
+    let sum = a.sum * share(a.top, top) + b.sum * share(b.top, top);
+    return Part(top, sum, select(a.at, b.at, b_wins));
+}
+
+@compute @workgroup_size(${WORKGROUP})
+fn main(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = group.y * num_workgroups.x + group.x;
+    let vector = number * ${COLUMNS}u + lane % ${COLUMNS}u;
+    let row = lane / ${COLUMNS}u;
+    let is_there = vector < params.vectors;
+    var rest = min(vector, params.vectors - 1u);
+    var x_at = i32(params.x_offset);
+    var out_at = i32(params.out_offset);
+    for (var axis = params.axes; axis > 0u; axis -= 1u) {
+        let word = (axis - 1u) / 4u;
+        let place = (axis - 1u) % 4u;
+        let at = i32(rest % params.shape[word][place]);
+        rest = rest / params.shape[word][place];
+        x_at += at * params.x_strides[word][place];
+        out_at += at * params.out_strides[word][place];
+    }
+    var part = Part(of_bits(0xff800000u), 0.0, 0xffffffffu);
+    for (var i = row; i < params.count; i += ${ROWS}u) {
+        let value = element(x_at, i);
+        //% if KIND == "hard"
+        if value > part.top || part.at == 0xffffffffu || (is_nan(value) && !is_nan(part.top)) {
+            part = Part(value, 0.0, i);
+        }
+        //% else
+        if value > part.top || is_nan(value) {
+            part.sum = part.sum * share(part.top, value) + select(1.0, of_bits(0x7fc00000u), is_inf(value) || is_nan(value));
+            part.top = value;
+        } else {
+            part.sum += share(value, part.top);
+        }
+        //% endif
+    }
+    //% if ROWS > 1
+    parts[lane] = part;
+    //% for step in range(1, 9)
+    //% set half = ROWS // 2 ** step
+    //% if half >= 1
+    workgroupBarrier();
+    if row < ${half}u {
+        parts[lane] = join(parts[lane], parts[lane + ${half * COLUMNS}u]);
+    }
+    //% endif
+    //% endfor
+    workgroupBarrier();
+    part = parts[lane % ${COLUMNS}u];
+    //% endif
+    if !is_there {
+        return;
+    }
+    //% if KIND == "log"
+    let log_sum = precise_log(part.sum);
+    //% elif KIND == "soft"
+    let scale = 1.0 / part.sum;
+    //% endif
+    for (var i = row; i < params.count; i += ${ROWS}u) {
+        let value = element(x_at, i);
+        //% if KIND == "soft"
+        let result = precise_exp(value - part.top) * scale;
+        //% elif KIND == "log"
+        let result = (value - part.top) - log_sum;
+        //% else
+        let result = select(0.0, 1.0, i == part.at);
+        //% endif
+        out[u32(out_at + i32(i) * params.out_step)] = ${OUT}(result);
+    }
+}

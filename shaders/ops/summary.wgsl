@@ -1,0 +1,237 @@
+// Figures of a strided tensor: range, mean, spread, what is not finite, and the first element that meets a condition.
+// A workgroup reads params.chunk elements and a tree in workgroup memory joins what its invocations found; where there are
+// several workgroups, a second pass joins their records. The order depends on shapes only: the same input, the same bits.
+// Mean and sum of squared deviations are updated element by element (Welford, Technometrics 4, 1962) and joined pairwise
+// (Chan, Golub and LeVeque, The American Statistician 37, 1983), both relative to the first element: nothing cancels.
+// In: PASS: "elements" or "records" are read, or elements are counted into "bins" between the ends that a record has;
+//     FROM, the dtype read; VALUE, the WGSL type that ends are compared in; RANK, axes of the tensor; BINS.
+// Out: records of 13 words (see ops/summary.py, which reads them), or the counts.
+//% import "common/element.wgsl" as element
+//% import "common/index.wgsl" as index
+//% if FROM == "f16"
+enable f16;
+//% endif
+//% include "common/math.wgsl"
+//% set WORKGROUP = 256
+//% set WORDS = 13
+
+struct Params {
+    count: u32,  // elements or records
+    chunk: u32,
+    //% if PASS == "elements"
+    conditions: u32,  // 1: NaN, 2: infinite, 4: less than low, 8: more than high
+    low: f32,
+    high: f32,
+    //% endif
+    //% if PASS == "bins"
+    record_offset: u32,
+    //% endif
+    source_offset: u32,
+    out_offset: u32,
+    //% if PASS != "records"
+    shape: array<vec4u, 2>,
+    source_strides: array<vec4i, 2>,
+    //% endif
+}
+
+struct Record {
+    finite: u32,
+    nan: u32,
+    above_all: u32,  // +infinity
+    below_all: u32,  // -infinity
+    least: ${VALUE},
+    most: ${VALUE},
+    mean: f32,  // less `base`
+    squares: f32,  // of the deviations from the mean, added up
+    first: u32,  // number of the first element that meets the condition, from 1; 0: none does
+    met: u32,
+    least_at: u32,
+    most_at: u32,
+    base: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+//% if PASS == "records"
+@group(0) @binding(1) var<storage, read> source: array<u32>;
+//% else
+@group(0) @binding(1) var<storage, read> source: ${element.storage(FROM)};
+//% endif
+//% if PASS == "bins"
+@group(0) @binding(2) var<storage, read> record: array<u32>;
+@group(0) @binding(3) var<storage, read_write> out: array<atomic<u32>>;
+
+var<workgroup> counts: array<atomic<u32>, ${BINS}>;
+//% else
+@group(0) @binding(2) var<storage, read_write> out: array<u32>;
+
+var<workgroup> tree: array<Record, ${WORKGROUP}>;
+//% endif
+
+//% if PASS != "records"
+fn element(number: u32) -> ${VALUE} {
+    ${index.walk("number", RANK, ["source"])}
+    return ${VALUE}(${element.load("source", FROM, "u32(source_at)")});
+}
+//% endif
+
+//% if PASS != "bins"
+fn joined(a: Record, b: Record) -> Record {
+    if b.finite + b.nan + b.above_all + b.below_all == 0u {
+        return a;
+    }
+    var r = a;
+    r.base = b.base;  // the same in all, but for those of nothing
+    r.nan += b.nan;
+    r.above_all += b.above_all;
+    r.below_all += b.below_all;
+    r.met += b.met;
+    if b.first != 0u && (a.first == 0u || b.first < a.first) {
+        r.first = b.first;
+    }
+    if b.finite == 0u {
+        return r;
+    }
+    if a.finite == 0u || b.least < a.least || (b.least == a.least && b.least_at < a.least_at) {
+        r.least = b.least;
+        r.least_at = b.least_at;
+    }
+    if a.finite == 0u || b.most > a.most || (b.most == a.most && b.most_at < a.most_at) {
+        r.most = b.most;
+        r.most_at = b.most_at;
+    }
+    r.finite += b.finite;
+    let share = f32(b.finite) / f32(r.finite);
+    let apart = b.mean - a.mean;
+    r.mean = a.mean + apart * share;
+    r.squares = a.squares + b.squares + apart * apart * share * f32(a.finite);
+    return r;
+}
+//% endif
+
+//% if PASS == "elements"
+fn meets(x: f32) -> bool {
+    return ((params.conditions & 1u) != 0u && is_nan(x))
+        || ((params.conditions & 2u) != 0u && is_inf(x))
+        || ((params.conditions & 4u) != 0u && !is_nan(x) && x < params.low)
+        || ((params.conditions & 8u) != 0u && !is_nan(x) && x > params.high);
+}
+
+fn found(lane: u32, begin: u32, end: u32) -> Record {
+    var r = Record();
+    let start = f32(element(0u));
+    r.base = select(start, 0.0, is_nan(start) || is_inf(start));
+    for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
+        let value = element(i);
+        let x = f32(value);
+        if meets(x) {
+            r.met += 1u;
+            r.first = select(r.first, i + 1u, r.first == 0u);
+        }
+        if is_nan(x) {
+            r.nan += 1u;
+        } else if is_inf(x) {
+            r.above_all += select(0u, 1u, x > 0.0);
+            r.below_all += select(0u, 1u, x < 0.0);
+        } else {
+            if r.finite == 0u || value < r.least {
+                r.least = value;
+                r.least_at = i;
+            }
+            if r.finite == 0u || value > r.most {
+                r.most = value;
+                r.most_at = i;
+            }
+            r.finite += 1u;
+            let y = x - r.base;
+            let apart = y - r.mean;
+            r.mean += apart / f32(r.finite);
+            r.squares += apart * (y - r.mean);
+        }
+    }
+    return r;
+}
+//% elif PASS == "records"
+fn found(lane: u32, begin: u32, end: u32) -> Record {
+    var r = Record();
+    for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
+        let at = params.source_offset + ${WORDS}u * i;
+        r = joined(r, Record(
+            source[at], source[at + 1u], source[at + 2u], source[at + 3u],
+            bitcast<${VALUE}>(source[at + 4u]), bitcast<${VALUE}>(source[at + 5u]),
+            bitcast<f32>(source[at + 6u]), bitcast<f32>(source[at + 7u]),
+            source[at + 8u], source[at + 9u], source[at + 10u], source[at + 11u],
+            bitcast<f32>(source[at + 12u]),
+        ));
+    }
+    return r;
+}
+//% endif
+
+//% if PASS == "bins"
+fn counted(lane: u32, begin: u32, end: u32) {
+    // halves, so that the distance of the ends does not overflow
+    let least = 0.5 * f32(bitcast<${VALUE}>(record[params.record_offset + 4u]));
+    let width = 0.5 * f32(bitcast<${VALUE}>(record[params.record_offset + 5u])) - least;
+    for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
+        let x = f32(element(i));
+        if !is_nan(x) && !is_inf(x) {
+            let bin = u32(clamp((0.5 * x - least) / width * ${BINS}.0, 0.0, ${BINS - 1}.0));
+            atomicAdd(&counts[select(bin, ${BINS // 2}u, width <= 0.0)], 1u);
+        }
+    }
+}
+//% endif
+
+@compute @workgroup_size(${WORKGROUP})
+fn main(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let number = group.y * num_workgroups.x + group.x;
+    let begin = number * params.chunk;
+    if begin >= params.count {
+        return;
+    }
+    let end = begin + min(params.chunk, params.count - begin);
+    //% if PASS == "bins"
+    for (var bin = lane; bin < ${BINS}u; bin += ${WORKGROUP}u) {
+        atomicStore(&counts[bin], 0u);
+    }
+    workgroupBarrier();
+    counted(lane, begin, end);
+    workgroupBarrier();
+    for (var bin = lane; bin < ${BINS}u; bin += ${WORKGROUP}u) {
+        let count = atomicLoad(&counts[bin]);
+        if count != 0u {
+            atomicAdd(&out[params.out_offset + bin], count);
+        }
+    }
+    //% else
+    tree[lane] = found(lane, begin, end);
+    //% for step in range(1, 9)
+    //% set half = WORKGROUP // 2 ** step
+    workgroupBarrier();
+    if lane < ${half}u {
+        tree[lane] = joined(tree[lane], tree[lane + ${half}u]);
+    }
+    //% endfor
+    if lane == 0u {
+        let r = tree[0];
+        let at = params.out_offset + ${WORDS}u * number;
+        out[at] = r.finite;
+        out[at + 1u] = r.nan;
+        out[at + 2u] = r.above_all;
+        out[at + 3u] = r.below_all;
+        out[at + 4u] = bitcast<u32>(r.least);
+        out[at + 5u] = bitcast<u32>(r.most);
+        out[at + 6u] = bitcast<u32>(r.mean);
+        out[at + 7u] = bitcast<u32>(r.squares);
+        out[at + 8u] = r.first;
+        out[at + 9u] = r.met;
+        out[at + 10u] = r.least_at;
+        out[at + 11u] = r.most_at;
+        out[at + 12u] = bitcast<u32>(r.base);
+    }
+    //% endif
+}

@@ -1,0 +1,206 @@
+"""Convolution and its transpose against a float64 reference, over shapes, windows, groups and layouts."""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vertigrad import Tensor, ops
+from vertigrad.errors import DtypeError, ShapeError
+from vertigrad.gpu import Gpu, Plan
+
+from vertigrad.ops.conv import TILES, Tile
+
+from . import references
+from .layouts import examples, lies, seeds, values
+
+
+def close(got: Tensor, want: np.ndarray, inner: int, dtype: str = "f32") -> None:
+    assert got.shape == want.shape
+    scale = max(1.0, float(np.abs(want).max(initial=0)))
+    tolerance = {"f32": 1e-6 * max(4, inner**0.5), "f16": 2e-3}[dtype]
+    np.testing.assert_allclose(got.numpy().astype(np.float64), want, rtol=tolerance, atol=tolerance * scale)
+
+
+@st.composite
+def cases(draw: st.DrawFn, rank: int) -> dict:
+    groups = draw(st.sampled_from([1, 1, 2, 3]))
+    inputs, results = draw(st.sampled_from([1, 2, 5, 16])), draw(st.sampled_from([1, 3, 6, 20]))
+    largest = {1: 40, 2: 12, 3: 6}[rank]
+    size = tuple(draw(st.lists(st.integers(1, 4), min_size=rank, max_size=rank)))
+    dilation = tuple(draw(st.lists(st.sampled_from([1, 1, 2, 3]), min_size=rank, max_size=rank)))
+    stride = tuple(draw(st.lists(st.sampled_from([1, 1, 2, 3]), min_size=rank, max_size=rank)))
+    pads = tuple(draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=rank, max_size=rank)))
+    spatial = tuple(draw(st.lists(st.integers(1, largest), min_size=rank, max_size=rank)))
+    return {
+        "x": (draw(st.integers(1, 3)), inputs * groups, *spatial),
+        "w": (results * groups, inputs, *size),
+        **{"stride": stride, "pads": pads, "dilation": dilation, "groups": groups},
+    }
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@examples
+@given(st.data(), seeds)
+def test_any_window_over_any_layout(rank: int, data: st.DataObject, seed: int) -> None:
+    case = data.draw(cases(rank))
+    a, x = _drawn(data, case["x"], seed)
+    b, w = _drawn(data, case["w"], seed + 1)
+    how = {name: case[name] for name in ("stride", "dilation", "groups")}
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), pads=case["pads"], **how)
+    bias = values((case["w"][0],), "f32", seed + 2)
+    residual = values(want.shape, "f32", seed + 3)
+    got = ops.conv(x, w, padding=case["pads"], **how)
+    close(got, want, b[0].size)
+    want = np.maximum(want + bias.reshape(-1, *[1] * rank) + residual, 0)
+    more = {"bias": Tensor.from_numpy(bias), "residual": Tensor.from_numpy(residual), "activation": "relu"}
+    close(ops.conv(x, w, padding=case["pads"], **how, **more), want, b[0].size)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@examples
+@given(st.data(), seeds)
+def test_the_transpose_of_any_window(rank: int, data: st.DataObject, seed: int) -> None:
+    case = data.draw(cases(rank))
+    shape = (case["x"][1], case["w"][0] // case["groups"], *case["w"][2:])
+    more = tuple(data.draw(st.integers(0, max(s - 1, 0))) for s in case["stride"])
+    a, x = _drawn(data, case["x"], seed)
+    b, w = _drawn(data, shape, seed + 1)
+    how = {name: case[name] for name in ("stride", "dilation", "groups")}
+    full = [
+        (n - 1) * s + (k - 1) * d + 1 + p
+        for n, s, k, d, p in zip(case["x"][2:], case["stride"], shape[2:], case["dilation"], more, strict=True)
+    ]
+    pads = [(p, q) if p + q <= n else (0, 0) for (p, q), n in zip(case["pads"], full, strict=True)]
+    want = references.conv_transpose(a.astype(np.float64), b.astype(np.float64), pads=pads, more=more, **how)
+    bias = values((want.shape[1],), "f32", seed + 2)
+    got = ops.conv_transpose(x, w, Tensor.from_numpy(bias), padding=pads, output_padding=more, **how)
+    close(got, want + bias.reshape(-1, *[1] * rank), b[:, 0].size)
+
+
+def _drawn(data: st.DataObject, shape: tuple[int, ...], seed: int) -> tuple[np.ndarray, Tensor]:
+    lie = data.draw(lies(shape))
+    return lie.both(values(lie.whole, "f32", seed))
+
+
+@pytest.mark.parametrize("tile", TILES)
+@pytest.mark.parametrize("channels", [32, 5])
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_tile(tile: Tile, channels: int, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["vertigrad.ops.conv"], "TILES", (tile,))
+    a, b = values((2, channels, 9, 23), "f32", 1), values((70, channels, 3, 2), "f32", 2)
+    x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
+    got = ops.conv(x, ops.pack_conv_weights(w) if packed else w, padding=1)
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), [(1, 1), (1, 1)], (1, 1), 1)
+    close(got, want, b[0].size)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_long_inner_axis_is_sliced(groups: int) -> None:
+    a, b = values((1, 64 * groups, 7, 7), "f32", 1), values((64, 64, 3, 3), "f32", 2)
+    bias, residual = values((64,), "f32", 3), values((1, 64, 7, 7), "f32", 4)
+    with Plan() as plan:
+        with plan.recording():
+            more = {"bias": Tensor.from_numpy(bias), "residual": Tensor.from_numpy(residual)}
+            x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
+            got = ops.conv(x, w, padding=1, groups=groups, activation=("leaky_relu", 0.2), **more)
+        assert len(plan) == 2
+        plan.replay()
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), [(1, 1), (1, 1)], (1, 1), groups)
+    want = want + bias[:, None, None] + residual
+    close(got, np.where(want < 0, 0.2 * want, want), b[0].size)
+
+
+def test_half_precision_is_summed_in_single(gpu: Gpu) -> None:
+    if "shader-f16" not in gpu.features:
+        pytest.skip(f"{gpu.adapter} has no f16")
+    a, b = values((1, 48, 8, 8), "f16", 1), values((33, 48, 3, 3), "f16", 2)
+    got = ops.conv(Tensor.from_numpy(a), Tensor.from_numpy(b), padding=1)
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), [(1, 1), (1, 1)], (1, 1), 1)
+    assert got.dtype.name == "f16"
+    close(got, want, b[0].size, "f16")
+
+
+@pytest.mark.parametrize(("left", "right", "result"), [("i32", "i32", "i32"), ("u8", "u8", "u32"), ("u8", "i32", "i32")])
+def test_integers(left: str, right: str, result: str) -> None:
+    a, b = values((1, 4, 6, 6), left, 1), values((8, 4, 2, 2), right, 2)
+    got = ops.conv(Tensor.from_numpy(a), Tensor.from_numpy(b))
+    assert got.dtype.name == result
+    want = references.conv(a.astype(np.int64), b.astype(np.int64), (1, 1), [(0, 0), (0, 0)], (1, 1), 1)
+    assert np.array_equal(got.numpy(), want)
+
+
+@pytest.mark.parametrize("rule", ["same_upper", "same_lower", "valid"])
+@pytest.mark.parametrize(("n", "size", "stride", "dilation"), [*product([5, 6], [2, 3], [1, 2], [1, 2])])
+def test_padding_by_name(rule: str, n: int, size: int, stride: int, dilation: int) -> None:
+    a, b = values((1, 2, n), "f32", 1), values((3, 2, size), "f32", 2)
+    got = ops.conv(Tensor.from_numpy(a), Tensor.from_numpy(b), padding=rule, stride=stride, dilation=dilation)
+    total = max((-(-n // stride) - 1) * stride + (size - 1) * dilation + 1 - n, 0) if rule != "valid" else 0
+    less, more = total // 2, total - total // 2
+    pads = [(more, less) if rule == "same_lower" else (less, more)]
+    want = references.conv(a.astype(np.float64), b.astype(np.float64), (stride,), pads, (dilation,), 1)
+    assert rule == "valid" or got.shape[2] == -(-n // stride)
+    close(got, want, 8)
+
+
+def test_the_shape_of_a_transpose_may_be_asked_for() -> None:
+    a, b = values((1, 1, 3, 3), "f32", 1), values((1, 2, 3, 3), "f32", 2)
+    x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
+    whole = references.conv_transpose(*(v.astype(np.float64) for v in (a, b)), (3, 2), [(0, 0)] * 2, (1, 1), 1, (0, 0))
+    assert whole.shape[2:] == (9, 7)
+    got = ops.conv_transpose(x, w, stride=(3, 2), output_shape=(10, 8))
+    want = np.pad(whole, [(0, 0), (0, 0), (1, 0), (1, 0)])  # total -1: begin floor(-1 / 2) = -1, end 0
+    close(got, want, 9)
+    got = ops.conv_transpose(x, w, stride=(3, 2), output_shape=(8, 6))
+    close(got, whole[:, :, :8, :6], 9)
+    got = ops.conv_transpose(x, w, stride=(3, 2), output_shape=(8, 6), padding="same_lower")
+    close(got, whole[:, :, 1:, 1:], 9)
+    assert ops.conv_transpose(x, w, stride=(3, 2), padding="same_upper").shape == (1, 2, 9, 6)
+
+
+def test_out_and_nothing_else_is_written() -> None:
+    a, b = values((1, 8, 6, 6), "f32", 1), values((20, 8, 3, 3), "f32", 2)
+    whole = Tensor.full((1, 24, 9, 9), 7.0)
+    view = whole[:, 2:22, 1:9:2, 2:6]
+    x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
+    assert ops.conv(x, w, out=view) is view
+    want = np.full((1, 24, 9, 9), 7.0)
+    want[:, 2:22, 1:9:2, 2:6] = references.conv(a, b, (1, 1), [(0, 0), (0, 0)], (1, 1), 1)
+    np.testing.assert_allclose(whole.numpy(), want, rtol=1e-4, atol=1e-4)
+
+
+def test_nothing_in_nothing_out() -> None:
+    x, w = Tensor.zeros((0, 3, 5, 5)), Tensor.zeros((4, 3, 3, 3))
+    assert ops.conv(x, w).shape == (0, 4, 3, 3)
+    assert ops.conv(Tensor.zeros((1, 3, 2, 2)), w).shape == (1, 4, 0, 0)
+    empty = ops.conv(Tensor.zeros((1, 0, 5, 5)), Tensor.zeros((4, 0, 3, 3)), Tensor.full((4,), 2.0), activation="relu")
+    assert (empty.numpy() == 2).all()
+
+
+def test_mistakes_say_what_does_not_fit() -> None:
+    x, w = Tensor.zeros((1, 4, 5, 5)), Tensor.zeros((6, 4, 3, 3))
+    with pytest.raises(ShapeError, match="x has 4 channels, the weights are for 8"):
+        ops.conv(x, w, groups=2)
+    with pytest.raises(ShapeError, match="must both be"):
+        ops.conv(x, w[0])
+    with pytest.raises(ShapeError, match="bias of shape"):
+        ops.conv(x, w, Tensor.zeros((4,)))
+    with pytest.raises(ShapeError, match="residual of shape"):
+        ops.conv(x, w, residual=x)
+    with pytest.raises(ShapeError, match="stride 0"):
+        ops.conv(x, w, stride=0)
+    with pytest.raises(ShapeError, match="padding 'same'"):
+        ops.conv(x, w, padding="same")
+    with pytest.raises(ShapeError, match="number or a pair"):
+        ops.conv(x, w, padding=[1])
+    with pytest.raises(ShapeError, match="leaves nothing"):
+        ops.conv_transpose(x, Tensor.zeros((4, 2, 1, 1)), padding=9)
+    with pytest.raises(DtypeError, match="activation"):
+        ops.conv(x.to("i32"), w.to("i32"), activation="relu")
+    with pytest.raises(ShapeError, match="4 spatial axes"):
+        ops.conv(Tensor.zeros((1, 1, 2, 2, 2, 2)), Tensor.zeros((1, 1, 1, 1, 1, 1)))

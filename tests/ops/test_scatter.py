@@ -1,0 +1,156 @@
+"""Gathering and scattering by tensors of indices, against NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vertigrad import Tensor, ops
+from vertigrad.errors import DtypeError, ShapeError
+from vertigrad.gpu import Plan
+
+from .layouts import DTYPES, examples, lies, seeds, values
+
+JOINS = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+sizes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
+
+
+def drawn(data: st.DataObject, shape: tuple[int, ...], dtype: str, seed: int) -> tuple[np.ndarray, Tensor]:
+    lie = data.draw(lies(shape))
+    return lie.both(values(lie.whole, dtype, seed))
+
+
+def indices(shape: tuple[int, ...], limits: tuple[int, ...], seed: int) -> np.ndarray:
+    """Vectors of indices for axes of the sizes `limits`, negative ones among them."""
+    random = np.random.default_rng(seed)
+    return np.stack([random.integers(-n, n, shape) for n in limits], -1).astype(np.int32)
+
+
+@examples
+@given(st.data(), st.sampled_from(DTYPES), seeds)
+def test_gather_nd(data: st.DataObject, dtype: str, seed: int) -> None:
+    shape = data.draw(sizes)
+    batch = data.draw(st.integers(0, len(shape) - 1))
+    depth = data.draw(st.integers(1, len(shape) - batch))
+    a, x = drawn(data, shape, dtype, seed)
+    inner = tuple(data.draw(st.lists(st.integers(0, 4), max_size=2)))
+    places = indices((*shape[:batch], *inner), shape[batch : batch + depth], seed)
+    want = np.empty((*shape[:batch], *inner, *shape[batch + depth :]), a.dtype)
+    for at in np.ndindex(*shape[:batch], *inner):
+        want[at] = a[at[:batch] + tuple(places[at])]
+    assert np.array_equal(ops.gather_nd(x, places, batch_axes=batch).numpy(), want)
+
+
+@pytest.mark.parametrize("join", ["put", *JOINS])
+@examples
+@given(st.data(), st.sampled_from(DTYPES), seeds)
+def test_scatter_nd(join: str, data: st.DataObject, dtype: str, seed: int) -> None:
+    if dtype == "bool" and join != "put":
+        dtype = "i32"
+    shape = data.draw(sizes)
+    depth = data.draw(st.integers(1, len(shape)))
+    a, x = drawn(data, shape, dtype, seed)
+    count = data.draw(st.integers(0, 7 if join != "put" else min(7, math.prod(shape[:depth]))))
+    places = indices((count,), shape[:depth], seed)
+    if join == "put":  # no place twice
+        chosen = np.random.default_rng(seed).permutation(math.prod(shape[:depth]))[:count]
+        places = np.stack(np.unravel_index(chosen, shape[:depth]), -1).astype(np.int32).reshape(count, depth)
+    b, updates = drawn(data, (count, *shape[depth:]), dtype, seed + 1)
+    want = a.copy()
+    for row in range(count):
+        at = tuple(places[row])
+        with np.errstate(over="ignore"):
+            want[at] = b[row] if join == "put" else JOINS[join](want[at], b[row])
+    got = ops.scatter_nd(x, places, updates, join).numpy()
+    compare(got, want, a, b)
+    assert np.array_equal(x.numpy(), a)
+
+
+def compare(got: np.ndarray, want: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+    if a.dtype.kind == "f":
+        scale = np.abs(want.astype(np.float64)).max(initial=1) * (2e-2 if a.dtype == np.float16 else 1e-5)
+        np.testing.assert_allclose(got.astype(np.float64), want, atol=scale)
+    else:
+        assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize("join", ["put", *JOINS])
+@examples
+@given(st.data(), st.sampled_from(["f32", "i32", "u8", "f16"]), seeds)
+def test_scatter_elements(join: str, data: st.DataObject, dtype: str, seed: int) -> None:
+    shape = data.draw(sizes)
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    a, x = drawn(data, shape, dtype, seed)
+    at = axis % len(shape)
+    random = np.random.default_rng(seed)
+    count = data.draw(st.integers(0, 6 if join != "put" else shape[at]))
+    inner = tuple(count if i == at else data.draw(st.integers(1, n)) for i, n in enumerate(shape))
+    places = random.integers(-shape[at], shape[at], inner).astype(np.int32)
+    if join == "put":
+        order = np.argsort(random.random((*inner[:at], shape[at], *inner[at + 1 :])), at)
+        places = np.take(order, np.arange(count), at).astype(np.int32)
+    b, updates = drawn(data, inner, dtype, seed + 1)
+    want = a.copy()
+    for place in np.ndindex(*inner):
+        target = (*place[:at], places[place], *place[at + 1 :])
+        with np.errstate(over="ignore"):
+            want[target] = b[place] if join == "put" else JOINS[join](want[target], b[place])
+    compare(ops.scatter_elements(x, places, updates, axis, join).numpy(), want, a, b)
+
+
+def test_many_values_for_one_place_are_all_joined() -> None:
+    places = np.zeros((5000, 1), np.int32)
+    ones = np.ones(5000, np.float32)
+    assert ops.scatter_nd(np.zeros(3, np.float32), places, ones, "add").numpy().tolist() == [5000, 0, 0]
+    assert ops.scatter_nd(np.zeros(3, np.uint8), places, ones.astype(np.uint8), "add").numpy().tolist() == [136, 0, 0]
+    largest = ops.scatter_nd(np.zeros(3, np.float32), places, np.arange(5000, dtype=np.float32) - 9000, "max")
+    assert largest.numpy().tolist() == [0, 0, 0]
+
+
+def test_what_lies_outside_is_left_out() -> None:
+    x = Tensor.from_numpy(np.arange(4, dtype=np.float32))
+    places = Tensor.from_numpy(np.array([[4], [-5], [1], [-1]], np.int32))
+    assert np.array_equal(ops.gather_nd(x, places).numpy(), [np.nan, np.nan, 1, 3], equal_nan=True)
+    assert ops.scatter_nd(x, places, np.full(4, 9, np.float32)).numpy().tolist() == [0, 9, 2, 9]
+    assert ops.gather_nd(x.to("i32"), places).numpy().tolist() == [0, 0, 1, 3]
+
+
+def test_in_place_and_in_a_plan() -> None:
+    x = Tensor.from_numpy(np.zeros(4, np.float32))
+    with Plan() as plan:
+        with plan.recording():
+            assert ops.scatter_nd(x, np.array([[1], [1]], np.int32), np.array([2, 3], np.float32), "add", out=x) is x
+        assert len(plan) == 1
+        plan.replay()
+        plan.replay()
+    assert x.numpy().tolist() == [0, 10, 0, 0]
+    whole = Tensor.full((3, 6), 7.0)
+    ops.scatter_nd(np.zeros((3, 2), np.float32), np.array([[0]], np.int32), np.ones((1, 2), np.float32), out=whole[:, ::3])
+    assert whole.numpy()[:, ::3].tolist() == [[1, 1], [0, 0], [0, 0]] and (whole.numpy()[:, 1] == 7).all()
+
+
+def test_embedding() -> None:
+    a = values((7, 3), "f32", 1)
+    assert np.array_equal(ops.embedding(a, [[1, 2], [0, 6]]).numpy(), a[[[1, 2], [0, 6]]])
+
+
+def test_mistakes() -> None:
+    x, places = Tensor.zeros((3, 4)), Tensor.zeros((2, 1), "i32")
+    with pytest.raises(DtypeError, match="must be i32 or u32"):
+        ops.gather_nd(x, x)
+    with pytest.raises(ShapeError, match="do not name axes"):
+        ops.gather_nd(x, Tensor.zeros((2, 3), "i32"))
+    with pytest.raises(ShapeError, match="differ in the first 1"):
+        ops.gather_nd(x, places, batch_axes=1)
+    with pytest.raises(ShapeError, match=r"they must be \(2, 4\)"):
+        ops.scatter_nd(x, places, x)
+    with pytest.raises(DtypeError, match="updates of i32"):
+        ops.scatter_nd(x, places, Tensor.zeros((2, 4), "i32"))
+    with pytest.raises(ShapeError, match="join is one of"):
+        ops.scatter_nd(x, places, Tensor.zeros((2, 4)), "average")
+    with pytest.raises(ShapeError, match="do not fit"):
+        ops.scatter_elements(x, Tensor.zeros((4, 1), "i32"), Tensor.zeros((4, 1)), 1)
