@@ -102,10 +102,13 @@ def _note(script: Script, target: str, method: str, original: Callable[..., Any]
 
 def _plain_encode(self: DispatchList, compute_pass: Any, base: int) -> None:
     """What `DispatchList.encode` does, by wgpu-py's own calls."""
-    for (pipeline, group), call, relative in zip(self._keep_alive, self._calls, self._relative, strict=False):
+    for (pipeline, group, size), call, relative in zip(self._keep_alive, self._calls, self._relative, strict=False):
         compute_pass.set_pipeline(pipeline)
         compute_pass.set_bind_group(0, group, (base + int(relative),) if call[2] else ())
-        compute_pass.dispatch_workgroups(*call[4:])
+        if len(size) == 2:
+            compute_pass.dispatch_workgroups_indirect(*size)
+        else:
+            compute_pass.dispatch_workgroups(*size)
 
 
 def _plain_begin(script: Script, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,285 @@
+"""Numbers in, numbers out: arithmetic, roundings, functions of one variable."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+from onnx import TensorProto
+
+from ... import ops
+from ...tensor import Tensor, f32
+from ..node import Node, Refused, lowers
+from ..values import INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Value, type_name
+
+_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "Sqrt": ops.sqrt,
+    "Exp": ops.exp,
+    "Log": ops.log,
+    "Sin": ops.sin,
+    "Cos": ops.cos,
+    "Tan": ops.tan,
+    "Asin": ops.arcsin,
+    "Acos": ops.arccos,
+    "Atan": ops.arctan,
+    "Sinh": ops.sinh,
+    "Cosh": ops.cosh,
+    "Tanh": ops.tanh,
+    "Asinh": ops.arcsinh,
+    "Acosh": ops.arccosh,
+    "Atanh": ops.arctanh,
+    "Erf": ops.erf,
+    "Sigmoid": ops.sigmoid,
+    "Softplus": ops.softplus,
+    "Softsign": ops.softsign,
+    "Mish": ops.mish,
+    "HardSwish": ops.hard_swish,
+    "Reciprocal": ops.reciprocal,
+    "Floor": ops.floor,
+    "Ceil": ops.ceil,
+    "Round": ops.round,
+}
+
+
+def wrapped(tensor: Tensor, elem: int) -> Tensor:
+    """Whole numbers of 8 or 16 bits, which lie in 32, brought back to what they can hold."""
+    if elem in UNSIGNED:
+        return ops.bitwise_and(tensor, (1 << UNSIGNED[elem]) - 1)
+    if elem in SIGNED:
+        half = 1 << (SIGNED[elem] - 1)
+        return ops.subtract(ops.remainder(ops.add(tensor, half), 2 * half), half)
+    return tensor
+
+
+def require_real(node: Node) -> None:
+    """Raise `Refused` for integers, where an operation is on real numbers only."""
+    if node.elem() in INTEGERS:
+        raise Refused("whole numbers")
+
+
+@lowers(*_FUNCTIONS, elementwise=True)
+def function(node: Node) -> Tensor:
+    """One of the table, of one variable."""
+    require_real(node)
+    return _FUNCTIONS[node.op](node.operand(0))
+
+
+@lowers("Add", elementwise=True)
+def add(node: Node) -> Value:
+    a, b = node.bounds(0, 1)
+    bound = node.require_word(a + b)
+    return node.result(wrapped(ops.add(node.operand(0), node.operand(1)), node.elem()), bound=bound)
+
+
+@lowers("Sub", elementwise=True)
+def subtract(node: Node) -> Value:
+    a, b = node.bounds(0, 1)
+    bound = node.require_word(a + b)
+    return node.result(wrapped(ops.subtract(node.operand(0), node.operand(1)), node.elem()), bound=bound)
+
+
+@lowers("Mul", elementwise=True)
+def multiply(node: Node) -> Value:
+    a, b = node.bounds(0, 1)
+    bound = node.require_word(a * b)
+    return node.result(wrapped(ops.multiply(node.operand(0), node.operand(1)), node.elem()), bound=bound)
+
+
+@lowers("Div", elementwise=True)
+def divide(node: Node) -> Value:
+    a, b = node.operand(0), node.operand(1)
+    quotient = ops.truncate_divide(a, b) if node.elem() in INTEGERS else ops.divide(a, b)
+    return node.result(wrapped(quotient, node.elem()), bound=node.bounds(0)[0])
+
+
+@lowers("Mod", elementwise=True)
+def modulo(node: Node) -> Value:
+    a, b = node.operand(0), node.operand(1)
+    remainder = ops.fmod(a, b) if node.attribute("fmod", 0) else ops.remainder(a, b)
+    return node.result(remainder, bound=node.bounds(1)[0])
+
+
+@lowers("Pow", elementwise=True)
+def power(node: Node) -> Value:
+    base, exponent = node.operand(0), node.operand(1)
+    if node.elem() in INTEGERS:
+        bound = _power_bound(node)
+        if exponent.dtype.kind == "float":
+            return node.result(ops.cast(ops.power(base, exponent), base.dtype), bound=bound)
+        return node.result(wrapped(ops.power(base, exponent), node.elem()), bound=bound)
+    return node.result(_like(ops.power(base, exponent), base))
+
+
+def _power_bound(node: Node) -> int:
+    base, exponent = node.bounds(0, 1)
+    bits = math.log2(max(base, 2)) * exponent if exponent < WORD else math.inf
+    return node.require_word(2 ** math.ceil(bits) if bits < 64 else 1 << 64)
+
+
+def _like(tensor: Tensor, like: Tensor) -> Tensor:
+    return tensor if tensor.dtype is like.dtype else ops.cast(tensor, like.dtype)
+
+
+@lowers("Neg", elementwise=True)
+def negative(node: Node) -> Value:
+    return node.result(wrapped(ops.negative(node.operand(0)), node.elem()), bound=node.bounds(0)[0])
+
+
+@lowers("Abs", elementwise=True)
+def absolute(node: Node) -> Value:
+    return node.result(wrapped(ops.absolute(node.operand(0)), node.elem()), bound=node.bounds(0)[0])
+
+
+@lowers("Sign", elementwise=True)
+def sign(node: Node) -> Value:
+    return node.result(ops.sign(node.operand(0)), bound=1)
+
+
+@lowers("Sum", elementwise=True)
+def total(node: Node) -> Tensor:
+    return functools.reduce(ops.add, node.operands()) if len(node) > 1 else node.operand(0)
+
+
+@lowers("Mean", elementwise=True)
+def mean(node: Node) -> Tensor:
+    return ops.multiply(total(node), 1.0 / len(node))
+
+
+@lowers("Min", "Max", elementwise=True)
+def smallest_or_largest(node: Node) -> Value:
+    function = ops.minimum if node.op == "Min" else ops.maximum
+    tensors = node.operands()
+    return node.result(functools.reduce(function, tensors), bound=max(value.bound for value in node.inputs if value))
+
+
+@lowers("Clip", elementwise=True)
+def clip(node: Node) -> Value:
+    """Ends as attributes up to opset 6, as inputs since 11; one that is left out is open."""
+    tensor = node.operand(0)
+    low = node.operand(1) if node.has(1) else node.attribute("min")
+    high = node.operand(2) if node.has(2) else node.attribute("max")
+    if low is not None:
+        tensor = ops.maximum(tensor, low)
+    if high is not None:
+        tensor = ops.minimum(tensor, high)
+    return node.result(tensor, bound=max(value.bound for value in node.inputs if value))
+
+
+@lowers("Relu", elementwise=True)
+def relu(node: Node) -> Tensor:
+    return ops.relu(node.operand(0))
+
+
+@lowers("LeakyRelu", elementwise=True)
+def leaky_relu(node: Node) -> Tensor:
+    return ops.leaky_relu(node.operand(0), node.attribute("alpha", 0.01))
+
+
+@lowers("PRelu", elementwise=True)
+def prelu(node: Node) -> Value:
+    x = node.operand(0)
+    return node.result(ops.where(ops.less(x, 0), ops.multiply(x, node.operand(1)), x))
+
+
+@lowers("ThresholdedRelu", elementwise=True)
+def thresholded_relu(node: Node) -> Tensor:
+    return ops.thresholded_relu(node.operand(0), node.attribute("alpha", 1.0))
+
+
+@lowers("Elu", "Celu", elementwise=True)
+def elu(node: Node) -> Tensor:
+    function = ops.elu if node.op == "Elu" else ops.celu
+    return function(node.operand(0), node.attribute("alpha", 1.0))
+
+
+@lowers("Selu", elementwise=True)
+def selu(node: Node) -> Tensor:
+    return ops.selu(node.operand(0), node.attribute("alpha", 1.6732632), node.attribute("gamma", 1.0507010))
+
+
+@lowers("Gelu", elementwise=True)
+def gelu(node: Node) -> Tensor:
+    return (
+        ops.gelu_tanh(node.operand(0)) if node.attribute("approximate", "none") == "tanh" else ops.gelu(node.operand(0))
+    )
+
+
+@lowers("Swish", elementwise=True)
+def swish(node: Node) -> Tensor:
+    return ops.swish(node.operand(0), node.attribute("alpha", 1.0))
+
+
+@lowers("HardSigmoid", elementwise=True)
+def hard_sigmoid(node: Node) -> Tensor:
+    return ops.hard_sigmoid(node.operand(0), node.attribute("alpha", 0.2), node.attribute("beta", 0.5))
+
+
+@lowers("Shrink", elementwise=True)
+def shrink(node: Node) -> Value:
+    x = node.operand(0)
+    bias, lambd = node.attribute("bias", 0.0), node.attribute("lambd", 0.5)
+    real = ops.cast(x, f32) if x.dtype.kind != "float" else x
+    inside = ops.where(ops.greater(real, lambd), ops.subtract(real, bias), 0.0)
+    result = ops.where(ops.less(real, -lambd), ops.add(real, bias), inside)
+    return node.result(wrapped(_like(result, x), node.elem()))
+
+
+@lowers("BitwiseAnd", "BitwiseOr", "BitwiseXor", elementwise=True)
+def bits(node: Node) -> Value:
+    function = {"BitwiseAnd": ops.bitwise_and, "BitwiseOr": ops.bitwise_or, "BitwiseXor": ops.bitwise_xor}[node.op]
+    return node.result(function(node.operand(0), node.operand(1)))
+
+
+@lowers("BitwiseNot", elementwise=True)
+def bitwise_not(node: Node) -> Value:
+    return node.result(wrapped(ops.invert(node.operand(0)), node.elem()))
+
+
+@lowers("BitShift", elementwise=True)
+def bit_shift(node: Node) -> Value:
+    if node.elem() == TensorProto.UINT64:
+        raise Refused("64 bits are not shifted in 32")
+    shift = ops.left_shift if node.attribute("direction") == "LEFT" else ops.right_shift
+    return node.result(wrapped(shift(node.operand(0), node.operand(1)), node.elem()))
+
+
+@lowers("Cast", elementwise=True)
+def cast(node: Node) -> Value:
+    """Element types that lie on the GPU; what does not fit 32 bits is refused, not cut."""
+    return _cast_to(node, node.operand(0), node.attribute("to"))
+
+
+@lowers("CastLike")
+def cast_like(node: Node) -> Value:
+    return _cast_to(node, node.tensor(0), node.elem(1))
+
+
+def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
+    source = node.elem()
+    if target == source:
+        return node.result(tensor, bound=node.value(0).bound)
+    if target not in STORAGE:
+        raise Refused(f"a cast to {type_name(target)}, which does not exist on the GPU")
+    if source in WIDE and target in (TensorProto.INT32, TensorProto.UINT32):
+        node.bounds(0)
+    storage = STORAGE[target]
+    result = tensor if tensor.dtype is storage else ops.cast(tensor, storage)
+    bound = min(node.value(0).bound, WORD) if source in INTEGERS or source == TensorProto.BOOL else WORD
+    return node.result(wrapped(result, target), target, 1 if source == TensorProto.BOOL else bound)
+
+
+@lowers("Dropout")
+def dropout(node: Node) -> list[Tensor | Value | None]:
+    """As in use after training: nothing is dropped."""
+    if node.has(2) and bool(node.host(2).reshape(-1)[0]) and node.scalar(1, 0.5) > 0.0:
+        raise Refused("training: numbers would be dropped at random")
+    mask = Tensor.empty(node.shape(), "bool", temporary=True) if node.wants(1) else None
+    if mask is not None:
+        ops.assign(mask, 1)
+    return [node.value(0), None if mask is None else Value(TensorProto.BOOL, tensor=mask, sources=node.sources)]
+
+
+@lowers("Identity")
+def identity(node: Node) -> Value:
+    return node.value(0)

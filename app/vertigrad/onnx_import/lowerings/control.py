@@ -1,0 +1,113 @@
+"""Branches and loops: which way and how often is known when the network is recorded, so they are written out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import ops
+from ...errors import InputError
+from ..node import Node, Refused, lowers
+from ..values import Value, constant
+
+MOST_TURNS = 10_000
+
+
+@lowers("If")
+def branch(node: Node) -> list[Value | None]:
+    condition = bool(node.host(0).reshape(-1)[0])
+    return node.trace.graph(node.attribute("then_branch" if condition else "else_branch"), [], node.scope)
+
+
+@lowers("Loop")
+def loop(node: Node) -> list[Value | None]:
+    """Values carried from turn to turn, and those gathered from every turn. The condition must be known each time."""
+    body = node.attribute("body")
+    trips = node.ints(0)[0] if node.has(0) else None
+    condition = bool(node.host(1).reshape(-1)[0]) if node.has(1) else True
+    carried = list(node.inputs[2:])
+    gathered: list[list[Value]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
+    turn = 0
+    while condition and (trips is None or turn < trips):
+        if turn >= MOST_TURNS:
+            raise Refused(f"a loop of more than {MOST_TURNS:,} turns")
+        given = [constant(np.array(turn, np.int64)), constant(np.array(condition)), *carried]
+        results = node.trace.graph(body, given, node.scope)
+        if any(result is None for result in results):
+            raise Refused("its body cannot be run")
+        condition = _known(results[0])
+        carried = results[1 : 1 + len(carried)]
+        for kept, result in zip(gathered, results[1 + len(carried) :], strict=True):
+            kept.append(result)  # type: ignore[arg-type]
+        turn += 1
+    if not turn and gathered:
+        raise Refused("a loop of no turns, which gathers nothing of a known shape")
+    return [*carried, *(_stacked(node, kept) for kept in gathered)]
+
+
+def _known(value: Value | None) -> bool:
+    if value is None or value.host is None:
+        raise Refused("whether the loop goes on is known only on the GPU")
+    return bool(value.host.reshape(-1)[0])
+
+
+@lowers("Scan")
+def scan(node: Node) -> list[Value | None]:
+    """A body run for every step along an axis of its inputs."""
+    if node.version < 9:
+        raise Refused("Scan before opset 9")
+    body, count = node.attribute("body"), node.attribute("num_scan_inputs")
+    states, scanned = list(node.inputs[:-count]), list(node.inputs[-count:])
+    outputs = len(body.output) - len(states)
+    axes = node.attribute("scan_input_axes", [0] * count)
+    back = node.attribute("scan_input_directions", [0] * count)
+    steps = _steps(node, scanned, axes)
+    gathered: list[list[Value]] = [[] for _ in range(outputs)]
+    for step in range(steps):
+        rows = [
+            _row(node, value, axis, steps - 1 - step if reverse else step)
+            for value, axis, reverse in zip(scanned, axes, back, strict=True)
+        ]
+        results = node.trace.graph(body, [*states, *rows], node.scope)
+        if any(result is None for result in results):
+            raise Refused("its body cannot be run")
+        states = results[: len(states)]
+        for kept, result in zip(gathered, results[len(states) :], strict=True):
+            kept.append(result)  # type: ignore[arg-type]
+    out_axes = node.attribute("scan_output_axes", [0] * outputs)
+    out_back = node.attribute("scan_output_directions", [0] * outputs)
+    found = [
+        _stacked(node, kept[::-1] if reverse else kept, axis)
+        for kept, axis, reverse in zip(gathered, out_axes, out_back, strict=True)
+    ]
+    return [*states, *found]
+
+
+def _steps(node: Node, scanned: list[Value | None], axes: list[int]) -> int:
+    sizes = {value.shape[axis] for value, axis in zip(scanned, axes, strict=True) if value is not None}
+    if len(sizes) != 1:
+        raise InputError(f"{node}: its inputs are of different lengths: {sorted(sizes)}")
+    return sizes.pop()
+
+
+def _row(node: Node, value: Value | None, axis: int, index: int) -> Value:
+    if value is None:
+        raise InputError(f"{node}: an input to be scanned is missing")
+    if value.host is not None:
+        return Value(value.elem, host=value.host.take(index, axis), sources=value.sources, bound=value.bound)
+    tensor = node.trace.on_gpu(value)
+    row = tensor[(*[slice(None)] * (axis % tensor.ndim), index)]
+    return Value(value.elem, tensor=row, sources=value.sources, bound=value.bound)
+
+
+def _stacked(node: Node, kept: list[Value], axis: int = 0) -> Value:
+    """Results of all turns as one tensor, with a new axis for the turns."""
+    if not kept:
+        raise Refused("nothing is gathered, so that its shape is not known")
+    elem = kept[0].elem
+    sources = frozenset().union(*(value.sources for value in kept))
+    if all(value.items is not None for value in kept):
+        raise Refused("sequences that are gathered")
+    if all(value.host is not None for value in kept):
+        return Value(elem, host=np.stack([v.host for v in kept], axis), sources=sources)  # type: ignore[arg-type]
+    stacked = ops.stack([node.trace.on_gpu(value) for value in kept], axis)
+    return Value(elem, tensor=stacked, sources=sources, bound=max(value.bound for value in kept))

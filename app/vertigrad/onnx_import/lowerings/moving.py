@@ -1,0 +1,206 @@
+"""Numbers taken from and put to places: gathering, scattering, padding, and tensors made of little."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from onnx import TensorProto, numpy_helper
+from onnx.helper import tensor_dtype_to_np_dtype
+
+from ... import ops
+from ...errors import InputError
+from ...tensor import Tensor
+from ..node import Node, Refused, lowers
+from ..values import STORAGE, Value, constant, type_name
+from .shaping import reshaped
+
+
+@lowers("Constant")
+def constants(node: Node) -> Value:
+    given = {name: node.attribute(name) for name in ("value_float", "value_int", "value_floats", "value_ints")}
+    for name, value in given.items():
+        if value is not None:
+            return constant(np.array(value, np.float32 if "float" in name else np.int64))
+    if node.attribute("value") is None:
+        raise Refused("a constant of text, or a sparse one")
+    tensor = node.attribute("value")
+    return constant(numpy_helper.to_array(tensor), tensor.data_type)
+
+
+@lowers("ConstantOfShape")
+def constant_of_shape(node: Node) -> Value:
+    given = node.attribute("value")
+    value = numpy_helper.to_array(given).reshape(-1)[0] if given is not None else np.float32(0)
+    elem = given.data_type if given is not None else TensorProto.FLOAT
+    return _filled(node, node.ints(0), value, elem)
+
+
+def _filled(node: Node, shape: list[int], value: np.generic, elem: int) -> Value:
+    if elem not in STORAGE:
+        raise Refused(f"{type_name(elem)} does not exist on the GPU")
+    tensor = Tensor.empty(shape, STORAGE[elem], temporary=True)
+    ops.assign(tensor, value.item())
+    return Value(
+        elem, tensor=tensor, sources=node.sources, bound=abs(int(value)) if np.isfinite(value) else Value.bound
+    )
+
+
+@lowers("Range")
+def arange(node: Node) -> Value:
+    start, limit, step = (node.host(i).reshape(-1)[0] for i in range(3))
+    if not step:
+        raise InputError(f"{node}: a step of 0")
+    count = max(math.ceil((limit - start) / step), 0)
+    if node.elem() not in STORAGE:
+        raise Refused(f"{node.value(0).type_name} does not exist on the GPU")
+    index = np.arange(count, dtype=STORAGE[node.elem()].numpy)
+    result = ops.add(ops.multiply(index, step.item()), start.item())
+    reach = abs(int(start)) + count * abs(math.ceil(step))
+    return node.result(result, bound=node.require_word(reach))
+
+
+@lowers("Gather")
+def gather(node: Node) -> Value:
+    result = ops.take(node.tensor(0), node.tensor(1), axis=node.axis(0))
+    return node.result(result, bound=node.value(0).bound)
+
+
+@lowers("GatherElements")
+def gather_elements(node: Node) -> Value:
+    result = ops.take_along_axis(node.tensor(0), node.tensor(1), node.axis(0))
+    return node.result(result, bound=node.value(0).bound)
+
+
+@lowers("GatherND")
+def gather_nd(node: Node) -> Value:
+    result = ops.gather_nd(node.tensor(0), node.tensor(1), batch_axes=node.attribute("batch_dims", 0))
+    return node.result(result, bound=node.value(0).bound)
+
+
+@lowers("ScatterElements", "Scatter")
+def scatter_elements(node: Node) -> Value:
+    how = node.attribute("reduction", "none")
+    result = ops.scatter_elements(node.tensor(0), node.tensor(1), node.tensor(2), node.axis(0), _reduction(node, how))
+    return node.result(result)
+
+
+@lowers("ScatterND")
+def scatter_nd(node: Node) -> Value:
+    how = node.attribute("reduction", "none")
+    return node.result(ops.scatter_nd(node.tensor(0), node.tensor(1), node.tensor(2), _reduction(node, how)))
+
+
+def _reduction(node: Node, how: str) -> str:
+    """How `ops` calls it."""
+    if how == "none":
+        return "put"
+    node.require_word(sum(node.bounds(0, 2)) if how == "add" else max(node.bounds(0, 2)) ** (1 + (how == "mul")))
+    return "multiply" if how == "mul" else how
+
+
+@lowers("TensorScatter")
+def tensor_scatter(node: Node) -> Value:
+    """New rows written into a cache, each batch from a place of its own on."""
+    axis, circular = node.axis(-2), node.attribute("mode", "linear") == "circular"
+    sizes, update = node.shape(), node.shape(1)
+    first = node.tensor(2) if node.has(2) else None
+    steps = np.arange(update[axis], dtype=np.int32).reshape([-1 if a == axis else 1 for a in range(len(sizes))])
+    if first is None:
+        places = ops.add(Tensor.from_numpy(np.broadcast_to(steps, update).copy()), 0)
+    else:
+        start = first.reshape(-1, *[1] * (len(sizes) - 1))
+        places = ops.add(start.expand(*update), steps)
+    places = ops.remainder(places, sizes[axis]) if circular else places
+    return node.result(ops.scatter_elements(node.tensor(0), places, node.tensor(1), axis))
+
+
+@lowers("OneHot")
+def one_hot(node: Node) -> Value:
+    depth, axis, rank = node.ints(1)[0], node.attribute("axis", -1), len(node.shape()) + 1
+    axis %= rank
+    index = node.tensor(0)
+    whole = ops.cast(index, "i32") if index.dtype.kind == "float" else index
+    whole = ops.where(ops.less(whole, 0), ops.add(whole, depth), whole)
+    sizes = list(node.shape())
+    spread = whole.reshape(*sizes[:axis], 1, *sizes[axis:])
+    classes = np.arange(depth, dtype=whole.dtype.numpy).reshape([-1 if a == axis else 1 for a in range(rank)])
+    values = node.tensor(2)
+    result = ops.where(ops.equal(spread, classes), values[1], values[0])
+    return node.result(result, node.elem(2), node.value(2).bound)
+
+
+@lowers("EyeLike")
+def eye_like(node: Node) -> Value:
+    elem = node.attribute("dtype") or node.elem()
+    if elem not in STORAGE:
+        raise Refused(f"{type_name(elem)} does not exist on the GPU")
+    rows, columns = node.shape()
+    eye = np.eye(rows, columns, node.attribute("k", 0), STORAGE[elem].numpy)
+    return Value(elem, host=eye.astype(tensor_dtype_to_np_dtype(elem)), sources=node.sources, bound=1)
+
+
+@lowers("Trilu")
+def triangle(node: Node) -> Value:
+    k = node.ints(1)[0] if node.has(1) else 0
+    function = ops.triu if node.attribute("upper", 1) else ops.tril
+    return node.result(function(node.tensor(0), k), bound=node.value(0).bound)
+
+
+@lowers("Tile")
+def tile(node: Node) -> Value:
+    return node.result(ops.tile(node.tensor(0), node.ints(1)), bound=node.value(0).bound)
+
+
+@lowers("Pad")
+def pad(node: Node) -> Value:
+    mode, rank = node.attribute("mode", "constant"), len(node.shape())
+    pads = node.axes(1, "pads")
+    if pads is None:
+        raise InputError(f"{node}: no pads are given")
+    value = node.scalar(2, 0.0) if node.has(2) else node.attribute("value", 0.0)
+    axes = [axis % rank for axis in node.ints(3)] if node.has(3) else list(range(rank))
+    if len(pads) != 2 * len(axes):
+        raise InputError(f"{node}: {len(pads)} pads for {len(axes)} axes")
+    widths = [(0, 0)] * rank
+    for at, axis in enumerate(axes):
+        widths[axis] = (pads[at], pads[at + len(axes)])
+    tensor = node.tensor(0)
+    cut = tuple(slice(-min(a, 0), n + min(b, 0)) for n, (a, b) in zip(tensor.shape, widths, strict=True))
+    grown = [(max(a, 0), max(b, 0)) for a, b in widths]
+    bound = max(node.value(0).bound, abs(int(value)) if math.isfinite(value) else 0)
+    return node.result(ops.pad(tensor[cut], grown, mode, value), bound=bound)
+
+
+@lowers("TopK")
+def top_k(node: Node) -> list[Value]:
+    k = node.ints(1)[0] if node.has(1) else node.attribute("k")
+    axis = node.axis(-1)
+    values, indices = ops.topk(node.tensor(0), k, axis, largest=bool(node.attribute("largest", 1)))
+    places = node.result(indices, TensorProto.INT64, node.shape()[axis])
+    return [node.result(values, bound=node.value(0).bound), places]
+
+
+@lowers("Compress")
+def compress(node: Node) -> Value:
+    """The condition must be known: how many are kept is the shape."""
+    kept = np.flatnonzero(node.host(1)).astype(np.int32)
+    x, axis = node.tensor(0), node.attribute("axis")
+    if axis is None:
+        x, axis = reshaped(x, (x.size,)), 0
+    return node.result(ops.take(x, kept, axis=axis), bound=node.value(0).bound)
+
+
+@lowers("BlackmanWindow", "HammingWindow", "HannWindow")
+def window(node: Node) -> Value:
+    """A sum of cosines over as many points as the input says, which is a constant of its own."""
+    size, elem = node.ints(0)[0], node.attribute("output_datatype", TensorProto.FLOAT)
+    if elem not in STORAGE:
+        raise Refused(f"{type_name(elem)} does not exist on the GPU")
+    weights = {"BlackmanWindow": (0.42, 0.5, 0.08), "HammingWindow": (25 / 46, 21 / 46), "HannWindow": (0.5, 0.5)}
+    steps = size if node.attribute("periodic", 1) else max(size - 1, 1)
+    angle = ops.multiply(np.arange(size, dtype=np.float32), 2.0 * math.pi / steps)
+    result = ops.multiply(ops.cos(angle), -weights[node.op][1])
+    for order, weight in enumerate(weights[node.op][2:], 2):
+        result = ops.add(result, ops.multiply(ops.cos(ops.multiply(angle, float(order))), weight))
+    return node.result(ops.add(result, weights[node.op][0]), elem)

@@ -1,0 +1,273 @@
+"""Layers of networks: convolutions, pooling, normalisations, softmax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+
+from ... import ops
+from ...errors import DtypeError, ShapeError
+from ...tensor import Tensor, f32
+from ..node import Node, Refused, lowers
+from ..values import Value
+from .shaping import reshaped
+
+
+def window(node: Node, spatial: int) -> dict[str, Any]:
+    """Stride, padding and dilation of a convolution or a pool, as `ops` has them."""
+    pads = node.attribute("pads", [0] * (2 * spatial))
+    padding: Any = list(zip(pads[:spatial], pads[spatial:], strict=True))
+    rule = node.attribute("auto_pad", "NOTSET")
+    if rule not in ("NOTSET", ""):
+        padding = rule.lower()
+    return {
+        "stride": node.attribute("strides", [1] * spatial),
+        "padding": padding,
+        "dilation": node.attribute("dilations", [1] * spatial),
+    }
+
+
+@lowers("Conv")
+def conv(node: Node) -> Tensor:
+    x, groups = node.tensor(0), node.attribute("group", 1)
+    given = {"groups": groups, **window(node, x.ndim - 2)}
+    return _with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), given)
+
+
+def _packed_weights(node: Node) -> Tensor:
+    """As `ops.conv` reads them fastest, if they are constants."""
+    host = node.value(1).host
+    if host is None or node.elem(1) not in (TensorProto.FLOAT, TensorProto.FLOAT16):
+        return node.tensor(1)
+    packed = node.upload(np.ascontiguousarray(np.moveaxis(host, 0, -1)))
+    return packed.permute(packed.ndim - 1, *range(packed.ndim - 1))
+
+
+def _with_tail(
+    node: Node, function: Callable[..., Tensor], x: Tensor, weights: Tensor, bias: Tensor | None, given: dict[str, Any]
+) -> Tensor:
+    """A convolution, and what follows it as far as its kernel can do that."""
+    tail = node.tail
+    if tail.added is not None:
+        try:
+            residual = node.trace.on_gpu(tail.added)
+            result = function(x, weights, bias, residual=residual, activation=tail.activation, **given)
+        except (ShapeError, DtypeError, Refused):  # what is added is not of the result's own shape and type
+            return function(x, weights, bias, **given)
+        node.take_tail(tail)
+        return result
+    node.take_tail(tail)
+    return function(x, weights, bias, activation=tail.activation, **given)
+
+
+@lowers("ConvTranspose")
+def conv_transpose(node: Node) -> Tensor:
+    x = node.tensor(0)
+    spatial = x.ndim - 2
+    given = window(node, spatial) | {"output_padding": node.attribute("output_padding", [0] * spatial)}
+    if node.attribute("output_shape"):
+        given |= _for_shape(node, spatial, given)
+    given["groups"] = node.attribute("group", 1)
+    return _with_tail(node, ops.conv_transpose, x, node.tensor(1), node.optional(2), given)
+
+
+def _for_shape(node: Node, spatial: int, given: dict[str, Any]) -> dict[str, Any]:
+    """Padding for the output shape that is asked for; what is missing is added at the end, as zeros."""
+    wanted, upper = node.attribute("output_shape")[-spatial:], node.attribute("auto_pad", "NOTSET") == "SAME_UPPER"
+    paddings, added = [], []
+    axes = zip(wanted, node.shape()[2:], node.shape(1)[2:], given["stride"], given["dilation"], strict=True)
+    for axis, (size, n, k, stride, dilation) in enumerate(axes):
+        extra = given["output_padding"][axis]
+        total = stride * (n - 1) + extra + (k - 1) * dilation + 1 - size
+        added.append(extra + max(-total, 0))
+        half = max(total, 0) // 2
+        paddings.append((half, max(total, 0) - half) if upper else (max(total, 0) - half, half))
+    return {"padding": paddings, "output_padding": added}
+
+
+@lowers("MaxPool")
+def max_pool(node: Node) -> list[Tensor | Value]:
+    x, size = node.tensor(0), node.attribute("kernel_shape")
+    given = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    if not node.wants(1):
+        return [ops.max_pool(x, size, **given)]
+    by_column = bool(node.attribute("storage_order", 0))
+    largest, places = ops.max_pool_with_places(x, size, by_column=by_column, **given)
+    return [largest, node.result(places, TensorProto.INT64, math.prod(x.shape))]
+
+
+@lowers("AveragePool")
+def average_pool(node: Node) -> Tensor:
+    size = node.attribute("kernel_shape")
+    given = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    counts = bool(node.attribute("count_include_pad", 0))
+    return ops.average_pool(node.tensor(0), size, count_padding=counts, **given)
+
+
+@lowers("LpPool")
+def lp_pool(node: Node) -> Tensor:
+    size = node.attribute("kernel_shape")
+    given = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    return ops.lp_pool(node.tensor(0), size, p=node.attribute("p", 2), **given)
+
+
+@lowers("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
+def global_pool(node: Node) -> Tensor:
+    x = node.tensor(0)
+    if node.op == "GlobalLpPool":
+        return ops.global_lp_pool(x, node.attribute("p", 2))
+    return ops.global_average_pool(x) if node.op == "GlobalAveragePool" else ops.global_max_pool(x)
+
+
+@lowers("BatchNormalization")
+def batch_norm(node: Node) -> Tensor:
+    if node.attribute("training_mode", 0) or node.wants(1):
+        raise Refused("training: the statistics would change")
+    if not node.attribute("spatial", 1):
+        raise Refused("statistics for each place of their own (spatial = 0)")
+    x, *given = node.tensors()
+    return ops.batch_norm(x, *given, node.attribute("epsilon", 1e-5))  # type: ignore[arg-type]
+
+
+@lowers("InstanceNormalization")
+def instance_norm(node: Node) -> Tensor:
+    return ops.instance_norm(*node.tensors(), epsilon=node.attribute("epsilon", 1e-5))
+
+
+@lowers("GroupNormalization")
+def group_norm(node: Node) -> Tensor:
+    x, scale, bias = node.tensors()
+    return ops.group_norm(x, node.attribute("num_groups"), scale, bias, epsilon=node.attribute("epsilon", 1e-5))
+
+
+@lowers("LayerNormalization")
+def layer_norm(node: Node) -> list[Tensor | Value | None]:
+    x = node.tensor(0)
+    axes = x.ndim - node.axis(-1)
+    given = {"axes": axes, "epsilon": node.attribute("epsilon", 1e-5)}
+    if not (node.wants(1) or node.wants(2)):
+        return [ops.layer_norm(x, node.tensor(1), node.optional(2), **given)]
+    result, mean, deviation = ops.layer_norm_with_statistics(x, node.tensor(1), node.optional(2), **given)
+    assert mean is not None and deviation is not None
+    return [result, node.result(mean, TensorProto.FLOAT), node.result(deviation, TensorProto.FLOAT)]
+
+
+@lowers("RMSNormalization")
+def rms_norm(node: Node) -> Tensor:
+    x = node.tensor(0)
+    return ops.rms_norm(x, node.tensor(1), axes=x.ndim - node.axis(-1), epsilon=node.attribute("epsilon", 1e-5))
+
+
+@lowers("LpNormalization")
+def lp_normalization(node: Node) -> Tensor:
+    return ops.lp_normalize(node.tensor(0), node.attribute("axis", -1), node.attribute("p", 2))
+
+
+@lowers("LRN")
+def local_response_norm(node: Node) -> Tensor:
+    return ops.local_response_norm(
+        node.tensor(0),
+        node.attribute("size"),
+        alpha=node.attribute("alpha", 1e-4),
+        beta=node.attribute("beta", 0.75),
+        k=node.attribute("bias", 1.0),
+    )
+
+
+@lowers("Softmax", "LogSoftmax", "Hardmax")
+def softmax(node: Node) -> Tensor:
+    """Along one axis since opset 13; before, along all axes from it on as if they were one."""
+    function = {"Softmax": ops.softmax, "LogSoftmax": ops.log_softmax, "Hardmax": ops.hardmax}[node.op]
+    x = node.tensor(0)
+    if node.version >= 13:
+        return function(x, node.axis(-1))
+    axis = node.axis(1)
+    flat = reshaped(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+    return function(flat, 1).reshape(*x.shape)
+
+
+def _mask(node: Node, keys: int) -> Tensor | None:
+    """The mask; keys that it does not reach may not be attended."""
+    mask = node.optional(3)
+    if mask is None or mask.shape[-1] in (1, keys):
+        return mask
+    pads = [(0, 0)] * (mask.ndim - 1) + [(0, keys - mask.shape[-1])]
+    return ops.pad(mask, pads, value=0.0 if mask.dtype.kind == "bool" else -math.inf)
+
+
+def _window_side(node: Node, name: str) -> int | None:
+    size = node.attribute(name, -1)
+    return None if size < 0 else size
+
+
+def _attends_simply(proto: onnx.NodeProto) -> bool:
+    """Without a cache, and only the result is asked for; other forms are written out as ONNX defines them."""
+    return not any(proto.output[1:]) and not any(proto.input[4:6])
+
+
+@lowers("Attention", only_if=_attends_simply)
+def attention(node: Node) -> Value:
+    q, k, v = (node.tensor(index) for index in range(3))
+    joined = q.ndim == 3
+    if joined:
+        heads, shared = node.attribute("q_num_heads"), node.attribute("kv_num_heads")
+        q, k, v = (
+            x.reshape(*x.shape[:2], count, x.shape[2] // count).permute(0, 2, 1, 3)
+            for x, count in ((q, heads), (k, shared), (v, shared))
+        )
+    result = ops.attention(
+        q,
+        k,
+        v,
+        _mask(node, k.shape[2]),
+        scale=node.attribute("scale"),
+        causal=bool(node.attribute("is_causal", 0)),
+        left=_window_side(node, "left_window_size"),
+        right=_window_side(node, "right_window_size"),
+        offset=None if node.has(6) else 0,
+        lengths=node.optional(6),
+        softcap=node.attribute("softcap", 0.0),
+    )
+    if joined:
+        n, heads, rows, width = result.shape
+        result = reshaped(result.permute(0, 2, 1, 3), (n, rows, heads * width))
+    return node.result(result)
+
+
+@lowers("MaxUnpool")
+def max_unpool(node: Node) -> Tensor:
+    """What was pooled put back to where it came from, zeros around it."""
+    x, places = node.tensor(0), node.tensor(1)
+    size, stride = node.attribute("kernel_shape"), node.attribute("strides") or [1] * (x.ndim - 2)
+    pads = node.attribute("pads", [0] * (2 * len(size)))
+    inner = [
+        (n - 1) * s + k - pads[i] - pads[i + len(size)]
+        for i, (n, s, k) in enumerate(zip(x.shape[2:], stride, size, strict=True))
+    ]
+    if node.has(2) and list(node.ints(2)[2:]) != inner:
+        raise Refused("an output shape other than the one that the pool came from")
+    shape = (*x.shape[:2], *inner)
+    empty = Tensor.empty((math.prod(shape),), x.dtype, temporary=True)
+    ops.assign(empty, 0)
+    made = ops.scatter_elements(empty, reshaped(places, (places.size,)), reshaped(x, (x.size,)), 0)
+    return made.reshape(*shape)
+
+
+@lowers("ConvInteger")
+def conv_integer(node: Node) -> Value:
+    """Bytes less their zero points: exact in f32 as long as the sums stay below 2²⁴, which is checked."""
+    x, weights = ops.cast(node.tensor(0), f32), ops.cast(node.tensor(1), f32)
+    if math.prod(node.shape(1)[1:]) * 255 * 255 >= 1 << 24:
+        raise Refused("sums that may pass 2^24, beyond which they are not exact here")
+    if node.has(2):
+        x = ops.subtract(x, ops.cast(node.tensor(2), f32).reshape())
+    if node.has(3):
+        zero = ops.cast(node.tensor(3), f32)
+        weights = ops.subtract(weights, zero.reshape(*[-1, *[1] * (weights.ndim - 1)] if zero.size > 1 else ()))
+    result = ops.conv(x, weights, groups=node.attribute("group", 1), **window(node, x.ndim - 2))
+    return node.result(ops.cast(result, "i32"), TensorProto.INT32)

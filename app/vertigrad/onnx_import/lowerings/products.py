@@ -1,0 +1,196 @@
+"""Products of matrices, whole and quantized."""
+
+from __future__ import annotations
+
+import math
+
+from onnx import TensorProto
+
+from ... import ops
+from ...errors import DtypeError, ShapeError
+from ...ops.linear import linear
+from ...tensor import Tensor, f32, i32
+from ..node import Node, Refused, lowers
+from ..values import SIGNED, STORAGE, UNSIGNED, WIDE, Value, type_name
+from .arithmetic import wrapped
+
+
+@lowers("MatMul")
+def matmul(node: Node) -> Value:
+    if node.elem() in WIDE:
+        a, b = node.bounds(0, 1)
+        node.require_word(a * b * max(node.shape()[-1], 1))
+    x, weight = node.tensor(0), node.tensor(1)
+    if weight.ndim == 2 and x.ndim and x.dtype.kind == "float":
+        return node.result(_linear(node, x, weight.T))
+    return node.result(wrapped(ops.matmul(x, weight), node.elem()))
+
+
+def _linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x weightᵀ + bias, and what follows it as far as its kernel can do that."""
+    tail = node.tail
+    if tail.added is None:
+        node.take_tail(tail)
+        return linear(x, weight, bias, activation=tail.activation)
+    try:
+        added = node.trace.on_gpu(tail.added)
+        as_bias = bias is None and added.shape == weight.shape[:1] and added.dtype.kind == "float"
+        given = {"bias": added} if as_bias else {"bias": bias, "residual": added}
+        result = linear(x, weight, activation=tail.activation, **given)  # type: ignore[arg-type]
+    except (ShapeError, DtypeError, Refused):  # what is added makes the result larger, or another type
+        return linear(x, weight, bias)
+    node.take_tail(tail)
+    return result
+
+
+@lowers("Gemm")
+def gemm(node: Node) -> Value:
+    """alpha · A B + beta · C."""
+    a = node.tensor(0).T if node.attribute("transA", 0) else node.tensor(0)
+    b = node.tensor(1).T if node.attribute("transB", 0) else node.tensor(1)
+    alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
+    if node.elem() in WIDE:
+        largest = math.prod(node.bounds(0, 1)) * max(a.shape[1], 1)
+        node.require_word(largest + (node.bounds(2)[0] if node.has(2) else 0))
+    added = node.optional(2) if beta != 0.0 else None
+    if a.dtype.kind == "float" and (alpha, beta) == (1.0, 1.0) and (added is None or added.shape == b.shape[1:]):
+        return node.result(_linear(node, a, b.T, added))
+    product = ops.matmul(a, b)
+    if alpha != 1.0:
+        product = _scaled(product, alpha)
+    if added is not None:
+        product = ops.add(product, added if beta == 1.0 else _scaled(added, beta))
+    return node.result(wrapped(product, node.elem()))
+
+
+def _scaled(tensor: Tensor, factor: float) -> Tensor:
+    return ops.cast(ops.multiply(tensor, factor), tensor.dtype)
+
+
+@lowers("Einsum")
+def einsum(node: Node) -> Value:
+    if node.elem() in WIDE:
+        raise Refused("64-bit integers, of which the GPU has 32 bits")
+    return node.result(wrapped(ops.einsum(node.attribute("equation"), *node.tensors()), node.elem()))
+
+
+@lowers("MatMulInteger")
+def matmul_integer(node: Node) -> Value:
+    """Products of bytes, each less its zero point, summed up in 32 bits."""
+    a, b = ops.cast(node.tensor(0), i32), ops.cast(node.tensor(1), i32)
+    if node.has(2):
+        zero = ops.cast(node.tensor(2), i32)
+        a = ops.subtract(a, zero.reshape(*zero.shape, 1) if zero.ndim and zero.size > 1 else zero.reshape())
+    if node.has(3):
+        zero = ops.cast(node.tensor(3), i32)
+        b = ops.subtract(b, zero if zero.size > 1 else zero.reshape())
+    return Value(TensorProto.INT32, tensor=ops.matmul(a, b), sources=node.sources)
+
+
+# quantized --------------------------------------------------------------------------------------------------------
+
+
+def limits(elem: int) -> tuple[int, int]:
+    """Smallest and largest number of an integer type of 8 or 16 bits."""
+    if elem in SIGNED:
+        return -(1 << (SIGNED[elem] - 1)), (1 << (SIGNED[elem] - 1)) - 1
+    return 0, (1 << UNSIGNED[elem]) - 1
+
+
+def along(tensor: Tensor, rank: int, axis: int) -> Tensor:
+    """A scale or a zero point for every slice along an axis, ready to be broadcast; one number stays one."""
+    if tensor.size == 1:
+        return tensor.reshape()
+    return tensor.reshape(*[-1 if a == axis else 1 for a in range(rank)])
+
+
+def quantized(x: Tensor, scale: Tensor, zero: Tensor | None, elem: int) -> Tensor:
+    """Round x / scale to even, add the zero point, and hold it to what the type holds."""
+    low, high = limits(elem)
+    steps = ops.round(ops.divide(ops.cast(x, f32), ops.cast(scale, f32)))
+    shifted = steps if zero is None else ops.add(steps, ops.cast(zero, f32))
+    return ops.cast(ops.clip(shifted, float(low), float(high)), STORAGE[elem])
+
+
+def dequantized(x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
+    """(x − zero point) · scale, in f32."""
+    real = ops.cast(x, f32)
+    shifted = real if zero is None else ops.subtract(real, ops.cast(zero, f32))
+    return ops.multiply(shifted, ops.cast(scale, f32))
+
+
+def _spread(node: Node, index: int) -> Tensor | None:
+    """Scale or zero point of QuantizeLinear and DequantizeLinear, as wide as the input."""
+    if not node.has(index):
+        return None
+    tensor, sizes = node.tensor(index), node.shape()
+    axis, block = node.attribute("axis", 1), node.attribute("block_size", 0)
+    if tensor.size == 1:
+        return tensor.reshape()
+    axis %= len(sizes)
+    if not block:
+        return along(tensor, len(sizes), axis)
+    shape = list(tensor.shape)
+    wide = tensor.reshape(*shape[: axis + 1], 1, *shape[axis + 1 :])
+    wide = wide.expand(*shape[: axis + 1], block, *shape[axis + 1 :]).contiguous()
+    whole = wide.reshape(*shape[:axis], shape[axis] * block, *shape[axis + 1 :])
+    return whole[(*[slice(None)] * axis, slice(0, sizes[axis]))]
+
+
+@lowers("QuantizeLinear")
+def quantize_linear(node: Node) -> Value:
+    elem = node.elem(2) if node.has(2) else node.attribute("output_dtype", 0) or TensorProto.UINT8
+    _require_bytes(elem)
+    scale = _spread(node, 1)
+    assert scale is not None
+    return node.result(quantized(node.tensor(0), scale, _spread(node, 2), elem), elem)
+
+
+@lowers("DequantizeLinear")
+def dequantize_linear(node: Node) -> Value:
+    scale = _spread(node, 1)
+    assert scale is not None
+    result = dequantized(node.tensor(0), scale, _spread(node, 2))
+    elem = node.attribute("output_dtype", 0) or node.elem(1)
+    return node.result(ops.cast(result, STORAGE[elem]), elem)
+
+
+@lowers("DynamicQuantizeLinear")
+def dynamic_quantize_linear(node: Node) -> list[Value]:
+    """Scale and zero point from the range of the input, which 0 belongs to."""
+    x = node.tensor(0)
+    low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
+    scale = ops.multiply(ops.subtract(high, low), 1.0 / 255.0)
+    safe = ops.where(ops.equal(scale, 0.0), 1.0, scale)
+    zero = ops.cast(ops.clip(ops.round(ops.divide(ops.negative(low), safe)), 0.0, 255.0), STORAGE[TensorProto.UINT8])
+    y = quantized(x, safe, zero, TensorProto.UINT8)
+    return [
+        node.result(y, TensorProto.UINT8),
+        node.result(scale, TensorProto.FLOAT),
+        node.result(zero, TensorProto.UINT8),
+    ]
+
+
+@lowers("QLinearMatMul")
+def qlinear_matmul(node: Node) -> Value:
+    """Exact in 32 bits, then scaled and rounded once."""
+    a = ops.subtract(ops.cast(node.tensor(0), i32), _rows(ops.cast(node.tensor(2), i32)))
+    b = ops.subtract(ops.cast(node.tensor(3), i32), _one_or_all(ops.cast(node.tensor(5), i32)))
+    scale = ops.multiply(_rows(ops.cast(node.tensor(1), f32)), _one_or_all(ops.cast(node.tensor(4), f32)))
+    real = ops.multiply(ops.cast(ops.matmul(a, b), f32), scale)
+    elem = node.elem(7)
+    _require_bytes(elem)
+    return node.result(quantized(real, _one_or_all(node.tensor(6)), _one_or_all(node.tensor(7)), elem), elem)
+
+
+def _rows(tensor: Tensor) -> Tensor:
+    return tensor.reshape() if tensor.size == 1 else tensor.reshape(*tensor.shape, 1) if tensor.ndim == 1 else tensor
+
+
+def _one_or_all(tensor: Tensor) -> Tensor:
+    return tensor.reshape() if tensor.size == 1 else tensor
+
+
+def _require_bytes(elem: int) -> None:
+    if elem not in SIGNED and elem not in UNSIGNED:
+        raise Refused(f"quantizing to {type_name(elem)}")

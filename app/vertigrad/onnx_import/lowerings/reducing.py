@@ -1,0 +1,132 @@
+"""Axes summed up, and the largest and smallest along them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from onnx import TensorProto
+
+from ... import ops
+from ...tensor import Tensor, bool_, i32
+from ..node import Node, Refused, lowers
+from ..values import INTEGERS, WIDE, Value
+from .arithmetic import wrapped
+
+_REDUCTIONS: dict[str, Callable[..., Tensor]] = {
+    "ReduceSum": ops.sum,
+    "ReduceMean": ops.mean,
+    "ReduceProd": ops.prod,
+    "ReduceMax": ops.max,
+    "ReduceMin": ops.min,
+}
+
+
+_NORMS: dict[str, Callable[..., Tensor]] = {
+    "ReduceL1": ops.l1,
+    "ReduceL2": ops.l2,
+    "ReduceLogSum": ops.log_sum,
+    "ReduceLogSumExp": ops.log_sum_exp,
+    "ReduceSumSquare": ops.sum_square,
+}
+
+
+def reduced_axes(node: Node) -> tuple[int, ...] | None:
+    """The axes a node reduces, counted from 0; None if it is to leave its input as it is."""
+    axes, rank = node.axes(), len(node.shape())
+    if axes is None or not len(axes):
+        return None if node.attribute("noop_with_empty_axes", 0) else tuple(range(rank))
+    return tuple(axis % rank for axis in axes)
+
+
+@lowers(*_REDUCTIONS)
+def reduction(node: Node) -> Value:
+    axes, tensor = reduced_axes(node), node.tensor(0)
+    if axes is None:
+        return node.value(0)
+    keep = bool(node.attribute("keepdims", 1))
+    if node.op in ("ReduceMax", "ReduceMin"):
+        return node.result(_extreme(node, tensor, axes, keep), bound=node.value(0).bound)
+    if node.elem() in WIDE and node.op != "ReduceSum":
+        raise Refused("64-bit integers, of which the GPU has 32 bits")
+    count = int(np.prod([node.shape()[axis] for axis in axes], initial=1))
+    bound = node.require_word(node.bounds(0)[0] * max(count, 1))
+    result = _REDUCTIONS[node.op](tensor, axes, keepdims=keep) if axes else tensor
+    if result.dtype is not tensor.dtype:  # a mean of integers
+        result = ops.cast(ops.trunc(result), tensor.dtype)
+    return node.result(wrapped(result, node.elem()), bound=bound)
+
+
+def _extreme(node: Node, tensor: Tensor, axes: tuple[int, ...], keep: bool) -> Tensor:
+    function = _REDUCTIONS[node.op]
+    if not axes:
+        return tensor
+    if any(node.shape()[axis] == 0 for axis in axes):
+        return _of_nothing(node, axes, keep)
+    if node.elem() == TensorProto.BOOL:
+        function = ops.any if node.op == "ReduceMax" else ops.all
+    return function(tensor, axes, keepdims=keep)
+
+
+def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
+    """The largest of no numbers is the smallest there is."""
+    sizes = node.shape()
+    shape = [1 if axis in axes else n for axis, n in enumerate(sizes) if keep or axis not in axes]
+    if node.elem() in INTEGERS:
+        raise Refused("the extreme of no whole numbers")
+    largest = node.op == "ReduceMin"
+    made = Tensor.empty(shape, node.tensor(0).dtype, temporary=True)
+    value = largest if made.dtype is bool_ else (float("inf") if largest else -float("inf"))
+    return ops.assign(made, value)
+
+
+@lowers("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+def norm(node: Node) -> Value:
+    axes, x = reduced_axes(node), node.tensor(0)
+    if node.elem() in INTEGERS and node.op not in ("ReduceL1", "ReduceSumSquare"):
+        raise Refused("whole numbers")
+    keep = bool(node.attribute("keepdims", 1))
+    function = _NORMS[node.op]
+    result = function(x, axes, keep) if axes else function(x[None], 0)  # no axes: of each number by itself
+    if node.elem() in WIDE:
+        count = int(np.prod([node.shape()[axis] for axis in axes or ()], initial=1))
+        (a,) = node.bounds(0)
+        node.require_word((a if node.op == "ReduceL1" else a * a) * max(count, 1))
+    return node.result(wrapped(result, node.elem()))
+
+
+@lowers("ArgMax", "ArgMin")
+def arg_extreme(node: Node) -> Value:
+    x, axis = node.tensor(0), node.axis(0)
+    last = bool(node.attribute("select_last_index", 0))
+    functions = (ops.last_argmax, ops.last_argmin) if last else (ops.argmax, ops.argmin)
+    index = functions[node.op == "ArgMin"](x, axis, bool(node.attribute("keepdims", 1)))
+    index = index if index.dtype is i32 else ops.cast(index, i32)
+    return node.result(index, TensorProto.INT64, node.shape()[axis])
+
+
+@lowers("CumSum")
+def cumulative(node: Node) -> Value:
+    axis = node.ints(1)[0] % len(node.shape())
+    bound = node.require_word(node.bounds(0)[0] * max(node.shape()[axis], 1))
+    exclusive, reverse = bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
+    result = ops.cumsum(node.tensor(0), axis, exclusive=exclusive, reverse=reverse)
+    return node.result(wrapped(result, node.elem()), bound=bound)
+
+
+@lowers("CumProd")
+def cumulative_product(node: Node) -> Value:
+    if node.elem() in WIDE:
+        raise Refused("64-bit integers, of which the GPU has 32 bits")
+    axis = node.ints(1)[0] % len(node.shape())
+    exclusive, reverse = bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
+    result = ops.cumprod(node.tensor(0), axis, exclusive=exclusive, reverse=reverse)
+    return node.result(wrapped(result, node.elem()))
+
+
+@lowers("MeanVarianceNormalization")
+def mean_variance(node: Node) -> Tensor:
+    axes, x = tuple(node.attribute("axes", [0, 2, 3])), node.tensor(0)
+    centred = ops.subtract(x, ops.mean(x, axes, keepdims=True))
+    deviation = ops.sqrt(ops.mean(ops.square(centred), axes, keepdims=True))
+    return ops.divide(centred, ops.add(deviation, 1e-9))

@@ -1,0 +1,370 @@
+"""`Network`: an ONNX model, checked; and `Program`: the network recorded as one plan, for inputs of certain shapes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+from onnx.helper import tensor_dtype_to_np_dtype
+
+from ..errors import InputError, UnsupportedOp
+from ..gpu import Plan, gpu
+from ..tensor import Tensor
+from . import lowerings, reader
+from .graph import prepared
+from .node import DataDependent, is_lowered
+from .trace import Trace
+from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, from_storage, to_storage, type_name
+
+assert lowerings.LOWERINGS  # imported for what they register
+REMEMBERED = 4  # programs for different shapes that a network keeps
+
+
+class OutputShape(NamedTuple):
+    """What is known of an output before the network is bound to inputs."""
+
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+class Network:
+    """An ONNX model that can be run; programs for shapes that were used lately are kept.
+
+    `model` is a file or a model already in memory; `dims` gives a size to each of its named dimensions ("batch"), where
+    inputs do not tell. Raises `InputError` for a file that breaks ONNX's rules.
+    """
+
+    def __init__(self, model: Path | str | onnx.ModelProto, dims: Mapping[str, int] | None = None):
+        if isinstance(model, onnx.ModelProto):
+            self.source, self._folder = model.graph.name or "network", None
+            reader.check(model, self.source)
+        else:
+            path = Path(model)
+            self.source, self._folder = str(path), path.parent
+            model = reader.read(path)
+        self.dims = dict(dims or {})
+        self._versions = {"" if e.domain == "ai.onnx" else e.domain: e.version for e in model.opset_import}
+        self._model = prepared(model, self.source, is_lowered)
+        initialized = {tensor.name for tensor in self._model.graph.initializer}
+        self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
+        for entry in self._entries:
+            if _elem(entry) not in onnx.TensorProto.DataType.values()[1:]:
+                raise InputError(f"{self.source}: input {entry.name!r} has no known element type")
+        self._known: frozenset[str] = frozenset()  # inputs that shapes depend on: a program holds for their numbers
+        self._programs: OrderedDict[Any, Program] = OrderedDict()
+
+    @property
+    def inputs(self) -> dict[str, tuple[np.dtype, tuple[int | str | None, ...] | None]]:
+        """What it takes: element type and sizes by name, a size not fixed being a name or None; None for any rank."""
+        return {entry.name: (tensor_dtype_to_np_dtype(_elem(entry)), _sizes(entry)) for entry in self._entries}
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of what it gives."""
+        return [entry.name for entry in self._model.graph.output]
+
+    def output_specs(self) -> dict[str, OutputShape]:
+        """The element type on the GPU and the sizes of each output; None for a size that is known only when bound.
+
+        Raises `InputError` for an output whose rank is not known, `UnsupportedOp` for one that cannot lie on the GPU.
+        """
+        return {entry.name: self._output_spec(entry) for entry in self._model.graph.output}
+
+    def _output_spec(self, entry: onnx.ValueInfoProto) -> OutputShape:
+        sizes = _sizes(entry) if entry.type.HasField("tensor_type") else None
+        if sizes is None:
+            raise InputError(f"{self.source}: the rank of output {entry.name!r} is not known; infer shapes first")
+        if _elem(entry) not in STORAGE:
+            raise UnsupportedOp(self.source, [f"output {entry.name!r}: {type_name(_elem(entry))}"])
+        bound = [self.dims.get(size) if isinstance(size, str) else size for size in sizes]
+        return OutputShape(tuple(bound), STORAGE[_elem(entry)].name)
+
+    def bind(self, inputs: Mapping[str, Tensor | np.ndarray], constants: Mapping[str, np.ndarray]) -> Program:
+        """The network recorded over tensors that somebody else fills, for the caller to close.
+
+        Arrays among the inputs are uploaded once, to be set anew by `Program.set`; `constants` never change, and are
+        folded. Raises as `program`.
+        """
+        arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
+        self._checked(arrays)
+        tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
+        try:
+            program = self._record(arrays, tensors, frozenset(constants))
+        except DataDependent as needed:
+            raise UnsupportedOp(self.source, [needed.reason]) from None
+        program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
+        return program
+
+    def program(self, inputs: Mapping[str, Any]) -> Program:
+        """The network recorded for inputs of these shapes, and these numbers where shapes depend on them; kept here.
+
+        Raises `InputError` for inputs that do not fit, and `UnsupportedOp` with every node that cannot be run, before
+        anything is.
+        """
+        arrays = self._checked(inputs)
+        while True:
+            key = tuple((name, a.shape, a.tobytes() if name in self._known else None) for name, a in arrays.items())
+            if key in self._programs:
+                self._programs.move_to_end(key)
+                return self._programs[key]
+            try:
+                program = self._record(arrays, {}, self._known)
+            except DataDependent as needed:
+                if needed.sources <= self._known:
+                    raise UnsupportedOp(self.source, [needed.reason]) from None
+                self._known |= needed.sources
+                continue
+            self._programs[key] = program
+            if len(self._programs) > REMEMBERED:
+                self._programs.popitem(last=False)[1].close()
+            return program
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs for these inputs; waits for the GPU. Sequences are lists, an optional without a value is None."""
+        program = self.program(inputs)
+        program.set(self._checked(inputs))
+        program.replay()
+        return program.read()
+
+    def close(self) -> None:
+        """Give back every program. Idempotent."""
+        for program in self._programs.values():
+            program.close()
+        self._programs.clear()
+
+    def __enter__(self) -> Network:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The inputs as arrays, in the graph's order. Raises `InputError`."""
+        names = [entry.name for entry in self._entries]
+        missing, unknown = set(names) - set(inputs), set(inputs) - set(names)
+        if missing or unknown:
+            told = [f"missing {', '.join(sorted(missing))}"] * bool(missing)
+            told += [f"unknown {', '.join(sorted(unknown))}"] * bool(unknown)
+            raise InputError(f"{self.source}: inputs {'; '.join(told)}; it takes {', '.join(names) or 'none'}")
+        bound: dict[str, int] = dict(self.dims)
+        return {entry.name: self._fitting(entry, inputs[entry.name], bound) for entry in self._entries}
+
+    def _fitting(self, entry: onnx.ValueInfoProto, given: Any, bound: dict[str, int]) -> np.ndarray:
+        where = f"{self.source}: input {entry.name!r}"
+        if not entry.type.HasField("tensor_type"):
+            raise UnsupportedOp(self.source, [f"input {entry.name!r}: sequences and optionals as inputs"])
+        array, dtype = np.asarray(given), np.dtype(tensor_dtype_to_np_dtype(_elem(entry)))
+        if array.dtype != dtype:
+            raise InputError(f"{where} is {dtype}, not {array.dtype}; convert it with .astype(numpy.{dtype})")
+        sizes = _sizes(entry)
+        if sizes is None:
+            return array
+        fits = len(sizes) == array.ndim
+        for size, actual in zip(sizes, array.shape, strict=False):
+            wanted = bound.setdefault(size, actual) if isinstance(size, str) else size
+            fits = fits and wanted in (actual, None)
+        if not fits:
+            raise InputError(f"{where} has shape {array.shape}; it must be {_written(sizes, bound)}")
+        return array
+
+    def _record(self, arrays: Mapping[str, np.ndarray], given: Mapping[str, Tensor], known: frozenset[str]) -> Program:
+        """`given` are tensors to read from, `known` the inputs whose numbers are taken as they are now."""
+        plan = Plan(f"network {Path(self.source).name}")
+        trace = Trace(self.source, self._versions, plan, self._folder)
+        made: dict[str, Tensor] = {}
+        try:
+            values = {entry.name: self._input(entry, arrays[entry.name], given, known, made) for entry in self._entries}
+            with plan.recording():
+                outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
+            refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
+            if refused:
+                raise UnsupportedOp(self.source, refused)
+            made_of = {name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None}
+        except BaseException:
+            plan.close()
+            for tensor in [*made.values(), *trace.constants]:
+                tensor.close()
+            raise
+        for tensor in trace.constants:
+            tensor.close()  # the plan holds what it uses
+        return Program(self.source, plan, made, made_of, trace, self._elems)
+
+    def _input(
+        self,
+        entry: onnx.ValueInfoProto,
+        array: np.ndarray,
+        given: Mapping[str, Tensor],
+        known: frozenset[str],
+        made: dict[str, Tensor],
+    ) -> Value:
+        name, elem, sources = entry.name, _elem(entry), frozenset((entry.name,))
+        if name in known:
+            value = constant(array, elem)
+            value.sources = sources if name in self._known else frozenset()
+            return value
+        if elem not in STORAGE:
+            return Value(elem, sources=sources, sizes=array.shape)  # refused by the first node that needs it on the GPU
+        if name not in given:
+            made[name] = Tensor.empty(array.shape, STORAGE[elem], name)
+        bound = INPUT_BOUND if elem in WIDE else Value.bound
+        return Value(elem, tensor=given.get(name, made.get(name)), sources=sources, bound=bound)
+
+    def _like(self, name: str, value: Tensor | np.ndarray) -> np.ndarray:
+        """An array of a tensor's shape without its bytes, in the type that the graph has for what lies in it."""
+        if not isinstance(value, Tensor):
+            return value
+        elem = self._elems.get(name, 0)
+        dtype = tensor_dtype_to_np_dtype(elem) if STORAGE.get(elem) is value.dtype else value.dtype.numpy
+        return np.broadcast_to(np.zeros((), dtype), value.shape)
+
+    @property
+    def _elems(self) -> dict[str, int]:
+        return {entry.name: _elem(entry) for entry in self._entries}
+
+
+class NodeTime(NamedTuple):
+    """How long the kernels of one node took on the GPU."""
+
+    node: str
+    dispatches: int
+    ms: float
+
+
+class Program:
+    """A network recorded for certain shapes. `inputs` and `outputs` are its tensors, by the names in the graph.
+
+    64-bit integers lie in 32 bits there, 8 and 16 bits as well. Outputs that no input changes are not tensors: `read`
+    gives them too. Close it.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        plan: Plan,
+        inputs: Mapping[str, Tensor],
+        values: Mapping[str, Value],
+        trace: Trace,
+        elems: Mapping[str, int],
+    ):
+        self.source = source
+        self.plan = plan
+        self.inputs = dict(inputs)
+        self._values = dict(values)
+        self._held, self._nodes, self._elems = trace.held, trace.nodes, elems
+
+    def tensor(self, name: str) -> Tensor:
+        """An output as a tensor; one that nothing changes is uploaded now. Raises `InputError` for a sequence."""
+        value = self._values[name]
+        if value.tensor is None:
+            if value.host is None or value.elem not in STORAGE:
+                raise InputError(f"{self.source}: output {name!r} is no tensor on the GPU")
+            value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, f"output {name!r}"), name)
+        return value.tensor
+
+    @property
+    def outputs(self) -> dict[str, Tensor]:
+        """The outputs that lie on the GPU."""
+        return {name: value.tensor for name, value in self._values.items() if value.tensor is not None}
+
+    def set(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Upload inputs. Raises `InputError` for numbers that do not fit 32 bits."""
+        for name, tensor in self.inputs.items():
+            if name not in arrays:
+                continue
+            what, array = f"{self.source}: input {name!r}", arrays[name]
+            if name in self._held and array.size and np.abs(array).max() > INPUT_BOUND:
+                raise InputError(f"{what} holds {np.abs(array).max()}; the network calculates with it in 32 bits, for "
+                                 f"which it may be ±{INPUT_BOUND:,}")  # fmt: skip
+            tensor[...] = to_storage(array, self._elems[name], what)
+
+    def replay(self) -> None:
+        """Record the whole network into the open submission."""
+        self.plan.replay()
+
+    def read(self) -> dict[str, Any]:
+        """The outputs as arrays, in the types that the graph declares; waits for the GPU."""
+        return {name: _read(value) for name, value in self._values.items()}
+
+    def profile(self) -> list[NodeTime] | None:
+        """Run once more with every kernel timed by itself; None where the adapter has no timestamps. Waits."""
+        device = gpu()
+        timer = device.timer
+        if not timer.available:
+            return None
+        device.sync()
+        before, timer.enabled, timer.each_kernel = (timer.enabled, timer.each_kernel), True, True
+        try:
+            self.plan.replay()
+            device.sync()
+        finally:
+            timer.enabled, timer.each_kernel = before
+        spans = [span for span in timer.submissions[-1].spans if span.group == self.plan.name]
+        taken: dict[str, NodeTime] = {}
+        for node, span in zip(self._nodes, spans, strict=False):
+            known = taken.get(node, NodeTime(node, 0, 0.0))
+            taken[node] = NodeTime(node, known.dispatches + 1, known.ms + span.ms)
+        return list(taken.values())
+
+    def wait(self) -> None:
+        """Until the GPU has finished what was recorded."""
+        gpu().sync()
+
+    def close(self) -> None:
+        """Give back every tensor. Idempotent."""
+        self.plan.close()
+        for tensor in [*self.inputs.values(), *self.outputs.values()]:
+            tensor.close()
+
+
+def _read(value: Value) -> Any:
+    if value.items is not None:
+        return [_read(item) for item in value.items]
+    if value.absent:
+        return None
+    if value.host is not None:
+        return value.host
+    assert value.tensor is not None
+    return from_storage(value.tensor.numpy(), value.elem)
+
+
+def _unreadable(names: Sequence[str], outputs: Sequence[Value | None]) -> list[str]:
+    """Outputs that cannot be given, though nothing that makes them was refused."""
+    return [
+        f"output {name!r}: {type_name(value.elem)} does not exist on the GPU"
+        for name, value in zip(names, outputs, strict=True)
+        if value is not None
+        and value.host is None
+        and value.tensor is None
+        and value.items is None
+        and not value.absent
+    ]
+
+
+def _elem(entry: onnx.ValueInfoProto) -> int:
+    """The element type of an input; that of its parts if it is a sequence or an optional."""
+    kind = entry.type
+    while not kind.HasField("tensor_type"):
+        kind = kind.optional_type.elem_type if kind.HasField("optional_type") else kind.sequence_type.elem_type
+    return kind.tensor_type.elem_type
+
+
+def _sizes(entry: onnx.ValueInfoProto) -> tuple[int | str | None, ...] | None:
+    """The sizes of an input: a number, the name of a dimension, or None; None for any number of axes."""
+    if not entry.type.tensor_type.HasField("shape"):
+        return None
+    axes = entry.type.tensor_type.shape.dim
+    return tuple(a.dim_value if a.HasField("dim_value") else (a.dim_param or None) for a in axes)
+
+
+def _written(sizes: Sequence[int | str | None], bound: Mapping[str, int]) -> str:
+    names = [str("any" if size is None else size) for size in sizes]
+    return f"({', '.join(f'{name} = {bound[name]}' if name in bound else name for name in names)})"

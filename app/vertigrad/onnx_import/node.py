@@ -1,0 +1,244 @@
+"""`Node`: one operator of the graph as a lowering sees it: its inputs, attributes, and what its outputs are to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+import onnx
+
+from ..errors import InputError
+from ..ops import Expression
+from ..tensor import Tensor, broadcast_shapes
+from .tail import Tail
+from .values import INTEGERS, WIDE, WORD, Value, type_name
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+Result: TypeAlias = Tensor | Value | None
+Lowering: TypeAlias = "Callable[[Node], Result | Sequence[Result]]"
+
+LOWERINGS: dict[tuple[str, str], Lowering] = {}
+CONDITIONS: dict[tuple[str, str], Callable[[onnx.NodeProto], bool]] = {}  # which nodes of an operator are lowered
+ELEMENTWISE: set[str] = set()  # those that take expressions, by `Node.operand`
+
+
+class Refused(Exception):
+    """Why a node cannot be run. Collected over the whole graph, and then raised as `UnsupportedOp`."""
+
+
+class DataDependent(Exception):
+    """A shape depends on the numbers of some inputs of the graph; they must be known before it is lowered."""
+
+    def __init__(self, sources: frozenset[str], reason: str):
+        self.sources, self.reason = sources, reason
+        super().__init__(reason)
+
+
+F = TypeVar("F", bound="Callable[[Node], Result | Sequence[Result]]")
+
+
+def is_lowered(proto: onnx.NodeProto) -> bool:
+    """Whether there is a lowering for this node."""
+    key = ("" if proto.domain == "ai.onnx" else proto.domain), proto.op_type
+    return key in LOWERINGS and (key not in CONDITIONS or CONDITIONS[key](proto))
+
+
+def lowers(
+    *ops: str,
+    domain: str = "",
+    elementwise: bool = False,
+    only_if: Callable[[onnx.NodeProto], bool] | None = None,
+) -> Callable[[F], F]:
+    """Register a function as what lowers these operators; `elementwise` if it takes its inputs by `Node.operand`.
+
+    Nodes for which `only_if` is false are replaced by what ONNX defines the operator to be.
+    """
+    ELEMENTWISE.update(ops if elementwise else ())
+    CONDITIONS.update({(domain, op): only_if for op in ops} if only_if is not None else {})
+
+    def register(function: F) -> F:
+        for op in ops:
+            assert (domain, op) not in LOWERINGS, op
+            LOWERINGS[domain, op] = function
+        return function
+
+    return register
+
+
+class Node:
+    """An operator with its inputs; `None` stands for an optional input that was left out."""
+
+    def __init__(
+        self,
+        proto: onnx.NodeProto,
+        inputs: Sequence[Value | None],
+        version: int,
+        trace: Trace,
+        scope: MutableMapping[str, Value | None],
+        deferred: bool = False,
+        tail: Tail = Tail(),  # noqa: B008  it is never changed
+    ):
+        """`scope` is what graphs within the node see of its surroundings.
+
+        `deferred`: the one node that needs the output is elementwise, and can work it out within its own kernel. `tail`
+        is what this node's kernel may do besides; a lowering that does so calls `take_tail`.
+        """
+        self.scope, self.tail = scope, tail
+        self.taken: tuple[onnx.NodeProto, ...] = ()
+        self.deferred = deferred
+        self.proto = proto
+        self.inputs = tuple(inputs)
+        self.version = version
+        self.trace = trace
+        self.op = proto.op_type
+        self.domain = "" if proto.domain == "ai.onnx" else proto.domain
+        self._attributes = {entry.name: entry for entry in proto.attribute}
+
+    def __str__(self) -> str:
+        name = self.proto.name or next((f"→ {output}" for output in self.proto.output if output), "without outputs")
+        types = ", ".join(type_name(value.elem) for value in self.inputs if value is not None)
+        domain = f"{self.domain}." if self.domain else ""
+        return f"{domain}{self.op} ({name!r}, opset {self.version}, {types or 'no inputs'})"
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    # inputs -----------------------------------------------------------------------------------------------------
+
+    def has(self, index: int) -> bool:
+        """Whether an optional input is there."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def value(self, index: int) -> Value:
+        """An input. Raises `InputError` if it is missing."""
+        if not self.has(index):
+            raise InputError(f"{self}: input {index} is missing")
+        value = self.inputs[index]
+        assert value is not None
+        return value
+
+    def tensor(self, index: int) -> Tensor:
+        """An input as a tensor on the GPU. Raises `Refused` if its type cannot lie there."""
+        return self.trace.on_gpu(self.value(index))
+
+    def optional(self, index: int) -> Tensor | None:
+        """As `tensor`; None if it was left out."""
+        return self.tensor(index) if self.has(index) else None
+
+    def tensors(self) -> list[Tensor]:
+        """All inputs on the GPU."""
+        return [self.tensor(index) for index in range(len(self.inputs))]
+
+    def operand(self, index: int) -> Tensor:
+        """An input of an elementwise node: as `tensor`, or as an expression, which functions of `ops` take alike.
+
+        What would be worked out anew for several elements of the result is worked out before.
+        """
+        value = self.value(index)
+        if value.expression is not None and value.shape == broadcast_shapes(*(v.shape for v in self.inputs if v)):
+            return value.expression  # type: ignore[return-value]
+        tensor = self.tensor(index)
+        return Expression.of(tensor) if self.deferred else tensor  # type: ignore[return-value]
+
+    def operands(self) -> list[Tensor]:
+        """All inputs of an elementwise node."""
+        return [self.operand(index) for index in range(len(self.inputs))]
+
+    def host(self, index: int) -> np.ndarray:
+        """An input's numbers, now. Raises `DataDependent` or `Refused` if they are not known before the plan runs."""
+        value = self.value(index)
+        if value.host is not None:
+            return value.host
+        if value.tensor is None or not value.sources:
+            raise Refused(f"input {index} must be a tensor known before the network runs")
+        raise DataDependent(value.sources, f"{self}: its input {index} is needed now, and only known on the GPU")
+
+    def ints(self, index: int) -> list[int]:
+        """As `host`, of whole numbers."""
+        return [int(number) for number in self.host(index).reshape(-1)]
+
+    def scalar(self, index: int, default: float) -> float:
+        """As `host`, of one number; `default` if the input was left out."""
+        return self.host(index).reshape(-1)[0].item() if self.has(index) else default
+
+    def elem(self, index: int = 0) -> int:
+        """The element type of an input, as ONNX has it."""
+        return self.value(index).elem
+
+    def shape(self, index: int = 0) -> tuple[int, ...]:
+        """The sizes of an input."""
+        return self.value(index).shape
+
+    def upload(self, array: np.ndarray) -> Tensor:
+        """A constant of the plan."""
+        self.trace.constants.append(Tensor.from_numpy(array))
+        return self.trace.constants[-1]
+
+    def take_tail(self, tail: Tail) -> None:
+        """The result is that of the last node of `tail`, which need not be lowered any more."""
+        self.taken = tail.nodes
+
+    # attributes -------------------------------------------------------------------------------------------------
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute as a Python value: text decoded, lists as lists, tensors and graphs as they are in the file."""
+        entry = self._attributes.get(name)
+        if entry is None:
+            return default
+        value = onnx.helper.get_attribute_value(entry)
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "replace")
+        return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+    def axes(self, index: int = 1, name: str = "axes") -> list[int] | None:
+        """Axes given as an attribute, as older opsets have it, or as an input; None if they are not given."""
+        given = self.attribute(name)
+        if given is not None:
+            return [given] if isinstance(given, int) else given
+        return self.ints(index) if self.has(index) else None
+
+    def axis(self, default: int, rank: int | None = None) -> int:
+        """The attribute `axis`, counted from 0. Raises `InputError` if the tensor has no such axis."""
+        rank = len(self.shape()) if rank is None else rank
+        axis = self.attribute("axis", default)
+        if not -rank <= axis < max(rank, 1):
+            raise InputError(f"{self}: axis {axis} of a tensor with {rank} axes")
+        return axis % max(rank, 1)
+
+    # outputs ----------------------------------------------------------------------------------------------------
+
+    def output_elem(self, index: int = 0) -> int | None:
+        """The element type that an output is declared to have, if that is known."""
+        name = self.proto.output[index] if index < len(self.proto.output) else ""
+        return self.trace.elems.get(name)
+
+    def wants(self, index: int) -> bool:
+        """Whether anybody asked for an output."""
+        return index < len(self.proto.output) and bool(self.proto.output[index])
+
+    def result(self, tensor: Tensor, elem: int | None = None, bound: int | None = None) -> Value:
+        """A value that this node made; by default of the type that its first input has."""
+        elem = self.elem() if elem is None else elem
+        made = {"expression": tensor} if isinstance(tensor, Expression) else {"tensor": tensor}
+        return Value(elem, **made, sources=self.sources, bound=WORD if bound is None else bound)  # type: ignore[arg-type]
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Inputs of the graph that this node's outputs depend on."""
+        return frozenset().union(*(value.sources for value in self.inputs if value is not None))
+
+    def bounds(self, *indices: int) -> list[int]:
+        """What inputs cannot pass; inputs of the graph that 64-bit integers come from are then held to it."""
+        values = [self.value(index) for index in indices]
+        if any(value.elem in WIDE for value in values):
+            self.trace.held |= frozenset().union(*(value.sources for value in values))
+        return [value.bound for value in values]
+
+    def require_word(self, bound: int) -> int:
+        """`bound`, if 64-bit integers up to it lie in 32 bits. Raises `Refused` beyond."""
+        if self.elem() in WIDE and bound > WORD:
+            raise Refused("64-bit integers whose result could pass the 32 bits that the GPU has")
+        return min(bound, WORD) if self.elem() in INTEGERS else WORD

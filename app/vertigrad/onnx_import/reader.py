@@ -1,0 +1,199 @@
+"""Reads an ONNX file and checks it: nothing in it is trusted until it was looked at here."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import numpy_helper
+
+from ..errors import InputError, UnsupportedOp
+
+OLDEST_OPSET = 7
+MOST_NODES = 1_000_000
+_STANDARD = ("", "ai.onnx")
+
+
+def read(path: Path) -> onnx.ModelProto:
+    """The checked model in the file `path`, its weights in external files not read yet.
+
+    Raises `InputError` if it is no ONNX file, breaks ONNX's rules, or names external data outside of its folder.
+    """
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except (DecodeError, ValueError) as error:
+        raise InputError(f"{path}: not an ONNX file, or only a part of one ({error})") from error
+    check(model, str(path), path.parent)
+    return model
+
+
+def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> None:
+    """Raise `InputError` unless `model` follows ONNX's rules, and `UnsupportedOp` for an opset that is not known here.
+
+    `source` is what messages call the model, `folder` is where its data may lie.
+    """
+    if not model.graph.node and not model.graph.output:
+        raise InputError(f"{source}: holds no graph; is it an ONNX file, and all of it?")
+    if len(model.graph.node) > MOST_NODES:
+        raise InputError(f"{source}: {len(model.graph.node):,} nodes; {MOST_NODES:,} at most")
+    opset_version(model, source)
+    for tensor in all_tensors(model.graph):
+        _check_size(tensor, source)
+        _check_external(tensor, source, folder)
+    try:
+        # weights outside of the file were looked at above; the checker would look for them in the current folder
+        onnx.checker.check_model(_without_external(model))
+    except (onnx.checker.ValidationError, ValueError) as error:
+        raise InputError(f"{source}: {str(error).strip()}") from error
+
+
+def opset_version(model: onnx.ModelProto, source: str) -> int:
+    """The version of ONNX's own operators that the model uses. Raises `InputError` if it is not known here."""
+    versions = [entry.version for entry in model.opset_import if entry.domain in _STANDARD]
+    newest = onnx.defs.onnx_opset_version()
+    if not versions:
+        return newest
+    if not OLDEST_OPSET <= versions[0] <= newest:
+        raise UnsupportedOp(
+            source,
+            [
+                f"opset {versions[0]}; {OLDEST_OPSET} to {newest} are understood: convert it with "
+                "onnx.version_converter, or export it anew"
+            ],
+        )
+    return versions[0]
+
+
+def array_of(tensor: onnx.TensorProto, folder: Path | None, source: str) -> np.ndarray:
+    """The numbers of a constant; those in an external file are mapped, not read. Raises `InputError`."""
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return _mapped(tensor, folder, source)
+    try:
+        return numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{source}: the tensor {tensor.name!r} cannot be read ({error})") from error
+
+
+def all_tensors(graph: onnx.GraphProto) -> list[onnx.TensorProto]:
+    """Every constant in a graph, and in the graphs within its nodes."""
+    found = list(graph.initializer)
+    for sparse in graph.sparse_initializer:
+        found += [sparse.values, sparse.indices]
+    for node in graph.node:
+        for attribute in node.attribute:
+            found += [attribute.t] if attribute.HasField("t") else []
+            found += attribute.tensors
+            for inner in [attribute.g] if attribute.HasField("g") else []:
+                found += all_tensors(inner)
+            for inner in attribute.graphs:
+                found += all_tensors(inner)
+    return found
+
+
+def _check_size(tensor: onnx.TensorProto, source: str) -> None:
+    """Before anything is allocated: the sizes are what the bytes are."""
+    count = math.prod(tensor.dims)
+    if min(tensor.dims, default=0) < 0:
+        raise InputError(f"{source}: the tensor {tensor.name!r} has a size below 0: {list(tensor.dims)}")
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return
+    held = len(tensor.raw_data) * 8 // _bits(tensor, source) if tensor.HasField("raw_data") else _listed(tensor)
+    if count != held and not (tensor.HasField("raw_data") and held - count in (1, 2, 3) and _bits(tensor, source) < 8):
+        raise InputError(f"{source}: the tensor {tensor.name!r} is {list(tensor.dims)}, but holds {held:,} numbers")
+
+
+def _listed(tensor: onnx.TensorProto) -> int:
+    """How many numbers stand in the fields that list them one by one."""
+    kinds = onnx.TensorProto
+    if tensor.data_type in (kinds.COMPLEX64, kinds.COMPLEX128):
+        return (len(tensor.float_data) + len(tensor.double_data)) // 2
+    packed: dict[int, int] = {kinds.INT4: 2, kinds.UINT4: 2, kinds.FLOAT4E2M1: 2, kinds.INT2: 4, kinds.UINT2: 4}
+    each = packed.get(tensor.data_type)
+    if each:
+        count = math.prod(tensor.dims)
+        return count if len(tensor.int32_data) == -(-count // each) else len(tensor.int32_data) * each
+    fields = (tensor.float_data, tensor.int32_data, tensor.int64_data, tensor.double_data, tensor.uint64_data)
+    return sum(len(field) for field in fields) + len(tensor.string_data)
+
+
+def _bits(tensor: onnx.TensorProto, source: str) -> int:
+    """Bits of one number."""
+    kinds = onnx.TensorProto
+    small: dict[int, int] = dict.fromkeys((kinds.INT4, kinds.UINT4, kinds.FLOAT4E2M1), 4)
+    small |= dict.fromkeys((kinds.INT2, kinds.UINT2), 2)
+    if tensor.data_type in small:
+        return small[tensor.data_type]
+    try:
+        return onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize * 8
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{source}: the tensor {tensor.name!r} has no known element type") from error
+
+
+def _without_external(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with weights that lie outside of the file left out, for the checker."""
+    if not any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in all_tensors(model.graph)):
+        return model
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    for tensor in all_tensors(bare.graph):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            tensor.ClearField("external_data")
+            tensor.ClearField("data_location")
+            tensor.ClearField("dims")
+            tensor.dims.append(0)
+            tensor.raw_data = b""
+    return bare
+
+
+# external files ---------------------------------------------------------------------------------------------------
+
+
+def _external(tensor: onnx.TensorProto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in tensor.external_data}
+
+
+def _check_external(tensor: onnx.TensorProto, source: str, folder: Path | None) -> None:
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        _place(tensor, folder, source)
+
+
+def _place(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tuple[Path, int, int]:
+    """(file, first byte, bytes) of a tensor that lies in another file: one inside of the model's folder."""
+    where = f"{source}: the tensor {tensor.name!r}"
+    given = _external(tensor)
+    location = given.get("location", "")
+    if folder is None:
+        raise InputError(f"{where} lies in the file {location!r}, but the model has no folder: load it from its file")
+    root = folder.resolve()
+    path = (root / location).resolve()
+    if not location or not path.is_relative_to(root):
+        raise InputError(f"{where} names data outside of the model's folder: {location!r}")
+    nbytes = math.prod(tensor.dims) * _bits(tensor, source) // 8
+    try:
+        offset = int(given.get("offset", 0))
+        length = int(given.get("length", nbytes))
+        room = path.stat().st_size
+    except ValueError as error:
+        raise InputError(f"{where} has an offset or length that is no number") from error
+    except OSError as error:
+        raise InputError(f"{where} lies in {location}, which cannot be read ({error.strerror})") from error
+    if not path.is_file() or offset < 0 or length != nbytes or offset + nbytes > room:
+        raise InputError(
+            f"{where} needs {nbytes:,} bytes from byte {offset:,} of {location} on, which holds {room:,} bytes"
+        )
+    return path, offset, nbytes
+
+
+def _mapped(tensor: onnx.TensorProto, folder: Path | None, source: str) -> np.ndarray:
+    path, offset, nbytes = _place(tensor, folder, source)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+    if not nbytes:
+        return np.empty(tuple(tensor.dims), dtype)
+    if _bits(tensor, source) < 8:
+        raise InputError(f"{source}: the tensor {tensor.name!r} has elements below a byte, which are not mapped")
+    return np.memmap(path, dtype, "r", offset, tuple(tensor.dims))

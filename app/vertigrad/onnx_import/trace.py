@@ -1,0 +1,218 @@
+"""`Trace`: walks a graph once, with every shape known, and records what it does into a plan."""
+
+from __future__ import annotations
+
+from collections import ChainMap, Counter
+from collections.abc import Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import onnx
+
+from .. import ops
+from ..errors import GpuError, InputError, TensorError
+from ..gpu import Plan
+from ..tensor import Tensor, bool_, f16, f32, i32, u32
+from . import fold
+from .node import ELEMENTWISE, LOWERINGS, Node, Refused, Result, is_lowered
+from .reader import array_of
+from .tail import HEADS, Tail, tail_of
+from .values import STORAGE, Value, constant, to_storage, type_name
+
+Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
+MOST_STEPS = 100_000  # nodes walked in all, those of unrolled loops counted each time
+_ELEM_OF = {
+    f32: onnx.TensorProto.FLOAT,
+    f16: onnx.TensorProto.FLOAT16,
+    i32: onnx.TensorProto.INT32,
+    u32: onnx.TensorProto.UINT32,
+    bool_: onnx.TensorProto.BOOL,
+}
+
+
+class Trace:
+    """One walk over the graphs of a model.
+
+    Nodes that cannot be run are gathered in `refused`, `held` names the inputs whose 64-bit integers are calculated
+    with, and `constants` holds what was uploaded on the way: the caller closes them. Kernels go into `plan`.
+    """
+
+    def __init__(self, source: str, versions: Mapping[str, int], plan: Plan, folder: Path | None = None):
+        self.source = source
+        self.plan = plan
+        self.nodes: list[str] = []  # for each dispatch of the plan, the node that it was recorded for
+        self.folder = folder
+        self.versions = versions
+        self.elems: MutableMapping[str, int] = {}
+        self.refused: list[str] = []
+        self.held: frozenset[str] = frozenset()
+        self.constants: list[Tensor] = []
+        self._steps = 0
+
+    def graph(self, graph: onnx.GraphProto, given: Sequence[Value | None], outer: Scope) -> list[Value | None]:
+        """The outputs of `graph` for these inputs, which follow the order of its own; names may be those of `outer`."""
+        local: dict[str, Value | None] = {}
+        scope = ChainMap(local, *(outer.maps if isinstance(outer, ChainMap) else [outer]))
+        before, self.elems = self.elems, ChainMap(_declared(graph), self.elems)
+        for tensor in graph.initializer:
+            local[tensor.name] = constant(array_of(tensor, self.folder, self.source), tensor.data_type)
+        for sparse in graph.sparse_initializer:
+            local[sparse.values.name] = constant(self._dense(sparse), sparse.values.data_type)
+        local.update(zip([entry.name for entry in graph.input], given, strict=False))
+        left = Counter(name for node in graph.node for name in names_used(node))
+        left.update(entry.name for entry in graph.output)
+        consumers = _consumers(graph)
+        done: list[onnx.NodeProto] = []  # by the kernel of a node before them
+        for proto in graph.node:
+            if not any(proto is other for other in done):
+                done += self._step(proto, scope, local, consumers)
+            for name in names_used(proto):
+                left[name] -= 1
+                if not left[name]:
+                    local.pop(name, None)  # nobody needs it any more: its memory is for those after it
+        self.elems = before
+        return [scope.get(entry.name) for entry in graph.output]
+
+    def on_gpu(self, value: Value) -> Tensor:
+        """The tensor of a value. Raises `Refused` if there is none, or none of its type."""
+        if value.items is not None or value.absent:
+            raise Refused("a sequence or an optional in the place of a tensor")
+        if value.tensor is None:
+            if value.elem not in STORAGE:
+                raise Refused(f"{value.type_name} does not exist on the GPU")
+            if value.expression is not None:
+                value.tensor, value.expression = ops.evaluate(value.expression), None
+            else:
+                assert value.host is not None
+                value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, "a constant"))
+                self.constants.append(value.tensor)
+        return value.tensor
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _step(
+        self,
+        proto: onnx.NodeProto,
+        scope: Scope,
+        local: dict[str, Value | None],
+        consumers: Mapping[str, Sequence[onnx.NodeProto]],
+    ) -> Sequence[onnx.NodeProto]:
+        """Lower one node; returns those after it that its kernel did as well."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise InputError(f"{self.source}: more than {MOST_STEPS:,} nodes, loops unrolled")
+        after = consumers.get(proto.output[0], ()) if len(proto.output) == 1 else ()
+        node = Node(
+            proto,
+            [scope.get(name) if name else None for name in proto.input],
+            self.versions.get("" if proto.domain == "ai.onnx" else proto.domain, 1),
+            self,
+            scope,
+            deferred=bool(after) and after[0].op_type in ELEMENTWISE and all(other is after[0] for other in after),
+            tail=tail_of(proto, consumers, scope) if proto.op_type in HEADS else Tail(),
+        )
+        known = all(scope.get(name) is not None for name in proto.input if name)
+        results: Sequence[Value | None] = [None] * len(proto.output)
+        try:
+            if known:
+                results = self._results(node)
+            elif (node.domain, node.op) not in LOWERINGS:
+                raise Refused("no such operator here")
+        except Refused as reason:
+            self.refused.append(f"{node}: {reason}")
+        except (TensorError, GpuError) as error:
+            raise InputError(f"{self.source}: {node}: {error}") from error
+        names = node.taken[-1].output if node.taken else proto.output
+        local.update((name, value) for name, value in zip(names, results, strict=False) if name)
+        self.nodes += [str(node)] * (len(self.plan) - len(self.nodes))
+        return node.taken
+
+    def _results(self, node: Node) -> Sequence[Value | None]:
+        folded = self._folded(node)
+        if folded is not None:
+            return folded
+        lowering = LOWERINGS.get((node.domain, node.op))
+        if lowering is None or not is_lowered(node.proto):
+            raise Refused("no such operator here" if lowering is None else "a form of it that is not supported")
+        results = lowering(node)
+        results = results if isinstance(results, Sequence) else [results]
+        return [self._typed(node, index, result) for index, result in enumerate(results)]
+
+    def _folded(self, node: Node) -> list[Value | None] | None:
+        """The outputs, if all inputs are known and it is the host's to work them out."""
+        values = [value for value in node.inputs if value is not None]
+        if any(value.host is None for value in values) or any(a.HasField("g") for a in node.proto.attribute):
+            return None
+        arrays = [None if value is None else value.host for value in node.inputs]
+        if not fold.can_fold(node.proto, arrays, node.version, bool(node.sources)):
+            return None
+        made = fold.evaluate(node.proto, arrays, node.version, f"{self.source}: {node}")
+        results: list[Value | None] = []
+        for index, array in enumerate(made):
+            value = None if array is None else constant(array, node.output_elem(index))
+            if value is not None:
+                value.sources = node.sources
+            results.append(value)
+        return results
+
+    def _typed(self, node: Node, index: int, result: Result) -> Value | None:
+        """What a lowering gave, as a value of the type that the graph declares."""
+        if isinstance(result, Value):
+            if result.expression is not None and not node.deferred:
+                self.on_gpu(result)
+            elif result.expression is not None and result.expression.dtype is f16:
+                result.expression = result.expression.to(f32).to(f16)  # each node's result is rounded, as by itself
+            return result
+        if result is None:
+            return None
+        declared = node.output_elem(index)
+        first = next((v.elem for v in node.inputs if v is not None and STORAGE.get(v.elem) is result.dtype), None)
+        elem = declared if declared else first or _ELEM_OF[result.dtype]
+        if STORAGE.get(elem) is not result.dtype:
+            raise Refused(f"output {index} is to be {type_name(elem)}, and would be {result.dtype}")
+        bounds = [v.bound for v in node.inputs if v is not None and v.elem == elem]
+        return self._typed(node, index, node.result(result, elem, max(bounds) if bounds else None))
+
+    def _dense(self, sparse: onnx.SparseTensorProto) -> np.ndarray:
+        values = array_of(sparse.values, self.folder, self.source)
+        indices = array_of(sparse.indices, self.folder, self.source)
+        dense = np.zeros(tuple(sparse.dims), values.dtype)
+        try:
+            if indices.ndim == 1:
+                dense.reshape(-1)[indices] = values
+            else:
+                dense[tuple(indices.T)] = values
+        except IndexError as error:
+            raise InputError(f"{self.source}: the sparse tensor {sparse.values.name!r}: {error}") from error
+        return dense
+
+
+def _consumers(graph: onnx.GraphProto) -> dict[str, list[onnx.NodeProto]]:
+    """The nodes that need each value, a node twice if it needs it twice; none for what is needed elsewhere as well."""
+    found: dict[str, list[onnx.NodeProto]] = {}
+    elsewhere = {entry.name for entry in graph.output}
+    for node in graph.node:
+        direct = [name for name in node.input if name]
+        for name in direct:
+            found.setdefault(name, []).append(node)
+        elsewhere |= names_used(node) - set(direct)
+    return {name: nodes for name, nodes in found.items() if name not in elsewhere}
+
+
+def names_used(proto: onnx.NodeProto) -> set[str]:
+    """The values that a node reads, and those of its surroundings that the graphs within it read."""
+    names = {name for name in proto.input if name}
+    for attribute in proto.attribute:
+        for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+            inner = {name for node in graph.node for name in names_used(node)}
+            inner |= {entry.name for entry in graph.output}
+            names |= inner - {name for node in graph.node for name in node.output}
+    return names
+
+
+def _declared(graph: onnx.GraphProto) -> dict[str, int]:
+    """The element types of a graph's values, as far as they are known."""
+    entries = [*graph.input, *graph.output, *graph.value_info]
+    found = {e.name: e.type.tensor_type.elem_type for e in entries if e.type.HasField("tensor_type")}
+    return {name: elem for name, elem in found.items() if elem}

@@ -1,0 +1,105 @@
+"""`Value`: what flows along an edge of the graph while it is lowered, and how ONNX's element types lie on the GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+from onnx.helper import tensor_dtype_to_np_dtype
+
+from ..errors import InputError
+from ..ops import Expression
+from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
+
+# 64-bit integers lie in 32 bits: `Value.bound` is what makes that right. 8 and 16 bits lie in 32 and are wrapped.
+STORAGE: dict[int, DType] = {
+    TensorProto.FLOAT: f32,
+    TensorProto.FLOAT16: f16,
+    TensorProto.BOOL: bool_,
+    TensorProto.INT8: i32,
+    TensorProto.INT16: i32,
+    TensorProto.INT32: i32,
+    TensorProto.INT64: i32,
+    TensorProto.UINT8: u32,
+    TensorProto.UINT16: u32,
+    TensorProto.UINT32: u32,
+    TensorProto.UINT64: u32,
+}
+WIDE = (TensorProto.INT64, TensorProto.UINT64)
+SIGNED: dict[int, int] = {TensorProto.INT8: 8, TensorProto.INT16: 16}
+UNSIGNED: dict[int, int] = {TensorProto.UINT8: 8, TensorProto.UINT16: 16}
+INTEGERS = (*WIDE, *SIGNED, *UNSIGNED, TensorProto.INT32, TensorProto.UINT32)
+WORD = (1 << 31) - 1  # largest number that any of them holds on the GPU
+INPUT_BOUND = 1 << 24  # what a 64-bit input is held to if it is calculated with
+
+
+@dataclass(eq=False)
+class Value:
+    """One value: known now (`host`), on the GPU once the plan runs (`tensor`), or a sequence of values (`items`).
+
+    An `expression` is what the one node that needs the value puts into its own kernel.
+    `elem` is its element type as ONNX has it. `sources` names the inputs of the graph that its numbers depend on,
+    `bound` is what a whole number's magnitude cannot pass.
+    """
+
+    elem: int
+    host: np.ndarray | None = None
+    tensor: Tensor | None = None
+    expression: Expression | None = None
+    items: list[Value] | None = None
+    sources: frozenset[str] = frozenset()
+    bound: int = WORD
+    absent: bool = False  # an optional that holds nothing
+    sizes: tuple[int, ...] | None = None  # of a value whose type does not exist on the GPU
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its sizes, which are always known."""
+        for known in (self.host, self.tensor, self.expression):
+            if known is not None:
+                return known.shape
+        assert self.sizes is not None, "a sequence has no shape"
+        return self.sizes
+
+    @property
+    def type_name(self) -> str:
+        """The element type in ONNX's own words."""
+        return type_name(self.elem)
+
+
+def constant(array: np.ndarray, elem: int | None = None) -> Value:
+    """A value that is known now."""
+    array = np.asarray(array)
+    elem = elem if elem is not None else elem_of(array.dtype)
+    whole = elem in INTEGERS and array.size
+    bound = max(abs(int(array.max())), abs(int(array.min()))) if whole else WORD
+    return Value(elem, host=array, bound=bound)
+
+
+def elem_of(dtype: Any) -> int:
+    """ONNX's element type of a NumPy dtype."""
+    from onnx.helper import np_dtype_to_tensor_dtype
+
+    return np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+def type_name(elem: int) -> str:
+    """An element type in ONNX's own words, such as "int64"."""
+    return TensorProto.DataType.Name(elem).lower() if elem in TensorProto.DataType.values() else f"type {elem}"
+
+
+def to_storage(array: np.ndarray, elem: int, what: str) -> np.ndarray:
+    """`array` as it lies on the GPU. Raises `InputError` if a number does not fit 32 bits."""
+    dtype = STORAGE[elem].numpy
+    if elem in WIDE and array.size:
+        limits = np.iinfo(dtype)
+        if int(array.min()) < limits.min or int(array.max()) > limits.max:
+            raise InputError(f"{what} holds whole numbers beyond 32 bits, which is all that the GPU has")
+    return np.ascontiguousarray(array).astype(dtype, copy=False).reshape(array.shape)
+
+
+def from_storage(array: np.ndarray, elem: int) -> np.ndarray:
+    """What was read from the GPU, in the element type that ONNX declares."""
+    return array.astype(tensor_dtype_to_np_dtype(elem), copy=False)

@@ -1,0 +1,83 @@
+"""What the GUI and the frame loop cost the CPU in each frame, on top of the picture itself.
+
+Floor: the same session stepped and drawn, acquired and presented in the same window, by a loop of a few lines.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import vertigrad
+from vertigrad import resources
+from vertigrad.session import Session
+from vertigrad.viewer import Viewer
+
+from .timing import quiet_quartiles
+
+DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
+SIZE = (1280, 800)
+ROUNDS, WARM_UP = 120, 20
+NONE_OPEN, ALL_OPEN = 0.5e-3, 1.5e-3  # seconds of CPU a frame
+
+
+@pytest.fixture(scope="session")
+def display() -> Iterator[str]:
+    """For the whole session: glfw keeps its first connection as long as the process lives."""
+    if sys.platform != "linux":
+        pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
+    with runpy.run_path(str(DESKTOP))["running_server"]() as name:
+        yield name
+
+
+@pytest.fixture
+def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    path = resources.path("scenes", "nbody.toml")
+    with (
+        Session(vertigrad.gpu(), path, ["galaxy.count=64", "view.bloom=0"]) as session,
+        Viewer(session, SIZE, vsync=False) as viewer,
+    ):
+        yield viewer
+
+
+def bare_loop(viewer: Viewer, picture: Callable[[], tuple[int, int, int, int]]) -> Callable[[int], None]:
+    """Step, draw, present: nothing that a user could see or touch."""
+    session, gpu = viewer._session, viewer._gpu
+
+    def frame(_: int) -> None:
+        with gpu.frames.frame():
+            surface = viewer.window.acquire()
+            assert surface is not None
+            session.advance()
+            left, top, width, height = picture()
+            session.draw(viewer._renderer, surface.view, (width, height), (left, top))
+        viewer.window.present()
+
+    return frame
+
+
+@pytest.mark.bench
+@pytest.mark.parametrize(("opened", "limit"), [("none", NONE_OPEN), ("all", ALL_OPEN)])
+def test_gui_and_loop_cost_little(viewer: Viewer, opened: str, limit: float) -> None:
+    gui = viewer.gui
+    gui.visible = opened == "all"
+    for title in gui.workspace.opened:
+        gui.workspace.opened[title] = opened == "all"
+
+    def full(_: int) -> None:
+        assert viewer.frame()
+
+    for number in range(5):
+        full(number)
+    seen = len(gui.workspace.seen)
+    assert seen >= 4 if opened == "all" else seen == 0, gui.workspace.seen
+    floor, whole = quiet_quartiles(bare_loop(viewer, lambda: gui.viewport), full, rounds=ROUNDS, warm_up=WARM_UP)
+    cost = whole - floor
+    print(f"\n{opened} open: {cost * 1e3:.2f} ms a frame on top of {floor * 1e3:.2f} ms")
+    assert cost <= limit

@@ -1,0 +1,151 @@
+"""ONNX's own tests of every operator: at least `PASSING` pass, and what does not pass says that it is unsupported.
+
+The page docs/onnx-operators.md is made of what is found here: VERTIGRAD_UPDATE=1 in the environment writes it.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
+
+from vertigrad.errors import UnsupportedOp
+from vertigrad.gpu import Gpu
+from vertigrad.onnx_import import backend
+
+PASSING = 1400
+HALF_ULPS = 2.0**-9  # two units in the last place of f16, as the runner itself allows of bfloat16
+PAGE = Path(__file__).parents[2] / "docs" / "onnx-operators.md"
+HEAD = """# ONNX operators
+
+What ONNX's own node tests (`onnx.backend.test`, onnx {version}) say of each operator: how many of its tests pass, and
+how many are refused with `UnsupportedOp` before anything runs. None may give a wrong answer. An operator that ONNX
+defines by others is also tested in that form; a test counts for the operator it is named after. The numbers are those
+of the software adapter, and the test that checks them (`tests/onnx_import/test_node_tests.py`) makes this page.
+
+{passed:,} of {total:,} tests pass. What is refused: 64-bit floats, bfloat16, 8-bit and 4-bit floats and 4-bit and 2-bit
+integers, text; and shapes that depend on numbers which only the GPU knows. 64-bit integers lie in 32 bits; networks
+that could pass those are refused.
+
+| operator | pass | refused |
+|---|---:|---:|
+"""
+
+
+class Outcome(NamedTuple):
+    name: str
+    op: str
+    passed: bool
+    fault: str = ""
+
+
+@pytest.fixture(scope="module")
+def outcomes(gpu: Gpu) -> list[Outcome]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [run(case) for case in load_model_tests(kind="node")]
+
+
+def run(case: Any) -> Outcome:
+    model = case.model or onnx.load(os.path.join(case.model_dir, "model.onnx"))
+    op = operator(case.name, model)
+    try:
+        prepared = backend.prepare(model)
+        try:
+            for inputs, expected in data_sets(case, model):
+                half = any(getattr(value, "dtype", None) == np.float16 for value in expected)
+                rtol = max(case.rtol, HALF_ULPS) if half else case.rtol
+                Runner.assert_similar_outputs(expected, list(prepared.run(inputs)), rtol=rtol, atol=case.atol)
+        finally:
+            prepared.network.close()
+    except UnsupportedOp:
+        return Outcome(case.name, op, False)
+    except Exception as error:
+        return Outcome(case.name, op, False, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    return Outcome(case.name, op, True)
+
+
+def operator(name: str, model: onnx.ModelProto) -> str:
+    """The operator that a test is named after; the one in its graph, if there is one only."""
+    ops = {node.op_type for node in model.graph.node}
+    if len(ops) == 1:
+        return ops.pop()
+    plain = name.removeprefix("test_").replace("_", "")
+    known = {schema.name for schema in onnx.defs.get_all_schemas()}
+    named = [op for op in known if plain.startswith(op.lower())]
+    return max(named, key=len) if named else sorted(ops)[0]
+
+
+def data_sets(case: Any, model: onnx.ModelProto) -> Iterator[tuple[list[Any], list[Any]]]:
+    if case.data_sets is not None:
+        for inputs, outputs in case.data_sets:
+            yield [value_of(v) for v in inputs], [value_of(v) for v in outputs]
+        return
+    for folder in sorted(Path(case.model_dir).glob("test_data_set_*")):
+        yield read(folder, "input", model.graph.input), read(folder, "output", model.graph.output)
+
+
+def value_of(given: Any) -> Any:
+    return numpy_helper.to_array(given) if isinstance(given, onnx.TensorProto) else given
+
+
+def read(folder: Path, kind: str, entries: Any) -> list[Any]:
+    found = []
+    for index, entry in enumerate(entries):
+        path = folder / f"{kind}_{index}.pb"
+        if not path.exists():
+            break
+        if entry.type.HasField("sequence_type"):
+            proto, convert = onnx.SequenceProto(), numpy_helper.to_list
+        elif entry.type.HasField("optional_type"):
+            proto, convert = onnx.OptionalProto(), numpy_helper.to_optional
+        else:
+            proto, convert = onnx.TensorProto(), numpy_helper.to_array
+        proto.ParseFromString(path.read_bytes())
+        found.append(convert(proto))
+    return found
+
+
+def test_no_node_test_gives_a_wrong_answer(outcomes: list[Outcome]) -> None:
+    wrong = [f"{outcome.name}: {outcome.fault}" for outcome in outcomes if outcome.fault]
+    assert not wrong, f"{len(wrong)} of {len(outcomes)}:\n" + "\n".join(wrong[:40])
+
+
+def test_most_node_tests_pass(outcomes: list[Outcome]) -> None:
+    assert sum(outcome.passed for outcome in outcomes) >= PASSING
+
+
+def test_the_page_of_operators_says_what_was_found(outcomes: list[Outcome], gpu: Gpu) -> None:
+    if gpu.adapter.kind != "software":
+        pytest.skip("the page has the numbers of the software adapter")
+    counts: dict[str, Counter[bool]] = defaultdict(Counter)
+    for outcome in outcomes:
+        counts[outcome.op][outcome.passed] += 1
+    passed = sum(outcome.passed for outcome in outcomes)
+    page = HEAD.format(version=onnx.__version__, passed=passed, total=len(outcomes))
+    page += "".join(f"| {op} | {found[True] or ''} | {found[False] or ''} |\n" for op, found in sorted(counts.items()))
+    if os.environ.get("VERTIGRAD_UPDATE") == "1":
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page, "run this test with VERTIGRAD_UPDATE=1 and look at the change"
+
+
+def test_results_are_made_by_the_gpu(gpu: Gpu) -> None:
+    """Nothing of a node that gets its inputs at run time is worked out on the host."""
+    for case in load_model_tests(kind="node"):
+        if case.name in ("test_add", "test_conv_with_strides_padding", "test_softmax_axis_0", "test_matmul_2d"):
+            network = backend.prepare(case.model).network
+            (inputs, _), *_ = data_sets(case, case.model)
+            program = network.program(dict(zip(network.inputs, inputs, strict=True)))
+            assert len(program.plan) > 0
+            assert not np.any([value.host is not None for value in program._values.values()])
+            network.close()

@@ -1,0 +1,200 @@
+"""Files that are damaged or mean harm: an error for each, nothing read outside of the folder, nothing large allocated."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from vertigrad.errors import InputError, VertigradError
+from vertigrad.gpu import Gpu
+from vertigrad.onnx_import import Network, reader
+
+from .networks import model, node, reals
+
+
+def sound() -> onnx.ModelProto:
+    nodes = [node("MatMul", "xw", "a"), node("Relu", "a", "y")]
+    return model(nodes, {"x": [2, 3]}, {"y": [2, 4]}, {"w": reals(3, 4)})
+
+
+def external(location: str, offset: int = 0, length: int | None = 48) -> onnx.ModelProto:
+    made = sound()
+    tensor = made.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    entries = {"location": location, "offset": str(offset)} | ({"length": str(length)} if length is not None else {})
+    for key, value in entries.items():
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    return made
+
+
+def saved(made: onnx.ModelProto, folder: Path) -> Path:
+    (folder / "net.onnx").write_bytes(made.SerializeToString())
+    return folder / "net.onnx"
+
+
+def test_a_sound_file_is_read(tmp_path: Path) -> None:
+    assert reader.read(saved(sound(), tmp_path)).graph.node[0].op_type == "MatMul"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_a_file_cut_short_is_refused(tmp_path: Path, share: float) -> None:
+    whole = sound().SerializeToString()
+    (tmp_path / "net.onnx").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(InputError, match=r"net\.onnx"):
+        Network(tmp_path / "net.onnx")
+
+
+def test_noise_is_refused_or_read_but_never_a_fault(tmp_path: Path, gpu: Gpu) -> None:
+    """Single bytes changed at random: an error of ours, or a network that can be run."""
+    whole = bytearray(sound().SerializeToString())
+    random = np.random.default_rng(1)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        damaged[random.integers(len(whole))] = random.integers(256)
+        (tmp_path / "net.onnx").write_bytes(damaged)
+        try:
+            with Network(tmp_path / "net.onnx") as network:
+                network.run({"x": reals(2, 3)})
+        except VertigradError as error:
+            assert str(error)
+
+
+def test_there_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        Network(tmp_path / "none.onnx")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        Network(tmp_path)
+
+
+def _circle(made: onnx.ModelProto) -> None:
+    made.graph.node[0].input[0] = "y"
+
+
+def _huge(made: onnx.ModelProto) -> None:
+    made.graph.initializer[0].dims[:] = [1 << 40, 1 << 20]
+
+
+def _negative(made: onnx.ModelProto) -> None:
+    made.graph.initializer[0].dims[:] = [-3, -4]
+
+
+def _short(made: onnx.ModelProto) -> None:
+    made.graph.initializer[0].dims[:] = [3, 400]
+
+
+def _strange(made: onnx.ModelProto) -> None:
+    made.graph.initializer[0].data_type = 99
+
+
+def _unknown(made: onnx.ModelProto) -> None:
+    made.graph.node[0].op_type = "MatMull"
+
+
+def _attribute(made: onnx.ModelProto) -> None:
+    made.graph.node[1].attribute.append(helper.make_attribute("alpha", 1.0))
+
+
+def _old(made: onnx.ModelProto) -> None:
+    made.opset_import[0].version = 3
+
+
+def _future(made: onnx.ModelProto) -> None:
+    made.opset_import[0].version = 999
+
+
+def _types(made: onnx.ModelProto) -> None:
+    made.graph.initializer[0].data_type = TensorProto.INT32
+
+
+def _missing(made: onnx.ModelProto) -> None:
+    made.graph.node[0].input[1] = "nowhere"
+
+
+def _twice(made: onnx.ModelProto) -> None:
+    made.graph.node[1].output[0] = "a"
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_circle, "sorted"),
+        (_huge, "holds 12 numbers"),
+        (_negative, "below 0"),
+        (_short, "holds 12 numbers"),
+        (_strange, "element type"),
+        (_unknown, "MatMull"),
+        (_attribute, "alpha"),
+        (_old, "opset 3"),
+        (_future, "opset 999"),
+        (_types, "w|MatMul"),
+        (_missing, "nowhere"),
+        (_twice, "a"),
+    ],
+)
+def test_what_breaks_the_rules_is_refused(
+    tmp_path: Path, gpu: Gpu, damage: Callable[[onnx.ModelProto], None], told: str
+) -> None:
+    made = sound()
+    damage(made)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=told) as caught, Network(saved(made, tmp_path)) as network:
+            network.run({"x": reals(2, 3)})
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+    assert "net.onnx" in str(caught.value)
+
+
+# weights in other files -------------------------------------------------------------------------------------------
+
+
+def test_weights_in_another_file_are_mapped(tmp_path: Path, gpu: Gpu) -> None:
+    (tmp_path / "weights.bin").write_bytes(b"\0" * 64 + reals(3, 4).tobytes())
+    with Network(saved(external("weights.bin", 64), tmp_path)) as network:
+        x = reals(2, 3)
+        np.testing.assert_allclose(network.run({"x": x})["y"], np.maximum(x @ reals(3, 4), 0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "location", ["../secret.bin", "/etc/passwd", "sub/../../secret.bin", "link.bin", "", "weights.bin/../../secret.bin"]
+)
+def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, location: str) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "secret.bin").write_bytes(reals(3, 4).tobytes())
+    (folder / "link.bin").symlink_to(tmp_path / "secret.bin")
+    with pytest.raises(InputError, match="outside"):
+        Network(saved(external(location), folder))
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (external("none.bin"), "No such file"),
+        (external("weights.bin", 8), "holds 48 bytes"),
+        (external("weights.bin", -4), "holds 48 bytes"),
+        (external("weights.bin", 0, 1 << 50), "48 bytes"),
+        (external("weights.bin", 0, 44), "48 bytes"),
+    ],
+)
+def test_weights_that_are_not_there_are_told(tmp_path: Path, made: onnx.ModelProto, told: str) -> None:
+    (tmp_path / "weights.bin").write_bytes(reals(3, 4).tobytes())
+    with pytest.raises(InputError, match=told):
+        Network(saved(made, tmp_path))
+
+
+def test_a_model_in_memory_has_no_folder(gpu: Gpu) -> None:
+    with pytest.raises(InputError, match="load it from its file"):
+        Network(external("weights.bin"))

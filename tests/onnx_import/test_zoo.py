@@ -1,0 +1,67 @@
+"""Networks of many kinds against onnxruntime; how much memory their plans take, and that replaying takes none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vertigrad.gpu import Gpu
+from vertigrad.onnx_import import Network
+
+from . import zoo
+
+onnxruntime = pytest.importorskip("onnxruntime", reason="compares with onnxruntime")
+
+
+def reference(name: str, half: bool, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 3, 1
+    session = onnxruntime.InferenceSession(
+        zoo.make(name, half).SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    names = [entry.name for entry in session.get_outputs()]
+    return dict(zip(names, session.run(None, given), strict=True))
+
+
+def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """Relative to the largest number."""
+    assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+    ours, theirs = ours.astype(float), theirs.astype(float)
+    return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-12))
+
+
+@pytest.mark.parametrize("name", zoo.KINDS)
+def test_a_network_is_equal_to_onnxruntime_for_random_shapes(gpu: Gpu, name: str) -> None:
+    with Network(zoo.make(name)) as network:
+        for seed in range(3):
+            given = zoo.inputs(name, seed)
+            found = network.run(given)
+            for key, theirs in reference(name, False, given).items():
+                assert difference(found[key], theirs) < 1e-4, (key, seed)
+
+
+@pytest.mark.parametrize("name", zoo.KINDS)
+def test_a_network_of_half_precision_is_equal_to_onnxruntime(gpu: Gpu, name: str) -> None:
+    if "shader-f16" not in gpu.features:
+        pytest.skip("this adapter has no f16")
+    with Network(zoo.make(name, half=True)) as network:
+        given = zoo.inputs(name, 1, half=True)
+        found = network.run(given)
+        for key, theirs in reference(name, True, given).items():
+            assert difference(found[key], theirs) < 1e-2, key
+
+
+@pytest.mark.parametrize("name", zoo.KINDS)
+def test_replaying_allocates_nothing_and_leaves_nothing(steady: Gpu, name: str) -> None:
+    with Network(zoo.make(name)) as network:
+        given = zoo.inputs(name, 0)
+        program = network.program(given)
+        program.set(given)
+        program.replay()
+        first = program.read()
+        live, held = len(steady.tracker.live), steady.pool.held_bytes
+        for _ in range(5):
+            program.replay()
+            assert (len(steady.tracker.live), steady.pool.held_bytes) == (live, held)
+        for key, array in program.read().items():
+            np.testing.assert_array_equal(array, first[key])
