@@ -187,7 +187,7 @@ def moment(t: float) -> World:
         Block((2.25, 0.0), (0.3, 0.3), 0.8, -np.pi / 2 * t, gold),
         Block((-2.25, 0.0), (0.3, 0.3), 0.8, 0.6 - np.pi / 2 * t, coral),
         Block((1.3, 1.75), (0.42, 0.2), 0.35, 0.55 + np.pi * t, teal),
-        Block((-1.3, -1.75), (0.42, 0.2), 0.35, 0.55 + np.pi * t, ink),
+        Block((-1.3, -1.75), (0.42, 0.2), 0.35, 0.55 + np.pi * t, gold),
     ]
     sun = np.array([-0.62, 0.42, 0.66])
     return World(inner + outer, blocks, (color("cfd3d6"), color("9fb0bf")), 0.5, 0.0, sun / np.linalg.norm(sun))

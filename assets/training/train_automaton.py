@@ -5,11 +5,12 @@
 Needs JAX, optax and onnx (and pillow for --picture); on a GPU some minutes. Prints the loss, writes
 `assets/weights/automaton.onnx`: `state` (1, 16, rows, columns) in, the state after one step and its picture out.
 
-What is learned (Mordvintsev et al. 2020, "Growing Neural Cellular Automata"). Each cell has 16 numbers: red, green, blue,
-alpha, height, and 11 of its own. In a step it sees them and their gradients (Sobel filters), a small network gives a
-change, and cells without a living neighbour (alpha > 0.1) die. All cells step together; where the article lets each
-cell skip steps at random, a change here is halved. Samples come from a pool of earlier states, the worst is replaced
-by the seed, and some are damaged: so the flower is grown, kept, and mended. The flower is drawn here; no data is needed.
+What is learned (Mordvintsev et al. 2020, "Growing Neural Cellular Automata"). Each cell has 16 numbers: red, green,
+blue, alpha, height, and 11 of its own. In a step it sees them and their gradients (Sobel filters), a small network
+gives a change, and cells without a living neighbour (alpha > 0.1) die. All cells step together; where the article
+lets each cell skip steps at random, a change here is halved. Samples come from a pool of earlier states, the worst is
+replaced by the seed, and some are damaged: so the flower is grown, kept, and mended. The flower is drawn here; no
+data is needed.
 
 Outputs of the network: `next` (1, 16, rows, columns); `picture` (1, 3, rows, columns) over white, in [0, 1]; `height`
 (rows, columns), 0 where nothing lives.

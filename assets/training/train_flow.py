@@ -12,15 +12,16 @@ shape, and back if time runs backwards. c is one of three unit vectors: the shap
 The shapes, all within about 1.6 of the origin: a trefoil knot, three Hopf-linked rings, and a rose-shaped shell
 r(θ) = |cos 5θ/2| wound around a sphere. Their points are made here; no data file is needed.
 
-The file. float32 tensors `layer{i}.weight` (out, in) and `layer{i}.bias` (out,); inputs are x, y, z, t, c; hidden layers
-have the activation in the metadata, the last one is linear. Metadata, all of it text: `format` "vertigrad.flow",
-`version` "1", `activation`, `shapes` (names separated by commas), `loss`, `seed`.
+The file. float32 tensors `layer{i}.weight` (out, in) and `layer{i}.bias` (out,); inputs are x, y, z, t, c;
+hidden layers have the activation in the metadata, the last one is linear. Metadata, all of it text: `format`
+"vertigrad.flow", `version` "1", `activation`, `shapes` (names separated by commas), `loss`, `seed`.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import jax
@@ -74,8 +75,7 @@ def batch(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def start(random: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     sizes = [4 + len(SHAPES), *[WIDTH] * HIDDEN, 3]
     return [
-        ((random.normal(size=(o, i)) * np.sqrt(2.0 / i)).astype("f4"), np.zeros(o, "f4"))
-        for i, o in zip(sizes, sizes[1:], strict=False)
+        ((random.normal(size=(o, i)) * np.sqrt(2.0 / i)).astype("f4"), np.zeros(o, "f4")) for i, o in pairwise(sizes)
     ]
 
 

@@ -5,26 +5,28 @@
 Needs JAX, optax, SciPy and safetensors. Prints the errors, writes `assets/weights/sdf.safetensors`; some minutes on two
 cores.
 
-What is learned. An auto-decoder (Park et al. 2019, "DeepSDF", section 4): f(x, z) is fitted to the signed distance from x
-to the solid whose latent is z, negative within, and the latents are fitted along with the weights. They begin at the
+What is learned. An auto-decoder (Park et al. 2019, "DeepSDF", section 4): f(x, z) is fitted to the signed distance from
+x to the solid whose latent is z, negative within, and the latents are fitted along with the weights. They begin at the
 corners of an octahedron, with a penalty on leaving them, so that the walk from one to the next does not cross a third.
-Beside the distances the slope is fitted: to the normal on the surfaces; elsewhere, and for solids between two latents, to
-length 1 (Gropp et al. 2020, "Implicit Geometric Regularization", equation 2). Between latents a last term keeps solids
-star-shaped: outwards the distance must grow, since the model looks for the surface along rays from the centre.
+Beside the distances the slope is fitted: to the normal on the surfaces; elsewhere, and for any latent, to length 1
+(Gropp et al. 2020, "Implicit Geometric Regularization", equation 2). Two last terms see to it that every latent, not
+only those of the solids, has a surface that the model finds along rays from the centre: outwards the distance must
+grow, and near the centre it must be negative.
 
-The solids are star-shaped, each a formula for the radius by direction (`RADII`); tests/models/test_sdf_surface.py has the
-formulas again. Distances are those to the nearest of many points of the surface, along its normal where that is near. All
-is made here; no data file is needed.
+The solids are star-shaped, each a formula for the radius by direction (`RADII`), which the model's tests know as well.
+Distances are those to the nearest of many points of the surface, along its normal where that is near. All is made
+here; no data file is needed.
 
-The file. float32 tensors `layer{i}.weight` (out, in) and `layer{i}.bias` (out,), inputs x, y, z and the latent, SiLU after
-every layer but the last; `latents` (solids, 3). Metadata, all of it text: `format` "vertigrad.sdf", `version` "1",
-`activation`, `shapes` (names separated by commas, in the order of `latents`), `latents` (the same in JSON, by name),
-`error`, `seed`.
+The file. float32 tensors `layer{i}.weight` (out, in) and `layer{i}.bias` (out,), inputs x, y, z and the latent, SiLU
+after every layer but the last; `latents` (solids, 3). Metadata, all of it text: `format` "vertigrad.sdf", `version`
+"1", `activation`, `shapes` (names separated by commas, in the order of `latents`), `latents` (the same in JSON, by
+name), `error`, `seed`.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -101,7 +103,9 @@ def distances(radius, random: np.random.Generator) -> tuple[np.ndarray, ...]:  #
     """Places, their signed distances, and points of the surface with their normals."""
     points, normals = surface(radius, random)
     half, quarter = SAMPLES // 2, SAMPLES // 4
-    spread = np.concatenate([np.full(half, 0.03), np.full(quarter, 0.2)])[:, None] * random.normal(size=(3 * quarter, 1))
+    spread = np.concatenate([np.full(half, 0.03), np.full(quarter, 0.2)])[:, None] * random.normal(
+        size=(3 * quarter, 1)
+    )
     ball = unit(random.normal(size=(quarter, 3))) * REACH * random.uniform(size=(quarter, 1)) ** (1 / 3)
     places = np.concatenate([points[: 3 * quarter] + spread * normals[: 3 * quarter], ball])
     away, nearest = cKDTree(points).query(places, workers=2)
@@ -115,7 +119,7 @@ def start(random: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
     sizes = [6, *[WIDTH] * HIDDEN, 1]
     layers = [
         ((random.normal(size=(o, i)) * np.sqrt(2.0 / i)).astype("f4"), np.zeros(o, "f4"))
-        for i, o in zip(sizes, sizes[1:], strict=False)
+        for i, o in itertools.pairwise(sizes)
     ]
     layers[0] = (layers[0][0] * 2.5, random.uniform(-2, 2, WIDTH).astype("f4"))
     return layers
@@ -137,20 +141,22 @@ def slope(layers: list, x: jax.Array, z: jax.Array) -> tuple[jax.Array, jax.Arra
 
 def loss(learned: tuple, data: tuple) -> tuple[jax.Array, jax.Array]:
     layers, latents = learned
-    which, places, signed, on, points, normals, pair, share, ball = data
+    which, places, signed, on, points, normals, pair, share, anywhere, ball = data
     told = network(layers, places, latents[which])
     fit = jnp.mean(jnp.abs(told - signed))
     values, across = slope(layers, points, latents[on])
     flat = jnp.mean(jnp.abs(values)) + 0.1 * jnp.mean(jnp.sum((across - normals) ** 2, 1))
     between = latents[pair[0]] * (1 - share) + latents[pair[1]] * share
-    values, across = slope(layers, ball, between)
+    free = jnp.concatenate([between[: SLOPES // 2], anywhere])
+    values, across = slope(layers, ball, free)
     length = jnp.sqrt(jnp.sum(across**2, 1) + 1e-9)
     outwards = jnp.sum(across * ball, 1) / jnp.linalg.norm(ball, axis=1)
     near = jnp.linalg.norm(ball, axis=1) > 0.35
     unit_slope = jnp.mean((length - 1.0) ** 2)
     star_shaped = jnp.mean(near * jnp.maximum(0.3 - outwards, 0.0) ** 2)
+    hollow = jnp.mean(jnp.maximum(network(layers, 0.2 * ball, free) + 0.3, 0.0) ** 2)
     stray = jnp.mean((latents - CORNERS) ** 2)
-    return fit + flat + 0.03 * unit_slope + 0.3 * star_shaped + 0.02 * stray, fit
+    return fit + flat + 0.03 * unit_slope + 0.3 * (star_shaped + hollow) + 0.02 * stray, fit
 
 
 def batch(solids: list[np.ndarray], random: np.random.Generator) -> tuple:
@@ -160,13 +166,25 @@ def batch(solids: list[np.ndarray], random: np.random.Generator) -> tuple:
     on, there = random.integers(0, count, SLOPES), random.integers(0, DENSE, SLOPES)
     pair = random.integers(0, count, (2, SLOPES))
     share = random.uniform(size=(SLOPES, 1)).astype("f4")
+    anywhere = random.uniform(-1.2, 1.2, (SLOPES - SLOPES // 2, 3))
     ball = unit(random.normal(size=(SLOPES, 3))) * REACH * random.uniform(size=(SLOPES, 1)) ** 0.5
     places, signed, points, normals = solids
-    return which, places[which, at], signed[which, at], on, points[on, there], normals[on, there], pair, share, ball
+    return (
+        which,
+        places[which, at],
+        signed[which, at],
+        on,
+        points[on, there],
+        normals[on, there],
+        pair,
+        share,
+        anywhere,
+        ball,
+    )
 
 
-def radius_error(layers: list, latents: np.ndarray, random: np.random.Generator) -> float:
-    """Root mean square of |f| on the surfaces."""
+def surface_error(layers: list, latents: np.ndarray, random: np.random.Generator) -> float:
+    """Root mean square of f on the surface of each solid, printed; the largest of them."""
     errors = []
     for latent, radius in zip(latents, RADII.values(), strict=True):
         d = unit(random.normal(size=(4096, 3)))
@@ -179,7 +197,7 @@ def radius_error(layers: list, latents: np.ndarray, random: np.random.Generator)
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=7_000)
+    parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--out", type=Path, default=ASSETS / "weights" / "sdf.safetensors")
     given = parser.parse_args()
     random = np.random.default_rng(given.seed)
@@ -204,7 +222,7 @@ def main() -> None:
         if number % 500 == 499:
             print(f"{number + 1} steps, error {np.mean(fits[-50:]):.4f}, {time.time() - begin:.0f} s", flush=True)
     layers, latents = averaged
-    error = radius_error(layers, latents, random)
+    error = surface_error(layers, latents, random)
     tensors = {"latents": np.array(latents)}
     for index, (weight, bias) in enumerate(layers):
         tensors |= {f"layer{index}.weight": np.array(weight), f"layer{index}.bias": np.array(bias)}

@@ -2,9 +2,9 @@
 
     python assets/training/train_shells.py [--seed 7] [--steps 15000] [--out FILE]
 
-Needs JAX, optax and onnx; some minutes on two cores. Prints the loss, writes `assets/weights/shells.onnx`: `z` (1, 4) in,
-`points` (n, 3), `growth` (n,) from 0 at the tip to 1 at the mouth, and `ribs` (n,) out; `surface` and `normal` (rows,
-columns, 3) and `shade` (rows, columns) are the same points as a closed grid.
+Needs JAX, optax and onnx; some minutes on two cores. Prints the loss, writes `assets/weights/shells.onnx`: `z` (1, 4)
+in, `points` (n, 3), `growth` (n,) from 0 at the tip to 1 at the mouth, and `ribs` (n,) out; `surface` and `normal`
+(rows, columns, 3) and `shade` (rows, columns) are the same points as a closed grid.
 
 The shells are made here, by Raup's rule (Raup 1966, "Geometric Analysis of Shell Coiling: General Problems", Journal of
 Paleontology 40): a closed curve that turns around an axis while it grows by the same factor W with every whorl, moves
@@ -116,7 +116,8 @@ def train(given: argparse.Namespace) -> tuple[dict[str, np.ndarray], np.ndarray]
         net, state, apart = learn(net, state, one, numbers, u, v)
         losses.append(float(apart)) if number % 10 == 0 else None
         if number % 1000 == 999:
-            print(f"{number + 1} steps, squared distance {np.mean(losses[-100:]):.5f}, {time.time() - begin:.0f} s", flush=True)
+            passed = time.time() - begin
+            print(f"{number + 1} steps, squared distance {np.mean(losses[-100:]):.5f}, {passed:.0f} s", flush=True)
     mean, _ = encode(net, random.uniform(size=(4096, 7)).astype("f4"))
     scale = np.std(np.asarray(mean), axis=0)
     return {name: np.asarray(array) for name, array in net.items()}, scale
@@ -192,7 +193,9 @@ def with_surface(made: onnx.ModelProto, rows: int) -> onnx.ModelProto:
     constants = {
         "grid": np.array([rows, columns, 3]),
         "plane": np.array([rows, columns]),
-        **{f"n{name}": np.array([value]) for name, value in {"0": 0, "1": 1, "m1": -1, "2": 2, "3": 3, "end": 1 << 30}.items()},
+        **{f"n{value}": np.array([value]) for value in range(4)},
+        "nm1": np.array([-1]),
+        "nend": np.array([1 << 30]),
         "least": np.float32(1e-20),
     }
     graph.initializer.extend(numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items())

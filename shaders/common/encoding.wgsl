@@ -2,25 +2,29 @@
 // In: ENCODING, "", "frequency" or "hash"; DIMENSIONS, coordinates of a point; for hash grids also FEATURES (1, 2 or 4)
 //     of each level and ENTRIES of its table, a uniform `params` with `resolutions` (array<vec4u, 8>, cells along an
 //     axis of each level) and `tables_offset`, and a storage array `tables` of a level's features after the other.
+//% set PRIMES = [1, 2654435761, 805459861, 3674653429]
+//% set VALUES = {1: "f32", 2: "vec2f", 4: "vec4f"}[FEATURES]
 //% if ENCODING == "frequency"
 
-// sin(pi x) for any x that f32 holds: whole turns are taken off without rounding, then a Taylor polynomial of degree 11
-// on [-pi/2, pi/2] (6e-8).
-fn sin_half_turns(x: f32) -> f32 {
-    let k = round(x);
-    let r = (x - k) * 3.14159265;
+// sin(pi x) for |x| <= 1/2, by a Taylor polynomial of degree 11 (6e-8).
+fn sin_quarter(x: f32) -> f32 {
+    let r = x * 3.14159265;
     let s = r * r;
     let q = -1.66666667e-1 + s * (8.33333333e-3 + s * (-1.98412698e-4 + s * (2.75573192e-6 - s * 2.50521084e-8)));
-    let p = r + r * s * q;
-    return select(p, -p, k - 2.0 * floor(k * 0.5) != 0.0);
+    return r + r * s * q;
+}
+
+// sin(pi x) and cos(pi x) for any x that f32 holds: whole turns are taken off without rounding.
+fn sin_half_turns(x: f32) -> f32 {
+    let t = x - 2.0 * round(x * 0.5);
+    let folded = select(-1.0 - t, 1.0 - t, t > 0.0);
+    return sin_quarter(select(t, folded, abs(t) > 0.5));
 }
 
 fn cos_half_turns(x: f32) -> f32 {
-    return sin_half_turns(x - 2.0 * round(x * 0.5) + 0.5);
+    return sin_quarter(0.5 - abs(x - 2.0 * round(x * 0.5)));
 }
 //% elif ENCODING == "hash"
-//% set PRIMES = [1, 2654435761, 805459861, 3674653429]
-//% set VALUES = {1: "f32", 2: "vec2f", 4: "vec4f"}[FEATURES]
 
 // The features of one level at a point, d-linear between the corners of its cell. A level with few enough corners has
 // each in an entry of its own; in others the entry is found by the spatial hash of Müller et al. 2022, "Instant Neural

@@ -103,7 +103,7 @@ fn power(a: f32, b: f32) -> f32 {
     }
     let size = abs(a);
     let is_whole = b == floor(b);
-    let is_odd = is_whole && abs(b) < 16777216.0 && abs(b - 2.0 * floor(b * 0.5)) == 1.0;
+    let is_odd = abs(b - 2.0 * floor(b * 0.5)) == 1.0;
     var magnitude = 0.0;
     if size < 1.17549435e-38 || is_inf(a) {
         magnitude = select(0.0, of_bits(0x7f800000u), is_inf(a) == (b > 0.0));

@@ -2,7 +2,7 @@
 // In: A, B, OUT, BIAS, RESIDUAL, dtypes of the operands, the result and what is added to it ("" for none);
 //     A_WIDE, B_WIDE, RESIDUAL_WIDE, OUT_WIDE, whether each is read or written four elements at a time (the residual
 //     only if the result is); A_DOWN, whether elements of a lie closer together down a column than along a row, and
-//     B_DOWN likewise of b; WHOLE, whether no quad is asked for beyond the inner axis; VALUE, the WGSL type summed in;
+//     B_DOWN likewise of b; WHOLE, whether nothing is asked for beyond the inner axis; VALUE, the WGSL type summed in;
 //     BIAS_BY_COLUMN, whether the bias is the same for all rows; SCALED, whether alpha and beta are given;
 //     ACTIVATION, an expression over `x`, as ops/activation.py writes it.
 // result = activation(alpha a b + beta bias + residual)
@@ -72,7 +72,7 @@ fn places(product: u32) -> Places {
 }
 
 fn element_a(base: i32, row: u32, k: u32) -> ${VALUE} {
-    if row >= params.rows || k >= params.inner {
+    if row >= params.rows${"" if WHOLE else " || k >= params.inner"} {
         return ${VALUE}(0);
     }
     let at = base + i32(row) * params.a_strides.x + i32(k) * params.a_strides.y;
@@ -80,7 +80,7 @@ fn element_a(base: i32, row: u32, k: u32) -> ${VALUE} {
 }
 
 fn element_b(base: i32, k: u32, column: u32) -> ${VALUE} {
-    if column >= params.columns || k >= params.inner {
+    if column >= params.columns${"" if WHOLE else " || k >= params.inner"} {
         return ${VALUE}(0);
     }
     let at = base + i32(k) * params.b_strides.x + i32(column) * params.b_strides.y;

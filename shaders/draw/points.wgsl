@@ -108,11 +108,12 @@ const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 
 // How far a quad through `centre` must reach for the whole outline of the sphere to lie on it; 0 from within it.
 fn outline_reach(centre: vec3f, radius: f32) -> f32 {
-    if is_parallel() { return radius; }
     // The cone that touches the sphere is wider than the sphere where the quad stands.
     let distance2 = dot(centre, centre);
-    if !(distance2 > radius * radius) { return 0.0; }
-    return radius * sqrt(distance2 / (distance2 - radius * radius));
+    let outside = distance2 > radius * radius;
+    let wider = radius * sqrt(distance2 / select(1.0, distance2 - radius * radius, outside));
+    // Chosen without branches: Mesa 22's llvmpipe loses memory at every draw whose vertex stage returns early.
+    return select(select(0.0, wider, outside), radius, is_parallel());
 }
 
 @vertex

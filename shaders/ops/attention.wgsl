@@ -24,6 +24,7 @@ enable f16;
 //% set P_LINE = ROWS // 4 + GAP
 //% set DEEP = PART // KEYS
 //% set LONG = PART // WIDTH_OUT
+//% set LOADS = PART // 4 // THREADS
 //% set S_QUADS = KEYS // LANES // 4
 //% set O_QUADS = WIDTH_OUT // LANES // 4
 
@@ -78,6 +79,24 @@ var<workgroup> joint: array<f32, ${ROWS * (LANES + 1)}>;
 var<workgroup> row_top: array<f32, ${ROWS}>;
 var<workgroup> row_factor: array<f32, ${ROWS}>;
 
+//% for name, width in (("k", "width"), ("v", "width_out"))
+// Four elements of one row from place `at` on; 0 beyond the last row or the width.
+fn ${name}_quad(base: i32, row: i32, rows: i32, at: u32) -> vec4f {
+    var quad = vec4f();
+    if row < rows && at < params.${width} {
+        let first = base + row * params.${name}_strides.z + i32(at) * params.${name}_strides.w;
+        //% if WIDE
+        quad = vec4f(${name}[u32(first) / 4u]);
+        //% else
+        for (var c = 0u; c < min(4u, params.${width} - at); c += 1u) {
+            quad[c] = f32(${name}[u32(first + i32(c) * params.${name}_strides.w)]);
+        }
+        //% endif
+    }
+    return quad;
+}
+
+//% endfor
 @compute @workgroup_size(${THREADS})
 fn main(
     @builtin(workgroup_id) group_id: vec3u,
@@ -139,6 +158,21 @@ fn main(
     var o${i}_${j} = vec4f();
     //% endfor
     //% endfor
+    // The part that comes next is loaded before the products with this one, so that they hide the wait for it.
+    //% for load in range(LOADS)
+    var next${load} = vec4f();
+    //% endfor
+    //% macro load_k(key, d)
+    //% for load in range(LOADS)
+    next${load} = k_quad(k_base, (${key}) + i32((lane + ${load * THREADS}u) / ${DEEP // 4}u), keys, (${d}) + (lane + ${load * THREADS}u) % ${DEEP // 4}u * 4u);
+    //% endfor
+    //%- endmacro
+    //% macro load_v(row)
+    //% for load in range(LOADS)
+    next${load} = v_quad(v_base, (${row}) + i32((lane + ${load * THREADS}u) / ${WIDTH_OUT // 4}u), keys, (lane + ${load * THREADS}u) % ${WIDTH_OUT // 4}u * 4u);
+    //% endfor
+    //%- endmacro
+    ${load_k("start", "0u")}
     for (var key = start; key < end; key += ${KEYS}) {
         //% for i in range(8)
         //% for j in range(S_QUADS)
@@ -147,36 +181,21 @@ fn main(
         //% endfor
         for (var d = 0u; d < ${WIDTH}u; d += ${DEEP}u) {
             workgroupBarrier();
-            //% if WIDE
-            //% for load in range(DEEP * KEYS // 4 // THREADS)
+            //% for load in range(LOADS)
             {
-                let e = lane + ${load * THREADS}u;
-                let step = e % ${DEEP // 4}u * 4u;
-                let row = e / ${DEEP // 4}u;
-                var quad = vec4f();
-                if d + step < params.width && key + i32(row) < keys {
-                    quad = vec4f(k[u32(k_base + (key + i32(row)) * params.k_strides.z + i32(d + step)) / 4u]);
-                }
+                let step = (lane + ${load * THREADS}u) % ${DEEP // 4}u * 4u;
+                let row = (lane + ${load * THREADS}u) / ${DEEP // 4}u;
                 //% for c in range(4)
-                part[(step + ${c}u) * ${K_LINE}u + row / 4u][row % 4u] = quad[${c}];
+                part[(step + ${c}u) * ${K_LINE}u + row / 4u][row % 4u] = next${load}[${c}];
                 //% endfor
             }
             //% endfor
-            //% else
-            //% for load in range(DEEP * KEYS // THREADS)
-            {
-                let e = lane + ${load * THREADS}u;
-                let step = e % ${DEEP}u;
-                let row = e / ${DEEP}u;
-                var value = 0.0;
-                if d + step < params.width && key + i32(row) < keys {
-                    value = f32(k[u32(k_base + (key + i32(row)) * params.k_strides.z + i32(d + step) * params.k_strides.w)]);
-                }
-                part[step * ${K_LINE}u + row / 4u][row % 4u] = value;
-            }
-            //% endfor
-            //% endif
             workgroupBarrier();
+            if d + ${DEEP}u < ${WIDTH}u {
+                ${load_k("key", "d + " ~ DEEP ~ "u")}
+            } else {
+                ${load_v("key")}
+            }
             for (var first = 0u; first < ${DEEP}u; first += ${[UNROLL, DEEP] | min}u) {
                 //% for step in range([UNROLL, DEEP] | min)
                 {
@@ -282,34 +301,15 @@ fn main(
         //% endfor
         for (var inner = 0u; inner < ${KEYS}u; inner += ${LONG}u) {
             workgroupBarrier();
-            //% if WIDE
-            //% for load in range(LONG * WIDTH_OUT // 4 // THREADS)
-            {
-                let e = lane + ${load * THREADS}u;
-                let c = e % ${WIDTH_OUT // 4}u * 4u;
-                let row = key + i32(inner + e / ${WIDTH_OUT // 4}u);
-                var quad = vec4f();
-                if c < params.width_out && row < keys {
-                    quad = vec4f(v[u32(v_base + row * params.v_strides.z + i32(c)) / 4u]);
-                }
-                part[e] = quad;
-            }
+            //% for load in range(LOADS)
+            part[lane + ${load * THREADS}u] = next${load};
             //% endfor
-            //% else
-            //% for load in range(LONG * WIDTH_OUT // THREADS)
-            {
-                let e = lane + ${load * THREADS}u;
-                let c = e % ${WIDTH_OUT}u;
-                let row = key + i32(inner + e / ${WIDTH_OUT}u);
-                var value = 0.0;
-                if c < params.width_out && row < keys {
-                    value = f32(v[u32(v_base + row * params.v_strides.z + i32(c) * params.v_strides.w)]);
-                }
-                part[e / 4u][e % 4u] = value;
-            }
-            //% endfor
-            //% endif
             workgroupBarrier();
+            if inner + ${LONG}u < ${KEYS}u {
+                ${load_v("key + i32(inner + " ~ LONG ~ "u)")}
+            } else {
+                ${load_k("key + " ~ KEYS, "0u")}
+            }
             for (var first = 0u; first < ${LONG}u; first += ${[UNROLL, LONG] | min}u) {
                 //% for step in range([UNROLL, LONG] | min)
                 {

@@ -91,9 +91,14 @@ fn main(
     //% for row in range(ROWS)
     partial[line * ${QUADS}u + quad] = sum${row};
     workgroupBarrier();
-    for (var half = ${LINES // 2}u; half > 0u; half /= 2u) {
-        if line < half {
-            partial[line * ${QUADS}u + quad] += partial[(line + half) * ${QUADS}u + quad];
+    for (var lines = ${LINES}u; lines > 1u; lines = max(lines / 8u, 1u)) {
+        let left = max(lines / 8u, 1u);
+        if line < left {
+            var total = partial[line * ${QUADS}u + quad];
+            for (var other = line + left; other < lines; other += left) {
+                total += partial[other * ${QUADS}u + quad];
+            }
+            partial[line * ${QUADS}u + quad] = total;
         }
         workgroupBarrier();
     }

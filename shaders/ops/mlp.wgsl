@@ -1,10 +1,9 @@
-// A whole small network: all layers of one tile of POINTS points after the other, TILES of them, by one workgroup, whose
-// activations never leave it.
+// A whole small network: all layers of POINTS points by one workgroup, whose activations never leave it.
 // Activations lie in workgroup memory, a line of all points for each neuron. Each invocation makes EACH_NEURONS neurons
 // of EACH_POINTS points, as sums that the template writes out. Weights come through workgroup memory too, STAGE inputs
 // at a time in two buffers that take turns: after LATE inputs the next stage goes from registers into the other one, and
-// the stage after that is fetched; behind the last one the first follows again, for the next tile. With STAGE = 0 they
-// are read where they lie. A last layer of few outputs is worked out from the sums of the layer before it.
+// the stage after that is fetched (behind the last one the last again, for nothing). With STAGE = 0 they are read where
+// they lie. A last layer of few outputs is worked out from the sums of the layer before it.
 // In: INPUTS, features of a point, padded to a multiple of 4; HIDDEN, number of hidden layers; WIDTH of each, a multiple
 //     of EACH_NEURONS and of 2 STAGE; OUTPUTS, padded to a multiple of 4; LAST_WIDE, whether the last layer is made as
 //     the others are, padded to WIDTH outputs; the sizes above; LANES, how many invocations of a row of 32 lie side by
@@ -114,7 +113,7 @@ next${turn} = vec4f(weights[min(coming + lane + ${turn * THREADS}u, ${END - 1}u)
 next${turn} = vec4f(weights[coming + lane + ${turn * THREADS}u]);
 //% endif
 //% endfor
-coming = select(coming + ${BATCH}u, ${BEGIN}u, coming == ${END - BATCH}u);
+coming = min(coming + ${BATCH}u, ${END - BATCH}u);
 //%- endmacro
 
 //% macro stage(buffer)
@@ -146,6 +145,7 @@ bias += ${WIDTH}u;
 
 // All of a layer's sums; afterwards nobody reads the signal any more.
 //% macro dense(inputs, staged)
+//% set UNROLL = 8 if inputs % 8 == 0 else 4
 //% if staged
 for (var c = 0u; c < ${inputs // STAGE}u; c += 2u) {
     //% for here in (0, 1)
@@ -160,7 +160,6 @@ for (var c = 0u; c < ${inputs // STAGE}u; c += 2u) {
     //% endfor
 }
 //% else
-//% set UNROLL = 8 if inputs % 8 == 0 else 4
 for (var k = 0u; k < ${inputs}u; k += ${UNROLL}u) {
     ${multiply(range(UNROLL), "k * " ~ LINE ~ "u + my_point", "weights[at + k * " ~ QUADS ~ "u + my_neuron + ")}
 }
@@ -190,7 +189,7 @@ fn main(
     @builtin(num_workgroups) num_workgroups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    var first = (group.y * num_workgroups.x + group.x) * ${POINTS * TILES}u;
+    let first = (group.y * num_workgroups.x + group.x) * ${POINTS}u;
     if first >= params.count {
         return;
     }
@@ -220,122 +219,118 @@ fn main(
     //% endif
     ${outer.declare(EACH_NEURONS, EACH_POINTS // 4, "f32")}
 
-    for (var tile = 0u; tile < ${TILES}u && first < params.count; tile += 1u) {
-        var at = 0u;
-        var bias = 0u;
-        //% if ENCODING == "frequency"
-        for (var i = lane; i < ${POINTS * DIMENSIONS}u; i += ${THREADS}u) {
-            let point = i / ${DIMENSIONS}u;
-            let axis = i % ${DIMENSIONS}u;
-            var turns = coordinate(first + point, axis);
-            //% if INCLUDE
-            put(axis, point, turns);
-            //% endif
-            for (var f = 0u; f < ${COUNT}u; f += 1u) {
-                let feature = ${DIMENSIONS if INCLUDE else 0}u + f * ${2 * DIMENSIONS}u + axis;
-                put(feature, point, sin_half_turns(turns));
-                put(feature + ${DIMENSIONS}u, point, cos_half_turns(turns));
-                turns *= 2.0;
-            }
+    var at = 0u;
+    var bias = 0u;
+    //% if ENCODING == "frequency"
+    for (var i = lane; i < ${POINTS * DIMENSIONS}u; i += ${THREADS}u) {
+        let point = i / ${DIMENSIONS}u;
+        let axis = i % ${DIMENSIONS}u;
+        var turns = coordinate(first + point, axis);
+        //% if INCLUDE
+        put(axis, point, turns);
+        //% endif
+        for (var f = 0u; f < ${COUNT}u; f += 1u) {
+            let feature = ${DIMENSIONS if INCLUDE else 0}u + f * ${2 * DIMENSIONS}u + axis;
+            put(feature, point, sin_half_turns(turns));
+            put(feature + ${DIMENSIONS}u, point, cos_half_turns(turns));
+            turns *= 2.0;
         }
-        //% elif ENCODING == "hash"
-        for (var i = lane; i < ${POINTS * LEVELS}u; i += ${THREADS}u) {
-            let point = i % ${POINTS}u;
-            let level = i / ${POINTS}u;
-            let place = array<f32, ${DIMENSIONS}>(
-                //% for d in range(DIMENSIONS)
-                coordinate(first + point, ${d}u),
+    }
+    //% elif ENCODING == "hash"
+    for (var i = lane; i < ${POINTS * LEVELS}u; i += ${THREADS}u) {
+        let point = i % ${POINTS}u;
+        let level = i / ${POINTS}u;
+        let place = array<f32, ${DIMENSIONS}>(
+            //% for d in range(DIMENSIONS)
+            coordinate(first + point, ${d}u),
+            //% endfor
+        );
+        let features = level_features(place, level);
+        //% for n in range(FEATURES)
+        put(level * ${FEATURES}u + ${n}u, point, features${"[" ~ n ~ "]" if FEATURES > 1 else ""});
+        //% endfor
+    }
+    //% elif AHEAD
+    //% for turn in range(COORDINATES)
+    //% if POINTS * GIVEN < (turn + 1) * THREADS
+    if point${turn} < ${POINTS}u {
+        put(axis${turn}, point${turn}, ahead${turn});
+    }
+    //% else
+    put(axis${turn}, point${turn}, ahead${turn});
+    //% endif
+    //% endfor
+    //% else
+    for (var i = lane; i < ${POINTS * GIVEN}u; i += ${THREADS}u) {
+        put(i % ${GIVEN}u, i / ${GIVEN}u, coordinate(first + i / ${GIVEN}u, i % ${GIVEN}u));
+    }
+    //% endif
+    //% if INPUTS > GIVEN
+    for (var i = lane; i < ${(INPUTS - GIVEN) * LINE}u; i += ${THREADS}u) {
+        signal[${GIVEN * LINE}u + i] = vec4f();
+    }
+    //% endif
+    ${begin()}
+    workgroupBarrier();
+
+    ${dense(INPUTS, FIRST_STAGED)}
+    //% if WIDE_LAYERS > 1
+    for (var layer = 1u; layer < ${WIDE_LAYERS}u; layer += 1u) {
+        ${keep()}
+        ${dense(WIDTH, STAGED)}
+    }
+    //% endif
+    //% if LAST_WIDE
+    //% for n in range(EACH_NEURONS)
+    //% for q in range(EACH_POINTS // 4)
+    {
+        let output = 4u * (my_neuron + ${n // 4 * ACROSS}u) + ${n % 4}u;
+        let point = first + 4u * (my_point + ${q * DOWN}u);
+        //% for j in range(4)
+        write(point + ${j}u, output, finish(sum${n}_${q}_${j}));
+        //% endfor
+    }
+    //% endfor
+    //% endfor
+    //% else
+    //% for n in range(EACH_NEURONS)
+    //% for q in range(EACH_POINTS // 4)
+    //% for j in range(4)
+    sum${n}_${q}_${j} = activate(sum${n}_${q}_${j});
+    //% endfor
+    //% endfor
+    //% endfor
+    for (var output = 0u; output < ${OUTPUTS}u; output += 4u) {
+        {
+            //% for n in range(EACH_NEURONS)
+            let neuron${n} = 4u * (my_neuron + ${n // 4 * ACROSS}u) + ${n % 4}u;
+            let w${n} = vec4f(weights[at + (neuron${n} * ${OUTPUTS}u + output) / 4u]);
+            //% endfor
+            //% for q in range(EACH_POINTS // 4)
+            //% for j in range(4)
+            var share${q}_${j} = sum0_${q}_${j} * w0;
+            //% for n in range(1, EACH_NEURONS)
+            share${q}_${j} = fma(vec4f(sum${n}_${q}_${j}), w${n}, share${q}_${j});
+            //% endfor
+            signal[my_neuron * ${PART}u + 4u * (my_point + ${q * DOWN}u) + ${j}u] = share${q}_${j};
+            //% endfor
+            //% endfor
+        }
+        workgroupBarrier();
+        for (var point = lane; point < ${POINTS}u; point += ${THREADS}u) {
+            var total = vec4f(
+                //% for j in range(4)
+                biases[bias + output + ${j}u],
                 //% endfor
             );
-            let features = level_features(place, level);
-            //% for n in range(FEATURES)
-            put(level * ${FEATURES}u + ${n}u, point, features${"[" ~ n ~ "]" if FEATURES > 1 else ""});
+            //% for part in range(ACROSS)
+            total += signal[${part * PART}u + point];
             //% endfor
-        }
-        //% elif AHEAD
-        //% for turn in range(COORDINATES)
-        //% if POINTS * GIVEN < (turn + 1) * THREADS
-        if point${turn} < ${POINTS}u {
-            put(axis${turn}, point${turn}, ahead${turn});
-        }
-        //% else
-        put(axis${turn}, point${turn}, ahead${turn});
-        //% endif
-        ahead${turn} = coordinate(first + ${POINTS}u + point${turn}, axis${turn});
-        //% endfor
-        //% else
-        for (var i = lane; i < ${POINTS * GIVEN}u; i += ${THREADS}u) {
-            put(i % ${GIVEN}u, i / ${GIVEN}u, coordinate(first + i / ${GIVEN}u, i % ${GIVEN}u));
-        }
-        //% endif
-        //% if INPUTS > GIVEN
-        for (var i = lane; i < ${(INPUTS - GIVEN) * LINE}u; i += ${THREADS}u) {
-            signal[${GIVEN * LINE}u + i] = vec4f();
-        }
-        //% endif
-        ${begin()}
-        workgroupBarrier();
-
-        ${dense(INPUTS, FIRST_STAGED)}
-        //% if WIDE_LAYERS > 1
-        for (var layer = 1u; layer < ${WIDE_LAYERS}u; layer += 1u) {
-            ${keep()}
-            ${dense(WIDTH, STAGED)}
-        }
-        //% endif
-        //% if LAST_WIDE
-        //% for n in range(EACH_NEURONS)
-        //% for q in range(EACH_POINTS // 4)
-        {
-            let output = 4u * (my_neuron + ${n // 4 * ACROSS}u) + ${n % 4}u;
-            let point = first + 4u * (my_point + ${q * DOWN}u);
             //% for j in range(4)
-            write(point + ${j}u, output, finish(sum${n}_${q}_${j}));
+            write(first + point, output + ${j}u, finish(total[${j}]));
             //% endfor
         }
-        //% endfor
-        //% endfor
-        //% else
-        //% for n in range(EACH_NEURONS)
-        //% for q in range(EACH_POINTS // 4)
-        //% for j in range(4)
-        sum${n}_${q}_${j} = activate(sum${n}_${q}_${j});
-        //% endfor
-        //% endfor
-        //% endfor
-        for (var output = 0u; output < ${OUTPUTS}u; output += 4u) {
-            {
-                //% for n in range(EACH_NEURONS)
-                let neuron${n} = 4u * (my_neuron + ${n // 4 * ACROSS}u) + ${n % 4}u;
-                let w${n} = vec4f(weights[at + (neuron${n} * ${OUTPUTS}u + output) / 4u]);
-                //% endfor
-                //% for q in range(EACH_POINTS // 4)
-                //% for j in range(4)
-                var share${q}_${j} = sum0_${q}_${j} * w0;
-                //% for n in range(1, EACH_NEURONS)
-                share${q}_${j} = fma(vec4f(sum${n}_${q}_${j}), w${n}, share${q}_${j});
-                //% endfor
-                signal[my_neuron * ${PART}u + 4u * (my_point + ${q * DOWN}u) + ${j}u] = share${q}_${j};
-                //% endfor
-                //% endfor
-            }
-            workgroupBarrier();
-            for (var point = lane; point < ${POINTS}u; point += ${THREADS}u) {
-                var total = vec4f(
-                    //% for j in range(4)
-                    biases[bias + output + ${j}u],
-                    //% endfor
-                );
-                //% for part in range(ACROSS)
-                total += signal[${part * PART}u + point];
-                //% endfor
-                //% for j in range(4)
-                write(first + point, output + ${j}u, finish(total[${j}]));
-                //% endfor
-            }
-            workgroupBarrier();
-        }
-        //% endif
-        first += ${POINTS}u;
+        workgroupBarrier();
     }
+    //% endif
 }

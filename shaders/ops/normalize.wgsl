@@ -1,7 +1,8 @@
 // Rows of x brought to mean 0 and variance 1 (or to a mean square of 1), then scaled and shifted.
 // A workgroup of LANES x ROWS invocations takes ROWS rows: LANES invocations go along one together. The variance is that
 // of the differences from the mean: squares of large values would lose it.
-// In: X, SCALE, SHIFT, OUT, dtypes ("" for what is not there); LANES, ROWS, powers of two; CENTRED, whether the mean is
+// In: X, SCALE, SHIFT, OUT, dtypes ("" for what is not there); LANES, ROWS, powers of two; EACH, how many elements an
+//     invocation takes and keeps, 0 if it takes any number and reads them again; CENTRED, whether the mean is
 //     taken off; STATISTICS, whether mean and 1 / deviation are stored.
 // Out: out[r, i] = (x[r, i] - mean) / sqrt(variance + epsilon) * scale + shift, for params.rows x params.count elements.
 //% import "common/element.wgsl" as element
@@ -71,20 +72,42 @@ fn main(
     let count = select(0u, params.count, is_there);
     let x_at = params.x_offset + row * params.count;
     var centre = 0.0;
+    //% for e in range(EACH)
+    var kept${e} = 0.0;
+    if column + ${e * LANES}u < count {
+        kept${e} = f32(x[x_at + column + ${e * LANES}u]);
+    }
+    //% endfor
     //% if CENTRED
     var total = 0.0;
+    //% if EACH
+    //% for e in range(EACH)
+    total += kept${e};
+    //% endfor
+    //% else
     for (var i = column; i < count; i += ${LANES}u) {
         total += f32(x[x_at + i]);
     }
+    //% endif
     centre = sum_over_row(total, lane, column) / f32(params.count);
     //% endif
     var squares = 0.0;
     var differences = 0.0;
+    //% if EACH
+    //% for e in range(EACH)
+    if column + ${e * LANES}u < count {
+        let difference = kept${e} - centre;
+        squares += difference * difference;
+        differences += difference;
+    }
+    //% endfor
+    //% else
     for (var i = column; i < count; i += ${LANES}u) {
         let difference = f32(x[x_at + i]) - centre;
         squares += difference * difference;
         differences += difference;
     }
+    //% endif
     var variance = sum_over_row(squares, lane, column) / f32(params.count);
     var rest = 0.0;  // what rounding has taken from the mean
     //% if CENTRED
@@ -99,14 +122,25 @@ fn main(
     }
     //% endif
     let first = row % params.period * params.row_step;
-    for (var i = column; i < count; i += ${LANES}u) {
-        var value = ((f32(x[x_at + i]) - centre) - rest) * factor;
+    //% macro write(i, element)
+        var value = ((${element} - centre) - rest) * factor;
         //% if SCALE
-        value *= f32(scale[params.scale_offset + first + i / params.run]);
+        value *= f32(scale[params.scale_offset + first + ${i} / params.run]);
         //% endif
         //% if SHIFT
-        value += f32(shift[params.shift_offset + first + i / params.run]);
+        value += f32(shift[params.shift_offset + first + ${i} / params.run]);
         //% endif
-        out[params.out_offset + row * params.count + i] = ${OUT}(value);
+        out[params.out_offset + row * params.count + ${i}] = ${OUT}(value);
+    //%- endmacro
+    //% if EACH
+    //% for e in range(EACH)
+    if column + ${e * LANES}u < count {
+        ${write("(column + " ~ e * LANES ~ "u)", "kept" ~ e)}
     }
+    //% endfor
+    //% else
+    for (var i = column; i < count; i += ${LANES}u) {
+        ${write("i", "f32(x[x_at + i])")}
+    }
+    //% endif
 }

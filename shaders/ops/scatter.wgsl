@@ -50,16 +50,15 @@ fn named(i: u32, size: i32) -> i32 {
 }
 
 //% if ATOMIC
-//% set type = DTYPE
-fn joined(a: ${type}, b: ${type}) -> ${type} {
+fn joined(a: ${DTYPE}, b: ${DTYPE}) -> ${DTYPE} {
     return ${ {"add": "a + b", "multiply": "a * b", "min": "minimum_f(a, b)" if DTYPE == "f32" else "min(a, b)", "max": "maximum_f(a, b)" if DTYPE == "f32" else "max(a, b)"}[KIND] };
 }
 
-fn join(at: u32, value: ${type}) {
+fn join(at: u32, value: ${DTYPE}) {
     //% if WORDS
     var old = atomicLoad(&out[at]);
     loop {
-        let wanted = bitcast<u32>(joined(bitcast<${type}>(old), value));
+        let wanted = bitcast<u32>(joined(bitcast<${DTYPE}>(old), value));
         let result = atomicCompareExchangeWeak(&out[at], old, wanted);
         if result.exchanged {
             break;
@@ -96,8 +95,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let place = at_at + chosen * params.axis_step;
     //% endif
     //% if KIND == "gather"
-    //% set nothing = {"f32": "bitcast<f32>(0x7fc00000u + (i & 0u))", "f16": "f16(bitcast<f32>(0x7fc00000u + (i & 0u)))", "bool": "false"}
-    var value = ${nothing.get(DTYPE, element.value_type(DTYPE) ~ "(0)")};
+    var value = ${element.value_type(DTYPE)}(${"bitcast<f32>(0x7fc00000u + (i & 0u))" if DTYPE in ("f32", "f16") else "0"});
     if is_there {
         value = ${element.load("x", DTYPE, "params.x_offset + u32(place)")};
     }

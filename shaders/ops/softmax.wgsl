@@ -1,6 +1,8 @@
 // Softmax of vectors: of each, in one pass its largest element and Σ e^(x - largest), in a second its results.
 // A workgroup of COLUMNS x ROWS invocations makes COLUMNS vectors: ROWS invocations take the elements of one in turn.
-// In: X, OUT, dtypes; COLUMNS, ROWS, powers of two; KIND, "soft", "log" or "hard" (1 at the first largest, else 0).
+// In: X, OUT, dtypes; COLUMNS, ROWS, powers of two; ALONG, whether neighbouring invocations take neighbouring elements of
+//     one vector, not elements of neighbouring vectors; EACH, how many elements an invocation takes and keeps, 0 if it
+//     takes any number and reads them twice; KIND, "soft", "log" or "hard" (1 at the first largest, else 0).
 // Out: out[v, i] for each of params.count elements of each of params.vectors.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
@@ -36,7 +38,8 @@ struct Part {
     at: u32,
 }
 
-var<workgroup> parts: array<Part, ${WORKGROUP}>;
+//% set PLAIN = EACH and KIND != "hard"
+var<workgroup> parts: array<${"f32" if PLAIN else "Part"}, ${WORKGROUP}>;
 
 fn element(base: i32, i: u32) -> f32 {
     return f32(x[u32(base + i32(i) * params.x_step)]);
@@ -47,12 +50,40 @@ fn share(x: f32, top: f32) -> f32 {
     return select(precise_exp(x - top), 0.0, is_inf(x) && x < 0.0);
 }
 
-fn join(a: Part, b: Part) -> Part {
+// The larger one; NaN is the largest, and of equal ones it is the first.
+fn larger(a: Part, b: Part) -> Part {
     let are_equal = b.top == a.top || (is_nan(a.top) && is_nan(b.top));
-    let b_wins = b.top > a.top || (is_nan(b.top) && !is_nan(a.top)) || (are_equal && b.at < a.at);
-    let top = select(a.top, b.top, b_wins);
-    let sum = a.sum * share(a.top, top) + b.sum * share(b.top, top);
-    return Part(top, sum, select(a.at, b.at, b_wins));
+    if b.top > a.top || (is_nan(b.top) && !is_nan(a.top)) || (are_equal && b.at < a.at) {
+        return b;
+    }
+    return a;
+}
+
+fn join(a: Part, b: Part) -> Part {
+    let first = larger(a, b);
+    return Part(first.top, a.sum * share(a.top, first.top) + b.sum * share(b.top, first.top), first.at);
+}
+
+fn added(a: f32, b: f32) -> f32 {
+    return a + b;
+}
+
+// With one more element.
+fn joined_by(a: Part, value: f32, i: u32) -> Part {
+    var part = a;
+    //% if KIND == "hard"
+    if value > part.top || part.at == 0xffffffffu || (is_nan(value) && !is_nan(part.top)) {
+        part = Part(value, 0.0, i);
+    }
+    //% else
+    if value > part.top || is_nan(value) {
+        part.sum = part.sum * share(part.top, value) + select(1.0, of_bits(0x7fc00000u), is_inf(value) || is_nan(value));
+        part.top = value;
+    } else {
+        part.sum += share(value, part.top);
+    }
+    //% endif
+    return part;
 }
 
 @compute @workgroup_size(${WORKGROUP})
@@ -62,8 +93,9 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let number = group.y * num_workgroups.x + group.x;
-    let vector = number * ${COLUMNS}u + lane % ${COLUMNS}u;
-    let row = lane / ${COLUMNS}u;
+    let column = ${"lane / " ~ ROWS if ALONG else "lane % " ~ COLUMNS}u;
+    let row = ${"lane % " ~ ROWS if ALONG else "lane / " ~ COLUMNS}u;
+    let vector = number * ${COLUMNS}u + column;
     let is_there = vector < params.vectors;
     var rest = min(vector, params.vectors - 1u);
     var x_at = i32(params.x_offset);
@@ -76,35 +108,59 @@ fn main(
         x_at += at * params.x_strides[word][place];
         out_at += at * params.out_strides[word][place];
     }
-    var part = Part(of_bits(0xff800000u), 0.0, 0xffffffffu);
-    for (var i = row; i < params.count; i += ${ROWS}u) {
-        let value = element(x_at, i);
-        //% if KIND == "hard"
-        if value > part.top || part.at == 0xffffffffu || (is_nan(value) && !is_nan(part.top)) {
-            part = Part(value, 0.0, i);
-        }
-        //% else
-        if value > part.top || is_nan(value) {
-            part.sum = part.sum * share(part.top, value) + select(1.0, of_bits(0x7fc00000u), is_inf(value) || is_nan(value));
-            part.top = value;
-        } else {
-            part.sum += share(value, part.top);
-        }
-        //% endif
-    }
+    //% macro tree(name, join)
     //% if ROWS > 1
-    parts[lane] = part;
+    parts[lane] = ${name};
     //% for step in range(1, 9)
     //% set half = ROWS // 2 ** step
     //% if half >= 1
     workgroupBarrier();
     if row < ${half}u {
-        parts[lane] = join(parts[lane], parts[lane + ${half * COLUMNS}u]);
+        parts[lane] = ${join}(parts[lane], parts[lane + ${half * (1 if ALONG else COLUMNS)}u]);
     }
     //% endif
     //% endfor
     workgroupBarrier();
-    part = parts[lane % ${COLUMNS}u];
+    ${name} = parts[${"column * " ~ ROWS if ALONG else "column * 1"}u];
+    //% endif
+    //%- endmacro
+    var part = Part(of_bits(0xff800000u), 0.0, 0xffffffffu);
+    //% if EACH
+    //% if PLAIN
+    var total = part.top;
+    //% endif
+    //% for e in range(EACH)
+    var kept${e} = 0.0;
+    if row + ${e * ROWS}u < params.count {
+        kept${e} = element(x_at, row + ${e * ROWS}u);
+        //% if PLAIN
+        total = maximum_f(total, kept${e});
+        //% else
+        part = larger(part, Part(kept${e}, 0.0, row + ${e * ROWS}u));
+        //% endif
+    }
+    //% endfor
+    //% if PLAIN
+    ${tree("total", "maximum_f")}
+    part.top = total;
+    total = 0.0;
+    //% for e in range(EACH)
+    let share${e} = precise_exp(kept${e} - part.top);
+    total += select(0.0, share${e}, row + ${e * ROWS}u < params.count);
+    //% endfor
+    //% if ROWS > 1
+    workgroupBarrier();
+    //% endif
+    ${tree("total", "added")}
+    part.sum = total;
+    //% else
+    ${tree("part", "larger")}
+    //% endif
+    //% else
+    for (var i = row; i < params.count; i += ${ROWS}u) {
+        part = joined_by(part, element(x_at, i), i);
+    }
+    ${tree("part", "join")}
     //% endif
     if !is_there {
         return;
@@ -114,15 +170,26 @@ fn main(
     //% elif KIND == "soft"
     let scale = 1.0 / part.sum;
     //% endif
+    //% macro write(i, value, share)
+        //% if KIND == "soft"
+        let result = ${share} * scale;
+        //% elif KIND == "log"
+        let result = (${value} - part.top) - log_sum;
+        //% else
+        let result = select(0.0, 1.0, ${i} == part.at);
+        //% endif
+        out[u32(out_at + i32(${i}) * params.out_step)] = ${OUT}(result);
+    //%- endmacro
+    //% if EACH
+    //% for e in range(EACH)
+    if row + ${e * ROWS}u < params.count {
+        ${write("(row + " ~ e * ROWS ~ "u)", "kept" ~ e, "share" ~ e)}
+    }
+    //% endfor
+    //% else
     for (var i = row; i < params.count; i += ${ROWS}u) {
         let value = element(x_at, i);
-        //% if KIND == "soft"
-        let result = precise_exp(value - part.top) * scale;
-        //% elif KIND == "log"
-        let result = (value - part.top) - log_sum;
-        //% else
-        let result = select(0.0, 1.0, i == part.at);
-        //% endif
-        out[u32(out_at + i32(i) * params.out_step)] = ${OUT}(result);
+        ${write("i", "value", "precise_exp(value - part.top)")}
     }
+    //% endif
 }

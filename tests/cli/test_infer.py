@@ -91,9 +91,7 @@ def test_mistakes_are_told_in_a_line(
 def test_a_network_that_cannot_be_run_says_which_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nodes = [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.DOUBLE, name="widen")]
     entry = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes, "net", [entry("x", TensorProto.FLOAT, [3])], [entry("y", TensorProto.DOUBLE, [3])]
-    )
+    graph = helper.make_graph(nodes, "net", [entry("x", TensorProto.FLOAT, [3])], [entry("y", TensorProto.DOUBLE, [3])])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "n.onnx")
     np.save(tmp_path / "x.npy", np.zeros(3, np.float32))
     assert run(tmp_path / "n.onnx", "-i", tmp_path / "x.npy") == 2

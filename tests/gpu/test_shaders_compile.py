@@ -82,6 +82,50 @@ COLORS = [
 ]
 DTYPES = ["f32", "f16", "i32", "u32", "bool", "u8"]
 
+# What is multiplied and what follows it, as ops/product.py puts it together; a tile for each.
+_PLAIN = {
+    **{"A": "f32", "B": "f32", "OUT": "f32", "VALUE": "f32", "BIAS": "", "RESIDUAL": "", "ACTIVATION": "x"},
+    **dict.fromkeys(("A_DOWN", "B_DOWN", "A_WIDE", "B_WIDE", "OUT_WIDE", "RESIDUAL_WIDE"), False),
+    **dict.fromkeys(("BIAS_BY_COLUMN", "SCALED", "WHOLE"), False),
+}
+_WIDE = {**_PLAIN, "A_WIDE": True, "B_WIDE": True, "OUT_WIDE": True, "WHOLE": True}
+PRODUCTS: list[Defines] = [
+    _PLAIN,
+    _WIDE,
+    {**_WIDE, "A_DOWN": True, "B_DOWN": True, "BIAS": "f32", "BIAS_BY_COLUMN": True, "ACTIVATION": "gelu(x)"},
+    {**_WIDE, "B_DOWN": True, "BIAS": "f32", "RESIDUAL": "f32", "RESIDUAL_WIDE": True, "SCALED": True},
+    {**_PLAIN, "A": "f16", "OUT": "f16", "A_DOWN": True, "BIAS": "f16", "RESIDUAL": "f32", "SCALED": True},
+    {**_WIDE, "A": "f16", "B": "f16", "WHOLE": False, "ACTIVATION": "held(x, 0.0, 6.0)"},
+    {**_PLAIN, "A": "i32", "B": "i32", "OUT": "i32", "VALUE": "i32", "B_DOWN": True},
+    {**_PLAIN, "A": "u8", "B": "u32", "OUT": "u32", "VALUE": "u32", "B_WIDE": True},
+]
+_EACH = [(4, 4, 8), (8, 8, 8), (8, 4, 4), (4, 8, 8), (4, 4, 16), (8, 8, 16), (4, 4, 2), (4, 4, 1)]
+TILES = [
+    {"ROWS": 64, "COLUMNS": 64, "STEP": 8, "EACH_ROWS": rows, "EACH_COLUMNS": columns, "LANES": lanes, "BAND": 8}
+    for rows, columns, lanes in _EACH
+]
+
+
+def encodings() -> list[Defines]:
+    """None, frequencies, and hash grids, as ops/encoding.py puts them together, with the features they give."""
+    nothing = {"ENCODING": "", "DIMENSIONS": 3, "COUNT": 1, "INCLUDE": False, "TABLES": ""}
+    nothing |= {"LEVELS": 1, "ENTRIES": 1, "FEATURES": 1, "GIVEN": 3, "INPUTS": 4}
+    waves = {**nothing, "ENCODING": "frequency", "COUNT": 4, "INCLUDE": True, "GIVEN": 27, "INPUTS": 32}
+    grids = {**nothing, "ENCODING": "hash", "LEVELS": 16, "ENTRIES": 1000, "GIVEN": 32, "INPUTS": 32}
+    return [nothing, waves, *({**grids, "FEATURES": n, "TABLES": table} for n, table in ((2, "f32"), (1, "f16")))]
+
+
+def networks() -> list[Defines]:
+    """What ops/mlp.py puts together."""
+    common = {"ACTIVATION": "relu(x)", "LAST": "sigmoid(x)", "X": "f32", "OUT": "f32", "LANES": 8}
+    forms = [
+        *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 4, "LAST_WIDE": False} for n in (1, 3)),
+        *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 32, "LAST_WIDE": True} for n in (0, 2)),
+    ]
+    ways = choices(POINTS=[32], EACH_POINTS=[4], EACH_NEURONS=[8], STAGE=[0, 8], WEIGHTS=["f32", "f16"])
+    return [{**common, **encoding, **form, **way} for encoding, form, way in product(encodings(), forms, ways)]
+
+
 # What each file is compiled with. Values that the file does not ask for are left out.
 SHADERS: dict[str, list[Defines]] = {
     "ops/clear.wgsl": [{}],
@@ -93,22 +137,25 @@ SHADERS: dict[str, list[Defines]] = {
             "LAST": "v1",
             "RESULT": "f32",
             "FUNCTIONS": ("activation", "precise"),
+            **{"WORKGROUP": 256 if wide else 128, "WIDE": wide, "QUADS": ("out", "a") if wide else ()},
             "OUT": out,
             "RANK": rank,
             "USES_F16": "f16" in (dtype, out),
         }
-        for dtype, out, rank in (
-            ("f32", "f32", 1),
-            ("u8", "f32", 3),
-            ("bool", "f16", 8),
-            ("f16", "i32", 0),
-            ("i32", "u8", 2),
+        for dtype, out, rank, wide in (
+            ("f32", "f32", 1, False),
+            ("u8", "f32", 3, False),
+            ("bool", "f16", 8, False),
+            ("f16", "i32", 0, False),
+            ("i32", "u8", 2, False),
+            ("f32", "f16", 1, True),
+            ("bool", "bool", 2, True),
         )
     ],
     "ops/conv.wgsl": [
         {
             **{"X": dtype, "W": dtype, "OUT": dtype, "BIAS": bias, "RESIDUAL": bias, "VALUE": value},
-            **{"ROWS": rows, "COLUMNS": 128, "EACH_ROW": each, "EACH_COLUMN": each, "STEP": 16},
+            **{"ROWS": rows, "COLUMNS": 128, "EACH_ROW": each, "EACH_COLUMN": each, "STEP": 16, "UNROLL": 16},
             **{"WHOLE": whole, "W_DOWN": whole, "ACTIVATION": "relu(x)" if bias else "x"},
         }
         for dtype, bias, value in (("f32", "", "f32"), ("f32", "f32", "f32"), ("f16", "f16", "f32"))
@@ -121,7 +168,7 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/normalize.wgsl": [
         {
             **{"X": dtype, "SCALE": scale, "SHIFT": "f32", "OUT": dtype, "LANES": lanes, "ROWS": 256 // lanes},
-            **{"CENTRED": centred, "STATISTICS": centred},
+            **{"CENTRED": centred, "STATISTICS": centred, "EACH": 0 if scale else 8},
         }
         for dtype, scale in (("f32", ""), ("f16", "f32"))
         for lanes in (8, 256)
@@ -132,10 +179,51 @@ SHADERS: dict[str, list[Defines]] = {
         *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], KIND=["max"], PLACES=[False, True]),
     ],
     "ops/softmax.wgsl": [
-        {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind}
+        {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind, "ALONG": rows == 256, "EACH": each}
         for out in ("f32", "f16")
-        for columns, rows in ((1, 256), (16, 16), (256, 1))
+        for columns, rows, each in ((1, 256, 0), (1, 256, 4), (16, 16, 8), (256, 1, 2))
         for kind in ("soft", "log", "hard")
+    ],
+    "ops/attention.wgsl": [
+        {
+            **{"Q": dtype, "K": dtype, "V": dtype, "OUT": dtype, "MASK": mask, "LENGTHS": bool(mask)},
+            **{"WIDTH": width, "WIDTH_OUT": width, "KEYS": keys, "LANES": lanes, "GROUPS": 64 // lanes, "PART": part},
+            **{"GAP": gap, "UNROLL": 8, "WIDE": not mask, "CAPPED": mask == "bool"},
+        }
+        for dtype, mask, width, keys, lanes, part, gap in (
+            ("f32", "", 32, 32, 8, 1024, 1),
+            ("f32", "bool", 64, 32, 8, 512, 1),
+            ("f16", "f32", 128, 64, 16, 512, 1),
+            ("f32", "f32", 256, 128, 32, 512, 0),
+        )
+    ],
+    "ops/cell.wgsl": [
+        {
+            **{"KIND": kind, "DTYPE": dtype, "BIAS": more, "PEEPHOLES": more and kind == "lstm", "LENGTHS": more},
+            **{"COUPLED": more, "CLIPPED": more, "F": "sigmoid(x)", "G": "tanh_(x)", "H": "relu(x)"},
+        }
+        for kind in ("rnn", "lstm", "gru", "gru_linear", "gru_reset")
+        for dtype, more in (("f32", False), ("f16", True))
+    ],
+    "ops/pad.wgsl": choices(DTYPE=DTYPES, RANK=[0, 3], MODE=["constant", "edge", "reflect", "wrap"]),
+    "ops/resize.wgsl": [
+        *choices(
+            X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], RANK=[3], TAPS=[(0, 2, 4)], WEIGHTED=[True], OUTSIDE=[True]
+        ),
+        *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], RANK=[2], TAPS=[(1, 1)], WEIGHTED=[False], OUTSIDE=[False]),
+    ],
+    "ops/sample.wgsl": choices(
+        X=["f32", "f16"],
+        GRID=["f32"],
+        OUT=["f32"],
+        RANK=[1, 2, 3],
+        MODE=["nearest", "linear", "cubic"],
+        PADDING=["zeros", "border", "reflection"],
+        CORNERS=[False],
+    ),
+    "ops/scatter.wgsl": [
+        *choices(DTYPE=DTYPES, INDEX=["i32"], KIND=["gather", "put"], DEPTH=[2], RANK=[0]),
+        *choices(DTYPE=["f32", "i32"], INDEX=["u32"], KIND=["add", "multiply", "min", "max"], DEPTH=[0], RANK=[3]),
     ],
     "ops/gather.wgsl": choices(DTYPE=DTYPES, INDEX=["i32", "u32"], RANK=[1, 8]),
     "ops/grid_keys.wgsl": choices(GRID_WRAPS=[False, True], AXES=[2, 3]),
@@ -145,9 +233,16 @@ SHADERS: dict[str, list[Defines]] = {
         for dtype, values in (("f32", True), ("f16", True), ("u8", False), ("i32", False), ("bool", False))
         for rank, shared in ((0, 256), (1, 2048), (8, 0))
     ],
-    "ops/matmul.wgsl": [
-        *choices(A=["f32", "f16"], B=["f32"], OUT=["f32"], VALUE=["f32"], A_DOWN=[False, True], B_DOWN=[False, True]),
-        *choices(A=["i32"], B=["i32"], OUT=["i32"], VALUE=["i32"], A_DOWN=[False], B_DOWN=[True]),
+    "ops/matmul.wgsl": [defines | tile for defines, tile in zip(PRODUCTS, TILES, strict=True)],
+    "ops/matmul_small.wgsl": PRODUCTS,
+    "ops/gemv.wgsl": [
+        defines | lines
+        for defines, lines in zip(PRODUCTS, choices(ROWS=[1, 3], THREADS=[64], QUADS=[1, 4], TURNS=[1, 2]), strict=True)
+    ],
+    "ops/mlp.wgsl": networks(),
+    "ops/encoding.wgsl": [
+        {name: value for name, value in defines.items() if name not in ("GIVEN", "INPUTS")} | types
+        for defines, types in product(encodings()[1:], choices(X=["f32"], OUT=["f32", "f16"]))
     ],
     "ops/radix_sort.wgsl": sorts(),
     "ops/random.wgsl": choices(KIND=["uniform", "normal", "integers"]),
@@ -177,6 +272,8 @@ SHADERS: dict[str, list[Defines]] = {
     "models/relief.wgsl": choices(DTYPE=["f32", "f16"], CHANNELS=[1, 3], HEIGHT=["", "f32", "f16"]),
     "models/nbody.wgsl": choices(TILE=[64, 128], UNROLL=[1, 8], EACH=[1, 2]),
     "models/neural_field.wgsl": choices(WIDTH=[16, 64], LAYERS=[3, 5], BANDS=[1, 3], ACTIVATION=["sine", "relu"]),
+    "models/flow.wgsl": [{}],
+    "models/sdf_surface.wgsl": [{}],
     "draw/bloom.wgsl": [{}],
     "draw/bounds.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
     "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),

@@ -18,12 +18,13 @@ from vertigrad.headless import render
 from vertigrad.session import Session
 
 CLIP = resources.path("assets", "data", "rolling.mp4")
+SCENE = resources.path("scenes", "depth.toml")
 WEIGHTS = resources.path("assets", "weights", "depth.onnx")
 
 
 @pytest.fixture(scope="module")
 def session(gpu: Gpu) -> Iterator[Session]:
-    with Session(gpu, resources.path("scenes", "depth.toml")) as made:
+    with Session(gpu, SCENE) as made:
         yield made
 
 
@@ -39,36 +40,37 @@ def made() -> ModuleType:
     return module
 
 
-def test_the_scene_agrees_with_its_twins(session: Session) -> None:
-    names = []
-    for actor in session.stage.actors.values():
-        for comparison in actor.model.compare_with_twin():
-            assert comparison.holds, f"{actor.spec.name}.{comparison}"
-            names.append(f"{actor.spec.name}.{comparison.name}")
+def test_the_scene_agrees_with_its_twins(gpu: Gpu) -> None:
+    with Session(gpu, SCENE, sets=["clip.width=128"]) as session:  # ONNX's reference is slow
+        names = []
+        for actor in session.stage.actors.values():
+            for comparison in actor.model.compare_with_twin():
+                assert comparison.holds, f"{actor.spec.name}.{comparison}"
+                names.append(f"{actor.spec.name}.{comparison.name}")
     assert {"clip.planes", "depth.height", "relief.position", "relief.color"} <= set(names)
 
 
-def test_no_geometry_moves_and_the_film_goes_up_once(session: Session) -> None:
-    session.reset()
-    record = render(session, frames=4, size=(64, 36))
-    report = record.report(session)
+def test_no_geometry_moves_and_each_picture_goes_up_once(gpu: Gpu) -> None:
+    with Session(gpu, SCENE, sets=["clip.rate=3"]) as session:  # a picture of the film in each frame
+        report = render(session, frames=4, size=(64, 36)).finish(session)
     moved = report["bytes_per_frame"]
     assert [moved[way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [0, 0, 0]
-    layer, relief = report["layers"]["film"], report["models"]["relief"]["outputs"]
-    assert layer["position"]["block"] == relief["position"]["block"]
+    assert moved["image"]["host_to_device"] == 144 * 256 * 3
+    assert report["layers"]["film"]["position"]["block"] == report["models"]["relief"]["position"]["block"]
+    assert report["memory"]["leaked_blocks"] == 0
 
 
 def test_the_film_is_the_scripts_and_the_network_sees_its_heights(session: Session, made: ModuleType) -> None:
     session.reset()
     drawn, height = made.picture(made.moment(0.0))
     shown = session.stage.actors["clip"].model.outputs()["pixels"].numpy()
-    assert float(np.abs(shown - drawn / 255.0).mean()) < 0.02
+    assert float(np.abs(shown - drawn / 255.0).mean()) < 0.015
     seen = session.stage.actors["depth"].model.outputs()["height"].numpy()
-    assert float(np.abs(seen - height).mean()) < 0.35 * float(height.mean())
+    assert float(np.abs(seen - height).mean()) < 0.3 * float(height.mean())
     assert float(np.corrcoef(seen.ravel(), height.ravel())[0, 1]) > 0.9
     tower = height > 1.1
-    assert float(seen[tower].mean()) == pytest.approx(1.15, abs=0.2)
-    assert abs(float(seen[height < 0.01].mean())) < 0.04
+    assert float(seen[tower].mean()) == pytest.approx(1.15, abs=0.35)
+    assert abs(float(seen[height < 0.01].mean())) < 0.02
 
 
 def test_the_weights_are_small_and_say_how_they_were_made() -> None:

@@ -55,7 +55,7 @@ def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: in
     circle = np.stack([np.cos(t), np.sin(t), np.zeros_like(t)], 1) * 0.85
     curves = [
         0.5 * np.stack([np.sin(t) + 2 * np.sin(2 * t), np.cos(t) - 2 * np.cos(2 * t), -np.sin(3 * t)], 1),
-        np.concatenate([circle - [0.9, 0, 0], circle[:, [0, 2, 1]], circle + [0.9, 0, 0]]),
+        np.concatenate([circle - (0.9, 0, 0), circle[:, [0, 2, 1]], np.add(circle, (0.9, 0, 0))]),
     ]
 
     def near() -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+from PIL import Image
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
@@ -155,6 +156,19 @@ def test_the_same_bits_wherever_reading_begins(films: Path) -> None:
                 np.testing.assert_array_equal(ours, theirs, err_msg=f"{name} from {first}")
 
 
+def test_the_pictures_of_an_animation_build_on_the_ones_before(tmp_path: Path) -> None:
+    drawn = []
+    for number in range(8):
+        picture = np.full((ROWS, COLUMNS, 3), 30, np.uint8)
+        picture[4:8, 3 * number : 3 * number + 3] = 220  # only what changes is in the file
+        drawn.append(Image.fromarray(picture))
+    drawn[0].save(tmp_path / "x.gif", save_all=True, append_images=drawn[1:], duration=100, loop=0)
+    clip = Clip(tmp_path / "x.gif")
+    assert clip.duration == pytest.approx(0.8)
+    for first in range(8):
+        np.testing.assert_array_equal(next(clip.pictures(first)), np.asarray(drawn[first]))
+
+
 def test_a_seek_does_not_read_from_the_start(films: Path) -> None:
     clip = Clip(films / "a.mp4")
     clip.count  # noqa: B018  reads the file once
@@ -223,6 +237,10 @@ def test_each_picture_is_uploaded_once_and_is_no_geometry(make: Make, steady: Gp
     after = steady.meter.read()
     assert after["image"]["host_to_device"] - before["image"]["host_to_device"] == COUNT * BYTES
     assert after["geometry"] == before["geometry"]
+    quick = make(rate=3.0)
+    for _ in range(5):
+        quick.step(1 / RATE)
+    assert set(quick._screen._plans) == set(range(16))  # those passed over as well: nothing is decoded again
     model._screen._reader._thread.join(20)
     assert not model._screen._reader._thread.is_alive()  # it has nothing left to do
 
@@ -293,6 +311,22 @@ def test_a_jump_in_time_waits_in_a_window_as_well(slow: Callable[[int], tuple[Sl
     assert value(shown) == 60
     assert footage.begun == [0, 60]
     late.join()
+
+
+def test_the_steps_from_a_snapshot_to_where_one_wanted_to_be_wait_too(
+    slow: Callable[[int], tuple[Slow, Screen]], steady: Gpu
+) -> None:
+    footage, shown = slow(100)
+    steady.frames.live = True
+    footage.let(2)
+    shown.resume({"time": 60.0})
+    shown.advance(0.0)
+    for last in (61, 62):
+        late = threading.Timer(0.2, footage.let, (1,))
+        late.start()
+        shown.advance(1.0)
+        assert value(shown) == last
+        late.join()
 
 
 def test_a_window_that_fell_far_behind_goes_on_from_where_it_should_be(

@@ -25,7 +25,7 @@ def model(
     """A model; inputs are float32 of the shapes given, or (element type, shape). Outputs without one are inferred."""
 
     def entry(name: str, given: Any) -> onnx.ValueInfoProto:
-        elem, shape = given if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], int) else (1, given)
+        elem, shape = given if isinstance(given, tuple) and isinstance(given[0], int) else (1, given)
         return helper.make_tensor_value_info(name, elem, shape)
 
     graph = helper.make_graph(

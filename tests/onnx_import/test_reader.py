@@ -1,4 +1,4 @@
-"""Files that are damaged or mean harm: an error for each, nothing read outside of the folder, nothing large allocated."""
+"""Files that are damaged or mean harm: an error each, nothing read outside of the folder, nothing large allocated."""
 
 from __future__ import annotations
 

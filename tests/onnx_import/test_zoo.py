@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from vertigrad.gpu import Gpu
 from vertigrad.onnx_import import Network
@@ -20,7 +21,10 @@ def reference(name: str, half: bool, given: dict[str, np.ndarray]) -> dict[str, 
         zoo.make(name, half).SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     names = [entry.name for entry in session.get_outputs()]
-    return dict(zip(names, session.run(None, given), strict=True))
+    try:
+        return dict(zip(names, session.run(None, given), strict=True))
+    except onnxruntime.capi.onnxruntime_pybind11_state.RuntimeException:  # it does not add up f16 by ScatterND
+        return dict(zip(names, ReferenceEvaluator(zoo.make(name, half)).run(None, given), strict=True))
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:

@@ -228,9 +228,7 @@ def siren(b: Builder) -> None:
 def graph_convolution(b: Builder) -> None:
     """Messages along edges, summed up where they arrive."""
     features, edges = b.input("features", ["nodes", 8]), b.input("edges", [2, "edges"], INT64)
-    source, target = (
-        b.add("Gather", edges, b.constant(np.array(index)), axis=0) for index in range(2)
-    )
+    source, target = (b.add("Gather", edges, b.constant(np.array(index)), axis=0) for index in range(2))
     x = features
     for into, out in ((8, 16), (16, 4)):
         messages = b.add("Gather", b.dense(x, into, out), source, axis=0)

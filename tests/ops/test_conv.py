@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
-
 from vertigrad.ops.conv import TILES, Tile
 
 from . import references
@@ -126,7 +125,9 @@ def test_half_precision_is_summed_in_single(gpu: Gpu) -> None:
     close(got, want, b[0].size, "f16")
 
 
-@pytest.mark.parametrize(("left", "right", "result"), [("i32", "i32", "i32"), ("u8", "u8", "u32"), ("u8", "i32", "i32")])
+@pytest.mark.parametrize(
+    ("left", "right", "result"), [("i32", "i32", "i32"), ("u8", "u8", "u32"), ("u8", "i32", "i32")]
+)
 def test_integers(left: str, right: str, result: str) -> None:
     a, b = values((1, 4, 6, 6), left, 1), values((8, 4, 2, 2), right, 2)
     got = ops.conv(Tensor.from_numpy(a), Tensor.from_numpy(b))

@@ -59,7 +59,9 @@ def test_gemm_as_onnx_has_it(
     alpha, beta = data.draw(st.sampled_from([(1.0, 1.0), (0.5, 1.0), (1.0, -2.0), (-0.25, 0.0)]))
     a = values((inner, rows) if trans_a else (rows, inner), "f32", seed)
     b = values((columns, inner) if trans_b else (inner, columns), "f32", seed + 1)
-    c = values(data.draw(st.sampled_from([(), (1,), (columns,), (rows, 1), (1, columns), (rows, columns)])), "f32", seed)
+    c = values(
+        data.draw(st.sampled_from([(), (1,), (columns,), (rows, 1), (1, columns), (rows, columns)])), "f32", seed
+    )
     got = ops.gemm(a, b, Tensor.from_numpy(c), alpha=alpha, beta=beta, trans_a=trans_a, trans_b=trans_b)
     left, right = (m.astype(np.float64).T if t else m.astype(np.float64) for m, t in ((a, trans_a), (b, trans_b)))
     want = alpha * (left @ right) + beta * c.astype(np.float64)
@@ -78,9 +80,9 @@ def test_every_activation(name: str) -> None:
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_activations_of_what_is_no_number_and_of_infinities(name: str) -> None:
-    got = ops.linear(
-        np.array([[np.nan], [np.inf]], np.float32), np.ones((1, 1), np.float32), activation=name
-    ).numpy()[:, 0]
+    got = ops.linear(np.array([[np.nan], [np.inf]], np.float32), np.ones((1, 1), np.float32), activation=name).numpy()[
+        :, 0
+    ]
     assert np.isnan(got[0])
     if name not in ("sine", "cosine", "softsign"):
         limit = ACTIVATIONS[name](np.float64(1e30))
@@ -131,7 +133,9 @@ def test_out_may_be_what_is_read() -> None:
     x, w = values((20, 20), "f32", 7), values((20, 20), "f32", 8)
     for name in ("x", "weight", "residual"):
         given: dict[str, Tensor] = {
-            "x": Tensor.from_numpy(x), "weight": Tensor.from_numpy(w), "residual": Tensor.from_numpy(x)
+            "x": Tensor.from_numpy(x),
+            "weight": Tensor.from_numpy(w),
+            "residual": Tensor.from_numpy(x),
         }
         out = given[name]
         assert ops.linear(**given, out=out) is out

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 import vertigrad
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, LayoutError, ShapeError
+from vertigrad.gpu import Gpu
+from vertigrad.ops.product import product
+from vertigrad.ops.product_variants import LINES, TILES, Variant
 
 from .layouts import NUMPY, broadcastable, examples, lies, seeds, values
 
@@ -104,6 +107,66 @@ def test_out():
     square = values((25, 25), "f32", 12)
     z = Tensor.from_numpy(square)
     compare(square, square.T, ops.matmul(z, z.T, out=z))  # reads what it writes: as if read first
+
+
+@pytest.mark.parametrize("name", TILES.variants)
+def test_every_tile_that_fits(steady: Gpu, name: str):
+    tile = TILES.variants[name]
+    if not TILES.fits(tile, "", steady):
+        pytest.skip(f"{name} does not fit {steady.adapter}")
+    for rows, inner, columns, turned in ((140, 72, 132, False), (133, 37, 70, True)):
+        multiply(rows, inner, columns, turned, tile)
+
+
+@pytest.mark.parametrize("name", LINES.variants)
+def test_every_way_of_few_rows_that_fits(steady: Gpu, name: str):
+    lines = LINES.variants[name]
+    if not LINES.fits(lines, "", steady):
+        pytest.skip(f"{name} does not fit {steady.adapter}")
+    for rows, inner, columns, turned in ((1, 1500, 68, False), (3, 77, 33, True)):
+        multiply(rows, inner, columns, turned, lines)
+
+
+def multiply(rows: int, inner: int, columns: int, turned: bool, variant: Variant) -> None:
+    """By one variant, with both operands lying transposed if `turned`."""
+    a, b = values((rows, inner), "f32", 1), values((inner, columns), "f32", 2)
+    left, right = (np.ascontiguousarray(m.T) if turned else m for m in (a, b))
+    with Tensor.from_numpy(left) as x, Tensor.from_numpy(right) as y, Tensor.full((rows, columns), np.nan) as out:
+        product(x.T if turned else x, y.T if turned else y, out, variant=variant)
+        compare(a, b, out)
+
+
+@pytest.mark.parametrize("types", ["f16 f16", "f16 f32"])
+@pytest.mark.parametrize("shape", [(70, 64, 40), (5, 300, 64), (12, 8, 12)])
+def test_half_precision_is_summed_in_f32(types: str, shape: tuple[int, int, int]):
+    """Ones with a large number among them: a sum in f16 would stand still at 2048."""
+    rows, inner, columns = shape
+    first, second = (NUMPY[name] for name in types.split())
+    a = np.ones((rows, inner), first)
+    a[:, 0] = 4096
+    got = ops.matmul(a, np.ones((inner, columns), second)).numpy()
+    assert np.array_equal(got, np.full((rows, columns), 4096 + inner - 1, got.dtype))
+
+
+def test_few_elements_of_a_long_inner_axis_are_made_in_parts():
+    gpu = vertigrad.gpu()
+    for shape, dispatches in (((40, 4096, 30), 3), ((1, 16384, 3), 3), ((40, 4099, 30), 1), ((700, 1024, 700), 1)):
+        a, b = values(shape[:2], "f32", 1), values(shape[1:], "f32", 2)
+        x, y = Tensor.from_numpy(a), Tensor.from_numpy(b)
+        before = gpu.recorder.dispatches
+        got = x[::-1] @ y
+        assert gpu.recorder.dispatches - before == dispatches
+        compare(a[::-1], b, got)
+
+
+def test_a_batch_of_one_matrix_on_the_right_is_one_product_of_more_rows():
+    a, b = values((3, 4, 9, 20), "f32", 1), values((20, 30), "f32", 2)
+    whole = Tensor.zeros((3, 4, 9, 40))
+    compare(a, b, ops.matmul(Tensor.from_numpy(a), Tensor.from_numpy(b), out=whole[..., 5:35]))
+    apart = np.ascontiguousarray(a.transpose(0, 2, 1, 3))
+    compare(a, b, Tensor.from_numpy(apart).permute(0, 2, 1, 3) @ Tensor.from_numpy(b))
+    row = values((50, 1, 20), "f32", 3)
+    compare(row, b, Tensor.from_numpy(row) @ Tensor.from_numpy(b))
 
 
 def test_what_does_not_fit_says_so():

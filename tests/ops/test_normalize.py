@@ -37,7 +37,9 @@ def test_blocks_of_any_layout(data: st.DataObject, seed: int) -> None:
     got, mean, inverse = ops.layer_norm_with_statistics(x, s, axes=axes, epsilon=1e-3)
     close(got, normal(a, last, 1e-3) * s)
     close(mean, a.astype(np.float64).mean(last, keepdims=True))
-    np.testing.assert_allclose(inverse.numpy(), (a.astype(np.float64).var(last, keepdims=True) + 1e-3) ** -0.5, rtol=1e-5)
+    np.testing.assert_allclose(
+        inverse.numpy(), (a.astype(np.float64).var(last, keepdims=True) + 1e-3) ** -0.5, rtol=1e-5
+    )
     square = (a.astype(np.float64) ** 2).mean(last, keepdims=True)
     close(ops.rms_norm(x, s, axes=axes), a / np.sqrt(square + 1e-5) * s)
 

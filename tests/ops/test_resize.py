@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
 
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
@@ -18,9 +20,6 @@ from .layouts import examples, lies, seeds, values
 
 def reference(x: np.ndarray, **attributes: Any) -> np.ndarray:
     """One Resize node, worked out by `onnx.reference`."""
-    onnx = pytest.importorskip("onnx", reason="the reference of the ONNX standard")
-    from onnx.reference import ReferenceEvaluator
-
     given = {"X": x} | {name: attributes.pop(name) for name in ("roi", "scales", "sizes") if name in attributes}
     inputs = [name if name in given else "" for name in ("X", "roi", "scales", "sizes")]
     node = onnx.helper.make_node("Resize", inputs, ["Y"], **attributes)
@@ -79,9 +78,7 @@ def _axes(shape: tuple[int, ...], how: dict[str, Any]) -> list[tuple[int, int, f
 def test_a_part_of_x(mode: str) -> None:
     a = values((1, 2, 6, 8), "f32", 1)
     region = [(0.4, 1.2), (0.6, -0.1)]
-    got = ops.resize(
-        a, (5, 4), axes=(2, 3), mode=mode, coordinates="tf_crop_and_resize", region=region, outside=9.0
-    )
+    got = ops.resize(a, (5, 4), axes=(2, 3), mode=mode, coordinates="tf_crop_and_resize", region=region, outside=9.0)
     roi = np.array([0, 0, 0.4, 0.6, 1, 1, 1.2, -0.1])
     options = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": mode, "extrapolation_value": 9.0}
     close(got, reference(a, roi=roi, sizes=np.array([1, 2, 5, 4]), **options))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
@@ -12,9 +14,6 @@ from .layouts import values
 
 
 def reference(x: np.ndarray, grid: np.ndarray, **attributes: object) -> np.ndarray:
-    onnx = pytest.importorskip("onnx", reason="the reference of the ONNX standard")
-    from onnx.reference import ReferenceEvaluator
-
     node = onnx.helper.make_node("GridSample", ["X", "G"], ["Y"], **attributes)
     info = [onnx.helper.make_tensor_value_info(name, 1, None) for name in ("X", "G", "Y")]
     model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", info[:2], info[2:]))
@@ -30,7 +29,7 @@ def test_as_the_standard_has_it(spatial: tuple[int, ...], mode: str, padding: st
         pytest.skip("the reference divides by 0")
     random = np.random.default_rng(1)
     a = values((2, 2, *spatial), "f32", 1)
-    grid = random.uniform(-2.3, 2.3, (2, 3, 5, 2)[: len(spatial) + 1] + (len(spatial),)).astype(np.float32)
+    grid = random.uniform(-2.3, 2.3, (*(2, 3, 5, 2)[: len(spatial) + 1], len(spatial))).astype(np.float32)
     grid = np.concatenate([grid, grid * 0.4], 1)
     want = reference(a, grid, mode=mode, padding_mode=padding, align_corners=int(corners))
     got = ops.grid_sample(a, grid, mode=mode, padding=padding, align_corners=corners)

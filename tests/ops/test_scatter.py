@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vertigrad import Tensor, ops
@@ -15,6 +15,7 @@ from vertigrad.gpu import Plan
 
 from .layouts import DTYPES, examples, lies, seeds, values
 
+more_examples = settings(examples, max_examples=2 * examples.max_examples)
 JOINS = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
 sizes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 
@@ -45,10 +46,9 @@ def test_gather_nd(data: st.DataObject, dtype: str, seed: int) -> None:
     assert np.array_equal(ops.gather_nd(x, places, batch_axes=batch).numpy(), want)
 
 
-@pytest.mark.parametrize("join", ["put", *JOINS])
-@examples
-@given(st.data(), st.sampled_from(DTYPES), seeds)
-def test_scatter_nd(join: str, data: st.DataObject, dtype: str, seed: int) -> None:
+@more_examples
+@given(st.data(), st.sampled_from(["put", *JOINS]), st.sampled_from(DTYPES), seeds)
+def test_scatter_nd(data: st.DataObject, join: str, dtype: str, seed: int) -> None:
     if dtype == "bool" and join != "put":
         dtype = "i32"
     shape = data.draw(sizes)
@@ -78,10 +78,9 @@ def compare(got: np.ndarray, want: np.ndarray, a: np.ndarray, b: np.ndarray) -> 
         assert np.array_equal(got, want)
 
 
-@pytest.mark.parametrize("join", ["put", *JOINS])
-@examples
-@given(st.data(), st.sampled_from(["f32", "i32", "u8", "f16"]), seeds)
-def test_scatter_elements(join: str, data: st.DataObject, dtype: str, seed: int) -> None:
+@more_examples
+@given(st.data(), st.sampled_from(["put", *JOINS]), st.sampled_from(["f32", "i32", "u8", "f16"]), seeds)
+def test_scatter_elements(data: st.DataObject, join: str, dtype: str, seed: int) -> None:
     shape = data.draw(sizes)
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     a, x = drawn(data, shape, dtype, seed)
@@ -129,7 +128,9 @@ def test_in_place_and_in_a_plan() -> None:
         plan.replay()
     assert x.numpy().tolist() == [0, 10, 0, 0]
     whole = Tensor.full((3, 6), 7.0)
-    ops.scatter_nd(np.zeros((3, 2), np.float32), np.array([[0]], np.int32), np.ones((1, 2), np.float32), out=whole[:, ::3])
+    ops.scatter_nd(
+        np.zeros((3, 2), np.float32), np.array([[0]], np.int32), np.ones((1, 2), np.float32), out=whole[:, ::3]
+    )
     assert whole.numpy()[:, ::3].tolist() == [[1, 1], [0, 0], [0, 0]] and (whole.numpy()[:, 1] == 7).all()
 
 

@@ -23,7 +23,7 @@ def hard(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def compare(name: str, got: np.ndarray, a: np.ndarray, axis: int) -> None:
-    """To 1e-6, and what is lost where x is taken from the largest element: half a unit of the difference's last place."""
+    """To 1e-6, and half a unit of the last place of what x lies below the largest element."""
     x = a.astype(np.float64)
     rounding = 1e-6 + 2.0**-24 * (x.max(axis, keepdims=True) - x)
     want = FUNCTIONS[name](x, axis)

@@ -1,4 +1,4 @@
-"""`Shell`: a session in a GUI without a window, whose user's hands are the test's: input is handed to ImGui directly."""
+"""`Shell`: a session in a GUI without a window; the user's hands are the test's: input is handed to ImGui directly."""
 
 from __future__ import annotations
 
@@ -128,4 +128,3 @@ def shells(gpu: Gpu) -> Iterator[Callable[..., Shell]]:
             return shell
 
         yield open_
-

@@ -1,4 +1,4 @@
-"""Panels around the picture in windows of every size: docked, apart, where they were, and never in the picture's way."""
+"""Panels around the picture in windows of every size: docked, apart, where they were, never in the picture's way."""
 
 from __future__ import annotations
 

@@ -99,9 +99,7 @@ def test_messages_of_the_session_are_noted_once_and_when_they_are_mended(shell: 
     assert "in order again" in texts(one.gui.journal)[-1]
     one.session.post(Open(tmp_path / "mesh.obj"))
     one.frames(3)
-    assert "mesh.obj: meshes cannot be opened by themselves yet; what can be opened is a scene (.toml)" in texts(
-        one.gui.journal
-    )
+    assert "mesh.obj: meshes cannot be opened by themselves yet; what can be opened is" in texts(one.gui.journal)[-1]
 
 
 LINES = {10: "detail", 20: "note", 30: "Warning of rain", 40: "ERROR in shader.wgsl:3"}
@@ -188,4 +186,5 @@ def test_a_long_log_costs_no_more_than_a_short_one(shown):
     one.frames(2)
     drawn.clear()
     one.frames(1)
-    assert len([text for text in drawn if text.startswith("line")]) < 50 and f"line {KEPT - 1}" in drawn, "the end is not in sight"
+    assert len([text for text in drawn if text.startswith("line")]) < 50
+    assert f"line {KEPT - 1}" in drawn, "the end is not in sight"

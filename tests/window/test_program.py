@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -51,6 +52,34 @@ def test_run_for_a_number_of_frames(desktop: Desktop, tmp_path):
     _, told = running.communicate(timeout=60)
     assert running.returncode == 0, told
     assert json.loads(report.read_text())["frames"] == 12
+
+
+def test_the_gallery_leads_to_a_scene_and_the_window_is_remembered(desktop: Desktop, tmp_path):
+    """`vertigrad` alone, with keys only."""
+    environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path)}
+    program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())"]
+    running = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert wait_until(lambda: desktop.screenshot().max() > 100 or running.poll() is not None, 60)
+        (window,) = desktop.windows()
+        assert "Colliding galaxies" in desktop.xdotool("getwindowname", window)
+        desktop.type("landscape")
+        time.sleep(1.0)  # pictures of the default scene may take a while here, and Enter is to meet what was typed
+        desktop.key("Return")
+        assert wait_until(lambda: "landscape" in desktop.xdotool("getwindowname", window), 30)
+        desktop.resize(window, 900, 600)
+        desktop.key("F1")
+        assert wait_until(lambda: desktop.screenshot()[:600, :900].std() > 20.0)
+        time.sleep(0.5)
+        desktop.key("ctrl+q")
+        _, told = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.communicate()
+    assert running.returncode == 0, told
+    assert "Traceback" not in told and "leaked" not in told
+    kept = json.loads((tmp_path / "viewer.json").read_text())
+    assert kept["size"] == [900, 600] and kept["opened"]["Help"] and "[Docking]" in kept["layout"]
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:

@@ -1,6 +1,5 @@
 """Screenshots and videos of a window: what is in the files, and what the user is told."""
 
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -221,14 +220,19 @@ def test_a_recording_keeps_a_still_window_going(opened, here, monkeypatch):
 
     monkeypatch.setattr(loop, "STILL_AFTER", 0.0)
     driver = opened(panels=False)
-    assert driver.viewer._still()
+
+    def comes_to_rest() -> bool:
+        driver.frames(1)
+        return driver.viewer._still()
+
+    assert wait_until(comes_to_rest)
     driver.session.post(StartRecording(here))
     driver.frames(3)
-    assert not driver.viewer._still()
+    for _ in range(10):
+        assert not comes_to_rest()
     driver.session.post(StopRecording())
     written(driver, "recording")
-    time.sleep(0.01)
-    assert driver.viewer._still()
+    assert wait_until(comes_to_rest)
 
 
 def test_the_mark_is_seen_but_not_recorded(opened, here):

@@ -20,8 +20,6 @@ from vertigrad.session.commands import Play
 from vertigrad.viewer import Viewer, loop, view, window
 from vertigrad.viewer.loop import STILL_WAIT
 
-from .driver import Driver
-
 SIZES = [(640, 400), (333, 217), (1280, 900), (97, 640), (17, 5), (1, 1), (320, 1), (500, 300)]
 
 
@@ -221,17 +219,3 @@ def test_no_display_is_said_plainly(steady, monkeypatch):
     done = subprocess.run([sys.executable, "-c", program, scene], capture_output=True, text=True, timeout=60)
     assert "no display to open a window on" in done.stdout and "vertigrad render" in done.stdout
     assert "GLFWError" not in done.stderr and "Traceback" not in done.stderr
-
-
-def test_panels_grow_with_the_scale(opened):
-    driver: Driver = opened(size=(640, 400))
-    gui, session = driver.viewer.gui, driver.session
-
-    def widths(scale: float) -> list[float]:
-        for _ in range(3):
-            gui.build(session, (1280, 800), 0.016, scale)
-        return [w.size.x for w in gui._context.windows if w.active and w.name in ("Run", "Parameters")]
-
-    ordinary, doubled, again = widths(1.0), widths(2.0), widths(1.0)
-    assert ordinary == again == [280.0, 280.0]  # the widest
-    assert doubled == [392.0, 392.0]  # the narrowest, in twice as many pixels: two of them must leave room

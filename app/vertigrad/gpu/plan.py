@@ -61,7 +61,7 @@ class Plan:
 
     @contextmanager
     def recording(self) -> Iterator[Plan]:
-        """Add every kernel that is called inside to the plan instead of running it: any function of `ops` can be recorded.
+        """Add every kernel that is called inside to the plan instead of running it: so any function of `ops` records.
 
         Values given to the functions are frozen; arrays are uploaded once. New results lie in memory of the plan, and
         those that are closed inside (or dropped) make room for later ones; nothing has a value before `replay`, so

@@ -70,13 +70,13 @@ __all__ += [
     "scan", "segment_starts", "segmented_reduce", "sort", "sort_pairs", "topk",
 ]
 __all__ += [
-    "average_pool", "batch_norm", "conv", "conv_transpose", "global_average_pool", "global_lp_pool", "global_max_pool",
-    "group_norm", "hardmax", "instance_norm", "layer_norm", "layer_norm_with_statistics", "local_response_norm",
-    "log_softmax", "lp_norm", "lp_normalize", "lp_pool", "max_pool", "max_pool_with_places", "pack_conv_weights",
-    "rms_norm", "softmax",
-    "affine_grid", "attention", "grid_sample", "gru", "lstm", "resize", "rnn", "depth_to_space", "einsum", "embedding", "gather_nd", "l1", "l2", "last_argmax", "last_argmin", "log_sum",
-    "log_sum_exp", "one_hot", "pad", "scatter_elements", "scatter_nd", "space_to_depth", "sum_square", "tile", "tril",
-    "triu",
+    "affine_grid", "attention", "average_pool", "batch_norm", "conv", "conv_transpose", "depth_to_space", "einsum",
+    "embedding", "gather_nd", "global_average_pool", "global_lp_pool", "global_max_pool", "grid_sample",
+    "group_norm", "gru", "hardmax", "instance_norm", "l1", "l2", "last_argmax", "last_argmin", "layer_norm",
+    "layer_norm_with_statistics", "local_response_norm", "log_softmax", "log_sum", "log_sum_exp", "lp_norm",
+    "lp_normalize", "lp_pool", "lstm", "max_pool", "max_pool_with_places", "one_hot", "pack_conv_weights", "pad",
+    "resize", "rms_norm", "rnn", "scatter_elements", "scatter_nd", "softmax", "space_to_depth", "sum_square",
+    "tile", "tril", "triu",
 ]
 # fmt: on
 __all__ += functions.__all__

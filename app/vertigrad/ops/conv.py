@@ -37,7 +37,14 @@ class Tile(NamedTuple):
     each_column: int
 
 
-TILES = (Tile(128, 128, 8, 8), Tile(64, 128, 8, 8), Tile(64, 64, 4, 4), Tile(32, 128, 4, 4), Tile(16, 128, 4, 4))
+TILES = (
+    Tile(128, 128, 8, 8),
+    Tile(64, 256, 8, 8),
+    Tile(64, 128, 8, 8),
+    Tile(64, 64, 4, 4),
+    Tile(32, 128, 4, 4),
+    Tile(16, 128, 4, 4),
+)
 FEW = 4  # channels of a group up to which one invocation makes a result alone
 
 
@@ -64,7 +71,9 @@ def conv(
     with launch.tensors(x, weights, *([] if bias is None else [bias])) as (source, kernel, *added):
         spatial = source.shape[2:]
         if kernel.ndim != source.ndim or source.ndim < 3:
-            raise ShapeError(f"conv: x {source.shape} and weights {kernel.shape} must both be (n, channels, ...spatial)")
+            raise ShapeError(
+                f"conv: x {source.shape} and weights {kernel.shape} must both be (n, channels, ...spatial)"
+            )
         _check_channels("conv", source.shape[1], kernel.shape[1] * groups, kernel.shape[0], groups)
         window = Window.of("conv", spatial, kernel.shape[2:], stride, padding, dilation)
         shape = (source.shape[0], kernel.shape[0], *window.results(spatial))
@@ -93,9 +102,9 @@ def conv_transpose(
 ) -> Tensor:
     """The transpose of `conv` with the same weights, then activation(... + bias + residual).
 
-    `weights` have the shape (C, out channels / groups, ...window). The result has stride · (size − 1) + output_padding
-    + (window − 1) · dilation + 1 − padding elements along an axis. With `output_shape` (its spatial axes) the padding is
-    worked out instead, the odd one at the end unless `padding` is "same_lower"; padding by name alone means a result
+    `weights` have the shape (C, out channels / groups, ...window). Along an axis the result has stride · (size − 1) +
+    output_padding + (window − 1) · dilation + 1 − padding elements. With `output_shape` (its spatial axes) the padding
+    is worked out instead, the odd one at the end unless `padding` is "same_lower"; padding by name alone means a result
     of size · stride. Results are made by stride residue, each an ordinary convolution: zeros are never multiplied.
     Raises `ShapeError` and `DtypeError`.
     """
@@ -291,10 +300,10 @@ def _run(
 
 
 def _tile(results: int, places: int, groups: int) -> Tile:
-    """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the smallest that is filled."""
+    """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the one with least waste."""
     fitting = [tile for tile in TILES if tile.rows < 2 * results] or [TILES[-1]]
     for tile in fitting:
-        if -(-results // tile.rows) * -(-places // tile.columns) * groups >= BUSY:
+        if -(-results // tile.rows) * -(-places // tile.columns) * groups >= 0.75 * BUSY:
             return tile
     return min(fitting, key=lambda tile: (-(-results // tile.rows) * tile.rows, tile.rows * tile.columns))
 

@@ -38,7 +38,9 @@ def einsum(equation: str, *operands: Operand, out: Tensor | None = None) -> Tens
         term = terms[0]
         for i, other in enumerate(terms[1:], 1):
             later = set(result).union(*(set(t.labels) for t in terms[i + 1 :]))
-            term = _contracted(_summed(term, later | set(other.labels)), _summed(other, later | set(term.labels)), later)
+            term = _contracted(
+                _summed(term, later | set(other.labels)), _summed(other, later | set(term.labels)), later
+            )
         term = _summed(term, set(result))
         wanted = [label for label in result if label in term.labels]
         tensor = term.tensor.permute(*(term.labels.index(label) for label in wanted))
@@ -53,7 +55,7 @@ def einsum(equation: str, *operands: Operand, out: Tensor | None = None) -> Tens
 
 
 def _parsed(equation: str, ranks: Sequence[int]) -> tuple[list[str], str]:
-    """The labels of each operand and of the result; axes under "..." get capital letters from the far end of Unicode."""
+    """The labels of each operand and of the result; axes under "..." get characters from the far end of Unicode."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = left.split(",")
     if len(inputs) != len(ranks):

@@ -52,10 +52,11 @@ class PositionalEncoding:
 class HashEncoding:
     """Features kept in grids of several resolutions (Müller et al. 2022, "Instant Neural Graphics Primitives").
 
-    `tables` (levels, entries, features of a level), f32 or f16 and contiguous, are the parameters; a level has 1, 2 or 4
-    features. Level l divides an axis into N_l = ⌊coarsest · bˡ⌋ cells, b such that the last has `finest` (equations 2 and
-    3); coordinates go from 0 to 1, and what lies outside has the features of the border. A level whose corners fit into
-    its table keeps each in an entry of its own (the first coordinate counts fastest); others share entries by a hash.
+    `tables` (levels, entries, features of a level), f32 or f16 and contiguous, are the parameters; a level has 1, 2 or
+    4 features. Level l divides an axis into N_l = ⌊coarsest · bˡ⌋ cells, b such that the last has `finest` (equations 2
+    and 3); coordinates go from 0 to 1, and what lies outside has the features of the border. A level whose corners fit
+    into its table keeps each in an entry of its own (the first coordinate counts fastest); others share entries by a
+    hash.
     Raises `ShapeError`, `DtypeError`, `InputError`.
     """
 
@@ -110,17 +111,13 @@ NOTHING: Mapping[str, Any] = {
 }
 
 
-def positional_encoding(
-    x: Operand, frequencies: int, *, include: bool = True, out: Tensor | None = None
-) -> Tensor:
+def positional_encoding(x: Operand, frequencies: int, *, include: bool = True, out: Tensor | None = None) -> Tensor:
     """Features (points, n) of points (points, coordinates), f32 or f16; see `PositionalEncoding`."""
     return encode(x, PositionalEncoding(frequencies, include), out=out)
 
 
-def hash_encoding(
-    x: Operand, tables: Tensor, coarsest: int, finest: int, *, out: Tensor | None = None
-) -> Tensor:
-    """Features (points, levels · features of a level) of points (points, coordinates), f32 or f16; see `HashEncoding`."""
+def hash_encoding(x: Operand, tables: Tensor, coarsest: int, finest: int, *, out: Tensor | None = None) -> Tensor:
+    """Features (points, levels · features of one) of points (points, coordinates), f32 or f16; see `HashEncoding`."""
     return encode(x, HashEncoding(tables, coarsest, finest), out=out)
 
 
@@ -144,7 +141,9 @@ def encode(x: Operand, encoding: Encoding, *, out: Tensor | None = None) -> Tens
 def check_points(name: str, x: Tensor) -> tuple[int, int]:
     """(points, coordinates). Raises `ShapeError` or `DtypeError`."""
     if x.ndim != 2 or not 1 <= x.shape[1] <= MOST_DIMENSIONS:
-        raise ShapeError(f"{name}: points have shape {x.shape}; it must be (points, 1 to {MOST_DIMENSIONS} coordinates)")
+        raise ShapeError(
+            f"{name}: points have shape {x.shape}; it must be (points, 1 to {MOST_DIMENSIONS} coordinates)"
+        )
     if x.dtype not in (f32, f16):
         raise DtypeError(f"{name}: points are {x.dtype}; they must be f32 or f16")
     return x.shape[0], x.shape[1]

@@ -1,8 +1,8 @@
 """`Expression`: elementwise operations put together, to be worked out by one kernel.
 
 `functions.py` lists the operations. A number takes the type of the tensors beside it; a float beside integers makes
-f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32. f16 is computed
-in f32 and rounded once, at the end of the whole expression.
+f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32. f16 is worked
+out in f32 and rounded once, at the end of the whole expression.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ class Expression(Arithmetic):
     def apply(name: str, operands: Sequence[Any]) -> Expression:
         """The operation `name`; raises `DtypeError` if the types have none, `ShapeError` if shapes do not broadcast."""
         operation = OPERATIONS[name]
+        for value in operands:
+            if not isinstance(value, Tensor | Expression) and not launch.is_number(value):
+                raise DtypeError(f"{name}: {type(value).__name__} in an expression; make it a tensor, or a number")
         computed, result = _types(name, operation, operands)
         text = operation.expressions.get(computed.kind) or operation.expressions["any"]
         if not all(operation.casts[: len(operands)]):
@@ -88,9 +91,9 @@ class Expression(Arithmetic):
 
 
 def _truth(value: Tensor | Expression | Number) -> Expression | bool:
-    if launch.is_number(value):
-        return bool(value)
-    return (value if isinstance(value, Expression) else Expression.of(value)).to(bool_)
+    if isinstance(value, Tensor):
+        value = Expression.of(value)
+    return value.to(bool_) if isinstance(value, Expression) else bool(value)
 
 
 def converted(value: str, source: DType, target: DType) -> str:

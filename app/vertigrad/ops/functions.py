@@ -1,7 +1,7 @@
 """Every elementwise operation: its name (NumPy's where it has one), its WGSL by kind of operand, and what it is.
 
-Functions are true to about 1e-6 of the value (shaders/common/math.wgsl and precise.wgsl); subnormal numbers may count as
-0. With an expression for an operand (see `ops.fused`) each gives an expression.
+Functions are true to about 1e-6 of the value (shaders/common/math.wgsl and precise.wgsl); subnormal numbers may count
+as 0. With an expression for an operand (see `ops.fused`) each gives an expression.
 """
 
 from __future__ import annotations
@@ -112,12 +112,8 @@ right_shift = binary(
 invert = unary("invert", integer("~a_", bool="!a_"), "Every bit turned")
 isnan = unary("isnan", Operation({"float": "is_nan(a_)", "any": "false"}, "bool"), "Whether a is NaN")
 isinf = unary("isinf", Operation({"float": "is_inf(a_)", "any": "false"}, "bool"), "Whether a is infinite")
-isposinf = unary(
-    "isposinf", Operation({"float": "is_inf(a_) && a_ > 0.0", "any": "false"}, "bool"), "Whether a is +∞"
-)
-isneginf = unary(
-    "isneginf", Operation({"float": "is_inf(a_) && a_ < 0.0", "any": "false"}, "bool"), "Whether a is −∞"
-)
+isposinf = unary("isposinf", Operation({"float": "is_inf(a_) && a_ > 0.0", "any": "false"}, "bool"), "Whether a is +∞")
+isneginf = unary("isneginf", Operation({"float": "is_inf(a_) && a_ < 0.0", "any": "false"}, "bool"), "Whether a is −∞")
 where = ternary(
     "where", Operation({"any": "select(c_, b_, bool(a_))"}, casts=(False, True, True)), "b where a is true, else c"
 )

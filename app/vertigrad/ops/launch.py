@@ -15,7 +15,7 @@ MAX_RANK = 8
 
 @contextmanager
 def operands(*values: Any) -> Iterator[list[Any]]:
-    """`values`, with arrays uploaded for as long as the block runs; tensors, expressions and numbers are as they were."""
+    """`values`, with arrays uploaded for as long as the block runs; tensors, expressions and numbers stay."""
     made: list[Tensor] = []
 
     def ready(value: Any) -> Any:
@@ -37,7 +37,9 @@ def tensors(*values: Any) -> Iterator[list[Tensor]]:
     with operands(*values) as ready:
         for value in ready:
             if not isinstance(value, Tensor):
-                raise DtypeError(f"a tensor or an array is needed here, not {'the number ' * is_number(value)}{value!r}")
+                raise DtypeError(
+                    f"a tensor or an array is needed here, not {'the number ' * is_number(value)}{value!r}"
+                )
         yield ready
 
 

@@ -58,7 +58,7 @@ def gemm(
 ) -> Tensor:
     """activation(alpha · a b + beta · c), as ONNX's Gemm: a and b are matrices, read transposed on request.
 
-    c broadcasts to the result. f32 or f16, summed in f32; the result has the common type of a and b. Raises as `linear`.
+    c broadcasts to the result. f32 or f16, summed in f32; the result has their common type. Raises as `linear`.
     """
     with launch.tensors(a, b, *_given(c)) as (left, right, *rest):
         if left.ndim != 2 or right.ndim != 2:
@@ -87,10 +87,10 @@ def _destination(
     out: Tensor | None,
 ) -> Tensor:
     """Where the result goes, if all types are floats and what is added broadcasts to its shape."""
-    for tensor in _given(*factors, *added):
+    for tensor in (t for t in (*factors, *added) if t is not None):
         if tensor.dtype not in (f32, f16):
             raise DtypeError(f"{name} of {tensor.dtype}; operands must be f32 or f16: cast them with .to() first")
-    for tensor in _given(*added):
+    for tensor in (t for t in added if t is not None):
         whole = shape if len(shape) >= tensor.ndim else (1, *shape)
         if broadcast_shapes(whole, tensor.shape) != whole:
             raise ShapeError(f"{name}: what is added has shape {tensor.shape}; it does not broadcast to {shape}")

@@ -86,7 +86,7 @@ class Mlp:
                 dtype = f32
             out = launch.destination(self.name, (count, self.sizes[-1]), dtype, out)
             if count:
-                self._launch(launch.apart(points, out), out)
+                self.run(launch.apart(points, out), out)
         return out
 
     def close(self) -> None:
@@ -121,19 +121,17 @@ class Mlp:
     def _pack(self, weights: list[Tensor], biases: list[Tensor | None]) -> None:
         row = shift = 0
         count = len(weights)
-        for number, (weight, bias, (inputs, outputs)) in enumerate(
-            zip(weights, biases, self.form.layers, strict=True)
-        ):
+        for number, (weight, bias, (inputs, outputs)) in enumerate(zip(weights, biases, self.form.layers, strict=True)):
             block = self._weights[row : row + inputs * outputs].reshape(inputs, outputs)
             if number == 0 or (number == count - 1 and not self.form.last_wide):
                 assign(block[: weight.shape[1], : weight.shape[0]], weight.T)
             else:
                 _pack_in_lines(block, weight)
-            if bias is not None:
-                assign(self._biases[shift : shift + bias.shape[0]], bias)
+            assign(self._biases[shift : shift + weight.shape[0]], 0 if bias is None else bias)
             row, shift = row + inputs * outputs, shift + outputs
 
-    def _launch(self, x: Tensor, out: Tensor, variant: Network | None = None) -> None:
+    def run(self, x: Tensor, out: Tensor, variant: Network | None = None) -> None:
+        """As calling it on points and a result that fit; or with another variant than tuning has, to measure."""
         variant = variant or NETWORKS.choose(self.form.key)
         encoding = {} if self.encoding is None else self.encoding.defines()
         arguments = {"tables_offset": 0, "resolutions": [0] * MOST_LEVELS}
@@ -146,7 +144,7 @@ class Mlp:
             },
         )
         kernel(
-            -(-x.shape[0] // (variant.points * variant.tiles)) * variant.threads(self.form.width),
+            -(-x.shape[0] // variant.points) * variant.threads(self.form.width),
             overwrites=("out",),
             x=x,
             weights=self._weights,

@@ -17,6 +17,7 @@ from .reduce import max as largest
 from .reduce import sum as total
 
 WORKGROUP = 256
+KEPT = 8  # elements that an invocation keeps from one pass to the next
 
 
 def batch_norm(
@@ -29,7 +30,7 @@ def batch_norm(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """(x − mean) / √(variance + epsilon) · scale + bias, all of shape (C,): batch normalisation as used in inference."""
+    """(x − mean) / √(variance + epsilon) · scale + bias, all of shape (C,): batch normalisation in inference."""
     with launch.tensors(x, scale, bias, mean, variance) as (source, *given):
         channels = source.shape[1] if source.ndim > 1 else 1
         for name, tensor in zip(("scale", "bias", "mean", "variance"), given, strict=True):
@@ -76,7 +77,13 @@ def layer_norm_with_statistics(
             statistics = [Tensor.empty(shape, f32, temporary=True) for _ in range(2)]
         rows = source.size // max(math.prod(block), 1)
         out = _rows(
-            "layer_norm", source, rows, _broadcast("scale", scale, block), _broadcast("bias", bias, block), epsilon, out,
+            "layer_norm",
+            source,
+            rows,
+            _broadcast("scale", scale, block),
+            _broadcast("bias", bias, block),
+            epsilon,
+            out,
             statistics=statistics,
         )
     return out, statistics[0], statistics[1]
@@ -90,9 +97,7 @@ def rms_norm(
         scale, _ = _again(scale, None, parts)
         block = _block("rms_norm", source, axes)
         rows = source.size // max(math.prod(block), 1)
-        return _rows(
-            "rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centred=False
-        )
+        return _rows("rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centred=False)
 
 
 def group_norm(
@@ -115,7 +120,9 @@ def group_norm(
         channels = source.shape[1]
         for name, tensor in (("scale", scale), ("bias", bias)):
             if tensor is not None and tensor.shape not in ((channels,), (groups,)):
-                raise ShapeError(f"group_norm: {name} of shape {tensor.shape} for {channels} channels in {groups} groups")
+                raise ShapeError(
+                    f"group_norm: {name} of shape {tensor.shape} for {channels} channels in {groups} groups"
+                )
         each = next((t.shape[0] for t in (scale, bias) if t is not None), channels) // groups
         run = source.size // max(source.shape[0] * groups * each, 1)
         rows = source.shape[0] * groups
@@ -150,9 +157,7 @@ def lp_norm(x: Operand, axis: Axes = -1, p: float = 2, *, out: Tensor | None = N
         return sums if p == 1 else sqrt(sums, out=sums) if p == 2 else power(sums, 1 / p, out=sums)
 
 
-def lp_normalize(
-    x: Operand, axis: Axes = -1, p: float = 2, *, least: float = 0.0, out: Tensor | None = None
-) -> Tensor:
+def lp_normalize(x: Operand, axis: Axes = -1, p: float = 2, *, least: float = 0.0, out: Tensor | None = None) -> Tensor:
     """x divided by its p-norm along `axis`, and by `least` where that is smaller; 0 / 0 gives 0."""
     with launch.tensors(x) as (source,), lp_norm(source, axis, p) as norm:
         out = _destination("lp_normalize", source, out)
@@ -169,7 +174,7 @@ def local_response_norm(
     k: float = 1.0,
     out: Tensor | None = None,
 ) -> Tensor:
-    """x / (k + alpha / size · Σ x²)^beta, the sum over `size` neighbouring channels, ⌊(size − 1) / 2⌋ of them before."""
+    """x / (k + alpha / size · Σ x²)^beta, over `size` neighbouring channels, ⌊(size − 1) / 2⌋ of them before."""
     with launch.tensors(x) as (source,):
         if source.ndim < 2 or size < 1:
             raise ShapeError(f"local_response_norm: x {source.shape} over {size} channels")
@@ -239,8 +244,18 @@ def _rows(
     if not out.is_contiguous:
         with Tensor.empty(out.shape, out.dtype, temporary=True) as packed:
             _rows(
-                name, x, rows, scale, shift, epsilon, packed,
-                centred=centred, period=period, row_step=row_step, run=run, statistics=statistics,
+                name,
+                x,
+                rows,
+                scale,
+                shift,
+                epsilon,
+                packed,
+                centred=centred,
+                period=period,
+                row_step=row_step,
+                run=run,
+                statistics=statistics,
             )
             return assign(out, packed)
     mean, inverse = statistics or (None, None)
@@ -250,9 +265,10 @@ def _rows(
     arguments: dict[str, Any] = {f"{key}_offset": 0 for key, t in tensors.items() if t is None}
     arguments |= {key: t for key, t in tensors.items() if t is not None}
     count = x.size // rows
-    lanes = WORKGROUP
-    while lanes > 8 and lanes // 2 >= count:
-        lanes //= 2
+    lanes = 8
+    while lanes < WORKGROUP and lanes * (4 if lanes < 64 else KEPT) < count:
+        lanes *= 2
+    each = -(-count // lanes)
     kernel = Kernel.load(
         "ops/normalize.wgsl",
         defines={
@@ -262,6 +278,7 @@ def _rows(
             "OUT": out.dtype.name,
             "LANES": lanes,
             "ROWS": WORKGROUP // lanes,
+            "EACH": 1 << (each - 1).bit_length() if each <= KEPT else 0,
             "CENTRED": centred,
             "STATISTICS": mean is not None,
         },

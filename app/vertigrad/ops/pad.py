@@ -36,7 +36,9 @@ def pad(
         pairs = [padding] * source.ndim if isinstance(padding, int) else list(padding)
         pairs = [(p, p) if isinstance(p, int) else tuple(p) for p in pairs]
         if len(pairs) != source.ndim or any(len(p) != 2 for p in pairs) or mode not in MODES:
-            raise ShapeError(f"pad: a pair for each axis of {source.shape} and a mode of {MODES}, not {padding}, {mode!r}")
+            raise ShapeError(
+                f"pad: a pair for each axis of {source.shape} and a mode of {MODES}, not {padding}, {mode!r}"
+            )
         shape = tuple(n + b + e for n, (b, e) in zip(source.shape, pairs, strict=True))
         if min(shape, default=0) < 0:
             raise ShapeError(f"pad: {padding} cuts more than all from {source.shape}")

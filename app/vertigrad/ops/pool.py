@@ -125,9 +125,7 @@ def global_lp_pool(x: Tensor, p: float = 2, *, out: Tensor | None = None) -> Ten
         return power(sums, 1.0 / p, out=out)
 
 
-def _window(
-    name: str, x: Tensor, size: Sizes, stride: Sizes | None, padding: Padding, dilation: Sizes
-) -> Window:
+def _window(name: str, x: Tensor, size: Sizes, stride: Sizes | None, padding: Padding, dilation: Sizes) -> Window:
     if x.ndim < 3:
         raise ShapeError(f"{name}: x {x.shape} must be (n, channels, ...spatial)")
     sizes = per_axis(name, "size", size, x.ndim - 2)

@@ -1,7 +1,7 @@
 """Products of matrices as dispatches: how operands lie, and which kernel multiplies them.
 
 There are three kernels. `ops/matmul.wgsl` goes through tiles in workgroup memory; `ops/gemv.wgsl` reads the matrix that
-a few rows are multiplied with once; `ops/matmul_small.wgsl` has an invocation for each 4 x 4 elements of small products.
+a few rows are multiplied with once; `ops/matmul_small.wgsl` has an invocation for each 4 x 4 elements of small ones.
 """
 
 from __future__ import annotations
@@ -209,7 +209,9 @@ class _Operands:
         if isinstance(variant, Lines):
             groups = -(-self.columns // (4 * variant.quads))
             defines = {name.upper(): value for name, value in variant._asdict().items()}
-            return "ops/gemv.wgsl", groups * variant.threads, defines | {"ROWS": self.rows, "WHOLE": False}
+            stride = variant.threads // variant.quads * variant.turns * (4 if self.down("b") else 1)
+            defines |= {"ROWS": self.rows, "WHOLE": self.inner % stride == 0}
+            return "ops/gemv.wgsl", groups * variant.threads, defines
         return "ops/matmul_small.wgsl", -(-self.rows // 4) * -(-self.columns // 4), {"WHOLE": False}
 
     def _defines(self, epilogue: Epilogue, bias: _Matrix | None) -> dict[str, Any]:

@@ -89,13 +89,16 @@ def _default_tile(key: str, gpu: Gpu) -> Variant:
 
 
 _LINES = {
-    "across one": Lines(512, 4, 4),
-    "across some": Lines(512, 8, 8),
-    "down one": Lines(512, 1, 1),
-    "down some": Lines(128, 1, 1),
+    "across one": Lines(1024, 8, 16),
+    "across some": Lines(512, 8, 16),
+    "down one": Lines(256, 1, 1),
+    "down some": Lines(128, 4, 4),
 }
-_SMALLEST_LINES = {"across": Lines(256, 4, 8), "down": Lines(256, 1, 1)}
-_OTHER_LINES = (*_SMALLEST_LINES.values(), Lines(128, 4, 4), Lines(256, 2, 2), Lines(256, 8, 4), Lines(1024, 8, 8))
+_SMALLEST_LINES = Lines(128, 4, 4)
+_OTHER_LINES = (
+    *(_SMALLEST_LINES, Lines(256, 4, 8), Lines(256, 4, 16), Lines(256, 2, 2), Lines(256, 8, 4), Lines(512, 1, 1)),
+    *(Lines(512, 4, 4), Lines(1024, 8, 8)),
+)
 
 
 def lines_class(rows: int, down: bool) -> str:
@@ -105,7 +108,7 @@ def lines_class(rows: int, down: bool) -> str:
 
 def _default_lines(key: str, gpu: Gpu) -> Variant:
     wanted = _LINES[key]
-    return wanted if gpu.adapter.kind != "software" and _fits(wanted, key, gpu) else _SMALLEST_LINES[key.split()[0]]
+    return wanted if gpu.adapter.kind != "software" and _fits(wanted, key, gpu) else _SMALLEST_LINES
 
 
 def _fits(variant: Variant, key: str, gpu: Gpu) -> bool:

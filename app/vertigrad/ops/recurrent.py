@@ -1,9 +1,9 @@
 """Recurrent layers with ONNX's equations and order of gates (RNN; LSTM i o f c; GRU z r h).
 
 x has the shape (steps, N, inputs); views of it in another order do as well. Weights are (directions, gates · size,
-inputs), recurrences (directions, gates · size, size), biases (directions, 2 · gates · size): those of x, then those of the
-state. All are f32, or all f16. The products with x are one matrix product for all steps; each step then takes a product
-with the state and one kernel.
+inputs), recurrences (directions, gates · size, size), biases (directions, 2 · gates · size): those of x, then those of
+the state. All are f32, or all f16. The products with x are one matrix product for all steps; each step then takes a
+product with the state and one kernel.
 """
 
 from __future__ import annotations
@@ -182,7 +182,9 @@ def _check(how: _How, given: dict[str, Tensor]) -> tuple[int, int, int]:
     """(steps, members, size). Raises `ShapeError`, `DtypeError`."""
     x, recurrence = given["x"], given["recurrence"]
     if x.ndim != 3 or recurrence.ndim != 3:
-        raise ShapeError(f"{how.kind}: x {x.shape} must be (steps, n, inputs), recurrence {recurrence.shape} too of 3 axes")
+        raise ShapeError(
+            f"{how.kind}: x {x.shape} must be (steps, n, inputs), recurrence {recurrence.shape} too of 3 axes"
+        )
     directions, gates, size = len(DIRECTIONS[how.direction]), _GATES[how.kind], recurrence.shape[2]
     steps, members, inputs = x.shape
     wanted = {
@@ -214,9 +216,7 @@ def _start(kind: str, given: dict[str, Tensor], members: int, size: int, dtype: 
     return _State(state, cell, room(_GATES[kind] * size), room() if kind == "gru" else None)
 
 
-def _direction(
-    how: _How, number: int, backwards: bool, given: dict[str, Tensor], carried: _State, out: Tensor
-) -> None:
+def _direction(how: _How, number: int, backwards: bool, given: dict[str, Tensor], carried: _State, out: Tensor) -> None:
     """All steps of one direction; `out` is (steps, members, size)."""
     steps, size = out.shape[0], out.shape[2]
     recurrence = given["recurrence"].T

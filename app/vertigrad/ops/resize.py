@@ -1,6 +1,6 @@
 """Resampling along any axes, with the coordinates and the filters of ONNX's Resize.
 
-Where a result lies in x, and how much it takes of which elements, depends on sizes alone; so both are tables, worked out
+Where a result lies in x, and how much it takes of which elements, depends on sizes alone: so both are tables, made
 here in float64 and uploaded once.
 """
 
@@ -112,7 +112,9 @@ def _check(
 ) -> None:
     given = size if size is not None else scale
     if (size is None) == (scale is None) or given is None or len(given) != len(axes):
-        raise ShapeError(f"resize: a size or a scale for each of the axes {tuple(axes)}, not size {size}, scale {scale}")
+        raise ShapeError(
+            f"resize: a size or a scale for each of the axes {tuple(axes)}, not size {size}, scale {scale}"
+        )
     if min(given, default=1) < 0 or (scale is not None and min(scale, default=1) <= 0):
         raise ShapeError(f"resize: sizes {size} and scales {scale} must be positive")
     known = [*COORDINATES, "tf_crop_and_resize"]

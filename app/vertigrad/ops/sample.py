@@ -34,9 +34,14 @@ def grid_sample(
     """
     with launch.tensors(x, grid) as (source, places):
         rank = source.ndim - 2
-        if not 1 <= rank <= 3 or places.ndim != source.ndim or (places.shape[0], places.shape[-1]) != (
-            source.shape[0],
-            rank,
+        if (
+            not 1 <= rank <= 3
+            or places.ndim != source.ndim
+            or (places.shape[0], places.shape[-1])
+            != (
+                source.shape[0],
+                rank,
+            )
         ):
             raise ShapeError(f"grid_sample: a grid {places.shape} does not name places in x {source.shape}")
         if mode not in MODES or padding not in PADDING:

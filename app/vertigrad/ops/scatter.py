@@ -32,8 +32,8 @@ def embedding(weights: Operand, indices: Any, *, out: Tensor | None = None) -> T
 def gather_nd(x: Operand, indices: Operand, *, batch_axes: int = 0, out: Tensor | None = None) -> Tensor:
     """The part of x that each vector along the last axis of `indices` names.
 
-    The first `batch_axes` axes of both are the same, and each member has its own indices; a vector names as many axes of
-    x after those as it is long. The shape is indices.shape[:-1] + what is left of x's axes. Raises `ShapeError`.
+    The first `batch_axes` axes of both are the same, and each member has its own indices; a vector names as many axes
+    of x after those as it is long. The shape is indices.shape[:-1] + what is left of x's axes. Raises `ShapeError`.
     """
     with launch.tensors(x, indices) as (source, places):
         require_integers("gather_nd", places)

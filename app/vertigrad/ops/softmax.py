@@ -10,7 +10,7 @@ from .define import Operand
 
 WORKGROUP = 256
 COLUMNS = 16  # vectors that a workgroup makes together when they lie closer to each other than their elements
-SHORT = 16  # elements up to which one invocation makes a vector alone
+KEPT = 16  # elements that an invocation keeps from the first pass for the second
 
 
 def softmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
@@ -46,16 +46,15 @@ def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
     others = [axis for axis in range(x.ndim) if axis != at]
     shape, rows = launch.merge_axes([x.shape[a] for a in others], [[row[a] for a in others] for row in strides])
     vectors = out.size // count
-    columns, lines = 1, WORKGROUP
-    if count <= SHORT:
-        columns, lines = WORKGROUP, 1
-    elif shape and abs(rows[0][-1]) < abs(strides[0][at]):
-        columns, lines = COLUMNS, WORKGROUP // COLUMNS
-    elif count <= WORKGROUP:  # short rows: several to a workgroup
-        columns, lines = 8, WORKGROUP // 8
+    across = bool(shape) and abs(rows[0][-1]) < abs(strides[0][at])
+    columns, lines = _divided(count, across)
+    each = -(-count // lines)
     kernel = Kernel.load(
         "ops/softmax.wgsl",
-        defines={"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": lines, "KIND": kind},
+        defines={
+            **{"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": lines, "KIND": kind},
+            **{"ALONG": not across, "EACH": 1 << (each - 1).bit_length() if each <= KEPT else 0},
+        },
     )
     kernel(
         -(-vectors // columns) * WORKGROUP,
@@ -71,3 +70,11 @@ def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
         x_strides=launch.padded(rows[0], 0),
         out_strides=launch.padded(rows[1], 0),
     )
+
+
+def _divided(count: int, across: bool) -> tuple[int, int]:
+    """(vectors of a workgroup, invocations for each) for vectors of `count` elements."""
+    lines = 1 if count <= KEPT // 4 else WORKGROUP // COLUMNS if across else 8
+    while not across and 1 < lines < WORKGROUP and lines * (KEPT // 2 if lines < 32 else KEPT) < count:
+        lines *= 2
+    return WORKGROUP // lines, lines

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import closing
+from itertools import pairwise
 
 import numpy as np
 
-from ..gpu import gpu
 from ..tensor import Tensor
 from .mlp import Mlp
 from .mlp_variants import NETWORKS, Network
@@ -56,10 +55,7 @@ class NetworkProblem:
     def __init__(self, points: int, width: int):
         random = np.random.default_rng(SEED)
         sizes = [3, width, width, width, 4]
-        weights = [
-            (random.normal(size=(n, m)) * (2.0 / m) ** 0.5).astype(np.float32)
-            for m, n in zip(sizes, sizes[1:], strict=False)
-        ]
+        weights = [(random.normal(size=(n, m)) * (2.0 / m) ** 0.5).astype(np.float32) for m, n in pairwise(sizes)]
         x = random.normal(size=(points, 3)).astype(np.float32)
         signal = x[:CHECKED].astype(np.float64)
         for number, weight in enumerate(weights):
@@ -91,10 +87,35 @@ def _worst(error: np.ndarray, allowed: np.ndarray | float) -> float:
     return float(np.max(error / np.maximum(allowed, 1e-30)))
 
 
-@contextmanager
-def _closed[P: ProductProblem | NetworkProblem](make: Callable[[], P]) -> Iterator[P]:
-    problem = make()
-    try:
-        yield problem
-    finally:
-        problem.close()
+def tuned(small: bool) -> list[Tuned]:
+    """All families with their problems; `small` ones for adapters that would take minutes over those of a large GPU."""
+    return [
+        Tuned(TILES, dict(_of_tiles(32 if small else 1))),
+        Tuned(LINES, dict(_of_lines(8 if small else 1))),
+        Tuned(
+            NETWORKS, {f"{width} {width}": _network(1 << (12 if small else 20), width) for width in (16, 32, 64, 128)}
+        ),
+    ]
+
+
+def _of_tiles(less: int) -> Iterator[tuple[str, Callable[[], closing[ProductProblem]]]]:
+    many = (1 << 20) // less
+    for rows, inner, columns in (
+        *((4096 if less == 1 else 2048, 4096 // less, 4096 if less == 1 else 2048), (1664, 2048 // less, 1664)),
+        *((1024, 1024 // less, 1024), (many, 64, 64), (64, 64, many), (many, 32, 32), (32, 32, many)),
+    ):
+        yield tiles_class(rows, columns, 1), _product(rows, inner, columns, False)
+
+
+def _of_lines(less: int) -> Iterator[tuple[str, Callable[[], closing[ProductProblem]]]]:
+    for rows in (1, 8):
+        for down in (False, True):
+            yield lines_class(rows, down), _product(rows, 4096 // less, 4096 // less, down)
+
+
+def _product(rows: int, inner: int, columns: int, down: bool) -> Callable[[], closing[ProductProblem]]:
+    return lambda: closing(ProductProblem(rows, inner, columns, down))
+
+
+def _network(points: int, width: int) -> Callable[[], closing[NetworkProblem]]:
+    return lambda: closing(NetworkProblem(points, width))

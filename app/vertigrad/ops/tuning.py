@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,8 @@ from ..gpu import Gpu, Plan, gpu
 VERSION = 1  # of the file; what was written by another is not read
 FOLDER = "VERTIGRAD_CACHE"  # environment variable: the folder to keep files in, instead of the user's cache
 LEAST_SECONDS = 0.01  # how long one measurement takes at least
+WARM_UP_SECONDS = 0.3  # of work on each class of sizes first, so that the GPU's clocks have risen
+NEAR = 1.25  # times the fastest: what is measured again in turns
 MOST_COPIES = 20  # of one dispatch in a plan, so that the CPU does not hold back short ones
 ROUNDS = 5
 log = logging.getLogger("vertigrad")
@@ -93,13 +95,24 @@ class Measurement(NamedTuple):
 
 
 def measure(tuned: Tuned) -> Iterator[Measurement]:
-    """Measure every variant that fits on every class of sizes."""
+    """Measure every variant that fits on every class of sizes: all of them once, those near the fastest in turns."""
     family = tuned.family
     for key, make in tuned.problems.items():
-        with make() as problem:
+        with make() as problem, ExitStack() as stack:
+            runs: dict[str, _Run] = {}
             for name, variant in family.variants.items():
-                if family.fits(variant, key, gpu()):
-                    yield Measurement(family.name, key, name, *_measure(problem, variant))
+                if not family.fits(variant, key, gpu()):
+                    continue
+                error = _error(problem, variant)
+                if error <= 1.0:
+                    runs[name] = _Run(stack.enter_context(Plan("tuning")), _copies(problem, variant), error)
+                    with runs[name].plan.recording():
+                        for _ in range(runs[name].copies):
+                            problem.run(variant)
+                else:
+                    yield Measurement(family.name, key, name, math.inf, error)
+            for name, ms in _milliseconds(runs).items():
+                yield Measurement(family.name, key, name, ms, runs[name].error)
 
 
 def count(tuned: Tuned) -> int:
@@ -122,7 +135,7 @@ def fastest(measurements: Iterable[Measurement]) -> dict[str, dict[str, str]]:
 
 
 def keep(families: Iterable[Family], choices: Mapping[str, Mapping[str, str]]) -> Path:
-    """Write the choices of `families` for this adapter, beside those of others; returns the file. Raises `InputError`."""
+    """Write the choices of `families` for this adapter, beside other ones; returns the file. Raises `InputError`."""
     path, kept = file(gpu()), dict(_kept(gpu()))
     kept |= {family.name: Kept(family.revision, choices.get(family.name, {})) for family in families}
     written = {
@@ -192,25 +205,45 @@ def _family(content: Mapping[str, Any]) -> Kept:
     return Kept(int(content["revision"]), dict(choices))
 
 
-def _measure(problem: Problem, variant: Any) -> tuple[float, float]:
-    """(milliseconds, error) of a variant; infinite milliseconds if it is wrong or does not run."""
+def _error(problem: Problem, variant: Any) -> float:
+    """How wrong a variant is; infinitely, if it does not run."""
     try:
         problem.reset()
         problem.run(variant)
-        error = problem.error()
+        return problem.error()
     except (GpuError, TensorError):
-        return math.inf, math.inf
-    if not error <= 1.0:
-        return math.inf, error
-    with Plan("tuning") as plan:
-        copies = min(max(1, int(LEAST_SECONDS / _seconds(lambda: problem.run(variant), 1))), MOST_COPIES)
-        with plan.recording():
-            for _ in range(copies):
-                problem.run(variant)
-        runs = math.ceil(LEAST_SECONDS / max(_seconds(plan.replay, 1), 1e-6))
-        # the difference of many and few leaves out what waiting costs
-        times = [_seconds(plan.replay, 1 + runs) - _seconds(plan.replay, 1) for _ in range(ROUNDS)]
-    return max(sorted(times)[ROUNDS // 2], 0.0) / runs / copies * 1e3, error
+        return math.inf
+
+
+class _Run(NamedTuple):
+    """A variant that is right, recorded so many times that the CPU does not hold back short ones."""
+
+    plan: Plan
+    copies: int
+    error: float
+
+
+def _copies(problem: Problem, variant: Any) -> int:
+    return min(max(1, int(LEAST_SECONDS / _seconds(lambda: problem.run(variant), 1))), MOST_COPIES)
+
+
+def _milliseconds(runs: Mapping[str, _Run]) -> dict[str, float]:
+    """Of each run, the median of several rounds in which they take turns: clocks wander."""
+    for run in runs.values():
+        end = time.perf_counter() + WARM_UP_SECONDS / len(runs)
+        while time.perf_counter() < end:
+            _seconds(run.plan.replay, 1)
+    found = {name: _once(run) for name, run in runs.items()}
+    near = [name for name, ms in found.items() if ms <= NEAR * min(found.values())]
+    rounds = [{name: _once(runs[name]) for name in near} for _ in range(ROUNDS)]
+    return found | {name: sorted(times[name] for times in rounds)[ROUNDS // 2] for name in near}
+
+
+def _once(run: _Run) -> float:
+    """Milliseconds of one of the copies; many replays less one, so that waiting does not count."""
+    more = math.ceil(LEAST_SECONDS / max(_seconds(run.plan.replay, 1), 1e-6))
+    seconds = _seconds(run.plan.replay, 1 + more) - _seconds(run.plan.replay, 1)
+    return max(seconds, 0.0) / more / run.copies * 1e3
 
 
 def _seconds(record: Callable[[], object], runs: int) -> float:

@@ -69,7 +69,9 @@ def per_axis(name: str, what: str, value: Sizes, rank: int, least: int = 1) -> t
     return values
 
 
-def _given(name: str, padding: int | Sequence[int] | Sequence[tuple[int, int]], rank: int) -> tuple[tuple[int, ...], ...]:
+def _given(
+    name: str, padding: int | Sequence[int] | Sequence[tuple[int, int]], rank: int
+) -> tuple[tuple[int, ...], ...]:
     pairs = [padding] * rank if isinstance(padding, int) else list(padding)
     pairs = [(p, p) if isinstance(p, int) else tuple(p) for p in pairs]
     if len(pairs) != rank or any(len(p) != 2 for p in pairs):

@@ -44,10 +44,8 @@ def read(path: Path) -> Source:
 
     Raises `InputError` for a network that cannot be read, or not be drawn.
     """
-    if path.suffix.lower() in NETWORKS and path.is_file():
-        text = scene_text(path)
-    else:
-        text = _decoded(path, _bytes(path))
+    is_network = path.suffix.lower() in NETWORKS and path.is_file()
+    text = scene_text(path) if is_network else _decoded(path, _bytes(path))
     try:
         return Source(str(path), tomllib.loads(text), locate(text))
     except TooDeep as error:

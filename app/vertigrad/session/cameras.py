@@ -153,7 +153,7 @@ class Cameras:
         self._find(layers, lambda box: self._show(box, aspect))
 
     def frame_at_once(self, layers: Iterable[Layer], aspect: float, finish: Callable[[], None]) -> None:
-        """As `frame`, without a way there; `finish` waits for the GPU. Nothing happens if nothing is there to be seen."""
+        """As `frame`, without a way there; `finish` waits for the GPU. Stays if there is nothing to be seen."""
         try:
             self.frame(layers, aspect)
             finish()

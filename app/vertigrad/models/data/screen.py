@@ -13,6 +13,7 @@ from ..base import Comparison, OutputSpec, compare
 from .footage import Footage
 from .reader import Reader
 
+SURE = 64  # steps after a jump in time; as many lie between a snapshot and a frame that is gone back to, at most
 KEPT = 256 << 20  # bytes of footage that stay on the GPU; what is longer is uploaded again in each round
 
 
@@ -36,7 +37,7 @@ class Screen:
         self._footage, self._name = footage, name
         self._time = 0.0  # seconds of the footage
         self._shown = 0  # the number of the picture that is seen
-        self._jumped = False  # the next picture may be any
+        self._sure = 0  # steps for which even a window waits
         self._keeps = footage.count * footage.nbytes <= KEPT
         self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the pictures on the GPU, and what shows each
         shape = footage.rows, footage.columns
@@ -61,11 +62,12 @@ class Screen:
     def advance(self, seconds: float) -> None:
         """Record that the picture is seen that comes so much later.
 
-        If frames are live and it was not read yet, the one before stays: the window does not wait, but after a jump in
-        time, which somebody asked for.
+        If frames are live and it was not read yet, the one before stays: the window does not wait. After a jump in time
+        it does, so that what is gone back to is what was seen.
         """
         self._time = (self._time + seconds) % self._footage.duration
-        self._show(wait=self._jumped or not gpu().frames.live)
+        self._show(wait=self._sure > 0 or not gpu().frames.live)
+        self._sure = max(0, self._sure - 1)
 
     def numbers(self) -> dict[str, float]:
         """Where it is; all that `resume` needs."""
@@ -73,7 +75,7 @@ class Screen:
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         """Be where it was."""
-        self._time, self._jumped = numbers["time"], True
+        self._time, self._sure = numbers["time"], SURE
 
     def compare_with_file(self) -> list[Comparison]:
         """What is seen, beside the picture read from its file once more."""
@@ -92,7 +94,7 @@ class Screen:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _show(self, wait: bool) -> None:
-        number, self._jumped = self._footage.number_at(self._time), False
+        number = self._footage.number_at(self._time)
         if number not in self._plans:
             arrived = self._reader.take(number, wait)
             for one, pixels in arrived if self._keeps else arrived[-1:]:

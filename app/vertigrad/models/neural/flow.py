@@ -145,7 +145,9 @@ class Flow(Model):
     def _record(self) -> None:
         tensors: dict[str, Any] = {"points": self._points, "count": self._count}
         for entry, source in (("aim", self._points), ("halve", self._middles)):
-            more = {"middles": self._middles, "velocities": self._velocities} if entry == "halve" else {}
+            more: dict[str, Any] = {}
+            if entry == "halve":
+                more = {"middles": self._middles, "velocities": self._velocities}
             self._plan.dispatch(Kernel.load(SHADER, entry), self._count, **tensors, **more)
             with self._plan.recording():
                 self._net(source[:, 0:7], out=self._velocities)

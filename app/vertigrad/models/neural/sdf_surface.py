@@ -21,7 +21,7 @@ from ..base import Comparison, Model, OutputSpec, compare
 SHADER = "models/sdf_surface.wgsl"
 COMPARED = 1024  # directions that the twin follows
 START = 1.6  # radius at which rays begin; within the ball that the network was trained in
-TRACED, SECANTS = 3, 5  # steps along each ray: first by the distance itself, then by secants
+TRACED, SECANTS = 1, 5  # steps along each ray: first by the distance itself, then by secants
 BESIDE = 0.03  # how far from a vertex the slope is felt
 FLATTEST, STEEPEST = 0.15, 2.0  # as in the shader
 CORNERS = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / 3.0**0.5
@@ -32,7 +32,7 @@ class Params(params.Params):
 
     weights: Path = file("assets/weights/sdf.safetensors", suffixes=[".safetensors"], doc="the trained network")
     resolution: int = integer(
-        129, min=3, max=2048, scale="log", rebuild=True, doc="vertices along each side of the unfolded surface"
+        97, min=3, max=2048, scale="log", rebuild=True, doc="vertices along each side of the unfolded surface"
     )
     latent: tuple[float, ...] | Literal["in turn"] = vector(
         "in turn", soft_min=-1.2, soft_max=1.2, words=("in turn",), doc="the three numbers that say which solid"
@@ -51,10 +51,10 @@ class Network(NamedTuple):
 class SdfSurface(Model):
     """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), drawn without a volume of samples.
 
-    Each vertex lies on a ray from the centre. The ray is followed inwards, first by the distance itself (sphere tracing:
-    Hart 1996), then by secants. The normal is the slope of the distance, from four points around the vertex. Directions
-    come from a square that is folded around the sphere, so the grid closes and has no poles. A ray that meets no surface
-    ends at the centre.
+    Each vertex lies on a ray from the centre. The ray is followed inwards, first by the distance itself (sphere
+    tracing: Hart 1996), then by secants. The normal is the slope of the distance, from four points around the vertex.
+    Directions come from a square that is folded around the sphere, so the grid closes and has no poles. A ray that
+    meets no surface ends at the centre.
 
     A pure function of parameters and time: the same values give the same bits on one adapter. Trained by
     assets/training/train_sdf.py.
@@ -105,7 +105,7 @@ class SdfSurface(Model):
 
     def diagnostics(self) -> dict[str, Tensor]:
         """Mean `radius`, and `residual`: the largest distance from the surface that the last step made good."""
-        with ops.abs(self._distances) as away:
+        with ops.absolute(self._distances) as away:
             return {"radius": ops.mean(self._rays[:, 0]), "residual": ops.max(away)}
 
     def compare_with_twin(self) -> list[Comparison]:
@@ -139,7 +139,7 @@ class SdfSurface(Model):
         if [weight.shape for weight, _ in network.layers] != [weight.shape for weight, _ in self._network.layers]:
             return False
         self._net.load(*zip(*network.layers, strict=True))
-        self._network, self._turn = network, self._turn % len(network.latents)
+        self._network = network
         return True
 
     def close(self) -> None:
@@ -148,31 +148,24 @@ class SdfSurface(Model):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _record(self) -> None:
-        rays: dict[str, Any] = {
-            "directions": self._directions,
-            "points": self._points,
-            "rays": self._rays,
-            "count": self._count,
-            "start": START,
-        }
+        told = {"points": self._points, "count": self._count, "start": START, "beside": BESIDE, "traced": 0}
+        rays: dict[str, Any] = {**told, "directions": self._directions, "rays": self._rays}
         self._plan.dispatch(Kernel.load(SHADER, "begin"), self._count, **rays)
-        for number in range(TRACED + SECANTS):
+        for turn in range(TRACED + SECANTS):
             self._evaluate(self._points, self._distances)
-            more = {"distances": self._distances, "traced": int(number < TRACED)}
-            self._plan.dispatch(Kernel.load(SHADER, "march"), self._count, **rays, **more)
-        found: dict[str, Any] = {"points": self._points, "count": self._count, "beside": BESIDE}
-        self._plan.dispatch(Kernel.load(SHADER, "look_around"), 4 * self._count, around=self._around, **found)
+            now = {"distances": self._distances, "traced": int(turn < TRACED)}
+            self._plan.dispatch(Kernel.load(SHADER, "march"), self._count, **{**rays, **now})
+        self._plan.dispatch(Kernel.load(SHADER, "look_around"), 4 * self._count, around=self._around, **told)
         self._evaluate(self._around, self._slopes)
+        outputs = {"positions": self._positions, "normals": self._normals, "levels": self._levels}
         self._plan.dispatch(
             Kernel.load(SHADER, "finish"),
             self._count,
-            overwrites=("positions", "normals", "levels"),
+            overwrites=tuple(outputs),
             directions=self._directions,
             distances=self._slopes,
-            positions=self._positions,
-            normals=self._normals,
-            levels=self._levels,
-            **found,
+            **outputs,
+            **told,
         )
 
     def _evaluate(self, points: Tensor, distances: Tensor) -> None:
@@ -221,10 +214,10 @@ def distance(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, latent:
 def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The twin in float64: positions (n, 3), normals (n, 3) and levels (n,) in directions (n, 3)."""
     radius, last, nearest = np.full(len(along), START), np.zeros(len(along)), np.zeros(len(along))
-    for number in range(TRACED + SECANTS):
+    for turn in range(TRACED + SECANTS):
         far = distance(network.layers, radius[:, None] * along, latent)
         way = np.where(radius == last, 1.0, radius - last)
-        slope = 1.0 if number < TRACED else np.clip((far - nearest) / way, FLATTEST, STEEPEST)
+        slope = 1.0 if turn < TRACED else np.clip((far - nearest) / way, FLATTEST, STEEPEST)
         radius, last, nearest = np.clip(radius - far / slope, 0.0, START), radius, far
     positions = radius[:, None] * along
     around = [distance(network.layers, positions + BESIDE * corner, latent) for corner in CORNERS]

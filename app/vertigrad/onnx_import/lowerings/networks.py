@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,9 +91,9 @@ def _for_shape(node: Node, spatial: int, given: dict[str, Any]) -> dict[str, Any
 
 
 @lowers("MaxPool")
-def max_pool(node: Node) -> list[Tensor | Value]:
+def max_pool(node: Node) -> Sequence[Tensor | Value]:
     x, size = node.tensor(0), node.attribute("kernel_shape")
-    given = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    given: dict[str, Any] = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
     if not node.wants(1):
         return [ops.max_pool(x, size, **given)]
     by_column = bool(node.attribute("storage_order", 0))
@@ -104,7 +104,7 @@ def max_pool(node: Node) -> list[Tensor | Value]:
 @lowers("AveragePool")
 def average_pool(node: Node) -> Tensor:
     size = node.attribute("kernel_shape")
-    given = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    given: dict[str, Any] = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
     counts = bool(node.attribute("count_include_pad", 0))
     return ops.average_pool(node.tensor(0), size, count_padding=counts, **given)
 
@@ -112,7 +112,7 @@ def average_pool(node: Node) -> Tensor:
 @lowers("LpPool")
 def lp_pool(node: Node) -> Tensor:
     size = node.attribute("kernel_shape")
-    given = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    given: dict[str, Any] = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
     return ops.lp_pool(node.tensor(0), size, p=node.attribute("p", 2), **given)
 
 

@@ -56,7 +56,7 @@ def upsample(node: Node) -> Value:
 
 @lowers("GridSample")
 def grid_sample(node: Node) -> Tensor:
-    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode := node.attribute("mode", "linear"), mode)
+    mode = str(node.attribute("mode", "linear")).removeprefix("bi")
     return ops.grid_sample(
         node.tensor(0),
         node.tensor(1),

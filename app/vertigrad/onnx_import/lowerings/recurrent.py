@@ -1,0 +1,70 @@
+"""Recurrent layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ops
+from ...tensor import Tensor
+from ..node import Node, Refused, lowers
+
+_SCALED = {"LeakyRelu": ("leaky_relu", 0.01), "ThresholdedRelu": ("thresholded_relu", 1.0), "Elu": ("elu", 1.0)}
+_PLAIN = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softsign": "softsign", "Softplus": "softplus"}
+_TWO = {
+    "Affine": ("affine", 1.0, 0.0),
+    "ScaledTanh": ("scaled_tanh", 1.0, 1.0),
+    "HardSigmoid": ("hard_sigmoid", 0.2, 0.5),
+}
+
+
+@lowers("RNN", "GRU", "LSTM")
+def recurrent(node: Node) -> list[Tensor]:
+    """Batches first if `layout` is 1."""
+    batch_first = bool(node.attribute("layout", 0))
+    x = node.tensor(0)
+    given: dict[str, Any] = {
+        "direction": node.attribute("direction", "forward"),
+        "activations": _activations(node),
+        "clip": node.attribute("clip"),
+        "lengths": node.optional(4),
+        "initial": _states(node.optional(5), batch_first),
+    }
+    if node.op == "LSTM":
+        given |= {
+            "initial_cell": _states(node.optional(6), batch_first),
+            "peepholes": node.optional(7),
+            "coupled": bool(node.attribute("input_forget", 0)),
+        }
+    elif node.op == "GRU":
+        given["linear_before_reset"] = bool(node.attribute("linear_before_reset", 0))
+    function = {"RNN": ops.rnn, "GRU": ops.gru, "LSTM": ops.lstm}[node.op]
+    x = x.permute(1, 0, 2) if batch_first else x
+    y, *last = function(x, node.tensor(1), node.tensor(2), node.optional(3), **given)
+    if batch_first:
+        return [y.permute(2, 0, 1, 3), *(state.permute(1, 0, 2) for state in last)]
+    return [y, *last]
+
+
+def _states(tensor: Tensor | None, batch_first: bool) -> Tensor | None:
+    return tensor.permute(1, 0, 2) if tensor is not None and batch_first else tensor
+
+
+def _activations(node: Node) -> list[Any] | None:
+    """Names with parameters, as `ops` has them; those of alpha and beta are handed out in the order of the names."""
+    names = node.attribute("activations")
+    if names is None:
+        return None
+    alphas, betas = iter(node.attribute("activation_alpha", [])), iter(node.attribute("activation_beta", []))
+    found: list[Any] = []
+    for name in names:
+        name = name.decode() if isinstance(name, bytes) else name
+        if name in _PLAIN:
+            found.append(_PLAIN[name])
+        elif name in _SCALED:
+            found.append((_SCALED[name][0], next(alphas, _SCALED[name][1])))
+        elif name in _TWO:
+            kind, alpha, beta = _TWO[name]
+            found.append((kind, next(alphas, alpha), next(betas, beta)))
+        else:
+            raise Refused(f"the activation {name}")
+    return found
