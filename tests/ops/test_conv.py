@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import product
 
 import numpy as np
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
-from vertigrad.ops.conv import TILES, Tile
+from vertigrad.ops import conv_tiles
+from vertigrad.ops.conv_tiles import TILES, Tile
 
 from . import references
 from .layouts import examples, lies, seeds, values
@@ -91,7 +91,7 @@ def _drawn(data: st.DataObject, shape: tuple[int, ...], seed: int) -> tuple[np.n
 @pytest.mark.parametrize("channels", [32, 5])
 @pytest.mark.parametrize("packed", [False, True])
 def test_every_tile(tile: Tile, channels: int, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["vertigrad.ops.conv"], "TILES", (tile,))
+    monkeypatch.setattr(conv_tiles, "TILES", (tile,))
     a, b = values((2, channels, 9, 23), "f32", 1), values((70, channels, 3, 2), "f32", 2)
     x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
     got = ops.conv(x, ops.pack_conv_weights(w) if packed else w, padding=1)

@@ -7,45 +7,16 @@ PyTorch). f32 and f16 are summed in f32; i32, u32 and u8 give i32 or u32, which 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import product
-from typing import Any, NamedTuple
 
 from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel
-from ..tensor import DType, Tensor, f32, i32, promote, u32
+from ..tensor import DType, Tensor, i32, promote, u32
 from . import launch
-from .activation import Activation, expression
+from .activation import Activation
+from .conv_tiles import Operands, run
 from .define import Operand
-from .elementwise import evaluate
-from .expression import Expression
 from .window import Padding, Sizes, Window, per_axis
-
-BUSY = 264  # workgroups that keep a large GPU busy: fewer, and the inner axis is sliced
-MOST_SLICES = 6  # partial results that one kernel adds up
-STEP = 16
-UNROLL = 16
-
-
-class Tile(NamedTuple):
-    """Results that a workgroup makes (channels x places), and one of its invocations."""
-
-    rows: int
-    columns: int
-    each_row: int
-    each_column: int
-
-
-TILES = (
-    Tile(128, 128, 8, 8),
-    Tile(64, 256, 8, 8),
-    Tile(64, 128, 8, 8),
-    Tile(64, 64, 4, 4),
-    Tile(32, 128, 4, 4),
-    Tile(16, 128, 4, 4),
-)
-FEW = 4  # channels of a group up to which one invocation makes a result alone
 
 
 def conv(
@@ -78,10 +49,9 @@ def conv(
         window = Window.of("conv", spatial, kernel.shape[2:], stride, padding, dilation)
         shape = (source.shape[0], kernel.shape[0], *window.results(spatial))
         out = launch.destination("conv", shape, _result("conv", source, kernel), out)
-        with _operands("conv", source, kernel, added, residual, out, groups, activation) as operands:
-            if out.size:
-                origin = tuple(-begin for begin in window.begin)
-                _run(operands, window.size, window.stride, window.dilation, origin)
+        operands = _operands("conv", source, kernel, added, residual, out, groups, activation)
+        if out.size:
+            run(operands, window.size, window.stride, window.dilation, tuple(-begin for begin in window.begin))
     return out
 
 
@@ -129,10 +99,10 @@ def conv_transpose(
             raise ShapeError(f"conv_transpose: padding {padding} leaves nothing of x {source.shape}")
         shape = (source.shape[0], channels, *sizes)
         out = launch.destination("conv_transpose", shape, _result("conv_transpose", source, kernel), out)
-        with _operands("conv_transpose", source, kernel, added, residual, out, groups, activation) as operands:
-            for residues in product(*(range(min(s, n)) for s, n in zip(window.stride, sizes, strict=True))):
-                if out.size:
-                    _run_residue(operands, window, residues)
+        operands = _operands("conv_transpose", source, kernel, added, residual, out, groups, activation)
+        for residues in product(*(range(min(s, n)) for s, n in zip(window.stride, sizes, strict=True))):
+            if out.size:
+                _run_residue(operands, window, residues)
     return out
 
 
@@ -145,18 +115,6 @@ def pack_conv_weights(weights: Tensor) -> Tensor:
 # inside -------------------------------------------------------------------------------------------------------------
 
 
-class _Operands(NamedTuple):
-    """The tensors of one call. Weights as (groups, out, in, ...window), the others as (N, groups, channels, ...)."""
-
-    x: Tensor
-    weights: Tensor
-    bias: Tensor | None
-    residual: Tensor | None
-    out: Tensor
-    activation: Activation
-
-
-@contextmanager
 def _operands(
     name: str,
     x: Tensor,
@@ -166,7 +124,7 @@ def _operands(
     out: Tensor,
     groups: int,
     activation: Activation,
-) -> Iterator[_Operands]:
+) -> Operands:
     bias = added[0] if added else None
     if bias is not None and bias.shape != (out.shape[1],):
         raise ShapeError(f"{name}: bias of shape {bias.shape} for {out.shape[1]} output channels")
@@ -183,7 +141,7 @@ def _operands(
     kernel = launch.split_axis(weights, 0, groups)
     if transposed:
         kernel = kernel.permute(0, 2, 1, *range(3, kernel.ndim))
-    yield _Operands(
+    return Operands(
         launch.split_axis(x, 1, groups),
         kernel,
         None if bias is None else launch.split_axis(bias, 0, groups),
@@ -217,7 +175,7 @@ def _cropped(window: Window, full: Sequence[int], wanted: Sequence[int], lower: 
     return window._replace(begin=more, end=less) if lower else window._replace(begin=less, end=more)
 
 
-def _run_residue(operands: _Operands, window: Window, residues: Sequence[int]) -> None:
+def _run_residue(operands: Operands, window: Window, residues: Sequence[int]) -> None:
     """The results at places that have these remainders by the strides, as a convolution of stride 1.
 
     out[o] is the sum over taps k of x[(o + begin − k · dilation) / stride] where that is whole. With o = r + stride · q
@@ -241,111 +199,4 @@ def _run_residue(operands: _Operands, window: Window, residues: Sequence[int]) -
         residual=None if operands.residual is None else operands.residual[(..., *places)],
         weights=operands.weights[(..., *taps)] if min(size) else operands.weights,
     )
-    _run(part, size, (1,) * len(size), spreads, origins)
-
-
-def _run(
-    operands: _Operands, size: Sequence[int], stride: Sequence[int], spread: Sequence[int], origin: Sequence[int]
-) -> None:
-    x, weights, bias, residual, out, activation = operands
-    groups, results, channels = weights.shape[:3]
-    places = math.prod(out.shape[3:])
-    inner = channels * math.prod(size)
-    value = "f32" if out.dtype.kind == "float" else out.dtype.name
-    common: dict[str, Any] = {
-        "x": x,
-        "w": weights,
-        "channels": channels,
-        "results": results,
-        "places": places,
-        "all_places": out.shape[0] * places,
-        "groups": groups,
-        "size": _three(x.shape[3:], 1),
-        "window": _three(size, 1),
-        "outs": _three(out.shape[3:], 1),
-        "step": _three(stride, 1),
-        "spread": _three(spread, 1),
-        "origin": _three(origin, 0),
-        "x_strides": _eight(x),
-        "w_strides": _eight(weights),
-    }
-    defines = {"X": x.dtype.name, "W": weights.dtype.name, "VALUE": value}
-    if value != "f32" or results <= FEW or not inner:
-        threads = out.size
-        kernel = Kernel.load("ops/conv_direct.wgsl", defines=defines | _added(bias, residual, activation, out))
-        ends = _ends(bias, residual, out)
-        kernel(threads, overwrites=("out",), slices=1, slice_steps=0, slice_stride=0, **common, **ends)
-        return
-    tile = _tile(results, common["all_places"], groups)
-    tiles = -(-results // tile.rows) * -(-common["all_places"] // tile.columns) * groups
-    steps = -(-inner // STEP)
-    slice_steps = -(-steps // min(MOST_SLICES, max(1, BUSY // tiles), max(1, steps // 8)))
-    slices = -(-steps // slice_steps)
-    strides = launch.element_strides(weights)
-    defines |= {
-        **{"ROWS": tile.rows, "COLUMNS": tile.columns, "EACH_ROW": tile.each_row, "EACH_COLUMN": tile.each_column},
-        **{"STEP": STEP, "UNROLL": UNROLL, "WHOLE": channels % STEP == 0, "W_DOWN": abs(strides[1]) < abs(strides[2])},
-    }
-    threads = tiles * slices * (tile.rows // tile.each_row) * (tile.columns // tile.each_column)
-    common |= {"slices": slices, "slice_steps": slice_steps}
-    if slices == 1:
-        kernel = Kernel.load("ops/conv.wgsl", defines=defines | _added(bias, residual, activation, out))
-        kernel(threads, overwrites=("out",), slice_stride=0, **common, **_ends(bias, residual, out))
-        return
-    with Tensor.empty((slices, *out.shape), f32, temporary=True) as partial:
-        kernel = Kernel.load("ops/conv.wgsl", defines=defines | _added(None, None, None, partial))
-        ends = _ends(None, None, partial[0]) | {"out": partial}
-        kernel(threads, overwrites=("out",), slice_stride=out.size, **common, **ends)
-        _finish(list(partial), operands)
-
-
-def _tile(results: int, places: int, groups: int) -> Tile:
-    """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the one with least waste."""
-    fitting = [tile for tile in TILES if tile.rows < 2 * results] or [TILES[-1]]
-    for tile in fitting:
-        if -(-results // tile.rows) * -(-places // tile.columns) * groups >= 0.75 * BUSY:
-            return tile
-    return min(fitting, key=lambda tile: (-(-results // tile.rows) * tile.rows, tile.rows * tile.columns))
-
-
-def _finish(parts: Sequence[Tensor], operands: _Operands) -> None:
-    """Add the partial results, then what follows."""
-    total = Expression.of(parts[0])
-    for part in parts[1:]:
-        total = total + part
-    if operands.bias is not None:
-        total = total + operands.bias[(..., *[None] * (operands.out.ndim - 3))]
-    if operands.residual is not None:
-        total = total + operands.residual
-    text = expression(operands.activation).replace("(x", "(a_") if operands.activation else "a_"
-    evaluate(Expression("activation", (total,), text, f32, operands.out.dtype), operands.out)  # type: ignore[list-item]
-
-
-def _added(bias: Tensor | None, residual: Tensor | None, activation: Activation, out: Tensor) -> dict[str, Any]:
-    return {
-        "BIAS": "" if bias is None else bias.dtype.name,
-        "RESIDUAL": "" if residual is None else residual.dtype.name,
-        "ACTIVATION": expression(activation),
-        "OUT": out.dtype.name,
-    }
-
-
-def _ends(bias: Tensor | None, residual: Tensor | None, out: Tensor) -> dict[str, Any]:
-    """The arguments for what a kernel writes and what it adds; a field of what is not there is 0."""
-    arguments: dict[str, Any] = {"out": out, "out_strides": _eight(out), "bias_strides": (0, 0), "bias_offset": 0}
-    arguments |= {"residual_strides": [0] * 8, "residual_offset": 0}
-    if bias is not None:
-        arguments |= {"bias": bias, "bias_strides": launch.element_strides(bias)}
-    if residual is not None:
-        arguments |= {"residual": residual, "residual_strides": _eight(residual)}
-    return arguments
-
-
-def _three(values: Sequence[int], fill: int) -> list[int]:
-    return [*[fill] * (3 - len(values)), *values]
-
-
-def _eight(tensor: Tensor) -> list[int]:
-    """Strides in elements: three, a gap, and three for the spatial axes."""
-    strides = launch.element_strides(tensor)
-    return [*strides[:3], 0, *_three(strides[3:], 0), 0]
+    run(part, size, (1,) * len(size), spreads, origins)

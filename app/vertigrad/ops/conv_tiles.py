@@ -1,0 +1,173 @@
+"""How a convolution is divided into tiles, and its kernels are called; `conv.py` says what is convolved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..gpu import Kernel
+from ..tensor import Tensor, f32
+from . import launch
+from .activation import Activation, expression
+from .elementwise import evaluate
+from .expression import Expression
+
+BUSY = 264  # workgroups that keep a large GPU busy: fewer, and the inner axis is sliced
+MOST_SLICES = 6  # partial results that one kernel adds up
+STEP = 16
+UNROLL = 16
+
+
+class Tile(NamedTuple):
+    """Results that a workgroup makes (channels x places), and one of its invocations."""
+
+    rows: int
+    columns: int
+    each_row: int
+    each_column: int
+
+
+TILES = (
+    Tile(128, 128, 8, 8),
+    Tile(64, 256, 8, 8),
+    Tile(64, 128, 8, 8),
+    Tile(64, 64, 4, 4),
+    Tile(32, 128, 4, 4),
+    Tile(16, 128, 4, 4),
+)
+FEW = 4  # channels of a group up to which one invocation makes a result alone
+
+
+class Operands(NamedTuple):
+    """The tensors of one call. Weights as (groups, out, in, ...window), the others as (N, groups, channels, ...)."""
+
+    x: Tensor
+    weights: Tensor
+    bias: Tensor | None
+    residual: Tensor | None
+    out: Tensor
+    activation: Activation
+
+
+def run(
+    operands: Operands, size: Sequence[int], stride: Sequence[int], spread: Sequence[int], origin: Sequence[int]
+) -> None:
+    """Record the convolution with a window of `size` taps, `spread` elements apart, the first of them at `origin`."""
+    arguments = _arguments(operands, size, stride, spread, origin)
+    results, channels = operands.weights.shape[1:3]
+    inner = channels * math.prod(size)
+    if operands.out.dtype.kind != "float" or results <= FEW or not inner:
+        kernel = Kernel.load("ops/conv_direct.wgsl", defines=_defines(operands))
+        kernel(operands.out.size, overwrites=("out",), slices=1, slice_steps=0, slice_stride=0, **arguments)
+    else:
+        _run_tiles(operands, inner, arguments)
+
+
+def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> None:
+    """In tiles; where these are few, each in slices of the inner axis, which are added up by a second kernel."""
+    out, weights = operands.out, operands.weights
+    groups, results, channels = weights.shape[:3]
+    tile = _tile(results, arguments["all_places"], groups)
+    tiles = -(-results // tile.rows) * -(-arguments["all_places"] // tile.columns) * groups
+    steps = -(-inner // STEP)
+    slice_steps = -(-steps // min(MOST_SLICES, max(1, BUSY // tiles), max(1, steps // 8)))
+    slices = -(-steps // slice_steps)
+    strides = launch.element_strides(weights)
+    defines = {
+        **{"ROWS": tile.rows, "COLUMNS": tile.columns, "EACH_ROW": tile.each_row, "EACH_COLUMN": tile.each_column},
+        **{"STEP": STEP, "UNROLL": UNROLL, "WHOLE": channels % STEP == 0, "W_DOWN": abs(strides[1]) < abs(strides[2])},
+    }
+    threads = tiles * slices * (tile.rows // tile.each_row) * (tile.columns // tile.each_column)
+    arguments |= {"slices": slices, "slice_steps": slice_steps}
+    if slices == 1:
+        kernel = Kernel.load("ops/conv.wgsl", defines=_defines(operands) | defines)
+        kernel(threads, overwrites=("out",), slice_stride=0, **arguments)
+        return
+    with Tensor.empty((slices, *out.shape), f32, temporary=True) as partial:
+        bare = operands._replace(out=partial[0], bias=None, residual=None, activation=None)
+        kernel = Kernel.load("ops/conv.wgsl", defines=_defines(bare) | defines)
+        sums = {name: value for name, value in arguments.items() if name not in ("bias", "residual")}
+        sums |= _ends(bare) | {"out": partial}
+        kernel(threads, overwrites=("out",), slice_stride=out.size, **sums)
+        _finish(list(partial), operands)
+
+
+def _arguments(
+    operands: Operands, size: Sequence[int], stride: Sequence[int], spread: Sequence[int], origin: Sequence[int]
+) -> dict[str, Any]:
+    x, weights, out = operands.x, operands.weights, operands.out
+    places = math.prod(out.shape[3:])
+    return {
+        "x": x,
+        "w": weights,
+        "channels": weights.shape[2],
+        "results": weights.shape[1],
+        "places": places,
+        "all_places": out.shape[0] * places,
+        "groups": weights.shape[0],
+        "size": _three(x.shape[3:], 1),
+        "window": _three(size, 1),
+        "outs": _three(out.shape[3:], 1),
+        "step": _three(stride, 1),
+        "spread": _three(spread, 1),
+        "origin": _three(origin, 0),
+        "x_strides": _eight(x),
+        "w_strides": _eight(weights),
+        **_ends(operands),
+    }
+
+
+def _defines(operands: Operands) -> dict[str, Any]:
+    x, weights, bias, residual, out, activation = operands
+    return {
+        **{"X": x.dtype.name, "W": weights.dtype.name, "OUT": out.dtype.name},
+        "VALUE": "f32" if out.dtype.kind == "float" else out.dtype.name,
+        "BIAS": "" if bias is None else bias.dtype.name,
+        "RESIDUAL": "" if residual is None else residual.dtype.name,
+        "ACTIVATION": expression(activation),
+    }
+
+
+def _ends(operands: Operands) -> dict[str, Any]:
+    """The arguments for what a kernel writes and what it adds; a field of what is not there is 0."""
+    out, bias, residual = operands.out, operands.bias, operands.residual
+    arguments: dict[str, Any] = {"out": out, "out_strides": _eight(out), "bias_strides": (0, 0), "bias_offset": 0}
+    arguments |= {"residual_strides": [0] * 8, "residual_offset": 0}
+    if bias is not None:
+        arguments |= {"bias": bias, "bias_strides": launch.element_strides(bias)}
+    if residual is not None:
+        arguments |= {"residual": residual, "residual_strides": _eight(residual)}
+    return arguments
+
+
+def _tile(results: int, places: int, groups: int) -> Tile:
+    """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the one with least waste."""
+    fitting = [tile for tile in TILES if tile.rows < 2 * results] or [TILES[-1]]
+    for tile in fitting:
+        if -(-results // tile.rows) * -(-places // tile.columns) * groups >= 0.75 * BUSY:
+            return tile
+    return min(fitting, key=lambda tile: (-(-results // tile.rows) * tile.rows, tile.rows * tile.columns))
+
+
+def _finish(parts: Sequence[Tensor], operands: Operands) -> None:
+    """Add the partial results, then what follows."""
+    total = Expression.of(parts[0])
+    for part in parts[1:]:
+        total = total + part
+    if operands.bias is not None:
+        total = total + operands.bias[(..., *[None] * (operands.out.ndim - 3))]
+    if operands.residual is not None:
+        total = total + operands.residual
+    text = expression(operands.activation).replace("(x", "(a_") if operands.activation else "a_"
+    evaluate(Expression("activation", (total,), text, f32, operands.out.dtype), operands.out)  # type: ignore[list-item]
+
+
+def _three(values: Sequence[int], fill: int) -> list[int]:
+    return [*[fill] * (3 - len(values)), *values]
+
+
+def _eight(tensor: Tensor) -> list[int]:
+    """Strides in elements: three, a gap, and three for the spatial axes."""
+    strides = launch.element_strides(tensor)
+    return [*strides[:3], 0, *_three(strides[3:], 0), 0]
