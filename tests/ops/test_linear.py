@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vertigrad
@@ -30,7 +30,7 @@ def close(got: Tensor, want: np.ndarray, magnitude: np.ndarray, inner: int) -> N
     assert np.all(difference <= error), (difference - error).max()
 
 
-@examples
+@settings(examples, max_examples=30)
 @given(st.data(), sizes, sizes, sizes, st.lists(st.sampled_from([1, 2, 3]), max_size=2), seeds)
 def test_linear_of_any_layout(
     data: st.DataObject, rows: int, inner: int, columns: int, batch: list[int], seed: int
@@ -51,7 +51,7 @@ def test_linear_of_any_layout(
     close(got, want, magnitude, inner)
 
 
-@examples
+@settings(examples, max_examples=30)
 @given(st.data(), sizes, sizes, sizes, st.booleans(), st.booleans(), seeds)
 def test_gemm_as_onnx_has_it(
     data: st.DataObject, rows: int, inner: int, columns: int, trans_a: bool, trans_b: bool, seed: int

@@ -124,8 +124,16 @@ class Watches:
         self.latest.pop(watch, None)
 
     def observe(self, stage: Stage, changes: int, frame: int, time: float) -> None:
-        """Record what is due in this frame; `changes` tells whether tensors are other ones than at the last look."""
-        if changes == self._seen or self._reading is not None:
+        """Record what is due in this frame; `changes` tells whether tensors are other ones than at the last look.
+
+        Figures that are still on their way are not waited for, and this look is left out, unless it is `thorough`.
+        """
+        if changes == self._seen:
+            return
+        if self._reading is not None and self.thorough:
+            self._reading[0].result()
+            self.collect()
+        if self._reading is not None:
             return
         self._seen = changes
         self._steps += 1
