@@ -160,7 +160,7 @@ fn main(
             let more = k < params.inner;
             ${multiply(here, range(LATE))}
             if more {
-                ${put(here)}
+                ${put(1 - here)}
             }
             if k + ${STEP}u < params.inner {
                 ${fetch("k + " ~ STEP ~ "u")}

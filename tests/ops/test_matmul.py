@@ -127,6 +127,18 @@ def test_every_way_of_few_rows_that_fits(steady: Gpu, name: str):
         multiply(rows, inner, columns, turned, lines)
 
 
+@pytest.mark.parametrize("ways", ["nn", "nt", "tn", "tt"])
+def test_many_small_products(ways: str):
+    for rows, inner, columns in ((12, 8, 16), (9, 5, 13), (16, 16, 9)):
+        pairs = []
+        for shape, way in (((7, rows, inner), ways[0]), ((7, inner, columns), ways[1])):
+            lie = np.ascontiguousarray(values(shape, "f32", 1).swapaxes(1, 2))
+            given_x = Tensor.from_numpy(lie if way == "t" else np.ascontiguousarray(lie.swapaxes(1, 2)))
+            pairs.append((lie.swapaxes(1, 2), given_x.permute(0, 2, 1) if way == "t" else given_x))
+        (a, x), (b, y) = pairs
+        compare(a, b, x @ y)
+
+
 def multiply(rows: int, inner: int, columns: int, turned: bool, variant: Variant) -> None:
     """By one variant, with both operands lying transposed if `turned`."""
     a, b = values((rows, inner), "f32", 1), values((inner, columns), "f32", 2)

@@ -221,6 +221,17 @@ def test_keys_belong_to_a_field_while_something_is_typed(shell: Open):
     assert one.gui.press(one.session, "N")
 
 
+def test_keys_belong_to_a_field_of_a_panel_too(shell: Open):
+    one = shell()
+    one.key("F1")
+    left, top, _, _ = one.windows()["Help"]
+    one.click(left + 60, top + 45)  # the search box
+    assert one.gui.io.want_text_input and not imgui.is_popup_open("", imgui.PopupFlags_.any_popup.value)
+    for keys in ("Space", "N", "G", "R", "Ctrl+Z", "Ctrl+Y", "Backspace"):
+        assert not one.gui.press(one.session, keys), keys
+    assert one.gui.press(one.session, "Ctrl+3")
+
+
 def test_keys_that_move_about_are_the_guis_while_it_is_used_by_keyboard(shell: Open):
     one = shell()
     one.key("F6")

@@ -11,11 +11,12 @@ from imgui_bundle import imgui
 
 from vertigrad import resources
 from vertigrad.gpu import Gpu
-from vertigrad.headless.offscreen import FORMAT
+from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.panels import Gui, docks
 from vertigrad.panels.base import Panel
 from vertigrad.panels.docks import Rect, can_dock, scaled
 from vertigrad.panels.workspace import ZOOMS, Workspace
+from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import Session
 
 from .shell import Shell
@@ -54,6 +55,30 @@ def test_nothing_lies_over_the_picture_or_over_another_panel(shell: Open, scale:
             others = [other for key, other in shown.items() if key != name]
             for other in [*others, (left, top, left + width, top + height)]:
                 assert apart(place, other), f"{name} at {size}"
+
+
+@pytest.mark.parametrize("where", ["beside the panels", "below the menu"])
+def test_the_picture_fills_what_the_panels_leave(shell: Open, steady: Gpu, where: str):
+    """Pixel for pixel as it would be drawn for a file of that size."""
+    one = shell("neural_field", size=(800, 600))
+    if where == "below the menu":
+        one.workspace.opened = dict.fromkeys(one.workspace.opened, False)
+        one.frames()
+    shown, (left, top, width, height) = one.picture(), one.gui.viewport
+    assert top > 15 and (width < 700) == (where == "beside the panels")
+    alone: list[np.ndarray] = []
+    offscreen = Offscreen(steady, (width, height))
+    with steady.frames.frame():
+        one.session.draw(Renderer(steady, FORMAT), offscreen.view, (width, height))
+        offscreen.read(alone.append)
+    steady.sync()
+    while not alone:
+        steady.poll()
+    half = slice(0, width // 2)  # the axes stand at the right
+    seen = shown[top : top + height, left : left + width][:, half, :3].astype(int)
+    expected = alone[0][:, half, :3].astype(int)
+    assert np.abs(seen - expected).max() <= 2, "dithering differs from pixel to pixel, nothing else may"
+    assert expected.std() > 20.0
 
 
 def test_the_message_stays_within_the_picture(shell: Open):

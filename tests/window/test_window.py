@@ -56,6 +56,14 @@ def test_size_that_changes_within_a_frame(opened, monkeypatch):
     assert driver.picture().shape == (400, 640, 3)
 
 
+def test_the_first_picture_is_of_the_start(desktop, steady):
+    """It does not wait for a step, which may take long."""
+    path = resources.path("scenes", "nbody.toml")
+    with Session(steady, path, ["galaxy.count=64"]) as session, Viewer(session, (160, 120), vsync=False) as viewer:
+        assert session.playing and viewer.frame() and session.time == 0.0
+        assert viewer.frame() and session.time > 0.0
+
+
 def test_minimised_window_rests_and_comes_back(opened):
     driver = opened("nbody", "galaxy.count=64", size=(300, 200), playing=True)
     driver.desktop.minimise(driver.window)

@@ -23,6 +23,7 @@ from .window import Window
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
 DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small share
 STILL_AFTER = 1.0  # seconds without input, in which the GUI comes to rest
+TITLE_EVERY = 4  # frames
 SIZE = 1280, 800  # of the window, if nobody says another
 STILL_WAIT = 0.1  # seconds between pictures while nothing changes, and between looks at a window that shows nothing
 
@@ -134,7 +135,8 @@ class Viewer:
         self._timeline.enter("present")
         self.window.present()
         self._crew.look_after()
-        self.window.set_title(_title(self._session))
+        if self._gpu.tracker.frame % TITLE_EVERY == 0:  # whether something is unsaved takes a while to find out
+            self.window.set_title(_title(self._session))
         self.window.set_cursor(self.gui.cursor)
         self._timeline.end()
         return True
