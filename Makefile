@@ -29,8 +29,9 @@ run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 fr
 	  $(BIN)/vertigrad run $(SCENE); \
 	fi
 
-test: check ## everything: make check, then all tests, benchmarks last
-	$(BIN)/pytest
+test: check ## everything: make check, then all tests, benchmarks last and in a process of their own
+	$(BIN)/pytest -m 'not bench'
+	$(BIN)/pytest tests/bench
 
 check: setup ## ruff, pyright, import-linter, WGSL compile
 	$(BIN)/ruff check .

@@ -14,10 +14,10 @@ from typing import Any
 import wgpu.backends.wgpu_native as backend
 
 from vertigrad.gpu import Gpu
-from vertigrad.gpu.native import DispatchList, DrawEncoder, RenderPass
+from vertigrad.gpu.native import ComputeEncoder, DispatchList, DrawEncoder, RenderPass
 
-ENCODER = ("begin_compute_pass", "copy_buffer_to_buffer", "clear_buffer")
-COMPUTE = ("set_pipeline", "set_bind_group", "dispatch_workgroups", "end")
+ENCODER = ("copy_buffer_to_buffer", "clear_buffer")
+COMPUTE = ("set_pipeline", "set_bind_group", "dispatch_workgroups")
 RENDER = (
     *("set_pipeline", "set_bind_group", "set_vertex_buffer", "set_index_buffer", "draw", "draw_indexed"),
     *("set_viewport", "set_scissor_rect", "draw_indirect", "draw_indexed_indirect", "end"),
@@ -74,13 +74,16 @@ def _watched(script: Script) -> Iterator[None]:
         (backend.GPUComputePassEncoder, "compute", COMPUTE),
         (backend.GPURenderPassEncoder, "render", RENDER),
         (DrawEncoder, "render", own),
+        (ComputeEncoder, "compute", ("end",)),
     )
     for class_, target, methods in watched:
         for method in methods:
             original = getattr(class_, method)
             kept.append((class_, method, original))
             setattr(class_, method, _note(script, target, method, original))
+    kept += [(ComputeEncoder, "__init__", ComputeEncoder.__init__)]
     kept += [(DispatchList, "encode", DispatchList.encode), (RenderPass, "begin", RenderPass.begin)]
+    ComputeEncoder.__init__ = _plain_compute_pass(script, ComputeEncoder.__init__)
     DispatchList.encode = _plain_encode
     RenderPass.begin = _plain_begin(script, RenderPass.begin)
     try:
@@ -91,11 +94,17 @@ def _watched(script: Script) -> Iterator[None]:
 
 
 def _note(script: Script, target: str, method: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    result = "compute" if method == "begin_compute_pass" else "_"
-
     def noted(self: Any, *arguments: Any, **options: Any) -> Any:
-        script.add(target, method, arguments, options, result)
+        script.add(target, method, arguments, options, "_")
         return original(self, *arguments, **options)
+
+    return noted
+
+
+def _plain_compute_pass(script: Script, original: Callable[..., None]) -> Callable[..., None]:
+    def noted(self: ComputeEncoder, encoder: Any, timestamps: Any = None) -> None:
+        script.add("encoder", "begin_compute_pass", (), {}, "compute")
+        original(self, encoder, timestamps)
 
     return noted
 

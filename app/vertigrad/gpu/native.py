@@ -14,8 +14,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import wgpu
 from wgpu.backends.wgpu_native import ffi, lib
-from wgpu.backends.wgpu_native._api import GPURenderPassEncoder, GPUShaderModule, libf, new_struct_p, to_c_string_view
-from wgpu.backends.wgpu_native._mappings import enum_int2str
+from wgpu.backends.wgpu_native._api import (
+    GPUComputePassEncoder,
+    GPURenderPassEncoder,
+    GPUShaderModule,
+    libf,
+    new_struct_p,
+    to_c_string_view,
+)
+from wgpu.backends.wgpu_native._mappings import enum_int2str, enummap
 
 Size: TypeAlias = tuple[int, int, int] | tuple[wgpu.GPUBuffer, int]
 
@@ -162,11 +169,36 @@ class DrawEncoder(GPURenderPassEncoder):
         length = size or lib.WGPU_WHOLE_SIZE
         lib.wgpuRenderPassEncoderSetVertexBuffer(self._internal, slot, buffer._internal, offset, length)
 
+    def set_index_buffer(
+        self, buffer: wgpu.GPUBuffer, index_format: str, offset: int = 0, size: int | None = None
+    ) -> None:
+        number, length = enummap[f"IndexFormat.{index_format}"], size or lib.WGPU_WHOLE_SIZE
+        lib.wgpuRenderPassEncoderSetIndexBuffer(self._internal, buffer._internal, number, offset, length)
+
+    def set_viewport(
+        self, x: float, y: float, width: float, height: float, min_depth: float, max_depth: float
+    ) -> None:
+        lib.wgpuRenderPassEncoderSetViewport(self._internal, x, y, width, height, min_depth, max_depth)
+
     def draw(self, vertex_count: int, instance_count: int = 1, first_vertex: int = 0, first_instance: int = 0) -> None:
         lib.wgpuRenderPassEncoderDraw(self._internal, vertex_count, instance_count, first_vertex, first_instance)
 
     def draw_indirect(self, indirect_buffer: wgpu.GPUBuffer, indirect_offset: int) -> None:
         lib.wgpuRenderPassEncoderDrawIndirect(self._internal, indirect_buffer._internal, indirect_offset)
+
+    def draw_indexed(
+        self,
+        index_count: int,
+        instance_count: int = 1,
+        first_index: int = 0,
+        base_vertex: int = 0,
+        first_instance: int = 0,
+    ) -> None:
+        numbers = index_count, instance_count, first_index, base_vertex, first_instance
+        lib.wgpuRenderPassEncoderDrawIndexed(self._internal, *numbers)
+
+    def end(self) -> None:
+        lib.wgpuRenderPassEncoderEnd(self._internal)
 
 
 class RenderPass:
@@ -200,7 +232,7 @@ class RenderPass:
         self._times = _timestamp_writes(timestamps) if timestamps else ffi.NULL
         descriptor: Any = self._descriptor
         descriptor.timestampWrites = self._times
-        raw = libf.wgpuCommandEncoderBeginRenderPass(encoder._internal, descriptor)
+        raw = lib.wgpuCommandEncoderBeginRenderPass(encoder._internal, descriptor)
         return DrawEncoder("", raw, encoder._device)
 
     def _describe(self, encoder: wgpu.GPUCommandEncoder, view: wgpu.GPUTextureView | None) -> None:
@@ -225,6 +257,19 @@ def _timestamp_writes(timestamps: dict[str, Any]) -> Any:
         beginningOfPassWriteIndex=timestamps["beginning_of_pass_write_index"],
         endOfPassWriteIndex=timestamps["end_of_pass_write_index"],
     )
+
+
+class ComputeEncoder(GPUComputePassEncoder):
+    """wgpu-py's compute pass, begun and ended raw."""
+
+    def __init__(self, encoder: wgpu.GPUCommandEncoder, timestamps: dict[str, Any] | None = None):
+        times = _timestamp_writes(timestamps) if timestamps else ffi.NULL
+        descriptor = ffi.new("WGPUComputePassDescriptor *")
+        descriptor.timestampWrites = times
+        super().__init__("", lib.wgpuCommandEncoderBeginComputePass(encoder._internal, descriptor), encoder._device)
+
+    def end(self) -> None:
+        lib.wgpuComputePassEncoderEnd(self._internal)
 
 
 class DispatchList:

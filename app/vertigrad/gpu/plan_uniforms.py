@@ -13,6 +13,8 @@ from .dispatch import Dispatch
 from .uniforms import UniformRing
 from .wgsl import UniformLayout
 
+UNCHANGING = (float, int, tuple)  # types whose values can be compared with those of the replay before
+
 
 class _Alike(NamedTuple):
     """Places of one open field with one format: the first, and the words of all others, None if there are none."""
@@ -59,7 +61,7 @@ class PlanUniforms:
             self._alike = {name: _grouped(name, places) for name, places in self._open.items()}
             self._words = np.frombuffer(self.image, np.uint32)
         for name, value in fields.items():
-            if type(value) is float and value == self._set.get(name):
+            if type(value) in UNCHANGING and value == self._set.get(name):
                 continue
             self._set.pop(name, None)  # a value that does not fit leaves zeros behind
             for layout, start, first, others in self._alike[name]:

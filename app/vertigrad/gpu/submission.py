@@ -11,12 +11,27 @@ import wgpu
 from ..errors import StillInUse
 from ..memory import Block, LifetimeTracker, Owner
 from .meter import Direction, Meter, Traffic
-from .native import RenderPass
+from .native import ComputeEncoder, RenderPass
 from .readback import ReadbackRing, Reading
 from .timer import Timer
 
 if TYPE_CHECKING:
     from .deferred import Deferred
+
+
+class OpenPass:
+    """A render pass that was begun; it ends with the `with` block."""
+
+    def __init__(self, recorder: Recorder, encoder: wgpu.GPURenderPassEncoder):
+        self._recorder, self._encoder = recorder, encoder
+
+    def __enter__(self) -> wgpu.GPURenderPassEncoder:
+        self._recorder.drawing = True
+        return self._encoder
+
+    def __exit__(self, *error: object) -> None:
+        self._recorder.drawing = False
+        self._encoder.end()
 
 
 class Recorder:
@@ -36,7 +51,7 @@ class Recorder:
         self._readback = readback
         self._encoder: wgpu.GPUCommandEncoder | None = None
         self._pass: wgpu.GPUComputePassEncoder | None = None
-        self._drawing = False
+        self.drawing = False  # whether a render pass is open
         self._used: dict[Block, None] = {}
         self._moves: list[tuple[Owner, Block]] = []
         self._unfinished: int | None = None  # moves from here on belong to a command that is not recorded yet
@@ -95,7 +110,7 @@ class Recorder:
     def compute_pass(self) -> wgpu.GPUComputePassEncoder:
         """The open compute pass; begun if there is none."""
         if self._pass is None:
-            self._pass = self.encoder.begin_compute_pass(timestamp_writes=self._timer.writes(self._group, self._kernel))
+            self._pass = ComputeEncoder(self.encoder, self._timer.writes(self._group, self._kernel))
         return self._pass
 
     @contextmanager
@@ -122,31 +137,24 @@ class Recorder:
             self._end_pass()
             self._kernel = ""
 
-    @contextmanager
     def render_pass(
         self,
         group: str = "draw",
         described: RenderPass | None = None,
         view: wgpu.GPUTextureView | None = None,
         **descriptor: Any,
-    ) -> Iterator[wgpu.GPURenderPassEncoder]:
+    ) -> OpenPass:
         """A render pass, timed under `group`.
 
         `described` is one kept from frame to frame, and `view` what to draw into where its first attachment leaves that
         open; for a pass that is recorded once, wgpu's own descriptor (`color_attachments`, ...) will do.
         """
         encoder = self.encoder
-        render = (described or RenderPass(**descriptor)).begin(encoder, self._timer.writes(group), view)
-        self._drawing = True
-        try:
-            yield render
-        finally:
-            self._drawing = False
-            render.end()
+        return OpenPass(self, (described or RenderPass(**descriptor)).begin(encoder, self._timer.writes(group), view))
 
     def require_no_render_pass(self) -> None:
         """Raise `StillInUse` inside a render pass: WebGPU takes nothing but its draws until it has ended."""
-        if self._drawing:
+        if self.drawing:
             raise StillInUse(
                 "a render pass is open: tensors cannot be written, uploaded, read back or submitted inside of it; "
                 "do that before gpu.recorder.render_pass(...)"
