@@ -175,9 +175,7 @@ class DrawEncoder(GPURenderPassEncoder):
         number, length = enummap[f"IndexFormat.{index_format}"], size or lib.WGPU_WHOLE_SIZE
         lib.wgpuRenderPassEncoderSetIndexBuffer(self._internal, buffer._internal, number, offset, length)
 
-    def set_viewport(
-        self, x: float, y: float, width: float, height: float, min_depth: float, max_depth: float
-    ) -> None:
+    def set_viewport(self, x: float, y: float, width: float, height: float, min_depth: float, max_depth: float) -> None:
         lib.wgpuRenderPassEncoderSetViewport(self._internal, x, y, width, height, min_depth, max_depth)
 
     def draw(self, vertex_count: int, instance_count: int = 1, first_vertex: int = 0, first_instance: int = 0) -> None:

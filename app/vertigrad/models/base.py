@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import params as declared
+from .touch import Gesture, Touch
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
     from ..tensor import Tensor
@@ -82,12 +83,20 @@ class Fault(NamedTuple):
     in_value: bool = True
 
 
+class Limit(NamedTuple):
+    """The bound of a diagnostic above which a model is not to be trusted, and what the user can do about it."""
+
+    bound: float
+    advice: str
+
+
 class Model(ABC):
     """A simulation or a network whose state lies in tensors. Subclasses are final.
 
     `inputs` says by name what other models' outputs it can take, and what each is for; those in
     `required_inputs` it cannot do without. `own_inputs` are inputs that a scene gives in another way, and `tables` keys
-    of a scene's table that are neither parameters nor known to every model.
+    of a scene's table that are neither parameters nor known to every model. `gestures` are those that `touch` takes,
+    and `limits` say of diagnostics how large they may become.
     """
 
     Params: ClassVar[type[declared.Params]]
@@ -95,6 +104,8 @@ class Model(ABC):
     required_inputs: ClassVar[frozenset[str]] = frozenset()
     own_inputs: ClassVar[frozenset[str]] = frozenset()
     tables: ClassVar[frozenset[str]] = frozenset()
+    gestures: ClassVar[frozenset[Gesture]] = frozenset()
+    limits: ClassVar[Mapping[str, Limit]] = {}
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
@@ -111,6 +122,13 @@ class Model(ABC):
     @abstractmethod
     def step(self, dt: float) -> None:
         """Records one step of `dt` seconds. Parameters are read at each call: a change holds from the next step on."""
+
+    def touch(self, touch: Touch | None) -> None:
+        """From the next step on this is done to it, in every step until something else is, or None: nothing.
+
+        Its gesture is one of `gestures`. Records nothing: a step is a function of the state, the parameters and this.
+        """
+        assert touch is None, f"{type(self).__name__} has no gestures"
 
     @abstractmethod
     def outputs(self) -> dict[str, Tensor]:
