@@ -50,22 +50,26 @@ def torch_milliseconds(torch: Any, call: Callable[[], object]) -> float:
 
 
 def our_milliseconds(record: Callable[[], object], copies: int = 20) -> float:
-    """Median from the wall clock of a plan of copies of one call, many replays less few: what waiting costs cancels."""
-    gpu = vertigrad.gpu()
+    """Of one call, from a plan of copies of it."""
     with Plan("bench") as plan:
         with plan.recording():
             for _ in range(copies):
                 record()
+        return replay_milliseconds(plan.replay) / copies
 
-        def seconds(replays: int) -> float:
-            gpu.sync()
-            start = time.perf_counter()
-            for _ in range(replays):
-                plan.replay()
-            gpu.sync()
-            return time.perf_counter() - start
 
-        seconds(2)
-        more = math.ceil(LEAST / seconds(1))
-        times = [(seconds(1 + more) - seconds(1)) / more / copies for _ in range(ROUNDS)]
-    return float(np.median(times)) * 1e3
+def replay_milliseconds(replay: Callable[[], object]) -> float:
+    """Median from the wall clock of many replays less few: what waiting costs cancels."""
+    gpu = vertigrad.gpu()
+
+    def seconds(replays: int) -> float:
+        gpu.sync()
+        start = time.perf_counter()
+        for _ in range(replays):
+            replay()
+        gpu.sync()
+        return time.perf_counter() - start
+
+    seconds(2)
+    more = math.ceil(LEAST / seconds(1))
+    return float(np.median([(seconds(1 + more) - seconds(1)) / more for _ in range(ROUNDS)])) * 1e3

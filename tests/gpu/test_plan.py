@@ -485,7 +485,7 @@ def test_results_of_a_recording_make_room_for_later_ones(gpu: Gpu) -> None:
             del last
             end = kept * 2
         assert len(plan) == 12
-        assert len(plan._scratch) == 2
+        assert len(plan._scratch) == 4  # two take turns, and two are held here
         before = gpu.pool.held_bytes
         for _ in range(3):
             plan.replay()
@@ -512,14 +512,39 @@ def test_an_array_in_a_recording_is_a_constant_that_nothing_overwrites() -> None
         fourth.close()
 
 
-def test_a_large_block_is_not_given_away_for_something_small() -> None:
+def test_the_largest_results_choose_their_memory_first(gpu: Gpu) -> None:
     with vector(*range(40_000)) as x, Plan() as plan:
         with plan.recording():
-            large = x + 1
+            small = x[:10_000] * 2.0
+            large = x + small.sum()
+            end = large.sum()
+            small.close()
             large.close()
-            small = x[:10_000] * 1.0
-            again = x + 2
-        assert len(plan._scratch) == 2
-        assert again.block is plan._scratch[0].block
-        small.close()
-        again.close()
+        with plan.recording():  # finds room in what the first one left
+            late = x * 0.5
+            total = late.sum()
+            late.close()
+        sizes = sorted(owner.block.nbytes for owner in plan._scratch)
+        assert sizes[-2:] == [4, 160_000]
+        for _ in range(2):
+            plan.replay()
+            assert float(end.numpy()) == pytest.approx(sum(range(40_000)) + 40_000 * 2.0 * sum(range(10_000)), rel=1e-5)
+            assert float(total.numpy()) == pytest.approx(0.5 * sum(range(40_000)), rel=1e-5)
+        end.close()
+        total.close()
+
+
+def test_a_result_that_is_read_before_it_is_written_shares_its_memory_with_nothing() -> None:
+    with vector(1, 2) as x, Plan() as plan:
+        with plan.recording():
+            kept = Tensor.empty(2, temporary=True)
+            kernel(STEP)(2, x=x, count=2, factor=1.0, value=0.0)
+            first = x + kept
+            other = x * 2.0
+            kept.close()
+            last = other + first
+            other.close()
+            first.close()
+        held = [owner.block.nbytes for owner in plan._scratch]
+        assert len(held) == 4
+        last.close()

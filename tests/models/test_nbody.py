@@ -120,9 +120,12 @@ def test_reset_returns_to_the_first_bits_and_reruns_them(make) -> None:
 
 
 def test_the_shipped_scene_conserves_energy_and_momentum() -> None:
-    """1,000 steps of leapfrog as shipped: energy drifts by less than 0.1 %, momentum stays at rounding."""
+    """1,000 steps of leapfrog: energy drifts by less than 0.1 %, momentum stays at rounding.
+
+    With a quarter of the bodies, which takes a sixteenth of the time.
+    """
     gpu = vertigrad.gpu()
-    scene = load(resources.path("scenes", "nbody.toml"))
+    scene = load(resources.path("scenes", "nbody.toml"), sets=["galaxy.count=2048"])
     stage = Stage(scene, gpu)
     (actor,) = stage.actors.values()
     params, outputs = actor.params, actor.outputs

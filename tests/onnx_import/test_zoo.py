@@ -7,6 +7,9 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from vertigrad.gpu import Gpu
+from vertigrad.gpu import plan as plan_module
+from vertigrad.gpu.packing import Span, pack
+from vertigrad.memory.pool import size_class
 from vertigrad.onnx_import import Network
 
 from . import zoo
@@ -56,6 +59,24 @@ def test_a_network_of_half_precision_is_equal_to_onnxruntime(gpu: Gpu, name: str
 
 
 @pytest.mark.parametrize("name", zoo.KINDS)
+def test_a_plan_takes_little_more_memory_than_what_is_needed_at_once(name: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """Of weights, inputs, outputs and what passes between nodes together; buffers hold whole 256 bytes."""
+    passing: list[Span] = []
+    monkeypatch.setattr(plan_module, "pack", lambda spans, places: passing.extend(spans) or pack(spans, places))
+    with Network(zoo.make(name)) as network:
+        plan = network.program(zoo.inputs(name, 0)).plan
+        owners = list(plan._owners)
+        shared = sum(size_class(place.nbytes) for place in plan._places)
+        taken = sum(owner.block.capacity for owner in owners)
+        lasting = taken - shared
+        at_once = max(
+            sum(size_class(s.nbytes) for s in passing if s.first <= now <= s.last) for now in range(len(plan))
+        )
+    print(f"\n{name}: {taken:,} bytes, at once {lasting + at_once:,}; passing {shared:,}, at once {at_once:,}")
+    assert taken <= 1.2 * (lasting + at_once)
+
+
+@pytest.mark.parametrize("name", zoo.KINDS)
 def test_replaying_allocates_nothing_and_leaves_nothing(steady: Gpu, name: str) -> None:
     with Network(zoo.make(name)) as network:
         given = zoo.inputs(name, 0)
@@ -68,4 +89,7 @@ def test_replaying_allocates_nothing_and_leaves_nothing(steady: Gpu, name: str) 
             program.replay()
             assert (len(steady.tracker.live), steady.pool.held_bytes) == (live, held)
         for key, array in program.read().items():
-            np.testing.assert_array_equal(array, first[key])
+            if name == "graph_convolution":  # it adds floats up by scattering, in any order
+                np.testing.assert_allclose(array, first[key], rtol=1e-5, atol=1e-6)
+            else:
+                np.testing.assert_array_equal(array, first[key])

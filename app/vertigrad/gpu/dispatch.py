@@ -152,6 +152,19 @@ class Dispatch:
         kept = {name: _Lying.of(value) if isinstance(value, Bindable) else value for name, value in arguments.items()}
         self._given = threads, tuple(overwrites), kept, None if indirect is None else _Lying.of(indirect)
 
+    def move(self, owners: Mapping[Owner, Owner]) -> None:
+        """Use other owners in the place of some; each tensor lies as far into the new one as into the old."""
+
+        def now(place: Any) -> Any:
+            return place._replace(owner=owners.get(place.owner, place.owner)) if hasattr(place, "owner") else place
+
+        self.entries = tuple(now(entry) for entry in self.entries)
+        self.indirect = None if self.indirect is None else now(self.indirect)
+        self.writes = tuple((owners.get(owner, owner), keep) for owner, keep in self.writes)
+        self.owners = tuple(owners.get(owner, owner) for owner in self.owners)
+        threads, overwrites, arguments, indirect = self._given
+        self._given = threads, overwrites, {name: now(value) for name, value in arguments.items()}, now(indirect)
+
     def again(self, kernel: Kernel) -> Dispatch:
         """The same with another kernel. Raises as the constructor, and `ShaderError` if it leaves other fields open."""
         made = Dispatch(kernel, *self._given)

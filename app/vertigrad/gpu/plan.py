@@ -17,9 +17,9 @@ from .device import gpu
 from .dispatch import Dispatch
 from .kernel import Kernel, loaded
 from .native import DispatchList
+from .packing import Place, Span, pack
 from .plan_uniforms import PlanUniforms
 
-SMALL = 1 << 16  # bytes up to which a recorded result may lie in a block of any size
 REMEMBERED = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
 
 
@@ -41,6 +41,8 @@ class Plan:
         self._lists: OrderedDict[tuple[int, ...], _Ready] = OrderedDict()
         self._last: _Ready | None = None
         self._scratch: list[Owner] = []  # of results that kernels made while this was recording
+        self._places: list[Place] = []  # memory that results share: that of the largest, one of `_residents`
+        self._residents: dict[int, Owner] = {}
         self._closed = False
         net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners, self._scratch)
         self._net = weakref.finalize(self, self._gpu.tracker.drop_later, net)
@@ -63,9 +65,9 @@ class Plan:
     def recording(self) -> Iterator[Plan]:
         """Add every kernel that is called inside to the plan instead of running it: so any function of `ops` records.
 
-        Values given to the functions are frozen; arrays are uploaded once. New results lie in memory of the plan, and
-        those that are closed inside (or dropped) make room for later ones; nothing has a value before `replay`, so
-        reading back inside raises `StillInUse`.
+        Values given to the functions are frozen; arrays are uploaded once. New results lie in memory of the plan;
+        those that nobody holds at the end share it where they are not needed at the same time. Nothing has a value
+        before `replay`, so reading back inside raises `StillInUse`. Raises `OutOfMemory` at the end.
         """
         self._require_open()
         outer, self._gpu.recording = self._gpu.recording, self
@@ -73,15 +75,12 @@ class Plan:
             yield self
         finally:
             self._gpu.recording = outer
+            if outer is not self:
+                self._place_results()
 
     def scratch(self, nbytes: int, name: str, origin: Origin) -> Owner:
-        """A handle on memory for a result of the recording: what nobody else holds any more, or a new block."""
-        self._gpu.tracker.collect()
-        mine = [owner for owner in self._scratch if owner.handles == 1 + (owner in self._owners)]
-        fits = [owner for owner in mine if nbytes <= owner.block.nbytes <= max(2 * nbytes, SMALL)]
-        if fits:
-            return min(fits, key=lambda owner: owner.block.nbytes).hold()
-        self._scratch.append(Owner(self._gpu.tracker, self._gpu.pool.take(nbytes, name, origin), name, origin))
+        """A handle on memory for a result of the recording, which is there when the recording has ended."""
+        self._scratch.append(Owner(self._gpu.tracker, self._gpu.pool.promise(nbytes, name, origin), name, origin))
         return self._scratch[-1].hold()
 
     def append(self, dispatch: Dispatch) -> None:
@@ -169,6 +168,49 @@ class Plan:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _place_results(self) -> None:
+        """Memory for what was recorded: of its own for what somebody holds, shared for what only the plan needs."""
+        self._gpu.tracker.collect()
+        spans = self._spans()
+        fresh = [owner for owner in self._scratch if owner.block.storage is None]
+        passing = [owner for owner in fresh if self._passes(owner, spans.get(owner))]
+        chosen = pack([spans[owner] for owner in passing], self._places)
+        moved: dict[Owner, Owner] = {}
+        for number, owner in sorted(zip(chosen, passing, strict=True), key=lambda pair: -pair[1].block.nbytes):
+            if self._residents.setdefault(number, owner) is not owner:
+                moved[owner] = self._residents[number]
+        for owner in fresh:
+            if owner not in moved and (owner in spans or owner.handles > 1):
+                self._gpu.pool.fulfil(owner.block)
+        self._merge(moved, {owner for owner in fresh if owner.block.storage is None})
+
+    def _spans(self) -> dict[Owner, Span]:
+        spans: dict[Owner, Span] = {}
+        for number, dispatch in enumerate(self._dispatches):
+            for owner in dispatch.owners:
+                known = spans.get(owner)
+                spans[owner] = Span(known.first if known else number, number, owner.block.nbytes)
+        return spans
+
+    def _passes(self, owner: Owner, span: Span | None) -> bool:
+        """Whether nobody but the plan needs a result, and nothing of it from one replay to the next."""
+        if span is None or owner.handles > 2 or owner.block.owners > 1:  # two: as a result, and as used
+            return False
+        return any(written is owner for written, _ in self._dispatches[span.first].writes)
+
+    def _merge(self, moved: Mapping[Owner, Owner], gone: Collection[Owner]) -> None:
+        """Let dispatches use other owners in the place of some, and let go of those that are not needed then."""
+        if moved:
+            for dispatch in self._dispatches:
+                dispatch.move(moved)
+            self.adopt(self._dispatches)
+        self._scratch = [owner for owner in self._scratch if owner not in gone]
+        _drop(gone)
+        used = [owner for owner in gone if owner in self._owners]
+        for owner in used:
+            del self._owners[owner]
+        _drop(used)
 
     def _note_writes(self, dispatch: Dispatch, used: Collection[Owner]) -> None:
         for owner, keep in dispatch.writes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 class OpenPass:
-    """A render pass that was begun; it ends with the `with` block."""
+    """A render pass: it begins and ends with the `with` block."""
 
-    def __init__(self, recorder: Recorder, encoder: wgpu.GPURenderPassEncoder):
-        self._recorder, self._encoder = recorder, encoder
+    def __init__(self, recorder: Recorder, begin: Callable[[], wgpu.GPURenderPassEncoder]):
+        self._recorder, self._begin = recorder, begin
 
     def __enter__(self) -> wgpu.GPURenderPassEncoder:
+        self._encoder = self._begin()
         self._recorder.drawing = True
         return self._encoder
 
@@ -149,8 +150,8 @@ class Recorder:
         `described` is one kept from frame to frame, and `view` what to draw into where its first attachment leaves that
         open; for a pass that is recorded once, wgpu's own descriptor (`color_attachments`, ...) will do.
         """
-        encoder = self.encoder
-        return OpenPass(self, (described or RenderPass(**descriptor)).begin(encoder, self._timer.writes(group), view))
+        wanted = described or RenderPass(**descriptor)
+        return OpenPass(self, lambda: wanted.begin(self.encoder, self._timer.writes(group), view))
 
     def require_no_render_pass(self) -> None:
         """Raise `StillInUse` inside a render pass: WebGPU takes nothing but its draws until it has ended."""

@@ -70,9 +70,23 @@ class BufferPool:
         self._tracker.blocks[block.id] = block
         return self._start(block, borrow.nbytes, name, origin)
 
+    def promise(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN) -> Block:
+        """A live block of `nbytes` that has no memory until `fulfil` is called. Raises `LimitError`."""
+        self._require_possible(nbytes, name)
+        block = Block(0, None)
+        self._tracker.blocks[block.id] = block
+        return self._start(block, nbytes, name, origin)
+
+    def fulfil(self, block: Block) -> None:
+        """Give a promised block its memory. Raises `OutOfMemory`."""
+        self._tracker.collect()
+        donor = self._block_of(size_class(block.nbytes), block.nbytes, block.name)
+        self.place(block, donor)
+        del self._tracker.blocks[donor.id]
+
     def place(self, block: Block, donor: Block) -> None:
-        """Give a lent block the GPU memory of `donor`, a block taken for it, which is left without any."""
-        if block.storage is not None or block.borrow is None:
+        """Give a lent or promised block the memory of `donor`, a block taken for it, which is left without any."""
+        if block.storage is not None:
             raise StillInUse(f"{block!r} has GPU memory of its own")
         block.storage, block.capacity = donor.storage, donor.capacity
         donor.storage, donor.capacity = None, 0
@@ -96,11 +110,7 @@ class BufferPool:
         return block
 
     def _block_of(self, capacity: int, nbytes: int, name: str) -> Block:
-        if nbytes > self._storage.largest:
-            raise LimitError(
-                f"tensor {name or 'unnamed'!r} needs {nbytes} bytes in one buffer, this adapter allows "
-                f"{self._storage.largest}; split it, or use a smaller dtype"
-            )
+        self._require_possible(nbytes, name)
         capacity = min(capacity, self._storage.largest)
         waiting = self._free.get(capacity)
         if waiting:
@@ -109,6 +119,13 @@ class BufferPool:
             self.free_bytes -= capacity
             return block
         return self._make(capacity, nbytes, name)
+
+    def _require_possible(self, nbytes: int, name: str) -> None:
+        if nbytes > self._storage.largest:
+            raise LimitError(
+                f"tensor {name or 'unnamed'!r} needs {nbytes} bytes in one buffer, this adapter allows "
+                f"{self._storage.largest}; split it, or use a smaller dtype"
+            )
 
     def _make(self, capacity: int, nbytes: int, name: str) -> Block:
         """A new buffer, after giving back more and more of what is not in use."""
