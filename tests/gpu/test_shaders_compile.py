@@ -269,13 +269,16 @@ SHADERS: dict[str, list[Defines]] = {
         *choices(PASS=["records"], FROM=[""], VALUE=["f32", "i32", "u32"], RANK=[0], BINS=[64]),
     ],
     "models/picture.wgsl": [{}],
+    "models/bars.wgsl": choices(DTYPE=["f32", "f16"]),
     "models/relief.wgsl": choices(DTYPE=["f32", "f16"], CHANNELS=[1, 3], HEIGHT=["", "f32", "f16"]),
     "models/nbody.wgsl": choices(TILE=[64, 128], UNROLL=[1, 8], EACH=[1, 2]),
     "models/neural_field.wgsl": choices(WIDTH=[16, 64], LAYERS=[3, 5], BANDS=[1, 3], ACTIVATION=["sine", "relu"]),
     "models/flow.wgsl": [{}],
     "models/sdf_surface.wgsl": [{}],
+    "models/gray_scott.wgsl": choices(MESH=[False, True]),
     "draw/bloom.wgsl": [{}],
     "draw/bounds.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
+    "draw/box.wgsl": [{}],
     "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/develop.wgsl": choices(
         GLOW=[False, True], ENCODED_BY_TARGET=[False, True], BY_SAMPLE=[False, True], TRANSPARENT=[False, True]
@@ -284,6 +287,10 @@ SHADERS: dict[str, list[Defines]] = {
         POSITION=["vec3f", "vec3i"], SIZE=["", "f32", "u32"], ENCODED_BY_TARGET=[False, True]
     ),
     "draw/extent.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
+    "draw/isosurface.wgsl": choices(
+        COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], SAMPLE_MASK=[False, True], VERTICES=[15]
+    ),
+    "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
     "draw/points.wgsl": [
         {"POSITION": "vec3f", "SIZE": size, "SAMPLE_MASK": mask, "PICKING": picking, **color}
         for size, mask, picking, color in product(["", "f32"], [False, True], [False, True], COLORS)
@@ -292,6 +299,8 @@ SHADERS: dict[str, list[Defines]] = {
         {"POSITION": "vec3f", "NORMAL": normal, "SAMPLE_MASK": mask, **color}
         for normal, mask, color in product(["", "vec3f"], [False, True], COLORS)
     ],
+    "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3]),
+    "draw/volume_light.wgsl": [{}],
 }
 
 

@@ -46,6 +46,11 @@ def identity(folder: Path, shape: list) -> Path:
         ([1, 3, "h", "w"], "surface", "relief.position"),
         ([1, 1, 20, 30], "surface", "relief.position"),
         ([20, 30], "surface", "relief.position"),
+        ([10], "surface", "bars.position"),
+        ([1, 10], "surface", "bars.position"),
+        (["batch", 10], "surface", "bars.position"),
+        ([2, 10], "surface", "bars.position"),
+        ([], "surface", "bars.position"),
     ],
 )
 def test_what_is_drawn_follows_from_the_output(

@@ -53,6 +53,12 @@ def scene_text(path: Path) -> str:
 def _layers(drawn: str) -> list[str]:
     if drawn == "points":
         return ["[layers.points]", 'type = "points"', 'position = "net.position"', 'color = "#e8a24c"', "size = 0.01"]
+    if drawn == "bars":
+        return [
+            *["[models.bars]", 'type = "bars"', 'inputs = { values = "net.values" }', ""],
+            *["[layers.bars]", 'type = "surface"', 'position = "bars.position"', 'normal = "bars.normal"'],
+            *['index = "bars.triangles"', 'color = "bars.level"'],
+        ]
     flat = ["height = 0.0"] if drawn == "image" else []
     return [
         "[models.relief]",
@@ -69,7 +75,7 @@ def _layers(drawn: str) -> list[str]:
 
 
 def _drawn(network: Network) -> tuple[str, str]:
-    """The output that is drawn, and as what: "points", "image", or "relief" (a height field, or bars in a row)."""
+    """The output that is drawn, and as what: "points", "image", "relief" (a height field) or "bars"."""
     found = []
     for name, spec in network.output_specs().items():
         if spec.dtype not in ("f32", "f16"):
@@ -79,12 +85,14 @@ def _drawn(network: Network) -> tuple[str, str]:
             found.append((0, name, "points"))
         elif _is_image(shape):
             found.append((1, name, "image"))
-        elif len(shape) == 2:
+        elif len(shape) == 2 and (shape[0] or 0) >= IMAGE_SIDES <= (shape[1] or IMAGE_SIDES):
             found.append((2, name, "relief"))
+        elif len(shape) <= 2:
+            found.append((3, name, "bars"))
     if not found:
         shapes = {name: spec.shape for name, spec in network.output_specs().items()}
         raise InputError(
-            f"{network.source}: none of its outputs looks like points, an image or a height field: {shapes}; "
+            f"{network.source}: none of its outputs looks like points, an image, a height field or bars: {shapes}; "
             "write a scene for it (docs/onnx.md)"
         )
     _, name, drawn = min(found, key=lambda entry: entry[0])

@@ -1,0 +1,166 @@
+"""`Bars`: a row of numbers, or several rows, as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import ClassVar
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...ops.launch import element_strides
+from ...params import number
+from ...tensor import Tensor, f16, f32
+from ..base import Comparison, Model, OutputSpec, compare
+
+CORNERS = 24  # of a box, each once for every face that it belongs to
+
+
+class Params(params.Params):
+    """How large the bars are."""
+
+    size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side of all bars together")
+    width: float = number(0.72, min=0.05, max=1.0, doc="width of a bar, as a share of the distance to the next")
+    height: float = number(
+        1.0, min=-100.0, max=100.0, soft_min=0.0, soft_max=4.0, doc="height of a bar whose value is 1"
+    )
+
+
+class Bars(Model):
+    """Boxes on the plane y = 0 as high as the values; those of negative values hang from it.
+
+    `values` is a row (columns,) or a plane (rows, columns); leading axes of 1 do not count. A pure function of it.
+    """
+
+    Params = Params
+    inputs: ClassVar[Mapping[str, str]] = {"values": "a row (columns,) or a plane (rows, columns); f32 or f16"}
+    required_inputs = frozenset({"values"})
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        return {
+            "position": OutputSpec((None, 3), "f32", "corners of the boxes, 24 for each, y up"),
+            "normal": OutputSpec((None, 3), "f32", "unit normals of the faces that the corners belong to"),
+            "level": OutputSpec((None,), "f32", "the value of the bar that a corner belongs to"),
+            "triangles": OutputSpec((None, 3), "u32", "12 triangles for each box, counter-clockwise from outside"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            self._values = held(_rows_of(inputs["values"]))
+            rows, columns = self._values.shape
+            count = rows * columns * CORNERS
+            self._positions = held(Tensor.empty((count, 3), name=f"{name}.position"))
+            self._normals = held(Tensor.empty((count, 3), name=f"{name}.normal"))
+            self._levels = held(Tensor.empty(count, name=f"{name}.level"))
+            self._triangles = held(Tensor.from_numpy(box_triangles(rows * columns), f"{name}.triangles"))
+            self._plan = held(Plan(f"{name}.step"))
+            self._plan.dispatch(
+                Kernel.load("models/bars.wgsl", defines={"DTYPE": self._values.scalar}),
+                count,
+                overwrites=("positions", "normals", "levels"),
+                values=self._values,
+                positions=self._positions,
+                normals=self._normals,
+                levels=self._levels,
+                rows=rows,
+                columns=columns,
+                values_strides=element_strides(self._values),
+            )
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        spacing, values = self._spacing(), self._params
+        self._plan.replay(step=spacing, width=spacing * values.width, height=values.height)
+
+    def outputs(self) -> dict[str, Tensor]:
+        return {
+            "position": self._positions,
+            "normal": self._normals,
+            "level": self._levels,
+            "triangles": self._triangles,
+        }
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`lowest`, `highest` and `sum` of the values."""
+        return {"lowest": ops.min(self._values), "highest": ops.max(self._values), "sum": ops.sum(self._values)}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """All corners, in float64."""
+        self.step(0.0)
+        values = self._values.numpy().astype(float)
+        spacing = self._spacing()
+        wanted = box_corners(values, spacing, spacing * self._params.width, self._params.height)
+        return [
+            compare("position", self._positions.numpy(), wanted, 1e-5),
+            compare("level", self._levels.numpy(), np.repeat(values.reshape(-1), CORNERS), 1e-6),
+        ]
+
+    def reset(self) -> None:
+        self.step(0.0)
+
+    def state(self) -> dict[str, Tensor]:
+        return {name: tensor for name, tensor in self.outputs().items() if name != "triangles"}
+
+    def numbers(self) -> dict[str, float]:
+        return {}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        pass
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    def _spacing(self) -> float:
+        """Distance of neighbouring bars."""
+        return self._params.size / max(self._values.shape)
+
+
+def box_corners(values: np.ndarray, spacing: float, width: float, height: float) -> np.ndarray:
+    """The corners of the boxes of values (rows, columns), shape (rows · columns · 24, 3); see the shader."""
+    rows, columns = values.shape
+    boxes = []
+    for row in range(rows):
+        for column in range(columns):
+            top = values[row, column] * height
+            foot = np.array([(column - (columns - 1) / 2) * spacing, top / 2, (row - (rows - 1) / 2) * spacing])
+            half = 0.5 * np.array([width, abs(top), width])
+            for side in range(3):
+                for outward in (-1, 1):
+                    for across, along in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+                        unit = np.zeros(3)
+                        unit[[side, (side + 1) % 3, (side + 2) % 3]] = outward, across * outward, along
+                        boxes.append(foot + half * unit)
+    return np.array(boxes)
+
+
+def box_triangles(boxes: int) -> np.ndarray:
+    """The corners of each triangle, shape (12 · boxes, 3), u32: two for each face of four corners."""
+    first = 4 * np.arange(6 * boxes, dtype=np.uint32)[:, None, None]
+    return (first + np.array([[0, 1, 2], [0, 2, 3]], np.uint32)).reshape(-1, 3)
+
+
+def _rows_of(values: Tensor) -> Tensor:
+    """A view (rows, columns). Raises `InputError` if there is none."""
+    if values.dtype not in (f32, f16):
+        raise InputError(f"values are {values.dtype}; bars are made of f32 or f16")
+    ones = 0
+    while values.ndim - ones > 1 and values.shape[ones] == 1:
+        ones += 1
+    view = values[(0,) * ones] if ones else values[...]
+    if view.ndim == 0:
+        view = view[None]
+    if view.ndim == 1:
+        view = view[None, :]
+    if view.ndim != 2 or not view.size:
+        raise InputError(f"values of shape {values.shape} are neither a row nor a plane (rows, columns)")
+    return view
