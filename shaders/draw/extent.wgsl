@@ -3,9 +3,10 @@
 // In: TYPE, the type of the values. Out: extent[0] <= extent[1]; (0, 1) if there was no finite number.
 
 struct Params {
+    shape: vec3u,           // of the values along three axes; before them 1s
     count: u32,             // of values, or of pairs
+    values_strides: vec3i,  // elements from one value to the next along each axis
     values_offset: u32,     // elements
-    values_strides: u32,    // elements from one value to the next
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -32,6 +33,13 @@ fn widest(mine: vec2f, lane: u32) -> vec2f {
     return found[lane];
 }
 
+fn place_of(i: u32) -> i32 {
+    let row = i / params.shape.z;
+    let at = vec3u(row / params.shape.y, row % params.shape.y, i % params.shape.z);
+    let places = vec3i(at) * params.values_strides;
+    return i32(params.values_offset) + places.x + places.y + places.z;
+}
+
 @compute @workgroup_size(${WORKGROUP})
 fn gather(
     @builtin(global_invocation_id) id: vec3u,
@@ -41,7 +49,7 @@ fn gather(
 ) {
     var mine = NOTHING;
     for (var i = id.x; i < params.count; i += groups.x * ${WORKGROUP}u) {
-        let value = f32(values[params.values_offset + i * params.values_strides]);
+        let value = f32(values[place_of(i)]);
         // Judged by its bits: comparisons with NaN may be optimized away.
         let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
         mine = select(mine, wider(mine, vec2f(value)), finite);

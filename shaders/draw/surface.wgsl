@@ -4,6 +4,7 @@
 //% include "common/colour.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
+//% include "common/triangles.wgsl"
 
 struct Style {              // mirrored by renderer/layers/surface.py
     color: vec4f,           // linear; where no color is bound
@@ -86,55 +87,11 @@ fn surface_color(in: Corner) -> vec4f {
 //% endif
 }
 
-// How much of the pixel a contour line covers, 0 to 1; lines closer than a few pixels fade out.
-fn contour(value: f32) -> f32 {
-    let steps = value / style.contours;
-    let per_pixel = max(fwidth(steps), 1e-12);
-    let pixels_away = abs(fract(steps - 0.5) - 0.5) / per_pixel;
-    let line = clamp(0.5 * style.contour_width + 0.5 - pixels_away, 0.0, 1.0);
-    return line * (1.0 - smoothstep(0.1, 0.35, per_pixel * style.contour_width));
-}
-
-// The normal on the side that is seen. Turned round only if triangle and normal agree on that: near the outline a smooth
-// normal may lean away from the eye, and a triangle of a few pixels, seen edge-on, does not know its own side.
-fn seen_side(normal: vec3f, flat_normal: vec3f, to_eye: vec3f) -> vec3f {
-    let behind = dot(normal, flat_normal) < -0.3 && dot(normal, to_eye) < 0.0;
-    return select(normal, -normal, behind);
-}
-
-struct Pixel {
-    @location(0) color: vec4f,
-//% if SAMPLE_MASK
-    @builtin(sample_mask) samples: u32,
-//% endif
-}
-
 @fragment
 fn surface_fragment(in: Corner) -> Pixel {
-    let to_eye = -sight_to(in.eye);
-    var flat_normal = normalize(cross(dpdx(in.eye), dpdy(in.eye)));
-    flat_normal *= select(-1.0, 1.0, dot(flat_normal, to_eye) >= 0.0);
 //% if NORMAL
-    let smooth_normal = normalize(in.normal);
-    let normal = select(flat_normal, seen_side(smooth_normal, flat_normal, to_eye), dot(in.normal, in.normal) > 1e-20);
+    return shaded(in.eye, in.normal, surface_color(in), in.value, in.clip.xy);
 //% else
-    let normal = flat_normal;
+    return shaded(in.eye, vec3f(0.0), surface_color(in), in.value, in.clip.xy);
 //% endif
-
-    let color = surface_color(in);
-    var base = color.rgb;
-    if style.contours > 0.0 {
-        base *= 1.0 - style.contour_strength * contour(in.value);
-    }
-    var out: Pixel;
-    var samples = 15u;
-    if color.a < 1.0 { samples = alpha_samples(color.a, in.clip.xy); }
-    let light = lit(Material(base, style.metallic, style.roughness), normal, to_eye);
-    out.color = vec4f(bounded(light), 1.0);
-//% if SAMPLE_MASK
-    out.samples = samples;
-//% else
-    out.color.a = share(samples);
-//% endif
-    return out;
 }

@@ -143,12 +143,12 @@ def copying(how: Any) -> type[PointsLayer]:
             self.given = attributes
             super().bind(attributes)
 
-        def prepare(self) -> None:
+        def prepare(self, light: Any = None) -> None:
             fresh = how(self.given["position"])
             super().bind({**self.given, "position": fresh})
             self.drop()
             self.copy = fresh
-            super().prepare()
+            super().prepare(light)
 
         def close(self) -> None:
             super().close()

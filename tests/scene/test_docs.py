@@ -58,21 +58,20 @@ def test_every_key_of_a_bookmark():
 def test_every_attribute_of_every_layer():
     told = {(kind, name): numbers for kind, name, numbers, *_ in rows(section("`[layers.NAME]`"), 5)[2:]}
     for kind, layer in layer_types().items():
-        names = {name for of, name in told if of in (kind, "both")}
-        assert names == layer.ATTRIBUTES.keys()
+        own = {name: numbers for (of, name), numbers in told.items() if kind in of.split()}
+        assert own.keys() == layer.ATTRIBUTES.keys()
         for name, rule in layer.ATTRIBUTES.items():
-            numbers = told.get((kind, name)) or told["both", name]
+            numbers = own[name]
             assert [int(number) for number in re.findall(r"\d", numbers)] == list(rule.components)
 
 
 def test_every_style_of_every_layer_with_its_default():
     told = {(kind, name): default for kind, name, default, _ in rows(section("`[layers.NAME]`"), 4)[2:]}
     for kind, layer in layer_types().items():
-        names = {name for of, name in told if of in (kind, "both")}
-        assert names == layer.Style.model_fields.keys()
-        for name in names:
-            default = told.get((kind, name)) or told["both", name]
-            own = re.search(rf"{kind} ([^,]+)", default)
+        found = {name: default for (of, name), default in told.items() if kind in of.split()}
+        assert found.keys() == layer.Style.model_fields.keys()
+        for name, default in found.items():
+            own = re.search(rf"\b{kind} ([^,]+)", default)
             assert is_default(own[1] if own else default, layer.Style, name), (kind, name)
 
 

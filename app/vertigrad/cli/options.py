@@ -32,6 +32,10 @@ StopOnNanOption = Annotated[
     bool, typer.Option("--stop-on-nan", help="exit with 3 as soon as an output has NaN or infinity in it")
 ]
 ReportOption = Annotated[Path | None, typer.Option(metavar="FILE", help="write a report of the run, as JSON")]
+TouchesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="do to the models what was done by hand in another run, as the viewer saved it"),
+]
 SizeOption = Annotated[str, typer.Option(metavar="WxH", help="size of the picture in pixels")]
 CameraOption = Annotated[
     str,

@@ -18,6 +18,7 @@ from .options import (
     SetOption,
     SizeOption,
     StopOnNanOption,
+    TouchesOption,
     ZeroCopyOption,
     console,
     errors_console,
@@ -44,6 +45,7 @@ def command(
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     camera: CameraOption = "",
+    touches: TouchesOption = None,
     turntable: Annotated[
         float, typer.Option(metavar="DEG", help="circle the target, so many degrees a second of the video")
     ] = 0.0,
@@ -65,6 +67,8 @@ def command(
     with open_session(scene, set, seed, adapter, camera) as session:
         session.cameras.turntable = finite("--turntable", turntable)
         session.watches.thorough = stop_on_nan
+        if touches is not None:
+            session.play_touches(touches)
         with _progress() as progress:
             advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))
             record = render(session, frames, pixels, output, advance, timed=report is not None, transparent=transparent)

@@ -17,6 +17,7 @@ from .options import (
     SeedOption,
     SetOption,
     StopOnNanOption,
+    TouchesOption,
     ZeroCopyOption,
     parse_size,
 )
@@ -35,6 +36,7 @@ def command(
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     camera: CameraOption = "",
+    touches: TouchesOption = None,
     adapter: AdapterOption = "",
     require_zero_copy: ZeroCopyOption = False,
     stop_on_nan: StopOnNanOption = False,
@@ -65,6 +67,8 @@ def command(
         require_writable(report)
     with open_session(scene, set, seed, adapter, camera) as session:
         session.watches.thorough = stop_on_nan
+        if touches is not None:
+            session.play_touches(touches)
         session.pace({"rate": fps, "frames_in_flight": frames_in_flight, "budget": budget})
         session.clock.keep_past(past << 20)
         session.edits.on = True

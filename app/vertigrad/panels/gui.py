@@ -19,6 +19,7 @@ from .camera import CameraPanel
 from .dialogs import Dialogs
 from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
 from .drawing import Drawing
+from .gizmo import Gizmo
 from .graph import GraphPanel
 from .help import HelpPanel
 from .hits import is_covered
@@ -36,6 +37,9 @@ from .selection import SelectionPanel, draw_selection
 from .shelf import Thumbnails
 from .shortcuts import are_free, by_keys
 from .tensors import TensorsPanel
+from .tools import draw_ring, draw_tools
+from .touch_actions import TOUCH_ACTIONS
+from .warning import draw_warnings
 from .watch import WatchPanel
 from .workspace import Workspace
 
@@ -47,7 +51,7 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
     tensors = TensorsPanel(gui.workspace)
     return (
         RunPanel(),
-        ParametersPanel(),
+        ParametersPanel(gui.workspace),
         LogPanel(gui.journal),
         PerformancePanel(),
         MemoryPanel(),
@@ -78,14 +82,14 @@ class Gui:
         self._monitor, self._scale = scale, scale * self.workspace.zoom
         set_style(self._scale)
         self._drawing = Drawing(gpu, color_format)
-        self._axes, self._notices = Axes(), Notices()
+        self._axes, self._notices, self._gizmo = Axes(), Notices(), Gizmo()
         self.journal = Journal()
         self._panels = panels(self)
         self._file: Path | None = None  # the scene that was shown last
         self._fresh = True  # nothing was built yet
         for panel in self._panels:
             self.workspace.opened.setdefault(panel.title, panel.opened)
-        self.actions: tuple[Action, ...] = (*ACTIONS, *PICTURE_ACTIONS, *for_panels(self._panels))
+        self.actions: tuple[Action, ...] = (*ACTIONS, *PICTURE_ACTIONS, *TOUCH_ACTIONS, *for_panels(self._panels))
         self._by_keys = by_keys(self.actions)
         io = imgui.get_io()
         io.config_flags |= imgui.ConfigFlags_.docking_enable.value | imgui.ConfigFlags_.nav_enable_keyboard.value
@@ -119,7 +123,7 @@ class Gui:
         """Whether a click at this pixel is for the GUI."""
         if self.io.want_capture_mouse and any(self.io.mouse_down):
             return True
-        return is_covered(self._context, x, y)
+        return is_covered(self._context, x, y) or self._gizmo.holds(x, y)
 
     def press(self, session: Session, keys: str, repeated: bool = False) -> bool:
         """Do what the keys, written as in the table of actions, are for; returns whether anything was done.
@@ -166,11 +170,15 @@ class Gui:
 
     def _draw_over(self, session: Session) -> None:
         """What lies over the picture; of a bare picture only what tells of videos and files."""
+        self._gizmo.draw(session, self.workspace.gizmo if self.visible else None, self.viewport)
         if self.visible:
             self._axes.draw(session, self.viewport)
+            draw_tools(session, self.viewport)
+            draw_warnings(session, self.viewport)
             if SelectionPanel.title not in self.workspace.seen:
                 draw_selection(session, self.viewport)
         self._notices.draw(session, self.viewport)
+        draw_ring(session, self.viewport, not imgui.get_io().want_capture_mouse)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:
         """Record the windows built last over `target`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
@@ -35,6 +37,12 @@ def draw_message(session: Session, picture: Rect) -> None:
     imgui.pop_text_wrap_pos()
     _close_button(session, width, button)
     imgui.end()
+
+
+def message_top() -> float:
+    """Where the messages that were drawn last begin, in pixels; far below if none were."""
+    window = imgui.internal.find_window_by_name("##message")
+    return window.pos.y if window is not None and window.was_active else math.inf
 
 
 def shortened(text: str) -> str:

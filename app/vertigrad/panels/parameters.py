@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
+from ..params import same
 from ..scene import Scene
 from ..scene.save import named
 from ..session import Session
@@ -19,8 +20,9 @@ from .look import ACCENT, DIM, TEXT
 from .parameter_menu import ParameterMenu
 from .parameter_rows import Group, Row, found, groups
 from .presets import PresetBar
-from .rows import MARK, changed_mark, color, columns, fitted, moving_mark, scale, section, show_tooltip
+from .rows import MARK, changed_mark, color, columns, fitted, icon_button, moving_mark, scale, section, show_tooltip
 from .widgets import edit
+from .workspace import Workspace
 
 TOOLTIP_DELAY = 0.5  # seconds over a row
 BEYOND = 60.0  # what is drawn above and below what is seen, so that the arrow keys find their way, in logical pixels
@@ -45,7 +47,8 @@ class ParametersPanel(Panel):
     title = "Parameters"
     icon = icons.ICON_FA_SLIDERS
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._scene: Scene | None = None
         self._groups: tuple[Group, ...] = ()
         self._bar, self._menu = PresetBar(), ParameterMenu()
@@ -152,7 +155,8 @@ class ParametersPanel(Panel):
         imgui.align_text_to_frame_padding()
         imgui.text_colored(TEXT if changed or moving else DIM, self._label(row, places.room))
         imgui.same_line(places.widget)
-        imgui.set_next_item_width(places.width)
+        button = self._gizmo_button(row) if row.spec.gizmo else 0.0
+        imgui.set_next_item_width(places.width - button)
         shown = self._named(value) if isinstance(value, Path) else value
         edited = edit(row.spec, row.hint, self._pending.get(row.key, shown))
         imgui.pop_id()
@@ -160,6 +164,17 @@ class ParametersPanel(Panel):
             self._take(session, row, edited, shown)
         if mouse is not None and top <= mouse.y < imgui.get_cursor_screen_pos().y - imgui.get_style().item_spacing.y:
             self._hover(row)
+
+    def _gizmo_button(self, row: Row) -> float:
+        """Before a place: what shows it in the picture, to be moved there; returns its width."""
+        workspace, gap = self._workspace, imgui.get_style().item_inner_spacing.x
+        held = workspace.gizmo == row.key
+        imgui.push_style_color(imgui.Col_.text.value, ACCENT if held else DIM)
+        if icon_button(f"{icons.ICON_FA_UP_DOWN_LEFT_RIGHT}##gizmo", "move it in the picture"):
+            workspace.gizmo = None if held else row.key
+        imgui.pop_style_color()
+        imgui.same_line(0.0, gap)
+        return imgui.get_frame_height() + gap
 
     def _take(self, session: Session, row: Row, edited: Any, shown: Any) -> None:
         """Set what was edited, unless it has to wait until the user is done."""
@@ -170,7 +185,7 @@ class ParametersPanel(Panel):
         waits = edited.active and (row.spec.rebuild or imgui.get_io().want_text_input)
         if row.key in self._pending and not waits:
             value = self._pending.pop(row.key)
-            if value != shown:
+            if not same(value, shown):
                 session.post(SetParameter(*row.key, value, self._stroke))
 
     def _hover(self, row: Row) -> None:

@@ -17,7 +17,7 @@ _ROUND_LEFT = imgui.ImDrawFlags_.round_left.value
 _BEHIND = (imgui.Col_.frame_bg.value,)
 _ALL = (*_BEHIND, imgui.Col_.slider_grab.value, imgui.Col_.slider_grab_active.value)
 _HELD = imgui.Col_.frame_bg_hovered.value, imgui.Col_.frame_bg_active.value
-LARGEST_FLOAT, LARGEST_INT = 1e37, 1 << 30  # ends of a slider as far as ImGui takes them
+LARGEST_FLOAT, LARGEST_INT = 1e37, (1 << 30) - 1  # ends of a slider as far as ImGui takes them
 
 
 def slide_number(value: float, ends: tuple[float, float], text: str, log: bool) -> tuple[bool, float]:

@@ -10,10 +10,12 @@ import numpy as np
 from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
+from ..models.base import Limit
 from ..ops.summary import Condition
 from ..session import Session
 from ..session import catalog as catalogs
-from ..session.commands import AddWatch, Guard, RemoveWatch, SettleAlarm
+from ..session.commands import AddWatch, Guard, RemoveWatch, SettleAlarm, StopAtLimits
+from ..session.limits import limits
 from ..session.statistics import History
 from ..session.watches import FIGURES, Watch
 from . import plots
@@ -43,6 +45,7 @@ class Cell(NamedTuple):
     written: tuple[str, str]
     watch: Watch | None
     note: str
+    bound: float | None = None  # of a diagnostic whose model names a limit
 
 
 class WatchPanel(Panel):
@@ -95,6 +98,11 @@ class WatchPanel(Panel):
         explain("every output of floats is looked through on the GPU, one after the other")
         if changed:
             session.post(Guard(on))
+        if limits(session.stage):
+            changed, on = imgui.checkbox("stop above a limit", session.limits.stopping)
+            explain("the limits that the models name, drawn as lines; otherwise a note over the picture tells of them")
+            if changed:
+                session.post(StopAtLimits(on))
         imgui.spacing()
         names = self._names(session)
         if self._tensor not in names:
@@ -146,7 +154,8 @@ class WatchPanel(Panel):
             self._remove(session, cell)
         with plots.plot(cell.key, HEIGHT * scale(), _beside(cell, wide), cell.up, width=wide, axes=False) as seen:
             if seen:
-                for limit in (cell.watch.stop.below, cell.watch.stop.above) if cell.watch else ():
+                stops = (cell.watch.stop.below, cell.watch.stop.above) if cell.watch else (cell.bound,)
+                for limit in stops:
                     if limit is not None:
                         plots.level(f"{limit}", limit, BAD)
                 plots.curve(cell.key, cell.times, cell.values, plots.SERIES[0 if cell.watch else 1])
@@ -165,11 +174,12 @@ class WatchPanel(Panel):
 def cells(session: Session) -> list[Cell]:
     """A plot for each of the diagnostics, then for each watch."""
     several = len(session.stage.actors) > 1
-    found = []
+    found, bounds = [], limits(session.stage)
     for name, history in session.diagnostics.history.items():
         model, _, quantity = name.partition(".")
         label = quantity.replace("_", " ")
-        found.append(_cell(name, f"{model}: {label}" if several else label, history, None, name))
+        cell = _cell(name, f"{model}: {label}" if several else label, history, None, name)
+        found.append(_bounded(cell, bounds[name]) if name in bounds else cell)
     for watch, history in session.watches.history.items():
         stop = f"stops the run: {watch.stop}" if watch.stop.mask else "does not stop the run"
         found.append(_cell(f"{watch}", watch.label, history, watch, f"{watch.label}; {stop}"))
@@ -185,6 +195,15 @@ def _cell(key: str, name: str, history: History, watch: Watch | None, note: str)
     finite = values[np.isfinite(values)]
     written = (number(float(finite.min())), number(float(finite.max()))) if len(finite) else ("", "")
     return Cell(key, name, value, bad, times, values, across, up, written, watch, note)
+
+
+def _bounded(cell: Cell, limit: Limit) -> Cell:
+    """With the line of its limit in sight."""
+    newest = float(cell.values[-1]) if len(cell.values) else 0.0
+    bad = cell.bad or newest > limit.bound
+    up = plots.ends(np.append(cell.values, limit.bound))
+    note = f"{cell.note}: up to {limit.bound:g} is well. {limit.advice}"
+    return cell._replace(bad=bad, up=up, note=note, bound=limit.bound)
 
 
 def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from imgui_bundle import ImVec2, imgui
 
-from ..params import ParamSpec
+from ..params import Auto, ParamSpec
 from ..scene import UiHint
 from ..session.ranges import is_log, slider_range
 from .rows import fitted
@@ -60,6 +60,8 @@ def written(value: Any) -> str:
     match value:
         case bool():
             return "on" if value else "off"
+        case Auto():
+            return f"auto: {value:,}"
         case float():
             return f"{value:.6g}"
         case tuple():
@@ -101,8 +103,23 @@ def _number(spec: ParamSpec, hint: UiHint | None, value: float) -> tuple[bool, f
     return changed, _plain(new) if changed else value
 
 
-def _integer(spec: ParamSpec, hint: UiHint | None, value: int) -> tuple[bool, int]:
-    ends, text = slider_range(spec, hint), "%d" + _suffix(spec).replace("%", "%%")
+def _integer(spec: ParamSpec, hint: UiHint | None, value: int) -> tuple[bool, Any]:
+    if not spec.auto:
+        return _whole(spec, hint, value, "%d" + _suffix(spec).replace("%", "%%"))
+    is_auto = isinstance(value, Auto)
+    shown, wide = written(value) if is_auto else "%d", imgui.calc_item_width()
+    gap, button = (
+        imgui.get_style().item_inner_spacing.x,
+        imgui.calc_text_size("auto").x + 2 * imgui.get_style().frame_padding.x,
+    )
+    imgui.set_next_item_width(wide - button - gap)
+    changed, new = _whole(spec, hint, value, shown + _suffix(spec).replace("%", "%%"))
+    imgui.same_line(0.0, gap)
+    return (True, "auto") if _word_button("auto", is_auto) and not is_auto else (changed, new)
+
+
+def _whole(spec: ParamSpec, hint: UiHint | None, value: int, text: str) -> tuple[bool, int]:
+    ends = slider_range(spec, hint)
     if ends is not None and max(abs(ends[0]), abs(ends[1]), abs(value)) <= LARGEST_INT:
         return slide_integer(value, (int(ends[0]), int(ends[1])), text, is_log(spec, hint))
     flags = imgui.InputTextFlags_.enter_returns_true | imgui.InputTextFlags_.chars_decimal
@@ -205,14 +222,19 @@ def _word_or(spec: ParamSpec, value: Any, numbers: Callable[[], tuple[bool, Any]
         imgui.set_next_item_width(width)
         changed, value = numbers()
     imgui.same_line(0.0, gap)
-    if taken:
-        imgui.push_style_color(imgui.Col_.text.value, imgui.get_style_color_vec4(imgui.Col_.check_mark.value))
-    pressed = imgui.button(word, ImVec2(button, 0.0))
-    if taken:
-        imgui.pop_style_color()
-    if pressed:
+    if _word_button(word, taken):
         return True, _some_numbers(spec) if taken else word
     return changed, value
+
+
+def _word_button(word: str, taken: bool) -> bool:
+    """A button for a word that may stand in the place of a value, and does if it is `taken`."""
+    if taken:
+        imgui.push_style_color(imgui.Col_.text.value, imgui.get_style_color_vec4(imgui.Col_.check_mark.value))
+    pressed = imgui.button(word)
+    if taken:
+        imgui.pop_style_color()
+    return pressed
 
 
 def _start(spec: ParamSpec, hint: UiHint | None) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..session.parameters import Key
+
 ZOOMS = (0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5)  # of everything in the GUI, on top of the monitor's scale
 RECENT = 12  # files that are remembered
 
@@ -32,6 +34,7 @@ class Workspace:
     seen: set[str] = field(default_factory=set)  # the panels that were drawn last, not hidden behind another
     closing: bool = False
     fullscreen: bool = False
+    gizmo: Key | None = None  # the place of the scene that is moved by hand
 
     def toggle(self, panel: str) -> None:
         """Close the panel of this title if it is seen; else open it, before those it shares its place with."""

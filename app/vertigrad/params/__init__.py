@@ -7,10 +7,12 @@ from .base import Params, Problem
 from .checks import accept, parse_color
 from .declare import angle, choice, color, file, integer, interval, number, switch, text, vector
 from .shown import described, shown
-from .spec import Kind, ParamSpec, Scale
+from .spec import Auto, Gizmo, Kind, ParamSpec, Scale, same
 from .suggest import closest, hint, joined, unknown
 
 __all__ = [
+    "Auto",
+    "Gizmo",
     "Kind",
     "ParamSpec",
     "Params",
@@ -29,6 +31,7 @@ __all__ = [
     "joined",
     "number",
     "parse_color",
+    "same",
     "shown",
     "switch",
     "text",

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ..errors import ParameterError
 from .checks import accept, described
 from .declare import spec_of
-from .spec import ParamSpec
+from .spec import Auto, ParamSpec
 from .suggest import hint, joined
 
 
@@ -38,13 +45,15 @@ class Params(BaseModel):
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
 
-    @field_validator("*", mode="before")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _check(cls, value: Any, info: ValidationInfo) -> Any:
+    def _check(cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         try:
-            return accept(_specs(cls)[info.field_name or ""], value)
+            accepted = accept(_specs(cls)[info.field_name or ""], value)
         except ParameterError as error:
             raise PydanticCustomError("parameter", "{reason}", {"reason": str(error)}) from None
+        kept = handler(accepted)
+        return accepted if isinstance(accepted, Auto) else kept  # pydantic makes plain numbers of it
 
     @classmethod
     def specs(cls) -> list[ParamSpec]:

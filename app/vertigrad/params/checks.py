@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InputError, ParameterError
 from ..resources import path as resource
 from .shown import counted, described, shown
-from .spec import Kind, ParamSpec
+from .spec import Auto, Kind, ParamSpec
 from .suggest import hint, joined
 
 _F32_MAX = 3.4028234663852886e38
@@ -34,11 +34,14 @@ def _number(spec: ParamSpec, value: Any) -> float:
 
 
 def _integer(spec: ParamSpec, value: Any) -> int:
+    if spec.auto and value == "auto":
+        return Auto(spec.default or spec.min or 1)
     if not _is_integer(value):
         raise _wrong("a whole number", value, spec)
     if not _I32_MIN <= value <= _U32_MAX:
         raise ParameterError(f"{shown(value)} does not fit 32 bits")
-    return _within(spec, int(value))
+    whole = Auto(value) if spec.auto and isinstance(value, Auto) else int(value)
+    return _within(spec, whole)
 
 
 def _switch(spec: ParamSpec, value: Any) -> bool:
@@ -166,4 +169,5 @@ def _wrong(expected: str, value: Any, spec: ParamSpec) -> ParameterError:
 
 
 def _or_words(expected: str, spec: ParamSpec) -> str:
-    return " or ".join([expected, *(f'"{word}"' for word in spec.words)])
+    words = (*spec.words, *(("auto",) if spec.auto else ()))
+    return " or ".join([expected, *(f'"{word}"' for word in words)])

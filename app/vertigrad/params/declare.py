@@ -18,7 +18,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from .checks import accept
-from .spec import ParamSpec, Scale
+from .spec import Gizmo, ParamSpec, Scale
 
 _IN_FIELD = ("name", "default", "required", "doc")  # kept by pydantic's own field
 
@@ -59,9 +59,13 @@ def integer(
     unit: str = "",
     scale: Scale = "linear",
     rebuild: bool = False,
+    auto: bool = False,
     doc: str = "",
 ) -> Any:
-    """A whole number of 32 bits. Annotate as `int`."""
+    """A whole number of 32 bits. Annotate as `int`.
+
+    With `auto` a scene may say "auto": as many as the adapter steps in its share of a frame; see `session.sizing`.
+    """
     spec = ParamSpec(
         kind="integer",
         min=min,
@@ -71,6 +75,7 @@ def integer(
         unit=unit,
         scale=scale,
         rebuild=rebuild,
+        auto=auto,
     )
     return _field(default, spec, doc)
 
@@ -123,9 +128,15 @@ def vector(
     unit: str = "",
     rebuild: bool = False,
     words: Sequence[str] = (),
+    gizmo: Gizmo = "",
     doc: str = "",
 ) -> Any:
-    """`length` numbers, the limits holding for each; or one of `words`. Annotate as `tuple[float, ...]`."""
+    """`length` numbers, the limits holding for each; or one of `words`. Annotate as `tuple[float, ...]`.
+
+    Three numbers that are a place in the scene can be moved by hand in the picture, with `gizmo` "position".
+    """
+    if gizmo and length != 3:
+        raise TypeError(f"a place in the scene has 3 numbers, not {length}")
     spec = ParamSpec(
         kind="vector",
         length=length,
@@ -136,6 +147,7 @@ def vector(
         unit=unit,
         rebuild=rebuild,
         words=tuple(words),
+        gizmo=gizmo,
     )
     return _field(default, spec, doc)
 

@@ -7,6 +7,21 @@ from typing import Any, Literal
 
 Kind = Literal["number", "integer", "switch", "choice", "text", "color", "vector", "interval", "angle", "file"]
 Scale = Literal["linear", "log"]
+Gizmo = Literal["", "position"]
+
+
+class Auto(int):
+    """A whole number that the program chose, or is to choose, where a scene says "auto".
+
+    It equals that number in all that is calculated with it; only what is written to files is told apart, by `same`.
+    """
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values of a parameter would be written alike."""
+    if isinstance(one, Auto) or isinstance(other, Auto):
+        return isinstance(one, Auto) and isinstance(other, Auto)
+    return one == other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +31,8 @@ class ParamSpec:
     Values beyond `min` and `max` are refused; `soft_min` and `soft_max` are only where a slider ends.
     A parameter that is `rebuild` reshapes tensors when it changes. `length` is the number of elements of a
     vector, `words` are what may stand in place of a value (such as "auto"), `suffixes` what a file's name
-    may end in.
+    may end in. A whole number that is `auto` is chosen to fit the adapter where a scene says "auto". A vector whose
+    `gizmo` is "position" is a place in the scene, which can be moved by hand in the picture.
     """
 
     name: str = ""
@@ -34,6 +50,8 @@ class ParamSpec:
     words: tuple[str, ...] = ()
     length: int = 1
     suffixes: tuple[str, ...] = ()
+    auto: bool = False
+    gizmo: Gizmo = ""
     doc: str = ""
 
     @property

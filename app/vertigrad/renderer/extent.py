@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor
 from .vertex_layout import VertexLayout
@@ -14,22 +16,28 @@ GROUPS = 64  # workgroups that share the values
 class Extent:
     """Finds (lowest, highest) of `values`, of which `layout` says where each row's number lies.
 
-    `rows` is the result as a tensor with the same pair in every row, to be drawn beside the values. It is set when
-    `record` is called. NaN and infinities do not count; without any other number the result is (0, 1).
+    `pair` is the result, shape (1, 2), and `rows` the same with that pair in every row, to be drawn beside the values.
+    It is set when `record` is called. NaN and infinities do not count; without any other number the result is (0, 1).
+    Without a layout the values are all elements, along three axes at most, however they lie.
     """
 
-    def __init__(self, values: Tensor, layout: VertexLayout):
+    def __init__(self, values: Tensor, layout: VertexLayout | None = None):
         self._values = values
-        self._layout = layout
-        self._groups = min(GROUPS, -(-layout.rows // WORKGROUP))
+        if layout is None:
+            self._type, self._shape = values.scalar, values.shape
+            self._strides = tuple(stride // values.itemsize for stride in values.strides)
+        else:
+            self._type, self._shape, self._strides = layout.wgsl, (layout.rows,), (layout.stride // values.itemsize,)
+        self._count = math.prod(self._shape)
+        self._groups = min(GROUPS, -(-self._count // WORKGROUP))
         self._pairs = Tensor.empty((self._groups, 2), name=f"{values.name}.extents")
         try:
-            self._result = Tensor.empty((1, 2), name=f"{values.name}.extent")
+            self.pair = Tensor.empty((1, 2), name=f"{values.name}.extent")
         except BaseException:
             self._pairs.close()
             raise
         self._plan: Plan | None = None
-        self.rows = self._result.expand(layout.rows, 2)
+        self.rows = self.pair.expand(self._count, 2)
 
     def record(self) -> None:
         """Record the reduction into the open submission."""
@@ -41,29 +49,32 @@ class Extent:
         """Give up the memory. Idempotent."""
         if self._plan is not None:
             self._plan.close()
-        for tensor in (self._pairs, self.rows, self._result):
+        for tensor in (self._pairs, self.rows, self.pair):
             tensor.close()
 
     def _recorded(self) -> Plan:
-        defines = {"TYPE": self._layout.wgsl, "WORKGROUP": WORKGROUP}
-        plan = Plan(self._result.name)
+        defines = {"TYPE": self._type, "WORKGROUP": WORKGROUP}
+        missing = 3 - len(self._shape)
+        plan = Plan(self.pair.name)
         plan.dispatch(
             Kernel.load(SHADER, "gather", defines),
             self._groups * WORKGROUP,
             overwrites=("pairs",),
             values=self._values,
             pairs=self._pairs,
-            count=self._layout.rows,
-            values_strides=self._layout.stride // self._values.itemsize,
+            count=self._count,
+            shape=(*[1] * missing, *self._shape),
+            values_strides=(*[0] * missing, *self._strides),
         )
         plan.dispatch(
             Kernel.load(SHADER, "finish", defines),
             WORKGROUP,
             overwrites=("extent",),
             pairs=self._pairs,
-            extent=self._result,
+            extent=self.pair,
             count=self._groups,
+            shape=(1, 1, 1),
             values_offset=0,
-            values_strides=0,
+            values_strides=(0, 0, 0),
         )
         return plan

@@ -61,13 +61,13 @@ class Renderer:
         if min(size) <= 0:
             return
         gpu = self._gpu
+        view_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time)
         for layer in layers:
-            layer.prepare()
+            layer.prepare(self._uniforms.light)
         if not gpu.uniforms.fits(UNIFORM_BYTES):
             gpu.submit()
         if self._target.resize(size):
             self._resized()
-        view_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time)
         frame = Frame(gpu.uniforms.push(view_bytes))
         self._draw_layers(layers, frame, resolve=view.bloom > 0.0)
         self._develop(view.bloom > 0.0, gpu.uniforms.push(develop_bytes), target_view, corner)
@@ -98,11 +98,25 @@ class Renderer:
         recorder = self._gpu.recorder
         for layer in layers:
             recorder.use(layer.blocks())
+        if any(layer.reads_depth for layer in layers):
+            self._draw_apart(layers, frame, resolve)
+            return
         with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
             for layer in layers:
                 layer.draw(pass_, frame)
             for layer in layers:
                 layer.draw_over(pass_, frame)
+
+    def _draw_apart(self, layers: Sequence[Layer], frame: Frame, resolve: bool) -> None:
+        """The same in two passes: what is drawn over may read the depth of what is solid, which is finished by then."""
+        recorder, target = self._gpu.recorder, self._target
+        with recorder.render_pass("layers", target.solid_pass) as pass_:
+            for layer in layers:
+                layer.draw(pass_, frame)
+        over = Frame(frame.view_offset, target.depth)
+        with recorder.render_pass("layers", target.over_pass[resolve]) as pass_:
+            for layer in layers:
+                layer.draw_over(pass_, over)
 
     def _develop(self, glow: bool, offset: int, target_view: wgpu.GPUTextureView, corner: tuple[int, int]) -> None:
         if glow:

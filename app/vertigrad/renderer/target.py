@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import wgpu
 
 from ..gpu import Gpu, RenderPass
@@ -35,9 +37,10 @@ def depth_state(write: bool) -> dict[str, object]:
 class Target:
     """Multisampled colour and depth, and the colour resolved to one sample (`light`), all of one size in pixels.
 
-    `picture` is what is developed: the samples where they can be read, else `light`. Textures are dropped, never
-    destroyed, when the size changes: commands recorded with the old ones may still be waiting for their submit, and
-    wgpu frees a texture when the last of them has finished.
+    `layers_pass` draws everything at once; `solid_pass` and `over_pass` do the same in two parts, and in the second
+    `depth` can be read. `picture` is what is developed: the samples where they can be read, else `light`. Textures are
+    dropped, never destroyed, when the size changes: commands recorded with the old ones may still be waiting for their
+    submit, and wgpu frees a texture when the last of them has finished.
     """
 
     def __init__(self, gpu: Gpu):
@@ -51,28 +54,40 @@ class Target:
             return False
         drawn, read = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
         self._samples = self._texture(size, COLOR, drawn | read if self.by_sample else drawn, SAMPLES)
-        self._depth = self._texture(size, DEPTH, drawn, SAMPLES)
+        self.depth = self._texture(size, DEPTH, drawn | read if self.by_sample else drawn, SAMPLES)
         self.light = self._texture(size, COLOR, drawn | read, 1)
         self.picture = self._samples if self.by_sample else self.light
         self.layers_pass = {resolve: self._layers_pass(resolve) for resolve in (False, True)}
+        self.solid_pass = RenderPass([self._kept_color()], self._depth("store"))
+        self.over_pass = {resolve: self._over_pass(resolve) for resolve in (False, True)}
         self.size = size
         return True
 
     def _layers_pass(self, resolve: bool) -> RenderPass:
-        color = {
+        return RenderPass([self._color("clear", resolve)], self._depth("discard"))
+
+    def _over_pass(self, resolve: bool) -> RenderPass:
+        return RenderPass([self._color("load", resolve)], {"view": self.depth, "depth_read_only": True})
+
+    def _color(self, load: str, resolve: bool) -> dict[str, Any]:
+        return {
             "view": self._samples,
             "resolve_target": self.light if resolve or not self.by_sample else None,
             "clear_value": (0.0, 0.0, 0.0, 0.0),
-            "load_op": "clear",
+            "load_op": load,
             "store_op": "store" if self.by_sample else "discard",
         }
-        depth = {
-            "view": self._depth,
+
+    def _kept_color(self) -> dict[str, Any]:
+        return {**self._color("clear", False), "resolve_target": None, "store_op": "store"}
+
+    def _depth(self, store: str) -> dict[str, Any]:
+        return {
+            "view": self.depth,
             "depth_clear_value": 0.0,
             "depth_load_op": "clear",
-            "depth_store_op": "discard",
+            "depth_store_op": store,
         }
-        return RenderPass([color], depth)
 
     def _texture(self, size: tuple[int, int], format: str, usage: int, samples: int) -> wgpu.GPUTextureView:
         texture = self._gpu.device.create_texture(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..params import Params, angle, color, number
 from .camera import OrbitCamera
+from .light import Light
 
 VIEW_SIZE = 224  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
@@ -42,11 +43,23 @@ def linear(encoded: Sequence[float]) -> tuple[float, ...]:
     return (*decoded, *encoded[3:])
 
 
-def sun_direction(view: View, camera: OrbitCamera) -> np.ndarray:
-    """Toward the sun, in eye space. Azimuth 0 is where a camera with yaw 0 stands, and grows to its right."""
+def sun_in_world(view: View, camera: OrbitCamera) -> np.ndarray:
+    """Toward the sun, in world space. Azimuth 0 is where a camera with yaw 0 stands, and grows to its right."""
     azimuth, elevation = math.radians(view.sun_azimuth), math.radians(view.sun_elevation)
     level = OrbitCamera(yaw=azimuth, up=camera.up).rotation()[:, 2]
-    return camera.rotation().T @ (math.cos(elevation) * level + math.sin(elevation) * camera.up_direction)
+    return math.cos(elevation) * level + math.sin(elevation) * camera.up_direction
+
+
+def sun_direction(view: View, camera: OrbitCamera) -> np.ndarray:
+    """Toward the sun, in eye space."""
+    return camera.rotation().T @ sun_in_world(view, camera)
+
+
+def light_in_world(view: View, camera: OrbitCamera) -> Light:
+    """Where light comes from, for layers that work out before the picture how far it reaches."""
+    directions = sun_in_world(view, camera), camera.up_direction
+    sun, up = ((float(x), float(y), float(z)) for x, y, z in directions)
+    return Light(sun, up)
 
 
 def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> bytes:
@@ -83,6 +96,7 @@ class PictureUniforms:
         self._key: tuple[object, ...] = ()
         self._view = bytearray()
         self._develop = b""
+        self.light = Light((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the picture that was packed last
 
     def pack(self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> tuple[bytearray, bytes]:
         """The bytes of `View` and of `Develop`."""
@@ -90,6 +104,7 @@ class PictureUniforms:
         if key != self._key:
             self._view = bytearray(view_uniform(view, camera, size, time))
             self._develop = develop_uniform(view, size)
+            self.light = light_in_world(view, camera)
             self._key = key
         struct.pack_into("<f", self._view, TIME_AT, time)
         return self._view, self._develop

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ..params import Params
+from ..params import Params, same
 from .schema import ModelSpec, OutputRef, Scene
 
 P = TypeVar("P", bound=Params)
@@ -58,7 +58,7 @@ def merged(now: P, old: Params, new: P) -> P:
     """`now`, with the values in which `new` differs from `old`. Raises `ParameterError` if they do not go together."""
     if type(now) is not type(new):
         return _copy(new)
-    return now.with_values({name: value for name, value in new if value != getattr(old, name)})
+    return now.with_values({name: value for name, value in new if not same(value, getattr(old, name))})
 
 
 def reshapes(old: Params, new: Params) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputError, LimitError, ParameterError, TensorError
 from ..gpu import Gpu
 from ..gpu.deferred import Grant, Spares
+from ..models.touch import Touch
 from ..params import Params, unknown
 from ..renderer.layers import Layer
 from ..renderer.layers.registry import types as layer_types
@@ -29,6 +30,7 @@ class Actor:
         self.params = params
         self.substeps = spec.substeps
         self.publication = Publication()
+        self._touched = False
         self.model = spec.kind(spec.name, params, inputs, spec.seed)
         self.publish()
 
@@ -47,6 +49,13 @@ class Actor:
         """Record the substeps of one frame, `dt` seconds in all."""
         for _ in range(self.substeps):
             self.model.step(dt / self.substeps)
+
+    def touch(self, touch: Touch | None) -> None:
+        """In the next steps this is done to the model, if that is a gesture that it knows; nothing else is."""
+        known = touch if touch is not None and touch.gesture in self.model.gestures else None
+        if known is not None or self._touched:
+            self.model.touch(known)
+        self._touched = known is not None
 
     def reset(self) -> None:
         """Back to the start."""
@@ -96,6 +105,11 @@ class Stage:
         with self._all_or_nothing():
             for actor in self.actors.values():
                 actor.step(dt)
+
+    def touch(self, touch: Touch | None) -> None:
+        """What is done by hand to all models in the steps from here on."""
+        for actor in self.actors.values():
+            actor.touch(touch)
 
     def begin(self, record: Callable[[], object]) -> Underway:
         """Take what `record` records as work that goes on over several frames; see `proceed`.

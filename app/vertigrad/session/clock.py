@@ -9,9 +9,11 @@ from contextlib import nullcontext
 
 from ..errors import ParameterError
 from ..gpu import Gpu
+from ..models.touch import Touch
 from ..scene.stage import Stage
 from .pacing import Pacer
 from .past import Past, Step
+from .touches import Touches
 
 STEP = 1.0 / 60.0  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
 AGAIN = 64  # steps made in one picture at most on the way to an earlier frame
@@ -21,7 +23,9 @@ class Clock:
     """`time` [s] is what passed for the models since their start, `frame` how many steps they took; `speed` is model
     seconds in a second of 60 frames.
 
-    `stale` is whether a parameter changed since the last step: a model that stands still is then shown anew.
+    `stale` is whether a parameter changed since the last step: a model that stands still is then shown anew. `held` is
+    what is done by hand in the steps to come, `touches` what was done, and `played`, if there is one, a record of what
+    is to be done instead: it also says how long the steps are.
     """
 
     def __init__(self, gpu: Gpu, stage: Stage):
@@ -31,6 +35,9 @@ class Clock:
         self.stale = False
         self.wanted = 0  # further steps, although it does not play
         self.steps = 1  # in each picture
+        self.held: Touch | None = None
+        self.touches = Touches()
+        self.played: Touches | None = None
         self.pacer = Pacer(gpu)
         self.past = Past(gpu)
         self._pool = gpu.pool
@@ -50,6 +57,11 @@ class Clock:
     def heading(self) -> int:
         """The frame that is being made again; `frame` if none is."""
         return self.frame + sum(step.frames for step in self._again)
+
+    @property
+    def moves(self) -> bool:
+        """Whether time passes in this frame."""
+        return self.playing or self.wanted > 0
 
     @property
     def resting(self) -> bool:
@@ -91,6 +103,7 @@ class Clock:
     def restart(self, stage: Stage) -> None:
         """Time begins anew, with the models of `stage` as they are."""
         self._stage, self.time = stage, 0.0
+        self.touches.clear()
         self._begin_past(0)
 
     def rebuilt(self) -> None:
@@ -162,6 +175,7 @@ class Clock:
             self._again.popleft()
         elif step.frames:
             self.wanted = max(0, self.wanted - 1)
+            self.touches.note(self.frame, step.dt, step.touch)
         self.time += step.dt
         self.past.made(step, self._stage, self.time)
         return True
@@ -169,13 +183,14 @@ class Clock:
     def _due(self) -> Step | None:
         """The step to be made now, or to be gone on with. A step that was begun waits while time stands still."""
         begun = self._begun if self._stage.underway is not None else None
-        moves = self.playing or self.wanted > 0
-        if begun is not None and (moves or self._again or not begun.frames):
+        if begun is not None and (self.moves or self._again or not begun.frames):
             return begun
         if self._again:
             return self._again[0]
-        if moves:
-            return self.past.next_step(self._stage, STEP * self.speed, 1)
+        if self.moves:
+            played = self.played.at(self.frame) if self.played is not None else None
+            dt, touch = (played.dt, played.touch) if played is not None else (STEP * self.speed, self.held)
+            return self.past.next_step(self._stage, dt, 1, touch)
         return self.past.next_step(self._stage, 0.0, 0) if self.stale else None
 
     def _go_on(self, step: Step) -> bool:
@@ -183,6 +198,7 @@ class Clock:
         stage, pacer = self._stage, self.pacer
         if stage.underway is None or step is not self._begun:
             again = bool(self._again)
+            stage.touch(step.touch)
             with step.applied(stage) if again else nullcontext():
                 if not pacer.slices:
                     stage.step(step.dt)

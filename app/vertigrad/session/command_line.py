@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .. import resources
+from ..params import Auto
 from ..scene.edit import literal
 from ..scene.locate import KeyPath
 from ..scene.settings import parse, shortest
@@ -31,6 +32,8 @@ def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: 
     a # at its end.
     """
     changes = {path: value for path, value in entries(session)[0].items() if path[0] not in ("presets", "camera")}
+    chosen = {key.path: int(value) for key, value in session.tweaks.values().items() if isinstance(value, Auto)}
+    changes |= chosen  # another adapter would choose otherwise
     words = ["vertigrad", "render", scene_name(session)]
     for text in session.sets:
         if parameter_of(session.scene, text) is None:

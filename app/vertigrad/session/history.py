@@ -49,7 +49,7 @@ class History:
         same = stroke is not None and stroke == self._stroke and self.done
         if same and self.done[-1].after.keys() == step.before.keys():
             step = self.done.pop().followed_by(step)
-        self._stroke = stroke
+        self._stroke = None if step.empty else stroke  # nothing to go on with: the step before is another's
         if not step.empty:
             self.done.append(step)
             del self.done[:-MOST]

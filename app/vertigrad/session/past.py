@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..errors import InputError, OutOfMemory
 from ..gpu import Gpu
+from ..models.touch import Touch
 from ..params import Params
 from ..scene.stage import Stage
 from .snapshots import Snapshots
@@ -19,13 +20,14 @@ class Step(NamedTuple):
     """One step of all models: `dt` [s], by how many frames it takes them on (0 or 1), and all that it depends on.
 
     `settings` has each model's parameters and substeps; `code` counts the changes of what the models are made of, such
-    as a shader: only a step of the same code can be repeated.
+    as a shader: only a step of the same code can be repeated. `touch` is what was done by hand in it.
     """
 
     dt: float
     frames: int
     settings: Mapping[str, tuple[Params, int]]
     code: int
+    touch: Touch | None = None
 
     @contextmanager
     def applied(self, stage: Stage) -> Iterator[None]:
@@ -81,11 +83,11 @@ class Past:
         self._done = 0
         self._take(stage, time)
 
-    def next_step(self, stage: Stage, dt: float, frames: int) -> Step:
-        """A step of the models with the parameters that they have now."""
+    def next_step(self, stage: Stage, dt: float, frames: int, touch: Touch | None = None) -> Step:
+        """A step of the models with the parameters that they have now, touched so."""
         if not _same(self._settings, stage):
             self._settings = settings(stage)
-        return Step(dt, frames, self._settings, self._code)
+        return Step(dt, frames, self._settings, self._code, touch)
 
     def made(self, step: Step, stage: Stage, time: float) -> None:
         """A step was made that ended at `time` [s]: one that was remembered, or the first of another future."""

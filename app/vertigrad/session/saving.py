@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import FileChanged, FileProtected, InputError, ParameterError
-from ..params import ParamSpec, accept, parse_color
+from ..params import Auto, ParamSpec, accept, parse_color, same
 from ..scene import Animation, Scene, load, save
 from ..scene.files import find
 from ..scene.locate import KeyPath
@@ -46,7 +46,7 @@ def unsaved(session: Session) -> bool:
     disk: dict[Key, Any] | None = None
     for key, value in tweaks.differing(read).items():
         disk = on_disk(scene, session.sets) if disk is None else disk
-        if value != disk.get(key, _MISSING):
+        if not same(value, disk.get(key, _MISSING)):
             return True
     presets, renames = _presets(session)
     return bool(presets or renames or _animations(session) or _beside(session))
@@ -80,7 +80,7 @@ def entries(session: Session) -> tuple[Changes, dict[KeyPath, str]]:
     changes: Changes = {
         key.path: plain(specs[key], value, folder)
         for key, value in session.tweaks.values().items()
-        if key in specs and value != disk.get(key, _MISSING)
+        if key in specs and not same(value, disk.get(key, _MISSING))
     }
     presets, renames = _presets(session)
     return {**changes, **presets, **_animations(session), **_beside(session)}, renames
@@ -99,6 +99,8 @@ def on_disk(scene: Scene, sets: tuple[str, ...]) -> dict[Key, Any]:
 
 def plain(spec: ParamSpec, value: Any, folder: Path) -> Any:
     """A parameter's value as a scene file in `folder` has it."""
+    if isinstance(value, Auto):
+        return "auto"
     if isinstance(value, Path):
         return save.named(value, folder)
     if spec.kind == "color" and isinstance(value, tuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from ..errors import VertigradError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..memory import Block
-from ..params import Params
+from ..params import Auto, Params
 from ..renderer.camera import OrbitCamera
 from ..renderer.renderer import Renderer
 from ..scene import Scene, UiHint, load
@@ -25,16 +26,20 @@ from ..scene.stage import Stage
 from ..scene.viewpoints import home
 from . import parameters, saving
 from .cameras import Cameras
-from .clock import Clock
+from .clock import STEP, Clock
 from .diagnostics import Diagnostics
 from .edits import Edits
+from .hand import Hand
 from .inspector import Inspector
+from .limits import Limits
 from .output import Studio
 from .pacing import Pacing
 from .parameters import Key, Values
 from .saving import Question
 from .selection import Selection
+from .sizing import Sizes
 from .timeline import Timeline
+from .touches import read_touches, require_known, write_touches
 from .tweaks import Tweaks
 from .watches import Watches, shown_in
 
@@ -56,18 +61,19 @@ class Session:
         self.loaded: Counter[str] = Counter()
         self._path, self._sets, self._seed = path, tuple(sets), seed
         self._live_before = _live(gpu)
-        self.scene = load(path, sets=sets, seed=seed)
+        self.sizes = Sizes(gpu)
         with self._loading():
+            self.scene = self.sizes.settled(load(path, sets=sets, seed=seed))
             self.stage = Stage(self.scene, gpu)
         self.loaded_at_start = Counter(self.loaded)
         self.cameras = Cameras(self.scene)
-        self.selection = Selection(gpu)
+        self.selection, self.hand = Selection(gpu), Hand(gpu)
         self.picture_size = (1, 1)  # pixels of the picture that was drawn last
         self.view = self.scene.view.model_copy()
         self.clock = Clock(gpu, self.stage)
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
         self.messages: dict[str, str] = {}
-        self.diagnostics = Diagnostics()
+        self.diagnostics, self.limits = Diagnostics(), Limits()
         self.timeline, self.watches, self.inspector = Timeline(gpu), Watches(), Inspector()
         self.studio: Studio | None = None  # who takes pictures of what is seen
         self.written: dict[str, Path] = {}  # files that commands wrote last, by topic
@@ -175,6 +181,7 @@ class Session:
     def advance(self) -> None:
         """Record this frame's step of the models, if time passes; one of no length if a paused model was changed."""
         self.tweaks.move(self.time)
+        self._reach()
         if self.clock.advance():
             self.changes += 1
             self.tweaks.move(self.time)
@@ -230,6 +237,7 @@ class Session:
         self.watches.clear()
         self.inspector.clear()
         self.selection.clear()
+        self.hand.release()
         self.clock.close()
         self.stage.close()
         self.gpu.sync()
@@ -263,9 +271,19 @@ class Session:
         if actors != self.stage.actors:
             self.clock.rebuilt()
 
+    def sized(self, values: Values) -> Values:
+        """The values with the number that fits this adapter in the place of each "auto". Raises `ParameterError`."""
+        found = dict(values)
+        for key, value in values.items():
+            if (value == "auto" or isinstance(value, Auto)) and key.owner in self.parameters():
+                model = key.owner.removeprefix(parameters.MODELS)
+                if model in self.stage.actors and parameters.spec_of(self.parameters(), key).auto:
+                    found[key] = self.sizes.of(self._as_it_runs(), model, key.name)
+        return found
+
     def saved(self, scene: Scene, sets: tuple[str, ...], seed: int | None) -> None:
         """What runs is now in the file of `scene`, which was read with the `sets` and the `seed` that still hold."""
-        self.scene = self.stage.scene = scene
+        self.scene = self.stage.scene = scene = self.sizes.settled(scene)
         self._path, self._sets, self._seed = scene.path, sets, seed
         self.cameras.reopen(scene, other=False)
         self.tweaks.scene_saved()
@@ -291,11 +309,11 @@ class Session:
         is true. The camera stays where it is unless another file is opened.
         """
         if path is None and not restart:
-            self._take_over(load(self._path, sets=self._sets, seed=self._seed))
+            self._take_over(self.sizes.settled(load(self._path, sets=self._sets, seed=self._seed)))
             return
         values, other = self.tweaks.values(), path is not None and path != self._path
         path, sets = (path, ()) if path is not None and other else (self._path, self._sets)
-        scene = load(path, sets=sets, seed=self._seed)
+        scene = self.sizes.settled(load(path, sets=sets, seed=self._seed))
         stage = Stage(scene, self.gpu)
         self.diagnostics.clear()
         self.watches.forget()
@@ -306,6 +324,8 @@ class Session:
         self.scene, self.stage, self._path, self._sets = scene, stage, path, sets
         self.view = scene.view.model_copy()
         self.selection.clear()
+        self.hand.release()
+        self.clock.played = None if other else self.clock.played
         self.cameras.reopen(scene, other)
         if other:
             self._fit_camera()
@@ -318,6 +338,19 @@ class Session:
         if self.stage.reread(file):
             self._rebuilt()
         self.clock.code_changed()
+
+    def save_touches(self, path: Path) -> None:
+        """Write what was done by hand up to this frame. Raises `InputError`."""
+        write_touches(self.clock.touches.until(self.frame), self.scene.title, path)
+
+    def play_touches(self, path: Path) -> None:
+        """Do what a file says, each in its frame, from the next step on. Raises `InputError`, and `ParameterError` for
+        what no model of the scene knows.
+        """
+        touches = read_touches(path)
+        require_known(touches, self.stage, path)
+        self.hand.release()
+        self.clock.played = touches
 
     def go_home(self) -> None:
         """The camera back to where the scene has it."""
@@ -354,6 +387,21 @@ class Session:
         self.clock.stale = True
         self.tweaks.scene_read(before)
 
+    def _as_it_runs(self) -> Scene:
+        """The scene with the parameters that its models have now."""
+        actors, specs = self.stage.actors, self.stage.specs
+        return replace(
+            self.scene, models={name: replace(specs[name], params=actors[name].params) for name in self.scene.models}
+        )
+
+    def _reach(self) -> None:
+        """Where the hand is in the steps that begin in this frame; one that is under way stays as it was begun."""
+        clock = self.clock
+        if not clock.moves:
+            self.hand.rest()
+        elif self.stage.underway is None:
+            clock.held = self.hand.touch(self.camera, STEP * clock.speed * clock.steps)
+
     def _rebuilt(self) -> None:
         """Models, or layers of them, are others than before: what was found of the old ones holds no longer."""
         self.diagnostics.clear()
@@ -375,7 +423,9 @@ class Session:
     def _take_in(self) -> None:
         """What was measured and has arrived; what a watch was waiting for stops the run."""
         self.diagnostics.collect()
+        self._judge()
         self.inspector.collect()
+        self.hand.follow(self.stage, self.camera)
         self.selection.follow(self.stage, self.changes)
         self._frame_what_was_found()
         alarm = self.watches.collect()
@@ -386,6 +436,13 @@ class Session:
             if seen is not None:
                 self.select(*seen)
 
+    def _judge(self) -> None:
+        """Whether the models' diagnostics are within their limits."""
+        found = self.limits.look(self.stage, self.diagnostics)
+        if found is not None and self.limits.stopping:
+            self.playing = False
+            self.messages["limits"] = f"the run was stopped: {found}"
+
     def _frame_what_was_found(self) -> None:
         try:
             self.cameras.collect()
@@ -394,7 +451,7 @@ class Session:
 
     @property
     def _awaits(self) -> bool:
-        return any(kept.pending for kept in (self.diagnostics, self.watches, self.inspector, self.selection))
+        return any(kept.pending for kept in (self.diagnostics, self.watches, self.inspector, self.selection, self.hand))
 
     @contextmanager
     def _loading(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from ..params import Params
+from ..params import Params, same
 from ..scene import Animation, Scene
 from ..scene.preset_tables import can_be_animated, range_objection
 from .animation import value_at
@@ -52,7 +52,7 @@ class Tweaks:
         return {
             key: value
             for key, value in self.values().items()
-            if key.owner not in others or value != getattr(others[key.owner], key.name)
+            if key.owner not in others or not same(value, getattr(others[key.owner], key.name))
         }
 
     # changes ----------------------------------------------------------------------------------------------------
@@ -63,6 +63,7 @@ class Tweaks:
         What was animated among `values` stands still, unless `kept` says otherwise. Raises `ParameterError` and what a
         model raises that is made anew; then nothing has changed, the history neither.
         """
+        values = self._session.sized(values)
         before, kept_before = {key: self.value(key) for key in values}, self.kept
         kept = self.kept.still(values) if kept is None else kept
         self._become(values, kept)

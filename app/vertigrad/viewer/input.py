@@ -54,7 +54,8 @@ class Input:
         if action == glfw.RELEASE:
             self._mouse.release(button, self._cursor)
         elif not self._gui.covers(*self._cursor):
-            self._mouse.press(button, self._cursor, bool(modifiers & glfw.MOD_SHIFT))
+            shift, ctrl, alt = (bool(modifiers & held) for held in (glfw.MOD_SHIFT, glfw.MOD_CONTROL, glfw.MOD_ALT))
+            self._mouse.press(button, self._cursor, shift, ctrl, alt)
         if button <= glfw.MOUSE_BUTTON_MIDDLE:
             self._gui.io.add_mouse_button_event(button, action == glfw.PRESS)
 

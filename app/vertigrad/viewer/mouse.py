@@ -7,10 +7,25 @@ import time
 
 import glfw
 
+from ..models.touch import Gesture
 from ..panels import Gui
 from ..session import Session
 from ..session.cameras import STILL, Thrust
-from ..session.commands import Fly, FlyFaster, Orbit, Pan, Pick, RememberView, Turn, Zoom
+from ..session.commands import (
+    EndTouch,
+    Fly,
+    FlyFaster,
+    MoveTouch,
+    Orbit,
+    Pan,
+    Pick,
+    RememberView,
+    SetBrush,
+    Touch,
+    Turn,
+    Zoom,
+)
+from ..session.hand import Brush, gestures
 
 ORBIT = math.pi  # radians for a drag over the height of the picture
 TURN = math.pi / 2  # the same, when the eye stays
@@ -20,6 +35,7 @@ SCROLL = 0.04  # heights of the picture for each notch, when the wheel moves it 
 SWING = 0.08  # radians for each notch, when the wheel circles
 FASTER = 1.2  # flight, for each notch
 SHIFT_FASTER = 4.0
+THICKER = 1.15  # the brush, for each notch
 STEADY = 4.0  # logical pixels that a hand may move in a click
 PAUSE = 0.7  # seconds without the wheel after which its next use is another move, to be gone back from
 
@@ -38,14 +54,15 @@ class Mouse:
 
     The wheel zooms towards the cursor, a second finger or shift makes it pan, alt circle, ctrl go finely. With W, A, S,
     D, Q and E the camera flies while the right button is held, or in flight mode; the mouse looks around then, the
-    wheel makes it faster. Places are pixels of the window.
+    wheel makes it faster. With a tool, or Ctrl, a left drag touches the models instead, but not with Alt; Ctrl and the
+    wheel make the ring of the touch larger, with Shift the touch stronger. Places are pixels of the window.
     """
 
     def __init__(self, session: Session, gui: Gui):
         self._session, self._gui = session, gui
         self._held: int | None = None  # the button that drags the camera
         self._pressed = self._dragged = (0.0, 0.0)  # where it was pressed; where the drag was last followed to
-        self._dragging = self._panning = self._looking = False
+        self._dragging = self._panning = self._looking = self._touching = False
         self._keys: set[int] = set()
         self._thrust = STILL
         self._scrolled_at = -math.inf
@@ -55,9 +72,15 @@ class Mouse:
         """Whether the flight keys fly now."""
         return self._held == glfw.MOUSE_BUTTON_RIGHT or self._session.cameras.flight_mode
 
-    def press(self, button: int, place: tuple[float, float], shift: bool) -> None:
+    def press(
+        self, button: int, place: tuple[float, float], shift: bool, ctrl: bool = False, alt: bool = False
+    ) -> None:
         """A button went down on the picture."""
         if self._held is None:
+            gesture = None if button != glfw.MOUSE_BUTTON_LEFT or shift or alt else self._gesture(ctrl)
+            self._touching = gesture is not None
+            if gesture is not None:
+                self._session.post(Touch(gesture, *self._on_picture(place)))
             self._held, self._pressed, self._dragged = button, place, place
             self._dragging = False
             self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
@@ -68,7 +91,9 @@ class Mouse:
         if button != self._held:
             return
         self._held = None
-        if not self._dragging and button == glfw.MOUSE_BUTTON_LEFT:
+        if self._touching:
+            self._end_touch()
+        elif not self._dragging and button == glfw.MOUSE_BUTTON_LEFT:
             self._select(place)
         self._steer(False)
 
@@ -76,6 +101,9 @@ class Mouse:
         """The mouse is somewhere else."""
         height = self._gui.viewport.height
         if self._held is None or not height:
+            return
+        if self._touching:
+            self._session.post(MoveTouch(*self._on_picture(place)))
             return
         if not self._dragging:
             if math.dist(place, self._pressed) <= STEADY * self._gui.scale:
@@ -103,6 +131,9 @@ class Mouse:
         """The wheel was turned over the picture, or two fingers moved on a trackpad."""
         picture, session = self._gui.viewport, self._session
         if not picture.width or not picture.height:
+            return
+        if ctrl and session.hand.tool is not None:
+            self._change_brush("strength" if shift else "radius", THICKER**dy)
             return
         if self.flying and (self._keys or session.cameras.flight_mode):
             session.post(FlyFaster(FASTER**dy))
@@ -139,6 +170,8 @@ class Mouse:
         """Nothing is held any more: the window lost the keyboard."""
         self._keys.clear()
         self._held = None
+        if self._touching:
+            self._end_touch()
         self._steer(False)
 
     def _steer(self, shift: bool) -> None:
@@ -159,8 +192,30 @@ class Mouse:
         if 0 <= cursor[0] < picture.width and 0 <= cursor[1] < picture.height:
             self._session.post(Pick(cursor, (picture.width, picture.height)))
 
+    def _gesture(self, ctrl: bool) -> Gesture | None:
+        """What a left drag does to the models, if it is for them."""
+        tool = self._session.hand.tool
+        return next(iter(gestures(self._session.stage)), None) if tool is None and ctrl else tool
+
+    def _end_touch(self) -> None:
+        self._touching = False
+        self._session.post(EndTouch())
+
+    def _change_brush(self, name: str, factor: float) -> None:
+        low, high = _LIMITS[name]
+        value = getattr(self._session.hand.brush, name) * factor
+        self._session.post(SetBrush(name, min(max(value, low), high)))
+
+    def _on_picture(self, place: tuple[float, float]) -> tuple[tuple[float, float], tuple[int, int]]:
+        """A place of the window in pixels of the picture, and the picture's size."""
+        picture = self._gui.viewport
+        return (place[0] - picture.left, place[1] - picture.top), (picture.width, picture.height)
+
     def _remember_before_scrolling(self) -> None:
         now = time.perf_counter()
         if now - self._scrolled_at > PAUSE:
             self._session.post(RememberView())
         self._scrolled_at = now
+
+
+_LIMITS = {spec.name: (spec.min or 0.0, spec.max or 0.0) for spec in Brush.specs()}

@@ -13,6 +13,7 @@ from ...gpu import Kernel, Plan
 from ...params import angle, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, Model, OutputSpec, compare
+from ..touch import Gesture, Touch
 from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
 from .gravity_twin import accelerations
 
@@ -26,7 +27,7 @@ class Params(params.Params):
     """Units: G = 1; one unit of length is the larger disc's scale length, one of mass its mass (see `galaxy`)."""
 
     count: int = integer(
-        8192, min=2, max=1 << 20, scale="log", rebuild=True, doc="bodies, of which a third is dark halo"
+        8192, min=2, max=1 << 20, scale="log", rebuild=True, auto=True, doc="bodies, of which a third is dark halo"
     )
     softening: float = number(
         SOFTENING, min=1e-4, max=10.0, soft_min=0.01, soft_max=1.0, scale="log", doc="length below which gravity fades"
@@ -46,10 +47,12 @@ class NBody(Model):
     """All-pairs gravity with leapfrog steps; position, velocity and mass lie interleaved and are drawn from there.
 
     The number of bodies is unbounded, their pairs cost count² interactions a step. The same seed gives the same start;
-    on one adapter it gives the same run, bit for bit: nothing is added up in an order that could change.
+    on one adapter it gives the same run, bit for bit: nothing is added up in an order that could change. A hand that
+    drags is one more body for the forces: as heavy as the touch is strong, and softened by its radius.
     """
 
     Params = Params
+    gestures = frozenset({Gesture.DRAG})
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -68,6 +71,7 @@ class NBody(Model):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
         """`start` gives the bodies, instead of two galaxies made from `seed`; all of them count as stars."""
         self._params = params
+        self._touch: Touch | None = None
         stars = luminous_count(params.count, params.mass_ratio) if start is None else len(start.masses)
         with ExitStack() as stack:  # closes what was made if something that follows cannot be
             self._make(name, _galaxies(params, seed) if start is None else start, stack)
@@ -77,15 +81,17 @@ class NBody(Model):
             self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
-        values = {"dt": dt * self._params.rate, "softening": self._params.softening}
-        self._step.replay(**values)
+        self._step.replay(dt=dt * self._params.rate, softening=self._params.softening, **_hand(self._touch))
+
+    def touch(self, touch: Touch | None) -> None:
+        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         """`kinetic`, `potential` and total `energy` (f32 sums); lengths of `momentum` and `drift_of_centre`."""
-        self._energy.replay(dt=0.0, softening=self._params.softening)
+        self._energy.replay(dt=0.0, softening=self._params.softening, **_hand(None))
         with ops.sum(self._energies, axis=0) as energies:
             kinetic, potential = energies[0].contiguous(), energies[1].contiguous()
         return {
@@ -101,11 +107,17 @@ class NBody(Model):
         dt = self._params.rate / 60.0
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
-        self._step.replay(dt=dt, softening=self._params.softening)
+        touch = self._touch
+        self._step.replay(dt=dt, softening=self._params.softening, **_hand(touch))
         after = self._bodies.numpy().astype(float)
 
         def pull(bodies: np.ndarray) -> np.ndarray:
-            return accelerations(bodies[:, :3], bodies[:, 3], self._params.softening, at=bodies[pick, :3])
+            places = bodies[pick, :3]
+            force = accelerations(bodies[:, :3], bodies[:, 3], self._params.softening, at=places)
+            if touch is not None:
+                point, mass = np.array([touch.point]), np.array([touch.strength])
+                force += accelerations(point, mass, touch.radius, at=places)
+            return force
 
         speed = speed + 0.5 * dt * pull(before)
         position = before[pick, :3] + dt * speed
@@ -122,7 +134,7 @@ class NBody(Model):
         ops.assign(self._velocities, self._first_velocities)
         with Plan(f"{self.name}.start") as first_force:
             self._record_kick(first_force)
-            first_force.replay(dt=0.0, softening=self._params.softening)
+            first_force.replay(dt=0.0, softening=self._params.softening, **_hand(None))
 
     def state(self) -> dict[str, Tensor]:
         return {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
@@ -196,6 +208,13 @@ def _galaxies(params: Params, seed: int) -> Bodies:
         inclinations=(params.inclination, params.inclination_2),
         softening=params.softening,
     )
+
+
+def _hand(touch: Touch | None) -> dict[str, Any]:
+    """The hand as the forces know it; one that is nowhere has no mass."""
+    if touch is None:
+        return {"hand": (0.0, 0.0, 0.0), "hand_mass": 0.0, "hand_softening": 1.0}
+    return {"hand": touch.point, "hand_mass": touch.strength, "hand_softening": touch.radius}
 
 
 def _kernel(entry: str, each: int = 1) -> Kernel:

@@ -13,6 +13,7 @@ from ...gpu import Gpu
 from ...memory import Block
 from ...params import Params
 from ...tensor import Tensor
+from ..light import Light
 
 if TYPE_CHECKING:
     from .attributes import Attributes
@@ -40,6 +41,7 @@ class Frame:
     """One picture being drawn: where its `View` uniform lies in the uniform ring."""
 
     view_offset: int
+    depth: wgpu.GPUTextureView | None = None  # of what is solid, while layers that read it draw over that
 
 
 class Layer(ABC):
@@ -52,6 +54,8 @@ class Layer(ABC):
 
     Style: ClassVar[type[Params]]
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]]
+
+    reads_depth: ClassVar[bool] = False  # whether what is drawn over asks how far away solid things are
 
     name: str
     style: Any  # of the class `Style`
@@ -67,8 +71,11 @@ class Layer(ABC):
         """
 
     @abstractmethod
-    def prepare(self) -> None:
-        """Record what must precede the picture's pass; called for all layers before anything of it is recorded."""
+    def prepare(self, light: Light | None = None) -> None:
+        """Record what must precede the picture's pass; called for all layers before anything of it is recorded.
+
+        `light` is None where only places are wanted, not how things look.
+        """
 
     @abstractmethod
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:

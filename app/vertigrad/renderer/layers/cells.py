@@ -7,7 +7,6 @@ from typing import Any
 
 import wgpu
 
-from ...errors import LimitError
 from ...gpu import Gpu
 from ...tensor import Tensor
 from ..pipelines import draw_cache, draw_shader
@@ -15,6 +14,7 @@ from ..rows import ROW_TARGETS, rows_depth
 from ..view import VIEW_SIZE
 from .attributes import Bound
 from .base import Frame
+from .field import storage_range
 
 SHADER = "draw/cells.wgsl"
 PLACE = struct.Struct("<3I4x")  # `Place` in the shader
@@ -27,28 +27,15 @@ def draw_cells(gpu: Gpu, pass_: wgpu.GPURenderPassEncoder, frame: Frame, positio
     of them is larger than this adapter binds.
     """
     itemsize = position.tensor.itemsize
-    places, first_position = _bound(gpu, position.tensor, position.layout.nbytes)
-    indices, first_index = _bound(gpu, index, index.nbytes)
+    where = "a surface cannot be picked"
+    places, first_position = storage_range(gpu, position.tensor, where, position.layout.nbytes)
+    indices, first_index = storage_range(gpu, index, where)
     place = PLACE.pack(first_position // itemsize, position.layout.stride // itemsize, first_index // index.itemsize)
     layout = _layout(gpu)
     group = gpu.device.create_bind_group(layout=layout, entries=_entries(gpu, places, indices))
     pass_.set_pipeline(_pipeline(gpu, layout, position.tensor.scalar))
     pass_.set_bind_group(0, group, (frame.view_offset, gpu.uniforms.push(place)))
     pass_.draw(index.size)
-
-
-def _bound(gpu: Gpu, tensor: Tensor, nbytes: int) -> tuple[dict[str, Any], int]:
-    """The part of a block to bind, and the byte of it at which the tensor begins."""
-    alignment, limit = (
-        gpu.limits[name] for name in ("min-storage-buffer-offset-alignment", "max-storage-buffer-binding-size")
-    )
-    start = tensor.offset // alignment * alignment
-    size = tensor.offset - start + nbytes
-    if size > limit:
-        raise LimitError(
-            f"the surface drawn from {tensor.name!r} cannot be picked: {size:,} bytes; this adapter binds {limit:,}"
-        )
-    return {"buffer": tensor.block.buffer, "offset": start, "size": size}, tensor.offset - start
 
 
 def _entries(gpu: Gpu, positions: dict[str, Any], indices: dict[str, Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ...tensor import Tensor
 from ..colormap import COLORMAPS
+from ..light import Light
 from ..rows import LEAST_ALPHA
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame, Layer
@@ -93,7 +94,7 @@ class SurfaceLayer(Layer):
         self._close_drawing()
         self._drawing, self._given, self._color = drawing, index, color
 
-    def prepare(self) -> None:
+    def prepare(self, light: Light | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
         self._bound.prepare(self.style)
         self._gpu.make_resident(self._index.owner)

@@ -35,7 +35,8 @@ from .save import Ask, Leave, Save, SaveAs
 from .scenes import Dismiss, Reload
 from .selection import Deselect, Pick, Select
 from .time import GoTo, Play, Reset, SetSeed, SetSpeed, SetSubsteps, Step
-from .watches import AddWatch, Guard, RemoveWatch, SettleAlarm
+from .touch import EndTouch, MoveTouch, PlayTouches, SaveTouches, SetBrush, SetTool, Touch
+from .watches import AddWatch, Guard, RemoveWatch, SettleAlarm, StopAtLimits
 
 __all__ = [
     "AddWatch",
@@ -47,6 +48,7 @@ __all__ = [
     "Deselect",
     "Dismiss",
     "DropBookmark",
+    "EndTouch",
     "Face",
     "FlightMode",
     "Flip",
@@ -65,12 +67,14 @@ __all__ = [
     "Leave",
     "LookAt",
     "LookFrom",
+    "MoveTouch",
     "Open",
     "Orbit",
     "Pan",
     "Parallel",
     "Pick",
     "Play",
+    "PlayTouches",
     "PreviousView",
     "Randomise",
     "Redo",
@@ -83,8 +87,10 @@ __all__ = [
     "Save",
     "SaveAs",
     "SaveTensor",
+    "SaveTouches",
     "SaveTrace",
     "Select",
+    "SetBrush",
     "SetLens",
     "SetPacing",
     "SetParameter",
@@ -92,13 +98,16 @@ __all__ = [
     "SetSeed",
     "SetSpeed",
     "SetSubsteps",
+    "SetTool",
     "SettleAlarm",
     "StartRecording",
     "Step",
+    "StopAtLimits",
     "StopRecording",
     "TakeScreenshot",
     "Thaw",
     "TimeKernels",
+    "Touch",
     "Turn",
     "Turntable",
     "Undo",

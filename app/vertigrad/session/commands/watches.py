@@ -41,6 +41,17 @@ class Guard(NamedTuple):
         session.watches.guarding = self.on
 
 
+class StopAtLimits(NamedTuple):
+    """Stop the run where a diagnostic comes above the limit that its model names, or only tell of it."""
+
+    on: bool
+
+    topic = "limits"
+
+    def apply(self, session: Session) -> None:
+        session.limits.stopping = self.on
+
+
 class SettleAlarm(NamedTuple):
     """What stopped the run has been seen."""
 
