@@ -104,7 +104,7 @@ def test_isosurface(layer, picture):
     values = lumps(40)
     style = {"level": 0.7, "colormap": "lapaz", "roughness": 0.25, "contours": 0.25}
     blobs = layer("isosurface", style, values=values, color=np.roll(values, 7, axis=1))
-    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=38)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=28)
     check(picture([blobs], camera, View(background="#20242c"), SIZE), "isosurface")
 
 
@@ -112,7 +112,7 @@ def test_volume_of_smoke_around_balls(layer, picture):
     smoke = layer("volume", {"extinction": 25.0, "density_range": (0.3, 1.4)}, density=lumps(32))
     place = np.float32([[0.45, 0.2, 0.55], [-0.5, 0.35, -0.2], [-0.2, -0.5, 0.5]])
     balls = layer("points", position=place, size=0.22, color="#c8643c")
-    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=42)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=28)
     check(picture([smoke, balls], camera, View(background="#5a7aa5"), SIZE), "volume")
 
 
@@ -120,5 +120,5 @@ def test_volume_that_shines(layer, picture):
     density = lumps(32)
     style = {"extinction": 10.0, "emissive": 1.0, "brightness": 4.0, "density_range": (0.2, 1.6), "colormap": "inferno"}
     fire = layer("volume", style, density=density, color=density)
-    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=42)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=28)
     check(picture([fire], camera, View(background="#05060a", bloom=0.1), SIZE), "volume-shining")
