@@ -21,6 +21,7 @@ VertigradError                    exit code
 └── TensorError                       1
     ├── ShapeError
     ├── DtypeError
+    ├── GradientError                       there is no gradient, or what it needs is gone
     └── LayoutError                         cannot be bound as it lies
 
 A message says what was wrong, where, and what to do about it.
@@ -149,6 +150,10 @@ class ShapeError(TensorError):
 
 class DtypeError(TensorError):
     """An element type that is unknown, unsupported here, or out of range for a value."""
+
+
+class GradientError(TensorError):
+    """A gradient that cannot be worked out: nothing made it, or what it needs was freed or written."""
 
 
 class LayoutError(TensorError):

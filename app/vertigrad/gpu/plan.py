@@ -87,6 +87,8 @@ class Plan:
         """Add a dispatch that was made ready elsewhere."""
         self._require_open()
         dispatch.keep()
+        for owner, _ in dispatch.writes:
+            owner.writes += 1
         self._note_writes(dispatch, self._owners)
         for owner in dispatch.owners:
             if owner not in self._owners:

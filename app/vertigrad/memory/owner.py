@@ -15,7 +15,7 @@ class Owner:
     (`move_to`). The handle remembers the generation of its block and raises `UseAfterFree` when that has passed.
     """
 
-    __slots__ = ("_block", "_generation", "_tracker", "handles", "name", "origin")
+    __slots__ = ("_block", "_generation", "_tracker", "handles", "name", "origin", "writes")
 
     def __init__(self, tracker: LifetimeTracker, block: Block, name: str, origin: Origin):
         tracker.own(block)
@@ -23,6 +23,7 @@ class Owner:
         self._block = block
         self._generation = block.generation
         self.handles = 1
+        self.writes = 0  # how many dispatches that write it were added to plans
         self.name = name
         self.origin = origin
 

@@ -3,6 +3,7 @@
 from ..tensor import operators
 from . import functions, network_functions, random
 from .attention import attention
+from .broadcast import sum_to
 from .compaction import compact, nonzero, record_compact, record_nonzero
 from .concat import concatenate, stack
 from .conv import conv, conv_transpose, pack_conv_weights
@@ -12,6 +13,7 @@ from .encoding import HashEncoding, PositionalEncoding, encode, hash_encoding, p
 from .expression import OPERATIONS, Expression
 from .functions import *  # noqa: F403
 from .gather import take, take_along_axis
+from .gradients.elementwise import activate, elementwise_with_gradient
 from .grid import grid_normals, record_grid_normals
 from .histograms import bincount, histogram, record_bincount, record_histogram
 from .linear import gemm, linear
@@ -83,6 +85,7 @@ __all__ += functions.__all__
 __all__ += network_functions.__all__
 
 operators.provide({name: globals()[name] for name in OPERATIONS})
+operators.provide({"activate": activate, "elementwise_with_gradient": elementwise_with_gradient, "sum_to": sum_to})
 operators.provide({"assign": assign, "cast": cast, "copy": copy, "matmul": matmul})
 operators.provide({"sum": sum, "prod": prod, "mean": mean, "min": min, "max": max, "any": any, "all": all})
 operators.provide({"argmin": argmin, "argmax": argmax, "take": take})

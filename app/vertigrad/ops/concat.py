@@ -8,10 +8,12 @@ from functools import reduce
 from ..errors import ShapeError
 from ..tensor import Tensor, promote
 from . import launch
+from .differentiable import differentiable
 from .elementwise import assign
 from .functions import Operand
 
 
+@differentiable
 def concatenate(parts: Sequence[Operand], axis: int | None = 0, *, out: Tensor | None = None) -> Tensor:
     """The `parts` one after the other along `axis`, brought to their common element type; without `axis`, flattened.
 
@@ -31,6 +33,7 @@ def concatenate(parts: Sequence[Operand], axis: int | None = 0, *, out: Tensor |
     return out
 
 
+@differentiable
 def stack(parts: Sequence[Operand], axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The `parts`, all of one shape, along a new `axis`. Raises `ShapeError` as `concatenate` does."""
     with launch.tensors(*parts) as given:

@@ -16,9 +16,11 @@ from . import launch
 from .activation import Activation
 from .conv_tiles import Operands, run
 from .define import Operand
+from .differentiable import differentiable
 from .window import Padding, Sizes, Window, per_axis
 
 
+@differentiable
 def conv(
     x: Operand,
     weights: Operand,

@@ -15,7 +15,9 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, gpu
 from ..tensor import DType, Tensor, broadcast_shapes, dtype_of, f16, u8
 from ..tensor.dtype import check_value
+from ..tensor.operators import call
 from . import launch
+from .differentiable import require_no_gradient, wants_gradient
 from .expression import Expression, Program, converted
 
 MANY = 1 << 14  # results from which on an invocation makes four, if it can read and write them as one
@@ -33,6 +35,8 @@ def elementwise(name: str, *values: Any, out: Tensor | None = None) -> Tensor:
     """
     if out is None and any(isinstance(value, Expression) for value in values):
         return Expression.apply(name, values)  # type: ignore[return-value]  Tensor is what all others get
+    if wants_gradient((*values, out)):
+        return call("elementwise_with_gradient", name, values, out)
     with launch.operands(*values) as ready:
         return evaluate(Expression.apply(name, ready), out)
 
@@ -43,6 +47,8 @@ def fused(function: Callable[..., Any], *operands: Any, out: Tensor | None = Non
     `function` is called once, with expressions in place of the operands (tensors or arrays; numbers stay as they are).
     The kernel depends on what is calculated, not on shapes or numbers, and is compiled once. Raises as `elementwise`.
     """
+    if wants_gradient((*operands, out)):  # each operation leaves its own node
+        return assign(out, function(*operands)) if out is not None else function(*operands)
     with launch.operands(*operands) as ready:
         result = function(*(Expression.of(value) if isinstance(value, Tensor) else value for value in ready))
         if isinstance(result, Tensor) or launch.is_number(result):
@@ -64,6 +70,7 @@ def evaluate(expression: Expression, out: Tensor | None = None) -> Tensor:
     launch.require_distinct(name, out)
     if out.size:
         program = Program.of(expression)
+        require_no_gradient("an expression worked out by itself", program.tensors)
         if len(program.tensors) > _most_tensors():
             return evaluate(_split(expression), out)
         _launch(program, result, out)

@@ -16,11 +16,13 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
 from ..tensor import Tensor, broadcast_shapes
 from . import launch
+from .differentiable import differentiable
 from .functions import Operand
 
 _NAN_BITS = 0x7FC00000
 
 
+@differentiable
 def take(a: Operand, indices: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements of `a` along `axis` at `indices`: the axes of `indices` take the place of `axis`.
 
@@ -30,7 +32,7 @@ def take(a: Operand, indices: Any, axis: int | None = None, *, out: Tensor | Non
     with launch.tensors(a) as (given,):
         source = given if axis is not None else given.contiguous().reshape(-1)
         at = launch.normal_axis(axis or 0, source.ndim)
-        with _places(indices, source.shape[at]) as places:
+        with places_of(indices, source.shape[at]) as places:
             shape = (*source.shape[:at], *places.shape, *source.shape[at + 1 :])
             out = launch.destination("take", shape, source.dtype, out)
             source, places = launch.apart(source, out), launch.apart(places, out)
@@ -41,6 +43,7 @@ def take(a: Operand, indices: Any, axis: int | None = None, *, out: Tensor | Non
     return out
 
 
+@differentiable
 def take_along_axis(a: Operand, indices: Any, axis: int, *, out: Tensor | None = None) -> Tensor:
     """For each line of `a` along `axis`, its elements at the indices in the same line of `indices`.
 
@@ -48,7 +51,7 @@ def take_along_axis(a: Operand, indices: Any, axis: int, *, out: Tensor | None =
     """
     with launch.tensors(a) as (source,):
         at = launch.normal_axis(axis, source.ndim)
-        with _places(indices, source.shape[at]) as places:
+        with places_of(indices, source.shape[at]) as places:
             if places.ndim != source.ndim:
                 raise ShapeError(f"take_along_axis: {places.ndim} axes of indices for {source.ndim} of the tensor")
             lines = broadcast_shapes(_with(source.shape, at, 1), _with(places.shape, at, 1))
@@ -65,7 +68,7 @@ def _with(values: Sequence[int], at: int, value: int) -> tuple[int, ...]:
 
 
 @contextmanager
-def _places(indices: Any, size: int) -> Iterator[Tensor]:
+def places_of(indices: Any, size: int) -> Iterator[Tensor]:
     """`indices` into an axis of `size` as a tensor of integers; a list or an array is checked and uploaded."""
     if isinstance(indices, Tensor):
         if indices.dtype.kind not in ("int", "uint"):

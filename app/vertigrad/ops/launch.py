@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DtypeError, LayoutError, ShapeError
 from ..tensor import DType, Tensor
 from ..tensor.operators import Arithmetic, call
+from .differentiable import require_no_gradient
 
 MAX_RANK = 8
 
@@ -40,6 +41,7 @@ def tensors(*values: Any) -> Iterator[list[Tensor]]:
                 raise DtypeError(
                     f"a tensor or an array is needed here, not {'the number ' * is_number(value)}{value!r}"
                 )
+        require_no_gradient("this operation", ready)
         yield ready
 
 

@@ -6,10 +6,12 @@ from ..errors import DtypeError, ShapeError
 from ..tensor import Tensor, broadcast_shapes, f16, f32, promote
 from . import launch
 from .activation import Activation
+from .differentiable import differentiable
 from .functions import Operand
 from .product import Epilogue, product
 
 
+@differentiable
 def linear(
     x: Operand,
     weight: Operand,

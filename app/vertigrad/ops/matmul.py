@@ -5,11 +5,13 @@ from __future__ import annotations
 from ..errors import DtypeError, ShapeError
 from ..tensor import DType, Tensor, broadcast_shapes, f16, f32, i32, promote, u32
 from . import launch
+from .differentiable import differentiable
 from .elementwise import assign
 from .functions import Operand
 from .product import product
 
 
+@differentiable
 def matmul(a: Operand, b: Operand, *, out: Tensor | None = None) -> Tensor:
     """a @ b for f32, f16 (summed in f32), i32 and u32 (which wrap), and mixtures of them; transposes are read in place.
 

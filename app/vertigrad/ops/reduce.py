@@ -17,6 +17,7 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, Plan
 from ..tensor import DType, Tensor, bool_, f32, i32, u32
 from . import launch
+from .differentiable import differentiable
 from .elementwise import assign
 from .functions import Operand
 from .lines import Launch
@@ -60,46 +61,55 @@ _VALUES = {"float": "f32", "int": "i32"}  # all other kinds are worked on as u32
 _INTEGERS = {"i32": np.int32, "u32": np.uint32}
 
 
+@differentiable
 def sum(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Sum over `axis`; 0 of no elements."""
     return _reduce("sum", a, axis, keepdims, out)
 
 
+@differentiable
 def prod(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Product over `axis`; 1 of no elements."""
     return _reduce("prod", a, axis, keepdims, out)
 
 
+@differentiable
 def mean(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Arithmetic mean over `axis`; NaN of no elements."""
     return _reduce("mean", a, axis, keepdims, out)
 
 
+@differentiable
 def min(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Smallest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements."""
     return _reduce("min", a, axis, keepdims, out)
 
 
+@differentiable
 def max(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Largest value along `axis`, NaN if there is one. Raises `ShapeError` for no elements."""
     return _reduce("max", a, axis, keepdims, out)
 
 
+@differentiable
 def any(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any value along `axis` is not 0."""
     return _reduce("any", a, axis, keepdims, out)
 
 
+@differentiable
 def all(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether no value along `axis` is 0."""
     return _reduce("all", a, axis, keepdims, out)
 
 
+@differentiable
 def argmin(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Place of the first smallest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
     return _reduce("argmin", a, axis, keepdims, out)
 
 
+@differentiable
 def argmax(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Place of the first largest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
     return _reduce("argmax", a, axis, keepdims, out)

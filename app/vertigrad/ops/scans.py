@@ -15,6 +15,7 @@ from ..errors import DtypeError
 from ..gpu import Kernel, Plan
 from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
 from . import launch, paths
+from .differentiable import differentiable
 from .functions import Operand
 from .lines import Launch, Lines
 from .reduce import reduce_into
@@ -78,6 +79,7 @@ def cummin(
     return scan("min", x, axis, exclusive=exclusive, reverse=reverse, out=out)
 
 
+@differentiable
 def scan(
     how: str,
     x: Operand,

@@ -7,17 +7,20 @@ from ..gpu import Kernel
 from ..tensor import Tensor
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 
 WORKGROUP = 256
 COLUMNS = 16  # vectors that a workgroup makes together when they lie closer to each other than their elements
 KEPT = 16  # elements that an invocation keeps from the first pass for the second
 
 
+@differentiable
 def softmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """e^x / Σ e^x along `axis`, whatever the size of x; NaN where all elements are −∞ or one is NaN or +∞."""
     return _softmax("soft", x, axis, out)
 
 
+@differentiable
 def log_softmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """x − log Σ e^x along `axis`; accurate also where softmax would be 0."""
     return _softmax("log", x, axis, out)

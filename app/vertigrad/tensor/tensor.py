@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import wgpu
 
-from ..errors import BorrowInUse, ShapeError, UseAfterFree
+from ..errors import BorrowInUse, GradientError, ShapeError, UseAfterFree
 from ..gpu import Traffic, gpu
 from ..memory import Block, Borrow, LifetimeTracker, Origin, Owner
+from . import graph
 from . import shape as shapes
+from .differentiable import Differentiable
 from .dtype import DType, dtype_of, f32
 from .operators import Arithmetic, call
 from .shape import Layout
@@ -31,7 +33,7 @@ class Resource(NamedTuple):
     size: int
 
 
-class Tensor(Arithmetic):
+class Tensor(Arithmetic, Differentiable):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
@@ -200,7 +202,7 @@ class Tensor(Arithmetic):
     # views: the same bytes ----------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Tensor:
-        return self._view(shapes.index(self.layout, key))
+        return self._view(shapes.index(self.layout, key), lambda whole: whole[key])
 
     @property
     def T(self) -> Tensor:
@@ -209,19 +211,19 @@ class Tensor(Arithmetic):
 
     def permute(self, *axes: int) -> Tensor:
         """The axes in another order; a view."""
-        return self._view(shapes.permute(self.layout, axes))
+        return self._view(shapes.permute(self.layout, axes), lambda whole: whole.permute(*axes))
 
     def reshape(self, *shape: int) -> Tensor:
         """The elements in another shape; a view. Raises `ShapeError` where only a copy could have that shape."""
-        return self._view(shapes.reshape(self.layout, shape, self.dtype.itemsize))
+        return self._view(shapes.reshape(self.layout, shape, self.dtype.itemsize), lambda whole: whole.reshape(*shape))
 
     def expand(self, *shape: int) -> Tensor:
         """Axes of 1 repeated to `shape`, with stride 0; a view."""
-        return self._view(shapes.expand(self.layout, shape))
+        return self._view(shapes.expand(self.layout, shape), None)
 
     def detach(self) -> Tensor:
-        """The same values as a new leaf of the autodiff graph; a view: it shares memory, writes included."""
-        return self._view(self.layout)
+        """The same values as a new leaf of the graph of gradients; a view: it shares memory, writes included."""
+        return Tensor(self.owner.hold(), self.layout, self.dtype, self.name, temporary=True)
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:
@@ -232,21 +234,42 @@ class Tensor(Arithmetic):
             self.close()
             raise
 
-    def _view(self, layout: Layout) -> Tensor:
-        return Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
+    def _view(self, layout: Layout, again: Callable[[Tensor], Tensor] | None) -> Tensor:
+        """A view; `again` takes the same one of a tensor of this shape, None where elements are repeated."""
+        view = Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
+        if self.node is not None and graph.enabled():
+            shape = self.shape
+            graph.attach(view, "view", [self.node], lambda gradient: [_of_whole(gradient, shape, again)], [])
+        return view
 
     # copies -------------------------------------------------------------------------------------------------------
 
     def clone(self, name: str = "") -> Tensor:
         """An independent tensor, in O(1): one more owner of the block. The first of the two to be written copies."""
-        owner = self.owner.clone(name or self.name, Origin.of_caller())
-        return Tensor(owner, self.layout, self.dtype, name or self.name, temporary=False)
+        return self._cloned(name or self.name, temporary=False)
+
+    def kept(self) -> Tensor:
+        """A clone that nobody need close, with no graph of gradients: the values as they are now."""
+        with graph.no_grad():
+            return self._cloned(self.name, temporary=True)
+
+    def _cloned(self, name: str, temporary: bool) -> Tensor:
+        owner = self.owner.clone(name, Origin.of_caller())
+        clone = Tensor(owner, self.layout, self.dtype, name, temporary)
+        if self.node is not None and graph.enabled():
+            graph.attach(clone, "clone", [self.node], lambda gradient: [gradient], [])
+        return clone
 
     def contiguous(self) -> Tensor:
         """Itself as a view if it is contiguous already, else a packed copy."""
-        return self.detach() if self.is_contiguous else call("copy", self)
+        return self[...] if self.is_contiguous else call("copy", self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if graph.enabled() and (self.node is not None or getattr(value, "node", None) is not None):
+            raise GradientError(
+                f"gradients do not flow through a write to a part of tensor {self.name or 'unnamed'!r}; use "
+                "ops.concatenate or ops.where, or write inside of vertigrad.no_grad()"
+            )
         with self[key] as target:
             call("assign", target, value)
 
@@ -325,6 +348,15 @@ class Tensor(Arithmetic):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _of_whole(gradient: Tensor, shape: tuple[int, ...], again: Callable[[Tensor], Tensor] | None) -> Tensor:
+    """The gradient of a tensor of `shape`, of which a view has `gradient`."""
+    if again is None:
+        return call("sum_to", gradient, shape)
+    whole = call("assign", Tensor.empty(shape, gradient.dtype, "gradient", temporary=True), 0)
+    call("assign", again(whole), gradient)
+    return whole
 
 
 def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callable[[], None]:

@@ -1,0 +1,217 @@
+"""Derivatives of elementwise operations, as expressions: each operand's gradient is one kernel.
+
+Where a function has a corner (|a|, max, relu) the gradient there is that of one side, as in PyTorch: 0 for |a| and
+relu; of two equal operands of maximum and minimum each gets half.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...errors import GradientError
+from ...tensor import DType, Tensor, graph
+from .. import functions as f
+from .. import launch
+from .. import network_functions as n
+from ..activation import PARAMETERS
+from ..broadcast import sum_to
+from ..differentiable import DERIVATIVES, RULES, Derivative, constant, require_free
+from ..elementwise import elementwise, evaluate, fused
+from ..expression import Expression
+
+_NAMED = {"sine": "sin", "cosine": "cos"}  # activations that have other names as operations
+LN2 = math.log(2.0)
+
+
+def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | None) -> Tensor:
+    """As `elementwise`, for operands or an `out` to which gradients flow."""
+    derivatives = DERIVATIVES.get(name, ())
+    if not derivatives and name not in RULES:
+        raise GradientError(f"{name} has no gradient; give it x.detach() if it is to have none")
+    require_free(name, out)
+    with launch.operands(*values) as ready:
+        wanted = [
+            (derivative, value)
+            for derivative, value in zip(derivatives, ready, strict=False)
+            if derivative is not None and isinstance(value, Tensor) and value.node is not None
+        ]
+        read = {letter for derivative, _ in wanted for letter in derivative.reads}
+        kept = {
+            letter: graph.Saved(value) if isinstance(value, Tensor) else value
+            for letter, value in zip("abc", ready, strict=False)
+            if letter in read
+        }
+        nodes = [value.node for _, value in wanted]
+        targets = [(derivative, value.shape, value.dtype) for derivative, value in wanted]
+        with graph.no_grad():
+            result = evaluate(Expression.apply(name, ready), out)
+    result.node = None
+    if wanted:
+        if "r" in read:
+            kept["r"] = graph.Saved(result)
+
+        def pull(gradient: Tensor) -> list[Tensor]:
+            return [_part(gradient, *target, kept) for target in targets]
+
+        graph.attach(result, name, nodes, pull, [saved for saved in kept.values() if isinstance(saved, graph.Saved)])
+    return result
+
+
+def activate(x: Tensor, given: Mapping[str, Any]) -> Tensor:
+    """What follows a product or a convolution whose arguments are `given`: its `activation`, into its `out`."""
+    activation = given["activation"]
+    name, *parameters = (activation,) if isinstance(activation, str) else activation
+    parameters = parameters or list(PARAMETERS[name])
+    return elementwise(_NAMED.get(name, name), x, *parameters, out=given["out"])
+
+
+def _part(
+    gradient: Tensor, derivative: Derivative, shape: tuple[int, ...], dtype: DType, kept: Mapping[str, Any]
+) -> Tensor:
+    """The gradient of one operand, of this shape and type."""
+    values = [kept[letter] for letter in derivative.reads]
+    values = [value.value() if isinstance(value, graph.Saved) else value for value in values]
+    part = fused(derivative.of, gradient, *values) if values else derivative.of(gradient)
+    part = sum_to(part, shape)
+    return part if part.dtype is dtype else part.to(dtype)
+
+
+def _one(reads: str, of: Callable[..., Any]) -> tuple[Derivative | None, ...]:
+    return (Derivative(reads, of),)
+
+
+def _smaller(chosen: Any, other: Any) -> Any:
+    """1 where `chosen` is less than `other`, ½ where they are equal, else 0."""
+    return f.where(f.less(chosen, other), 1.0, f.where(f.equal(chosen, other), 0.5, 0.0))
+
+
+def _normal_density(a: Any) -> Any:
+    return f.exp(a * a * -0.5) * (1.0 / math.sqrt(2.0 * math.pi))
+
+
+def _gelu_tanh(g: Any, a: Any) -> Any:
+    inner = f.tanh((a + a * a * a * 0.044715) * math.sqrt(2.0 / math.pi))
+    slope = (a * a * (3.0 * 0.044715) + 1.0) * math.sqrt(2.0 / math.pi)
+    return g * ((inner + 1.0) * 0.5 + a * 0.5 * (1.0 - inner * inner) * slope)
+
+
+DERIVATIVES |= {
+    "assign": _one("", lambda g: g),
+    "add": (Derivative("", lambda g: g), Derivative("", lambda g: g)),
+    "subtract": (Derivative("", lambda g: g), Derivative("", lambda g: -g)),
+    "multiply": (Derivative("b", lambda g, b: g * b), Derivative("a", lambda g, a: g * a)),
+    "divide": (Derivative("b", lambda g, b: g / b), Derivative("br", lambda g, b, r: -g * r / b)),
+    "power": (
+        Derivative("ab", lambda g, a, b: g * f.where(f.equal(b, 0.0), 0.0, b * f.power(a, b - 1.0))),
+        Derivative("ar", lambda g, a, r: g * f.where(f.greater(a, 0.0), r * f.log(a), 0.0)),
+    ),
+    "remainder": (Derivative("", lambda g: g), Derivative("ab", lambda g, a, b: -g * f.floor(a / b))),
+    "fmod": (Derivative("", lambda g: g), Derivative("ab", lambda g, a, b: -g * f.trunc(a / b))),
+    "negative": _one("", lambda g: -g),
+    "absolute": _one("a", lambda g, a: g * f.sign(a)),
+    "square": _one("a", lambda g, a: g * a * 2.0),
+    "reciprocal": _one("r", lambda g, r: -g * r * r),
+    "minimum": (
+        Derivative("ab", lambda g, a, b: g * _smaller(a, b)),
+        Derivative("ab", lambda g, a, b: g * _smaller(b, a)),
+    ),
+    "maximum": (
+        Derivative("ab", lambda g, a, b: g * _smaller(b, a)),
+        Derivative("ab", lambda g, a, b: g * _smaller(a, b)),
+    ),
+    "clip": (
+        Derivative("abc", lambda g, a, b, c: f.where(f.logical_and(f.greater_equal(a, b), f.less_equal(a, c)), g, 0.0)),
+        Derivative("abc", lambda g, a, b, c: f.where(f.logical_and(f.less(a, b), f.less_equal(b, c)), g, 0.0)),
+        Derivative("abc", lambda g, a, b, c: f.where(f.logical_or(f.greater(a, c), f.greater(b, c)), g, 0.0)),
+    ),
+    "where": (
+        None,
+        Derivative("a", lambda g, a: f.where(a, g, 0.0)),
+        Derivative("a", lambda g, a: f.where(a, 0.0, g)),
+    ),
+    "sqrt": _one("r", lambda g, r: g * 0.5 / r),
+    "rsqrt": _one("r", lambda g, r: g * -0.5 * r * r * r),
+    "exp": _one("r", lambda g, r: g * r),
+    "exp2": _one("r", lambda g, r: g * r * LN2),
+    "expm1": _one("r", lambda g, r: g * (r + 1.0)),
+    "log": _one("a", lambda g, a: g / a),
+    "log2": _one("a", lambda g, a: g / (a * LN2)),
+    "log1p": _one("a", lambda g, a: g / (a + 1.0)),
+    "sin": _one("a", lambda g, a: g * f.cos(a)),
+    "cos": _one("a", lambda g, a: -g * f.sin(a)),
+    "tan": _one("r", lambda g, r: g * (r * r + 1.0)),
+    "arcsin": _one("a", lambda g, a: g * f.rsqrt((1.0 - a) * (a + 1.0))),
+    "arccos": _one("a", lambda g, a: -g * f.rsqrt((1.0 - a) * (a + 1.0))),
+    "arctan": _one("a", lambda g, a: g / (a * a + 1.0)),
+    "arctan2": (
+        Derivative("ab", lambda g, a, b: g * b / (a * a + b * b)),
+        Derivative("ab", lambda g, a, b: -g * a / (a * a + b * b)),
+    ),
+    "sinh": _one("a", lambda g, a: g * f.cosh(a)),
+    "cosh": _one("a", lambda g, a: g * f.sinh(a)),
+    "tanh": _one("r", lambda g, r: g * (1.0 - r * r)),
+    "arcsinh": _one("a", lambda g, a: g * f.rsqrt(a * a + 1.0)),
+    "arccosh": _one("a", lambda g, a: g * f.rsqrt((a - 1.0) * (a + 1.0))),
+    "arctanh": _one("a", lambda g, a: g / ((1.0 - a) * (a + 1.0))),
+    "erf": _one("a", lambda g, a: g * f.exp(-a * a) * (2.0 / math.sqrt(math.pi))),
+    "relu": _one("r", lambda g, r: f.where(f.greater(r, 0.0), g, 0.0)),
+    "leaky_relu": (
+        Derivative("ab", lambda g, a, b: f.where(f.less(a, 0.0), g * b, g)),
+        Derivative("a", lambda g, a: f.where(f.less(a, 0.0), g * a, 0.0)),
+    ),
+    "sigmoid": _one("r", lambda g, r: g * r * (1.0 - r)),
+    "silu": _one("a", lambda g, a: g * n.sigmoid(a) * (1.0 + a * (1.0 - n.sigmoid(a)))),
+    "swish": (
+        Derivative("ab", lambda g, a, b: g * n.sigmoid(a * b) * (1.0 + a * b * (1.0 - n.sigmoid(a * b)))),
+        Derivative("ab", lambda g, a, b: g * a * a * n.sigmoid(a * b) * (1.0 - n.sigmoid(a * b))),
+    ),
+    "gelu": _one("a", lambda g, a: g * ((f.erf(a * math.sqrt(0.5)) + 1.0) * 0.5 + a * _normal_density(a))),
+    "gelu_tanh": _one("a", _gelu_tanh),
+    "elu": (
+        Derivative("ab", lambda g, a, b: f.where(f.greater(a, 0.0), g, g * b * f.exp(a))),
+        Derivative("a", lambda g, a: f.where(f.greater(a, 0.0), 0.0, g * f.expm1(a))),
+    ),
+    "celu": (
+        Derivative("ab", lambda g, a, b: f.where(f.greater(a, 0.0), g, g * f.exp(a / b))),
+        Derivative(
+            "ab",
+            lambda g, a, b: f.where(f.greater(a, 0.0), 0.0, g * (f.expm1(a / b) - a / b * f.exp(a / b))),
+        ),
+    ),
+    "selu": (
+        Derivative("abc", lambda g, a, b, c: g * c * f.where(f.greater(a, 0.0), 1.0, b * f.exp(a))),
+        Derivative("ac", lambda g, a, c: f.where(f.greater(a, 0.0), 0.0, g * c * f.expm1(a))),
+        Derivative("cr", lambda g, c, r: g * r / c),
+    ),
+    "softplus": _one("a", lambda g, a: g * n.sigmoid(a)),
+    "softsign": _one("a", lambda g, a: g / f.square(f.absolute(a) + 1.0)),
+    "mish": _one(
+        "a",
+        lambda g, a: g * (f.tanh(n.softplus(a)) + a * (1.0 - f.square(f.tanh(n.softplus(a)))) * n.sigmoid(a)),
+    ),
+    "hard_sigmoid": (
+        Derivative("br", lambda g, b, r: f.where(f.logical_and(f.greater(r, 0.0), f.less(r, 1.0)), g * b, 0.0)),
+        Derivative("ar", lambda g, a, r: f.where(f.logical_and(f.greater(r, 0.0), f.less(r, 1.0)), g * a, 0.0)),
+        Derivative("r", lambda g, r: f.where(f.logical_and(f.greater(r, 0.0), f.less(r, 1.0)), g, 0.0)),
+    ),
+    "hard_swish": _one(
+        "a",
+        lambda g, a: f.where(f.less(a, -3.0), 0.0, f.where(f.greater(a, 3.0), g, g * (a * (1.0 / 3.0) + 0.5))),
+    ),
+    "thresholded_relu": (Derivative("ab", lambda g, a, b: f.where(f.greater(a, b), g, 0.0)), None),
+    "shrink": (
+        Derivative("ac", lambda g, a, c: f.where(f.greater(f.absolute(a), c), g, 0.0)),
+        Derivative("ac", lambda g, a, c: f.where(f.greater(f.absolute(a), c), -g * f.sign(a), 0.0)),
+        None,
+    ),
+}
+
+# Flat between their steps, or not of a float type: nothing flows back.
+constant(
+    *("floor", "ceil", "round", "trunc", "sign", "floor_divide", "truncate_divide"),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isposinf", "isneginf"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"),
+)

@@ -1,0 +1,80 @@
+"""Gradients of the layers of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...errors import GradientError
+from ...tensor import Tensor
+from ..conv import conv, conv_transpose
+from ..differentiable import Call, rule
+from ..elementwise import fused
+from ..functions import exp
+from ..reduce import sum as sum_
+from ..window import Window
+
+
+@rule("softmax", "result")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    result = call["result"]
+    inner = sum_(gradient * result, call["axis"], keepdims=True)
+    return {"x": fused(lambda g, r, i: r * (g - i), gradient, result, inner)}
+
+
+@rule("log_softmax", "result")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    whole = sum_(gradient, call["axis"], keepdims=True)
+    return {"x": fused(lambda g, r, w: g - exp(r) * w, gradient, call["result"], whole)}
+
+
+@rule("conv", "x", "weights")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    """By x: the transposed convolution. By the weights: x convolved with the gradient, images in place of channels."""
+    x, weights, groups = call["x"], call["weights"], call["groups"]
+    spatial = x.shape[2:]
+    window = Window.of("conv", spatial, weights.shape[2:], call["stride"], call["padding"], call["dilation"])
+    padding = list(zip(window.begin, window.end, strict=True))
+    found: dict[str, Tensor] = {}
+    if "x" in call.wanted:
+        reached = [
+            (n - 1) * s + e - b - a
+            for n, s, e, (b, a) in zip(gradient.shape[2:], window.stride, window.extent, padding, strict=True)
+        ]
+        more = [size - end for size, end in zip(spatial, reached, strict=True)]
+        found["x"] = conv_transpose(
+            gradient,
+            weights,
+            stride=window.stride,
+            padding=padding,
+            output_padding=more,
+            dilation=window.dilation,
+            groups=groups,
+        )
+    if "weights" in call.wanted:
+        found["weights"] = _by_weights(x, gradient, window, padding, weights.shape, groups)
+    if "bias" in call.wanted:
+        found["bias"] = sum_(gradient, (0, *range(2, gradient.ndim)))
+    if "residual" in call.wanted:
+        found["residual"] = gradient
+    return found
+
+
+def _by_weights(
+    x: Tensor,
+    gradient: Tensor,
+    window: Window,
+    padding: Sequence[tuple[int, int]],
+    shape: tuple[int, ...],
+    groups: int,
+) -> Tensor:
+    if groups != 1:
+        raise GradientError("a convolution in groups has no gradient by its weights; use groups=1, or weights.detach()")
+    turned = (1, 0, *range(2, x.ndim))
+    whole = conv(
+        x.permute(*turned).contiguous(),
+        gradient.permute(*turned).contiguous(),
+        stride=window.dilation,
+        padding=list(padding),
+        dilation=window.stride,
+    )
+    return whole.permute(*turned)[(..., *(slice(0, size) for size in shape[2:]))]

@@ -1,0 +1,66 @@
+"""What a tensor has to do with gradients: whether it wants one, what it was given, and `backward`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from ..errors import GradientError
+from . import graph
+from .operators import call
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class Differentiable:
+    """Gradients of a tensor, after PyTorch's names.
+
+    `grad` is what `backward` left: a tensor of the same shape and type, or None. Set it to None between passes that
+    are not to add up.
+    """
+
+    node: graph.Node | None = None
+    grad: Tensor | None = None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor: set it on what is to be learned."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        tensor = cast("Tensor", self)
+        if wanted and tensor.dtype.kind != "float":
+            raise GradientError(f"tensor {tensor.name or 'unnamed'!r} is {tensor.dtype}; only floats have gradients")
+        if not self.is_leaf:
+            raise GradientError(
+                f"tensor {tensor.name or 'unnamed'!r} was made by an operation; use detach() for a leaf"
+            )
+        self.node = (self.node or graph.Leaf(tensor)) if wanted else None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing differentiable made it."""
+        return self.node is None or isinstance(self.node, graph.Leaf)
+
+    def backward(self, gradient: Tensor | None = None, keep_graph: bool = False) -> None:
+        """Leave the gradients of this tensor at the leaves it was made of, added to what is there.
+
+        `gradient` is that of some later value with respect to this tensor; 1 if it has one element. With `keep_graph`
+        the graph can be used again. Raises `GradientError` if there is no graph, if it was used up, or if a gradient is
+        needed and not given.
+        """
+        tensor = cast("Tensor", self)
+        if gradient is None:
+            if tensor.size != 1:
+                raise GradientError(f"backward of a tensor of shape {tensor.shape} needs a gradient of that shape")
+            gradient = ones_like(tensor)
+        elif gradient.shape != tensor.shape:
+            raise GradientError(f"backward: the gradient has shape {gradient.shape}, the tensor {tensor.shape}")
+        graph.backward([tensor], [gradient], keep_graph)
+
+
+def ones_like(tensor: Tensor) -> Tensor:
+    """A tensor of ones of the same shape and type, by a kernel, so that it can be recorded."""
+    with graph.no_grad():
+        return call("assign", type(tensor).empty(tensor.shape, tensor.dtype, "one", temporary=True), 1.0)

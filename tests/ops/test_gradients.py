@@ -1,0 +1,362 @@
+"""Gradients against finite differences in float64, for random shapes, strides and broadcasts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, no_grad, ops
+from vertigrad.errors import GradientError
+from vertigrad.gpu import Gpu, Plan
+from vertigrad.ops.differentiable import DERIVATIVES, RULES
+
+RANDOM = np.random.default_rng(11)
+ERF = np.vectorize(math.erf)
+STEP = 1e-5
+
+
+def sigmoid(a: np.ndarray) -> np.ndarray:
+    return 1.0 / (1.0 + np.exp(-a))
+
+
+def softplus(a: np.ndarray) -> np.ndarray:
+    return np.log1p(np.exp(a))
+
+
+# Each operation in float64, and the range of each operand.
+ELEMENTWISE: dict[str, tuple[Callable[..., np.ndarray], list[tuple[float, float]]]] = {
+    "add": (np.add, [(-2, 2)] * 2),
+    "subtract": (np.subtract, [(-2, 2)] * 2),
+    "multiply": (np.multiply, [(-2, 2)] * 2),
+    "divide": (np.divide, [(-2, 2), (0.5, 2)]),
+    "power": (np.power, [(0.5, 2), (-2, 2)]),
+    "remainder": (np.remainder, [(0.1, 0.9), (1.0, 2.0)]),
+    "fmod": (np.fmod, [(1.1, 1.9), (1.0, 1.05)]),
+    "negative": (np.negative, [(-2, 2)]),
+    "absolute": (np.abs, [(0.1, 2)]),
+    "square": (np.square, [(-2, 2)]),
+    "reciprocal": (np.reciprocal, [(0.5, 2)]),
+    "minimum": (np.minimum, [(-2, 2)] * 2),
+    "maximum": (np.maximum, [(-2, 2)] * 2),
+    "clip": (lambda a, b, c: np.minimum(np.maximum(a, b), c), [(-2, 2), (-1.5, -0.5), (0.5, 1.5)]),
+    "sqrt": (np.sqrt, [(0.2, 2)]),
+    "rsqrt": (lambda a: 1.0 / np.sqrt(a), [(0.2, 2)]),
+    "exp": (np.exp, [(-2, 2)]),
+    "exp2": (np.exp2, [(-2, 2)]),
+    "expm1": (np.expm1, [(-2, 2)]),
+    "log": (np.log, [(0.2, 2)]),
+    "log2": (np.log2, [(0.2, 2)]),
+    "log1p": (np.log1p, [(-0.5, 2)]),
+    "sin": (np.sin, [(-3, 3)]),
+    "cos": (np.cos, [(-3, 3)]),
+    "tan": (np.tan, [(-1, 1)]),
+    "arcsin": (np.arcsin, [(-0.9, 0.9)]),
+    "arccos": (np.arccos, [(-0.9, 0.9)]),
+    "arctan": (np.arctan, [(-2, 2)]),
+    "arctan2": (np.arctan2, [(-2, 2), (0.3, 2)]),
+    "sinh": (np.sinh, [(-2, 2)]),
+    "cosh": (np.cosh, [(-2, 2)]),
+    "tanh": (np.tanh, [(-2, 2)]),
+    "arcsinh": (np.arcsinh, [(-2, 2)]),
+    "arccosh": (np.arccosh, [(1.2, 3)]),
+    "arctanh": (np.arctanh, [(-0.8, 0.8)]),
+    "erf": (ERF, [(-2, 2)]),
+    "relu": (lambda a: np.maximum(a, 0.0), [(-2, 2)]),
+    "leaky_relu": (lambda a, b: np.where(a < 0, a * b, a), [(-2, 2), (0.1, 0.3)]),
+    "sigmoid": (sigmoid, [(-3, 3)]),
+    "silu": (lambda a: a * sigmoid(a), [(-3, 3)]),
+    "swish": (lambda a, b: a * sigmoid(a * b), [(-3, 3), (0.5, 2)]),
+    "gelu": (lambda a: a * 0.5 * (1.0 + ERF(a * math.sqrt(0.5))), [(-3, 3)]),
+    "gelu_tanh": (
+        lambda a: 0.5 * a * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (a + 0.044715 * a**3))),
+        [(-3, 3)],
+    ),
+    "elu": (lambda a, b: np.where(a > 0, a, b * np.expm1(a)), [(-2, 2), (0.5, 2)]),
+    "celu": (lambda a, b: np.where(a > 0, a, b * np.expm1(a / b)), [(-2, 2), (0.5, 2)]),
+    "selu": (lambda a, b, c: c * np.where(a > 0, a, b * np.expm1(a)), [(-2, 2), (1, 2), (1, 2)]),
+    "softplus": (softplus, [(-3, 3)]),
+    "softsign": (lambda a: a / (1.0 + np.abs(a)), [(-3, 3)]),
+    "mish": (lambda a: a * np.tanh(softplus(a)), [(-3, 3)]),
+    "hard_sigmoid": (lambda a, b, c: np.clip(a * b + c, 0.0, 1.0), [(-4, 4), (0.2, 0.3), (0.4, 0.6)]),
+    "hard_swish": (lambda a: a * np.clip(a / 6.0 + 0.5, 0.0, 1.0), [(-5, 5)]),
+    "thresholded_relu": (lambda a, b: np.where(a > b, a, 0.0), [(-2, 2), (0.5, 0.6)]),
+    "shrink": (lambda a, b, c: np.where(a > c, a - b, np.where(a < -c, a + b, 0.0)), [(-2, 2), (0.1, 0.4), (0.5, 0.6)]),
+}
+
+
+def test_every_derivative_is_tested() -> None:
+    assert set(DERIVATIVES) == {*ELEMENTWISE, "assign", "where"}
+
+
+def drawn(low: float, high: float, shape: tuple[int, ...]) -> np.ndarray:
+    return RANDOM.uniform(low, high, shape).astype(np.float32)
+
+
+def leaf(array: np.ndarray) -> Tensor:
+    """A tensor that wants a gradient; of two axes or more it does not lie in order."""
+    tensor = Tensor.from_numpy(np.ascontiguousarray(array.T)).T if array.ndim > 1 else Tensor.from_numpy(array)
+    tensor = tensor.detach()
+    tensor.requires_grad = True
+    return tensor
+
+
+def numeric(function: Callable[..., np.ndarray], arrays: list[np.ndarray], weights: np.ndarray) -> list[np.ndarray]:
+    """The gradient of the weighted sum of the function, by central differences, element by element."""
+    arrays = [array.astype(np.float64) for array in arrays]
+    found = []
+    for array in arrays:
+        gradient = np.zeros_like(array)
+        for at in np.ndindex(array.shape):
+            value = array[at]
+            array[at] = value + STEP
+            above = np.sum(weights * function(*arrays))
+            array[at] = value - STEP
+            gradient[at] = (above - np.sum(weights * function(*arrays))) / (2.0 * STEP)
+            array[at] = value
+        found.append(gradient)
+    return found
+
+
+def check(ours: Callable[..., Tensor], theirs: Callable[..., np.ndarray], arrays: list[np.ndarray]) -> None:
+    """Both gradients of every operand, alike within what f32 allows."""
+    leaves = [leaf(array) for array in arrays]
+    result = ours(*leaves)
+    weights = RANDOM.normal(size=result.shape).astype(np.float32)
+    result.backward(Tensor.from_numpy(weights))
+    for tensor, wanted in zip(leaves, numeric(theirs, arrays, weights.astype(float)), strict=True):
+        assert tensor.grad is not None and tensor.grad.shape == tensor.shape
+        np.testing.assert_allclose(tensor.grad.numpy(), wanted, rtol=2e-4, atol=2e-4 * max(1.0, np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("name", sorted(ELEMENTWISE))
+def test_elementwise(gpu: Gpu, name: str) -> None:
+    """Operands are broadcast; those that only say where a function changes are numbers."""
+    function, ranges = ELEMENTWISE[name]
+    wanted = [derivative is not None for derivative in DERIVATIVES[name]]
+    numbers = [(low + high) / 2 for (low, high), want in zip(ranges, wanted, strict=True) if not want]
+    count = len(ranges) - len(numbers)
+    shapes = [(3, 4), (4,), (3, 1)][:count]
+    check(
+        lambda *values: ops.elementwise(name, *values, *numbers),
+        lambda *values: function(*values, *numbers),
+        [drawn(low, high, shape) for (low, high), shape in zip(ranges, shapes, strict=False)],
+    )
+
+
+CASES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray], list[tuple[int, ...]]]] = {
+    "sum": (lambda a: a.sum((0, 2)), lambda a: a.sum((0, 2)), [(2, 3, 4)]),
+    "sum of all": (lambda a: a.sum(), lambda a: a.sum(), [(2, 3)]),
+    "mean": (lambda a: a.mean(1, keepdims=True), lambda a: a.mean(1, keepdims=True), [(2, 3, 2)]),
+    "prod": (lambda a: a.prod(1), lambda a: a.prod(1), [(3, 4)]),
+    "max": (lambda a: a.max(-1), lambda a: a.max(-1), [(3, 5)]),
+    "min": (lambda a: a.min(), lambda a: a.min(), [(3, 5)]),
+    "matmul": (lambda a, b: a @ b, lambda a, b: a @ b, [(3, 4), (4, 5)]),
+    "matmul, broadcast": (lambda a, b: a @ b, lambda a, b: a @ b, [(2, 1, 3, 4), (5, 4, 2)]),
+    "matmul, row": (lambda a, b: a @ b, lambda a, b: a @ b, [(4,), (2, 4, 3)]),
+    "matmul, column": (lambda a, b: a @ b, lambda a, b: a @ b, [(2, 3, 4), (4,)]),
+    "matmul, dot": (lambda a, b: a @ b, lambda a, b: a @ b, [(4,), (4,)]),
+    "linear": (lambda x, w, b: ops.linear(x, w, b), lambda x, w, b: x @ w.T + b, [(2, 3, 4), (5, 4), (5,)]),
+    "linear, tanh": (
+        lambda x, w, b: ops.linear(x, w, b, activation="tanh"),
+        lambda x, w, b: np.tanh(x @ w.T + b),
+        [(3, 4), (2, 4), (2,)],
+    ),
+    "softmax": (
+        lambda x: ops.softmax(x, 1),
+        lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True),
+        [(3, 4, 2)],
+    ),
+    "log_softmax": (
+        lambda x: ops.log_softmax(x),
+        lambda x: x - np.log(np.exp(x).sum(-1, keepdims=True)),
+        [(3, 4)],
+    ),
+    "concatenate": (
+        lambda a, b: ops.concatenate([a, b], 1),
+        lambda a, b: np.concatenate([a, b], 1),
+        [(2, 3), (2, 2)],
+    ),
+    "concatenate, flat": (
+        lambda a, b: ops.concatenate([a, b], None),
+        lambda a, b: np.concatenate([a, b], None),
+        [(2, 3), (4,)],
+    ),
+    "stack": (lambda a, b: ops.stack([a, b], 1), lambda a, b: np.stack([a, b], 1), [(2, 3), (2, 3)]),
+    "take": (lambda a: ops.take(a, [[2, 0], [2, 1]], 1), lambda a: np.take(a, [[2, 0], [2, 1]], 1), [(2, 3, 2)]),
+    "take of all": (lambda a: ops.take(a, [5, 0, 5]), lambda a: np.take(a, [5, 0, 5]), [(2, 3)]),
+    "take_along_axis": (
+        lambda a: ops.take_along_axis(a, np.array([[1, 1, 0], [2, 0, 2]]), 1),
+        lambda a: np.take_along_axis(a, np.array([[1, 1, 0], [2, 0, 2]]), 1),
+        [(2, 3)],
+    ),
+    "cumsum": (lambda a: ops.cumsum(a, 1, reverse=True), lambda a: a[:, ::-1].cumsum(1)[:, ::-1], [(2, 5)]),
+    "where": (
+        lambda a, b: ops.where(np.array([True, False, True]), a, b),
+        lambda a, b: np.where([True, False, True], a, b),
+        [(2, 3), (3,)],
+    ),
+    "view": (lambda a: a[1:, ::2] * 2.0, lambda a: a[1:, ::2] * 2.0, [(3, 4)]),
+    "transpose": (lambda a: a.T * a.T, lambda a: a.T * a.T, [(3, 2)]),
+    "expand": (lambda a: a.expand(3, 2, 4) * 1.5, lambda a: np.broadcast_to(a, (3, 2, 4)) * 1.5, [(2, 1)]),
+    "reshape": (lambda a: a.contiguous().reshape(6) * 3.0, lambda a: a.reshape(6) * 3.0, [(2, 3)]),
+    "used twice": (lambda a: a * a + ops.sin(a) * a, lambda a: a * a + np.sin(a) * a, [(2, 3)]),
+    "fused": (
+        lambda a, b: ops.fused(lambda x, y: ops.exp(x * y) + x, a, b),
+        lambda a, b: np.exp(a * b) + a,
+        [(2, 3), (3,)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_operation(gpu: Gpu, name: str) -> None:
+    ours, theirs, shapes = CASES[name]
+    check(ours, theirs, [drawn(-1.5, 1.5, shape) for shape in shapes])
+
+
+def reference_conv(x: np.ndarray, w: np.ndarray, b: np.ndarray, stride: int, padding: int, dilation: int) -> np.ndarray:
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    size = [(n - (k - 1) * dilation - 1) // stride + 1 for n, k in zip(x.shape[2:], w.shape[2:], strict=True)]
+    out = np.zeros((len(x), len(w), *size))
+    for i in range(w.shape[2]):
+        for j in range(w.shape[3]):
+            rows, columns = (
+                slice(k * dilation, k * dilation + (n - 1) * stride + 1, stride)
+                for k, n in zip((i, j), size, strict=True)
+            )
+            out += np.einsum("ncij,oc->noij", x[:, :, rows, columns], w[:, :, i, j])
+    return out + b[:, None, None]
+
+
+@pytest.mark.parametrize(("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2), (2, 0, 2), (3, 1, 1)])
+def test_convolution(gpu: Gpu, stride: int, padding: int, dilation: int) -> None:
+    options = {"stride": stride, "padding": padding, "dilation": dilation}
+    check(
+        lambda x, w, b: ops.conv(x, w, b, **options),
+        lambda x, w, b: reference_conv(x, w, b, **options),
+        [drawn(-1, 1, (2, 2, 6, 7)), drawn(-1, 1, (3, 2, 3, 2)), drawn(-1, 1, (3,))],
+    )
+
+
+def test_a_product_with_zeros(gpu: Gpu) -> None:
+    array = np.array([[2.0, 0.0, 3.0], [0.0, -1.0, 0.0], [1.0, 2.0, 3.0]], np.float32)
+    check(lambda a: a.prod(1), lambda a: a.prod(1), [array])
+
+
+# the graph ----------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_add_up_until_they_are_taken_away(gpu: Gpu) -> None:
+    x = leaf(np.array([1.0, 2.0], np.float32))
+    for _ in range(2):
+        (x * 3.0).sum().backward()
+    assert x.grad is not None and x.grad.numpy().tolist() == [6.0, 6.0]
+    x.grad = None
+    (x * 3.0).sum().backward()
+    assert x.grad.numpy().tolist() == [3.0, 3.0]
+
+
+def test_a_graph_is_used_once_unless_it_is_kept(gpu: Gpu) -> None:
+    x = leaf(np.array([2.0], np.float32))
+    y = x * x
+    y.backward(keep_graph=True)
+    y.backward()
+    assert x.grad is not None and x.grad.item() == 8.0
+    with pytest.raises(GradientError, match=r"multiply before.*keep_graph"):
+        y.backward()
+
+
+def test_in_place_writes_never_change_what_backward_needs(gpu: Gpu) -> None:
+    x = leaf(np.array([2.0, 3.0], np.float32))
+    y = x * 1.0
+    z = y * y
+    y.add_(100.0)
+    (z.sum() + y.sum()).backward()
+    assert x.grad is not None and x.grad.numpy().tolist() == [5.0, 7.0]
+
+
+def test_a_leaf_is_written_without_gradients_only(gpu: Gpu) -> None:
+    x = leaf(np.array([2.0], np.float32))
+    y = x * x
+    with pytest.raises(GradientError, match="no_grad"):
+        x.add_(1.0)
+    with pytest.raises(GradientError, match="no_grad"):
+        (x * 1.0)[0:1].add_(1.0)
+    with no_grad():
+        x.add_(1.0)
+    y.backward()
+    assert x.grad is not None and x.grad.item() == 4.0, "of x as it was"
+    with pytest.raises(GradientError, match="concatenate"):
+        Tensor.zeros(3)[0] = x * 1.0
+
+
+def test_no_gradient_is_lost_in_silence(gpu: Gpu) -> None:
+    x = leaf(np.array([[2.0, 1.0]], np.float32))
+    with pytest.raises(GradientError, match="detach"):
+        ops.sort(x)
+    with pytest.raises(GradientError, match="nothing it was made of"):
+        (x.detach() * 2.0).sum().backward()
+    with pytest.raises(GradientError, match="only floats"):
+        Tensor.from_numpy(np.array([1], np.int32)).requires_grad = True
+    with pytest.raises(GradientError, match="needs a gradient"):
+        (x * 2.0).backward()
+    assert (x > 1.5).numpy().tolist() == [[True, False]]
+    assert x.argmax().item() == 0
+
+
+def test_detach_shares_memory_and_clone_keeps_the_graph(gpu: Gpu) -> None:
+    x = leaf(np.array([1.0, 2.0], np.float32))
+    apart = x.detach()
+    assert apart.block is x.block and not apart.requires_grad and apart.is_leaf
+    copy = x.clone()
+    assert copy.block is x.block and copy.requires_grad and not copy.is_leaf
+    (copy * 2.0).sum().backward()
+    assert x.grad is not None and x.grad.numpy().tolist() == [2.0, 2.0] and copy.grad is None
+    copy.close()
+
+
+def test_a_step_is_recorded_and_replayed(steady: Gpu) -> None:
+    with Tensor.from_numpy(np.array([4.0, -2.0], np.float32), "w") as weights, Plan("step") as plan:
+        weights.requires_grad = True
+        with plan.recording():
+            ops.square(weights).sum().backward()
+            assert weights.grad is not None
+            with no_grad():
+                weights.sub_(weights.grad * 0.25)
+        for _ in range(3):
+            plan.replay()
+        assert weights.numpy().tolist() == [0.5, -0.25]
+        weights.grad = None
+
+
+def test_a_value_that_backward_needs_is_not_written_while_a_plan_records(gpu: Gpu) -> None:
+    with Plan("step") as plan:
+        x = leaf(np.array([1.0], np.float32))
+        with plan.recording():
+            y = x * 1.0
+            z = y * y
+            y.add_(1.0)
+            with pytest.raises(GradientError, match="written while a plan records"):
+                z.backward()
+
+
+def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
+    with Tensor.from_numpy(np.ones((8, 8), np.float32), "w") as weights:
+        weights.requires_grad = True
+        held = []
+        for step in range(300):
+            ops.tanh(weights @ weights).sum().backward()
+            weights.grad = None
+            steady.wait_idle()
+            if step in (9, 299):
+                held.append((len(steady.tracker.live), steady.pool.held_bytes))
+        assert held[0] == held[1]
+
+
+def test_rules_name_operations_that_there_are() -> None:
+    for name in RULES:
+        assert hasattr(ops, name), name
