@@ -1,4 +1,4 @@
-"""The code in docs/questions runs, and what it asserts holds."""
+"""The code in docs/questions, and of other pages with code, runs, and what it asserts holds."""
 
 import re
 from pathlib import Path
@@ -30,13 +30,13 @@ def test_there_is_a_page_for_each_question() -> None:
 
 
 @pytest.mark.usefixtures("steady")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*PAGES, FOLDER.parent / "gradients.md"], ids=lambda page: page.stem)
 def test_the_code_of_a_page_runs(page: Path) -> None:
     program = code(page)
     assert program.count("assert ") >= 5
     exec(compile(program, str(page), "exec"), {"__name__": page.stem})
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*PAGES, FOLDER.parent / "gradients.md"], ids=lambda page: page.stem)
 def test_no_line_is_too_long_to_read(page: Path) -> None:
     assert max(len(line) for line in page.read_text(encoding="utf-8").splitlines()) <= 125

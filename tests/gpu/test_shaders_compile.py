@@ -128,6 +128,9 @@ def networks() -> list[Defines]:
 
 # What each file is compiled with. Values that the file does not ask for are left out.
 SHADERS: dict[str, list[Defines]] = {
+    "learn/optimise.wgsl": choices(
+        RULE=["sgd", "adam"], MOMENTUM=[False, True], NESTEROV=[False, True], DECOUPLED=[False, True]
+    ),
     "ops/clear.wgsl": [{}],
     "ops/compact.wgsl": choices(RANK=[0, 1, 8], PLACES=[False, True]),
     "ops/elementwise.wgsl": [
@@ -270,11 +273,16 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "models/picture.wgsl": [{}],
     "models/bars.wgsl": choices(DTYPE=["f32", "f16"]),
+    "models/wind.wgsl": [{"SIDE": 16}],
     "models/cloth.wgsl": choices(WIND=[False, True], OBSTACLE=[False, True], SELF=[False, True]),
     "models/cloth_contact.wgsl": choices(GRID_WRAPS=[True], MOST=[24]),
     "models/cloth_look.wgsl": [{}],
     "models/relief.wgsl": choices(DTYPE=["f32", "f16"], CHANNELS=[1, 3], HEIGHT=["", "f32", "f16"]),
+    "models/mpm.wgsl": choices(
+        WORKGROUP=[32, 128], OBSTACLE=[False, True], HARDEST=[4.0], DENSEST=[0.75], LOOSEST=[1.02]
+    ),
     "models/nbody.wgsl": choices(TILE=[64, 128], UNROLL=[1, 8], EACH=[1, 2]),
+    "models/nbody_far.wgsl": choices(LEAF=[8, 16], GROUP=[32, 64]),
     "models/neural_field.wgsl": choices(WIDTH=[16, 64], LAYERS=[3, 5], BANDS=[1, 3], ACTIVATION=["sine", "relu"]),
     "models/flow.wgsl": [{}],
     "models/flock.wgsl": choices(GRID_WRAPS=[False], PERIODIC=[False, True]),
@@ -293,10 +301,27 @@ SHADERS: dict[str, list[Defines]] = {
         POSITION=["vec3f", "vec3i"], SIZE=["", "f32", "u32"], ENCODED_BY_TARGET=[False, True]
     ),
     "draw/extent.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
+    "draw/instances.wgsl": [
+        {"POSITION": "vec3f", "MESH": "vec3f", "MESH_NORMAL": normal, "SAMPLE_MASK": mask, "PICKING": picking}
+        | {"ARROW": arrow, "SIZE": "" if arrow else size, "DIRECTION": "vec3f" if arrow else direction, **color}
+        for (normal, size, direction, arrow), mask, picking, color in product(
+            [("", "", "", False), ("vec3f", "f32", "vec4f", False), ("vec3f", "vec3f", "vec3f", False)]
+            + [("vec3f", "", "", True)],
+            [False, True],
+            [False, True],
+            COLORS,
+        )
+    ],
     "draw/isosurface.wgsl": choices(
         COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], SAMPLE_MASK=[False, True], VERTICES=[15]
     ),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
+    "draw/lines.wgsl": [
+        {"POSITION": "vec3f", "WIDTH": width, "TRAILS": trails, "SAMPLE_MASK": mask, "PICKING": picking, **color}
+        for width, trails, mask, picking, color in product(
+            ["", "f32"], [False, True], [False, True], [False, True], COLORS
+        )
+    ],
     "draw/points.wgsl": [
         {"POSITION": "vec3f", "SIZE": size, "SAMPLE_MASK": mask, "PICKING": picking, **color}
         for size, mask, picking, color in product(["", "f32"], [False, True], [False, True], COLORS)
@@ -305,6 +330,7 @@ SHADERS: dict[str, list[Defines]] = {
         {"POSITION": "vec3f", "NORMAL": normal, "SAMPLE_MASK": mask, **color}
         for normal, mask, color in product(["", "vec3f"], [False, True], COLORS)
     ],
+    "draw/trail.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/volume.wgsl": choices(COLOR_COMPONENTS=[0, 1, 3]),
     "draw/volume_light.wgsl": [{}],
 }

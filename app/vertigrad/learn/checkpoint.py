@@ -1,0 +1,61 @@
+"""Operations with a way back of their own, and results that are made again instead of being kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..errors import GradientError
+from ..tensor import Tensor, graph
+
+
+def custom(
+    name: str,
+    forward: Callable[..., Tensor],
+    backward: Callable[..., Sequence[Tensor | None]],
+) -> Callable[..., Tensor]:
+    """An operation on tensors from two functions that may run kernels of their own.
+
+    `forward(*operands)` gives the result; `backward(gradient, result, *operands)` the gradients of the operands in
+    their order, each of its operand's shape, or None. Raises `GradientError` if it gives another number of them.
+    """
+
+    def operation(*operands: Tensor) -> Tensor:
+        nodes = [operand.node for operand in operands]
+        wanted = graph.enabled() and any(node is not None for node in nodes)
+        kept = [graph.Saved(operand) for operand in operands] if wanted else []
+        with graph.no_grad():
+            result = forward(*operands)
+        if not wanted:
+            return result
+        kept.append(graph.Saved(result))
+
+        def pull(gradient: Tensor) -> Sequence[Tensor | None]:
+            *values, made = (saved.value() for saved in kept)
+            parts = backward(gradient, made, *values)
+            if len(parts) != len(operands):
+                raise GradientError(f"{name}: {len(parts)} gradients for {len(operands)} operands")
+            return parts
+
+        graph.attach(result, name, nodes, pull, kept)
+        return result
+
+    return operation
+
+
+def checkpoint(function: Callable[..., Tensor], *operands: Tensor) -> Tensor:
+    """function(*operands), nothing of the way there kept: it is run again when gradients are pulled through it.
+
+    Memory for time (Chen et al. 2016, Training deep nets with sublinear memory cost). The function must give the same
+    result each time, and leaves that it uses must be among the operands.
+    """
+
+    def backward(gradient: Tensor, _: Tensor, *values: Tensor) -> Sequence[Tensor | None]:
+        leaves = [value.detach() for value in values]
+        for leaf in leaves:
+            leaf.requires_grad = leaf.dtype.kind == "float"
+        with graph.enable_grad():
+            again = function(*leaves)
+        again.backward(gradient)
+        return [leaf.grad for leaf in leaves]
+
+    return custom("checkpoint", function, backward)(*operands)
