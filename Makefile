@@ -5,6 +5,7 @@ BIN := .venv/bin
 SCENE ?= scenes/nbody.toml
 NAME = $(basename $(notdir $(SCENE)))
 STAMP := .venv/.set-up
+ALONE := window packaging bench
 QUICK_TESTS := tests/test_architecture.py tests/gpu/test_shaders_compile.py
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -29,8 +30,9 @@ run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 fr
 	  $(BIN)/vertigrad run $(SCENE); \
 	fi
 
-test: check ## everything: make check, then all tests, benchmarks last and in a process of their own
-	$(BIN)/pytest -m 'not bench'
+test: check ## everything: make check, then all tests; those that measure time last, with nothing beside them
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=tests/,$(ALONE))
+	$(BIN)/pytest $(addprefix tests/,$(filter-out bench,$(ALONE)))
 	$(BIN)/pytest tests/bench
 
 check: setup ## ruff, pyright, import-linter, WGSL compile

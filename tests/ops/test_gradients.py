@@ -147,6 +147,16 @@ def test_elementwise(gpu: Gpu, name: str) -> None:
     )
 
 
+def normal(x: np.ndarray, axis: int) -> np.ndarray:
+    return (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-5)
+
+
+def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> np.ndarray:
+    scores = np.exp(q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1]))
+    scores = np.tril(scores) if causal else scores
+    return scores / scores.sum(-1, keepdims=True) @ v
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray], list[tuple[int, ...]]]] = {
     "sum": (lambda a: a.sum((0, 2)), lambda a: a.sum((0, 2)), [(2, 3, 4)]),
     "sum of all": (lambda a: a.sum(), lambda a: a.sum(), [(2, 3)]),
@@ -203,6 +213,53 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray], list[tuple
     "transpose": (lambda a: a.T * a.T, lambda a: a.T * a.T, [(3, 2)]),
     "expand": (lambda a: a.expand(3, 2, 4) * 1.5, lambda a: np.broadcast_to(a, (3, 2, 4)) * 1.5, [(2, 1)]),
     "reshape": (lambda a: a.contiguous().reshape(6) * 3.0, lambda a: a.reshape(6) * 3.0, [(2, 3)]),
+    "layer_norm": (
+        lambda x, s, b: ops.layer_norm(x, s, b),
+        lambda x, s, b: normal(x, -1) * s + b,
+        [(3, 5), (5,), (5,)],
+    ),
+    "rms_norm": (
+        lambda x, s: ops.rms_norm(x, s),
+        lambda x, s: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * s,
+        [(3, 5), (5,)],
+    ),
+    "group_norm": (
+        lambda x, s, b: ops.group_norm(x, 2, s, b),
+        lambda x, s, b: normal(x.reshape(2, 2, -1), -1).reshape(x.shape) * s[:, None] + b[:, None],
+        [(2, 4, 3), (4,), (4,)],
+    ),
+    "group_norm, scale of groups": (
+        lambda x, s: ops.group_norm(x, 2, s),
+        lambda x, s: (normal(x.reshape(2, 2, -1), -1) * s[:, None]).reshape(x.shape),
+        [(2, 4, 3), (2,)],
+    ),
+    "batch_norm": (
+        lambda x, s, b, m, v: ops.batch_norm(x, s, b, m, ops.exp(v)),
+        lambda x, s, b, m, v: (x - m[:, None]) / np.sqrt(np.exp(v[:, None]) + 1e-5) * s[:, None] + b[:, None],
+        [(2, 3, 4), (3,), (3,), (3,), (3,)],
+    ),
+    "attention": (
+        lambda q, k, v: ops.attention(q, k, v, causal=True),
+        lambda q, k, v: attended(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1), True),
+        [(1, 2, 4, 3), (1, 1, 4, 3), (1, 1, 4, 2)],
+    ),
+    "max_pool": (
+        lambda x: ops.max_pool(x, (3,), stride=2, padding=1),
+        lambda x: np.stack([x[..., 0:2].max(-1), x[..., 1:4].max(-1), x[..., 3:6].max(-1)], -1),
+        [(2, 2, 6)],
+    ),
+    "average_pool": (
+        lambda x: ops.average_pool(x, (3,), stride=2, padding=1),
+        lambda x: np.stack([x[..., 0:2].mean(-1), x[..., 1:4].mean(-1), x[..., 3:6].mean(-1)], -1),
+        [(2, 2, 6)],
+    ),
+    "pad": (lambda x: ops.pad(x, [(1, 0), (2, 1)]), lambda x: np.pad(x, [(1, 0), (2, 1)]), [(2, 3)]),
+    "gather_nd": (
+        lambda x: ops.gather_nd(x, np.array([[0, 1], [2, 2], [0, 1]], np.int32)),
+        lambda x: x[[0, 2, 0], [1, 2, 1]],
+        [(3, 3, 2)],
+    ),
+    "embedding": (lambda x: ops.embedding(x, [2, 0, 2]), lambda x: x[[2, 0, 2]], [(3, 4)]),
     "used twice": (lambda a: a * a + ops.sin(a) * a, lambda a: a * a + np.sin(a) * a, [(2, 3)]),
     "fused": (
         lambda a, b: ops.fused(lambda x, y: ops.exp(x * y) + x, a, b),
@@ -239,6 +296,29 @@ def test_convolution(gpu: Gpu, stride: int, padding: int, dilation: int) -> None
         lambda x, w, b: ops.conv(x, w, b, **options),
         lambda x, w, b: reference_conv(x, w, b, **options),
         [drawn(-1, 1, (2, 2, 6, 7)), drawn(-1, 1, (3, 2, 3, 2)), drawn(-1, 1, (3,))],
+    )
+
+
+def reference_transpose(x: np.ndarray, w: np.ndarray, stride: int, padding: int, output_padding: int) -> np.ndarray:
+    """What the convolution's gradient is made of, spread out."""
+    size = [(n - 1) * stride + k + output_padding for n, k in zip(x.shape[2:], w.shape[2:], strict=True)]
+    out = np.zeros((len(x), w.shape[1], *size))
+    for i in range(w.shape[2]):
+        for j in range(w.shape[3]):
+            rows, columns = (
+                slice(a, a + (n - 1) * stride + 1, stride) for a, n in zip((i, j), x.shape[2:], strict=True)
+            )
+            out[:, :, rows, columns] += np.einsum("ncij,co->noij", x, w[:, :, i, j])
+    return out[:, :, padding : size[0] - padding, padding : size[1] - padding]
+
+
+@pytest.mark.parametrize(("stride", "padding", "output_padding"), [(1, 0, 0), (2, 1, 1), (3, 0, 2)])
+def test_transposed_convolution(gpu: Gpu, stride: int, padding: int, output_padding: int) -> None:
+    options = {"stride": stride, "padding": padding, "output_padding": output_padding}
+    check(
+        lambda x, w: ops.conv_transpose(x, w, **options),
+        lambda x, w: reference_transpose(x, w, **options),
+        [drawn(-1, 1, (2, 2, 3, 4)), drawn(-1, 1, (2, 3, 3, 2))],
     )
 
 

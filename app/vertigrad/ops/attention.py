@@ -10,6 +10,7 @@ from ..gpu import Kernel, gpu
 from ..tensor import Tensor, i32, promote
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 
 WIDTHS = (32, 64, 128, 256)  # head sizes that kernels are made for; others are filled up to the next
 ROWS = 8  # that one invocation works on
@@ -53,6 +54,7 @@ class Tiling(NamedTuple):
         return 16 * (width * line + self.keys * line + part) + 4 * (rows * (self.lanes + 1) + 2 * rows)
 
 
+@differentiable
 def attention(
     q: Operand,
     k: Operand,

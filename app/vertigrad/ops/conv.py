@@ -57,6 +57,7 @@ def conv(
     return out
 
 
+@differentiable
 def conv_transpose(
     x: Operand,
     weights: Operand,

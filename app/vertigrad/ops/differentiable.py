@@ -21,11 +21,13 @@ class Rule(NamedTuple):
     """How gradients flow back through an operation.
 
     `pull` takes the gradient of the result and a `Call`; it returns the gradients of operands by name. `saves` names
-    the operands, and perhaps "result", whose values it reads. Without `pull` the result is constant: no gradient.
+    the operands, and perhaps "result", whose values it reads. Without `pull` the result is constant: no gradient. With
+    `through`, which takes the arguments by name, other operations work the result out instead; these have rules.
     """
 
-    pull: Callable[[Tensor, Call], Mapping[str, Tensor]] | None
+    pull: Callable[[Tensor, Call], Mapping[str, Tensor]] | None = None
     saves: frozenset[str] = frozenset()
+    through: Callable[..., Tensor] | None = None
 
 
 class Call:
@@ -65,9 +67,19 @@ def rule(name: str, *saves: str) -> Callable[[Function], Function]:
     return decorate
 
 
+def through(name: str) -> Callable[[Function], Function]:
+    """Let gradients flow through the operation `name` as they do through the function below it, the same in steps."""
+
+    def decorate(steps: Function) -> Function:
+        RULES[name] = Rule(through=steps)
+        return steps
+
+    return decorate
+
+
 def constant(*names: str) -> None:
     """Let the results of these operations have no gradients."""
-    RULES.update(dict.fromkeys(names, Rule(None)))
+    RULES.update(dict.fromkeys(names, Rule()))
 
 
 def wants_gradient(values: Iterable[Any]) -> bool:
@@ -100,6 +112,11 @@ def differentiable(function: Function) -> Function:
         require_free(function.__name__, given.get("out"))
         if given.get("activation") is not None:  # a node of its own
             return operators.call("activate", tracked(**{**given, "activation": None, "out": None}), given)
+        steps = RULES[function.__name__].through if function.__name__ in RULES else None
+        if steps is not None:
+            out = given.pop("out", None)
+            result = steps(**given)
+            return result if out is None else operators.call("assign", out, result)
         with graph.no_grad():
             result = function(*arguments, **options)
         attach(function.__name__, given, result)

@@ -10,6 +10,7 @@ from ..gpu import Kernel
 from ..tensor import Tensor, f32
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import assign, fused
 from .functions import absolute, divide, maximum, power, sqrt
 from .reduce import Axes
@@ -20,6 +21,7 @@ WORKGROUP = 256
 KEPT = 8  # elements that an invocation keeps from one pass to the next
 
 
+@differentiable
 def batch_norm(
     x: Operand,
     scale: Operand,
@@ -41,6 +43,7 @@ def batch_norm(
         return fused(lambda v, s, b, m, n: (v - m) * (s / sqrt(n + epsilon)) + b, source, *wide, out=out)
 
 
+@differentiable
 def layer_norm(
     x: Operand,
     scale: Operand | None = None,
@@ -89,6 +92,7 @@ def layer_norm_with_statistics(
     return out, statistics[0], statistics[1]
 
 
+@differentiable
 def rms_norm(
     x: Operand, scale: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-5, out: Tensor | None = None
 ) -> Tensor:
@@ -100,6 +104,7 @@ def rms_norm(
         return _rows("rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centred=False)
 
 
+@differentiable
 def group_norm(
     x: Operand,
     groups: int,
@@ -131,6 +136,7 @@ def group_norm(
         )
 
 
+@differentiable
 def instance_norm(
     x: Operand,
     scale: Operand | None = None,

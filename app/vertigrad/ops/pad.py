@@ -13,12 +13,14 @@ from ..tensor import Tensor, dtype_of
 from ..tensor.dtype import check_value
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import assign, fused
 from .functions import equal, where
 
 MODES = ("constant", "edge", "reflect", "wrap")
 
 
+@differentiable
 def pad(
     x: Operand,
     padding: int | Sequence[int] | Sequence[tuple[int, int]],

@@ -16,6 +16,7 @@ from ..gpu import Kernel
 from ..tensor import Tensor, f32, i32
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import fused
 from .functions import absolute, power
 from .reduce import max as largest
@@ -24,6 +25,7 @@ from .reduce import sum as total
 from .window import Padding, Sizes, Window, per_axis
 
 
+@differentiable
 def max_pool(
     x: Operand,
     size: Sizes,
@@ -71,6 +73,7 @@ def max_pool_with_places(
     return out, places
 
 
+@differentiable
 def average_pool(
     x: Operand,
     size: Sizes,

@@ -16,6 +16,7 @@ from ..gpu import Kernel
 from ..tensor import DType, Tensor, bool_, f16, f32, u8, u32
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import assign
 from .gather import take
 from .pad import require_integers
@@ -29,6 +30,7 @@ def embedding(weights: Operand, indices: Any, *, out: Tensor | None = None) -> T
     return take(weights, indices, 0, out=out)
 
 
+@differentiable
 def gather_nd(x: Operand, indices: Operand, *, batch_axes: int = 0, out: Tensor | None = None) -> Tensor:
     """The part of x that each vector along the last axis of `indices` names.
 
@@ -50,6 +52,7 @@ def gather_nd(x: Operand, indices: Operand, *, batch_axes: int = 0, out: Tensor 
     return out
 
 
+@differentiable
 def scatter_nd(
     x: Operand, indices: Operand, updates: Operand, join: str = "put", *, out: Tensor | None = None
 ) -> Tensor:

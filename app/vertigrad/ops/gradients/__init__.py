@@ -1,5 +1,5 @@
 """The rules by which gradients flow back through operations; importing this gives them to `ops.differentiable`."""
 
-from . import elementwise, moves, networks, products, reductions
+from . import elementwise, moves, networks, normalizing, pools, products, reductions
 
-__all__ = ["elementwise", "moves", "networks", "products", "reductions"]
+__all__ = ["elementwise", "moves", "networks", "normalizing", "pools", "products", "reductions"]

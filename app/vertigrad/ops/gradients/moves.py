@@ -42,7 +42,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     with places_of(call["indices"], whole[at]) as places:
         front = range(at, at + places.ndim)
         moved = gradient.permute(*front, *(i for i in range(gradient.ndim) if i not in front)).contiguous()
-        lines = _zeros((whole[at], *whole[:at], *whole[at + 1 :]), gradient)
+        lines = zeros((whole[at], *whole[:at], *whole[at + 1 :]), gradient)
         joined = scatter_nd(lines, places[..., None], moved, "add", out=lines)
     back = joined.permute(*range(1, at + 1), 0, *range(at + 1, joined.ndim))
     return {"a": back if axis is not None else back.reshape(*shape)}
@@ -51,7 +51,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 @rule("take_along_axis", "indices")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     """Floats that go back to one place are added up in any order."""
-    whole = _zeros(call.shapes["a"], gradient)
+    whole = zeros(call.shapes["a"], gradient)
     with places_of(call["indices"], whole.shape[launch.normal_axis(call["axis"], whole.ndim)]) as places:
         spread = places.expand(*gradient.shape).contiguous()
         return {"a": scatter_elements(whole, spread, gradient.contiguous(), call["axis"], "add", out=whole)}
@@ -65,6 +65,6 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     return {"x": scan("sum", gradient, call["axis"], exclusive=call["exclusive"], reverse=not call["reverse"])}
 
 
-def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
+def zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
     """A tensor of zeros of the type of `like`, made by a kernel, so that it can be recorded."""
     return assign(Tensor.empty(shape, like.dtype, "gradient", temporary=True), 0)

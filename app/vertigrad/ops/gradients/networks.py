@@ -59,6 +59,29 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     return found
 
 
+@rule("conv_transpose", "x", "weights")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    """By x: the convolution. By the weights: as of a convolution, x and the gradient in each other's place."""
+    x, weights, groups = call["x"], call["weights"], call["groups"]
+    if call["output_shape"] is not None or isinstance(call["padding"], str):
+        raise GradientError("conv_transpose with output_shape, or padding by name, has no gradient; give numbers")
+    spatial = gradient.shape[2:]
+    window = Window.of("conv", spatial, weights.shape[2:], call["stride"], call["padding"], call["dilation"])
+    padding = list(zip(window.begin, window.end, strict=True))
+    found: dict[str, Tensor] = {}
+    if "x" in call.wanted:
+        options = {"stride": window.stride, "padding": padding, "dilation": window.dilation, "groups": groups}
+        whole = conv(gradient, weights, **options)
+        found["x"] = whole[(..., *(slice(0, size) for size in x.shape[2:]))]
+    if "weights" in call.wanted:
+        found["weights"] = _by_weights(gradient, x, window, padding, weights.shape, groups)
+    if "bias" in call.wanted:
+        found["bias"] = sum_(gradient, (0, *range(2, gradient.ndim)))
+    if "residual" in call.wanted:
+        found["residual"] = gradient
+    return found
+
+
 def _by_weights(
     x: Tensor,
     gradient: Tensor,
