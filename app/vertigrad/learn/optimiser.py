@@ -30,8 +30,6 @@ class Optimiser(ABC):
     is what a checkpoint has to keep beside the weights. Close it. Raises `DtypeError`, `ParameterError`.
     """
 
-    open: tuple[str, ...] = ("rate",)
-
     def __init__(self, weights: Sequence[Tensor], rate: float, decay: float, clip: float | None, schedule: Schedule):
         for tensor in weights:
             if tensor.dtype is not f32 or not tensor.is_contiguous:
@@ -65,7 +63,7 @@ class Optimiser(ABC):
         """What changes from step to step, for `Plan.replay` of a plan in which a step is recorded; counts the step."""
         rate = self.rate * self.schedule(self.taken)
         self.taken += 1
-        return {"rate": rate}
+        return {"rate": rate, "decay": self.decay}
 
     def step(self) -> None:
         """Move all weights against their gradients, which are let go of. Raises `GradientError` if one is missing.
@@ -87,7 +85,6 @@ class Optimiser(ABC):
                     gradients=gradient,
                     scale=scale,
                     count=tensor.size,
-                    decay=self.decay,
                     **self._memory(number),
                     **constants,
                     **given,

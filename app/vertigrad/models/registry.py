@@ -14,7 +14,7 @@ from typing import Any
 
 from .base import Fault, Model
 
-FAMILIES = ("physics", "neural", "data")
+FAMILIES = ("physics", "neural", "learning", "data")
 
 
 class _Types(Mapping[str, type[Model]]):
