@@ -11,6 +11,7 @@ from pydantic import ValidationError, model_validator
 from vertigrad import resources
 from vertigrad.errors import ParameterError
 from vertigrad.params import (
+    Auto,
     Params,
     angle,
     choice,
@@ -22,6 +23,7 @@ from vertigrad.params import (
     integer,
     interval,
     number,
+    same,
     shown,
     switch,
     text,
@@ -259,3 +261,52 @@ def test_values_are_shown_as_the_file_writes_them_and_cut_short():
     assert described("\x1b[31m") == r'"\u001b[31m" (string)'
     assert len(shown("x" * 1000)) < 70
     assert shown(True) == "true"
+
+
+class Fitting(Params):
+    count: int = integer(64, min=2, max=1000, rebuild=True, auto=True)
+    fixed: int = integer(3)
+    place: tuple[float, float, float] = vector((0.0, 1.0, 2.0), gizmo="position")
+
+
+def test_auto_is_a_number_that_knows_where_it_came_from():
+    given = Fitting.parse({"count": "auto"})
+    assert given.count == 64 and isinstance(given.count, Auto)
+    chosen = given.with_values({"count": Auto(200)})
+    assert chosen.count == 200 and isinstance(chosen.count, Auto)
+    assert isinstance(chosen.with_values({"fixed": 4}).count, Auto), "a change of something else keeps it"
+    assert isinstance(chosen.model_copy().count, Auto)
+    by_hand = chosen.with_values({"count": 200})
+    assert by_hand.count == chosen.count and not isinstance(by_hand.count, Auto)
+    chosen.change("count", 5)
+    assert chosen.count == 5 and not isinstance(chosen.count, Auto)
+
+
+def test_auto_values_are_the_same_whatever_their_number():
+    assert same(Auto(3), Auto(4)) and same(3, 3) and same((1.0,), (1.0,))
+    assert not same(Auto(3), 3) and not same(3, Auto(3)) and not same(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"count": "fit"}, 'count: expected a whole number or "auto", got "fit" (string)'),
+        ({"count": Auto(1)}, "count: 1 is below the minimum 2"),
+        ({"count": Auto(2000)}, "count: 2000 is above the maximum 1000"),
+        ({"fixed": "auto"}, 'fixed: expected a whole number, got "auto" (string)'),
+    ],
+)
+def test_auto_is_refused_where_it_cannot_be(values, told):
+    with pytest.raises(ParameterError) as raised:
+        Fitting.parse(values)
+    assert str(raised.value) == told
+
+
+def test_a_plain_number_is_none_that_was_chosen():
+    assert not isinstance(Fitting.parse({"fixed": Auto(7)}).fixed, Auto)
+
+
+def test_a_gui_is_told_of_places_and_of_auto():
+    specs = {spec.name: spec for spec in Fitting.specs()}
+    assert (specs["count"].auto, specs["fixed"].auto) == (True, False)
+    assert (specs["place"].gizmo, specs["count"].gizmo) == ("position", "")

@@ -4,6 +4,7 @@
 //% include "common/colour.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
+//% include "common/contours.wgsl"
 //% include "common/triangles.wgsl"
 
 struct Style {              // mirrored by renderer/layers/surface.py
@@ -90,8 +91,8 @@ fn surface_color(in: Corner) -> vec4f {
 @fragment
 fn surface_fragment(in: Corner) -> Pixel {
 //% if NORMAL
-    return shaded(in.eye, in.normal, surface_color(in), in.value, in.clip.xy);
+    return shaded(in.eye, in.normal, with_contours(surface_color(in), in.value), in.clip.xy);
 //% else
-    return shaded(in.eye, vec3f(0.0), surface_color(in), in.value, in.clip.xy);
+    return shaded(in.eye, vec3f(0.0), with_contours(surface_color(in), in.value), in.clip.xy);
 //% endif
 }

@@ -17,7 +17,7 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu, Kernel, shader
 
 Defines = Mapping[str, Any]
-FOLDERS = ("ops", "models", "draw")
+FOLDERS = ("ops", "models", "learn", "draw")
 COMPUTE = re.compile(r"@compute\b[^{};]*?\bfn\s+(\w+)", re.S)
 
 
@@ -271,6 +271,7 @@ SHADERS: dict[str, list[Defines]] = {
         *choices(PASS=["elements", "bins"], FROM=["i32"], VALUE=["i32"], RANK=[1], BINS=[64]),
         *choices(PASS=["records"], FROM=[""], VALUE=["f32", "i32", "u32"], RANK=[0], BINS=[64]),
     ],
+    "models/mesh.wgsl": [{}],
     "models/picture.wgsl": [{}],
     "models/bars.wgsl": choices(DTYPE=["f32", "f16"]),
     "models/wind.wgsl": [{"SIDE": 16}],
@@ -289,7 +290,18 @@ SHADERS: dict[str, list[Defines]] = {
     "models/smoke.wgsl": choices(OBSTACLE=[False, True]),
     "models/smoke_pressure.wgsl": choices(LAST_SWEEPS=[1, 32]),
     "models/sdf_surface.wgsl": [{}],
+    "models/sdf_lattice.wgsl": [{}],
+    "models/fluid.wgsl": choices(MOST=[56], FIELD=[False, True], GRID_WRAPS=[False]),
+    "models/fluid_body.wgsl": [{}],
+    "models/fluid_pour.wgsl": [{}],
     "models/gray_scott.wgsl": choices(MESH=[False, True]),
+    "models/lattice_boltzmann.wgsl": choices(
+        COLLISION=["regularised", "trt"],
+        ENDS=["open", "repeat"],
+        SIDES=["slip", "no slip", "repeat"],
+        SHAPE=["none", "circle", "square", "aerofoil", "mask"],
+    ),
+    "models/shallow_water.wgsl": choices(EDGES=["walls", "open"], SECOND=[False, True]),
     "draw/bloom.wgsl": [{}],
     "draw/bounds.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
     "draw/box.wgsl": [{}],
@@ -305,8 +317,12 @@ SHADERS: dict[str, list[Defines]] = {
         {"POSITION": "vec3f", "MESH": "vec3f", "MESH_NORMAL": normal, "SAMPLE_MASK": mask, "PICKING": picking}
         | {"ARROW": arrow, "SIZE": "" if arrow else size, "DIRECTION": "vec3f" if arrow else direction, **color}
         for (normal, size, direction, arrow), mask, picking, color in product(
-            [("", "", "", False), ("vec3f", "f32", "vec4f", False), ("vec3f", "vec3f", "vec3f", False)]
-            + [("vec3f", "", "", True)],
+            [
+                ("", "", "", False),
+                ("vec3f", "f32", "vec4f", False),
+                ("vec3f", "vec3f", "vec3f", False),
+                ("vec3f", "", "", True),
+            ],
             [False, True],
             [False, True],
             COLORS,

@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 
 from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.moment import Moment
+from vertigrad.tensor import Tensor
 
 KEPT = Path(__file__).parent / "golden"
 FAILED = Path(__file__).parents[2] / "out" / "golden"
@@ -122,3 +124,50 @@ def test_volume_that_shines(layer, picture):
     fire = layer("volume", style, density=density, color=density)
     camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=28)
     check(picture([fire], camera, View(background="#05060a", bloom=0.1), SIZE), "volume-shining")
+
+
+def test_instances(layer, picture):
+    rng = np.random.default_rng(5)
+    position, turn = rng.normal(0, 0.55, (60, 3)), rng.normal(size=(60, 4))
+    given = {"position": position.astype(np.float32), "direction": turn.astype(np.float32)}
+    shade = rng.uniform(0, 1, 60).astype(np.float32)
+    bricks = layer("instances", {"roughness": 0.35}, color=shade, size=(0.13, 0.05, 0.08), **given)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=38)
+    check(picture([bricks], camera, View(background="#20242c"), SIZE), "instances")
+
+
+def test_arrows(layer, picture):
+    x, z = (axis.ravel() for axis in np.meshgrid(np.linspace(-1.2, 1.2, 13), np.linspace(-1, 1, 11)))
+    position = np.stack([x, 0.25 * np.sin(2 * x) * np.cos(2 * z), z], axis=-1).astype(np.float32)
+    vector = np.stack([-z, 0.4 * np.sin(3 * x), x], axis=-1).astype(np.float32)
+    style = {"scale": 0.2, "anchor": "middle", "colormap": "viridis"}
+    field = layer("arrows", style, position=position, direction=vector, color=np.linalg.norm(vector, axis=1))
+    camera = OrbitCamera.from_position((1.0, 1.9, 2.4), (0, 0, 0), fov=38)
+    check(picture([field], camera, View(background="#20242c"), SIZE), "arrows")
+
+
+def test_lines(layer, picture):
+    t = np.linspace(0, 2 * np.pi, 200)
+    curves = [
+        np.stack([np.sin(2 * t + k), 0.5 * np.sin(3 * t), np.cos(2 * t + k) * (1 - 0.06 * k)], -1) for k in range(9)
+    ]
+    position = np.stack(curves).astype(np.float32)
+    color, width = np.tile(t.astype(np.float32), (9, 1)), np.linspace(1, 5, 1800, dtype=np.float32)
+    curves = layer("lines", {"colormap": "twilight"}, position=position, color=color, width=width.reshape(9, 200))
+    camera = OrbitCamera.from_position((1.0, 1.5, 2.6), (0, 0, 0), fov=40)
+    check(picture([curves], camera, View(background="#14171d"), SIZE), "lines")
+
+
+def test_trails(layer, picture):
+    angle, radius = np.random.default_rng(8).uniform((0, 0.3), (6.28, 1.2), (120, 2)).T
+    with Tensor.zeros((120, 3), name="stars") as stars:
+        style = {"length": 40, "brightness": 2.0, "colormap": "plasma"}
+        trails = layer("trails", style, position=stars, color=radius.astype(np.float32), width=2.5)
+        for step in range(45):
+            turned = angle + 0.02 * step / radius**1.5
+            place = [radius * np.cos(turned), 0.15 * np.sin(3 * turned), radius * np.sin(turned)]
+            with Tensor.from_numpy(np.stack(place, axis=-1).astype(np.float32)) as now:
+                stars[...] = now
+            trails.prepare(Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), 0.02 * step - 1.0))  # the picture's time is 0
+        camera = OrbitCamera.from_position((0.6, 1.4, 2.4), (0, 0, 0), fov=45)
+        check(picture([trails], camera, View(background="#05060a", bloom=0.1), SIZE), "trails")

@@ -71,6 +71,7 @@ class Attribute:
     components: tuple[int, ...]
     default: object
     doc: str = ""
+    own_rows: bool = False
 
 
 class Points:

@@ -304,3 +304,12 @@ def test_any_walk_through_the_history_ends_where_it_began(opened, seed):
     do(session, *[Undo()] * len(states))
     assert state() == states[0]
     assert np.isfinite(values(session, "late.position")).all()
+
+
+def test_a_stroke_that_begins_without_a_change_is_not_joined_to_the_step_before(opened):
+    session = opened()
+    do(session, SetParameter(*HEIGHT, 1.0, stroke=7))
+    do(session, SetParameter(*HEIGHT, 1.0, stroke=8), SetParameter(*HEIGHT, 2.0, stroke=8))
+    assert len(labels(session)) == 2
+    do(session, Undo())
+    assert height(session) == 1.0

@@ -29,6 +29,15 @@ def test_a_scene_that_is_dropped_is_opened_and_remembered(opened: Opened, packag
     assert driver.viewer.gui.workspace.recent == [scene]
 
 
+def test_a_mesh_that_is_dropped_is_drawn(opened: Opened, tmp_path: Path):
+    mesh = Path(shutil.copy(resources.path("assets", "data", "knot.ply"), tmp_path))
+    driver = opened("nbody", "galaxy.count=64", size=(300, 200))
+    drop(driver.desktop, driver.window, [mesh], driver.viewer.frame)
+    driver.frames()
+    assert driver.session.scene.path == mesh and not driver.session.messages
+    assert driver.session.stage.layers["mesh"].report()["index"]["tensor"] == "mesh.index"
+
+
 def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, tmp_path: Path):
     scenes = [Path(shutil.copy(resources.path("scenes", "nbody.toml"), tmp_path / f"{name}.toml")) for name in "ab"]
     driver = opened("nbody", "galaxy.count=64", size=(300, 200))
@@ -41,7 +50,7 @@ def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, t
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("bunny.obj", "bunny.obj: meshes cannot be opened"),
+        ("bunny.obj", "bunny.obj: holds no triangles"),
         ("net.ONNX", "net.ONNX: not an ONNX file"),
         ("notes.txt", 'notes.txt: Vertigrad does not know files of the kind ".txt"'),
         ("folder", "folder: this is no file of a known kind"),
@@ -55,7 +64,7 @@ def test_what_cannot_be_opened_is_refused_and_the_scene_goes_on(opened: Opened, 
     drop(driver.desktop, driver.window, [file], driver.viewer.frame)
     driver.frames()
     assert told in driver.session.messages["scene"]
-    if not name.endswith((".toml", ".ONNX")):
+    if not name.endswith((".toml", ".ONNX", ".obj")):
         assert "what can be opened is a scene (.toml)" in driver.session.messages["scene"]
     before = driver.session.time
     driver.frames()
@@ -68,15 +77,16 @@ def test_nobody_is_asked_to_give_up_changes_for_a_file_that_cannot_be_opened(ope
     driver.session.post(SetParameter("models.galaxy", "softening", 0.3))
     driver.frames()
     assert driver.session.unsaved
-    drop(driver.desktop, driver.window, [tmp_path / "mesh.stl"], driver.viewer.frame)
+    drop(driver.desktop, driver.window, [tmp_path / "mesh.fbx"], driver.viewer.frame)
     driver.frames()
-    assert driver.session.question is None and "mesh.stl" in driver.session.messages["scene"]
+    assert driver.session.question is None and "mesh.fbx" in driver.session.messages["scene"]
     drop(driver.desktop, driver.window, [resources.path("scenes", "neural_field.toml")], driver.viewer.frame)
     driver.frames()
     assert driver.session.question is not None and driver.session.scene.path.stem == "nbody"
 
 
-@pytest.mark.parametrize("suffix", sorted(MESHES))
-def test_every_kind_that_is_to_come_is_refused_by_its_name(suffix: str):
-    with pytest.raises(InputError, match=f"x{suffix.upper()}: .*a scene"):
-        require_scene(Path(f"/a/b/x{suffix.upper()}"))
+@pytest.mark.parametrize("suffix", [*sorted(MESHES), ".toml", ".onnx"])
+def test_every_kind_that_can_be_opened(suffix: str):
+    require_scene(Path(f"/a/b/x{suffix.upper()}"))
+    with pytest.raises(InputError, match=f"x.fbx: .*a scene .*{suffix}"):
+        require_scene(Path("/a/b/x.fbx"))

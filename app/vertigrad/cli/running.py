@@ -15,6 +15,7 @@ from ..scene.kinds import MESHES, NETWORKS, require_scene
 from ..scene.viewpoints import camera_from
 from ..session import RunRecord, Session
 from ..session import report as reports
+from ..session.sizing import autos
 from .options import errors_console
 
 WAYS = ("host_to_device", "device_to_device", "device_to_host")
@@ -47,6 +48,9 @@ def open_session(scene: str, sets: list[str], seed: int | None, adapter: str, ca
     session = Session(open_gpu(adapter), path, sets, seed)
     if view is not None:
         session.cameras.jump(view)
+    for name, actor in session.stage.actors.items():
+        for chosen in autos(actor.params):
+            errors_console.print(f"{name}.{chosen.name}: auto, {getattr(actor.params, chosen.name):,} on this adapter")
     return session
 
 

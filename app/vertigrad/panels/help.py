@@ -22,6 +22,8 @@ MOUSE = (
     ("Shift and wheel", "move sideways"),
     ("Alt and wheel", "circle the target"),
     ("W A S D Q E", "fly, while the right button is held or in flight mode"),
+    ("Ctrl and drag", "touch the models, where they know what to do with it; with a tool without Ctrl"),
+    ("Ctrl and wheel, with a tool", "a larger or smaller ring; with Shift too, a stronger touch"),
     ("Ctrl and click", "type the value of a slider"),
     ("drag a tab", "dock its panel elsewhere"),
     ("Ctrl+Tab", "go from panel to panel"),

@@ -14,7 +14,7 @@ from ..session import Session
 from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Step
 from .base import Panel
 from .figures import size
-from .look import BAD, DIM, GOOD, TEXT
+from .look import ACCENT, BAD, DIM, GOOD, TEXT
 from .pacing import PacingRows
 from .rows import fact, labelled, section
 from .slider import slide_number
@@ -140,8 +140,9 @@ def _cost(pace: Pace) -> None:
 
 
 def _diagnostics(session: Session) -> None:
-    several = len(session.stage.actors) > 1
+    several, exceeded = len(session.stage.actors) > 1, {excess.name for excess in session.limits.exceeded}
     for name, value in session.diagnostics.items():
         model, _, quantity = name.partition(".")
         label = quantity.replace("_", " ")
-        fact(f"{model}: {label}" if several else label, f"{value:.5g}", TEXT if math.isfinite(value) else BAD)
+        tint = BAD if not math.isfinite(value) else ACCENT if name in exceeded else TEXT
+        fact(f"{model}: {label}" if several else label, f"{value:.5g}", tint)

@@ -63,7 +63,7 @@ class Renderer:
         gpu = self._gpu
         view_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time)
         for layer in layers:
-            layer.prepare(self._uniforms.light)
+            layer.prepare(self._uniforms.moment)
         if not gpu.uniforms.fits(UNIFORM_BYTES):
             gpu.submit()
         if self._target.resize(size):

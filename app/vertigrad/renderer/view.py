@@ -10,7 +10,7 @@ import numpy as np
 
 from ..params import Params, angle, color, number
 from .camera import OrbitCamera
-from .light import Light
+from .moment import Moment
 
 VIEW_SIZE = 224  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
@@ -55,11 +55,11 @@ def sun_direction(view: View, camera: OrbitCamera) -> np.ndarray:
     return camera.rotation().T @ sun_in_world(view, camera)
 
 
-def light_in_world(view: View, camera: OrbitCamera) -> Light:
-    """Where light comes from, for layers that work out before the picture how far it reaches."""
+def moment_of(view: View, camera: OrbitCamera, time: float) -> Moment:
+    """What layers are told before the picture, such as where light comes from."""
     directions = sun_in_world(view, camera), camera.up_direction
     sun, up = ((float(x), float(y), float(z)) for x, y, z in directions)
-    return Light(sun, up)
+    return Moment(sun, up, time)
 
 
 def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> bytes:
@@ -96,7 +96,7 @@ class PictureUniforms:
         self._key: tuple[object, ...] = ()
         self._view = bytearray()
         self._develop = b""
-        self.light = Light((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the picture that was packed last
+        self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the picture that was packed last
 
     def pack(self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> tuple[bytearray, bytes]:
         """The bytes of `View` and of `Develop`."""
@@ -104,7 +104,9 @@ class PictureUniforms:
         if key != self._key:
             self._view = bytearray(view_uniform(view, camera, size, time))
             self._develop = develop_uniform(view, size)
-            self.light = light_in_world(view, camera)
+            self.moment = moment_of(view, camera, time)
             self._key = key
+        elif time != self.moment.time:
+            self.moment = self.moment._replace(time=time)
         struct.pack_into("<f", self._view, TIME_AT, time)
         return self._view, self._develop

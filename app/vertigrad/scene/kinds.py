@@ -9,15 +9,16 @@ from ..errors import InputError
 SCENES = frozenset({".toml"})
 MESHES = frozenset({".glb", ".gltf", ".obj", ".off", ".ply", ".stl"})
 NETWORKS = frozenset({".onnx"})
+TOUCHES = frozenset({".jsonl"})  # records of what was done by hand: no scenes, but played by the one that runs
 
 
 def require_scene(file: Path) -> None:
     """Raise `InputError`, saying what can be opened, for a file that is none of it by its name."""
     kind = file.suffix.lower()
-    if kind in SCENES or kind in NETWORKS:
+    if kind in SCENES | NETWORKS | MESHES:
         return
-    if kind in MESHES:
-        refused = "meshes cannot be opened by themselves yet"
-    else:
-        refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is no file of a known kind"
-    raise InputError(f"{file.name}: {refused}; what can be opened is a scene (.toml) or a network (.onnx)")
+    refused = f'Vertigrad does not know files of the kind "{kind}"' if kind else "this is no file of a known kind"
+    raise InputError(
+        f"{file.name}: {refused}; what can be opened is a scene (.toml), a network (.onnx) or a mesh "
+        f"({' '.join(sorted(MESHES))})"
+    )

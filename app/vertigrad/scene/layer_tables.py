@@ -96,7 +96,8 @@ def _refuse_misfits(
         if output is None or not isinstance(reference, OutputRef):
             continue
         try:
-            found = rows_drawn(name, reference, output, layer.ATTRIBUTES[name].components, rows)
+            rule = layer.ATTRIBUTES[name]
+            found = rows_drawn(name, reference, output, rule.components, None if rule.own_rows else rows)
             rows = found if name == POSITION else rows
         except LayoutError as error:
             mistakes.at_value((*path, name), str(error))

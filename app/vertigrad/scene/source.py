@@ -10,9 +10,9 @@ from typing import Any
 
 from ..errors import Mistake, SceneError
 from ..params import closest, joined
-from .kinds import NETWORKS
+from . import mesh_scene, network_scene
+from .kinds import MESHES, NETWORKS
 from .locate import MAX_DEPTH, Places, TooDeep, locate
-from .network_scene import scene_text
 
 MAX_BYTES = 4 << 20  # a scene names its data, it does not hold it
 
@@ -40,12 +40,11 @@ class Source:
 
 
 def read(path: Path) -> Source:
-    """Raises `SceneError` if there is no such file or it is not TOML; for a network, its scene is made up.
+    """Raises `SceneError` if there is no such file or it is not TOML; for a network or a mesh, its scene is made up.
 
     Raises `InputError` for a network that cannot be read, or not be drawn.
     """
-    is_network = path.suffix.lower() in NETWORKS and path.is_file()
-    text = scene_text(path) if is_network else _decoded(path, _bytes(path))
+    text = _made_up(path) or _decoded(path, _bytes(path))
     try:
         return Source(str(path), tomllib.loads(text), locate(text))
     except TooDeep as error:
@@ -56,6 +55,14 @@ def read(path: Path) -> Source:
     except ValueError as error:
         raise _syntax_error(path, text, error) from None
     raise _error(path, line, column, f"nested more than {MAX_DEPTH} levels deep") from None
+
+
+def _made_up(path: Path) -> str:
+    """The scene of a file that is no scene by itself; empty for all others."""
+    kind = path.suffix.lower()
+    if kind not in NETWORKS | MESHES or not path.is_file():
+        return ""
+    return network_scene.scene_text(path) if kind in NETWORKS else mesh_scene.scene_text(path)
 
 
 def _bytes(path: Path) -> bytes:

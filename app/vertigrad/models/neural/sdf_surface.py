@@ -17,6 +17,7 @@ from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ...tensor.weights import read_arrays
 from ..base import Comparison, Model, OutputSpec, compare
+from .sdf_lattice import Lattice, places
 
 SHADER = "models/sdf_surface.wgsl"
 COMPARED = 1024  # directions that the twin follows
@@ -39,6 +40,10 @@ class Params(params.Params):
     )
     rate: float = number(0.4, min=0.0, max=20.0, soft_max=2.0, unit="/s", doc="ways to the next solid in a second")
     rest: float = number(1.0, min=0.0, max=1e3, soft_max=5.0, unit="s", doc="how long each solid stays")
+    samples: int = integer(
+        0, min=0, max=256, rebuild=True, doc="distances along each axis of the grid that other models take; 0: no grid"
+    )
+    reach: float = number(1.3, min=0.1, max=3.0, rebuild=True, doc="half of the edge of the cube that the grid fills")
 
 
 class Network(NamedTuple):
@@ -65,11 +70,15 @@ class SdfSurface(Model):
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n = params.resolution
-        return {
+        outputs = {
             "position": OutputSpec((n, n, 3), "f32", "vertices of the surface"),
             "normal": OutputSpec((n, n, 3), "f32", "unit normals, outwards"),
             "level": OutputSpec((n, n), "f32", "mean curvature: above 0 on ridges, below 0 in valleys"),
         }
+        side = _side(params)
+        if side:
+            outputs["distance"] = OutputSpec((side,) * 3, "f32", "signed distances on a cube, z first; negative inside")
+        return outputs
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
@@ -91,6 +100,9 @@ class SdfSurface(Model):
             self._levels = held(Tensor.empty((n, n), name=f"{name}.level"))
             self._plan = held(Plan(f"{name}.step"))
             self._record()
+            self._lattice = Lattice(name, self._net, side, params.reach) if (side := _side(params)) else None
+            if self._lattice is not None:
+                stack.callback(self._lattice.close)
             self.reset()
             self._held = stack.pop_all()
 
@@ -99,9 +111,12 @@ class SdfSurface(Model):
             rate, rest = self._params.rate, self._params.rest
             self._turn = (self._turn + dt * rate / (1.0 + rate * rest)) % len(self._network.latents)
         self._plan.replay(latent=self._latent())
+        if self._lattice is not None:
+            self._lattice.sample(self._latent())
 
     def outputs(self) -> dict[str, Tensor]:
-        return {"position": self._positions, "normal": self._normals, "level": self._levels}
+        outputs = {"position": self._positions, "normal": self._normals, "level": self._levels}
+        return outputs if self._lattice is None else {**outputs, "distance": self._lattice.distances}
 
     def diagnostics(self) -> dict[str, Tensor]:
         """Mean `radius`, and `residual`: the largest distance from the surface that the last step made good."""
@@ -119,6 +134,7 @@ class SdfSurface(Model):
             compare("position", self._positions.numpy().reshape(-1, 3)[pick], positions, 1e-4),
             compare("normal", self._normals.numpy().reshape(-1, 3)[pick], normals, 1e-3),
             compare("level", self._levels.numpy().ravel()[pick], levels, 1e-2),
+            *self._compared_lattice(),
         ]
 
     def reset(self) -> None:
@@ -126,13 +142,15 @@ class SdfSurface(Model):
         self.step(0.0)
 
     def state(self) -> dict[str, Tensor]:
-        return {"position": self._positions, "normal": self._normals, "level": self._levels}
+        return self.outputs()
 
     def numbers(self) -> dict[str, float]:
         return {"turn": self._turn}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._turn = numbers["turn"]
+        if self._lattice is not None:
+            self._lattice.forget()
 
     def reread(self, name: str) -> bool:
         network = _read(self._params.weights)
@@ -140,6 +158,8 @@ class SdfSurface(Model):
             return False
         self._net.load(*zip(*network.layers, strict=True))
         self._network = network
+        if self._lattice is not None:
+            self._lattice.forget()
         return True
 
     def close(self) -> None:
@@ -168,6 +188,15 @@ class SdfSurface(Model):
             **told,
         )
 
+    def _compared_lattice(self) -> list[Comparison]:
+        if self._lattice is None:
+            return []
+        distances = self._lattice.distances.numpy()
+        pick = slice(None, None, max(distances.size // COMPARED, 1))
+        at = places(len(distances), self._params.reach)[pick]
+        twin = distance(self._network.layers, at, np.array(self._latent()))
+        return [compare("distance", distances.ravel()[pick], twin, 1e-5)]
+
     def _evaluate(self, points: Tensor, distances: Tensor) -> None:
         with self._plan.recording():
             self._net(points, out=distances)
@@ -183,6 +212,11 @@ class SdfSurface(Model):
         share = gone * gone * (3.0 - 2.0 * gone)
         here, there = known[way % len(known)], known[(way + 1) % len(known)]
         return tuple(float(x) for x in here + share * (there - here))
+
+
+def _side(params: Params) -> int:
+    """Samples along each axis of the grid of distances: none, or enough to have a slope."""
+    return max(params.samples, 2) if params.samples else 0
 
 
 def directions(n: int) -> np.ndarray:

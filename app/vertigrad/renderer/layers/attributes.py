@@ -89,11 +89,12 @@ class Attributes:
         """The vertex buffer layouts of a pipeline, given each attribute's location in the shader."""
         return [bound.layout.descriptor(locations[name]) for name, bound in self.tensors.items()]
 
-    def set_buffers(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """Bind each tensor's block, where the tensor lies in it at this moment."""
-        for slot, bound in enumerate(self.tensors.values()):
+    def set_buffers(self, pass_: wgpu.GPURenderPassEncoder, first: int = 0) -> int:
+        """Bind each tensor's block, where the tensor lies in it at this moment, from slot `first` on; the next one."""
+        for slot, bound in enumerate(self.tensors.values(), start=first):
             tensor = bound.tensor
             pass_.set_vertex_buffer(slot, tensor.block.buffer, tensor.offset, bound.layout.nbytes)
+        return first + len(self.tensors)
 
     def color(self) -> tuple[float, float, float, float]:
         """The constant colour as linear light and alpha; black where colours are a tensor. Raises `ParameterError`."""

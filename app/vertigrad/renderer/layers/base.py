@@ -13,7 +13,7 @@ from ...gpu import Gpu
 from ...memory import Block
 from ...params import Params
 from ...tensor import Tensor
-from ..light import Light
+from ..moment import Moment
 
 if TYPE_CHECKING:
     from .attributes import Attributes
@@ -27,13 +27,14 @@ class AttributeSpec:
     """What may be bound under an attribute's name.
 
     `components` are the numbers of components a row of the tensor may have; `default` is the constant used where
-    nothing is bound, None where there is none.
+    nothing is bound, None where there is none. Its tensor has as many rows as that of "position", unless `own_rows`.
     """
 
     required: bool
     components: tuple[int, ...]
     default: Constant | None
     doc: str
+    own_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,10 @@ class Layer(ABC):
         """
 
     @abstractmethod
-    def prepare(self, light: Light | None = None) -> None:
+    def prepare(self, moment: Moment | None = None) -> None:
         """Record what must precede the picture's pass; called for all layers before anything of it is recorded.
 
-        `light` is None where only places are wanted, not how things look.
+        `moment` is None where only places are wanted, not how things look.
         """
 
     @abstractmethod

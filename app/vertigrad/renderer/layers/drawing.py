@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import wgpu
 
 from ...gpu import Gpu
 from ...memory import Block
+from ...tensor import Tensor
 from ..colormap import colormap_texture
 from ..extent import Extent
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..rows import ROW_TARGETS, rows_depth
 from ..target import COLOR, depth_state, handles_samples, multisample_state
 from ..view import VIEW_SIZE
-from .attributes import Attributes
+from .attributes import Attributes, Bound
 from .base import Frame
+from .field import whole
 
 OVER = {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"}
 BLEND_OVER = {"color": OVER, "alpha": OVER}  # of premultiplied colours
@@ -29,7 +31,7 @@ class Recipe:
 
     `stages` names its pairs of entry points, STAGE_vertex and STAGE_fragment, and says whether each blends over what
     is there, leaving the depth. `locations` are those of the attributes in the shader, `style_size` is the number of
-    bytes of its uniform `Style`.
+    bytes of its uniform `Style`. `defines` are values for the shader beside those that every layer gives.
     """
 
     shader: str
@@ -37,6 +39,7 @@ class Recipe:
     locations: Mapping[str, int]
     style_size: int
     primitive: Mapping[str, str]
+    defines: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Coloring(Protocol):
@@ -50,21 +53,33 @@ class Coloring(Protocol):
 class Drawing:
     """Pipelines, bind group and vertex buffers for `attributes`.
 
-    A color of one component goes through the colormap; its extent is bound beside it, for the range "auto".
+    A color of one component goes through the colormap; its extent is bound beside it, for the range "auto". `mesh` are
+    attributes of another number of rows, those of the mesh that is drawn for each row; `storage` is a tensor that the
+    shader reads as such, `scalars` what the colormap's range is found of, if that is more than the color drawn.
     """
 
-    def __init__(self, gpu: Gpu, recipe: Recipe, attributes: Attributes):
+    def __init__(
+        self,
+        gpu: Gpu,
+        recipe: Recipe,
+        attributes: Attributes,
+        mesh: Attributes | None = None,
+        storage: Tensor | None = None,
+        scalars: Bound | None = None,
+    ):
         self._gpu = gpu
         self._recipe = recipe
         self.attributes = attributes
+        self._sets = [attributes] if mesh is None else [attributes, mesh]
+        self._storage = storage
         self._extent: Extent | None = None
         self._group: tuple[Any, wgpu.GPUBindGroup] | None = None
         if attributes.components("color") == 1:
-            color = attributes.tensors["color"]
+            color = scalars or attributes.tensors["color"]
             self._extent = Extent(color.tensor, color.layout)
         try:
             if self._extent is not None:
-                attributes.add("extent", self._extent.rows, (2,))
+                attributes.add("extent", self._extent.pair.expand(attributes.rows, 2), (2,))
             self._pipelines = {stage: self._color_pipeline(stage, over) for stage, over in recipe.stages.items()}
         except Exception:
             self.close()
@@ -72,8 +87,9 @@ class Drawing:
 
     def prepare(self, style: Coloring) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
-        for tensor in self.attributes:
-            self._gpu.make_resident(tensor.owner)
+        for one in self._sets:
+            for tensor in one:
+                self._gpu.make_resident(tensor.owner)
         if self._extent is not None and style.range == "auto":
             self._extent.record()
 
@@ -95,11 +111,14 @@ class Drawing:
         self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, style_offset: int
     ) -> None:
         pass_.set_bind_group(0, self._bind_group(style), (frame.view_offset, style_offset))
-        self.attributes.set_buffers(pass_)
+        slot = 0
+        for one in self._sets:
+            slot = one.set_buffers(pass_, slot)
 
     def blocks(self) -> Iterable[Block]:
-        """The blocks of the vertex buffers."""
-        return [tensor.block for tensor in self.attributes]
+        """The blocks of the vertex buffers, and of what is read beside them."""
+        found = [tensor.block for one in self._sets for tensor in one]
+        return found if self._storage is None else [*found, self._storage.block]
 
     def close(self) -> None:
         """Give up the memory that was made here. Idempotent."""
@@ -108,11 +127,12 @@ class Drawing:
             self._extent = None
 
     def _defines(self, picking: bool) -> dict[str, Any]:
-        attributes = self.attributes
-        types = {name.upper(): attributes.wgsl(name) for name in self._recipe.locations}
+        names = self._recipe.locations
+        types = {name.upper(): next(filter(None, (one.wgsl(name) for one in self._sets)), "") for name in names}
         return {
             **types,
-            "COLOR_COMPONENTS": attributes.components("color"),
+            **self._recipe.defines,
+            "COLOR_COMPONENTS": self.attributes.components("color"),
             "COLORMAPPED": self._extent is not None,
             "SAMPLE_MASK": handles_samples(self._gpu),
             "PICKING": picking,
@@ -143,7 +163,7 @@ class Drawing:
 
         def make() -> wgpu.GPURenderPipeline:
             module = draw_shader(self._gpu, recipe.shader, self._defines(picking))
-            buffers = self.attributes.vertex_buffers(recipe.locations)
+            buffers = [buffer for one in self._sets for buffer in one.vertex_buffers(recipe.locations)]
             return device.create_render_pipeline(
                 label=f"{recipe.shader}:{stage}",
                 layout=device.create_pipeline_layout(bind_group_layouts=[self._layout()]),
@@ -154,11 +174,14 @@ class Drawing:
                 multisample=dict(multisample),
             )
 
-        return draw_cache(self._gpu).get((recipe.shader, stage, picking, self.attributes.key), make)
+        keys = tuple(one.key for one in self._sets)
+        return draw_cache(self._gpu).get((recipe.shader, stage, picking, *recipe.defines.items(), *keys), make)
 
     def _bind_group(self, style: Coloring) -> wgpu.GPUBindGroup:
         """The bind group; made anew when the colormap changes."""
         key = (style.colormap, style.colormap_flip) if self._extent is not None else None
+        if self._storage is not None:
+            key = key, self._storage.block.id
         if self._group is None or self._group[0] != key:
             self._group = key, self._made_group(style)
         return self._group[1]
@@ -173,6 +196,8 @@ class Drawing:
             texture = colormap_texture(self._gpu, style.colormap, style.colormap_flip)
             entries.append({"binding": 2, "resource": texture})
             entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
+        if self._storage is not None:
+            entries.append({"binding": 4, "resource": whole(self._storage)})
         return self._gpu.device.create_bind_group(layout=self._layout(), entries=entries)
 
     def _layout(self) -> wgpu.GPUBindGroupLayout:
@@ -182,7 +207,9 @@ class Drawing:
         if self._extent is not None:
             entries.append({"binding": 2, "visibility": both, "texture": {"sample_type": "float"}})
             entries.append({"binding": 3, "visibility": both, "sampler": {"type": "filtering"}})
+        if self._storage is not None:
+            entries.append({"binding": 4, "visibility": both, "buffer": {"type": "read-only-storage"}})
         return draw_cache(self._gpu).get(
-            ("layer layout", len(entries)),
+            ("layer layout", len(entries), self._storage is not None),
             lambda: self._gpu.device.create_bind_group_layout(entries=entries),
         )

@@ -12,7 +12,7 @@ from ...gpu import Gpu
 from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ..colormap import COLORMAPS
-from ..light import Light
+from ..moment import Moment
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing, Recipe
@@ -76,7 +76,7 @@ class PointsLayer(Layer):
         self.close()
         self._drawing, self._color, self._size = drawing, color, size
 
-    def prepare(self, light: Light | None = None) -> None:
+    def prepare(self, moment: Moment | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
         self._bound.prepare(self.style)
 

@@ -14,13 +14,14 @@ from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ...tensor import Tensor
 from ..colormap import COLORMAPS
-from ..light import Light
+from ..moment import Moment
 from ..rows import LEAST_ALPHA
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .cells import draw_cells
 from .drawing import Drawing, Recipe
 from .grid import grid_triangles
+from .indexed import checked_index
 
 STYLE = struct.Struct("<16f")  # `Style` in shaders/draw/surface.wgsl
 RECIPE = Recipe(
@@ -83,7 +84,7 @@ class SurfaceLayer(Layer):
             raise ParameterError(f"layer {self.name!r}: normal must be a tensor; leave it out for flat triangles")
         color = bound.color()
         given = attributes.get("index")
-        index = self._checked(given) if given is not None else None
+        index = checked_index(self.name, given) if given is not None else None
         size = () if index is not None else self._checked_grid(bound.tensors["position"].tensor)
         drawing = Drawing(self._gpu, RECIPE, bound)
         try:
@@ -94,7 +95,7 @@ class SurfaceLayer(Layer):
         self._close_drawing()
         self._drawing, self._given, self._color = drawing, index, color
 
-    def prepare(self, light: Light | None = None) -> None:
+    def prepare(self, moment: Moment | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
         self._bound.prepare(self.style)
         self._gpu.make_resident(self._index.owner)
@@ -172,17 +173,6 @@ class SurfaceLayer(Layer):
                 "(h, w, 3); bind index, three rows of position for each triangle"
             )
         return size
-
-    def _checked(self, index: Attribute) -> Tensor:
-        if not isinstance(index, Tensor) or index.dtype.name != "u32":
-            found = f"the {index.dtype} tensor {index.name!r}" if isinstance(index, Tensor) else repr(index)
-            raise LayoutError(f"layer {self.name!r}: index must be a u32 tensor, got {found}; cast it")
-        if not index.is_contiguous or index.size == 0 or index.size % 3:
-            raise LayoutError(
-                f"layer {self.name!r}: index {index.name!r} of shape {index.shape} and strides {index.strides} must "
-                "be contiguous and hold three rows of position for each triangle; call .contiguous()"
-            )
-        return index
 
     def _uniform(self) -> bytes:
         style = self.style

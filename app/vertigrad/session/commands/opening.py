@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ...scene.kinds import require_scene
+from ...scene.kinds import TOUCHES, require_scene
 from ..saving import ask_before
 from ..session import Session
+from .touch import PlayTouches
 
 
 class Open(NamedTuple):
     """Show a file: from the gallery, the browser, the recent ones, or dropped on the window.
 
-    If something is not saved that would be lost, ask first, unless that is to be so.
+    If something is not saved that would be lost, ask first, unless that is to be so. A record of touches is played by
+    the scene that runs.
     """
 
     path: Path
@@ -22,6 +24,9 @@ class Open(NamedTuple):
     topic = "scene"
 
     def apply(self, session: Session) -> None:
+        if self.path.suffix.lower() in TOUCHES:
+            PlayTouches(self.path).apply(session)
+            return
         require_scene(self.path)  # nobody is asked to give anything up for a file that cannot be opened
         if self.discard or not ask_before(session, self._replace(discard=True)):
             open_path(session, self.path)

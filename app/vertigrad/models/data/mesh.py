@@ -1,0 +1,175 @@
+"""`Mesh`: a mesh from a file, for layers; and how far from it the places of a grid are, for simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import ops, params
+from ...gpu import Kernel
+from ...params import angle, choice, file, integer, number
+from ...tensor import Tensor
+from ..base import Comparison, Model, OutputSpec, compare
+from .mesh_file import FORMATS, MeshFile, read
+
+SHADER = "models/mesh.wgsl"
+PART = 1024  # triangles that one dispatch looks at
+COMPARED = 200  # samples that the twin works out
+
+
+class Params(params.Params):
+    """Which mesh, how large, and how finely its distances are sampled."""
+
+    file: Path = file("assets/data/knot.ply", suffixes=FORMATS, doc="the mesh")
+    size: float = number(2.0, min=0.0, max=1e6, soft_max=10.0, rebuild=True, doc="its longest edge; 0: as in the file")
+    up: str = choice("y", ("y", "z"), rebuild=True, doc="the axis of the file that points upwards")
+    crease: float = angle(40.0, min=0.0, max=180.0, rebuild=True, doc="edges sharper than that are not smoothed")
+    samples: int = integer(
+        0,
+        min=0,
+        max=512,
+        soft_max=128,
+        rebuild=True,
+        doc="distances along each axis of a grid of them; 0: none",
+    )
+    reach: float = number(
+        1.5, min=1e-3, max=1e6, soft_max=10.0, rebuild=True, doc="samples lie from minus this to this along each axis"
+    )
+
+
+class Mesh(Model):
+    """A mesh with its middle at the origin; it stands still.
+
+    `distance` is worked out once, when the model is built, by looking at every triangle from every sample. A software
+    adapter looks at some ten million in a second, so meshes and grids must be small there.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        mesh, side = _mesh(params), _side(params)
+        outputs = {
+            "position": OutputSpec((len(mesh.positions), 3), "f32", "vertices"),
+            "normal": OutputSpec((len(mesh.positions), 3), "f32", "unit normals, outwards"),
+            "index": OutputSpec((len(mesh.index), 3), "u32", "three vertices for each triangle"),
+        }
+        if side:
+            outputs["distance"] = OutputSpec((side,) * 3, "f32", "signed distances on a cube, z first; negative inside")
+        return outputs
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        mesh = _mesh(params)
+        self._dropped = mesh.dropped
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._outputs = {
+                "position": stack.enter_context(Tensor.from_numpy(mesh.positions, name=f"{name}.position")),
+                "normal": stack.enter_context(Tensor.from_numpy(mesh.normals, name=f"{name}.normal")),
+                "index": stack.enter_context(Tensor.from_numpy(mesh.index, name=f"{name}.index")),
+            }
+            side = _side(params)
+            if side:
+                distance = stack.enter_context(Tensor.empty((side,) * 3, name=f"{name}.distance"))
+                sample(mesh, params.reach, distance)
+                self._outputs["distance"] = distance
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        pass
+
+    def outputs(self) -> dict[str, Tensor]:
+        return dict(self._outputs)
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """The `highest` vertex."""
+        return {"highest": ops.max(self._outputs["position"][:, 1])}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """Positions as they were read; some of the distances, in float64."""
+        mesh = _mesh(self._params)
+        found = [compare("position", self._outputs["position"].numpy(), mesh.positions.astype(float), 1e-7)]
+        if "distance" in self._outputs:
+            distance = self._outputs["distance"].numpy().ravel()
+            pick = np.random.default_rng(0).integers(0, len(distance), COMPARED)
+            places = lattice(_side(self._params), self._params.reach)[pick]
+            found.append(compare("distance", distance[pick], distances(mesh, places), 1e-4))
+        return found
+
+    def reset(self) -> None:
+        pass
+
+    def state(self) -> dict[str, Tensor]:
+        return {}
+
+    def numbers(self) -> dict[str, float]:
+        return {}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        pass
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+
+def sample(mesh: MeshFile, reach: float, distance: Tensor) -> None:
+    """Record the signed distances of a cube's samples into `distance` (side, side, side)."""
+    side, triangles = distance.shape[0], len(mesh.index)
+    count = distance.size
+    told: dict[str, Any] = {"side": side, "reach": reach}
+    with (
+        Tensor.from_numpy(mesh.positions[mesh.index].reshape(-1), name="corners") as corners,
+        Tensor.empty(count, name="nearest") as nearest,
+        Tensor.empty(count, name="winding") as winding,
+    ):
+        sums = {"nearest": nearest, "winding": winding}
+        for first in range(0, triangles, PART):
+            part: dict[str, Any] = {"first": first, "count": min(PART, triangles - first)}
+            Kernel.load(SHADER, "gather")(count, corners=corners, **sums, **told, **part)
+        finish = Kernel.load(SHADER, "finish")
+        finish(count, overwrites=("distances",), distances=distance, **sums, **told, first=0, count=0)
+
+
+def lattice(side: int, reach: float) -> np.ndarray:
+    """The places of the samples, float64 (side³, 3), x fastest."""
+    z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
+    return np.stack([x, y, z], axis=-1).reshape(-1, 3)
+
+
+def distances(mesh: MeshFile, places: np.ndarray) -> np.ndarray:
+    """The twin in float64: signed distances (n,) of places (n, 3)."""
+    corners = mesh.positions.astype(float)[mesh.index]
+    return np.array([_distance(corners - place) for place in places])
+
+
+def _distance(corners: np.ndarray) -> float:
+    """From the origin to triangles (m, 3, 3)."""
+    ways = np.roll(corners, -1, axis=1) - corners
+    across = np.cross(ways[:, 0], ways[:, 1])
+    over = (np.einsum("ijk,ik->ij", np.cross(ways, -corners), across) >= 0).all(axis=1)
+    area = np.linalg.norm(across, axis=1)
+    heights = np.abs(np.einsum("ij,ij->i", corners[:, 0], across)) / area
+    part = np.clip(-np.einsum("ijk,ijk->ij", corners, ways) / np.einsum("ijk,ijk->ij", ways, ways), 0.0, 1.0)
+    edges = np.linalg.norm(corners + part[..., None] * ways, axis=-1).min(axis=1)
+    a, b, c = np.moveaxis(corners, 1, 0)
+    la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
+    above = np.einsum("ij,ij->i", a, np.cross(b, c))
+    dots = (np.einsum("ij,ij->i", *pair) for pair in ((a, b), (b, c), (c, a)))
+    ab, bc, ca = dots
+    turns = np.arctan2(above, la * lb * lc + ab * lc + bc * la + ca * lb).sum() / (2 * np.pi)
+    return float(np.where(over, heights, edges).min()) * (-1.0 if abs(turns) > 0.5 else 1.0)
+
+
+def _mesh(params: Params) -> MeshFile:
+    return read(params.file, params.size, params.up, params.crease)
+
+
+def _side(params: Params) -> int:
+    return max(params.samples, 2) if params.samples else 0

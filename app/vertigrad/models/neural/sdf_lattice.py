@@ -1,0 +1,55 @@
+"""`Lattice`: a network's signed distance sampled on a cube, for models that want it as a grid."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from ...gpu import Kernel, Plan
+from ...ops.mlp import Mlp
+from ...tensor import Tensor
+
+SHADER = "models/sdf_lattice.wgsl"
+
+
+class Lattice:
+    """`distances` (side, side, side), f32, z first: the network at points from -`reach` to `reach` along each axis.
+
+    Close it.
+    """
+
+    def __init__(self, name: str, net: Mlp, side: int, reach: float):
+        self._latent: tuple[float, ...] | None = None
+        count = side**3
+        with ExitStack() as stack:
+            held = stack.enter_context
+            points = held(Tensor.empty((count, 6), name=f"{name}.lattice"))
+            self.distances = held(Tensor.empty((side, side, side), name=f"{name}.distance"))
+            self._plan = held(Plan(f"{name}.lattice"))
+            self._plan.dispatch(
+                Kernel.load(SHADER), count, overwrites=("points",), points=points, side=side, reach=reach
+            )
+            with self._plan.recording(), self.distances.reshape(count, 1) as out:
+                net(points, out=out)
+            self._held = stack.pop_all()
+
+    def sample(self, latent: tuple[float, ...]) -> None:
+        """Record the sampling of this solid, unless it is the one that was sampled last."""
+        if latent != self._latent:
+            self._plan.replay(latent=latent)
+            self._latent = latent
+
+    def forget(self) -> None:
+        """Sample anew the next time: the network has changed, or the distances were exchanged for others."""
+        self._latent = None
+
+    def close(self) -> None:
+        """Give up the memory. Idempotent."""
+        self._held.close()
+
+
+def places(side: int, reach: float) -> np.ndarray:
+    """The twin: all points (side³, 3) in the order of the distances."""
+    z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
+    return np.stack([x, y, z], axis=-1).reshape(-1, 3)

@@ -1,0 +1,330 @@
+"""`Cloth`: a woven sheet that stretches, shears and bends, hangs, flutters, falls over things, and tears."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...params import choice, integer, number, switch, vector
+from ...tensor import Tensor, f32
+from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..stepping import FixedStep
+from ..touch import Gesture, Touch
+from . import cloth_twin as twin
+from .cloth_fabric import Course, Fabric
+from .cloth_sheet import Pins, Sheet, hung, woven
+
+SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
+AIR = 1.2  # [kg/m³]
+HAND = 600.0  # [1/s] how fast a hand makes things move as it does
+UNTORN = 1e9  # a strain that is never reached
+SLOW = 0.1  # [m/s] below which velocities are compared by their difference: places are rounded to 1e-7 m in each h
+CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet would not know which way to fold
+WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
+
+
+class Params(params.Params):
+    """A sheet in metres, kilograms and seconds, y up."""
+
+    resolution: int = integer(
+        64, min=2, max=1024, scale="log", rebuild=True, auto=True, doc="vertices along the width; cells are square"
+    )
+    width: float = number(1.6, min=0.05, max=50.0, rebuild=True, unit="m", doc="of the sheet")
+    length: float = number(1.6, min=0.02, max=50.0, rebuild=True, unit="m", doc="of the sheet")
+    pins: Pins = choice(
+        "corners", ("none", "corners", "edge", "pole", "ends"), rebuild=True,
+        doc="what holds it: nothing, two corners, the upper edge, a pole at the left, or left and right edges",
+    )  # fmt: skip
+    span: float = number(0.8, min=0.05, max=1.0, rebuild=True, doc="with pins at the ends: how far apart, in widths")
+    centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the sheet at the start")
+    pattern: str = choice("tartan", ("tartan", "bands", "plain"), rebuild=True, doc="what is woven in, for its colours")
+    density: float = number(0.2, min=0.02, max=5.0, soft_max=1.0, scale="log", unit="kg/m²", doc="mass of an area")
+    stretch: float = number(
+        5000.0, min=1.0, max=1e6, soft_min=50.0, scale="log", unit="N/m", doc="stiffness along the threads"
+    )
+    shear: float = number(500.0, min=0.0, max=1e6, soft_max=5000.0, unit="N/m", doc="stiffness between the threads")
+    bend: float = number(
+        2e-5, min=0.0, max=1.0, soft_max=1e-3, unit="N m", doc="stiffness against bending of a strip, for its width"
+    )
+    damping: float = number(0.2, min=0.0, max=100.0, soft_max=5.0, unit="1/s", doc="how fast motion dies down")
+    gravity: float = number(9.81, min=0.0, max=100.0, soft_max=20.0, unit="m/s²", doc="downwards")
+    drag: float = number(1.4, min=0.0, max=10.0, soft_max=3.0, doc="coefficient of the air's force across the sheet")
+    wind: tuple[float, ...] = vector(
+        (0.0, 0.0, 0.0), min=-60.0, max=60.0, soft_min=-10.0, soft_max=10.0, unit="m/s", doc="mean; grids are added"
+    )
+    gust: float = number(0.5, min=0.0, max=2.0, doc="how much stronger and weaker the mean wind gets")
+    wind_centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input wind")
+    wind_size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=1e-3, unit="m", doc="of the box of the input wind")
+    sphere_radius: float = number(0.0, min=0.0, max=100.0, soft_max=2.0, unit="m", doc="of a ball in the way; 0: none")
+    sphere: tuple[float, ...] = vector((0.0, -0.5, 0.0), unit="m", gizmo="position", doc="where the ball is")
+    obstacle_centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input obstacle")
+    obstacle_size: tuple[float, ...] = vector((2.0, 2.0, 2.0), min=1e-3, unit="m", doc="of the box of the obstacle")
+    floor: bool = switch(False, doc="whether there is a ground")
+    ground: float = number(-1.0, min=-1e3, max=1e3, soft_min=-5.0, soft_max=5.0, unit="m", doc="height of the ground")
+    friction: float = number(0.4, min=0.0, max=2.0, doc="coefficient of friction, of obstacles and of the cloth itself")
+    self_collision: bool = switch(True, rebuild=True, doc="whether it keeps clear of itself")
+    tearing: bool = switch(False, doc="whether threads part that are stretched too far")
+    tear_strain: float = number(0.4, min=0.02, max=10.0, soft_max=1.0, doc="strain at which they do")
+    small_steps: int = integer(12, min=1, max=64, rebuild=True, doc="steps in 1/120 s; more make it stiffer")
+
+
+class Cloth(Model):
+    """XPBD with small steps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019), constraints by colours.
+
+    Stiffness is the material's, for any resolution; but one iteration a step lets threads give by a strain of about
+    2 n g h² / l more, n the vertices that hang below, l their distance and h the small step: `small_steps` or a coarser
+    sheet make it stiffer. Self-collision keeps vertices 0.9 spacings apart, so a finer cloth is a thinner one. All is
+    gathered in a fixed order: the same seed gives the same bits on one adapter. Without wind nothing adds energy.
+    A hand drags what is within its radius; a blade parts the threads that it passes through.
+    """
+
+    Params = Params
+    inputs: ClassVar[Mapping[str, str]] = {
+        "wind": "velocities of the air [m/s] in the middles of the cells of a box (nz, ny, nx, 3), f32",
+        "obstacle": "distances [m] to what is in the way, negative inside, in the cells of a box (nz, ny, nx), f32",
+    }
+    gestures = frozenset({Gesture.DRAG, Gesture.CUT})
+    limits: ClassVar[Mapping[str, Limit]] = {
+        "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a step: raise small_steps"),
+        "max_strain": Limit(0.5, "threads are stretched by half: raise small_steps or stretch, or lower resolution"),
+    }
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        columns, rows = params.resolution, _rows(params)
+        return {
+            "position": OutputSpec((rows, columns, 3), "f32", "where each vertex is"),
+            "normal": OutputSpec((rows, columns, 3), "f32", "unit normals"),
+            "velocity": OutputSpec((rows, columns, 3), "f32", "how each vertex moves"),
+            "strain": OutputSpec((rows, columns), "f32", "largest relative stretch of the threads at each vertex"),
+            "pattern": OutputSpec((rows, columns), "f32", "what is woven in, 0 to 1"),
+            "ball": OutputSpec((1, 3), "f32", "centre of the ball in the way"),
+            "ball_radius": OutputSpec((1,), "f32", "and its radius"),
+            "index": OutputSpec((2 * (rows - 1) * (columns - 1), 3), "u32", "triangles; torn ones have no area"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._touch: Touch | None = None
+        self._clock = FixedStep()
+        self._phases = [0.0, 0.0, 0.0]
+        self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
+        self._course = Course(params.small_steps, SWEEP / params.small_steps)
+        places, pinned = hung(self._sheet, params.pins, params.span)
+        noise = np.random.default_rng(seed).standard_normal(len(places)) * CRUMPLE * self._sheet.spacing
+        across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
+        places = places + np.array(params.centre) + np.where(pinned, 0.0, noise)[:, None] * across
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._wind = _grid("wind", inputs, 4, stack)
+            self._obstacle = _grid("obstacle", inputs, 3, stack)
+            grids = self._wind, self._obstacle
+            self._fabric = Fabric(name, self._sheet, places, pinned, self._course, *grids, params.self_collision)
+            stack.callback(self._fabric.close)
+            self._pattern = stack.enter_context(
+                Tensor.from_numpy(_pattern(self._sheet, params.pattern), f"{name}.pattern")
+            )
+            self._views = self._look()
+            stack.callback(lambda: [view.close() for view in self._views.values()])
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        values = self._values(dt)
+        for _ in range(self._clock.due(dt, SWEEP)):
+            values["phases"] = tuple(self._phases)
+            self._fabric.sweep.replay(**values)
+            speed = math.hypot(*self._params.wind)
+            self._phases = [
+                math.fmod(p + q * speed * SWEEP, 2.0 * math.pi) for p, q in zip(self._phases, WAVES, strict=True)
+            ]
+
+    def touch(self, touch: Touch | None) -> None:
+        self._touch = touch
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`kinetic`, `potential` (height) and `elastic` energy [J], their sum `energy`; `momentum` [kg m/s].
+
+        `max_strain`, the number of edges that are `torn`, and `cfl`: the way in a small step over half the thickness.
+        """
+        fabric = self._fabric
+        fabric.measure.replay(**self._looks(0.0))
+        with ops.sum(fabric.tallies, axis=0) as sums, ops.max(fabric.tallies[:, 3]) as fastest:
+            kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
+            with ops.sum(fabric.bending) as bent:
+                elastic = sums[2] + bent
+            cfl = fastest * (2.0 * self._course.h / fabric.thickness)
+        with ops.sum(fabric.impulses[:, 0:3], axis=0) as total, ops.sum(total * total) as square:
+            momentum = ops.sqrt(square)
+        with (fabric.springs[:, 0] < 0.0).to("u32") as torn:
+            parted = ops.sum(torn)
+        energy = kinetic + potential + elastic
+        return {
+            **{"energy": energy, "kinetic": kinetic, "potential": potential, "elastic": elastic},
+            **{"momentum": momentum, "max_strain": ops.max(self._views["strain"]), "torn": parted, "cfl": cfl},
+        }
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """One sweep of the whole sheet, in float64, from the state that it is in; no hand is on it."""
+        fabric, sheet = self._fabric, self._sheet
+        state = self.twin_state()
+        hand, self._touch = self._touch, None
+        values = self._values(SWEEP)
+        self._touch = hand
+        values["phases"] = tuple(self._phases)
+        fabric.sweep.replay(**values)
+        boxes = self._box(self._wind, "wind"), self._box(self._obstacle, "obstacle")
+        told = {**values, "h": self._course.h, "thickness": fabric.thickness, "reach": fabric.reach}
+        twin.sweep(state, sheet, told, self._course.steps, *boxes, self._params.self_collision)
+        ours = self.twin_state()
+        apart, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
+        error = float(apart / max(speeds, SLOW * math.sqrt(sheet.count)))
+        return [
+            compare("position", ours.places, state.places, 1e-5),
+            Comparison("velocity", error if math.isfinite(error) else math.inf, 1e-2),
+            compare("normal", ours.normals, state.normals, 1e-3),
+        ]
+
+    def twin_state(self) -> twin.State:
+        """The state as the twin takes it. Waits for the GPU."""
+        fabric, n = self._fabric, self._sheet.count
+        vertices, velocities = (t.numpy().astype(float).reshape(n, 4) for t in (fabric.vertices, fabric.velocities))
+        normals, springs = fabric.normals.numpy().astype(float), fabric.springs.numpy().astype(float)
+        return twin.State(vertices[:, :3], velocities[:, :3], normals.reshape(n, 4)[:, :3], vertices[:, 3], springs)
+
+    def reset(self) -> None:
+        self._clock.rest, self._phases = 0.0, [0.0, 0.0, 0.0]
+        self._fabric.start()
+        self._fabric.dress.replay(**self._looks(0.0) | {"limit": UNTORN, "knife_radius": 0.0})
+
+    def state(self) -> dict[str, Tensor]:
+        fabric = self._fabric
+        return {
+            **{"vertices": fabric.vertices, "velocities": fabric.velocities, "normals": fabric.normals},
+            **{"springs": fabric.springs, "index": fabric.index, "ball": fabric.ball},
+        }
+
+    def numbers(self) -> dict[str, float]:
+        return {"rest": self._clock.rest, **{f"phase{k}": phase for k, phase in enumerate(self._phases)}}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._clock.rest = numbers["rest"]
+        self._phases = [numbers[f"phase{k}"] for k in range(3)]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _look(self) -> dict[str, Tensor]:
+        fabric = self._fabric
+        return {
+            "position": fabric.vertices[:, :, 0:3],
+            "normal": fabric.normals[:, :, 0:3],
+            "velocity": fabric.velocities[:, :, 0:3],
+            "strain": fabric.velocities[:, :, 3],
+            "pattern": self._pattern[:],
+            "ball": fabric.ball[:, 0:3],
+            "ball_radius": fabric.ball[:, 3],
+            "index": fabric.index[:],
+        }
+
+    def _values(self, dt: float) -> dict[str, Any]:
+        """Every field that a sweep takes, but for the phases."""
+        p = self._params
+        return {
+            **self._looks(dt),
+            **{
+                "damping": p.damping,
+                "drag": 0.5 * AIR * p.drag,
+                "friction": p.friction,
+                "gap": 0.5 * self._fabric.thickness,
+            },
+            **{"ground": p.ground if p.floor else -1e9, "wind": p.wind, "gust": p.gust},
+            **_box_fields("wind", self._wind, p.wind_centre, p.wind_size),
+            **_box_fields("obstacle", self._obstacle, p.obstacle_centre, p.obstacle_size),
+            **_hand(self._touch),
+        }
+
+    def _looks(self, dt: float) -> dict[str, Any]:
+        p = self._params
+        named = {name: getattr(p, name) for name in ("density", "stretch", "shear", "bend", "gravity")}
+        named |= {"centre": p.sphere, "radius": p.sphere_radius}
+        return named | {"limit": p.tear_strain if p.tearing else UNTORN} | _knife(self._touch, max(dt, SWEEP))
+
+    def _box(self, grid: Tensor | None, name: str) -> twin.Box | None:
+        if grid is None:
+            return None
+        p = self._params
+        fields = _box_fields(name, grid, getattr(p, f"{name}_centre"), getattr(p, f"{name}_size"))
+        low, scale = np.array(fields[f"{name}_low"]), np.array(fields[f"{name}_scale"])
+        return twin.Box(grid.numpy().astype(float), low, scale)
+
+
+def _rows(params: Params) -> int:
+    """Vertices along the length, so that cells are as square as can be."""
+    return max(2, round(params.length / params.width * (params.resolution - 1)) + 1)
+
+
+def _pattern(sheet: Sheet, kind: str) -> np.ndarray:
+    """What is woven in (rows, columns), 0 to 1: broad threads both ways, or a third of the rows in turn."""
+    row, column = np.divmod(np.arange(sheet.count), sheet.columns)
+    if kind == "tartan":
+        period = max(sheet.columns // 8, 2)
+        values = 0.5 * ((row % period) * 4 < period) + 0.5 * ((column % period) * 4 < period)
+    else:
+        values = 0.5 * (3 * row // sheet.rows) if kind == "bands" else 0.0 * row
+    return values.astype(np.float32).reshape(sheet.rows, sheet.columns)
+
+
+def _grid(name: str, inputs: Mapping[str, Tensor], rank: int, stack: ExitStack) -> Tensor | None:
+    """A view of an input. Raises `InputError` if it is no such grid."""
+    if name not in inputs:
+        return None
+    given = inputs[name]
+    if given.ndim != rank or (rank == 4 and given.shape[3] != 3) or given.dtype is not f32 or not given.size:
+        wanted = "(nz, ny, nx, 3)" if rank == 4 else "(nz, ny, nx)"
+        raise InputError(f"{name} is {given.dtype} of shape {given.shape}; a cloth takes f32 of shape {wanted}")
+    return stack.enter_context(given[:])
+
+
+def _box_fields(name: str, grid: Tensor | None, centre: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
+    """Where the box of a grid begins, and its cells per metre."""
+    cells = (1, 1, 1) if grid is None else grid.shape[2::-1]
+    return {
+        f"{name}_low": tuple(c - 0.5 * s for c, s in zip(centre, size, strict=True)),
+        f"{name}_scale": tuple(n / s for n, s in zip(cells, size, strict=True)),
+    }
+
+
+def _hand(touch: Touch | None) -> dict[str, Any]:
+    """The hand that drags, as the shader knows it."""
+    if touch is None or touch.gesture is not Gesture.DRAG:
+        return {"hand_rate": 0.0, "hand": (0.0, 0.0, 0.0), "hand_radius": 1.0, "hand_velocity": (0.0, 0.0, 0.0)}
+    moving = {"hand": touch.point, "hand_radius": max(touch.radius, 1e-6), "hand_velocity": touch.velocity}
+    return {"hand_rate": HAND * touch.strength, **moving}
+
+
+def _knife(touch: Touch | None, dt: float) -> dict[str, Any]:
+    """The blade that cuts: it holds the ray through the mouse, and the way that it went in `dt`."""
+    nothing = (0.0, 0.0, 0.0)
+    if touch is None or touch.gesture is not Gesture.CUT:
+        return {"knife": nothing, "knife_radius": 0.0, "knife_way": nothing, "knife_side": nothing}
+    way = -dt * np.array(touch.velocity)
+    side = np.cross(touch.direction, way)
+    size = float(np.linalg.norm(side))
+    if size == 0.0:  # a blade that rests cuts nothing
+        return {"knife": nothing, "knife_radius": 0.0, "knife_way": nothing, "knife_side": nothing}
+    moved = {"knife_way": tuple(way.tolist()), "knife_side": tuple((side / size).tolist())}
+    return {"knife": touch.point, "knife_radius": touch.radius, **moved}

@@ -1,0 +1,197 @@
+"""`Sheet`: how a rectangular cloth is woven: vertices, and the constraints between them, by colours.
+
+Vertices lie in `rows` of `columns`, row by row. Edges are threads along both ways (stretch) and both diagonals of each
+cell (shear); hinges are three vertices in a row. Constraints of one colour share no vertex, so they are solved at once
+and the result does not depend on their order (graph-coloured Gauss-Seidel). A grid needs two colours for each direction
+of edges and three for each direction of hinges.
+
+Stiffness is that of the continuum: a spring along a thread stands for a strip of the cloth as wide as the threads lie
+apart, k = K w / l; the diagonals d of a cell a × b take its shear, k = G d² / (2 a b); a hinge takes the bending of its
+strip, ½ B w κ² l with κ = |x₋ − 2x + x₊| / l², so k = B w / l³.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+Pins = Literal["none", "corners", "edge", "pole", "ends"]
+
+
+class Colour(NamedTuple):
+    """Constraints first … first + count − 1, which share no vertex; `kind` 0 is stretch, 1 shear, 2 bending."""
+
+    kind: int
+    first: int
+    count: int
+
+
+class Sheet(NamedTuple):
+    """A cloth as it was cut. Lengths in metres."""
+
+    rows: int
+    columns: int
+    rests: Doubles  # (n, 3), flat
+    areas: Doubles  # (n,), what of the cloth hangs on each vertex
+    edges: Ints  # (e, 2)
+    lengths: Doubles  # (e,)
+    shares: Doubles  # (e,), stiffness of each for a unit of the material's
+    stretching: int  # edges that are threads; those after them are diagonals
+    hinges: Ints  # (h, 5): three vertices, and the two edges between them
+    bends: Doubles  # (h,), stiffness of each for a unit of the material's
+    colours: list[Colour]
+    triangles: Ints  # (t, 3)
+    sides: Ints  # (t, 3), the edges of each triangle
+
+    @property
+    def count(self) -> int:
+        """Vertices."""
+        return self.rows * self.columns
+
+    @property
+    def spacing(self) -> float:
+        """Between threads that lie closest."""
+        return float(self.lengths[: self.stretching].min())
+
+
+def woven(rows: int, columns: int, width: float, length: float) -> Sheet:
+    """A sheet `width` along its rows and `length` across them, both at least 2 vertices."""
+    number = np.arange(rows * columns).reshape(rows, columns)
+    along, down = width / (columns - 1), length / (rows - 1)
+    edges, lengths, shares, colours = _edges(number, along, down)
+    stretching = sum(colour.count for colour in colours if colour.kind == 0)
+    hinges, bends, folds = _hinges(number, along, down)
+    threes = np.column_stack([hinges, _between(edges, hinges[:, :2]), _between(edges, hinges[:, 1:])])
+    triangles = _triangles(number)
+    sides = [_between(edges, triangles[:, [p, q]]) for p, q in ((0, 1), (1, 2), (2, 0))]
+    y, x = np.meshgrid(np.arange(rows) * down, np.arange(columns) * along, indexing="ij")
+    return Sheet(
+        rows=rows,
+        columns=columns,
+        rests=np.stack([x, y, 0.0 * x], axis=-1).reshape(-1, 3).astype(np.float64),
+        areas=np.outer(_widths(rows, down), _widths(columns, along)).ravel(),
+        edges=edges,
+        lengths=lengths,
+        shares=shares,
+        stretching=stretching,
+        hinges=threes,
+        bends=bends,
+        colours=colours + folds,
+        triangles=triangles,
+        sides=np.stack(sides, axis=-1),
+    )
+
+
+def around(count: int, of: Ints) -> tuple[Ints, Ints]:
+    """Starts and rows: `rows[starts[i] : starts[i + 1]]` are the rows of `of` (m, k) that name vertex i of `count`."""
+    order = np.argsort(of.ravel(), kind="stable")
+    starts = np.searchsorted(of.ravel()[order], np.arange(count + 1))
+    return starts, order // of.shape[1]
+
+
+def hung(sheet: Sheet, pins: Pins, span: float) -> tuple[Doubles, NDArray[np.bool_]]:
+    """Where each vertex (n, 3) is at the start, around the origin, and which are pinned (n,).
+
+    Lying, y up, if nothing pins it; hanging in the plane z = 0 if corners, the upper edge or a pole at the left does;
+    "ends" lets it hang in a V between its left and right edges, `span` times its width apart.
+    """
+    x, y = sheet.rests[:, 0], sheet.rests[:, 1]
+    width, length = x.max(), y.max()
+    row, column = np.divmod(np.arange(sheet.count), sheet.columns)
+    left, right, top = column == 0, column == sheet.columns - 1, row == 0
+    across, down = x - 0.5 * width, y - 0.5 * length
+    if pins == "none":
+        return np.stack([across, 0.0 * x, down], axis=-1), np.zeros(sheet.count, bool)
+    if pins == "ends":
+        sag = np.sqrt(1.0 - span * span) * (np.abs(across) - 0.5 * width)
+        return np.stack([span * across, sag, down], axis=-1), left | right
+    pinned = {"corners": top & (left | right), "edge": top, "pole": left}[pins]
+    return np.stack([across, -down, 0.0 * x], axis=-1), pinned
+
+
+def _widths(count: int, apart: float) -> Doubles:
+    """How wide the strip around each thread is: half at the borders."""
+    widths = np.full(count, apart)
+    widths[[0, -1]] = 0.5 * apart
+    return widths
+
+
+def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doubles, list[Colour]]:
+    """Edges, lower vertex first, with their rest lengths, stiffnesses and colours."""
+    rows, columns = number.shape
+    row_widths, column_widths = _widths(rows, down), _widths(columns, along)
+    across = np.broadcast_to(row_widths[:, None] / along, (rows, columns - 1))
+    upright = np.broadcast_to(column_widths / down, (rows - 1, columns))
+    diagonal = np.hypot(along, down)
+    slanted = np.full((rows - 1, columns - 1), diagonal**2 / (2.0 * along * down))
+    kinds = [
+        (0, number[:, :-1], number[:, 1:], along, across, (1, 2)),
+        (0, number[:-1], number[1:], down, upright, (2, 1)),
+        (1, number[:-1, :-1], number[1:, 1:], diagonal, slanted, (2, 1)),
+        (1, number[:-1, 1:], number[1:, :-1], diagonal, slanted, (2, 1)),
+    ]
+    pairs, lengths, shares, colours, first = [], [], [], [], 0
+    for kind, a, b, length, share, periods in kinds:
+        for part in _parts(periods):
+            ends = np.stack([a[part].ravel(), b[part].ravel()], axis=-1)
+            if len(ends):
+                pairs.append(ends)
+                lengths.append(np.full(len(ends), length))
+                shares.append(share[part].ravel())
+                colours.append(Colour(kind, first, len(ends)))
+                first += len(ends)
+    return np.concatenate(pairs), np.concatenate(lengths), np.concatenate(shares), colours
+
+
+def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, list[Colour]]:
+    """Three vertices in a row (h, 3), with their stiffnesses and colours."""
+    rows, columns = number.shape
+    across = np.broadcast_to(_widths(rows, down)[:, None] / along**3, (rows, max(columns - 2, 0)))
+    upright = np.broadcast_to(_widths(columns, along) / down**3, (max(rows - 2, 0), columns))
+    kinds = [
+        (number[:, :-2], number[:, 1:-1], number[:, 2:], across, (1, 3)),
+        (number[:-2], number[1:-1], number[2:], upright, (3, 1)),
+    ]
+    found, bends, colours, first = [np.zeros((0, 3), int)], [np.zeros(0)], [], 0
+    for a, b, c, share, periods in kinds:
+        for part in _parts(periods):
+            three = np.stack([line[part].ravel() for line in (a, b, c)], axis=-1)
+            if len(three):
+                colours.append(Colour(2, first, len(three)))
+                found.append(three)
+                bends.append(share[part].ravel())
+                first += len(three)
+    return np.concatenate(found), np.concatenate(bends), colours
+
+
+def _between(edges: Ints, ends: Ints) -> Ints:
+    """The numbers of the edges between pairs of vertices (m, 2), in any order."""
+    apart = int(edges.max()) + 1
+    keys = edges[:, 0] * apart + edges[:, 1]
+    order = np.argsort(keys)
+    return order[np.searchsorted(keys[order], ends.min(axis=1) * apart + ends.max(axis=1))]
+
+
+def _parts(periods: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
+    """Every how manyth row and column, from each start."""
+    for row in range(periods[0]):
+        for column in range(periods[1]):
+            yield slice(row, None, periods[0]), slice(column, None, periods[1])
+
+
+def _triangles(number: Ints) -> Ints:
+    """Two for each cell, the diagonal turned from cell to cell.
+
+    They run so that the normal of a sheet that lies, columns along x and rows along z, is +y.
+    """
+    a, b, c, d = number[:-1, :-1], number[:-1, 1:], number[1:, :-1], number[1:, 1:]
+    row, column = np.indices(a.shape)
+    even = ((row + column) % 2 == 0)[..., None, None]
+    falling = np.stack([np.stack([a, c, d], -1), np.stack([a, d, b], -1)], axis=-2)
+    rising = np.stack([np.stack([a, c, b], -1), np.stack([b, c, d], -1)], axis=-2)
+    return np.where(even, falling, rising).reshape(-1, 3)

@@ -1,0 +1,108 @@
+"""A tree over bodies in the order of a space-filling curve: what is far away pulls as a whole.
+
+Bodies are sorted along Hilbert's curve (Skilling 2004, AIP Conf. Proc. 707, 381). `LEAF` of them in a row make a leaf,
+`FAN` leaves or nodes in a row make a node, whatever they are: so the form of the tree depends on the number of bodies
+alone, is worked out once, and each level is one dispatch. A node knows its mass, centre of mass, second moments and the
+box around its bodies; from far enough away it pulls by those (Barnes & Hut 1986, Nature 324, 446; that its farthest
+corner counts is from Salmon & Warren 1994, J. Comp. Phys. 111, 136).
+
+Nodes lie depth first, each with the number of the node that follows all within it, so a walk needs no stack. `GROUP`
+bodies in a row walk together, and a node is far enough if it is for the box around them (Barnes 1990, J. Comp. Phys.
+87, 161): every invocation of a workgroup takes the same way.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import ops
+from ...gpu import Kernel, Plan
+from ...ops.reduce import record_reduce
+from ...ops.sorting import record_sort
+from ...tensor import Tensor, u32
+
+SHADER = "models/nbody_far.wgsl"
+LEAF, FAN, GROUP = 16, 4, 64
+KEY_BITS = 30  # ten for each axis
+NOT_A_LEAF = 0xFFFFFFFF
+
+
+class Form(NamedTuple):
+    """The form of a tree: `links` (nodes, 2) are the node after all within each, and its first body or `NOT_A_LEAF`.
+
+    `levels` are the numbers of the nodes of each level, from the leaves to the root, left to right.
+    """
+
+    links: NDArray[np.uint32]
+    levels: list[NDArray[np.uint32]]
+
+
+def form(count: int) -> Form:
+    """The form for `count` bodies, at least 1."""
+    sizes = [np.ones(-(-count // LEAF), np.int64)]  # nodes within each, itself among them
+    while len(sizes[-1]) > 1:
+        sizes.append(1 + np.add.reduceat(sizes[-1], np.arange(0, len(sizes[-1]), FAN)))
+    numbers = [np.zeros(1, np.int64)]
+    for level in reversed(sizes[:-1]):
+        before = np.cumsum(level) - level
+        first = np.arange(len(level)) // FAN
+        numbers.insert(0, numbers[0][first] + 1 + before - before[first * FAN])
+    links = np.full((sizes[-1][0], 2), NOT_A_LEAF, np.uint32)
+    for number, size in zip(numbers, sizes, strict=True):
+        links[number, 0] = number + size
+    links[numbers[0], 1] = LEAF * np.arange(len(numbers[0]))
+    return Form(links, [number.astype(np.uint32) for number in numbers])
+
+
+class FarTree:
+    """The tree's tensors for bodies (count, 4): position and mass; closed with `stack`."""
+
+    def __init__(self, bodies: Tensor, name: str, stack: ExitStack):
+        def empty(shape: Any, dtype: Any, what: str) -> Tensor:
+            return stack.enter_context(Tensor.empty(shape, dtype, f"{name}.{what}"))
+
+        self._bodies, self.count = bodies, len(bodies)
+        made = form(self.count)
+        self._levels = [stack.enter_context(Tensor.from_numpy(level, f"{name}.level")) for level in made.levels]
+        self._links = stack.enter_context(Tensor.from_numpy(made.links, f"{name}.links"))
+        self._nodes = empty((len(made.links), 12), "float32", "nodes")
+        self._boxes = empty((len(made.links), 8), "float32", "boxes")
+        self._centre, self._spread = empty(3, "float32", "centre"), empty(3, "float32", "spread")
+        self._keys, self._order = empty(self.count, u32, "keys"), empty(self.count, u32, "order")
+        self._sorted = empty((self.count, 4), "float32", "sorted")
+
+    def record(self, plan: Plan, unused: dict[str, Any]) -> None:
+        """Add to `plan` what builds the tree of the bodies as they are then."""
+        n, fields = self.count, {**unused, "count": self.count}
+        places = self._bodies[:, 0:3]
+        record_reduce(plan, "mean", places, self._centre, 0)
+        with plan.recording():
+            ops.mean(ops.absolute(places - self._centre), axis=0, out=self._spread)
+        around = {"centre": self._centre, "spread": self._spread}
+        plan.dispatch(
+            kernel("place"), n, bodies=self._bodies, keys=self._keys, overwrites=("keys",), **around, **fields
+        )
+        record_sort(plan, self._keys, sorted_values=self._order, key_bits=KEY_BITS)
+        ops.record_reorder(plan, self._bodies, self._order, self._sorted)
+        written = {"nodes": self._nodes, "boxes": self._boxes}
+        leaves, *levels = self._levels
+        plan.dispatch(kernel("gather"), len(leaves), sorted=self._sorted, level=leaves, **written, **fields)
+        for level in levels:
+            sizes = {**fields, "count": len(level)}
+            plan.dispatch(kernel("merge"), len(level), level=level, links=self._links, **written, **sizes)
+
+    def walk(self, plan: Plan, entry: str, fields: dict[str, Any], **tensors: Any) -> None:
+        """Add to `plan` a walk of all bodies through the tree by the kernel `entry`, which writes `tensors`."""
+        tree: dict[str, Any] = {"sorted": self._sorted, "order": self._order, "links": self._links}
+        seen: dict[str, Any] = {"tree": self._nodes, "bounds": self._boxes, "level": self._levels[0]}
+        groups = -(-self.count // GROUP) * GROUP
+        plan.dispatch(kernel(entry), groups, **{**fields, "count": self.count}, **tree, **seen, **tensors)
+
+
+def kernel(entry: str) -> Kernel:
+    """A kernel of the shader."""
+    return Kernel.load(SHADER, entry, {"LEAF": LEAF, "GROUP": GROUP})

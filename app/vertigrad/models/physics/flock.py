@@ -1,0 +1,274 @@
+"""`Flock`: birds that steer by those they see, a predator among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, Literal
+
+import numpy as np
+
+from ... import ops, params
+from ...gpu import Kernel, Plan
+from ...ops.philox import key_of, stream_words
+from ...params import angle, choice, integer, number, vector
+from ...tensor import Tensor
+from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..stepping import FixedStep
+from ..touch import Gesture, Touch
+from . import flock_twin
+
+SHADER = "models/flock.wgsl"
+COMPARED = 256  # birds compared with the twin, whose cost grows with their number times that of all
+MOST_CELLS = 96  # of the neighbour grid along the box's longest side
+PATH = np.array([[0.11, 0.33, 0.0], [0.17, 0.2, 1.3], [0.13, 0.33, 0.5]])  # predator: rates, shares of the box, phases
+
+
+class Params(params.Params):
+    """Lengths in metres; a starling flies at about 10 m/s, about 1 m from the next."""
+
+    count: int = integer(16384, min=1, max=1 << 20, soft_min=4096, scale="log", rebuild=True, auto=True, doc="birds")
+    width: float = number(
+        80.0, min=1.0, max=1e4, soft_max=500.0, unit="m", rebuild=True, doc="of the box, along x and z"
+    )
+    height: float = number(44.0, min=1.0, max=1e4, soft_max=500.0, unit="m", rebuild=True, doc="of the box, along y")
+    bounds: Literal["turn back", "periodic"] = choice(
+        "turn back", ["turn back", "periodic"], rebuild=True, doc="what birds do at the sides of the box"
+    )
+    length: float = number(1 / 60, min=1e-4, max=1 / 15, soft_min=1 / 240, unit="s", doc="length of a physical step")
+    rate: float = number(1.0, min=0.0, max=8.0, soft_max=2.0, doc="seconds of flight in a second")
+    speed: float = number(10.0, min=0.0, max=100.0, soft_max=30.0, unit="m/s", doc="at which birds like to fly")
+    slack: float = number(0.25, min=0.0, max=1.0, doc="share by which they may fly faster or slower")
+    agility: float = number(
+        30.0, min=0.0, max=1e3, soft_max=100.0, unit="m/s²", doc="the strongest acceleration of a bird"
+    )
+    radius: float = number(2.5, min=0.1, max=100.0, soft_max=10.0, unit="m", doc="how far birds see")
+    near: float = number(1.2, min=0.01, max=100.0, soft_max=5.0, unit="m", doc="below which they keep apart")
+    sight: float = angle(280.0, min=0.0, max=360.0, doc="of their view; 360: all around")
+    separation: float = number(24.0, min=0.0, max=1e3, soft_max=100.0, unit="m/s²", doc="away from those too near")
+    alignment: float = number(3.0, min=0.0, max=1e3, soft_max=10.0, unit="1/s", doc="how soon a bird flies as others")
+    cohesion: float = number(4.0, min=0.0, max=1e3, soft_max=20.0, unit="1/s²", doc="toward those that it sees")
+    levelling: float = number(0.6, min=0.0, max=100.0, soft_max=4.0, unit="1/s", doc="how soon climbing and diving end")
+    noise: float = number(0.15, min=0.0, max=100.0, soft_max=2.0, unit="1/√s", doc="of the heading")
+    fear: float = number(14.0, min=0.0, max=1e3, soft_max=40.0, unit="m", doc="how near the predator may come; 0: none")
+    hunt: float = number(1.0, min=0.0, max=10.0, soft_max=3.0, doc="how fast the predator flies its round")
+    obstacle: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", gizmo="position", doc="middle of a sphere")
+    obstacle_radius: float = number(0.0, min=0.0, max=1e3, soft_max=20.0, unit="m", doc="of the sphere; 0: none")
+
+
+class Flock(Model):
+    """Boids (Reynolds 1987) in three dimensions; the equations are in `flock_twin`.
+
+    Each step sorts the birds into a grid and has each look around it. Neighbours are met in the order of the grid, so
+    the same seed gives the same bits on one adapter. The cost grows with how many are in sight: birds that all gather
+    in one place cost their number squared. The predator flies a closed round. Dragging has birds come to the hand,
+    with a strength below 0 flee from it.
+    """
+
+    Params = Params
+    gestures = frozenset({Gesture.DRAG})
+    limits: Mapping[str, Limit] = {
+        "cfl": Limit(1.0, "birds fly past each other between two looks: a smaller length, or a larger near")
+    }
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        n = params.count
+        return {
+            "position": OutputSpec((n, 3), "f32", "where each bird is [m]"),
+            "velocity": OutputSpec((n, 3), "f32", "how it flies [m/s]"),
+            "heading": OutputSpec((n, 3), "f32", "where it flies: a unit vector"),
+            "speed": OutputSpec((n,), "f32", "length of its velocity"),
+            "neighbours": OutputSpec((n,), "f32", "how many others it sees"),
+            "predator": OutputSpec((1, 3), "f32", "where the predator is [m]"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params, self._seed = name, params, seed
+        self._count, self._periodic = params.count, params.bounds == "periodic"
+        self._extent = (params.width, params.height, params.width)
+        self._stepping, self._turn, self._way, self._touch = FixedStep(most=16), 0, 0.0, None
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._make(stack)
+            self._record()
+            self._views = self._look()
+            stack.callback(lambda: [view.close() for view in self._views.values()])
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        for _ in range(self._stepping.due(dt * self._params.rate, self._params.length)):
+            self._advance()
+
+    def touch(self, touch: Touch | None) -> None:
+        self._touch = touch
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """How they fly together.
+
+        `polarisation`: length of the mean heading. `speed` [m/s] and `neighbours`: means. `cfl`: share of `near` that
+        the fastest flies in a step.
+        """
+        with ops.mean(self._headings[:, 0:3], axis=0) as mean, ops.max(self._velocities[:, 3]) as fastest:
+            return {
+                "polarisation": ops.l2(mean),
+                "speed": ops.mean(self._velocities[:, 3]),
+                "neighbours": ops.mean(self._places[:, 3]),
+                "cfl": fastest * (self._params.length / self._params.near),
+            }
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """A step of `COMPARED` birds spread over all, in float64."""
+        pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
+        places, velocities = self._places.numpy()[:, :3].astype(float), self._velocities.numpy()[:, :3].astype(float)
+        fields = self._fields()
+        self._advance()
+        after, faster, _ = flock_twin.step(places, velocities, fields, self._periodic, pick)
+        return [
+            compare("position", self._places.numpy()[pick, :3], after, 1e-5),
+            compare("velocity", self._velocities.numpy()[pick, :3], faster, 1e-4),
+        ]
+
+    def reset(self) -> None:
+        self._stepping.rest, self._turn, self._way = 0.0, 0, 0.0
+        ops.assign(self._places, self._first_places)
+        ops.assign(self._velocities, self._first_velocities)
+        ops.assign(self._headings[:, 0:3], self._first_headings)
+        ops.assign(self._predator, self._first_predator)
+
+    def state(self) -> dict[str, Tensor]:
+        return {
+            "places": self._places,
+            "velocities": self._velocities,
+            "headings": self._headings,
+            "predator": self._predator,
+        }
+
+    def numbers(self) -> dict[str, float]:
+        return {"rest": self._stepping.rest, "turn": self._turn, "way": self._way}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._stepping.rest, self._turn, self._way = numbers["rest"], int(numbers["turn"]), numbers["way"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _make(self, stack: ExitStack) -> None:
+        name, n, held = self.name, self._count, stack.enter_context
+        places, headings = start(n, self._extent, self._seed)
+        velocities = np.column_stack([headings * self._params.speed, np.full(n, self._params.speed)])
+        self._first_places = held(Tensor.from_numpy(np.column_stack([places, np.zeros(n, np.float32)])))
+        self._first_velocities = held(Tensor.from_numpy(velocities.astype(np.float32)))
+        self._first_headings = held(Tensor.from_numpy(headings))
+        self._first_predator = held(Tensor.from_numpy(np.array([self._hunter()], np.float32)))
+        tensors = (held(Tensor.zeros((n, 4), name=f"{name}.{kind}")) for kind in ("places", "velocities", "headings"))
+        self._places, self._velocities, self._headings = tensors
+        self._sorted_places = held(Tensor.empty((n, 4), name=f"{name}.sorted_places"))
+        self._sorted_velocities = held(Tensor.empty((n, 4), name=f"{name}.sorted_velocities"))
+        self._predator = held(Tensor.zeros((1, 3), name=f"{name}.predator"))
+        self._cell = max(self._params.radius, max(self._extent) / MOST_CELLS)
+        low, high = [-0.5 * side for side in self._extent], [0.5 * side for side in self._extent]
+        self._grid = held(ops.NeighbourGrid(n, 3, self._cell, low, high, f"{name}.grid"))
+        self._plan = held(Plan(f"{name}.step"))
+
+    def _record(self) -> None:
+        plan, grid = self._plan, self._grid
+        with self._places[:, 0:3] as positions:
+            grid.record(plan, positions, live=True)
+        ops.record_reorder(plan, self._places, grid.order, self._sorted_places)
+        ops.record_reorder(plan, self._velocities, grid.order, self._sorted_velocities)
+        plan.dispatch(
+            Kernel.load(SHADER, "fly", grid.defines | {"PERIODIC": self._periodic}),
+            self._count,
+            overwrites=("places", "velocities", "headings", "hunter"),
+            count=self._count,
+            grid_size=grid.size,
+            sorted_places=self._sorted_places,
+            sorted_velocities=self._sorted_velocities,
+            starts=grid.starts,
+            order=grid.order,
+            places=self._places,
+            velocities=self._velocities,
+            headings=self._headings,
+            hunter=self._predator,
+        )
+
+    def _look(self) -> dict[str, Tensor]:
+        return {
+            "position": self._places[:, 0:3],
+            "velocity": self._velocities[:, 0:3],
+            "heading": self._headings[:, 0:3],
+            "speed": self._velocities[:, 3],
+            "neighbours": self._places[:, 3],
+            "predator": self._predator[:],
+        }
+
+    def _advance(self) -> None:
+        self._plan.replay(**self._fields())
+        self._turn += 1
+        self._way += self._params.hunt * self._params.length
+
+    def _hunter(self) -> tuple[float, ...]:
+        """Where the predator is now, on a closed path through the box."""
+        rates, shares, phases = PATH.T
+        swing = np.sin(2.0 * math.pi * rates * self._way + phases)
+        x, y, z = np.asarray(self._extent) * shares * swing
+        return float(x), float(y), float(z)
+
+    def _fields(self) -> dict[str, Any]:
+        p = self._params
+        return {
+            "dt": p.length,
+            "turn": self._turn,
+            "key": key_of(self._seed),
+            "stream": stream_words("flock"),
+            "radius": p.radius,
+            "near": min(p.near, p.radius),
+            "sight": math.cos(math.radians(0.5 * p.sight)),
+            "separation": p.separation,
+            "alignment": p.alignment,
+            "cohesion": p.cohesion,
+            "levelling": p.levelling,
+            "agility": p.agility,
+            "speed_range": (p.speed * (1.0 - p.slack), p.speed * (1.0 + p.slack)),
+            "noise": p.noise * math.sqrt(p.length),
+            "extent": self._extent,
+            "predator": self._hunter(),
+            "fear": p.fear,
+            "obstacle": p.obstacle,
+            "obstacle_radius": p.obstacle_radius,
+            "grid_low": tuple(-0.5 * side for side in self._extent),
+            "grid_cell": max(p.radius, self._cell),
+            **self._hand(),
+        }
+
+    def _hand(self) -> dict[str, Any]:
+        touch = self._touch
+        if touch is None:
+            nowhere = (0.0, 0.0, 0.0)
+            return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "pull": 0.0}
+        return {
+            "touch_point": touch.point,
+            "touch_radius": touch.radius,
+            "touch_velocity": touch.velocity,
+            "pull": touch.strength,
+        }
+
+
+def start(count: int, extent: tuple[float, float, float], seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places in an ellipsoid in the middle of the box, and headings all around; each (count, 3), f32."""
+    random = np.random.default_rng(seed)
+    headings = random.standard_normal((count, 3))
+    headings /= np.maximum(np.linalg.norm(headings, axis=1, keepdims=True), 1e-12)
+    places = random.standard_normal((count, 3))
+    places *= (random.random((count, 1)) ** (1 / 3)) / np.maximum(np.linalg.norm(places, axis=1, keepdims=True), 1e-12)
+    return (places * (0.35 * np.asarray(extent))).astype(np.float32), headings.astype(np.float32)

@@ -1,0 +1,279 @@
+"""`Fluid`: water with a free surface, as particles kept incompressible by an implicit pressure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import ops
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...tensor import Tensor, f32, u32
+from ..base import Comparison, Limit, Model, OutputSpec
+from ..stepping import FixedStep
+from ..touch import Gesture, Touch
+from . import fluid_twin
+from .fluid_params import Params, uniforms
+from .fluid_pour import Nozzle
+from .fluid_start import Start
+
+SHADER = "models/fluid.wgsl"
+BODY = "models/fluid_body.wgsl"
+MOST = 56  # neighbours that are kept of each particle; at rest there are 32
+LONGEST = 1.0 / 60.0  # s
+CROWD = {name: name for name in ("here", "near", "found")}  # what every walk over neighbours reads
+FACETS = (48, 64)  # rows and columns of the body's surface; whole numbers of four
+
+
+class Fluid(Model):
+    """Incompressible SPH with an implicit pressure (Ihmsen et al. 2014); shaders/models/fluid.wgsl has the equations.
+
+    Walls let the fluid slip. Rows are sorted by cell at each step: a row is not the same particle for long. A physical
+    step is `courant` spacings long for what fell from the column's top, and shorter for a viscous fluid. Steps are cut
+    from the frames' time; of a frame in which more than 64 are due the rest is dropped. Dragging moves the fluid along
+    with the hand; emitting pumps: what comes out at the hand is taken from all over the fluid, so that mass stays.
+
+    The same seed gives the same bits on one adapter: sums go over neighbours in the order of their rows.
+    """
+
+    Params = Params
+    inputs: ClassVar[Mapping[str, str]] = {
+        "obstacle": "signed distances (nz, ny, nx), f32 [m], below 0 inside of what the fluid flows around"
+    }
+    gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
+    limits: ClassVar[Mapping[str, Limit]] = {
+        "cfl": Limit(1.0, "lower courant: what moves farther than a spacing in a step is not resolved"),
+        "compression": Limit(0.05, "more iterations, or a lower courant: the fluid should keep its volume"),
+        "neighbours": Limit(
+            MOST, "more iterations: so many particles are only this close if they are pressed together"
+        ),
+    }
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        n = Start.of(params).count
+        return {
+            "position": OutputSpec((n, 3), "f32", "where each particle is [m]"),
+            "velocity": OutputSpec((n, 3), "f32", "how it moves [m/s]"),
+            "speed": OutputSpec((n,), "f32", "length of its velocity [m/s]"),
+            "density": OutputSpec((n,), "f32", "of the fluid around it [kg/m³]; less than at rest where it is free"),
+            "radius": OutputSpec((n,), "f32", "half of the spacing, for drawing [m]"),
+            "body": OutputSpec(
+                (*FACETS, 3), "f32", "surface of what stands in the tank [m]; a point if there is nothing"
+            ),
+            "body_normal": OutputSpec((*FACETS, 3), "f32", "unit normals of that surface"),
+            "floor": OutputSpec((2, 2, 3), "f32", "corners of the tank's floor [m]"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._start = Start.of(params)
+        self._obstacle = _checked(name, inputs.get("obstacle"))
+        self._clock, self._touch = FixedStep(), None
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._make(stack, seed)
+            self._record(stack)
+            self.reset()
+            self._held = stack.pop_all()
+
+    @property
+    def spacing(self) -> float:
+        """Distance of particles at rest [m]."""
+        return self._start.spacing
+
+    @property
+    def length(self) -> float:
+        """Seconds of a physical step, with the parameters as they are."""
+        fall, thick = self._fall, self._thickness
+        return min(
+            LONGEST,
+            self._params.courant * self.spacing / fall if fall else LONGEST,
+            0.1 * self.spacing**2 / thick if thick else LONGEST,
+        )
+
+    def step(self, dt: float) -> None:
+        length, touch = self.length, self._touch
+        self._shape_body()
+        for _ in range(self._clock.due(dt * self._params.rate, length)):
+            if touch is not None and touch.gesture is Gesture.EMIT:
+                self._nozzle.pour(touch, length)
+            self._step.replay(dt=length, **self._fields())
+
+    def touch(self, touch: Touch | None) -> None:
+        self._touch = touch
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """Energies [J], `mass` [kg], `momentum` [kg m/s], mean `compression`, `cfl`, and most `neighbours` of any.
+
+        The compression is the density beyond that at rest, over it, in the mean over all particles.
+        """
+        mass = self._start.mass(self._params.density)
+        low, high = (np.array(corner, np.float32) for corner in (self._start.low, self._start.high))
+        places, motions, rest = self._places, self._motions, 1.0 / self._params.density
+        with ops.square(motions[:, 3]) as squares, ops.sum(squares) as total:
+            kinetic = total * (0.5 * mass)
+        with ops.sum(places[:, 1] - self._start.low[1]) as heights:
+            potential = heights * (mass * self._params.gravity)
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        with ops.absolute(places[:, 0:3] - middle) as off, ops.all(off <= half, axis=1) as inside:
+            held = ops.sum(inside.to(f32)) * mass
+        with ops.sum(motions[:, 0:3], axis=0) as sum_, ops.square(sum_) as squares, ops.sum(squares) as square:
+            momentum = ops.sqrt(square) * mass
+        with ops.maximum(places[:, 3] * rest - 1.0, 0.0) as beyond, ops.max(motions[:, 3]) as fastest:
+            compression, cfl = ops.mean(beyond), fastest * (self.length / self.spacing)
+        return {
+            "kinetic": kinetic,
+            "potential": potential,
+            "energy": kinetic + potential,
+            "mass": held,
+            "momentum": momentum,
+            "compression": compression,
+            "cfl": cfl,
+            "neighbours": ops.max(self._found.to(f32)),
+        }
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """A step of particles spread over all, in float64: each stage of it from what the GPU had before that stage."""
+        fields = self._fields()
+        self._step.replay(dt=self.length, **fields)
+        distances = None if self._obstacle is None else self._obstacle.numpy()
+        told = fluid_twin.Told(**self._static(), **fields, dt=self.length, field=distances)
+        kept = {name: tensor.numpy() for name, tensor in self._scratch.items()} | {
+            name: tensor.numpy() for name, tensor in self.state().items()
+        }
+        return fluid_twin.compared(told, kept)
+
+    def reset(self) -> None:
+        ops.assign(self._places, self._first)
+        ops.assign(self._motions, 0.0)
+        ops.assign(self._pressures, 0.0)
+        ops.assign(self._found, 0)
+        self._clock.rest, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
+        self._shape_body()
+
+    def state(self) -> dict[str, Tensor]:
+        kept = {"places": self._places, "motions": self._motions, "pressures": self._pressures}
+        return kept | {name: self._views[name] for name in ("body", "body_normal")}
+
+    def numbers(self) -> dict[str, float]:
+        return {"rest": self._clock.rest, "poured": self._nozzle.poured, "layers": self._nozzle.layers}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._clock.rest, self._nozzle.poured = numbers["rest"], numbers["poured"]
+        self._nozzle.layers = int(numbers["layers"])
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _fall(self) -> float:
+        """Speed of what has fallen from the column's top [m/s]."""
+        return math.sqrt(2.0 * self._params.gravity * self._start.top)
+
+    @property
+    def _thickness(self) -> float:
+        return self._params.viscosity + self._params.smoothing * self.spacing * self._fall
+
+    def _make(self, stack: ExitStack, seed: int) -> None:
+        n, name, held = self._start.count, self.name, stack.enter_context
+        first = np.column_stack([self._start.places(seed), np.full(n, self._params.density)]).astype(np.float32)
+        self._first = held(Tensor.from_numpy(first, f"{name}.first"))
+        self._places = held(Tensor.empty((n, 4), name=f"{name}.places"))
+        self._motions = held(Tensor.empty((n, 4), name=f"{name}.motions"))
+        self._pressures = held(Tensor.empty(n, name=f"{name}.pressures"))
+        lines = ("pressing", "before", "excess")
+        shapes = {key: (n, 4) for key in ("here", "moving", "pushed", "walls")} | dict.fromkeys(lines, (n,))
+        self._scratch = {key: held(Tensor.empty(shape, name=f"{name}.{key}")) for key, shape in shapes.items()}
+        self._found = self._scratch["found"] = held(Tensor.empty(n, u32, f"{name}.found"))
+        self._scratch["near"] = held(Tensor.empty((MOST, n), u32, f"{name}.near"))
+        low, high = self._start.low, self._start.high
+        self._grid = held(ops.NeighbourGrid(n, 3, 2.0 * self.spacing, low, high, f"{name}.grid"))
+        self._views = {
+            "position": self._places[:, 0:3],
+            "velocity": self._motions[:, 0:3],
+            "speed": self._motions[:, 3],
+            "density": self._places[:, 3],
+            "radius": Tensor.from_numpy(np.full(n, 0.5 * self.spacing, np.float32), f"{name}.radius"),
+            "body": Tensor.empty((*FACETS, 3), name=f"{name}.body"),
+            "body_normal": Tensor.empty((*FACETS, 3), name=f"{name}.body_normal"),
+            "floor": Tensor.from_numpy(self._start.floor(), f"{name}.floor"),
+        }
+        stack.callback(lambda: [view.close() for view in self._views.values()])
+
+    def _record(self, stack: ExitStack) -> None:
+        state: dict[str, Any] = {"places": self._places, "motions": self._motions, "pressures": self._pressures}
+        self._step = stack.enter_context(Plan(f"{self.name}.step"))
+        self._grid.record(self._step, self._views["position"])
+        made = {"new_here": "here", "new_velocities": "moving", "new_pressing": "pressing", "before": "before"}
+        self._add("gather", made, order=self._grid.order, **state)
+        made = {"here": "here", "new_near": "near", "new_found": "found", "new_walls": "walls", "excess": "excess"}
+        self._add("meet", made, starts=self._grid.starts)
+        self._add("push", {**CROWD, "velocities": "moving", "new_velocities": "pushed", "excess": "excess"})
+        walled = {**CROWD, "walls": "walls"}
+        self._add("predict", {**walled, "velocities": "pushed", "excess": "excess"})
+        turn = {**walled, "velocities": "moving", "new_pressing": "pressing", "excess": "excess", "before": "before"}
+        for stride in fluid_twin.strides(self._params.iterations):
+            self._add("accelerate", {**walled, "pressing": "pressing", "new_velocities": "moving"})
+            self._add("relax", turn, stride)
+        self._add("finish", {**walled, "velocities": "pushed", "pressing": "pressing"}, **state)
+        self._nozzle = Nozzle(self.name, self._start, state)
+        stack.callback(self._nozzle.close)
+        self._body = stack.enter_context(Plan(f"{self.name}.body"))
+        shape: dict[str, Any] = {"positions": self._views["body"], "normals": self._views["body_normal"]}
+        shape |= {"rows": FACETS[0], "columns": FACETS[1]}
+        self._body.dispatch(Kernel.load(BODY), math.prod(FACETS), overwrites=("positions", "normals"), **shape)
+
+    def _add(self, entry: str, made: Mapping[str, str], stride: float = 1.0, **tensors: Any) -> None:
+        """One kernel to the step; `made` says which of the scratch tensors its bindings are."""
+        field = self._obstacle
+        kernel = Kernel.load(SHADER, entry, self._grid.defines | {"MOST": MOST, "FIELD": field is not None})
+        tensors |= {binding: self._scratch[name] for binding, name in made.items()}
+        tensors |= self._static() | self._grid.fields | {"stride": stride}
+        if field is not None:
+            tensors |= {"field_size": field.shape[::-1], "field_offset": 0}
+            if any(binding.name == "field" for binding in kernel.bindings):
+                tensors["field"] = field
+        self._step.dispatch(kernel, self._start.count, **tensors)
+
+    def _shape_body(self) -> None:
+        fields = self._fields()
+        self._body.replay(**{name: fields[name] for name in ("shape", "body_at", "body_half")})
+
+    def _static(self) -> dict[str, Any]:
+        """Values of uniforms that stay."""
+        start = self._start
+        return {"count": start.count, "spacing": start.spacing, "tank_low": start.low, "tank_high": start.high}
+
+    def _fields(self) -> dict[str, Any]:
+        """Values of uniforms as the parameters are now, all but the step's length."""
+        params = self._params
+        values = uniforms(params, self._touch) | {"thickness": self._thickness}
+        if self._obstacle is None:
+            return values
+        edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]
+        low = tuple(at - 0.5 * edge * (n - 1) for at, n in zip(params.obstacle_at, size, strict=True))
+        return values | {"field_low": low, "field_spacing": edge}
+
+
+def _checked(name: str, obstacle: Tensor | None) -> Tensor | None:
+    """The grid of distances, if it is one. Raises `InputError`."""
+    if obstacle is None:
+        return None
+    if obstacle.ndim != 3 or min(obstacle.shape) < 2 or obstacle.dtype.name != "f32" or not obstacle.is_contiguous:
+        raise InputError(
+            f"{name}: obstacle is a {obstacle.dtype} tensor of shape {obstacle.shape}; it must be signed distances "
+            "(nz, ny, nx), f32, contiguous, at least 2 along each axis"
+        )
+    return obstacle

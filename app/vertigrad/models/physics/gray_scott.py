@@ -1,0 +1,330 @@
+"""`GrayScott`: two substances that react and spread over a plane, a sphere, a ring or any mesh, and make patterns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...params import choice, integer, number
+from ...tensor import Tensor
+from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..stepping import FixedStep
+from ..touch import Gesture, Touch
+from . import gray_scott_twin as twin
+from . import surfaces
+from .gray_scott_start import discs
+
+SHADER = "models/gray_scott.wgsl"
+BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
+PAINTED = 0.5  # what v is brought to under a hand
+FASTEST = 0.4  # [1/time] what the reaction is allowed for when the step is chosen: v² where v is 0.63
+SAFE = 0.9  # of the longest step that is stable
+
+# Fields of the kernels' uniforms, where nothing else is said.
+UNUSED: dict[str, Any] = {
+    **dict.fromkeys(("feed", "kill", "dt", "height", "amount", "goal"), 0.0),
+    **{"diffusion": (0.0, 0.0), "origin": (0.0,) * 3, "direction": (0.0,) * 3, "radius": 1.0},
+}
+
+# Feed and kill within the regions of Pearson's figure 3, by the letters that he gave them.
+CLASSES = {
+    "alpha": (0.010, 0.047),
+    "beta": (0.026, 0.051),
+    "gamma": (0.022, 0.051),
+    "delta": (0.030, 0.055),
+    "epsilon": (0.018, 0.055),
+    "zeta": (0.026, 0.059),
+    "eta": (0.034, 0.063),
+    "theta": (0.030, 0.057),
+    "iota": (0.046, 0.0594),
+    "kappa": (0.050, 0.063),
+    "lambda": (0.0367, 0.0649),
+    "mu": (0.046, 0.065),
+}
+
+
+class Params(params.Params):
+    """Units of length and time are Pearson's: his plane is 2.5 long, and he takes steps of 1."""
+
+    surface: str = choice(
+        "plane",
+        ("plane", "sphere", "torus", "mesh"),
+        rebuild=True,
+        doc="a square that repeats, a sphere, a ring, or the mesh that is given as vertices and triangles",
+    )
+    resolution: int = integer(
+        256,
+        min=8,
+        max=2048,
+        scale="log",
+        rebuild=True,
+        doc="points along each side of the plane; sphere and ring have as many in all, a mesh has its own",
+    )
+    pattern: str = choice(
+        "own", ("own", *CLASSES), doc="feed and kill of one of Pearson's classes of pattern, or its own"
+    )
+    feed: float = number(0.037, min=0.0, max=0.2, soft_max=0.1, unit="1/time", doc="how fast u is replaced (F)")
+    kill: float = number(0.06, min=0.0, max=0.2, soft_max=0.08, unit="1/time", doc="how fast v is taken away (k)")
+    diffusion_u: float = number(2e-5, min=0.0, max=1e-3, soft_max=5e-5, unit="length²/time", doc="how fast u spreads")
+    diffusion_v: float = number(1e-5, min=0.0, max=1e-3, soft_max=5e-5, unit="length²/time", doc="how fast v spreads")
+    size: float = number(
+        2.5, min=0.1, max=100.0, soft_max=10.0, scale="log", unit="length", doc="side of a square of the same area"
+    )
+    longest_step: float = number(
+        1.0, min=0.01, max=2.0, unit="time", doc="a step; shorter where diffusion would not be stable"
+    )
+    rate: float = number(1200.0, min=0.0, max=1e5, soft_max=4000.0, unit="time/s", doc="time that passes in a second")
+    spots: int = integer(12, min=1, max=1000, soft_max=100, scale="log", doc="places where it starts, at a reset")
+    height: float = number(
+        0.15, min=-10.0, max=10.0, soft_min=-1.0, soft_max=1.0, doc="how much v = 1 raises the surface"
+    )
+
+
+class GrayScott(Model):
+    """Gray & Scott's reaction U + 2V → 3V, V → P with diffusion (Pearson 1993, Science 261, 189), on any surface.
+
+    Explicit steps as in the paper. The Laplacian is the nine-point one on the plane, and that of linear finite elements
+    on a mesh (see `surfaces`); what there is of u and v in all is changed by feed, kill and reaction alone. It starts
+    with u = 1 and v = 0 but for discs of several sizes with 1 % of noise: from the paper's one square some die out.
+    Surfaces are drawn in a size of their own (the plane 2 long, the sphere with radius 1, a mesh as it is), whatever
+    `size` is for the reaction.
+
+    A step is as long as `longest_step` says, or `SAFE` of what diffusion and reaction allow. Steps are taken in pairs.
+    The same seed gives the same bits on one adapter.
+    """
+
+    Params = Params
+    inputs: ClassVar[Mapping[str, str]] = {
+        "vertices": "points of the mesh, (n, 3) f32, as they are when the model is built; equal ones become one",
+        "triangles": "three rows of vertices for each triangle, (t, 3) u32 or i32",
+    }
+    gestures = frozenset({Gesture.PAINT})
+    limits: ClassVar[Mapping[str, Limit]] = {
+        "cfl": Limit(1.0, "explicit steps are not stable: lower longest_step, or diffusion_u and diffusion_v")
+    }
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        n = params.resolution
+        rows = (n, n) if params.surface == "plane" else (None,)
+        specs = {
+            "position": OutputSpec((*rows, 3), "f32", "the surface, raised by v"),
+            "normal": OutputSpec((*rows, 3), "f32", "its unit normals"),
+            "u": OutputSpec(rows, "f32", "what is fed, 0 to 1"),
+            "v": OutputSpec(rows, "f32", "what eats it"),
+        }
+        if params.surface != "plane":
+            specs["index"] = OutputSpec((None, 3), "u32", "three rows of position for each triangle")
+        return specs
+
+    def __init__(
+        self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: np.ndarray | None = None
+    ):
+        """`start` gives u and v (points, 2) at first, instead of places made from `seed`."""
+        self.name, self._params, self._seed, self._start = name, params, seed, start
+        self._pairs, self._touch = FixedStep(), None
+        self._mesh = _mesh(params, inputs)
+        if self._mesh is None:
+            self._points, self._normals = surfaces.plane(params.resolution)
+            self._edge = surfaces.EDGE / params.resolution
+            self._area, self._steepest = surfaces.EDGE**2, 16.0 / 3.0 / self._edge**2
+        else:
+            self._points, self._normals, self._edge = self._mesh.points, self._mesh.normals, 0.0
+            self._area, self._steepest = self._mesh.area, self._mesh.steepest
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._make(stack)
+            self._record(stack)
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        step = self._length()
+        pairs = self._pairs.due(dt * self._params.rate, 2.0 * step)
+        values = {"dt": step, "diffusion": self._diffusion(), **self._reaction()}
+        if pairs and self._touch is not None:
+            self._paint.replay(**_brush(self._touch, 2.0 * step * pairs))
+        for _ in range(pairs // BUNDLE):
+            self._many.replay(**values)
+        for _ in range(pairs % BUNDLE):
+            self._pair.replay(**values)
+        self._show.replay(height=self._params.height)
+
+    def touch(self, touch: Touch | None) -> None:
+        self._touch = touch
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """Means of `u` and `v` over the area, the largest `v`, and `cfl`: the step over the longest that is stable."""
+        with ops.sum(self._field * self._shares, axis=0) as means:
+            u, v = means[0:1].contiguous(), means[1:2].contiguous()
+        most = ops.max(self._field[:, 1])
+        (feed, kill), diffusion = self._reaction().values(), self._diffusion()
+        rate, half = self._steepest * max(diffusion) + feed + kill, 0.5 * self._length()
+        return {"u": u, "v": v, "largest_v": most, "cfl": (most * most + rate) * half}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """Two steps of the whole field, and the surface that is drawn, in float64."""
+        before, step = self._field.numpy().astype(float), self._length()
+        self._pair.replay(dt=step, diffusion=self._diffusion(), **self._reaction())
+        self._show.replay(height=self._params.height)
+        field = before
+        for _ in range(2):
+            more = {"diffusion": self._diffusion(), "dt": step, **self._reaction()}
+            field = twin.step(field, self._laplacian(field), **more)
+        after = self._field.numpy().astype(float)
+        positions, normals = twin.raised(
+            self._points, self._normals, after[:, 1], self._slope(after[:, 1]), self._params.height
+        )
+        return [
+            compare("u and v", after, field, 1e-6),
+            compare("position", self._raised.numpy(), positions, 1e-6),
+            compare("normal", self._tilted.numpy(), normals, 1e-4),
+        ]
+
+    def reset(self) -> None:
+        self._pairs.rest = 0.0
+        first = self._start
+        if first is None:
+            turn = surfaces.EDGE if self._mesh is None else None
+            drawn = math.sqrt(self._area) / self._params.size
+            first = discs(self._points, turn, self._params.spots, drawn, self._seed)
+        ops.assign(self._field, np.ascontiguousarray(first, np.float32))
+        self._show.replay(height=self._params.height)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"field": self._field, "position": self._raised, "normal": self._tilted}
+
+    def numbers(self) -> dict[str, float]:
+        return {"rest": self._pairs.rest}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._pairs.rest = numbers["rest"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _make(self, stack: ExitStack) -> None:
+        n, held = len(self._points), stack.enter_context
+
+        def constant(values: np.ndarray, what: str, dtype: type = np.float32) -> Tensor:
+            return held(Tensor.from_numpy(np.ascontiguousarray(values, dtype), f"{self.name}.{what}"))
+
+        beside = np.zeros((n, 1))
+        self._base = constant(np.hstack([self._points, beside]), "points")
+        self._upwards = constant(np.hstack([self._normals, beside]), "normals")
+        areas = np.full(n, 1.0 / n) if self._mesh is None else self._mesh.areas / self._mesh.area
+        self._shares = constant(areas[:, None], "shares")
+        self._field = held(Tensor.empty((n, 2), name=f"{self.name}.field"))
+        self._between = held(Tensor.empty((n, 2), name=f"{self.name}.between"))
+        self._raised = held(Tensor.empty((n, 3), name=f"{self.name}.position"))
+        self._tilted = held(Tensor.empty((n, 3), name=f"{self.name}.normal"))
+        rows = (self._params.resolution,) * 2 if self._mesh is None else (n,)
+        self._links: dict[str, Tensor] = {}
+        self._views = {
+            "position": self._raised.reshape(*rows, 3),
+            "normal": self._tilted.reshape(*rows, 3),
+            "u": self._field.reshape(*rows, 2)[..., 0],
+            "v": self._field.reshape(*rows, 2)[..., 1],
+        }
+        stack.callback(lambda: [view.close() for view in self._views.values()])
+        if self._mesh is not None:
+            for what in ("starts", "neighbours"):
+                self._links[what] = constant(getattr(self._mesh, what), what, np.uint32)
+            self._links["weights"] = constant(self._mesh.weights, "weights")
+            self._views["index"] = constant(self._mesh.triangles, "index", np.uint32)
+
+    def _record(self, stack: ExitStack) -> None:
+        self._pair, self._many, self._paint, self._show = (
+            stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("steps", "steps", "paint", "show")
+        )
+        n, mesh = len(self._points), self._mesh is not None
+        react, paint, show = (Kernel.load(SHADER, entry, {"MESH": mesh}) for entry in ("react", "paint", "show"))
+        side = 0 if mesh else self._params.resolution
+        here: dict[str, Any] = UNUSED | {"count": n, "side": side, "edge": self._edge}
+        turns = [(self._field, self._between), (self._between, self._field)]
+        stepping = _without(here, "dt", "diffusion", "feed", "kill") | self._links
+        for plan, pairs in ((self._pair, 1), (self._many, BUNDLE)):
+            for before, after in turns * pairs:
+                plan.dispatch(react, n, before=before, after=after, overwrites=("after",), **stepping)
+        shape = {"points": self._base, "normals": self._upwards}
+        brush = _without(here, "origin", "direction", "radius", "amount", "goal")
+        self._paint.dispatch(paint, n, after=self._field, **shape, **brush)
+        drawn = {"raised": self._raised, "tilted": self._tilted}
+        showing = _without(here, "height") | shape | drawn | self._links
+        self._show.dispatch(show, n, before=self._field, overwrites=tuple(drawn), **showing)
+
+    def _reaction(self) -> dict[str, float]:
+        own = (self._params.feed, self._params.kill)
+        feed, kill = CLASSES.get(self._params.pattern, own)
+        return {"feed": feed, "kill": kill}
+
+    def _diffusion(self) -> tuple[float, float]:
+        """As fast as on the surface as it is drawn."""
+        scale = self._area / self._params.size**2
+        return self._params.diffusion_u * scale, self._params.diffusion_v * scale
+
+    def _length(self) -> float:
+        """Of a step: Euler's is stable while it is shorter than 2 over the fastest rate."""
+        fastest = self._steepest * max(self._diffusion()) + sum(self._reaction().values()) + FASTEST
+        return min(self._params.longest_step, SAFE * 2.0 / fastest)
+
+    def _laplacian(self, field: np.ndarray) -> np.ndarray:
+        if self._mesh is not None:
+            return twin.laplacian_of_mesh(field, self._mesh)
+        side = self._params.resolution
+        return twin.laplacian_of_plane(field.reshape(side, side, 2), self._edge).reshape(-1, 2)
+
+    def _slope(self, v: np.ndarray) -> np.ndarray:
+        if self._mesh is not None:
+            return twin.slope_on_mesh(v, self._mesh)
+        side = self._params.resolution
+        return twin.slope_on_plane(v.reshape(side, side), self._edge)
+
+
+def _mesh(params: Params, inputs: Mapping[str, Tensor]) -> surfaces.Surface | None:
+    """The mesh, None for the plane. Raises `InputError` if inputs are missing, too many, or no mesh."""
+    if (params.surface == "mesh") != (inputs.keys() == {"vertices", "triangles"}) or (
+        params.surface != "mesh" and inputs
+    ):
+        raise InputError(
+            f"surface is {params.surface!r} and inputs are {sorted(inputs)}; "
+            'with surface = "mesh", and only then, give both vertices and triangles'
+        )
+    if params.surface == "plane":
+        return None
+    if params.surface != "mesh":
+        return {"sphere": surfaces.sphere, "torus": surfaces.torus}[params.surface](params.resolution**2)
+    vertices, triangles = inputs["vertices"].numpy(), inputs["triangles"].numpy()
+    if vertices.ndim != 2 or vertices.shape[1] != 3 or triangles.ndim != 2 or triangles.shape[1] != 3:
+        raise InputError(f"vertices {vertices.shape} and triangles {triangles.shape} must be (n, 3) and (t, 3)")
+    return surfaces.surface(*surfaces.joined(vertices.astype(float), triangles.astype(np.int64)))
+
+
+def _brush(touch: Touch, time: float) -> dict[str, Any]:
+    """How the hand paints in `time`: it brings v to `PAINTED`, or to 0 where it is turned round."""
+    return {
+        "origin": touch.origin,
+        "direction": touch.direction,
+        "radius": touch.radius,
+        "amount": 1.0 - math.exp(-0.02 * abs(touch.strength) * time),
+        "goal": PAINTED if touch.strength > 0.0 else 0.0,
+    }
+
+
+def _without(values: dict[str, Any], *open_: str) -> dict[str, Any]:
+    """`values` but for those that are given at each replay."""
+    return {name: value for name, value in values.items() if name not in open_}

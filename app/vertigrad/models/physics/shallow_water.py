@@ -1,0 +1,323 @@
+"""`ShallowWater`: waves, floods and rain over a bed of its own, or over the terrain that another model gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...ops.grid import record_grid_normals
+from ...ops.launch import element_strides
+from ...params import choice, integer, number, vector
+from ...tensor import Tensor, f32
+from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..stepping import FixedStep
+from ..touch import Gesture, Touch
+from . import shallow_water_twin as twin
+
+SHADER = "models/shallow_water.wgsl"
+GRAVITY = 9.81
+SHARE = 0.25  # of a cell that waves may cross in a step: through four faces no more leaves than there is
+LONGER_SIDE = 2.0  # in the scene
+GRIP = 4.0  # [1/s] how fast water takes on the velocity of a hand
+
+
+class Params(params.Params):
+    """Lengths are metres and times seconds of the water's own, but for `rate`."""
+
+    rows: int = integer(
+        128, min=2, max=4096, scale="log", rebuild=True, doc="cells along z; those of the bed, if given"
+    )
+    columns: int = integer(192, min=2, max=4096, scale="log", rebuild=True, doc="cells along x")
+    cell: float = number(1.0, min=1e-3, max=1e4, soft_min=0.1, soft_max=200.0, scale="log", unit="m", doc="its edge")
+    ground: str = choice("flat", ("flat", "beach", "hills"), rebuild=True, doc="the bed, if no other is given")
+    relief: float = number(4.0, min=0.0, max=1e4, soft_max=20.0, unit="m", rebuild=True, doc="height of beach or hills")
+    level: float = number(3.0, min=-1e4, max=1e4, soft_min=0.0, soft_max=20.0, unit="m", doc="of the water at a reset")
+    level_2: float = number(
+        1.0, min=-1e4, max=1e4, soft_min=0.0, soft_max=20.0, unit="m", doc="of that on the other side of the dam"
+    )
+    dam: float = number(0.35, min=0.0, max=1.0, doc="where the dam is at a reset, over the length; 1: there is none")
+    edges: str = choice("walls", ("walls", "open"), rebuild=True, doc="what is around it")
+    manning: float = number(0.02, min=0.0, max=0.5, soft_max=0.1, unit="s/m^(1/3)", doc="Manning's n: how rough it is")
+    rain: float = number(0.0, min=0.0, max=1e6, soft_max=1e4, unit="mm/h", doc="all over")
+    spring: float = number(0.0, min=0.0, max=1e7, soft_max=1e4, unit="m³/s", doc="what comes out of a spring")
+    spring_at: tuple[float, ...] = vector((0.5, 0.5), length=2, min=0.0, max=1.0, doc="where it is, over both sides")
+    spring_radius: float = number(3.0, min=1.0, max=200.0, soft_max=30.0, unit="cells", doc="how wide it is")
+    rate: float = number(4.0, min=0.0, max=1e5, soft_max=600.0, scale="log", doc="seconds that pass in a second")
+    time_step: float = number(
+        0.1, min=1e-5, max=1e3, soft_max=10.0, scale="log", unit="s", doc="a step; the GPU divides it as waves need"
+    )
+    parts: int = integer(4, min=1, max=64, rebuild=True, doc="into how many parts at most")
+    dry: float = number(1e-3, min=1e-6, max=1.0, scale="log", unit="m", doc="depth below which water hardly moves")
+    datum: float = number(0.0, min=-1e4, max=1e4, unit="m", doc="elevation that is drawn at height 0")
+    exaggeration: float = number(2.0, min=0.01, max=100.0, soft_max=10.0, doc="of what is drawn as height")
+    film: float = number(0.02, min=0.0, max=100.0, soft_max=1.0, unit="m", doc="depth from which on water is drawn")
+    deep: float = number(4.0, min=0.01, max=1e4, soft_max=100.0, scale="log", unit="m", doc="depth that is drawn dark")
+    foam: float = number(
+        8.0, min=0.01, max=1e3, soft_max=50.0, scale="log", unit="m/s", doc="speed that is drawn white"
+    )
+
+
+class ShallowWater(Model):
+    """Saint-Venant's equations by finite volumes: linear reconstruction of depth, level and velocity (minmod),
+    hydrostatic reconstruction at the faces (Audusse et al. 2004), the flux of Harten, Lax & van Leer, and Heun's two
+    stages, with Manning's friction. A lake at rest stays as it is, depths never fall below zero, and with walls and no
+    rain what there is of water stays the same.
+
+    The GPU finds how long a step is stable and divides `time_step` into as many equal parts, up to `parts`; where
+    those do not suffice the water falls behind, which `cfl` above 1 tells. A hand pours water and drags it along. The
+    same seed gives the same bits on one adapter.
+    """
+
+    Params = Params
+    inputs: ClassVar[Mapping[str, str]] = {
+        "bed": "elevations of the ground [m], (rows, columns) f32, read where they lie"
+    }
+    gestures = frozenset({Gesture.EMIT, Gesture.DRAG})
+    limits: ClassVar[Mapping[str, Limit]] = {
+        "cfl": Limit(1.0, "waves outrun the steps and the water falls behind: more parts, or a shorter time_step")
+    }
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        grid = (None, None)
+        return {
+            "position": OutputSpec((*grid, 3), "f32", "the water's surface, y up; below the ground where it is dry"),
+            "normal": OutputSpec((*grid, 3), "f32", "its unit normals"),
+            "color": OutputSpec((*grid, 4), "f32", "clear, dark and white, as the water is shallow, deep and fast"),
+            "depth": OutputSpec(grid, "f32", "of the water [m]"),
+            "speed": OutputSpec(grid, "f32", "of the water [m/s]"),
+            "ground": OutputSpec((*grid, 3), "f32", "the bed as a surface"),
+            "ground_normal": OutputSpec((*grid, 3), "f32", "its unit normals"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._steps, self._touch = FixedStep(most=64), None
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._bed = stack.enter_context(_given(inputs["bed"]) if "bed" in inputs else _own_bed(name, params))
+            self._rows, self._columns = self._bed.shape
+            self._make(stack)
+            self._record(stack)
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        steps = self._steps.due(dt * self._params.rate, self._params.time_step)
+        values = self._values() | self._hand(dt)
+        for _ in range(steps):
+            self._step.replay(**values)
+        self._show.replay(**values)
+
+    def touch(self, touch: Touch | None) -> None:
+        self._touch = touch
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`volume` [m³]; `fastest` water [m/s]; `cfl`: steps needed over those allowed; `lag` [s] of the last."""
+        given = self._params
+        self._pace.replay(**self._values())
+        lag = self._clock[1:2].contiguous()
+        return {
+            "volume": ops.sum(self._water[:, 0]) * given.cell**2,
+            "fastest": ops.max(self._depth_speed[:, 1]),
+            "cfl": self._fastest * (given.time_step / (SHARE * given.parts)),
+            "lag": lag,
+        }
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """One physical step of all the water in float64, in the same parts as the GPU would choose."""
+        given, values = self._params, self._values()
+        before, bed = self._water.numpy().astype(float), self._bed.numpy().astype(float)
+        self._step.replay(**values)
+        self._show.replay(**values)
+        water = before.reshape(self._rows, self._columns, 4)[..., :3]
+        after = twin.step(water, bed - given.datum, values, given.edges)
+        ours = self._water.numpy().reshape(self._rows, self._columns, 4)
+        drawn = twin.drawn(after[..., 0], bed - given.datum, values)
+        return [
+            compare("depth", ours[..., 0], after[..., 0], 1e-5),
+            compare("discharge", _carried(ours), _carried(after), 1e-5),
+            compare("surface", self._position.numpy()[..., 1], drawn, 1e-4),
+        ]
+
+    def reset(self) -> None:
+        self._steps.rest = 0.0
+        values = self._values()
+        ops.assign(self._clock, 0.0)
+        self._begin.replay(**values)
+        self._show.replay(**values)
+
+    def state(self) -> dict[str, Tensor]:
+        return {
+            "water": self._water,
+            "clock": self._clock,
+            "depth_speed": self._depth_speed,
+            "color": self._color,
+            "position": self._position,
+            "normal": self._normal,
+            "ground": self._ground,
+            "ground_normal": self._ground_normal,
+        }
+
+    def numbers(self) -> dict[str, float]:
+        return {"rest": self._steps.rest}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._steps.rest = numbers["rest"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _make(self, stack: ExitStack) -> None:
+        rows, columns = self._rows, self._columns
+        cells = rows * columns
+
+        def empty(what: str, *shape: int) -> Tensor:
+            return stack.enter_context(Tensor.empty(shape, name=f"{self.name}.{what}"))
+
+        self._water, self._between = empty("water", cells, 4), empty("between", cells, 4)
+        self._clock, self._pace_of = empty("clock", 3), empty("pace", cells)
+        self._fastest = empty("fastest", 1)
+        self._depth_speed, self._color = empty("depth_speed", cells, 2), empty("color", rows, columns, 4)
+        self._position, self._normal = empty("position", rows, columns, 3), empty("normal", rows, columns, 3)
+        self._ground, self._ground_normal = empty("ground", rows, columns, 3), empty("ground_normal", rows, columns, 3)
+        both = self._depth_speed.reshape(rows, columns, 2)
+        self._views = {
+            "position": self._position[:],
+            "normal": self._normal[:],
+            "color": self._color[:],
+            "depth": both[..., 0],
+            "speed": both[..., 1],
+            "ground": self._ground[:],
+            "ground_normal": self._ground_normal[:],
+        }
+        stack.callback(lambda: [view.close() for view in (both, *self._views.values())])
+
+    def _record(self, stack: ExitStack) -> None:
+        names = ("step", "pace", "begin", "show")
+        self._step, self._pace, self._begin, self._show = (
+            stack.enter_context(Plan(f"{self.name}.{name}")) for name in names
+        )
+        cells = self._rows * self._columns
+        bed: dict[str, Any] = {"bed": self._bed}
+
+        def add(
+            plan: Plan, entry: str, *overwrites: str, second: bool = False, threads: int = cells, **given: Any
+        ) -> None:
+            kernel = Kernel.load(SHADER, entry, {"EDGES": self._params.edges, "SECOND": second})
+            unread = {} if "bed" in given else {"bed_offset": 0}
+            strides = {"bed_strides": element_strides(self._bed)}
+            plan.dispatch(kernel, threads, overwrites=overwrites, **given, **unread, **strides)
+
+        def pace(plan: Plan) -> None:
+            add(plan, "pace", "rate", before=self._water, rate=self._pace_of)
+            ops.record_reduce(plan, "max", self._pace_of, self._fastest, keepdims=True)
+
+        add(self._step, "wind", threads=1, clock=self._clock)
+        for _ in range(self._params.parts):
+            pace(self._step)
+            add(self._step, "tick", threads=1, clock=self._clock, fastest=self._fastest)
+            add(self._step, "advance", "after", before=self._water, after=self._between, timing=self._clock, **bed)
+            add(self._step, "advance", second=True, before=self._between, after=self._water, timing=self._clock, **bed)
+        pace(self._pace)
+        add(self._begin, "begin", "after", after=self._water, **bed)
+        drawn = {"position": self._position, "ground": self._ground}
+        seen: dict[str, Any] = {"depth_speed": self._depth_speed, "color": self._color, **drawn}
+        add(self._show, "show", *seen, before=self._water, **seen, **bed)
+        record_grid_normals(self._show, self._position, self._normal)
+        record_grid_normals(self._show, self._ground, self._ground_normal)
+
+    def _values(self) -> dict[str, Any]:
+        """What every kernel is told, in metres, seconds and cells; no hand."""
+        given, rows, columns = self._params, self._rows, self._columns
+        edge = LONGER_SIDE / max(rows, columns)
+        at = (given.spring_at[0] * (columns - 1), given.spring_at[1] * (rows - 1))
+        share = given.spring / given.cell**2 / _spot_sum(*at, given.spring_radius, rows, columns)
+        return {
+            "rows": rows,
+            "columns": columns,
+            "cell": given.cell,
+            "datum": given.datum,
+            "gravity": GRAVITY,
+            "dry": given.dry,
+            "manning": given.manning,
+            "rain": given.rain / 3.6e6,
+            "spring": (*at, given.spring_radius, share),
+            "share": SHARE,
+            "time": given.time_step,
+            "most": float(given.parts),
+            "level": (given.level, given.level_2),
+            "dam": given.dam * columns,
+            "edge": edge,
+            "height": given.exaggeration * edge / given.cell,
+            "film": given.film,
+            "deep": given.deep,
+            "foam": given.foam,
+            "hand": (0.0, 0.0, 1.0, 0.0),
+            "pull": (0.0, 0.0, 0.0),
+        }
+
+    def _hand(self, dt: float) -> dict[str, Any]:
+        """What the hand does: in a second it pours as much as makes the water `deep`, or takes it along."""
+        touch, given = self._touch, self._params
+        if touch is None or given.rate <= 0.0:
+            return {}
+        edge = LONGER_SIDE / max(self._rows, self._columns)
+        x = touch.point[0] / edge + (self._columns - 1) / 2.0
+        z = touch.point[2] / edge + (self._rows - 1) / 2.0
+        spot = (x, z, max(touch.radius / edge, 1.0))
+        if touch.gesture is Gesture.EMIT:
+            return {"hand": (*spot, touch.strength * given.deep / given.rate)}
+        metres = given.cell / edge / given.rate
+        wanted = np.array([touch.velocity[0], touch.velocity[2]]) * metres
+        most = 3.0 * math.sqrt(GRAVITY * given.deep)  # faster than any wave, and no faster: steps would be too short
+        wanted *= min(1.0, most / max(float(np.hypot(*wanted)), 1e-30))
+        return {"hand": (*spot, 0.0), "pull": (wanted[0], wanted[1], GRIP * touch.strength / given.rate)}
+
+
+def _carried(water: np.ndarray) -> np.ndarray:
+    """Discharge beside what waves carry, so that water at rest, whose discharge is rounding, can be compared too."""
+    return np.concatenate([water[..., 1:3], np.sqrt(GRAVITY * water[..., :1]) * water[..., :1]], axis=-1)
+
+
+@lru_cache(maxsize=8)
+def _spot_sum(x: float, z: float, radius: float, rows: int, columns: int) -> float:
+    """How many cells' worth of water comes out where one unit comes out in the middle; more than 0.1."""
+    away = (np.arange(columns) - x) ** 2 + ((np.arange(rows) - z) ** 2)[:, None]
+    near = np.maximum(1.0 - away / radius**2, 0.0)
+    return max(float((near**2).sum()), 0.1)
+
+
+def _given(bed: Tensor) -> Tensor:
+    """A view of it. Raises `InputError` if it is no plane of elevations."""
+    if bed.ndim != 2 or min(bed.shape) < 2 or bed.dtype is not f32:
+        raise InputError(
+            f"bed is {bed.dtype} of shape {bed.shape}; it must be f32, (rows, columns), 2 of each at least"
+        )
+    return bed[:]
+
+
+def _own_bed(name: str, params: Params) -> Tensor:
+    z, x = np.meshgrid(*(np.linspace(0.0, 1.0, n) for n in (params.rows, params.columns)), indexing="ij")
+    shapes = {
+        "flat": 0.0 * x,
+        "beach": np.maximum(x - 0.4, 0.0) / 0.6 + 0.06 * np.cos(3.0 * np.pi * z) * x**2,
+        "hills": 0.5 - 0.25 * np.cos(4.0 * np.pi * x) - 0.25 * np.cos(4.0 * np.pi * z),
+    }
+    heights = np.ascontiguousarray(params.relief * shapes[params.ground], np.float32)
+    return Tensor.from_numpy(heights, f"{name}.bed")

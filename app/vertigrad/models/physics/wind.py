@@ -1,0 +1,167 @@
+"""`Wind`: the velocities of the air in a box, with eddies that turn and drift; for what can be blown about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from ... import ops, params
+from ...gpu import Kernel, Plan
+from ...params import integer, number, switch, vector
+from ...tensor import Tensor
+from ..base import Comparison, Model, OutputSpec, compare
+from . import wind_twin as twin
+
+SHADER = "models/wind.wgsl"
+RECURS = 8.0  # turns after which all gradients have turned a whole number of times
+
+
+class Params(params.Params):
+    """A box of air, y up; lengths in metres."""
+
+    resolution: int = integer(32, min=4, max=256, scale="log", rebuild=True, doc="cells along the longest side")
+    size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=0.01, max=1e4, rebuild=True, unit="m", doc="of the box")
+    centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the box")
+    mean: tuple[float, ...] = vector(
+        (3.0, 0.0, 0.0), min=-60.0, max=60.0, soft_min=-10.0, soft_max=10.0, unit="m/s", doc="mean wind"
+    )
+    turbulence: float = number(
+        1.5, min=0.0, max=60.0, soft_max=8.0, unit="m/s", doc="speed of the eddies, root mean square"
+    )
+    eddy: float = number(1.5, min=0.05, max=1e3, soft_max=10.0, scale="log", unit="m", doc="size of the largest eddies")
+    octaves: int = integer(3, min=1, max=6, doc="sizes of eddies, each half of the one before")
+    turnover: float = number(0.5, min=0.0, max=20.0, soft_max=3.0, unit="1/s", doc="how often eddies turn over")
+    floor: bool = switch(False, doc="nothing blows through the bottom of the box")
+
+
+class Wind(Model):
+    """Curl noise (Bridson et al. 2007): no sources, by central differences exactly; eddies drift with the mean wind.
+
+    A function of time and seed alone: the same seed gives the same bits on one adapter. Cells are cubes; velocities are
+    those in their middles. Eddies smaller than two cells are not seen: raise the resolution or lower the octaves.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        nx, ny, nz = _cells(params)
+        return {
+            "velocity": OutputSpec((nz, ny, nx, 3), "f32", "of the air, in the middles of the cells of the box"),
+            "speed": OutputSpec((nz, ny, nx), "f32", "its length"),
+            "position": OutputSpec((nz, ny, nx, 3), "f32", "middles of the cells"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._size = _cells(params)
+        self._cell = max(params.size) / params.resolution
+        self._low = tuple(c - 0.5 * n * self._cell for c, n in zip(params.centre, self._size, strict=True))
+        self._lattice = twin.Lattice.random(seed)
+        self._turn, self._drift = 0.0, [0.0, 0.0, 0.0]
+        nx, ny, nz = self._size
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            self._axes = held(Tensor.from_numpy(self._lattice.rows(), f"{name}.axes"))
+            self._gradients = held(Tensor.zeros((3 * twin.SIDE**3, 4), name=f"{name}.gradients"))
+            self._potential = held(Tensor.zeros((nz + 2, ny + 2, nx + 2, 4), name=f"{name}.potential"))
+            self._velocities = held(Tensor.zeros((nz, ny, nx, 3), name=f"{name}.velocity"))
+            self._speeds = held(Tensor.zeros((nz, ny, nx), name=f"{name}.speed"))
+            self._divergences = held(Tensor.zeros((nz, ny, nx), name=f"{name}.divergence"))
+            self._positions = held(Tensor.from_numpy(self._middles(), f"{name}.position"))
+            self._plan = held(Plan(f"{name}.step"))
+            self._check = held(Plan(f"{name}.divergence"))
+            self._record()
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        p = self._params
+        span = twin.SIDE * p.eddy  # the lattice repeats after this, and so do the octaves
+        self._turn = math.fmod(self._turn + dt * p.turnover / RECURS, 1.0)
+        self._drift = [math.fmod(d + m * dt, span) for d, m in zip(self._drift, p.mean, strict=True)]
+        self._plan.replay(**self._values())
+
+    def outputs(self) -> dict[str, Tensor]:
+        return {"velocity": self._velocities, "speed": self._speeds, "position": self._positions}
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`mean_speed` and `max_speed` [m/s], and the largest `divergence` [1/s] between neighbouring cells."""
+        self._check.replay(**self._values())
+        return {
+            **{"mean_speed": ops.mean(self._speeds), "max_speed": ops.max(self._speeds)},
+            "divergence": ops.max(self._divergences),
+        }
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """All of the box, in float64, a sixtieth of a second later."""
+        self.step(1.0 / 60.0)
+        expected = twin.velocities(
+            self._lattice, self._values() | {"size": self._size, "low": self._low, "cell": self._cell}
+        )
+        speeds = np.linalg.norm(expected, axis=-1)
+        return [
+            compare("velocity", self._velocities.numpy(), expected, 1e-4),
+            compare("speed", self._speeds.numpy(), speeds, 1e-4),
+        ]
+
+    def reset(self) -> None:
+        self._turn, self._drift = 0.0, [0.0, 0.0, 0.0]
+        self.step(0.0)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"velocity": self._velocities, "speed": self._speeds}
+
+    def numbers(self) -> dict[str, float]:
+        return {"turn": self._turn, **{f"drift_{axis}": d for axis, d in zip("xyz", self._drift, strict=True)}}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._turn, self._drift = numbers["turn"], [numbers[f"drift_{axis}"] for axis in "xyz"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _record(self) -> None:
+        fixed: dict[str, Any] = {"size": self._size, "low": self._low, "cell": self._cell}
+        cells, padded = math.prod(self._size), math.prod(n + 2 for n in self._size)
+        lattice: dict[str, Any] = {"axes": self._axes, "turned": self._gradients}
+        self._plan.dispatch(_kernel("spin"), len(self._lattice.rows()), overwrites=("turned",), **lattice, **fixed)
+        noise: dict[str, Any] = {"gradients": self._gradients, "potential": self._potential}
+        self._plan.dispatch(_kernel("raise"), padded, overwrites=("potential",), **noise, **fixed)
+        out: dict[str, Any] = {"velocities": self._velocities, "speeds": self._speeds}
+        self._plan.dispatch(_kernel("curl"), cells, overwrites=tuple(out), field=self._potential, **out, **fixed)
+        sources: dict[str, Any] = {"moving": self._velocities, "divergences": self._divergences}
+        self._check.dispatch(_kernel("diverge"), cells, overwrites=("divergences",), **sources, **fixed)
+
+    def _values(self) -> dict[str, Any]:
+        """The fields that change."""
+        p = self._params
+        return {
+            **{"octaves": p.octaves, "drift": tuple(self._drift), "eddy": p.eddy, "mean": p.mean, "turn": self._turn},
+            **{"strength": twin.strength(p.turbulence, p.octaves), "bounded": int(p.floor)},
+        }
+
+    def _middles(self) -> np.ndarray:
+        along = [low + (np.arange(n) + 0.5) * self._cell for low, n in zip(self._low, self._size, strict=True)]
+        z, y, x = np.meshgrid(*reversed(along), indexing="ij")
+        return np.stack([x, y, z], axis=-1).astype(np.float32)
+
+
+def _cells(params: Params) -> tuple[int, int, int]:
+    """Cells along x, y and z: cubes, as many as fit the box best."""
+    edge = max(params.size) / params.resolution
+    x, y, z = (max(4, round(length / edge)) for length in params.size)
+    return x, y, z
+
+
+def _kernel(entry: str) -> Kernel:
+    return Kernel.load(SHADER, entry, {"SIDE": twin.SIDE})

@@ -1,0 +1,103 @@
+"""The tools by which a hand touches the models: a palette over the picture; and the ring of their reach."""
+
+from __future__ import annotations
+
+from imgui_bundle import ImVec2, ImVec4, imgui
+from imgui_bundle import icons_fontawesome_6 as icons
+
+from ..models.touch import Gesture
+from ..session import Session
+from ..session.commands import SetBrush, SetTool
+from ..session.hand import Brush, gestures
+from .docks import Rect
+from .look import ACCENT, CLEAR, DIM, FILL, PANEL, TEXT
+from .rows import color, labelled, scale
+from .widgets import edit
+
+MARGIN = 12.0  # all in logical pixels
+BUTTON = 30.0
+WIDTH = 206.0  # of the palette while a tool is held
+NEEDED = 300.0, 200.0  # width and height of a picture that has room for it
+LINE = 1.6  # of the ring
+TOOLS: dict[Gesture | None, tuple[str, str, str]] = {  # icon, name and key, what it does
+    None: (icons.ICON_FA_ARROWS_SPIN, "Orbit", "a drag moves the camera"),
+    Gesture.DRAG: (icons.ICON_FA_HAND, "Drag (D)", "pull what is within the ring along"),
+    Gesture.EMIT: (icons.ICON_FA_DROPLET, "Emit (E)", "let more come out where the mouse is"),
+    Gesture.CUT: (icons.ICON_FA_SCISSORS, "Cut (C)", "part what the ring passes through"),
+    Gesture.PAINT: (icons.ICON_FA_PAINTBRUSH, "Paint (P)", "add to the field within the ring"),
+}
+HINT = "Ctrl+wheel: radius · Ctrl+Shift+wheel: strength · Alt+drag: camera"
+_SHADOW = ImVec4(0.0, 0.0, 0.0, 0.45)
+_PALE = ImVec4(1.0, 1.0, 1.0, 0.75)
+_FLAGS = (
+    imgui.WindowFlags_.no_decoration
+    | imgui.WindowFlags_.no_move
+    | imgui.WindowFlags_.no_saved_settings
+    | imgui.WindowFlags_.no_docking
+    | imgui.WindowFlags_.no_nav
+    | imgui.WindowFlags_.no_focus_on_appearing
+    | imgui.WindowFlags_.always_auto_resize
+)
+
+
+def draw_tools(session: Session, picture: Rect) -> None:
+    """Over the upper left of the picture: the tools that some model of the scene knows, if it knows any."""
+    known, unit = gestures(session.stage), scale()
+    if not known or picture.width < NEEDED[0] * unit or picture.height < NEEDED[1] * unit:
+        return
+    imgui.set_next_window_pos(ImVec2(picture.left + MARGIN * unit, picture.top + MARGIN * unit))
+    imgui.set_next_window_bg_alpha(0.9)
+    imgui.push_style_color(imgui.Col_.window_bg.value, PANEL)
+    imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(5 * unit, 5 * unit))
+    imgui.begin("##tools", None, _FLAGS)
+    for place, tool in enumerate((None, *known)):
+        if place:
+            imgui.same_line(0.0, 3 * unit)
+        _draw_button(session, tool)
+    if session.hand.tool is not None:
+        imgui.dummy(ImVec2((WIDTH - 10) * unit, 0.0))
+        _draw_brush(session)
+    imgui.end()
+    imgui.pop_style_var()
+    imgui.pop_style_color()
+
+
+def draw_ring(session: Session, picture: Rect, free: bool) -> None:
+    """Around the mouse, while it is `free` for the picture or touches: how far the touch reaches."""
+    hand, mouse = session.hand, imgui.get_mouse_pos()
+    inside = picture.left <= mouse.x < picture.left + picture.width
+    inside = inside and picture.top <= mouse.y < picture.top + picture.height
+    quick = imgui.get_io().key_ctrl and bool(gestures(session.stage))
+    if not (hand.pressed or (free and inside and (hand.tool is not None or quick))):
+        return
+    draw, unit = imgui.get_background_draw_list(), scale()
+    radius, tint = max(hand.brush.radius * picture.height, 2.0), ACCENT if hand.pressed else _PALE
+    draw.push_clip_rect(
+        ImVec2(picture.left, picture.top), ImVec2(picture.left + picture.width, picture.top + picture.height)
+    )
+    draw.add_circle(mouse, radius, color(_SHADOW), 0, 2.2 * LINE * unit)
+    draw.add_circle(mouse, radius, color(tint), 0, LINE * unit)
+    draw.add_circle_filled(mouse, 1.8 * unit, color(tint))
+    draw.pop_clip_rect()
+
+
+def _draw_button(session: Session, tool: Gesture | None) -> None:
+    icon, name, does = TOOLS[tool]
+    held = session.hand.tool == tool
+    imgui.push_style_color(imgui.Col_.button.value, FILL if held else CLEAR)
+    imgui.push_style_color(imgui.Col_.text.value, TEXT if held else DIM)
+    if imgui.button(f"{icon}##{name}", ImVec2(BUTTON * scale(), BUTTON * scale())):
+        session.post(SetTool(tool))
+    imgui.pop_style_color(2)
+    imgui.set_item_tooltip(f"{name}: {does}" + (f"\n{HINT}" if tool is not None else ""))
+
+
+def _draw_brush(session: Session) -> None:
+    brush = session.hand.brush
+    for spec in Brush.specs():
+        imgui.push_id(spec.name)
+        with labelled(spec.label, spec.doc):
+            edited = edit(spec, None, getattr(brush, spec.name))
+        imgui.pop_id()
+        if edited.changed:
+            session.post(SetBrush(spec.name, edited.value))

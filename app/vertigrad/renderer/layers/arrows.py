@@ -1,0 +1,124 @@
+"""`ArrowsLayer`: a field of vectors, an arrow for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import wgpu
+
+from ...errors import ParameterError
+from ...gpu import Gpu
+from ...memory import Block
+from ...params import Params, choice, interval, number, switch
+from ..colormap import COLORMAPS
+from ..moment import Moment
+from .attributes import Attributes
+from .base import Attribute, AttributeSpec, Frame, Layer
+from .field import ends
+from .instances import RECIPE, STYLE
+from .meshes import Meshes
+
+ARROWS = replace(RECIPE, defines={"ARROW": True})
+ANCHORS = {"tail": 0.0, "middle": 0.5, "tip": 1.0}
+
+
+class ArrowsStyle(Params):
+    """How arrows look."""
+
+    colormap: str = choice("batlow", COLORMAPS, doc="colors of a scalar color")
+    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    range: tuple[float, float] | Literal["auto"] = interval(
+        "auto", words=("auto",), doc="values at the two ends of the colormap"
+    )
+    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
+    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
+    scale: float = number(
+        0.1, min=0.0, max=1e6, soft_min=1e-3, soft_max=10.0, scale="log", doc="length for each unit of the direction"
+    )
+    longest: float = number(
+        1e6, min=0.0, max=1e6, soft_min=1e-2, soft_max=10.0, scale="log", doc="no arrow is longer, in world units"
+    )
+    even: bool = switch(False, doc="all of one length, that of a direction of length 1")
+    thickness: float = number(0.045, min=0.002, max=0.3, doc="radius of the shaft, as a share of the length")
+    head: float = number(0.36, min=0.05, max=1.0, doc="share of the length that is the head")
+    anchor: str = choice("tail", tuple(ANCHORS), doc="which part of the arrow lies at its position")
+
+
+class ArrowsLayer(Layer):
+    """An arrow for each row of `position`, along `direction`. A row without a finite length is not drawn."""
+
+    Style: ClassVar[type[Params]] = ArrowsStyle
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
+        "direction": AttributeSpec(True, (3,), None, "the vector"),
+        "color": AttributeSpec(
+            False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
+        ),
+    }
+
+    def __init__(self, gpu: Gpu, name: str, style: ArrowsStyle):
+        self.name = name
+        self.style = style
+        self._gpu = gpu
+        self._meshes: Meshes | None = None
+
+    def bind(self, attributes: Mapping[str, Attribute]) -> None:
+        """Draw these from now on.
+
+        Raises `LayoutError` or `ParameterError` for what cannot be drawn; what was bound before stays then.
+        """
+        bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
+        if "direction" in bound.constants:
+            raise ParameterError(f"layer {self.name!r}: direction must be a tensor, in each row the vector")
+        color = bound.color()
+        meshes = Meshes(self._gpu, self.name, ARROWS, bound, {}, "arrow")
+        self.close()
+        self._meshes, self._color = meshes, color
+
+    def prepare(self, moment: Moment | None = None) -> None:
+        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        self._bound.prepare(self.style)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the arrows."""
+        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=False)
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Arrows are solid throughout: nothing."""
+
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the arrows as the numbers of their rows."""
+        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=True)
+
+    @property
+    def attributes(self) -> Attributes:
+        """What was bound last."""
+        return self._bound.drawing.attributes
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read when the layer is drawn."""
+        return self._bound.blocks()
+
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+        return self._bound.report()
+
+    def close(self) -> None:
+        """Give up the memory that the layer itself made. Idempotent."""
+        if self._meshes is not None:
+            self._meshes.close()
+            self._meshes = None
+
+    @property
+    def _bound(self) -> Meshes:
+        if self._meshes is None:
+            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
+        return self._meshes
+
+    def _uniform(self) -> bytes:
+        style = self.style
+        looks = (*self._color, *ends(style.range), style.metallic, style.roughness)
+        form = (style.scale, style.head, style.thickness)
+        return STYLE.pack(*looks, *form, style.range == "auto", style.longest, style.even, ANCHORS[style.anchor])

@@ -1,0 +1,65 @@
+"""`Box`: where in the world a grid of samples lies, also as the positions of its corners."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from ...gpu import Kernel, Plan
+from ...tensor import Tensor
+
+SHADER = "draw/box.wgsl"
+CORNERS = 8
+LONGEST = 2.0  # world units of the longest edge of a box that finds its own size
+
+Vector = tuple[float, float, float]
+
+
+class Boxed(Protocol):
+    """What of a layer's style says where its grid lies."""
+
+    low: tuple[float, ...] | Literal["auto"]
+    high: tuple[float, ...] | Literal["auto"]
+    samples: str
+
+
+class Box:
+    """The box of a grid with `size` samples along x, y and z. `positions` are its corners, a tensor (8, 3).
+
+    A layer has them as its "position", which the camera asks for what is to be seen. They are written when `place`
+    finds that the box has become another.
+    """
+
+    def __init__(self, name: str, size: tuple[int, ...]):
+        self._size = size
+        self._asked: tuple[object, ...] = ()
+        self._placed: tuple[Vector, Vector] = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        self.positions = Tensor.zeros((CORNERS, 3), name=f"{name}.corners")
+        self._plan = Plan(f"{name}.corners")
+        self._plan.dispatch(Kernel.load(SHADER), CORNERS, overwrites=("positions",), positions=self.positions)
+
+    def place(self, style: Boxed) -> tuple[Vector, Vector]:
+        """The low and the high corner that the style asks for, in world space; records what must follow from that."""
+        asked = (style.low, style.high, style.samples)
+        if asked != self._asked:
+            low, high = self._ends(style)
+            self._plan.replay(low=low, high=high)
+            self._asked, self._placed = asked, (low, high)
+        return self._placed
+
+    def close(self) -> None:
+        """Give up the memory. Idempotent."""
+        self._plan.close()
+        self.positions.close()
+
+    def _ends(self, style: Boxed) -> tuple[Vector, Vector]:
+        fill = [n if style.samples == "cells" else n - 1 for n in self._size]
+        half = tuple(0.5 * LONGEST * n / max(fill) for n in fill)
+        low = tuple(-h for h in half) if style.low == "auto" else style.low
+        high = half if style.high == "auto" else style.high
+        x, y, z = (sorted((float(a), float(b))) for a, b in zip(low, high, strict=True))
+        return (x[0], y[0], z[0]), (x[1], y[1], z[1])
+
+
+def inset(style: Boxed) -> float:
+    """Samples between the box and the first sample."""
+    return 0.5 if style.samples == "cells" else 0.0

@@ -1,0 +1,164 @@
+"""`LinesLayer`: lines from row to row, with a width in pixels."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar, Literal
+
+import wgpu
+
+from ...errors import LayoutError
+from ...gpu import Gpu
+from ...memory import Block
+from ...params import Params, choice, interval, number, switch
+from ...tensor import Tensor
+from ..colormap import COLORMAPS
+from ..moment import Moment
+from .attributes import Attributes, Bound
+from .base import Attribute, AttributeSpec, Frame, Layer
+from .drawing import Drawing, Recipe
+from .field import ends
+
+STYLE = struct.Struct("<4f2f5f4I4x")  # `Style` in shaders/draw/lines.wgsl
+RECIPE = Recipe(
+    shader="draw/lines.wgsl",
+    stages={"line": False},
+    locations={
+        **{"position": 0, "color": 1, "width": 2, "extent": 3},
+        **{"position_end": 4, "color_end": 5, "width_end": 6},
+    },
+    style_size=STYLE.size,
+    primitive={"topology": "triangle-list"},
+    defines={"TRAILS": False},
+)
+
+
+class LinesStyle(Params):
+    """How lines look."""
+
+    colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
+    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    range: tuple[float, float] | Literal["auto"] = interval(
+        "auto", words=("auto",), doc="values at the two ends of the colormap"
+    )
+    brightness: float = number(
+        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="lines shine by themselves: how much"
+    )
+
+
+class LinesLayer(Layer):
+    """A line through the rows of `position`: one if its shape is (n, 3), one for each but the last axes if it has more.
+
+    Pieces with an end that is not finite are not drawn, so a NaN interrupts a line.
+    """
+
+    Style: ClassVar[type[Params]] = LinesStyle
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "position": AttributeSpec(
+            True, (3,), None, "x, y, z in world space; shape (lines, rows of each, 3), or (rows, 3)"
+        ),
+        "color": AttributeSpec(
+            False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
+        ),
+        "width": AttributeSpec(False, (1,), 2.0, "pixels"),
+    }
+
+    def __init__(self, gpu: Gpu, name: str, style: LinesStyle):
+        self.name = name
+        self.style = style
+        self._gpu = gpu
+        self._attributes: Attributes | None = None
+        self._drawing: Drawing | None = None
+        self._held = ExitStack()
+
+    def bind(self, attributes: Mapping[str, Attribute]) -> None:
+        """Draw these from now on.
+
+        Raises `LayoutError` or `ParameterError` for what cannot be drawn; what was bound before stays then.
+        """
+        bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
+        color, width = bound.color(), bound.number("width")
+        position = bound.tensors["position"].tensor
+        if len(position.shape) < 2 or position.shape[-2] < 2:
+            raise LayoutError(
+                f"layer {self.name!r}: position {position.name!r} has the shape {position.shape}: a line needs two rows"
+            )
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            pieces = self._pieces(bound, stack)
+            drawing = Drawing(self._gpu, RECIPE, pieces, scalars=bound.tensors.get("color"))
+            stack.callback(drawing.close)
+            held = stack.pop_all()
+        self.close()
+        self._attributes, self._drawing, self._held = bound, drawing, held
+        self._color, self._width, self._rows = color, width, position.shape[-2]
+
+    def prepare(self, moment: Moment | None = None) -> None:
+        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        self._bound.prepare(self.style)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the pieces."""
+        drawing = self._bound
+        drawing.start(pass_, frame, "line", self.style, self._gpu.uniforms.push(self._uniform()))
+        pass_.draw(6, drawing.attributes.rows)
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Lines are solid, as far as their samples are covered: nothing."""
+
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the pieces as the numbers of the rows at their nearer ends."""
+        drawing = self._bound
+        drawing.start_rows(pass_, frame, "line", self.style, self._gpu.uniforms.push(self._uniform()))
+        pass_.draw(6, drawing.attributes.rows)
+
+    @property
+    def attributes(self) -> Attributes:
+        """What was bound last."""
+        if self._attributes is None:
+            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
+        return self._attributes
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read when the layer is drawn."""
+        return self._bound.blocks()
+
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+        return self.attributes.report()
+
+    def close(self) -> None:
+        """Give up the memory that the layer itself made. Idempotent."""
+        self._held.close()
+        self._attributes = self._drawing = None
+
+    @property
+    def _bound(self) -> Drawing:
+        if self._drawing is None:
+            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
+        return self._drawing
+
+    def _pieces(self, bound: Attributes, stack: ExitStack) -> Attributes:
+        """Each attribute twice: of the row where a piece starts, and of the next one, where it ends."""
+        given: dict[str, Attribute] = {}
+        specs: dict[str, AttributeSpec] = {}
+        for name, one in bound.tensors.items():
+            rows = stack.enter_context(_in_a_row(one))
+            spec = AttributeSpec(False, (one.layout.components,), None, "")
+            for key, part in ((name, slice(None, -1)), (f"{name}_end", slice(1, None))):
+                given[key], specs[key] = stack.enter_context(rows[part]), spec
+        return Attributes(self._gpu, self.name, specs, given, "instance")
+
+    def _uniform(self) -> bytes:
+        style = self.style
+        looks = (*self._color, *ends(style.range), style.range == "auto", style.brightness, self._width)
+        return STYLE.pack(*looks, 0.0, 0.0, self._rows, 0, 1, 0)
+
+
+def _in_a_row(bound: Bound) -> Tensor:
+    """A view with one axis of rows; the layout has found that they are evenly spaced."""
+    tensor, layout = bound.tensor, bound.layout
+    with_axis = math.prod(tensor.shape[:-1]) == layout.rows and tensor.shape[-1] == layout.components
+    return tensor.reshape(layout.rows, layout.components) if with_axis else tensor.reshape(layout.rows)

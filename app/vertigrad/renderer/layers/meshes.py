@@ -1,0 +1,88 @@
+"""`Meshes`: everything on the device that a layer needs to draw a mesh for each of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import wgpu
+
+from ...errors import ParameterError
+from ...gpu import Gpu
+from ...memory import Block
+from ...tensor import Tensor
+from .attributes import Attributes
+from .base import Attribute, AttributeSpec, Frame
+from .drawing import Coloring, Drawing, Recipe
+from .indexed import checked_index
+from .shapes import shape
+
+MESH: Mapping[str, AttributeSpec] = {
+    "mesh": AttributeSpec(False, (3,), None, "vertices of the mesh drawn for each row", own_rows=True),
+    "mesh_normal": AttributeSpec(False, (3,), None, "their normals; without them triangles are flat", own_rows=True),
+    "index": AttributeSpec(False, (1, 3), None, "three vertices of the mesh for each triangle", own_rows=True),
+}
+
+
+class Meshes:
+    """Draws the mesh that is `given`, or else the shape of this name, for each row of `attributes`."""
+
+    def __init__(
+        self,
+        gpu: Gpu,
+        layer: str,
+        recipe: Recipe,
+        attributes: Attributes,
+        given: Mapping[str, Attribute],
+        name: str,
+    ):
+        self._gpu = gpu
+        self.shape = name
+        self.given = {key: value for key, value in given.items() if key in MESH and isinstance(value, Tensor)}
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            tensors = self.given or self._made(layer, stack)
+            if "mesh" not in tensors or "index" not in tensors:
+                raise ParameterError(f"layer {layer!r}: a mesh needs mesh, its vertices, and index, its triangles")
+            beside = {key: value for key, value in tensors.items() if key != "index"}
+            mesh = Attributes(gpu, layer, MESH, beside, "vertex", beside=("index",))
+            self.index = checked_index(layer, tensors["index"])
+            self.drawing = Drawing(gpu, recipe, attributes, mesh)
+            stack.callback(self.drawing.close)
+            self._held = stack.pop_all()
+
+    def prepare(self, style: Coloring) -> None:
+        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        self.drawing.prepare(style)
+        self._gpu.make_resident(self.index.owner)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, offset: int, rows: bool) -> None:
+        """Draw everything, as colours or as the numbers of rows."""
+        drawing, index = self.drawing, self.index
+        start = drawing.start_rows if rows else drawing.start
+        start(pass_, frame, "instance", style, offset)
+        pass_.set_index_buffer(index.block.buffer, "uint32", index.offset, index.nbytes)
+        pass_.draw_indexed(index.size, drawing.attributes.rows)
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read."""
+        return [*self.drawing.blocks(), self.index.block]
+
+    def report(self) -> dict[str, Any]:
+        """Where the attributes lie, and the mesh if it is a model's."""
+        found = self.drawing.attributes.report()
+        for key, tensor in self.given.items():
+            place = {"block": tensor.block.id, "offset": tensor.offset, "stride": tensor.strides[0]}
+            found[key] = {"tensor": tensor.name, **place, "format": "uint32" if key == "index" else "float32x3"}
+        return found
+
+    def close(self) -> None:
+        """Give up the memory that was made here. Idempotent."""
+        self._held.close()
+
+    def _made(self, layer: str, stack: ExitStack) -> dict[str, Tensor]:
+        made = shape(self.shape)
+        arrays = {"mesh": made.positions, "mesh_normal": made.normals, "index": made.index}
+        return {
+            key: stack.enter_context(Tensor.from_numpy(array, name=f"{layer}.{key}")) for key, array in arrays.items()
+        }

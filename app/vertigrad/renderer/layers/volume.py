@@ -1,0 +1,281 @@
+"""`VolumeLayer`: something that fills a box, and absorbs, scatters and shines."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar, Literal
+
+import wgpu
+
+from ...errors import LimitError
+from ...gpu import Gpu, Kernel, Plan
+from ...memory import Block
+from ...params import Params, choice, interval, number, switch, vector
+from ...tensor import Tensor
+from ..colormap import COLORMAPS, colormap_texture
+from ..extent import Extent
+from ..moment import Moment
+from ..pipelines import draw_cache, draw_shader, smooth_sampler
+from ..target import COLOR, DEPTH, SAMPLES, handles_samples
+from .attributes import Attributes
+from .base import Attribute, AttributeSpec, Frame, Layer
+from .box import Box, inset
+from .drawing import BLEND_OVER
+from .field import FIELD, NO_FIELD, ends, fields, whole
+from .stored import Stored
+
+SHADER, LIGHT_SHADER = "draw/volume.wgsl", "draw/volume_light.wgsl"
+STYLE = struct.Struct("<4f4f4f4f6f2f3I4x")  # `Style` in the shader, after its two fields
+STAGES = ("whole", "edge")
+MOST_LIGHT = 48  # cells of light along each axis: it is soft
+
+
+class VolumeStyle(Params):
+    """How a volume looks, and where it lies."""
+
+    low: tuple[float, ...] | Literal["auto"] = vector(
+        "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
+    )
+    high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="high corner of the box")
+    samples: str = choice(
+        "cells", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
+    )
+    density_range: tuple[float, float] | Literal["auto"] = interval(
+        "auto", words=("auto",), doc="density that is clear, and density that absorbs in full"
+    )
+    extinction: float = number(
+        8.0, min=0.0, max=1e5, soft_min=0.1, soft_max=200.0, scale="log", doc="of full density, per world unit"
+    )
+    colormap: str = choice("inferno", COLORMAPS, doc="colors of a scalar color")
+    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    range: tuple[float, float] | Literal["auto"] = interval(
+        "auto", words=("auto",), doc="values at the two ends of the colormap"
+    )
+    emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: shines by itself")
+    brightness: float = number(
+        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="of what shines by itself"
+    )
+    shadow: float = number(0.85, min=0.0, max=1.0, doc="how much it shades itself from sun and sky")
+    forward: float = number(0.3, min=-0.9, max=0.9, doc="above 0: the sun shines through more than back")
+    detail: float = number(1.5, min=0.25, max=8.0, doc="steps of the march for each cell")
+
+
+class VolumeLayer(Layer):
+    """A box full of `density`, seen along each line of sight, in front of and behind everything else as it is.
+
+    What blends over, as it does, is drawn in the order of the layers.
+    """
+
+    Style: ClassVar[type[Params]] = VolumeStyle
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "density": AttributeSpec(True, (1,), None, "samples on a grid (nz, ny, nx)"),
+        "color": AttributeSpec(
+            False, (1, 3), (0.86, 0.87, 0.89), "a scalar for the colormap, or sRGB, on the same or another grid"
+        ),
+    }
+    reads_depth: ClassVar[bool] = True
+
+    def __init__(self, gpu: Gpu, name: str, style: VolumeStyle):
+        self.name = name
+        self.style = style
+        self._gpu = gpu
+        self._content: _Content | None = None
+
+    def bind(self, attributes: Mapping[str, Attribute]) -> None:
+        """Draw these from now on.
+
+        Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for too much of it; what was
+        bound before stays then.
+        """
+        if not handles_samples(self._gpu):
+            raise LimitError(
+                f"layer {self.name!r}: a volume needs the depth of each sample, which cannot be read through OpenGL "
+                f"({self._gpu.adapter}); use a Vulkan driver"
+            )
+        content = _Content(self._gpu, self.name, attributes)
+        self.close()
+        self._content = content
+
+    def prepare(self, moment: Moment | None = None) -> None:
+        """Find extents that are wanted, and how far the light reaches."""
+        self._bound.prepare(self.style, moment)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Nothing of a volume is solid."""
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the box twice: for pixels of one depth, and for outlines of what is solid."""
+        content = self._bound
+        offset = self._gpu.uniforms.push(content.uniform(self.style))
+        group = content.group(self.style, frame)
+        for pipeline in content.pipelines:
+            pass_.set_pipeline(pipeline)
+            pass_.set_bind_group(0, group, (frame.view_offset, offset))
+            pass_.draw(36)
+
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """A volume has no place that could be picked: nothing."""
+
+    @property
+    def attributes(self) -> Attributes:
+        """What was bound last; "position" are the corners of the box."""
+        return self._bound.attributes
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read when the layer is drawn."""
+        return self._bound.blocks()
+
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+        content = self._bound
+        return content.attributes.report() | {name: field.report() for name, field in content.fields.items()}
+
+    def close(self) -> None:
+        """Give up the memory that the layer itself made. Idempotent."""
+        if self._content is not None:
+            self._content.close()
+            self._content = None
+
+    @property
+    def _bound(self) -> _Content:
+        if self._content is None:
+            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
+        return self._content
+
+
+class _Content:
+    """Everything on the device that is needed to draw one set of attributes."""
+
+    def __init__(self, gpu: Gpu, name: str, given: Mapping[str, Attribute]):
+        self._gpu = gpu
+        self._packed: tuple[Any, bytes] = (), b""  # the style's uniform, and the values it was made of
+        self.fields = fields(gpu, name, "density", given)
+        beside = ("density", *self.fields)
+        specs = VolumeLayer.ATTRIBUTES
+        self.attributes = Attributes(gpu, name, specs, given, "vertex", beside=beside)
+        self._color = self.attributes.color()[:3]
+        density = self.fields["density"]
+        self._light_size = tuple(min(max(-(-n // 2), 2), MOST_LIGHT) for n in density.size)
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._box = Box(name, density.size)
+            stack.callback(self._box.close)
+            self.attributes.add("position", self._box.positions, (3,))
+            self._extents = {name: Extent(field.tensor) for name, field in self.fields.items() if field.components == 1}
+            for extent in self._extents.values():
+                stack.callback(extent.close)
+            cells = self._light_size[0] * self._light_size[1] * self._light_size[2]
+            self._light = stack.enter_context(Tensor.empty((cells, 2), name=f"{name}.light"))
+            self._plan = stack.enter_context(self._recorded(name, cells))
+            self._stored = Stored(gpu, 2 * FIELD.size + STYLE.size, self._kinds())
+            self.pipelines = [self._pipeline(stage) for stage in STAGES]
+            self._held = stack.pop_all()
+
+    def prepare(self, style: VolumeStyle, moment: Moment | None) -> None:
+        for field in self.fields.values():
+            self._gpu.make_resident(field.tensor.owner)
+        low, high = self._box.place(style)
+        for name, wanted in (("density", style.density_range), ("color", style.range)):
+            if wanted == "auto" and name in self._extents:
+                self._extents[name].record()
+        if moment is not None and style.shadow > 0.0 and style.emissive < 1.0:
+            self._plan.replay(
+                box=tuple(b - a for a, b in zip(low, high, strict=True)),
+                extinction=style.extinction,
+                inset=inset(style),
+                auto_density=float(style.density_range == "auto"),
+                density_range=ends(style.density_range),
+                sun=moment.sun,
+                up=moment.up,
+            )
+
+    def uniform(self, style: VolumeStyle) -> bytes:
+        key = tuple(vars(style).values())
+        if key != self._packed[0]:
+            self._packed = key, self._uniform(style)
+        return self._packed[1]
+
+    def group(self, style: VolumeStyle, frame: Frame) -> wgpu.GPUBindGroup:
+        key = (frame.depth, style.colormap, style.colormap_flip, *[block.id for block in self.blocks()])
+        return self._stored.group(key, lambda: self._resources(style, frame))
+
+    def blocks(self) -> list[Block]:
+        tensors = [field.tensor for field in self.fields.values()]
+        tensors += [extent.pair for extent in self._extents.values()]
+        return [tensor.block for tensor in (*tensors, self._light)]
+
+    def close(self) -> None:
+        self._held.close()
+
+    def _uniform(self, style: VolumeStyle) -> bytes:
+        low, high = self._box.place(style)
+        color = self.fields.get("color")
+        values = STYLE.pack(
+            *(*low, style.extinction, *high, style.shadow),
+            *(*self._color, style.emissive, *ends(style.density_range), *ends(style.range)),
+            *(inset(style), style.brightness, style.forward, style.detail),
+            *(style.density_range == "auto", style.range == "auto", 0.0, 0.0, *self._light_size),
+        )
+        return self.fields["density"].packed + (color.packed if color else NO_FIELD) + values
+
+    def _resources(self, style: VolumeStyle, frame: Frame) -> list[Any]:
+        found: list[Any] = [frame.depth, self.fields["density"].resource()]
+        found += [whole(self._extents["density"].pair), whole(self._light)]
+        if "color" in self.fields:
+            found.append(self.fields["color"].resource())
+        if "color" in self._extents:
+            texture = colormap_texture(self._gpu, style.colormap, style.colormap_flip)
+            found += [whole(self._extents["color"].pair), texture, smooth_sampler(self._gpu)]
+        return found
+
+    def _kinds(self) -> list[str]:
+        kinds = ["depth", "storage", "storage", "storage"]
+        if "color" in self.fields:
+            kinds.append("storage")
+        if "color" in self._extents:
+            kinds += ["storage", "texture", "sampler"]
+        return kinds
+
+    def _recorded(self, name: str, cells: int) -> Plan:
+        plan = Plan(f"{name}.light")
+        density = self.fields["density"]
+        try:
+            plan.dispatch(
+                Kernel.load(LIGHT_SHADER),
+                cells,
+                overwrites=("light",),
+                densities=density.tensor,
+                density_extent=self._extents["density"].pair,
+                light=self._light,
+                densities_size=density.size,
+                densities_strides=density.strides,
+                light_size=self._light_size,
+                pad0=0.0,
+            )
+        except BaseException:
+            plan.close()
+            raise
+        return plan
+
+    def _pipeline(self, stage: str) -> wgpu.GPURenderPipeline:
+        components = self.fields["color"].components if "color" in self.fields else 0
+        device, layout = self._gpu.device, self._stored.layout
+
+        def make() -> wgpu.GPURenderPipeline:
+            module = draw_shader(self._gpu, SHADER, {"COLOR_COMPONENTS": components})
+            return device.create_render_pipeline(
+                label=f"{SHADER}:{stage}",
+                layout=device.create_pipeline_layout(bind_group_layouts=[layout]),
+                vertex={"module": module, "entry_point": "volume_vertex"},
+                fragment={
+                    "module": module,
+                    "entry_point": f"{stage}_fragment",
+                    "targets": [{"format": COLOR, "blend": BLEND_OVER}],  # pyright: ignore
+                },
+                primitive={"topology": "triangle-list", "cull_mode": "front"},
+                depth_stencil={"format": DEPTH, "depth_write_enabled": False, "depth_compare": "always"},
+                multisample={"count": SAMPLES},
+            )
+
+        return draw_cache(self._gpu).get((SHADER, stage, components), make)

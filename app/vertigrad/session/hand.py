@@ -1,0 +1,167 @@
+"""`Hand`: a mouse that touches the models through the picture, and what it does to them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..gpu import Gpu
+from ..gpu.readback import Reading
+from ..models.touch import Gesture, Touch, Vector
+from ..params import Params, number
+from ..renderer.camera import OrbitCamera
+from ..renderer.picking import Picker, Seen
+from ..scene.stage import Stage
+
+Pixels = tuple[float, float]
+
+
+class Brush(Params):
+    """How a hand touches. What is near stays as large in the picture, so a nearer view gives a finer touch."""
+
+    radius: float = number(
+        0.08, min=0.002, max=1.0, soft_min=0.01, soft_max=0.4, scale="log", doc="of the ring, in heights of the picture"
+    )
+    strength: float = number(
+        1.0, min=1e-3, max=1e3, soft_min=0.1, soft_max=10.0, scale="log", doc="how much it does, 1 as the model has it"
+    )
+
+
+class Ray(NamedTuple):
+    """From the eye through a place of the picture. `along` times a depth before the eye leads from it to a point."""
+
+    origin: np.ndarray
+    along: np.ndarray
+
+    def point(self, depth: float) -> np.ndarray:
+        """What lies so deep before the eye, along the middle of the view."""
+        return self.origin + depth * self.along
+
+
+def ray(camera: OrbitCamera, cursor: Pixels, size: tuple[int, int]) -> Ray:
+    """Through the pixel `cursor` of a picture of `size`; in world space, float64."""
+    width, height = size
+    up_share = camera.pixel(1) / 2.0  # half the picture's height: at depth 1, or, without perspective, at any
+    x, y = (2.0 * cursor[0] / width - 1.0) * up_share * width / height, (1.0 - 2.0 * cursor[1] / height) * up_share
+    right, up, back = camera.rotation().T
+    eye = np.asarray(camera.position)
+    if camera.orthographic:
+        return Ray(eye + x * right + y * up, -back)
+    return Ray(eye, x * right + y * up - back)
+
+
+class Hand:
+    """`tool` is the gesture that a drag of the mouse means, None where it moves the camera; `brush` says how large.
+
+    A touch begins with `press` and lies as deep as what is seen there, which is known some frames later; it follows the
+    mouse, at that depth, until `release`.
+    """
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        self.tool: Gesture | None = None
+        self.brush = Brush()
+        self._gesture: Gesture | None = None  # of the touch that is under way
+        self._cursor: Pixels = (0.0, 0.0)
+        self._size = (1, 1)
+        self._depth: float | None = None
+        self._was: np.ndarray | None = None  # where the point was at the last step
+        self._picker: Picker | None = None
+        self._picking: Reading | None = None
+
+    @property
+    def pressed(self) -> bool:
+        """Whether it is touching."""
+        return self._gesture is not None
+
+    @property
+    def pending(self) -> bool:
+        """Whether it is still being looked up how deep it reaches."""
+        return self._picking is not None
+
+    def take_up(self, tool: Gesture | None, stage: Stage) -> None:
+        """Mean this gesture by a drag from now on. Raises `ParameterError` if no model of the scene knows it."""
+        if tool is not None:
+            _require(tool, stage)
+        self.tool = tool
+
+    def press(self, gesture: Gesture, stage: Stage, camera: OrbitCamera, cursor: Pixels, size: tuple[int, int]) -> None:
+        """Touch what is seen at the pixel `cursor` of a picture of `size`.
+
+        Where that is nothing, it is as deep as the camera's target. Raises as `take_up` and `Picker.ask`.
+        """
+        _require(gesture, stage)
+        self.release()
+        if min(size) <= 0:  # panels leave no room for a picture
+            return
+        target = camera.distance
+
+        def take(seen: Seen | None) -> None:
+            if self._picking is reading:
+                self._picking = None
+                self._depth = seen.depth if seen is not None and math.isfinite(seen.depth) else target
+
+        self._picker = self._picker or Picker(self._gpu)
+        reading = self._picker.ask(list(stage.layers.values()), camera, size, cursor, take)
+        self._gesture, self._picking = gesture, reading
+        self.move(cursor, size)
+
+    def move(self, cursor: Pixels, size: tuple[int, int]) -> None:
+        """The mouse is somewhere else."""
+        if min(size) > 0:
+            self._cursor, self._size = cursor, size
+
+    def release(self) -> None:
+        """The touch is over."""
+        self._gesture = self._picking = self._depth = self._was = None
+
+    def follow(self, stage: Stage, camera: OrbitCamera) -> None:
+        """Once a frame: let go of what the scene has no longer, and of a depth that will never be known."""
+        known = gestures(stage)
+        if self.tool not in known:
+            self.tool = None
+        if self._gesture is not None and self._gesture not in known:
+            self.release()
+        if self._picking is not None and self._picking.dropped:
+            self._picking, self._depth = None, camera.distance
+
+    def touch(self, camera: OrbitCamera, seconds: float) -> Touch | None:
+        """What is done to the models in the next step, or steps, which take `seconds` of model time in all.
+
+        The velocity leads from where the hand was when this was asked last to where it is now.
+        """
+        if self._gesture is None or self._depth is None:
+            return None
+        way = ray(camera, self._cursor, self._size)
+        point = way.point(self._depth)
+        moved = point - (point if self._was is None else self._was)
+        self._was = point
+        velocity = moved / seconds if seconds > 0.0 else np.zeros(3)
+        direction = way.along / np.linalg.norm(way.along)
+        radius = self.brush.radius * camera.pixel(1) * (1.0 if camera.orthographic else abs(self._depth))
+        strength = self.brush.strength
+        origin, point, velocity = (_vector(part) for part in (way.origin, point, velocity))
+        return Touch(self._gesture, origin, _vector(direction), point, velocity, radius, strength)
+
+    def rest(self) -> None:
+        """Time stands still: what the hand moves meanwhile is no velocity."""
+        self._was = None
+
+
+def gestures(stage: Stage) -> tuple[Gesture, ...]:
+    """Those that some model of the scene knows, in the order in which they are offered."""
+    known = {gesture for actor in stage.actors.values() for gesture in actor.model.gestures}
+    return tuple(gesture for gesture in Gesture if gesture in known)
+
+
+def _require(gesture: Gesture, stage: Stage) -> None:
+    if gesture not in gestures(stage):
+        raise ParameterError(f"no model of the scene knows what to do with {gesture}")
+
+
+def _vector(values: np.ndarray) -> Vector:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

@@ -1,0 +1,45 @@
+"""`Limits`: diagnostics above the bounds that their models name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..models.base import Limit
+from ..scene.stage import Stage
+
+
+class Excess(NamedTuple):
+    """A diagnostic, by "model.name", whose `value` is above its limit, or no number."""
+
+    name: str
+    value: float
+    limit: Limit
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.value:.3g}, above {self.limit.bound:g}: {self.limit.advice}"
+
+
+class Limits:
+    """`exceeded` are those that are too large now, in the order of the models; with `stopping` one stops the run."""
+
+    def __init__(self) -> None:
+        self.exceeded: tuple[Excess, ...] = ()
+        self.stopping = False
+
+    def look(self, stage: Stage, diagnostics: Mapping[str, float]) -> Excess | None:
+        """Compare the values that there are; returns the first that was not exceeded before."""
+        before = {excess.name for excess in self.exceeded}
+        self.exceeded = tuple(
+            Excess(name, diagnostics[name], limit)
+            for name, limit in limits(stage).items()
+            if name in diagnostics and not diagnostics[name] <= limit.bound
+        )
+        return next((excess for excess in self.exceeded if excess.name not in before), None)
+
+
+def limits(stage: Stage) -> dict[str, Limit]:
+    """The limits of all models of the scene, by the names of the diagnostics."""
+    return {
+        f"{model}.{name}": limit for model, actor in stage.actors.items() for name, limit in actor.model.limits.items()
+    }

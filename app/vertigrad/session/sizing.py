@@ -1,0 +1,273 @@
+"""Counts that fit the adapter: what "auto" stands for in a scene, found by measuring steps and remembered.
+
+A step is timed at a small count, then at larger ones, as a power of the count says that they will do; the count is that
+whose step takes `TARGET_MS`. Everything else of the model is as the scene has it, so each scene gets its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_state_path
+
+from ..errors import InputError, VertigradError
+from ..gpu import Gpu
+from ..params import Auto, Params, ParamSpec
+from ..scene import ModelSpec, Scene
+from ..scene.model_tables import MAX_OUTPUT_BYTES
+from ..scene.save import write_whole
+from ..scene.stage import Stage
+from .clock import STEP
+
+TARGET_MS = 8.0  # half of a frame at 60 Hz: the other half is the picture's; shared by the models that have a say
+START = 512  # the count that is measured first, or the share of the default if that is less
+SHARE = 8  # of the default is the least that is chosen, if no soft limit says so: something is to be seen
+GROWTH = 8.0  # times as many as were measured last, at most
+LOW, HIGH = 0.5, 1.15  # shares of the target: a step between them was near enough, the rest is calculated
+SLACK = 1.25  # times what a step takes at least: where that is beyond the target, fewer would gain nothing
+TRIES = 8
+SECONDS = 4.0  # after which no further count is tried
+BATCH_MS = 20.0  # steps that are timed together take so long, if there are not more than
+BATCH = 32  # of them
+POWERS = 0.4, 3.0  # of the count with which a step's time may rise
+FILE, VERSION = "counts.json", 1
+LONGEST = 1 << 20  # bytes of a file that may be ours
+_log = logging.getLogger("vertigrad")
+
+
+class Sizes:
+    """What "auto" stands for on this adapter: asked of this run's memory, of the file, and at last of the adapter."""
+
+    def __init__(self, gpu: Gpu, file: Path | None = None):
+        self._gpu = gpu
+        self._file = file or counts_file()
+        self._known: dict[tuple[Path, str, str, str], int] = {}  # of this run: they stay, whatever else is changed
+
+    def settled(self, scene: Scene) -> Scene:
+        """The scene with a number in the place of every "auto". Raises what building a model raises."""
+        wanted = {name: autos(scene.models[name].params) for name in scene.order}
+        wanted = {name: specs for name, specs in wanted.items() if specs}
+        for name, specs in wanted.items():  # those that give inputs come first
+            for spec in specs:
+                count = self.of(scene, name, spec.name, TARGET_MS / len(wanted))
+                scene = _with(scene, name, spec.name, count)
+        return scene
+
+    def of(self, scene: Scene, model: str, parameter: str, target_ms: float = TARGET_MS) -> Auto:
+        """One of them, for a model as `scene` has it. Raises what building the model raises."""
+        place = scene.path, model, scene.models[model].type, parameter
+        if place not in self._known:
+            self._known[place] = self._found(scene, model, parameter, target_ms)
+            _log.info("%s.%s: auto: %s", model, parameter, f"{self._known[place]:,}")
+        return Auto(self._known[place])
+
+    def _found(self, scene: Scene, model: str, parameter: str, target_ms: float) -> int:
+        key = _key(scene.models[model], parameter, target_ms)
+        adapter = self._gpu.adapter
+        identity = f"{adapter.name}, {adapter.backend}, {adapter.driver}"
+        kept = _read(self._file)
+        known, spec = kept.get(identity, {}).get(key), _spec(scene.models[model].params, parameter)
+        if known is not None and (spec.min or 1) <= known <= (spec.max or known):
+            return known
+        count = measured(self._gpu, scene, model, parameter, target_ms)
+        kept.setdefault(identity, {})[key] = count
+        _write(self._file, kept)
+        return count
+
+
+def autos(params: Params) -> list[ParamSpec]:
+    """The parameters whose value is "auto"."""
+    return [spec for spec in params.specs() if isinstance(getattr(params, spec.name), Auto)]
+
+
+# measuring ----------------------------------------------------------------------------------------------------------
+
+
+def measured(gpu: Gpu, scene: Scene, model: str, parameter: str, target_ms: float) -> int:
+    """The count with which a step of the model takes `target_ms` here, in two digits; within the parameter's limits.
+
+    Where a model of a count cannot be built, fewer are tried. Raises what building raises if no count can be.
+    """
+    spec = scene.models[model]
+    least, most = _bounds(gpu, spec, parameter)
+    try:
+        start = min(START, (_spec(spec.params, parameter).default or START * SHARE) // SHARE)
+        return fitted(partial(_take_step, gpu, scene, model, parameter), least, most, target_ms, start)
+    except VertigradError as error:
+        raise InputError(f"models.{model}.{parameter}: no count could be measured for auto: {error}") from error
+
+
+def fitted(step_ms: Callable[[int], float], least: int, most: int, target_ms: float, start: int = START) -> int:
+    """The count between two whose step takes `target_ms`, if a count takes `step_ms`, which may raise.
+
+    Where a step takes longer however few there are, it is that whose step takes `SLACK` times as long as with none.
+    """
+    count, times = min(max(start, least), most), dict[int, float]()
+    began = time.monotonic()
+    for _ in range(TRIES):
+        try:
+            times[count] = step_ms(count)
+        except VertigradError:
+            if count == least:
+                raise
+            count = most = max(least, count // (2 if times else int(GROWTH)))
+            if count in times:
+                break
+            continue
+        fixed = _fixed(times)
+        room = max(target_ms, SLACK * fixed) - fixed
+        beyond = {one: ms - fixed for one, ms in times.items()}  # what depends on the count
+        base = max((one for one, ms in beyond.items() if ms <= HIGH * room), default=min(times))
+        following = int(min(max(_wanted(beyond, base, room), least), most, GROWTH * base))
+        near = LOW <= beyond[base] / room <= HIGH
+        if near and len(times) == 1 and count < most:  # one alone does not tell what of its time is the count's
+            following, near = min(2 * count, most), False
+        if near or following in times or time.monotonic() - began > SECONDS:
+            return _rounded(following, least)
+        count = following
+    return _rounded(count, least)
+
+
+def _fixed(times: Mapping[int, float]) -> float:
+    """The time that a step takes however few there are: where the line through the two smallest counts begins."""
+    if len(times) < 2:
+        return 0.0
+    few, more = sorted(times)[:2]
+    begins = (times[few] * more - times[more] * few) / (more - few)
+    return min(max(begins, 0.0), 0.98 * min(times.values()))
+
+
+def _wanted(times: Mapping[int, float], count: int, target_ms: float) -> int:
+    """Where the time is the target's, if it rises with a power of the count; the power is that between two counts."""
+    others = [other for other in times if other != count]
+    power = 1.0
+    if others:
+        other = min(others, key=lambda other: abs(math.log(other / count)))
+        power = math.log(times[other] / times[count]) / math.log(other / count)
+    power = min(max(power, POWERS[0]), POWERS[1])
+    return max(1, int(count * (target_ms / times[count]) ** (1.0 / power)))
+
+
+def _rounded(count: int, least: int) -> int:
+    """Down to two digits, as people choose counts."""
+    unit = 10 ** max(0, len(str(count)) - 2)
+    return max(count // unit * unit, least)
+
+
+def _step_ms(gpu: Gpu, scene: Scene, model: str) -> float:
+    """What a step takes, from its recording to the end of its work: the shortest of three readings."""
+    with closing(Stage(_alone(scene, model), gpu)) as stage:
+        actor = stage.actors[model]
+
+        def seconds(steps: int) -> float:
+            gpu.sync()
+            began = time.perf_counter()
+            for _ in range(steps):
+                actor.step(STEP)
+                gpu.submit()
+            gpu.sync()
+            return time.perf_counter() - began
+
+        seconds(1)  # kernels are compiled in the first
+        once = seconds(1) * 1e3
+        steps = min(max(round(BATCH_MS / max(once, 1e-3)), 1), BATCH)
+        return max(min(seconds(steps) for _ in range(3)) / steps * 1e3, 1e-6)
+
+
+def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int) -> float:
+    return _step_ms(gpu, _with(scene, model, parameter, count), model)
+
+
+def _alone(scene: Scene, model: str) -> Scene:
+    """A model and those whose outputs it takes, directly or not; nothing is drawn."""
+    needed = {model}
+    for name in reversed(scene.order):
+        if name in needed:
+            needed |= {ref.model for ref in scene.models[name].inputs.values()}
+    order = tuple(name for name in scene.order if name in needed)
+    return replace(scene, models={name: scene.models[name] for name in order}, order=order, layers={})
+
+
+def _bounds(gpu: Gpu, spec: ModelSpec, parameter: str) -> tuple[int, int]:
+    """Between which counts is chosen; the upper one so that each output has room in a binding of this adapter."""
+    declared = _spec(spec.params, parameter)
+    few = declared.soft_min if declared.soft_min is not None else (declared.default or 0) // SHARE
+    least, most = int(max(declared.min or 1, few, 1)), int(declared.max or 1 << 26)
+    room = min(MAX_OUTPUT_BYTES, int(gpu.limits["max-storage-buffer-binding-size"]))
+    while most > least and _largest(spec, parameter, most) > room:
+        most = max(most // 2, least)
+    return least, most
+
+
+def _largest(spec: ModelSpec, parameter: str, count: int) -> int:
+    outputs = spec.kind.output_specs(spec.params.with_values({parameter: count}))
+    return max((output.nbytes for output in outputs.values()), default=0)
+
+
+def _with(scene: Scene, model: str, parameter: str, count: int) -> Scene:
+    spec = scene.models[model]
+    params = spec.params.with_values({parameter: count})
+    changed = replace(spec, params=params, outputs=spec.kind.output_specs(params))
+    return replace(scene, models={**scene.models, model: changed})
+
+
+def _spec(params: Params, parameter: str) -> ParamSpec:
+    return next(spec for spec in params.specs() if spec.name == parameter)
+
+
+# remembering --------------------------------------------------------------------------------------------------------
+
+
+def counts_file() -> Path:
+    """Where counts are kept: in VERTIGRAD_CONFIG_DIR if that is set, else where the system keeps a program's state."""
+    folder = os.environ.get("VERTIGRAD_CONFIG_DIR")
+    return (Path(folder) if folder else user_state_path("vertigrad", appauthor=False)) / FILE
+
+
+def _key(spec: ModelSpec, parameter: str, target_ms: float) -> str:
+    """All that a step's time depends on, but for the adapter: its type to be read, the rest in a few letters."""
+    values = {name: str(value) for name, value in spec.params if not isinstance(value, Auto)}
+    inputs = {name: str(ref) for name, ref in spec.inputs.items()}
+    told = json.dumps([values, inputs, spec.substeps, target_ms], sort_keys=True)
+    return f"{spec.type}.{parameter} {hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+def _read(file: Path) -> dict[str, dict[str, int]]:
+    """What the file says, by adapter; nothing if there is none, or one that is not understood."""
+    try:
+        with file.open("rb") as opened:
+            content = json.loads(opened.read(LONGEST))
+        if content["version"] != VERSION:
+            return {}
+        return {adapter: _counts(kept) for adapter, kept in content["adapters"].items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        _log.warning("%s is not used: %s: %s; counts are measured anew", file, type(error).__name__, error)
+        return {}
+
+
+def _counts(kept: Mapping[str, Any]) -> dict[str, int]:
+    if not all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in kept.values()):
+        raise ValueError("counts must be whole numbers above 0")
+    return dict(kept)
+
+
+def _write(file: Path, kept: Mapping[str, Mapping[str, int]]) -> None:
+    """What cannot be written is only told in the log: it is measured again."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps({"version": VERSION, "adapters": kept}, indent=1).encode() + b"\n")
+    except (OSError, InputError) as error:
+        _log.warning("%s: cannot be written (%s); counts will be measured again", file, error)

@@ -1,0 +1,207 @@
+"""`Touches`: what was done by hand to the models of a run, step by step; and the file by which it is done again.
+
+The file has a line of JSON for each change: from which step on, how long each takes, and what is done meanwhile.
+Numbers are written so that they are read as the same bits. Parameters are not in it: where they were changed on the
+way, another run is the same only up to there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InputError, ParameterError
+from ..models.touch import Gesture, Touch
+from ..params import described, shown, unknown
+from ..scene.save import write_whole
+from ..scene.stage import Stage
+from .hand import gestures
+
+FORMAT, VERSION = "vertigrad touches", 1
+LONGEST = 64 << 20  # bytes of a file that may be a record
+LARGEST = 3.4e38  # numbers go to the GPU in 32 bits
+
+
+class Change(NamedTuple):
+    """From the step that begins at `frame` on: steps of `dt` seconds, in which the models are touched so, or not."""
+
+    frame: int
+    dt: float
+    touch: Touch | None
+
+
+class Touches:
+    """The changes of a run, in the order of their frames. It is known up to the step that begins before `end`."""
+
+    def __init__(self, changes: Sequence[Change] = (), end: int = 0):
+        self._frames = [change.frame for change in changes]
+        self._changes = list(changes)
+        self.end = end
+
+    def at(self, frame: int) -> Change | None:
+        """What holds for the step that begins at `frame`; None if that is not known."""
+        place = bisect_right(self._frames, frame)
+        return self._changes[place - 1] if place and frame < self.end else None
+
+    def note(self, frame: int, dt: float, touch: Touch | None) -> None:
+        """A step was made. One that is other than the step known of this frame is the first of another future."""
+        known = self.at(frame)
+        if known is not None and known[1:] == (dt, touch):
+            return
+        place = bisect_left(self._frames, frame)
+        del self._frames[place:], self._changes[place:]
+        if not self._changes or self._changes[-1][1:] != (dt, touch):
+            self._frames.append(frame)
+            self._changes.append(Change(frame, dt, touch))
+        self.end = frame + 1
+
+    def until(self, frame: int) -> Touches:
+        """Those of the steps that began before `frame`."""
+        return Touches([change for change in self._changes if change.frame < frame], min(self.end, frame))
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._frames.clear()
+        self._changes.clear()
+        self.end = 0
+
+    @property
+    def gestures(self) -> set[Gesture]:
+        """Those that occur."""
+        return {change.touch.gesture for change in self._changes if change.touch is not None}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Touches) and (self._changes, self.end) == (other._changes, other.end)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def written(self, scene: str) -> str:
+        """The record as a file has it; `scene` says what it is of, for people."""
+        heading = {"format": FORMAT, "version": VERSION, "scene": scene, "end": self.end}
+        return "".join(f"{json.dumps(line)}\n" for line in (heading, *map(_plain, self._changes)))
+
+
+def read_touches(path: Path) -> Touches:
+    """The record in a file. Raises `InputError` with the line in which something is wrong."""
+    try:
+        with path.open("rb") as file:
+            lines = file.read(LONGEST).decode("utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a record of touches: it is no text") from None
+    heading, *rest = [(number, line) for number, line in enumerate(lines, 1) if line.strip()] or [(1, "")]
+    try:
+        end = _end(_object(heading[1]))
+    except ValueError as error:
+        raise InputError(f"{path}:{heading[0]}: not a record of touches: {error}") from None
+    changes: list[Change] = []
+    for number, line in rest:
+        try:
+            changes.append(_change(_object(line), changes))
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
+    if changes and not changes[-1].frame < end:
+        raise InputError(f"{path}:1: end is {end}, but the last change is at step {changes[-1].frame}")
+    return Touches(changes, end)
+
+
+def write_touches(touches: Touches, scene: str, path: Path) -> None:
+    """Write a record, whole or not at all. Raises `InputError` if the file cannot be written."""
+    write_whole(path, touches.written(scene).encode())
+
+
+def require_known(touches: Touches, stage: Stage, path: Path) -> None:
+    """Raises `ParameterError` for a record in which something is done that no model of the scene knows."""
+    foreign = touches.gestures - set(gestures(stage))
+    if foreign:
+        raise ParameterError(f"{path}: no model of the scene knows what to do with {', '.join(sorted(foreign))}")
+
+
+# lines --------------------------------------------------------------------------------------------------------------
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    touch = change.touch
+    return {"frame": change.frame, "dt": change.dt, "touch": None if touch is None else touch._asdict()}
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError("expected a line of JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"expected an object in braces, got {described(found)}")
+    return found
+
+
+def _end(heading: Mapping[str, Any]) -> int:
+    if heading.get("format") != FORMAT:
+        raise ValueError(f'it does not begin with {{"format": {shown(FORMAT)}, …}}')
+    if heading.get("version") != VERSION:
+        raise ValueError(f"this Vertigrad reads version {VERSION}, not {shown(heading.get('version'))}")
+    return _whole(heading, "end")
+
+
+def _change(line: Mapping[str, Any], before: Sequence[Change]) -> Change:
+    _known(line, Change._fields)
+    frame, dt = _whole(line, "frame"), _number(line, "dt")
+    if before and frame <= before[-1].frame:
+        raise ValueError(f"frame {frame} does not come after {before[-1].frame}")
+    if not before and frame:
+        raise ValueError(f"the first change must be at frame 0, not {frame}")
+    touch = line.get("touch")
+    return Change(frame, dt, None if touch is None else _touch(touch))
+
+
+def _touch(given: Any) -> Touch:
+    if not isinstance(given, dict):
+        raise ValueError(f"touch: expected an object in braces, got {described(given)}")
+    _known(given, Touch._fields)
+    gesture = given.get("gesture")
+    if gesture not in list(Gesture):
+        raise ValueError(unknown("gesture", str(gesture), list(Gesture)))
+    origin, direction, point, velocity = (_vector(given, name) for name in Touch._fields[1:5])
+    radius, strength = _number(given, "radius"), _number(given, "strength")
+    if abs(math.hypot(*direction) - 1.0) > 1e-6:
+        raise ValueError(f"direction: expected a vector of length 1, got one of {math.hypot(*direction):.6g}")
+    if not radius > 0.0:
+        raise ValueError(f"radius: expected a number above 0, got {radius:g}")
+    return Touch(Gesture(gesture), origin, direction, point, velocity, radius, strength)
+
+
+def _known(given: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in given:
+        if name not in names:
+            raise ValueError(unknown("key", name, names))
+
+
+def _whole(given: Mapping[str, Any], name: str) -> int:
+    value = given.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name}: expected a whole number from 0 on, got {described(value)}")
+    return value
+
+
+def _number(given: Mapping[str, Any], name: str) -> float:
+    return _finite(given.get(name), name)
+
+
+def _vector(given: Mapping[str, Any], name: str) -> tuple[float, float, float]:
+    value = given.get(name)
+    if not isinstance(value, list) or len(value) != 3:
+        raise ValueError(f"{name}: expected 3 numbers, got {described(value)}")
+    x, y, z = (_finite(part, name) for part in value)
+    return x, y, z
+
+
+def _finite(value: Any, name: str) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= LARGEST:  # NaN is not, either
+        raise ValueError(f"{name}: expected a finite number, got {described(value)}")
+    return float(value)

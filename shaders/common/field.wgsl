@@ -1,0 +1,53 @@
+// Samples on a grid of three axes, read from a storage array as they lie. Include this for the struct, and import it for
+// the macros.
+
+//% include "common/finite.wgsl"
+
+struct Field {              // mirrored by renderer/layers/field.py
+    size: vec3u,            // samples along x, y and z
+    first: u32,             // element of the sample (0, 0, 0) in what is bound
+    strides: vec3i,         // elements from one sample to the next along x, y and z
+    component: i32,         // and from one component of a sample to the next
+}
+
+// NAME_at: the sample of a cell, the nearest one for cells beyond the grid. NAME_between: the value at a place that is
+// counted in samples, trilinear between the eight around it. `size`, `first` and `strides` are expressions for what a Field
+// holds, for kernels, whose uniforms hold no structs.
+//% macro functions(name, size, first, strides)
+fn ${name}_element(cell: vec3i) -> i32 {
+    let at = clamp(cell, vec3i(0), vec3i(${size}) - 1) * ${strides};
+    return i32(${first}) + at.x + at.y + at.z;
+}
+
+fn ${name}_at(cell: vec3i) -> f32 {
+    return ${name}[${name}_element(cell)];
+}
+
+fn ${name}_between(place: vec3f) -> f32 {
+    let floor_ = floor(place);
+    let part = place - floor_;
+    let cell = vec3i(floor_);
+    let last = vec3i(${size}) - 1;
+    let low = clamp(cell, vec3i(0), last) * ${strides};
+    let high = clamp(cell + 1, vec3i(0), last) * ${strides};
+    let near_low = i32(${first}) + low.z + low.y;
+    let near_high = i32(${first}) + low.z + high.y;
+    let far_low = i32(${first}) + high.z + low.y;
+    let far_high = i32(${first}) + high.z + high.y;
+    let lower = mix(
+        vec4f(${name}[near_low + low.x], ${name}[near_high + low.x], ${name}[far_low + low.x], ${name}[far_high + low.x]),
+        vec4f(${name}[near_low + high.x], ${name}[near_high + high.x], ${name}[far_low + high.x], ${name}[far_high + high.x]),
+        part.x,
+    );
+    let pair = mix(lower.xz, lower.yw, part.y);
+    return mix(pair.x, pair.y, part.z);
+}
+//%- endmacro
+
+// NAME_nearest: the colour of the sample that is nearest to a place, of three components that lie `next` apart.
+//% macro colors(name, next)
+fn ${name}_nearest(place: vec3f) -> vec3f {
+    let first = ${name}_element(vec3i(round(place)));
+    return vec3f(${name}[first], ${name}[first + ${next}], ${name}[first + 2 * ${next}]);
+}
+//%- endmacro

@@ -1,0 +1,255 @@
+// Lines with a width in pixels, round at their ends and joints. One quad on the screen for each piece; every fragment
+// knows how far it is from the piece. In: the attributes of each row, each from its own vertex buffer. Out: linear colour;
+// of trails it is premultiplied and blends over, without ends between pieces, so that they fade evenly.
+// Of lines an instance is a piece, from a row to the next. With TRAILS it is a row, and its pieces go back through a ring
+// of past positions (renderer/layers/trails.py). A piece with an end that is not finite is not drawn.
+// With PICKING the same is drawn as the numbers of the rows.
+//% include "common/view.wgsl"
+//% include "common/colour.wgsl"
+//% include "common/coverage.wgsl"
+//% include "common/finite.wgsl"
+//% if PICKING
+//% include "common/seen.wgsl"
+//% endif
+
+struct Style {              // mirrored by renderer/layers/lines.py
+    color: vec4f,           // linear; where no color is bound
+    range: vec2f,           // values at the two ends of the colormap
+    auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
+    brightness: f32,
+    width: f32,             // pixels; a factor where widths are bound
+    fade: f32,              // of trails: how much of their light is gone at the end
+    taper: f32,             // and of their width
+    rows: u32,              // of lines: rows of each; of trails: rows in all
+    head: u32,              // of trails: the latest slot of the ring,
+    slots: u32,             // how many it has,
+    filled: u32,            // and how many of them are used
+    pad0: u32,
+}
+
+struct Row {
+    @location(0) position: ${POSITION},
+//% if COLOR
+    @location(1) color: ${COLOR},
+//% endif
+//% if WIDTH
+    @location(2) width: ${WIDTH},
+//% endif
+//% if COLORMAPPED
+    @location(3) extent: vec2f,
+//% endif
+//% if not TRAILS
+    @location(4) position_end: ${POSITION},
+//% if COLOR
+    @location(5) color_end: ${COLOR},
+//% endif
+//% if WIDTH
+    @location(6) width_end: ${WIDTH},
+//% endif
+//% endif
+}
+
+struct Corner {
+    @builtin(position) clip: vec4f,
+    @location(0) @interpolate(linear) place: vec2f,     // on the screen, in pixels from its middle, y up
+    @location(1) @interpolate(flat) ends: vec4f,        // where the two ends are there
+    @location(2) @interpolate(flat) widths: vec4f,      // pixels at the two ends, then the share of light at both
+    @location(3) @interpolate(flat) first: vec4f,       // the color at the one end; or scalar and range
+    @location(4) @interpolate(flat) last: vec4f,
+//% if PICKING
+    @location(5) @interpolate(flat) row: u32,
+    @location(6) @interpolate(flat) first_eye: vec3f,
+    @location(7) @interpolate(flat) last_eye: vec3f,
+//% endif
+}
+
+@group(0) @binding(0) var<uniform> view: View;
+@group(0) @binding(1) var<uniform> style: Style;
+//% if COLORMAPPED
+@group(0) @binding(2) var colormap: texture_2d<f32>;
+@group(0) @binding(3) var smooth_sampler: sampler;
+//% endif
+//% if TRAILS
+@group(0) @binding(4) var<storage, read> ring: array<f32>;
+//% endif
+
+const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
+const THINNEST = 1.0;       // pixels; what is thinner is as wide, and lets through the more
+
+//% macro color_of(row)
+//% if COLORMAPPED
+vec4f(f32(${row}), 0.0, 0.0, 0.0)
+//%- elif COLOR_COMPONENTS == 4
+vec4f(srgb_to_linear(vec3f(${row}.rgb)), f32(${row}.a))
+//%- elif COLOR
+vec4f(srgb_to_linear(vec3f(${row})), 1.0)
+//%- else
+style.color
+//%- endif
+//%- endmacro
+//% if TRAILS
+// Where a row was so many slots ago.
+fn past(row: u32, ago: u32) -> vec3f {
+    let slot = (style.head + style.slots - ago) % style.slots;
+    let at = 3u * (slot * style.rows + row);
+    return vec3f(ring[at], ring[at + 1u], ring[at + 2u]);
+}
+
+//% endif
+fn to_eye_space(world: vec3f) -> vec3f {
+    return (view.world_to_eye * vec4f(world, 1.0)).xyz;
+}
+
+// The end `a` of a piece, or where the piece comes through the near plane.
+fn seen_end(a: vec3f, b: vec3f) -> vec3f {
+    let way = a.z - b.z;
+    let part = clamp((a.z + view.near * 1.001) / select(1.0, way, way != 0.0), 0.0, 1.0);
+    return select(a, mix(a, b, part), a.z > -view.near * 1.001 && !is_parallel());
+}
+
+fn on_screen(eye: vec3f) -> vec2f {
+    return eye.xy / pixel_at(eye);
+}
+
+@vertex
+fn line_vertex(
+    @builtin(vertex_index) number: u32,
+    @builtin(instance_index) instance: u32,
+    row: Row,
+) -> Corner {
+    var out: Corner;
+//% if TRAILS
+    let ago = number / 6u;
+    var start = past(instance, ago);
+    var end = past(instance, ago + 1u);
+    var drawn = ago + 1u < style.filled;
+    let age = vec2f(f32(ago), f32(ago + 1u)) / f32(max(style.slots, 2u) - 1u);
+    let light = 1.0 - style.fade * age;
+    var widths = style.width * (1.0 - style.taper * age);
+    out.first = ${color_of("row.color")};
+    out.last = out.first;
+//% if WIDTH
+    widths *= f32(row.width);
+//% endif
+//% else
+    let start = vec3f(row.position);
+    let end = vec3f(row.position_end);
+    var drawn = (instance + 1u) % style.rows != 0u;
+    let light = vec2f(1.0);
+    var widths = vec2f(style.width);
+    out.first = ${color_of("row.color")};
+    out.last = ${color_of("row.color_end")};
+//% if WIDTH
+    widths *= vec2f(f32(row.width), f32(row.width_end));
+//% endif
+//% endif
+//% if COLORMAPPED
+    let range = select(style.range, row.extent, style.auto_range > 0.0);
+    out.first = vec4f(out.first.x, range, 0.0);
+//% endif
+    drawn = drawn && all_finite(start) && all_finite(end) && is_finite(widths.x) && is_finite(widths.y);
+    let a = to_eye_space(start);
+    let b = to_eye_space(end);
+    let seen_a = seen_end(a, b);
+    let seen_b = seen_end(b, a);
+    drawn = drawn && (is_parallel() || min(a.z, b.z) < -view.near * 1.001);
+    let place_a = on_screen(seen_a);
+    let place_b = on_screen(seen_b);
+    let shown = max(widths, vec2f(THINNEST));
+    out.ends = vec4f(place_a, place_b);
+    out.widths = vec4f(shown, light * clamp(widths / shown, vec2f(0.0), vec2f(1.0)));
+
+    let corner = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[number % 6u];
+    let way = place_b - place_a;
+    let length = length(way);
+    let along = select(vec2f(1.0, 0.0), way / length, length > 0.0);
+    let side = select(-1.0, 1.0, (corner & 1u) == 1u);
+    let at_end = corner >= 2u;
+    let reach = 0.5 * max(shown.x, shown.y) + 1.0;
+    let offset = reach * (select(-along, along, at_end) + side * vec2f(-along.y, along.x));
+    let eye = select(seen_a, seen_b, at_end);
+    let moved = eye + vec3f(offset * pixel_at(eye), 0.0);
+    out.place = select(place_a, place_b, at_end) + offset;
+    out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
+//% if PICKING
+    out.row = instance;
+    out.first_eye = seen_a;
+    out.last_eye = seen_b;
+//% endif
+    return out;
+}
+
+// How far along the piece a fragment is, 0 to 1, how far outside, in pixels, and in which direction that grows.
+struct Beside {
+    part: f32,
+    beyond: bool,       // past one of the ends
+    outside: f32,
+    outward: vec2f,
+}
+
+fn beside(in: Corner) -> Beside {
+    let way = in.ends.zw - in.ends.xy;
+    let to_here = in.place - in.ends.xy;
+    let along = dot(to_here, way) / max(dot(way, way), 1e-12);
+    let part = clamp(along, 0.0, 1.0);
+    let aside = to_here - part * way;
+    let miss = length(aside);
+    return Beside(part, along < 0.0 || along >= 1.0, miss - 0.5 * mix(in.widths.x, in.widths.y, part), aside / max(miss, 1e-6));
+}
+
+fn line_color(in: Corner, part: f32) -> vec4f {
+//% if COLORMAPPED
+    let value = mix(in.first.x, in.last.x, part);
+    let x = colormap_coordinate(value, in.first.yz, f32(textureDimensions(colormap).x));
+    let color = textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0);
+//% else
+    let color = mix(in.first, in.last, part);
+//% endif
+    return vec4f(color.rgb, color.a * mix(in.widths.z, in.widths.w, part));
+}
+
+//% if PICKING
+@fragment
+fn line_fragment(in: Corner) -> SeenPixel {
+    let here = beside(in);
+    if here.outside >= 0.5 || line_color(in, here.part).a < LEAST_ALPHA { discard; }
+//% if TRAILS
+    let row = in.row;
+//% else
+    let row = in.row + select(0u, 1u, here.part > 0.5);
+//% endif
+    return seen_row(row, mix(in.first_eye, in.last_eye, here.part));
+}
+//% elif TRAILS
+@fragment
+fn line_fragment(in: Corner) -> @location(0) vec4f {
+    let here = beside(in);
+    let color = line_color(in, here.part);
+    let alpha = select(clamp(0.5 - here.outside, 0.0, 1.0) * color.a, 0.0, here.beyond);
+    return vec4f(bounded(color.rgb * style.brightness), 1.0) * alpha;
+}
+//% else
+struct Pixel {
+    @location(0) color: vec4f,
+//% if SAMPLE_MASK
+    @builtin(sample_mask) samples: u32,
+//% endif
+}
+
+@fragment
+fn line_fragment(in: Corner) -> Pixel {
+    let here = beside(in);
+    let color = line_color(in, here.part);
+    var out: Pixel;
+    var samples = covered_samples(here.outside, here.outward * vec2f(1.0, -1.0));
+    if color.a < 1.0 { samples &= alpha_samples(color.a, in.clip.xy); }
+    if samples == 0u { discard; }
+    out.color = vec4f(bounded(color.rgb * style.brightness), 1.0);
+//% if SAMPLE_MASK
+    out.samples = samples;
+//% else
+    out.color.a = share(samples);
+//% endif
+    return out;
+}
+//% endif

@@ -1,0 +1,242 @@
+// A volume of something that absorbs, scatters and shines, by a march along each line of sight through its box.
+// In: samples of the density and perhaps of the colour, as they lie; how much lies toward the sun and the sky
+// (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied colour.
+// `whole_*` draws the pixels whose samples all have one depth, with one march; `edge_*` marches for each sample of the
+// others, at outlines of what is solid.
+// Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:
+// octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
+//% import "common/field.wgsl" as field
+//% include "common/view.wgsl"
+//% include "common/colour.wgsl"
+//% include "common/lighting.wgsl"
+//% include "common/field.wgsl"
+
+struct Style {              // mirrored by renderer/layers/volume.py
+    density: Field,
+    colors: Field,
+    low: vec3f,             // the box in world space
+    extinction: f32,        // of the full density, per world unit
+    high: vec3f,
+    shadow: f32,            // 0: sun and sky reach everything, 1: as they would
+    color: vec3f,           // linear; where no color is bound
+    emissive: f32,          // 0: lit by sun and sky; 1: shines by itself
+    density_range: vec2f,   // values that are clear, and that are of full density
+    range: vec2f,           // values at the two ends of the colormap
+    inset: f32,             // samples between the box and the first sample: 0.5 if they lie in the middle of cells
+    brightness: f32,        // radiance of what shines
+    forward: f32,           // Henyey and Greenstein's asymmetry
+    detail: f32,            // steps for each cell
+    auto_density: f32,      // 1: `density_range` is the extent of the densities
+    auto_range: f32,        // 1: `range` is the extent of the colors
+    pad0: vec2f,
+    light_size: vec3u,      // cells of `light`, which fill the box
+    pad1: u32,
+}
+
+struct Corner {
+    @builtin(position) clip: vec4f,
+    @location(0) world: vec3f,
+}
+
+@group(0) @binding(0) var<uniform> view: View;
+@group(0) @binding(1) var<uniform> style: Style;
+@group(0) @binding(2) var solid_depth: texture_depth_multisampled_2d;
+@group(0) @binding(3) var<storage, read> densities: array<f32>;
+@group(0) @binding(4) var<storage, read> density_extent: array<vec2f>;
+@group(0) @binding(5) var<storage, read> light: array<vec2f>;
+//% if COLOR_COMPONENTS
+@group(0) @binding(6) var<storage, read> colors: array<f32>;
+//% endif
+//% if COLOR_COMPONENTS == 1
+@group(0) @binding(7) var<storage, read> color_extent: array<vec2f>;
+@group(0) @binding(8) var colormap: texture_2d<f32>;
+@group(0) @binding(9) var smooth_sampler: sampler;
+//% endif
+
+const MOST_STEPS = 2048.0;
+const SUNNY = 0.85;         // of the sun's light that comes back from what is white and thick, from all directions
+const CLEAR = 0.003;        // what is let through so little is taken for nothing
+
+${field.functions("densities", "style.density.size", "style.density.first", "style.density.strides")}
+
+//% if COLOR_COMPONENTS == 1
+${field.functions("colors", "style.colors.size", "style.colors.first", "style.colors.strides")}
+
+//% elif COLOR_COMPONENTS
+${field.functions("colors", "style.colors.size", "style.colors.first", "style.colors.strides")}
+
+${field.colors("colors", "style.colors.component")}
+
+//% endif
+// The back of the box, so that it is there also for an eye inside.
+@vertex
+fn volume_vertex(@builtin(vertex_index) number: u32) -> Corner {
+    let face = number / 6u;
+    let turn = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[number % 6u];
+    let side = face & 1u;
+    let across = vec2u(turn & 1u, turn >> 1u);
+    // Both sides of an axis are wound so that they look outwards.
+    let first = select(across.y, across.x, side == 1u);
+    let second = select(across.x, across.y, side == 1u);
+    var corner = vec3u(side, first, second);
+    if face / 2u == 1u { corner = vec3u(second, side, first); }
+    if face / 2u == 2u { corner = vec3u(first, second, side); }
+    let world = mix(style.low, style.high, vec3f(corner));
+    return Corner(view.eye_to_clip * (view.world_to_eye * vec4f(world, 1.0)), world);
+}
+
+fn to_world(eye: vec3f) -> vec3f {
+    return turned_to_world(eye - view.world_to_eye[3].xyz);
+}
+
+fn turned_to_world(direction: vec3f) -> vec3f {
+    return direction * mat3x3f(view.world_to_eye[0].xyz, view.world_to_eye[1].xyz, view.world_to_eye[2].xyz);
+}
+
+// Where a line of sight meets what is solid, as a distance along it.
+fn solid_at(depth: f32, start: vec3f, sight: vec3f) -> f32 {
+    let along = view.eye_to_clip[2].zw;
+    let at_eye = view.eye_to_clip[3].zw;
+    let z = (at_eye.x - depth * at_eye.y) / (depth * along.y - along.x);
+    return select(3.4e38, (z - start.z) / sight.z, depth > 0.0);
+}
+
+// A place in the box counted in samples.
+fn sample_place(world: vec3f, size: vec3u) -> vec3f {
+    let share = (world - style.low) / (style.high - style.low);
+    return share * (vec3f(size) - 1.0 + 2.0 * style.inset) - style.inset;
+}
+
+fn fraction(value: f32, range: vec2f) -> f32 {
+    let span = range.y - range.x;
+    return clamp((value - range.x) / select(1.0, span, abs(span) > 1e-30), 0.0, 1.0);
+}
+
+fn extinction_at(world: vec3f, range: vec2f) -> f32 {
+    let value = densities_between(sample_place(world, style.density.size));
+    return select(0.0, style.extinction * fraction(value, range), is_finite(value));
+}
+
+fn color_at(world: vec3f) -> vec3f {
+//% if COLOR_COMPONENTS == 1
+    let value = colors_between(sample_place(world, style.colors.size));
+    let range = select(style.range, color_extent[0], style.auto_range > 0.0);
+    let x = colormap_coordinate(select(range.x, value, is_finite(value)), range, f32(textureDimensions(colormap).x));
+    return textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0).rgb;
+//% elif COLOR_COMPONENTS
+    return srgb_to_linear(clamp(colors_nearest(sample_place(world, style.colors.size)), vec3f(0.0), vec3f(1.0)));
+//% else
+    return style.color;
+//% endif
+}
+
+// How much of sun and sky is let through on the way here.
+fn reached(world: vec3f) -> vec2f {
+    let size = vec3i(style.light_size);
+    let share = (world - style.low) / (style.high - style.low);
+    let place = clamp(share * vec3f(size) - 0.5, vec3f(0.0), vec3f(size - 1));
+    let low = vec3i(place);
+    let part = place - vec3f(low);
+    var sum = vec2f(0.0);
+    for (var corner = 0; corner < 8; corner++) {
+        let beside = vec3i(corner & 1, (corner >> 1) & 1, corner >> 2);
+        let cell = min(low + beside, size - 1);
+        let weights = select(1.0 - part, part, beside == vec3i(1));
+        sum += weights.x * weights.y * weights.z * light[(cell.z * size.y + cell.y) * size.x + cell.x];
+    }
+    return sum;
+}
+
+// Light scattered toward the eye by what is white, for each unit that it takes away.
+fn scattered(world: vec3f, phase: f32, overhead: vec3f) -> vec3f {
+    var open = vec2f(1.0);
+    if style.shadow > 0.0 { open = mix(open, reached(world), style.shadow); }
+    return view.sun * (SUNNY * phase * open.x) + overhead * open.y;
+}
+
+fn noise(pixel: vec2f) -> f32 {
+    return fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
+}
+
+// The part of a line of sight, through `back` in world space, that is in the box and before what is solid.
+struct Way {
+    start: vec3f,
+    sight: vec3f,
+    begin: f32,
+    end: f32,
+}
+
+fn way_through(back: vec3f, depth: f32) -> Way {
+    let eye = (view.world_to_eye * vec4f(back, 1.0)).xyz;
+    let start = sight_start(eye);
+    let sight = sight_to(eye);
+    var way = Way(to_world(start), turned_to_world(sight), 0.0, 0.0);
+    let along = select(way.sight, vec3f(1e-9), abs(way.sight) < vec3f(1e-9));
+    let ends = array<vec3f, 2>((style.low - way.start) / along, (style.high - way.start) / along);
+    let nearer = min(ends[0], ends[1]);
+    let farther = max(ends[0], ends[1]);
+    let first = (-view.near - start.z) / sight.z;
+    way.begin = max(max(nearer.x, nearer.y), max(nearer.z, first));
+    way.end = min(min(farther.x, farther.y), min(farther.z, solid_at(depth, start, sight)));
+    return way;
+}
+
+fn step_length() -> f32 {
+    let cell = (style.high - style.low) / vec3f(style.density.size);
+    return min(cell.x, min(cell.y, cell.z)) / style.detail;
+}
+
+fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
+    let way = way_through(back, depth);
+    let length = way.end - way.begin;
+    let steps = select(0.0, min(ceil(length / step_length()), MOST_STEPS), length > 0.0);
+    let step = length / max(steps, 1.0);
+    let dither = noise(pixel);  // the start of each march: bands become grain that is not seen
+    let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
+    let sun = turned_to_world(view.sun_direction);
+    let g = style.forward;
+    let cosine = dot(way.sight, sun);
+    let phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
+    let overhead = 0.5 * (sky_around(view.up) + sky_around(-view.up));
+    var color = vec3f(0.0);
+    var clear = 1.0;
+    for (var i = 0.0; i < steps; i += 1.0) {
+        let world = way.start + way.sight * (way.begin + (i + dither) * step);
+        let extinction = extinction_at(world, range);
+        if extinction <= 0.0 { continue; }
+        let taken = clear * (1.0 - exp(-extinction * step));
+        var seen = vec3f(style.brightness);
+        if style.emissive < 1.0 {
+            seen = mix(scattered(world, phase, overhead), seen, style.emissive);
+        }
+        color += taken * seen * color_at(world);
+        clear -= taken;
+        if clear < CLEAR { break; }
+    }
+    let covered = select(1.0 - clear, 1.0, clear < CLEAR);
+    return vec4f(bounded(color), covered);
+}
+
+fn depth_of(pixel: vec2f, which: i32) -> f32 {
+    return textureLoad(solid_depth, vec2i(pixel), which);
+}
+
+// Whether the samples of a pixel see solid things at different depths: by more than two percent.
+fn on_outline(pixel: vec2f) -> bool {
+    let depths = vec4f(depth_of(pixel, 0), depth_of(pixel, 1), depth_of(pixel, 2), depth_of(pixel, 3));
+    let least = min(min(depths.x, depths.y), min(depths.z, depths.w));
+    let most = max(max(depths.x, depths.y), max(depths.z, depths.w));
+    return most - least > 0.02 * most;
+}
+
+@fragment
+fn whole_fragment(in: Corner) -> @location(0) vec4f {
+    if on_outline(in.clip.xy) { discard; }
+    return march(in.world, in.clip.xy, depth_of(in.clip.xy, 0));
+}
+
+@fragment
+fn edge_fragment(in: Corner, @builtin(sample_index) which: u32) -> @location(0) vec4f {
+    if !on_outline(in.clip.xy) { discard; }
+    return march(in.world, in.clip.xy, depth_of(in.clip.xy, i32(which)));
+}

@@ -1,0 +1,251 @@
+// One small step of a cloth of point masses: free motion, constraints one colour after the other, contacts.
+// In: vertices: position and inverse of the area that hangs on it, 0 where it is pinned; velocities; normals.
+//     edges: two vertices each; springs: rest length, negative once torn, and stiffness for a unit of the material's.
+//     hinges: three vertices in a row, the two edges between them, and the bits of a stiffness as above.
+//     pushes of self-collision; an optional grid of air velocities, and one of distances to an obstacle.
+// Out: vertices and velocities a small step later; between: predicted, where a vertex would be without constraints.
+// XPBD with one iteration a step (Macklin, Müller and Chentanez 2016, eq. 18; Macklin et al. 2019, "Small steps in
+// physics simulation"): an edge moves its ends by C k h² / (1 + k h² Σw), which for stiff springs is the projection on
+// C = 0.
+// WIND and OBSTACLE: whether the grids are there; SELF: whether there are pushes.
+// The twin is app/vertigrad/models/physics/cloth_twin.py.
+//% include "common/index.wgsl"
+
+struct Params {
+    count: u32,             // vertices, or constraints of the colour
+    first: u32,             // constraint of the colour
+    kind: u32,              // of edges: 0 stretch, 1 shear
+    h: f32,                 // small step [s]
+    density: f32,           // [kg/m²]
+    stretch: f32,           // [N/m]
+    shear: f32,             // [N/m]
+    bend: f32,              // [N m]
+    gravity: f32,           // [m/s²]
+    damping: f32,           // [1/s]
+    drag: f32,              // density of the air times its coefficient of normal force, halved [kg/m³]
+    friction: f32,
+    gap: f32,               // distance that is kept from obstacles [m]
+    ground: f32,            // height of the ground [m]
+    wind: vec3f,            // [m/s]
+    gust: f32,
+    phases: vec3f,          // of the gusts, which the wind carries along
+    hand_rate: f32,         // how fast a hand makes things move as it does [1/s]; 0: no hand
+    hand: vec3f,
+    hand_radius: f32,
+    hand_velocity: vec3f,
+    radius: f32,            // of the sphere; 0: none
+    centre: vec3f,
+    wind_offset: u32,
+    wind_low: vec3f,        // corner of the grid of air velocities
+    obstacle_offset: u32,
+    wind_scale: vec3f,      // its cells per metre
+    wind_size: vec3i,       // its cells along x, y and z
+    wind_strides: vec4i,    // elements from one sample to the next along z, y, x, and from one component to the next
+    obstacle_low: vec3f,
+    obstacle_scale: vec3f,
+    obstacle_size: vec3i,
+    obstacle_strides: vec3i,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> vertices: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> velocities: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> predicted: array<vec4f>;
+@group(0) @binding(4) var<storage, read> normals: array<vec4f>;
+@group(0) @binding(5) var<storage, read> edges: array<vec2u>;
+@group(0) @binding(6) var<storage, read> springs: array<vec2f>;
+@group(0) @binding(7) var<storage, read> hinges: array<u32>;
+//% if SELF
+@group(0) @binding(8) var<storage, read> pushes: array<vec4f>;
+//% endif
+//% if WIND
+@group(0) @binding(9) var<storage, read> wind: array<f32>;
+//% endif
+//% if OBSTACLE
+@group(0) @binding(10) var<storage, read> obstacle: array<f32>;
+//% endif
+
+const ALONG = 0.02;  // coefficient of the force along a surface, as a share of that across it
+
+//% if WIND
+fn wind_sample(cell: vec3i) -> vec3f {
+    let at = clamp(cell, vec3i(0), params.wind_size - 1);
+    let s = params.wind_strides;
+    let first = i32(params.wind_offset) + at.z * s.x + at.y * s.y + at.x * s.z;
+    return vec3f(wind[first], wind[first + s.w], wind[first + 2 * s.w]);
+}
+
+// Samples lie in the middles of cells; beyond the outermost of them the air moves as it does there.
+fn wind_field(place: vec3f) -> vec3f {
+    let at = clamp((place - params.wind_low) * params.wind_scale - 0.5, vec3f(0.0), vec3f(params.wind_size - 1));
+    let cell = vec3i(at);
+    let part = at - vec3f(cell);
+    let near = mix(
+        mix(wind_sample(cell), wind_sample(cell + vec3i(1, 0, 0)), part.x),
+        mix(wind_sample(cell + vec3i(0, 1, 0)), wind_sample(cell + vec3i(1, 1, 0)), part.x), part.y);
+    let far = mix(
+        mix(wind_sample(cell + vec3i(0, 0, 1)), wind_sample(cell + vec3i(1, 0, 1)), part.x),
+        mix(wind_sample(cell + vec3i(0, 1, 1)), wind_sample(cell + vec3i(1, 1, 1)), part.x), part.y);
+    return mix(near, far, part.z);
+}
+//% endif
+
+// Gusts are three waves of 4.2, 2.3 and 1.1 m, which move with the mean wind (Taylor's frozen turbulence).
+fn air(place: vec3f) -> vec3f {
+    let waves = vec3f(
+        dot(place, vec3f(1.17, 0.35, 0.86)),
+        dot(place, vec3f(-0.62, 1.1, 2.42)),
+        dot(place, vec3f(3.6, -2.9, 3.3)),
+    );
+    let wave = dot(sin(waves - params.phases), vec3f(0.5, 0.3, 0.2));
+    var velocity = params.wind * (1.0 + params.gust * wave);
+    //% if WIND
+    velocity += wind_field(place);
+    //% endif
+    return velocity;
+}
+
+// The share of a difference that a force proportional to it takes away in h: implicit, so never more than all of it.
+fn taken(rate: f32) -> f32 {
+    let part = rate * params.h;
+    return part / (1.0 + part);
+}
+
+@compute @workgroup_size(64)
+fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 64u);
+    if i >= params.count {
+        return;
+    }
+    let vertex = vertices[i];
+    var velocity = velocities[i].xyz;
+    if vertex.w > 0.0 {
+        velocity.y -= params.gravity * params.h;
+        let past = air(vertex.xyz) - velocity;
+        let rate = params.drag / params.density * length(past);
+        let across = normals[i].xyz * dot(past, normals[i].xyz);
+        velocity += across * taken(rate) + (past - across) * taken(rate * ALONG);
+        velocity *= 1.0 - taken(params.damping);
+        let near = 1.0 - smoothstep(0.5, 1.0, distance(vertex.xyz, params.hand) / params.hand_radius);
+        velocity += (params.hand_velocity - velocity) * taken(params.hand_rate * near);
+    }
+    let next = vec4f(vertex.xyz + velocity * params.h, vertex.w);
+    velocities[i] = vec4f(velocity, velocities[i].w);
+    predicted[i] = next;
+    vertices[i] = next;
+}
+
+// Edges of one colour, which share no vertex.
+@compute @workgroup_size(64)
+fn stretch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let n = linear_index(id, num_workgroups, 64u);
+    if n >= params.count {
+        return;
+    }
+    let spring = springs[params.first + n];
+    let ends = edges[params.first + n];
+    let a = vertices[ends.x];
+    let b = vertices[ends.y];
+    let span = a.xyz - b.xyz;
+    let far = length(span);
+    if spring.x <= 0.0 || a.w + b.w == 0.0 || far == 0.0 {
+        return;
+    }
+    let s = select(params.stretch, params.shear, params.kind == 1u) * spring.y * params.h * params.h / params.density;
+    let pull = span * ((far - spring.x) / far * s / (1.0 + s * (a.w + b.w)));
+    vertices[ends.x] = vec4f(a.xyz - a.w * pull, a.w);
+    vertices[ends.y] = vec4f(b.xyz + b.w * pull, b.w);
+}
+
+// Second differences of vertices in a row: the energy of a thin beam, quadratic, so one projection is exact.
+@compute @workgroup_size(64)
+fn hinge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let n = linear_index(id, num_workgroups, 64u);
+    if n >= params.count {
+        return;
+    }
+    let at = 6u * (params.first + n);
+    let a = vertices[hinges[at]];
+    let b = vertices[hinges[at + 1u]];
+    let c = vertices[hinges[at + 2u]];
+    let torn = springs[hinges[at + 3u]].x <= 0.0 || springs[hinges[at + 4u]].x <= 0.0;
+    let weight = a.w + 4.0 * b.w + c.w;
+    if torn || weight == 0.0 {
+        return;
+    }
+    let s = params.bend * bitcast<f32>(hinges[at + 5u]) * params.h * params.h / params.density;
+    let pull = (a.xyz - 2.0 * b.xyz + c.xyz) * (s / (1.0 + s * weight));
+    vertices[hinges[at]] = vec4f(a.xyz - a.w * pull, a.w);
+    vertices[hinges[at + 1u]] = vec4f(b.xyz + 2.0 * b.w * pull, b.w);
+    vertices[hinges[at + 2u]] = vec4f(c.xyz - c.w * pull, c.w);
+}
+
+//% if OBSTACLE
+fn obstacle_sample(cell: vec3i) -> f32 {
+    let at = clamp(cell, vec3i(0), params.obstacle_size - 1) * params.obstacle_strides.zyx;
+    return obstacle[i32(params.obstacle_offset) + at.x + at.y + at.z];
+}
+
+// Gradient of the trilinear distance in metres, and the distance; far away outside of the grid.
+fn obstacle_field(place: vec3f) -> vec4f {
+    let at = (place - params.obstacle_low) * params.obstacle_scale - 0.5;
+    if any(at < vec3f(-0.5)) || any(at > vec3f(params.obstacle_size) - 0.5) {
+        return vec4f(0.0, 1.0, 0.0, 1e9);
+    }
+    let inner = clamp(at, vec3f(0.0), vec3f(params.obstacle_size - 1));
+    let cell = vec3i(inner);
+    let p = inner - vec3f(cell);
+    var corner: array<f32, 8>;
+    for (var k = 0; k < 8; k += 1) {
+        corner[k] = obstacle_sample(cell + vec3i(k & 1, (k >> 1u) & 1, k >> 2u));
+    }
+    let x = vec4f(corner[1] - corner[0], corner[3] - corner[2], corner[5] - corner[4], corner[7] - corner[6]);
+    let along = vec4f(corner[0], corner[2], corner[4], corner[6]) + x * p.x;
+    let y = along.yw - along.xz;
+    let flat = along.xz + y * p.y;
+    let slope = vec3f(mix(mix(x.x, x.y, p.y), mix(x.z, x.w, p.y), p.z), mix(y.x, y.y, p.z), flat.y - flat.x);
+    return vec4f(slope * params.obstacle_scale, mix(flat.x, flat.y, p.z));
+}
+//% endif
+
+// A place out of the half-space that a surface bounds, with Coulomb's friction against the way it came.
+fn kept_out(place: vec3f, start: vec3f, normal: vec3f, clear: f32) -> vec3f {
+    if clear >= 0.0 {
+        return place;
+    }
+    let outside = place - clear * normal;
+    let way = outside - start;
+    let slide = way - normal * dot(way, normal);
+    let size = length(slide);
+    return outside - slide * select(0.0, min(1.0, -params.friction * clear / size), size > 0.0);
+}
+
+@compute @workgroup_size(64)
+fn settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 64u);
+    if i >= params.count || vertices[i].w == 0.0 {
+        return;
+    }
+    let velocity = velocities[i];
+    let free = predicted[i].xyz;
+    let start = free - velocity.xyz * params.h;
+    var place = vertices[i].xyz;
+    //% if SELF
+    place += pushes[i].xyz;
+    //% endif
+    let out = place - params.centre;
+    let far = length(out);
+    if params.radius > 0.0 && far > 0.0 {
+        place = kept_out(place, start, out / far, far - params.radius - params.gap);
+    }
+    //% if OBSTACLE
+    let field = obstacle_field(place);
+    if dot(field.xyz, field.xyz) > 1e-12 {
+        place = kept_out(place, start, normalize(field.xyz), field.w - params.gap);
+    }
+    //% endif
+    place = kept_out(place, start, vec3f(0.0, 1.0, 0.0), place.y - params.ground - params.gap);
+    // what was added to the free motion, so that rounding of places is no change of velocity
+    velocities[i] = vec4f(velocity.xyz + (place - free) / params.h, velocity.w);
+    vertices[i] = vec4f(place, vertices[i].w);
+}

@@ -1,0 +1,195 @@
+// Birds that see those near them: separation, alignment and cohesion (Reynolds 1987), with what is urgent first.
+// In: sorted_places and sorted_velocities, the birds in the order of a neighbour grid, whose `starts` and `order` are given;
+//     PERIODIC, whether what leaves the box comes back on its other side.
+// Out: places, with the number of birds that each sees, and velocities, with their length, a step later; headings; hunter,
+//     the predator's place.
+// The equations are in the twin, app/vertigrad/models/physics/flock_twin.py.
+//% import "common/grid.wgsl" as grid with context
+//% include "common/index.wgsl"
+//% include "common/philox.wgsl"
+
+struct Params {
+    count: u32,
+    dt: f32,
+    turn: u32,                 // number of the step
+    key: vec2u,
+    stream: vec2u,
+    radius: f32,               // how far birds see
+    near: f32,                 // and how far they keep apart
+    sight: f32,                // cosine of half the angle that they see
+    separation: f32,
+    alignment: f32,
+    cohesion: f32,
+    levelling: f32,
+    agility: f32,
+    speed_range: vec2f,
+    noise: f32,                // of the heading, in a step
+    extent: vec3f,             // of the box around the origin
+    predator: vec3f,
+    fear: f32,                 // how far from the predator birds flee
+    obstacle: vec3f,
+    obstacle_radius: f32,
+    touch_point: vec3f,
+    touch_radius: f32,
+    touch_velocity: vec3f,
+    pull: f32,                 // above 0 toward the hand, below 0 away from it
+    ${grid.fields()}
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> sorted_places: array<vec4f>;
+@group(0) @binding(2) var<storage, read> sorted_velocities: array<vec4f>;
+@group(0) @binding(3) var<storage, read> starts: array<u32>;
+@group(0) @binding(4) var<storage, read> order: array<u32>;
+@group(0) @binding(5) var<storage, read_write> places: array<vec4f>;
+@group(0) @binding(6) var<storage, read_write> velocities: array<vec4f>;
+@group(0) @binding(7) var<storage, read_write> headings: array<vec4f>;
+@group(0) @binding(8) var<storage, read_write> hunter: array<f32>;
+
+//% include "common/grid.wgsl"
+
+const ROOM = 0.55;
+
+struct Seen {
+    count: f32,
+    velocity: vec3f,    // sums over those that are seen
+    offset: vec3f,
+    apart: vec3f,       // away from those that are too near
+}
+
+fn with_length(v: vec3f, length_: f32) -> vec3f {
+    return v * (length_ / max(length(v), 1e-12));
+}
+
+fn at_most(v: vec3f, most: f32) -> vec3f {
+    return v * min(1.0, most / max(length(v), 1e-12));
+}
+
+// Adds what the bird at `here`, or its image in a box next to this one, sees.
+fn look(before: Seen, here: vec3f, heading: vec3f, me: u32) -> Seen {
+    var seen = before;
+    //% call grid.neighbours("here", "starts")
+    let offset = sorted_places[k].xyz - here;
+    let away = length(offset);
+    if k != me && away < params.radius && away > 0.0 {
+        if away < params.near {
+            seen.apart -= offset * ((1.0 - away / params.near) / away);
+        }
+        if dot(offset, heading) >= params.sight * away {
+            seen.count += 1.0;
+            seen.velocity += sorted_velocities[k].xyz;
+            seen.offset += offset;
+        }
+    }
+    //% endcall
+    return seen;
+}
+
+fn looked_around(here: vec3f, heading: vec3f, me: u32) -> Seen {
+    var seen = Seen(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0));
+    //% if PERIODIC
+    for (var image = 0; image < 27; image += 1) {
+        let place = here + params.extent * (vec3f(vec3i(image % 3, image / 3 % 3, image / 9)) - 1.0);
+        if all(abs(place) < 0.5 * params.extent + params.radius) {
+            seen = look(seen, place, heading, me);
+        }
+    }
+    return seen;
+    //% else
+    return look(seen, here, heading, me);
+    //% endif
+}
+
+// Back toward the middle, from a share of ROOM of the way to the sides on: with all strength halfway from there.
+fn turned_back(here: vec3f) -> vec3f {
+    //% if PERIODIC
+    return vec3f(0.0);
+    //% else
+    let beyond = max(length(2.0 * here / params.extent) - ROOM, 0.0) / (1.0 - ROOM);
+    return with_length(-here, 2.0 * params.agility * beyond);
+    //% endif
+}
+
+// Away from the predator.
+fn fled(here: vec3f) -> vec3f {
+    let offset = here - params.predator;
+    let share = max(1.0 - length(offset) / max(params.fear, 1e-6), 0.0);
+    return with_length(offset, 2.0 * params.agility * share);
+}
+
+// Sideways past an obstacle that lies ahead within a second's flight, and outwards if it is touched.
+fn avoided(here: vec3f, velocity: vec3f) -> vec3f {
+    let offset = params.obstacle - here;
+    let speed = length(velocity);
+    let heading = velocity / max(speed, 1e-12);
+    let ahead = dot(offset, heading);
+    let side = ahead * heading - offset;
+    let wide = 1.25 * params.obstacle_radius;
+    let gap = length(offset) - params.obstacle_radius;
+    let hits = ahead > 0.0 && length(side) < wide && gap < speed;
+    let urgency = clamp(1.0 - gap / max(speed, 1e-12), 0.0, 1.0);
+    return select(vec3f(0.0), with_length(side, 2.0 * params.agility * urgency), hits && params.obstacle_radius > 0.0);
+}
+
+fn pulled(here: vec3f, velocity: vec3f) -> vec3f {
+    let offset = params.touch_point - here;
+    let share = clamp(2.0 - 2.0 * length(offset) / max(params.touch_radius, 1e-6), 0.0, 1.0);
+    let toward = with_length(offset, params.agility) + max(sign(params.pull), 0.0) * (params.touch_velocity - velocity);
+    return params.pull * share * toward;
+}
+
+fn random_vector(bird: u32) -> vec3f {
+    let chance = philox_uniform(philox(vec4u(bird, params.turn, params.stream), params.key));
+    return (2.0 * chance.xyz - 1.0) * 1.7320508;
+}
+
+@compute @workgroup_size(64)
+fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let me = linear_index(id, num_workgroups, 64u);
+    if me >= params.count {
+        return;
+    }
+    if me == 0u {
+        hunter[0] = params.predator.x;
+        hunter[1] = params.predator.y;
+        hunter[2] = params.predator.z;
+    }
+    let bird = order[me];
+    let here = sorted_places[me].xyz;
+    let velocity = sorted_velocities[me].xyz;
+    let seen = looked_around(here, with_length(velocity, 1.0), me);
+    let share = 1.0 / max(seen.count, 1.0);
+    var social = params.separation * seen.apart + params.cohesion * share * seen.offset;
+    if seen.count > 0.0 {
+        social += params.alignment * (share * seen.velocity - velocity);
+    }
+    social.y -= params.levelling * velocity.y;
+    let urgent = at_most(
+        turned_back(here) + fled(here) + avoided(here, velocity) + pulled(here, velocity),
+        params.agility,
+    );
+    let steering = urgent + at_most(social, params.agility - length(urgent));
+    var faster = velocity + params.dt * steering;
+    let calm = 1.0 - length(urgent) / max(params.agility, 1e-12);  // to turn back, a bird may brake as far as it has to
+    let speed = clamp(length(faster), calm * params.speed_range.x, params.speed_range.y);
+    faster = with_length(with_length(faster, 1.0) + params.noise * random_vector(bird), speed);
+    settle(bird, here + params.dt * faster, faster, seen.count);
+}
+
+// Puts a bird where it has flown: into the box if that is periodic, and not into the obstacle.
+fn settle(bird: u32, place: vec3f, velocity: vec3f, seen: f32) {
+    var here = place;
+    var now = velocity;
+    //% if PERIODIC
+    here -= params.extent * floor(here / params.extent + 0.5);
+    //% endif
+    let out = here - params.obstacle;
+    if length(out) < params.obstacle_radius {
+        let normal = with_length(out, 1.0);
+        here = params.obstacle + params.obstacle_radius * normal;
+        now = with_length(now - min(dot(now, normal), 0.0) * normal + 1e-6 * normal, length(now));
+    }
+    places[bird] = vec4f(here, seen);
+    velocities[bird] = vec4f(now, length(now));
+    headings[bird] = vec4f(with_length(now, 1.0), 0.0);
+}

@@ -1,0 +1,320 @@
+// A free-surface fluid of equal particles, made incompressible by an implicit pressure: Ihmsen et al. 2014, "Implicit
+// Incompressible SPH", with the pressure warm-started and relaxed without leaving the particles' places of the step's start.
+// Walls have no particles. They add to the density what layers of fluid would, mirrored in them, by a function of the distance
+// alone (the idea of Koschier & Bender 2017, "Density Maps"), and push along its slope: what pressure does to the velocities
+// is the transpose of what these do to the density, at walls too, so that it makes no energy.
+//
+// Rows lie cell by cell while a step lasts. Out and in: places (x, y, z, density), motions (velocity, speed), pressures.
+// In between, in the order of the grid, what the entry points below say. The list of row i is near[k * count + i], k < found[i]; one more than MOST is counted, but not kept.
+// Units: metres, seconds; `pressing` is pressure over (density at rest * relative density²) [m²/s²].
+// app/vertigrad/models/physics/fluid.py has the order of the entry points, fluid_twin.py the twin.
+// In: MOST, neighbours kept of each particle; FIELD, whether there is a grid of signed distances.
+//% import "common/grid.wgsl" as grid with context
+//% include "common/index.wgsl"
+
+struct Params {
+    count: u32,
+    spacing: f32,      // of particles at rest; the kernel reaches twice as far
+    dt: f32,
+    gravity: f32,
+    thickness: f32,    // kinematic viscosity [m²/s], the numerical one included
+    density: f32,      // at rest [kg/m³]
+    mend: f32,         // share of what the density is too high by that a step takes away
+    stride: f32,       // Chebyshev's weight of a turn of the solve: 1 is a plain turn
+    warm: f32,         // share of the last step's pressure that is begun with
+    tank_low: vec3f,
+    tank_high: vec3f,
+    shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
+    body_at: vec3f,
+    body_half: vec3f,
+    hand: vec3f,       // where the fluid is dragged, how fast the hand moves, how far it reaches, and its pull [1/s]
+    hand_velocity: vec3f,
+    hand_reach: f32,
+    hand_pull: f32,
+    //% if FIELD
+    field_low: vec3f,
+    field_spacing: f32,
+    field_size: vec3u,
+    field_offset: u32,
+    //% endif
+    ${grid.fields()}
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> order: array<u32>;
+@group(0) @binding(2) var<storage, read> starts: array<u32>;
+@group(0) @binding(3) var<storage, read_write> places: array<vec4f>;  // kept from step to step, as `motions` and `pressures` are
+@group(0) @binding(4) var<storage, read_write> motions: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> pressures: array<f32>;
+@group(0) @binding(6) var<storage, read> here: array<vec4f>;  // in the order of the grid: places, and
+@group(0) @binding(7) var<storage, read> velocities: array<vec4f>;  // velocities, or what else is told of as a velocity
+@group(0) @binding(8) var<storage, read> pressing: array<f32>;
+@group(0) @binding(9) var<storage, read> near: array<u32>;
+@group(0) @binding(10) var<storage, read> found: array<u32>;
+@group(0) @binding(11) var<storage, read> walls: array<vec4f>;  // slope of the share of walls, and the diagonal of the solve
+@group(0) @binding(12) var<storage, read> field: array<f32>;
+@group(0) @binding(13) var<storage, read_write> new_here: array<vec4f>;  // the same, by the entry points that write them
+@group(0) @binding(14) var<storage, read_write> new_velocities: array<vec4f>;
+@group(0) @binding(15) var<storage, read_write> new_pressing: array<f32>;
+@group(0) @binding(16) var<storage, read_write> new_near: array<u32>;
+@group(0) @binding(17) var<storage, read_write> new_found: array<u32>;
+@group(0) @binding(18) var<storage, read_write> new_walls: array<vec4f>;
+@group(0) @binding(19) var<storage, read_write> excess: array<f32>;  // relative density; from `predict` on, what it will be beyond 1 without pressure
+@group(0) @binding(20) var<storage, read_write> before: array<f32>;  // `pressing` a turn ago
+
+const PI = 3.14159265359;
+const RELAXED = 0.5;       // Ihmsen et al. 2014, section 3.2
+const MARGIN = 0.1;        // of a spacing that a particle keeps from walls
+const STIFFEST = 0.1;      // least diagonal times spacing²: what is almost alone is not pushed far
+const FASTEST = 2.0;       // spacings that nothing moves farther than in a step
+
+//% include "common/grid.wgsl"
+
+// Volume of a particle times the cubic spline (Monaghan 1992) with smoothing length `spacing`; `q` is a distance over it.
+fn weight(q: f32) -> f32 {
+    let outer = max(2.0 - q, 0.0);
+    return select(0.25 * outer * outer * outer, 1.0 - q * q * (1.5 - 0.75 * q), q < 1.0) / PI;
+}
+
+// The slope of that along an offset, for the particle at its end.
+fn slope(offset: vec3f) -> vec3f {
+    let q = length(offset) / params.spacing;
+    let outer = max(2.0 - q, 0.0);
+    let steep = select(-0.75 * outer * outer / max(q, 1e-6), 2.25 * q - 3.0, q < 1.0);
+    return offset * (steep / (PI * params.spacing * params.spacing));
+}
+
+// What a layer of particles `q` spacings away adds to the relative density, as if smeared over its plane; and its slope.
+fn layer(q: f32) -> vec2f {
+    let outer = max(2.0 - q, 0.0);
+    let far = outer * outer * outer * vec2f(outer * (0.25 - 0.1 * outer), 0.5 * outer - 1.0);
+    let close = vec2f(0.7 + q * q * (q * q * (0.75 - 0.3 * q) - 1.0), q * (q * q * (3.0 - 1.5 * q) - 2.0));
+    return select(far, close, q < 1.0);
+}
+
+// What a wall `q` spacings away adds to the relative density, being a mirror of such layers; and the slope of that along q.
+fn beyond(q: f32) -> vec2f {
+    return (layer(2.0 * q) + layer(2.0 * q + 1.0)) * vec2f(1.0, 2.0);
+}
+
+// Signed distance from the body in the tank, and from what the grid of distances describes.
+fn solid(at: vec3f) -> f32 {
+    let away = at - params.body_at;
+    let apart = abs(away) - params.body_half;
+    let around = vec2f(length(away.xz) - params.body_half.x, apart.y);
+    var distance = 1e9;
+    if params.shape == 1u {
+        distance = length(max(apart, vec3f(0.0))) + min(max(apart.x, max(apart.y, apart.z)), 0.0);
+    } else if params.shape == 2u {
+        distance = length(away) - params.body_half.x;
+    } else if params.shape == 3u {
+        distance = length(max(around, vec2f(0.0))) + min(max(around.x, around.y), 0.0);
+    }
+    //% if FIELD
+    distance = min(distance, sampled(at));
+    //% endif
+    return distance;
+}
+
+//% if FIELD
+fn sample(cell: vec3u) -> f32 {
+    return field[params.field_offset + (cell.z * params.field_size.y + cell.y) * params.field_size.x + cell.x];
+}
+
+// The grid between its samples; outside of it, the nearest value and the way to it.
+fn sampled(at: vec3f) -> f32 {
+    let last = vec3f(params.field_size - 1u);
+    let free = (at - params.field_low) / params.field_spacing;
+    let place = clamp(free, vec3f(0.0), last);
+    let low = vec3u(min(floor(place), last - 1.0));
+    let share = place - vec3f(low);
+    let x00 = mix(sample(low), sample(low + vec3u(1u, 0u, 0u)), share.x);
+    let x10 = mix(sample(low + vec3u(0u, 1u, 0u)), sample(low + vec3u(1u, 1u, 0u)), share.x);
+    let x01 = mix(sample(low + vec3u(0u, 0u, 1u)), sample(low + vec3u(1u, 0u, 1u)), share.x);
+    let x11 = mix(sample(low + vec3u(0u, 1u, 1u)), sample(low + vec3u(1u, 1u, 1u)), share.x);
+    return mix(mix(x00, x10, share.y), mix(x01, x11, share.y), share.z) + length(free - place) * params.field_spacing;
+}
+//% endif
+
+// The direction in which that distance grows, by four points around.
+fn outwards(at: vec3f) -> vec3f {
+    let e = 0.25 * params.spacing;
+    let sum = vec3f(1.0, 1.0, 1.0) * solid(at + e) + vec3f(1.0, -1.0, -1.0) * solid(at + vec3f(e, -e, -e))
+        + vec3f(-1.0, 1.0, -1.0) * solid(at + vec3f(-e, e, -e)) + vec3f(-1.0, -1.0, 1.0) * solid(at + vec3f(-e, -e, e));
+    let long = length(sum);
+    return select(vec3f(0.0, 1.0, 0.0), sum / long, long > 1e-12);
+}
+
+// The share of the kernel that walls take up, and its slope. Walls at right angles overlap as independent shares do.
+fn walled(at: vec3f) -> vec4f {
+    var free = 1.0;
+    var steep = vec3f(0.0);
+    for (var axis = 0u; axis < 3u; axis += 1u) {
+        let low = beyond(max((at[axis] - params.tank_low[axis]) / params.spacing, 0.0));
+        let high = beyond(max((params.tank_high[axis] - at[axis]) / params.spacing, 0.0));
+        free *= (1.0 - low.x) * (1.0 - high.x);
+        steep[axis] += low.y / (1.0 - low.x) - high.y / (1.0 - high.x);
+    }
+    let distance = solid(at) / params.spacing;
+    if distance < 2.0 {
+        let body = beyond(max(distance, 0.0));
+        free *= 1.0 - body.x;
+        steep += body.y / (1.0 - body.x) * outwards(at);
+    }
+    return vec4f(steep * (free / params.spacing), 1.0 - free);
+}
+
+// Rows into the order of the grid, so that neighbours lie close together.
+@compute @workgroup_size(128)
+fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let row = order[i];
+    new_here[i] = places[row];
+    new_velocities[i] = motions[row];
+    new_pressing[i] = params.warm * pressures[row];
+    before[i] = new_pressing[i];
+}
+
+// Who is near, how dense it is here, and how the density answers to pressure.
+@compute @workgroup_size(128)
+fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let me = here[i].xyz;
+    var met = 0u;
+    var dense = 0.0;
+    var sum = vec3f(0.0);
+    var squares = 0.0;
+    //% call grid.neighbours("me", "starts")
+    let offset = me - here[k].xyz;
+    let far2 = dot(offset, offset);
+    if far2 < 4.0 * params.spacing * params.spacing && k != i {
+        if met < ${MOST}u {
+            new_near[met * params.count + i] = k;
+            let steep = slope(offset);
+            dense += weight(sqrt(far2) / params.spacing);
+            sum += steep;
+            squares += dot(steep, steep);
+        }
+        met += 1u;
+    }
+    //% endcall
+    new_found[i] = met;
+    let wall = walled(me);
+    let diagonal = dot(sum + wall.xyz, sum + wall.xyz) + squares;
+    new_walls[i] = vec4f(wall.xyz, max(diagonal, STIFFEST / (params.spacing * params.spacing)));
+    excess[i] = dense + weight(0.0) + wall.w;
+}
+
+// All but pressure acts, and the relative density goes beside the velocity: gravity, viscosity (Morris et al. 1997, equation 22) and the hand.
+@compute @workgroup_size(128)
+fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let me = here[i].xyz;
+    let velocity = velocities[i].xyz;
+    let soft = 0.01 * params.spacing * params.spacing;
+    var shear = vec3f(0.0);
+    for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
+        let j = near[k * params.count + i];
+        let offset = me - here[j].xyz;
+        shear += (velocity - velocities[j].xyz) * (dot(slope(offset), offset) / (dot(offset, offset) + soft));
+    }
+    let acceleration = 2.0 * params.thickness * shear - vec3f(0.0, params.gravity, 0.0);
+    let away = (me - params.hand) / params.hand_reach;
+    let grip = max(1.0 - dot(away, away), 0.0);
+    let share = 1.0 - exp(-params.dt * params.hand_pull * grip * grip);
+    let pushed = mix(velocity + params.dt * acceleration, params.hand_velocity, share);
+    new_velocities[i] = vec4f(pushed, excess[i]);
+}
+
+// Rate at which the relative density grows if particles move as `velocities` say.
+fn gathering(i: u32) -> f32 {
+    let me = here[i].xyz;
+    let velocity = velocities[i].xyz;
+    var rate = dot(velocity, walls[i].xyz);
+    for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
+        let j = near[k * params.count + i];
+        rate += dot(velocity - velocities[j].xyz, slope(me - here[j].xyz));
+    }
+    return rate;
+}
+
+// Density beyond that at rest after the step, if there were no pressure. Of what is too much already only a share counts:
+// taken away at once it would leave the particles with the speed at which it was, and the fluid would never come to rest.
+@compute @workgroup_size(128)
+fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let now = excess[i] - 1.0;
+    excess[i] = now * select(params.mend, 1.0, now < 0.0) + params.dt * gathering(i);
+}
+
+fn pressed(i: u32) -> vec3f {
+    let me = here[i].xyz;
+    let mine = pressing[i];
+    var sum = -mine * walls[i].xyz;
+    for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
+        let j = near[k * params.count + i];
+        sum -= (mine + pressing[j]) * slope(me - here[j].xyz);
+    }
+    return sum;
+}
+
+// Acceleration by pressure.
+@compute @workgroup_size(128)
+fn accelerate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i < params.count {
+        new_velocities[i] = vec4f(pressed(i), 0.0);
+    }
+}
+
+// A turn of the relaxed Jacobi method for the pressure that leaves no excess, taken farther by Chebyshev's weights (Golub &
+// Varga 1961; Wang 2015, equation 6); pressure never pulls.
+@compute @workgroup_size(128)
+fn relax(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    let dt2 = params.dt * params.dt;
+    let left = excess[i] + dt2 * gathering(i);
+    let now = new_pressing[i];
+    let aim = now + RELAXED * left / (dt2 * walls[i].w);
+    new_pressing[i] = max(before[i] + params.stride * (aim - before[i]), 0.0);
+    before[i] = now;
+}
+
+// Velocity and place at the end of the step, held within the tank and outside of bodies.
+@compute @workgroup_size(128)
+fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 128u);
+    if i >= params.count {
+        return;
+    }
+    var velocity = velocities[i].xyz + params.dt * pressed(i);
+    velocity *= min(1.0, FASTEST * params.spacing / max(params.dt * length(velocity), 1e-30));
+    var place = here[i].xyz + params.dt * velocity;
+    let margin = MARGIN * params.spacing;
+    let distance = solid(place);
+    if distance < margin {
+        let normal = outwards(place);
+        place += (margin - distance) * normal;
+        velocity -= min(dot(velocity, normal), 0.0) * normal;
+    }
+    let held = clamp(place, params.tank_low + margin, params.tank_high - margin);
+    velocity = select(velocity, vec3f(0.0), (place - held) * velocity > vec3f(0.0));
+    places[i] = vec4f(held, params.density * velocities[i].w);
+    motions[i] = vec4f(velocity, length(velocity));
+    pressures[i] = pressing[i];
+}

@@ -1,0 +1,78 @@
+// The surface of what stands in a fluid's tank, as a grid of params.rows x params.columns vertices with normals.
+// Rows go from the middle of the underside to the middle of the top; columns go around it, the last one being the first.
+// Where faces meet at an edge, rows or columns of both lie on it, so that each face keeps its own normal.
+// Out: positions and normals (rows, columns, 3). Shapes as in fluid.wgsl: 1 box, 2 ball, 3 pillar; 0 is a point.
+
+struct Params {
+    rows: u32,
+    columns: u32,
+    shape: u32,
+    body_at: vec3f,
+    body_half: vec3f,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> positions: array<f32>;
+@group(0) @binding(2) var<storage, read_write> normals: array<f32>;
+
+const TAU = 6.28318530718;
+
+struct Vertex {
+    away: vec3f,    // from the middle, in half sizes
+    normal: vec3f,
+}
+
+// A place on the outline of the base, as x and z, and the normal there.
+fn outline(column: u32) -> vec4f {
+    if params.shape == 1u {
+        let each = params.columns / 4u;
+        let along = 2.0 * f32(column % each) / f32(each - 1u) - 1.0;
+        switch column / each {
+            case 0u: { return vec4f(1.0, along, 1.0, 0.0); }
+            case 1u: { return vec4f(-along, 1.0, 0.0, 1.0); }
+            case 2u: { return vec4f(-1.0, -along, -1.0, 0.0); }
+            default: { return vec4f(along, -1.0, 0.0, -1.0); }
+        }
+    }
+    let angle = TAU * f32(column) / f32(params.columns - 1u);
+    let around = select(vec2f(cos(angle), sin(angle)), vec2f(1.0, 0.0), column == params.columns - 1u);
+    return vec4f(around, around);
+}
+
+fn vertex(row: u32, column: u32) -> Vertex {
+    let around = outline(column);
+    if params.shape == 2u {
+        let angle = 0.5 * TAU * f32(row) / f32(params.rows - 1u);
+        let away = vec3f(sin(angle) * around.x, -cos(angle), sin(angle) * around.y);
+        return Vertex(away, away);
+    }
+    let cap = params.rows / 4u;  // rows of the underside, and of the top
+    if row < cap {
+        let reach = f32(row) / f32(cap - 1u);
+        return Vertex(vec3f(reach * around.x, -1.0, reach * around.y), vec3f(0.0, -1.0, 0.0));
+    }
+    if row >= params.rows - cap {
+        let reach = f32(params.rows - 1u - row) / f32(cap - 1u);
+        return Vertex(vec3f(reach * around.x, 1.0, reach * around.y), vec3f(0.0, 1.0, 0.0));
+    }
+    let height = 2.0 * f32(row - cap) / f32(params.rows - 2u * cap - 1u) - 1.0;
+    return Vertex(vec3f(around.x, height, around.y), vec3f(around.z, 0.0, around.w));
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+    let i = id.x;
+    if i >= params.rows * params.columns {
+        return;
+    }
+    let made = vertex(i / params.columns, i % params.columns);
+    var half = params.body_half;
+    if params.shape != 1u {  // round: as wide along z as along x, and a ball as high
+        half = vec3f(half.x, select(half.x, half.y, params.shape == 3u), half.x);
+    }
+    let place = params.body_at + select(half * made.away, vec3f(0.0), params.shape == 0u);
+    for (var c = 0u; c < 3u; c += 1u) {
+        positions[3u * i + c] = place[c];
+        normals[3u * i + c] = made.normal[c];
+    }
+}

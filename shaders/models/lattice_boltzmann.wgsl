@@ -1,0 +1,334 @@
+// Flow in a plane by the lattice Boltzmann method: nine populations a cell that stream and collide (D2Q9).
+// In: before, populations (9, rows, columns) after their collision, each less its weight; distance (rows, columns) to the
+//     wall in cells, negative inside it. COLLISION: "trt" or "regularised". ENDS: "open" or "repeat". SIDES: "slip",
+//     "no slip" or "repeat". SHAPE: "none", "circle", "square", "aerofoil" or "mask".
+// Out: after, a step later (stream); distance, of the obstacle, and of cells painted by a hand (obstruct, paint);
+//      velocity, density, speed (moments); vorticity and the surfaces that are drawn (show).
+// The twin is app/vertigrad/models/physics/lattice_boltzmann_twin.py.
+//% include "common/index.wgsl"
+
+struct Params {
+    rows: u32,
+    columns: u32,
+    inflow: f32,       // [cells/step]
+    viscosity: f32,    // [cells²/step]
+    odd_rate: f32,     // of the odd populations, for "trt"
+    force: f32,        // along x [mass/(cell step²)]
+    sponge: f32,       // columns before the outlet, over which the viscosity rises
+    start: f32,        // speed of the fluid at first
+    place: vec2f,      // of the obstacle's middle, in cells
+    turn: vec2f,       // cosine and sine of its angle
+    size: f32,         // of the obstacle [cells]
+    thickness: f32,    // of the aerofoil, over its chord
+    camber: f32,
+    camber_at: f32,
+    hand_from: vec2f,  // a stroke, in cells
+    hand_to: vec2f,
+    hand_radius: f32,
+    painted_as: f32,
+    edge: f32,         // length of a cell in the scene
+    height: f32,       // of a vorticity of 1
+    pedestal: f32,     // height of the obstacle in the scene
+    length: f32,       // that makes vorticity a number [cells]
+    //% if SHAPE == "mask"
+    mask_offset: u32,
+    mask_shape: vec2u,
+    mask_strides: vec2i,
+    //% endif
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> before: array<f32>;
+@group(0) @binding(2) var<storage, read_write> after: array<f32>;
+@group(0) @binding(3) var<storage, read> distance: array<f32>;
+@group(0) @binding(4) var<storage, read_write> found: array<f32>;
+@group(0) @binding(5) var<storage, read_write> painted: array<f32>;
+@group(0) @binding(6) var<storage, read_write> moment: array<vec4f>;
+@group(0) @binding(7) var<storage, read> moved: array<vec4f>;
+@group(0) @binding(8) var<storage, read_write> vorticity: array<f32>;
+@group(0) @binding(9) var<storage, read_write> position: array<f32>;
+@group(0) @binding(10) var<storage, read_write> obstacle: array<f32>;
+//% if SHAPE == "mask"
+@group(0) @binding(11) var<storage, read> mask: array<f32>;
+//% endif
+
+// Directions, and by their numbers: the opposite one, and the one with top and bottom exchanged.
+//% set C = [(0, 0), (1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)]
+//% set OPPOSITE = [0, 3, 4, 1, 2, 7, 8, 5, 6]
+//% set MIRRORED = [0, 1, 4, 3, 2, 8, 7, 6, 5]
+//% set W = ["4.0 / 9.0"] + ["1.0 / 9.0"] * 4 + ["1.0 / 36.0"] * 4
+const YIELDS = vec2f(1.3, 1.5);  // densities between which the inflow gives way to what blocks it
+
+fn population(k: u32, cell: u32) -> f32 {
+    return before[k * params.rows * params.columns + cell];
+}
+
+// Equilibrium less its weight, for a direction c. `extra` is the density less 1.
+fn equilibrium(weight: f32, c: vec2f, extra: f32, u: vec2f) -> f32 {
+    let along = 3.0 * dot(c, u);
+    return weight * (extra + (1.0 + extra) * (along + 0.5 * along * along - 1.5 * dot(u, u)));
+}
+
+// Velocity, and the density less 1, of a cell.
+fn fluid(cell: u32) -> vec3f {
+    var momentum = vec2f(0.0);
+    var extra = 0.0;
+    //% for k in range(9)
+    let f_${k} = population(${k}u, cell);
+    extra += f_${k};
+    momentum += f_${k} * vec2f(${C[k][0]}, ${C[k][1]});
+    //% endfor
+    return vec3f(momentum / (1.0 + extra), extra);
+}
+
+// What streams into a cell from beyond an end of the channel, where `back` has left it.
+fn through_end(cell: u32, back: f32, weight: f32, c: vec2f) -> f32 {
+    let here = fluid(cell);
+    if c.x > 0.0 {  // a wall that moves with the inflow (Ladd 1994)
+        let gives = clamp((YIELDS.y - 1.0 - here.z) / (YIELDS.y - YIELDS.x), 0.0, 1.0);
+        return back + 6.0 * weight * c.x * params.inflow * gives;
+    }
+    let along = dot(c, here.xy);  // density 1, by bouncing back with the other sign (Ginzburg et al. 2008)
+    return -back + weight * (9.0 * along * along - 3.0 * dot(here.xy, here.xy));
+}
+
+//% for k in range(9)
+// What streams into a cell from its side in direction ${k}: from a neighbour, or thrown back by what is there.
+fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
+    let rows = i32(params.rows);
+    let columns = i32(params.columns);
+    var r = row - (${C[k][1]});
+    var x = column - (${C[k][0]});
+    let back = population(${OPPOSITE[k]}u, cell);
+    //% if ENDS == "repeat"
+    x = select(select(x, x - columns, x >= columns), x + columns, x < 0);
+    //% else
+    if x < 0 || x >= columns {
+        return through_end(cell, back, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
+    }
+    //% endif
+    if r < 0 || r >= rows {
+        //% if SIDES == "repeat"
+        r = select(r - rows, r + rows, r < 0);
+        //% elif SIDES == "slip"
+        let beside = u32(row * columns + x);
+        return select(back, population(${MIRRORED[k]}u, beside), distance[beside] > 0.0);
+        //% else
+        return back;
+        //% endif
+    }
+    let from_ = u32(r * columns + x);
+    let beyond = distance[from_];
+    if beyond > 0.0 {
+        return population(${k}u, from_);
+    }
+    // from a wall part of the way to the neighbour (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
+    let share = distance[cell] / max(distance[cell] - beyond, 1e-6);
+    if share >= 0.5 {
+        return mix(population(${k}u, cell), back, 0.5 / share);
+    }
+    r = row + (${C[k][1]});
+    x = column + (${C[k][0]});
+    let behind = u32(clamp(r, 0, rows - 1) * columns + clamp(x, 0, columns - 1));
+    let usable = r >= 0 && x >= 0 && r < rows && x < columns && distance[behind] > 0.0;
+    return select(back, mix(population(${OPPOSITE[k]}u, behind), back, 2.0 * share), usable);
+}
+//% endfor
+
+// Guo, Zheng & Shi (2002), equation 20, without its factor.
+fn forced(weight: f32, c: vec2f, u: vec2f) -> f32 {
+    return 3.0 * weight * params.force * (c.x - u.x + 3.0 * dot(c, u) * c.x);
+}
+
+@compute @workgroup_size(128)
+fn stream(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let cell = linear_index(id, num_workgroups, 128u);
+    let cells = params.rows * params.columns;
+    if cell >= cells {
+        return;
+    }
+    if distance[cell] <= 0.0 {
+        for (var k = 0u; k < 9u; k += 1u) {
+            after[k * cells + cell] = 0.0;
+        }
+        return;
+    }
+    let row = i32(cell / params.columns);
+    let column = i32(cell) - row * i32(params.columns);
+    var extra = 0.0;
+    var momentum = vec2f(0.5 * params.force, 0.0);
+    //% for k in range(9)
+    let f_${k} = streamed_${k}(row, column, cell);
+    let c_${k} = vec2f(${C[k][0]}, ${C[k][1]});
+    extra += f_${k};
+    momentum += f_${k} * c_${k};
+    //% endfor
+    let u = momentum / (1.0 + extra);
+    // near the outlet everything is made smooth, so that nothing comes back from there
+    let near = max(f32(column) - f32(params.columns - 1u) + params.sponge, 0.0) / max(params.sponge, 1.0);
+    let rate = 1.0 / (3.0 * (params.viscosity + 0.3 * near * near) + 0.5);
+    //% if COLLISION == "trt"
+    // Even and odd parts of each pair relax at rates of their own (Ginzburg, Verhaeghe & d'Humières 2008).
+    //% for k in range(9)
+    let even_${k} = equilibrium(${W[k]}, c_${k}, extra, u);
+    let pull_${k} = forced(${W[k]}, c_${k}, u);
+    //% endfor
+    after[cell] = f_0 + rate * (even_0 - f_0) + (1.0 - 0.5 * rate) * pull_0;
+    //% for k, j in ((1, 3), (2, 4), (5, 7), (6, 8))
+    {
+        let sums = vec2f(even_${k} + even_${j} - f_${k} - f_${j}, pull_${k} + pull_${j});
+        let differences = vec2f(even_${k} - even_${j} - f_${k} + f_${j}, pull_${k} - pull_${j});
+        let changed = 0.5 * (rate * sums.x + (1.0 - 0.5 * rate) * sums.y);
+        let turned = 0.5 * (params.odd_rate * differences.x + (1.0 - 0.5 * params.odd_rate) * differences.y);
+        after[${k}u * cells + cell] = f_${k} + changed + turned;
+        after[${j}u * cells + cell] = f_${j} + changed - turned;
+    }
+    //% endfor
+    //% else
+    // Only what stresses say goes on, and what third moments follow from them (Malaspinas 2015, equations 8 to 16).
+    let density = 1.0 + extra;
+    var stress = vec3f(params.force * u.x, 0.0, 0.5 * params.force * u.y);  // xx, yy, xy
+    //% for k in range(9)
+    let even_${k} = equilibrium(${W[k]}, c_${k}, extra, u);
+    stress += (f_${k} - even_${k}) * vec3f(${C[k][0] ** 2}, ${C[k][1] ** 2}, ${C[k][0] * C[k][1]});
+    //% endfor
+    let third = vec2f(2.0 * u.x * stress.z + u.y * stress.x, 2.0 * u.y * stress.z + u.x * stress.y);  // xxy, xyy
+    let cubes = density * vec2f(u.x * u.x * u.y, u.x * u.y * u.y);
+    //% for k in range(9)
+    {
+        let square = vec3f(${C[k][0] ** 2}.0 - 1.0 / 3.0, ${C[k][1] ** 2}.0 - 1.0 / 3.0, ${2 * C[k][0] * C[k][1]});
+        let cube = square.xy * c_${k}.yx;
+        let kept = 4.5 * dot(square, stress) + 13.5 * dot(cube, third);
+        let even = even_${k} + ${W[k]} * 13.5 * dot(cube, cubes);
+        after[${k}u * cells + cell] = even + ${W[k]} * (1.0 - rate) * kept + 0.5 * forced(${W[k]}, c_${k}, u);
+    }
+    //% endfor
+    //% endif
+}
+
+// Fluid that moves along x everywhere, and a little to the side behind the obstacle, so that the wake begins to swing.
+@compute @workgroup_size(128)
+fn begin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let cell = linear_index(id, num_workgroups, 128u);
+    let cells = params.rows * params.columns;
+    if cell >= cells {
+        return;
+    }
+    let away = (vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.place) / params.size;
+    let swing = 0.5 * params.start * exp(-dot(away - vec2f(1.0, 0.0), away - vec2f(1.0, 0.0)));
+    //% for k in range(9)
+    let there_${k} = equilibrium(${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}), 0.0, vec2f(params.start, swing));
+    after[${k}u * cells + cell] = select(0.0, there_${k}, distance[cell] > 0.0);
+    //% endfor
+}
+
+@compute @workgroup_size(128)
+fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let cell = linear_index(id, num_workgroups, 128u);
+    if cell >= params.rows * params.columns {
+        return;
+    }
+    let row = cell / params.columns;
+    let column = cell - row * params.columns;
+    let away = vec2f(f32(column), f32(row)) - params.place;
+    let p = vec2f(dot(away, params.turn), params.turn.x * away.y - params.turn.y * away.x);
+    //% if SHAPE == "circle"
+    var d = length(p) - 0.5 * params.size;
+    //% elif SHAPE == "square"
+    let over = abs(p) - 0.5 * params.size;
+    var d = length(max(over, vec2f(0.0))) + min(max(over.x, over.y), 0.0);
+    //% elif SHAPE == "aerofoil"
+    var d = params.size * beside_aerofoil(p / params.size + vec2f(0.5, 0.0));
+    //% elif SHAPE == "mask"
+    let size = vec2f(params.mask_shape);
+    let share = (vec2f(f32(row), f32(column)) + 0.5) / vec2f(f32(params.rows), f32(params.columns));
+    let at = min(vec2i(share * size), vec2i(params.mask_shape) - 1);
+    let index = i32(params.mask_offset) + at.x * params.mask_strides.x + at.y * params.mask_strides.y;
+    var d = select(0.5, -0.5, mask[u32(index)] > 0.5);
+    //% else
+    var d = 0.5;
+    //% endif
+    //% if ENDS == "open"
+    // the two outermost columns stay open, so that inlet and outlet are whole
+    let end = min(column, params.columns - 1u - column) < 2u;
+    d = select(d, 0.5, end);
+    let drawn = painted[cell] > 0.5 && !end;
+    //% else
+    let drawn = painted[cell] > 0.5;
+    //% endif
+    found[cell] = select(d, min(d, -0.5), drawn);
+}
+
+// NACA's four digits (Jacobs, Ward & Pinkerton 1933), with a closed tail: about how far a place is from the section, over
+// its chord. The chord is from (0, 0) to (1, 0); rows count downwards, and so does y.
+fn beside_aerofoil(p: vec2f) -> f32 {
+    let x = clamp(p.x, 0.0, 1.0);
+    let rise = params.camber / (params.camber_at * params.camber_at) * x * (2.0 * params.camber_at - x);
+    let back = 1.0 - params.camber_at;
+    let fall = params.camber / (back * back) * (1.0 - 2.0 * params.camber_at + x * (2.0 * params.camber_at - x));
+    let middle = select(fall, rise, x < params.camber_at);
+    let half = 5.0 * params.thickness
+        * (0.2969 * sqrt(x) + x * (-0.126 + x * (-0.3516 + x * (0.2843 - 0.1036 * x))));
+    let across = abs(-p.y - middle) - half;
+    let beyond = abs(p.x - x);
+    return select(across, length(vec2f(beyond, max(across, 0.0))), beyond > 0.0);
+}
+
+@compute @workgroup_size(128)
+fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let cell = linear_index(id, num_workgroups, 128u);
+    if cell >= params.rows * params.columns {
+        return;
+    }
+    let place = vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.hand_from;
+    let stroke = params.hand_to - params.hand_from;
+    let share = clamp(dot(place, stroke) / max(dot(stroke, stroke), 1e-12), 0.0, 1.0);
+    let away = place - share * stroke;
+    if dot(away, away) <= params.hand_radius * params.hand_radius {
+        painted[cell] = params.painted_as;
+    }
+}
+
+// Velocity over the inflow, its length, and the density.
+@compute @workgroup_size(128)
+fn moments(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let cell = linear_index(id, num_workgroups, 128u);
+    if cell >= params.rows * params.columns {
+        return;
+    }
+    let here = fluid(cell);
+    let density = 1.0 + here.z;  // collisions have added half of the force already
+    let u = (here.xy - vec2f(0.5 * params.force / density, 0.0)) / params.inflow;
+    let moving = select(vec2f(0.0), u, distance[cell] > 0.0);
+    moment[cell] = vec4f(moving, length(moving), density);
+}
+
+@compute @workgroup_size(128)
+fn show(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let cell = linear_index(id, num_workgroups, 128u);
+    if cell >= params.rows * params.columns {
+        return;
+    }
+    let row = cell / params.columns;
+    let column = cell - row * params.columns;
+    let west = max(column, 1u) - 1u;
+    let east = min(column + 1u, params.columns - 1u);
+    let north = max(row, 1u) - 1u;
+    let south = min(row + 1u, params.rows - 1u);
+    let start = row * params.columns;
+    let across = (moved[start + east].y - moved[start + west].y) / max(f32(east - west), 1.0);
+    let along = (moved[south * params.columns + column].x - moved[north * params.columns + column].x)
+        / max(f32(south - north), 1.0);
+    let turns = select(0.0, params.length * (across - along), distance[cell] > 0.0);
+    vorticity[cell] = turns;
+    let middle = 0.5 * vec2f(f32(params.columns - 1u), f32(params.rows - 1u));
+    let place = (vec2f(f32(column), f32(row)) - middle) * params.edge;
+    // where there is fluid, lower than vorticity can ever press the other surface
+    let sunk = -0.02 - 10.0 * abs(params.height);
+    let rises = mix(sunk, params.pedestal, smoothstep(-0.5, 1.0, -distance[cell]));
+    let heights = vec2f(params.height * turns / (1.0 + 0.1 * abs(turns)), rises);
+    for (var k = 0u; k < 3u; k += 1u) {
+        position[3u * cell + k] = vec3f(place.x, heights.x, place.y)[k];
+        obstacle[3u * cell + k] = vec3f(place.x, heights.y, place.y)[k];
+    }
+}

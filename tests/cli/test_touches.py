@@ -1,0 +1,61 @@
+"""`--touches FILE`: a run with what was done by hand in another."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad.models.touch import Gesture, Touch
+from vertigrad.session import STEP, sizing
+from vertigrad.session.touches import Change, Touches, write_touches
+
+HELD = Touch(Gesture.DRAG, (0.0, 0.0, 20.0), (0.0, 0.0, -1.0), (3.0, 2.0, 0.0), radius=2.0, strength=40.0)
+
+
+@pytest.fixture
+def hand(tmp_path):
+    path = tmp_path / "hand.jsonl"
+    write_touches(Touches([Change(0, STEP, None), Change(3, STEP, HELD)], 20), "x", path)
+    return path
+
+
+def rendered(vertigrad, out, *options):
+    small = ("--set", "galaxy.count=128", "--size", "120x80", "--frames", "24")
+    outcome = vertigrad("render", "nbody", "-o", out, *small, *options)
+    assert outcome.code == 0, outcome.told
+    return np.asarray(Image.open(out))
+
+
+def test_render_repeats_it(vertigrad, tmp_path, hand):
+    plain = rendered(vertigrad, tmp_path / "plain.png")
+    one = rendered(vertigrad, tmp_path / "one.png", "--touches", hand)
+    again = rendered(vertigrad, tmp_path / "again.png", "--touches", hand)
+    assert (one == again).all()
+    assert (one != plain).any()
+
+
+def test_a_file_that_is_no_record(vertigrad, tmp_path, hand):
+    hand.write_text(json.dumps({"format": "vertigrad touches", "version": 1, "end": 2}) + "\n{}\n")
+    outcome = vertigrad("render", "nbody", "--set", "galaxy.count=64", "-o", tmp_path / "x.png", "--touches", hand)
+    assert outcome.code == 2
+    assert outcome.told == [f"{hand}:2: frame: expected a whole number from 0 on, got nothing"]
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_gestures_that_the_scene_does_not_know(vertigrad, tmp_path, hand):
+    small = ("--set", "terrain.resolution=16")
+    outcome = vertigrad("render", "neural_field", *small, "-o", tmp_path / "x.png", "--touches", hand)
+    assert outcome.code == 2
+    assert outcome.told == [f"{hand}: no model of the scene knows what to do with drag"]
+
+
+def test_a_count_that_was_chosen_is_told(vertigrad, tmp_path, monkeypatch):
+    monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setattr(sizing, "measured", lambda *arguments: 1230)
+    small = ("--size", "32x32", "-o", tmp_path / "x.png", "--report", tmp_path / "x.json")
+    outcome = vertigrad("render", "nbody", "--set", "galaxy.count=auto", *small)
+    assert (outcome.code, outcome.told) == (0, ["galaxy.count: auto, 1,230 on this adapter"])
+    report = json.loads((tmp_path / "x.json").read_text())
+    assert report["models"]["galaxy"]["position"]["shape"] == [1230, 3]
+    assert report["memory"]["leaked_blocks"] == 0

@@ -1,0 +1,290 @@
+"""The flock: its twin, order and noise, each rule by itself, what is avoided, bounds and gestures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, ops
+from vertigrad.models.physics import flock_twin
+from vertigrad.models.physics.flock import Flock, Params
+from vertigrad.models.touch import Gesture, Touch
+
+STEP = 1.0 / 60.0
+# Each by itself: nothing pulls, and nothing is random.
+ALONE = {
+    **{"separation": 0.0, "alignment": 0.0, "cohesion": 0.0, "levelling": 0.0, "noise": 0.0, "fear": 0.0},
+    **{"sight": 360.0, "agility": 1e3},
+}
+Make = Callable[..., Flock]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    made: list[Flock] = []
+
+    def make_model(count: int, seed: int = 3, **values: object) -> Flock:
+        made.append(Flock("flock", Params.parse({"count": count, **values}), {}, seed))
+        return made[-1]
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+def place(model: Flock, places: object, velocities: object) -> None:
+    for name, values in (("places", places), ("velocities", velocities)):
+        rows = np.zeros((len(np.asarray(values)), 4), np.float32)
+        rows[:, :3] = values
+        with Tensor.from_numpy(rows) as given:
+            ops.assign(model.state()[name], given)
+
+
+def run(model: Flock, steps: int) -> None:
+    for _ in range(steps):
+        model.step(STEP)
+
+
+def output(model: Flock, name: str) -> np.ndarray:
+    return model.outputs()[name].numpy().astype(float)
+
+
+def measured(model: Flock) -> dict[str, float]:
+    found = {}
+    for name, tensor in model.diagnostics().items():
+        found[name] = tensor.item()
+        tensor.close()
+    return found
+
+
+# The twin --------------------------------------------------------------------------------------------------------
+
+PULL = Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (1.0, 0.5, 0.0), (2.0, 0.0, 1.0), 6.0, 0.7)
+CASES = {
+    "as it is": ({}, None),
+    "periodic": ({"bounds": "periodic", "radius": 3.0, "alignment": 8.0}, PULL._replace(strength=-1.0)),
+    "an obstacle": ({"obstacle_radius": 4.0, "sight": 120.0, "noise": 1.0, "fear": 8.0}, PULL),
+    "near as radius": ({"near": 50.0, "radius": 2.0, "slack": 1.0, "agility": 100.0}, None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("count", [1, 2, 65, 700])
+def test_a_step_equals_the_twin(make: Make, case: str, count: int) -> None:
+    values, touch = CASES[case]
+    model = make(count, width=16.0, height=12.0, **values)
+    model.touch(touch)
+    run(model, 12)
+    for comparison in model.compare_with_twin():
+        assert comparison.holds, str(comparison)
+
+
+def test_how_many_are_seen_is_counted_as_the_twin_does(make: Make) -> None:
+    model = make(500, width=14.0, height=14.0, bounds="periodic", radius=3.0)
+    run(model, 5)
+    places, velocities, fields = output(model, "position"), output(model, "velocity"), model._fields()
+    run(model, 1)
+    seen = flock_twin.step(places, velocities, fields, True, np.arange(500))[2]
+    assert np.array_equal(output(model, "neighbours"), seen)
+    assert 5 < seen.mean() < 100
+
+
+def test_a_radius_changed_while_it_flies_is_followed(make: Make) -> None:
+    model = make(400, width=20.0, height=20.0, radius=2.0)
+    for radius in (5.0, 0.7):
+        model._params.radius = radius
+        run(model, 3)
+        for comparison in model.compare_with_twin():
+            assert comparison.holds, str(comparison)
+
+
+# Order -----------------------------------------------------------------------------------------------------------
+
+
+def test_order_falls_with_noise(make: Make) -> None:
+    """Vicsek et al. 1995, figure 2: where birds only align, at one speed in a periodic box, the order falls from near 1
+    to that of chance, 1 / sqrt(birds), as the noise grows; in three dimensions as Czirók, Vicsek and Vicsek 1999."""
+    orders = []
+    for noise in (0.0, 3.0, 5.0, 30.0):
+        only = {**ALONE, "alignment": 60.0, "slack": 0.0, "bounds": "periodic", "noise": noise, "speed": 12.0}
+        model = make(512, width=8.0, height=8.0, radius=1.5, **only)
+        run(model, 120)
+        found = measured(model)
+        orders.append(found["polarisation"])
+        assert found["polarisation"] == pytest.approx(flock_twin.polarisation(output(model, "velocity")), abs=1e-5)
+        assert found["speed"] == pytest.approx(12.0, rel=1e-5)
+    print("\norder:", *(f"{order:.3f}" for order in orders))
+    assert orders[0] > 0.98
+    assert orders[0] > orders[1] + 0.02 > orders[2] + 0.1 > orders[3] + 0.1
+    assert orders[3] < 3.5 / np.sqrt(512)
+
+
+# Each rule by itself ---------------------------------------------------------------------------------------------
+
+
+def pair(make: Make, apart: float, **values: float) -> Flock:
+    model = make(2, **{**ALONE, "slack": 1.0, "speed": 1.0, **values})
+    place(model, [[-0.5 * apart, 0, 0], [0.5 * apart, 0, 0]], [[0, 1.0, 0], [0, 1.0, 0.4]])
+    return model
+
+
+def test_those_too_near_part(make: Make) -> None:
+    for apart, parts in ((0.5, True), (1.5, False)):
+        model = pair(make, apart, separation=20.0, near=1.0)
+        run(model, 6)
+        x = output(model, "position")[:, 0]
+        assert bool(x[1] - x[0] > 1.05 * apart) is parts
+        assert x.sum() == pytest.approx(0.0, abs=1e-5), "each as much as the other"
+
+
+def test_those_in_sight_come_together(make: Make) -> None:
+    for apart, come in ((2.0, True), (3.0, False)):
+        model = pair(make, apart, cohesion=5.0, radius=2.5)
+        run(model, 6)
+        x = output(model, "position")[:, 0]
+        assert bool(x[1] - x[0] < 0.99 * apart) is come
+
+
+def test_those_in_sight_fly_alike(make: Make) -> None:
+    model = pair(make, 1.0, alignment=4.0)
+    run(model, 15)
+    velocity = output(model, "velocity")
+    assert velocity[1, 2] - velocity[0, 2] == pytest.approx(0.4 * (1.0 - 8.0 * STEP) ** 15, rel=1e-3)
+    assert velocity[:, 2].sum() == pytest.approx(0.4, abs=1e-5)
+
+
+def test_what_is_behind_is_not_seen(make: Make) -> None:
+    model = make(2, **{**ALONE, "alignment": 4.0, "sight": 180.0, "slack": 1.0, "speed": 1.0})
+    place(model, [[0, 0, 0], [1.0, 0, 0]], [[1.0, 0, 0], [1.0, 0.5, 0]])
+    run(model, 1)
+    assert output(model, "neighbours").tolist() == [1.0, 0.0]
+    assert output(model, "velocity")[:, 1] == pytest.approx([0.5 * 4.0 * STEP, 0.5], rel=1e-5)
+
+
+def test_no_bird_accelerates_more_than_it_can(make: Make) -> None:
+    model = make(600, width=12.0, height=12.0, agility=5.0, separation=500.0, noise=0.0, slack=1.0, obstacle_radius=0.0)
+    before = output(model, "velocity")
+    run(model, 1)
+    change = np.linalg.norm(output(model, "velocity") - before, axis=1)
+    assert change.max() <= 5.0 * STEP * (1 + 1e-4)
+    assert np.median(change) > 4.9 * STEP
+
+
+# What is avoided -------------------------------------------------------------------------------------------------
+
+
+def test_birds_fly_round_an_obstacle(make: Make) -> None:
+    touched = []
+    for agility in (60.0, 0.0):
+        model = make(
+            200, **{**ALONE, "agility": agility, "obstacle": (0.0, 0.0, 0.0), "obstacle_radius": 4.0, "speed": 10.0}
+        )
+        random = np.random.default_rng(1)
+        starts = np.column_stack([np.full(200, -15.0), random.uniform(-3.5, 3.5, (200, 2))])
+        place(model, starts, np.tile([10.0, 0.0, 0.0], (200, 1)))
+        nearest = np.full(200, np.inf)
+        for _ in range(150):
+            model.step(STEP)
+            nearest = np.minimum(nearest, np.linalg.norm(output(model, "position"), axis=1))
+        assert nearest.min() > 4.0 - 1e-4, "none within it"
+        touched.append((nearest < 4.0 + 1e-3).mean())
+        assert output(model, "position")[:, 0].mean() > 4.0, "they get past it"
+    assert touched[0] < 0.05 and touched[1] > 0.8
+
+
+def test_birds_flee_the_predator(make: Make) -> None:
+    near = []
+    for fear in (0.0, 10.0):
+        model, met = make(1500, width=40.0, height=40.0, fear=fear), 0
+        for _ in range(20):
+            run(model, 10)
+            away = np.linalg.norm(output(model, "position") - output(model, "predator"), axis=1)
+            met += int((away < 6.0).sum())
+        near.append(met)
+    print(f"\nmeetings with the predator: {near[0]} who do not fear it, {near[1]} who do")
+    assert near[0] > 100 and near[1] < 0.5 * near[0]
+
+
+def test_birds_turn_back_or_come_in_on_the_other_side(make: Make) -> None:
+    for bounds, most in (("turn back", 1.05), ("periodic", 1.0 + 1e-6)):
+        model = make(500, width=30.0, height=20.0, bounds=bounds, fear=0.0)
+        farthest = 0.0
+        for _ in range(6):
+            run(model, 20)
+            farthest = max(farthest, float(np.abs(output(model, "position") / [15.0, 10.0, 15.0]).max()))
+        assert 0.7 < farthest < most
+
+
+# Gestures, bits, corners -----------------------------------------------------------------------------------------
+
+
+def test_a_hand_draws_birds_near_or_drives_them_away(make: Make) -> None:
+    mean = []
+    for strength in (1.0, 0.0, -1.0):
+        model = make(300, width=30.0, height=30.0, fear=0.0)
+        model.touch(Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.0, 0.0, 0.0), radius=20.0, strength=strength))
+        run(model, 40)
+        mean.append(float(np.linalg.norm(output(model, "position"), axis=1).mean()))
+    assert mean[0] < 0.9 * mean[1] and mean[2] > 1.1 * mean[1]
+
+
+def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
+    def bits(model: Flock) -> list[np.ndarray]:
+        return [tensor.numpy() for tensor in model.outputs().values()]
+
+    model = make(900, seed=5, width=20.0, height=20.0)
+    other = make(900, seed=6, width=20.0, height=20.0)
+    for one in (model, other):
+        run(one, 20)
+    first = bits(model)
+    assert not np.array_equal(first[0], bits(other)[0])
+    model.reset()
+    assert model.outputs()["speed"].numpy() == pytest.approx(10.0)
+    for _ in range(10):
+        model.step(2 * STEP)
+    assert all(np.array_equal(a, b) for a, b in zip(first, bits(model), strict=True))
+
+
+def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
+    model = make(500, width=20.0, height=20.0, length=0.01)
+    run(model, 5)
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    shown = [tensor.numpy() for tensor in model.outputs().values()]
+    run(model, 8)
+    first = [tensor.numpy() for tensor in model.outputs().values()]
+    run(model, 3)
+    for name, values in kept.items():
+        with Tensor.from_numpy(values) as given:
+            ops.assign(model.state()[name], given)
+    model.resume(numbers)
+    assert all(np.array_equal(a, b.numpy()) for a, b in zip(shown, model.outputs().values(), strict=True))
+    run(model, 8)
+    assert all(np.array_equal(a, b.numpy()) for a, b in zip(first, model.outputs().values(), strict=True))
+
+
+def test_a_closed_model_leaves_nothing(steady) -> None:
+    model = Flock("flock", Params(count=100), {}, 0)
+    model.step(STEP)
+    measured(model)
+    model.close()
+    model.close()
+
+
+CORNERS = {
+    "wild": {"separation": 1e3, "alignment": 1e3, "cohesion": 1e3, "agility": 1e3, "speed": 100.0, "noise": 100.0},
+    "still": {"speed": 0.0, "slack": 0.0},
+    "all in one place": {"separation": 0.0, "cohesion": 1e3, "radius": 100.0, "length": 1 / 15},
+    "no room": {"width": 1.0, "height": 1.0, "obstacle_radius": 1e3, "bounds": "periodic"},
+    "a wide box": {"width": 1e4, "height": 1.0, "radius": 0.1, "near": 0.01},
+}
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_corners_stay_finite(make: Make, corner: str) -> None:
+    model = make(200, **CORNERS[corner])
+    run(model, 150)
+    assert np.isfinite(list(measured(model).values())).all()
+    for name, tensor in model.outputs().items():
+        assert np.isfinite(tensor.numpy()).all(), name

@@ -1,0 +1,474 @@
+"""The fluid: its twin, the dam break that Martin and Moyce measured, water at rest, and what must be conserved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pytest
+
+from vertigrad import resources
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.neural.sdf_surface import Params as SdfParams
+from vertigrad.models.neural.sdf_surface import SdfSurface
+from vertigrad.models.physics import fluid_start, fluid_twin
+from vertigrad.models.physics.fluid import MOST, Fluid, Params
+from vertigrad.models.physics.fluid_start import Start
+from vertigrad.models.touch import Gesture, Touch
+from vertigrad.scene import load
+from vertigrad.scene.stage import Stage
+from vertigrad.tensor import Tensor
+
+Make = Callable[..., Fluid]
+SMALL = {"spacing": 0.1, "tank": (1.2, 1.0, 0.4), "column": (0.5, 0.7, 0.4)}
+FULL = {"spacing": 0.1, "tank": (1.0, 1.0, 0.5), "column": (1.0, 0.6, 0.5)}  # covers the floor: it is at rest
+
+# T = t √(2g/a) and Z = x/a of the front of a column a wide and 2a high, a = 1.125 inches: Martin & Moyce 1952,
+# Phil. Trans. R. Soc. A 244, 312, figure 3, as read off by others.
+MEASURED = np.array([(0.849, 1.245), (1.212, 1.443), (1.602, 1.884), (2.283, 2.689), (2.950, 3.728)])
+
+
+@pytest.fixture
+def make(steady: Gpu) -> Iterator[Make]:
+    made: list[Fluid] = []
+
+    def make_model(inputs: Mapping[str, Tensor] | None = None, seed: int = 1, **values: object) -> Fluid:
+        made.append(Fluid("test", Params(**{**SMALL, **values}), inputs or {}, seed))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+def take(model: Fluid, steps: int) -> None:
+    """Physical steps, however long they are."""
+    for _ in range(steps):
+        model.step(model.length / model._params.rate)
+
+
+def output(model: Fluid, name: str) -> np.ndarray:
+    return model.outputs()[name].numpy()
+
+
+def told(model: Fluid) -> dict[str, float]:
+    found = {}
+    for name, tensor in model.diagnostics().items():
+        with tensor:
+            found[name] = float(tensor.numpy().item())
+    return found
+
+
+def ball(
+    at: tuple[float, float, float], radius: float, low: float = -0.3, n: int = 20, step: float = 0.1
+) -> np.ndarray:
+    """Distances from a ball on a grid (n, n, n), z first, whose first sample lies at (low, low, low)."""
+    z, y, x = np.meshgrid(*3 * [low + step * np.arange(n)], indexing="ij")
+    return (np.linalg.norm(np.stack([x, y, z], -1) - at, axis=-1) - radius).astype(np.float32)
+
+
+def in_order_of_cells(model: Fluid, places: np.ndarray) -> np.ndarray:
+    """The order in which a step leaves the rows: by cell, two spacings wide, x fastest."""
+    start = model._start
+    low, high, edge = np.array(start.low), np.array(start.high), 2.0 * start.spacing
+    size = np.maximum(np.ceil((high - low) / edge).astype(int), 1)
+    cell = np.clip(np.floor((places.astype(np.float32) - np.float32(low)) / np.float32(edge)).astype(int), 0, size - 1)
+    return np.argsort((cell[:, 2] * size[1] + cell[:, 1]) * size[0] + cell[:, 0], kind="stable")
+
+
+# the twin ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_has_volume_one_and_walls_are_mirrors_of_its_layers() -> None:
+    """∫ W = 1, a layer is the integral over a plane, and slopes are those of what they belong to."""
+    q = (np.arange(40_000) + 0.5) / 20_000
+    assert np.sum(4.0 * np.pi * q**2 * fluid_twin.weight(q)) / 20_000 == pytest.approx(1.0, abs=1e-6)
+    for height in (0.0, 0.3, 0.9, 1.4, 1.9):
+        out = np.sqrt(q**2 + height**2)
+        layer = np.sum(2.0 * np.pi * q * fluid_twin.weight(out)) / 20_000
+        assert fluid_twin.layer(np.array(height))[0] == pytest.approx(layer, abs=1e-6)
+    at = np.linspace(0.01, 1.2, 60)
+    rise = (fluid_twin.beyond(at + 1e-5)[0] - fluid_twin.beyond(at - 1e-5)[0]) / 2e-5
+    np.testing.assert_allclose(fluid_twin.beyond(at)[1], rise, atol=1e-6)
+    inside = fluid_twin.beyond(np.array(0.5))[0]
+    assert inside == pytest.approx(float(fluid_twin.layer(np.array(1.0))[0])), "half a spacing away: the next layer"
+
+
+@pytest.mark.parametrize("kind", ["none", "box", "ball", "pillar", "grid", "drag"])
+def test_a_whole_step_agrees_with_the_twin(make: Make, kind: str) -> None:
+    inputs, more, field = {}, {}, None
+    if kind == "grid":
+        field = ball((0.15, 0.15, 0.15), 0.2, low=0.0, n=4)  # less than the tank: beyond it the way there counts
+        inputs = {"obstacle": Tensor.from_numpy(field)}
+        more = {"obstacle_at": (0.8, 0.15, 0.2), "obstacle_spacing": 0.1}
+    elif kind not in ("none", "drag"):
+        more = {"body": kind, "body_at": (0.8, 0.1, 0.2), "body_size": (0.3, 0.3, 0.2)}
+    model = make(inputs, viscosity=0.01, **more)
+    if kind == "drag":
+        model.touch(Touch(Gesture.DRAG, (0, 0, 0), (0, 0, 1), (0.3, 0.3, 0.2), (0.0, 2.0, 1.0), 0.3, 0.7))
+    take(model, 25)
+    before = {name: tensor.numpy().astype(float) for name, tensor in model.state().items()}
+    uniforms = fluid_twin.Told(**model._static(), **model._fields(), dt=model.length, field=field)
+    places, velocities = before["places"][:, :3], before["motions"][:, :3]
+    twin = fluid_twin.step(uniforms, places, velocities, before["pressures"], model._params.iterations)
+    take(model, 1)
+    order = in_order_of_cells(model, places)
+    np.testing.assert_allclose(output(model, "position"), twin[0][order], atol=2e-6)
+    np.testing.assert_allclose(output(model, "velocity"), twin[1][order], atol=2e-4)
+    np.testing.assert_allclose(model.state()["pressures"].numpy(), twin[2][order], rtol=1e-3, atol=5e-3)
+    np.testing.assert_allclose(output(model, "density"), 1000.0 * twin[3][order], atol=1e-2)
+    np.testing.assert_allclose(output(model, "speed"), np.linalg.norm(twin[1][order], axis=1), atol=2e-4)
+    for comparison in model.compare_with_twin():
+        assert comparison.holds, str(comparison)
+    for tensor in inputs.values():
+        tensor.close()
+
+
+def test_pressure_does_to_velocities_what_they_do_to_the_density() -> None:
+    """Σ k Dδ/Dt = −Σ a v for any pressures and velocities, at walls too: so pressure makes no energy."""
+    random = np.random.default_rng(4)
+    places = random.uniform(0.02, 0.38, (60, 3))
+    fixed = {"dt": 0.01, "gravity": 9.8, "thickness": 0.0, "density": 1e3, "warm": 0.9, "mend": 0.4, "shape": 2}
+    box = {"tank_low": (0.0,) * 3, "tank_high": (0.4,) * 3, "body_at": (0.2,) * 3, "body_half": (0.05,) * 3}
+    uniforms = fluid_twin.Told(count=60, spacing=0.1, **fixed, **box)  # type: ignore[arg-type]
+    pairs = fluid_twin.Pairs.of(uniforms, places, np.arange(60))
+    _, steep, _ = fluid_twin.meet(uniforms, pairs, places)
+    velocities, pressing = random.normal(size=(60, 3)), random.uniform(0.0, 5.0, 60)
+    power = (fluid_twin.pressed(pairs, steep, pressing, pressing) * velocities).sum()
+    assert power == pytest.approx(-pressing @ fluid_twin.gathering(pairs, steep, velocities, velocities), rel=1e-9)
+
+
+# physics ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
+    """Their front begins later, since a real dam takes time to go; then both move alike.
+
+    An ideal fluid's front is faster than theirs at once: by potential theory its foot has no finite acceleration in the
+    first moment (Stoker 1957, "Water Waves", chapter 12). So the places may be ahead by up to a fifth of a unit of T
+    (here some hundredths of a second) and 18 %; the speed from T = 1.6 on must be right within 5 %.
+    """
+    spacing = 1.0 / 12.0
+    model = make(spacing=spacing, tank=(4.5, 2.2, 4 * spacing), column=(1.0, 2.0, 4 * spacing))
+    unit = np.sqrt(2.0 * 9.81 / 1.0)
+    times, fronts = [], []
+    for _ in range(int(3.0 / unit / model.length / 4) + 1):
+        take(model, 4)
+        places = output(model, "position")
+        times.append(4 * (len(times) + 1) * model.length * unit)
+        fronts.append(np.sort(places[places[:, 1] < 1.5 * spacing, 0])[-3] + 0.5 * spacing)
+    ours = np.interp(MEASURED[:, 0], times, fronts)
+    lead = MEASURED[:, 0] - np.interp(MEASURED[:, 1], fronts, times)
+    assert np.all(ours / MEASURED[:, 1] > 0.98) and np.all(ours / MEASURED[:, 1] < 1.18), ours
+    assert np.all(lead < 0.25) and np.ptp(lead[1:]) < 0.15, lead
+    pace = np.polyfit(MEASURED[2:, 0], ours[2:], 1)[0] / np.polyfit(MEASURED[2:, 0], MEASURED[2:, 1], 1)[0]
+    assert pace == pytest.approx(1.0, abs=0.05)
+
+
+def test_water_comes_to_rest_and_bears_its_own_weight(make: Make) -> None:
+    """Pressure grows by ρg with the depth; nothing moves; the surface stays where it was."""
+    model = make(spacing=0.0625, tank=(0.5, 1.0, 0.25), column=(0.5, 0.5, 0.25), smoothing=0.1)
+    take(model, 300)
+    found, places, pressures = told(model), output(model, "position"), model.state()["pressures"].numpy()
+    assert np.sqrt(2.0 * found["kinetic"] / found["mass"]) < 0.03
+    assert found["compression"] < 0.005
+    assert places[:, 1].max() == pytest.approx(0.469, abs=0.03)
+    deep = places[:, 1] < 0.4
+    slope, _ = np.polyfit(0.5 - places[deep, 1], pressures[deep], 1)
+    assert slope == pytest.approx(9.81, rel=0.25), "the slope that kernels see, which is coarse"
+    pushing, walls = model._scratch["pressing"].numpy(), model._scratch["walls"].numpy()
+    assert -(pushing @ walls[:, 1]) / len(pushing) == pytest.approx(9.81, rel=0.02), "the floor bears the weight"
+    assert abs(pushing @ walls[:, 0]) / len(pushing) < 0.1
+
+
+def test_a_breaking_dam_gains_no_energy(make: Make) -> None:
+    """Within 1 % of what it began with, and it has lost some of it in the end."""
+    model = make(spacing=0.08)
+    first, energies = told(model)["energy"], []
+    for _ in range(20):
+        take(model, 12)
+        energies.append(told(model)["energy"])
+    assert max(energies) < 1.01 * first
+    assert energies[-1] < 0.8 * first
+    assert np.all(np.diff(energies) < 0.02 * first)
+
+
+def test_what_falls_freely_keeps_its_shape_and_gains_momentum_as_newton_says(make: Make) -> None:
+    model = make(tank=(2.0, 4.0, 2.0), column=(0.5, 0.5, 0.5), column_at=(0.7, 3.0, 0.7), smoothing=0.0)
+    before = np.sort(output(model, "position")[:, 1])
+    steps = 30
+    take(model, steps)
+    time, found = steps * model.length, told(model)
+    assert found["momentum"] == pytest.approx(found["mass"] * 9.81 * time, rel=1e-4)
+    fallen = 0.5 * 9.81 * time * (time + model.length)  # steps are symplectic: velocity first
+    np.testing.assert_allclose(before - np.sort(output(model, "position")[:, 1]), fallen, atol=0.05 * 0.1)
+
+
+def test_particles_that_collide_keep_their_momentum(make: Make) -> None:
+    model = make(tank=(3.0, 3.0, 3.0), column=(0.6, 0.6, 0.6), column_at=(1.2, 1.2, 1.2), gravity=0.0, viscosity=0.01)
+    velocities = np.random.default_rng(2).normal([0.3, 0.0, -0.2], 0.5, (model._start.count, 3))
+    model.state()["motions"][:, 0:3] = velocities.astype(np.float32)
+    take(model, 20)
+    after = output(model, "velocity")
+    np.testing.assert_allclose(after.mean(axis=0), velocities.mean(axis=0), atol=2e-5)
+    assert (after**2).sum() < 0.7 * (velocities**2).sum(), "they do not meet"
+
+
+@pytest.mark.parametrize("viscosity", [0.0, 0.002, 0.01])
+def test_a_shear_wave_decays_by_viscosity_as_stokes_says(
+    make: Make, monkeypatch: pytest.MonkeyPatch, viscosity: float
+) -> None:
+    """v_z = cos kx loses νk² of itself in a second (Stokes 1851), in the midst of the fluid."""
+    monkeypatch.setattr(fluid_start, "UNEVEN", 0.0)  # so that there is no pressure yet
+    room = {"tank": (3.0, 3.0, 3.0), "column": (0.8, 0.6, 0.6), "column_at": (1.0, 1.0, 1.0), "gravity": 0.0}
+    model = make(**room, spacing=0.05, viscosity=viscosity, smoothing=0.2)  # a smoothing that knows of no fall is none
+    k = np.pi / 0.8
+    waving = np.zeros((model._start.count, 3), np.float32)
+    waving[:, 2] = np.cos(k * (output(model, "position")[:, 0] - 1.0))
+    model.state()["motions"][:, 0:3] = waving
+    take(model, 1)
+    places, velocities = output(model, "position") - 1.0, output(model, "velocity")
+    within = np.all((places > 0.16) & (places < (0.64, 0.44, 0.44)), axis=1)
+    wave = np.cos(k * places[within, 0])
+    lost = 1.0 - (velocities[within, 2] @ wave) / (wave @ wave)
+    assert lost / model.length == pytest.approx(viscosity * k**2, rel=0.05, abs=1e-4)
+
+
+# walls ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["box", "ball", "pillar", "grid"])
+def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
+    at, inputs = (0.8, 0.2, 0.2), {}
+    more: dict[str, object] = {"body": kind, "body_at": at, "body_size": (0.25, 0.4, 0.3)}
+    if kind == "grid":
+        inputs = {"obstacle": Tensor.from_numpy(ball(at, 0.2, n=40, step=0.05))}
+        more = {"obstacle_at": (0.675, 0.675, 0.675), "obstacle_spacing": 0.05}
+    model = make(inputs, spacing=0.06, **more)
+    field = inputs["obstacle"].numpy() if inputs else None
+    uniforms = fluid_twin.Told(**model._static(), **model._fields(), dt=model.length, field=field)
+    met = False
+    for _ in range(8):
+        take(model, 12)
+        places = output(model, "position").astype(float)
+        assert np.all(places >= 0.0) and np.all(places <= (1.2, 1.0, 0.4))
+        distance = fluid_twin.solid(uniforms, places)
+        assert distance.min() > -0.05 * model.spacing
+        met |= bool(distance.min() < model.spacing)
+        if kind == "grid":
+            assert np.linalg.norm(places - at, axis=1).min() > 0.2 - 0.1 * model.spacing
+    assert met, "it never reaches the body"
+    for tensor in inputs.values():
+        tensor.close()
+
+
+def test_what_hits_a_body_slides_along_it(make: Make) -> None:
+    room = {"tank": (2.0, 2.0, 2.0), "column": (0.1, 0.1, 0.1), "column_at": (0.95, 0.95, 0.95)}
+    model = make(**room, body="box", body_at=(1.0, 0.5, 1.0), body_size=(1.0, 0.8, 1.0))
+    model.state()["motions"][:, 0:3] = np.array([[1.0, -15.0, 0.5]], np.float32)
+    take(model, 1)
+    np.testing.assert_allclose(output(model, "velocity"), [[1.0, 0.0, 0.5]], atol=1e-3)
+    assert output(model, "position")[0, 1] == pytest.approx(0.9 + 0.1 * model.spacing, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["box", "ball", "pillar"])
+def test_the_body_that_is_drawn_is_the_one_that_is_met(make: Make, kind: str) -> None:
+    model = make(body=kind, body_at=(0.7, 0.2, 0.1), body_size=(0.25, 0.4, 0.3))
+    model._params.body_at = (0.8, 0.3, 0.2)
+    model.step(1.0 / 60.0)
+    uniforms = fluid_twin.Told(**model._static(), **model._fields(), dt=model.length)
+    surface, normals = (output(model, name).reshape(-1, 3).astype(float) for name in ("body", "body_normal"))
+    assert np.abs(fluid_twin.solid(uniforms, surface)).max() < 1e-5
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-5)
+    assert (fluid_twin.solid(uniforms, surface + 0.01 * normals) > 0.009).all()
+    np.testing.assert_allclose(surface.min(axis=0) + surface.max(axis=0), (1.6, 0.6, 0.4), atol=2e-3)
+    sizes = {"box": (0.25, 0.4, 0.3), "ball": (0.25, 0.25, 0.25), "pillar": (0.25, 0.4, 0.25)}
+    np.testing.assert_allclose(np.ptp(surface, axis=0), sizes[kind], atol=2e-3)
+    grid = output(model, "body")
+    np.testing.assert_allclose(grid[:, 0], grid[:, -1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "shape"),
+    [
+        (np.zeros((4, 4), np.float32), r"shape \(4, 4\)"),
+        (np.zeros((4, 1, 4), np.float32), r"shape \(4, 1, 4\)"),
+        (np.zeros((4, 4, 4), np.int32), "i32 tensor"),
+    ],
+)
+def test_what_is_no_grid_of_distances_is_refused(make: Make, obstacle: np.ndarray, shape: str) -> None:
+    with Tensor.from_numpy(obstacle) as tensor, pytest.raises(InputError, match=shape):
+        make({"obstacle": tensor})
+
+
+# hands ------------------------------------------------------------------------------------------------------------
+
+
+def test_dragging_moves_what_is_near_along_with_the_hand(make: Make) -> None:
+    model, other = make(**FULL), make(**FULL)
+    model.touch(Touch(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.3, 0.3, 0.25), (1.0, 0.0, 0.0), 0.25, 1.0))
+    for one in (model, other):
+        take(one, 6)
+    places, velocities = output(model, "position"), output(model, "velocity")
+    near = np.linalg.norm(places - (0.35, 0.3, 0.25), axis=1) < 0.12
+    assert velocities[near, 0].mean() > 0.3
+    assert abs(output(other, "velocity")[:, 0].mean()) < 0.05
+    model.touch(None)
+    model.reset()
+    take(model, 6)
+    np.testing.assert_array_equal(output(model, "position"), output(other, "position"))
+
+
+def test_pouring_takes_from_the_fluid_and_lets_out_at_the_hand(make: Make) -> None:
+    model = make(spacing=0.05)
+    first, count = told(model)["mass"], model._start.count
+    model.touch(Touch(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.08, 1.0))
+    take(model, 12)
+    places, velocities = output(model, "position"), output(model, "velocity")
+    jet = (np.linalg.norm(places[:, [0, 2]] - (1.0, 0.2), axis=1) < 0.12) & (places[:, 1] > 0.55)
+    assert 4 <= jet.sum() < 0.1 * count
+    assert velocities[jet, 1].max() < -1.9 and np.abs(velocities[jet][:, [0, 2]]).max() < 0.2
+    assert told(model)["mass"] == pytest.approx(first, rel=1e-6)
+    assert len(np.unique(places, axis=0)) == count
+
+
+def test_each_layer_takes_other_particles(make: Make) -> None:
+    model = make(spacing=0.05)
+    touch = Touch(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.06, 1.0)
+    model._nozzle.pour(touch, 1.0)
+    first = (output(model, "speed") > 1.0).sum()
+    model._nozzle.pour(touch, 1.0)
+    assert first >= 2
+    assert (output(model, "speed") > 1.0).sum() == 2 * first
+
+
+# the model --------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
+    runs = [make(seed=seed) for seed in (5, 5, 6)]
+    for model in runs:
+        take(model, 30)
+    first, again, other = (output(model, "position") for model in runs)
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
+    model = make()
+    model.touch(Touch(Gesture.EMIT, (0, 0, 0), (1, 0, 0), (0.7, 0.7, 0.2), (0.0, 0.0, 0.0), 0.1, 1.0))
+    for _ in range(5):
+        model.step(1.0 / 60.0)
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    later = []
+    for again in (False, True):
+        if again:
+            for name, tensor in model.state().items():
+                tensor[...] = kept[name]
+            model.resume(numbers)
+        for _ in range(5):
+            model.step(1.0 / 60.0)
+        later.append(np.concatenate([tensor.numpy().ravel() for tensor in model.state().values()]))
+    np.testing.assert_array_equal(*later)
+
+
+def test_steps_do_not_depend_on_how_time_is_cut_into_frames(make: Make) -> None:
+    models = [make(), make(rate=2.0)]
+    for _ in range(16):
+        models[0].step(1.0 / 64.0)
+    for _ in range(4):
+        models[1].step(1.0 / 32.0)
+    assert models[0].numbers() == pytest.approx(models[1].numbers(), abs=1e-9)
+    np.testing.assert_array_equal(output(models[0], "position"), output(models[1], "position"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"gravity": 100.0, "courant": 1.0, "smoothing": 0.0},
+        {"gravity": 0.0},
+        {"viscosity": 0.1, "smoothing": 0.2},
+        {"iterations": 1, "courant": 1.0},
+        {"tank": (0.05, 0.05, 0.05), "spacing": 1.0},
+        {"body": "box", "body_at": (0.3, 0.3, 0.2), "body_size": (0.3, 0.3, 0.3)},  # in the midst of the fluid
+        {"count": 1},
+    ],
+)
+def test_it_stays_finite_at_the_ends_of_its_ranges(make: Make, values: dict[str, object]) -> None:
+    model = make(**{"spacing": 0.15, **values})
+    take(model, 100)
+    found = told(model)
+    assert all(np.isfinite(value) for value in found.values()), found
+    assert found["mass"] == pytest.approx(model._start.count * 1000.0 * model.spacing**3, rel=1e-5)
+    assert found["cfl"] <= 2.0 + 1e-4
+
+
+def test_a_count_that_is_given_sets_the_spacing_and_nothing_leaves_the_tank() -> None:
+    for count in (1, 100, 5000, 100_000):
+        start = Start.of(Params(count=count, column=(1.0, 1.0, 1.0), tank=(2.0, 2.0, 2.0)))
+        assert 0.6 * count < start.count <= count
+        assert start.spacing == pytest.approx(count ** (-1.0 / 3.0))
+    crowded = Start.of(
+        Params(tank=(1.0, 0.3, 0.5), column=(9.0, 9.0, 9.0), column_at=(5.0, 0.2, 0.0), corner=(-1, 2, 3))
+    )
+    places = crowded.places(0)
+    assert np.all(places > (-1.0, 2.0, 3.0)) and np.all(places < (0.0, 2.3, 3.5))
+    assert len(places) == crowded.count == 16 * 5 * 8
+    assert np.ptp(places, axis=0) == pytest.approx((0.9, 0.24, 0.42), abs=2.1 * fluid_start.UNEVEN * 0.06)
+
+
+def test_limits_are_of_diagnostics_and_hold_for_a_dam_break(make: Make) -> None:
+    model = make()
+    take(model, 40)
+    found = told(model)
+    assert found.keys() >= Fluid.limits.keys()
+    assert all(found[name] <= limit.bound for name, limit in Fluid.limits.items())
+    near = model._scratch["found"].numpy()
+    assert found["neighbours"] == near.max() <= MOST
+    assert found["cfl"] == pytest.approx(output(model, "speed").max() * model.length / model.spacing, rel=1e-5)
+
+
+# coupled ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_network_gives_its_distances_as_a_grid(steady: Gpu) -> None:
+    model = SdfSurface("test", SdfParams(resolution=9, samples=12, reach=1.0), {}, 0)
+    try:
+        for comparison in model.compare_with_twin():
+            assert comparison.holds, str(comparison)
+        assert [comparison.name for comparison in model.compare_with_twin()][-1] == "distance"
+        first = model.outputs()["distance"].numpy()
+        model.step(1.9)  # under way to the next solid
+        moved = model.outputs()["distance"].numpy()
+        assert np.abs(moved - first).max() > 0.01 and np.isfinite(moved).all()
+        numbers, kept = model.numbers(), {name: tensor.numpy() for name, tensor in model.state().items()}
+        model.step(0.2)
+        later = model.outputs()["distance"].numpy()
+        for name, tensor in model.state().items():
+            tensor[...] = kept[name]
+        model.resume(numbers)
+        model.step(0.2)
+        np.testing.assert_array_equal(model.outputs()["distance"].numpy(), later)
+    finally:
+        model.close()
+
+
+def test_the_scene_hands_the_network_s_own_block_to_the_water(steady: Gpu) -> None:
+    scene = load(resources.path("scenes", "fluid_sdf.toml"), sets=["water.count=300", "solid.resolution=9"])
+    stage = Stage(scene, steady)
+    try:
+        solid, water = stage.actors["solid"].model, stage.actors["water"].model
+        assert isinstance(solid, SdfSurface) and isinstance(water, Fluid)
+        assert water._obstacle is not None
+        assert water._obstacle.block.id == solid.outputs()["distance"].block.id
+        edge = 2.0 * solid._params.reach / (solid._params.samples - 1)
+        assert water._params.obstacle_spacing == pytest.approx(edge, rel=1e-5)
+        for _ in range(40):
+            stage.step(1.0 / 60.0)
+        places = water.outputs()["position"].numpy()
+        assert np.isfinite(places).all()
+        for comparison in water.compare_with_twin():
+            assert comparison.holds, str(comparison)
+    finally:
+        stage.close()

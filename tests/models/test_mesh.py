@@ -1,0 +1,200 @@
+"""Meshes from files of every kind, their normals, and distances against those of known bodies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from vertigrad import resources
+from vertigrad.errors import InputError, SceneError
+from vertigrad.gpu import Gpu
+from vertigrad.models.data.mesh import Mesh, Params, distances, lattice, sample
+from vertigrad.models.data.mesh_file import FORMATS, MeshFile, read, with_normals
+from vertigrad.scene import load
+from vertigrad.scene.save import refuse_protected
+from vertigrad.session import Session
+from vertigrad.tensor import Tensor
+
+
+def written(folder: Path, mesh: trimesh.Trimesh, suffix: str = ".ply") -> Path:
+    path = folder / f"some mesh{suffix}"
+    mesh.export(path)
+    return path
+
+
+def box() -> trimesh.Trimesh:
+    return trimesh.creation.box(extents=(1.0, 2.0, 4.0))
+
+
+# files --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_format(tmp_path: Path, suffix: str) -> None:
+    mesh = read(written(tmp_path, box(), suffix), 2.0, "y", 40.0)
+    assert mesh.index.shape == (12, 3) and mesh.positions.shape == (24, 3)  # each corner once for each of its sides
+    assert np.allclose(mesh.positions.max(axis=0), (0.25, 0.5, 1.0)) and np.allclose(mesh.positions.min(axis=0)[2], -1)
+    assert np.allclose(np.abs(mesh.normals).max(axis=1), 1.0)
+    assert (np.sum(mesh.normals * mesh.positions, axis=1) > 0).all()
+
+
+def test_size_and_the_upward_axis(tmp_path: Path) -> None:
+    path = written(tmp_path, box().apply_translation((5.0, 6.0, 7.0)))
+    kept = read(path, 0.0, "y", 40.0).positions
+    assert np.allclose(np.ptp(kept, axis=0), (1, 2, 4)) and np.allclose(kept.mean(axis=0), 0, atol=1e-6)
+    turned = read(path, 8.0, "z", 40.0)
+    assert np.allclose(np.ptp(turned.positions, axis=0), (2, 8, 4), atol=1e-5)
+    assert (np.sum(turned.normals * turned.positions, axis=1) > 0).all()  # turned, not mirrored
+    corners = turned.positions[turned.index]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert (np.sum(across * corners.mean(axis=1), axis=1) > 0).all()
+
+
+def test_a_ball_is_smooth_and_a_crease_is_not(tmp_path: Path) -> None:
+    ball = trimesh.creation.icosphere(subdivisions=3)
+    smooth = read(written(tmp_path, ball), 2.0, "y", 40.0)
+    assert len(smooth.positions) == len(ball.vertices)
+    assert np.abs(smooth.normals - smooth.positions).max() < 0.01
+    flat = read(written(tmp_path, ball), 2.0, "y", 0.0)
+    assert len(flat.positions) == 3 * len(ball.faces)
+    assert len(read(written(tmp_path, box()), 2.0, "y", 91.0).positions) == 8
+
+
+def test_normals_around_a_vertex_of_very_many_triangles() -> None:
+    turn = np.linspace(0, 2 * np.pi, 201)[:-1]
+    places = np.concatenate([[(0, 0.5, 0)], np.stack([np.cos(turn), 0 * turn, -np.sin(turn)], axis=-1)])
+    index = np.stack([np.zeros(200, int), 1 + np.arange(200), 1 + (np.arange(200) + 1) % 200], axis=-1)
+    positions, normals, triangles = with_normals(places, index, 5.0)
+    tip = np.unique(triangles[:, 0])
+    assert len(tip) == 1 and np.allclose(normals[tip[0]], (0, 1, 0), atol=1e-6)
+    assert len(positions) == 201 and (normals[:, 1] > 0).all()
+
+
+def test_what_cannot_be_drawn_is_dropped_and_counted(tmp_path: Path) -> None:
+    mesh = box()
+    places = np.concatenate([mesh.vertices, [(np.nan, 0, 0), (0, 0, 0), (0, 0, 1), (0, 0, 2)]])
+    index = np.concatenate([mesh.faces, [(0, 1, 8), (9, 10, 11)]])
+    path = tmp_path / "x.obj"
+    lines = [f"v {x} {y} {z}" for x, y, z in places] + ["f " + " ".join(str(i + 1) for i in row) for row in index]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = read(path, 0.0, "y", 40.0)
+    assert len(found.index) == 12 and found.dropped >= 1  # trimesh itself leaves some out
+    assert np.isfinite(found.positions).all() and np.allclose(np.ptp(found.positions, axis=0), (1, 2, 4))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.obj", b"]["),
+        ("a.stl", b"solid nothing\nendsolid nothing\n"),
+        ("a.ply", b"ply\nformat ascii 1.0\nend_header\n"),
+        ("a.glb", b"glTF but not really"),
+        ("a.obj", b"v 0 0 0\nv 1 1 1\nv 2 2 2\nf 1 2 3\n"),
+        ("a.ply", b""),
+    ],
+)
+def test_a_file_without_triangles_is_refused_by_its_name(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=name):
+        read(tmp_path / name, 2.0, "y", 40.0)
+
+
+def test_a_file_that_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read(tmp_path / "none.ply", 2.0, "y", 40.0)
+
+
+# distances ----------------------------------------------------------------------------------------------------------
+
+
+def sampled(mesh: MeshFile, side: int, reach: float) -> np.ndarray:
+    with Tensor.empty((side,) * 3) as out:
+        sample(mesh, reach, out)
+        return out.numpy().ravel()
+
+
+def test_distances_of_a_box(steady: Gpu, tmp_path: Path) -> None:
+    mesh = read(written(tmp_path, box()), 0.0, "y", 40.0)
+    beyond = np.abs(lattice(13, 2.5)) - (0.5, 1.0, 2.0)
+    exact = np.linalg.norm(np.maximum(beyond, 0), axis=1) + np.minimum(beyond.max(axis=1), 0)
+    assert np.abs(sampled(mesh, 13, 2.5) - exact).max() < 1e-5
+
+
+def test_distances_of_a_ball_in_several_parts(steady: Gpu, tmp_path: Path) -> None:
+    ball = trimesh.creation.icosphere(subdivisions=3)  # 1280 triangles: more than one dispatch takes
+    mesh = read(written(tmp_path, ball), 2.0, "y", 40.0)
+    places = lattice(9, 1.5)
+    exact = np.linalg.norm(places, axis=1) - 1.0
+    got = sampled(mesh, 9, 1.5)
+    assert np.abs(got - exact).max() < 0.012  # the facets lie inside the ball
+    assert np.allclose(got, distances(mesh, places), atol=2e-6)
+
+
+def test_a_hole_leaves_the_sign_as_it_is(steady: Gpu, tmp_path: Path) -> None:
+    """The winding number asks for no closed mesh: a ball with a few triangles missing has its inside still."""
+    ball = trimesh.creation.icosphere(subdivisions=2)
+    ball.update_faces(np.arange(len(ball.faces)) > 6)
+    got = sampled(read(written(tmp_path, ball), 2.0, "y", 40.0), 9, 1.5)
+    radius = np.linalg.norm(lattice(9, 1.5), axis=1)
+    clear = np.abs(radius - 1.0) > 0.35
+    assert ((got < 0) == (radius < 1.0))[clear].all()
+
+
+def test_a_bowl_is_full_up_to_its_rim(steady: Gpu, tmp_path: Path) -> None:
+    """Half a ball, open at the top: of a place on its axis the winding number is the share of directions it fills."""
+    ball = trimesh.creation.icosphere(subdivisions=3)
+    ball.update_faces(ball.triangles_center[:, 1] < 0.0)
+    mesh = read(written(tmp_path, ball), 0.0, "y", 40.0)
+    axis = sampled(mesh, 9, 1.0).reshape(9, 9, 9)[4, :, 4]  # the middle of the bowl is the origin: its rim is at 0.5
+    assert (np.linspace(-1, 1, 9)[axis < 0] == [-0.25, 0.0, 0.25]).all()
+
+
+def test_inside_out_makes_no_difference(steady: Gpu, tmp_path: Path) -> None:
+    mesh = read(written(tmp_path, box()), 0.0, "y", 40.0)
+    turned = mesh._replace(index=np.ascontiguousarray(mesh.index[:, ::-1]))
+    assert np.allclose(sampled(mesh, 7, 2.5), sampled(turned, 7, 2.5), atol=1e-6)
+
+
+# the model, and scenes ----------------------------------------------------------------------------------------------
+
+
+def test_the_model(steady: Gpu, tmp_path: Path) -> None:
+    params = Params(file=written(tmp_path, box()), samples=6)
+    specs, model = Mesh.output_specs(params), Mesh("body", params, {}, 0)
+    try:
+        outputs = model.outputs()
+        assert {name: (spec.shape, spec.dtype) for name, spec in specs.items()} == {
+            name: (tensor.shape, tensor.dtype.name) for name, tensor in outputs.items()
+        }
+        model.step(0.1)
+        assert all(comparison.holds for comparison in model.compare_with_twin())
+        with model.diagnostics()["highest"] as highest:
+            assert highest.item() == pytest.approx(0.5)
+    finally:
+        model.close()
+    assert "distance" not in Mesh.output_specs(Params(file=params.file))
+
+
+def test_the_packaged_knot_is_closed() -> None:
+    """Of the mesh that comes with Vertigrad every edge belongs to two triangles, which run along it both ways."""
+    mesh = trimesh.load_mesh(resources.path("assets", "data", "knot.ply"))
+    assert mesh.is_watertight and mesh.is_winding_consistent and mesh.volume > 0
+    assert mesh.euler_number == 0  # of a closed tube
+
+
+@pytest.mark.parametrize("suffix", [".stl", ".glb"])
+def test_a_mesh_by_itself_is_a_scene(steady: Gpu, tmp_path: Path, suffix: str) -> None:
+    path = written(tmp_path, box(), suffix)
+    scene = load(path)
+    assert scene.title == "some mesh" and str(scene.layers["mesh"].attributes["index"]) == "mesh.index"
+    assert scene.models["mesh"].params.up == ("z" if suffix == ".stl" else "y")
+    session = Session(steady, path)
+    session.close()
+    with pytest.raises(InputError, match="is no scene"):
+        refuse_protected(path)
+    path.write_bytes(b"no more")
+    with pytest.raises((InputError, SceneError), match="some mesh"):
+        load(path)

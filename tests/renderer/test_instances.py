@@ -1,0 +1,234 @@
+"""Instances and arrows against the same triangles worked out with NumPy and drawn as a surface."""
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import LayoutError, ParameterError
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.layers.shapes import SHAPES, Shape, shape
+from vertigrad.renderer.picking import Picker
+from vertigrad.tensor import Tensor
+
+CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
+VIEW = View(bloom=0.0, vignette=0.0, background="#000000")
+RNG = np.random.default_rng(4)
+N = 9
+POSITION = RNG.uniform(-1, 1, (N, 3)).astype(np.float32)
+QUATERNION = RNG.normal(size=(N, 4)).astype(np.float32)
+DIRECTION = RNG.normal(size=(N, 3)).astype(np.float32)
+SIZES = RNG.uniform(0.1, 0.4, (N, 3)).astype(np.float32)
+
+
+def apart(a, b):
+    return np.abs(a.astype(int) - b.astype(int))
+
+
+def rotation(quaternion):
+    x, y, z, w = quaternion / np.linalg.norm(quaternion)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def upward(direction):
+    """A rotation that turns +y to a direction."""
+    y = direction / np.linalg.norm(direction)
+    x = np.cross([0, 1, 0] if abs(y[1]) <= 0.99 else [1, 0, 0], y)
+    x = x / np.linalg.norm(x)
+    return np.stack([x, y, np.cross(x, y)], axis=1)
+
+
+def surfaces(layer, parts, **style):
+    """One surface of many meshes: (positions, normals, index) of each."""
+    places, normals, index, count = [], [], [], 0
+    for position, normal, triangles in parts:
+        places.append(position)
+        normals.append(normal)
+        index.append(triangles + np.uint32(count))
+        count += len(position)
+    arrays = {"position": places, "normal": normals, "index": index}
+    joined = {name: np.concatenate(each) for name, each in arrays.items()}
+    joined["index"] = joined["index"].astype(np.uint32)
+    joined |= {name: joined[name].astype(np.float32) for name in ("position", "normal")}
+    return layer("surface", {"roughness": 0.5, **style}, **joined, color=(0.8, 0.5, 0.3))
+
+
+def moved(mesh: Shape, place, turn, size):
+    normals = mesh.normals / size @ turn.T
+    return mesh.positions * size @ turn.T + place, normals, mesh.index
+
+
+# shapes -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*SHAPES, "arrow"])
+def test_shapes_are_closed_and_look_outwards(name):
+    mesh = shape(name)
+    if name == "arrow":
+        assert set(np.unique(mesh.positions[:, 1])) == {0, 1, 2, 3}
+        return
+    corners = mesh.positions[mesh.index].astype(float)
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert (np.sum(across * corners.mean(axis=1), axis=-1) > 0).all()
+    assert np.allclose(across.sum(axis=0), 0, atol=1e-5)  # the area vectors of a closed surface add up to nothing
+    assert np.allclose(np.linalg.norm(mesh.normals, axis=1), 1, atol=1e-6)
+    assert (np.sum(across[:, None] * mesh.normals[mesh.index], axis=-1) > 0).all()
+    assert np.abs(mesh.positions).max() == 1.0
+
+
+# where they stand ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_turned_by_quaternions_and_sized_along_each_axis(layer, picture, name):
+    style = {"shape": name, "roughness": 0.5}
+    got = layer("instances", style, position=POSITION, direction=QUATERNION, size=SIZES, color=(0.8, 0.5, 0.3))
+    parts = [moved(shape(name), p, rotation(q), s) for p, q, s in zip(POSITION, QUATERNION, SIZES, strict=True)]
+    expected = picture([surfaces(layer, parts)], CAMERA, VIEW)
+    assert expected.max() > 100
+    assert np.quantile(apart(picture([got], CAMERA, VIEW), expected), 0.999) <= 3
+
+
+def test_turned_along_directions(layer, picture):
+    got = layer("instances", {"shape": "cone"}, position=POSITION, direction=DIRECTION, size=0.3, color=(0.8, 0.5, 0.3))
+    parts = [moved(shape("cone"), p, upward(d), 0.3) for p, d in zip(POSITION, DIRECTION, strict=True)]
+    expected = picture([surfaces(layer, parts)], CAMERA, VIEW)
+    assert np.quantile(apart(picture([got], CAMERA, VIEW), expected), 0.999) <= 3
+
+
+def test_a_mesh_from_tensors_without_normals(layer, picture):
+    mesh = np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    index = np.uint32([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+    got = layer("instances", position=POSITION, size=0.4, mesh=mesh, index=index, color=(0.8, 0.5, 0.3))
+    parts = [(0.4 * mesh + p, np.zeros_like(mesh), index) for p in POSITION]
+    expected = picture([surfaces(layer, parts)], CAMERA, VIEW)
+    assert np.quantile(apart(picture([got], CAMERA, VIEW), expected), 0.999) <= 3
+    assert got.report()["mesh"]["tensor"] == "mesh" and got.report()["index"]["format"] == "uint32"
+
+
+def test_a_style_takes_another_shape(layer, picture):
+    boxes = layer("instances", {"shape": "cube"}, position=POSITION, size=0.2)
+    before = picture([boxes], CAMERA, VIEW)
+    boxes.style.shape = "sphere"
+    after = picture([boxes], CAMERA, VIEW)
+    assert apart(before, after).max() > 50
+    balls = layer("instances", {"shape": "sphere"}, position=POSITION, size=0.2)
+    assert np.array_equal(after, picture([balls], CAMERA, VIEW))
+
+
+# arrows -------------------------------------------------------------------------------------------------------------
+
+
+def arrow(place, vector, scale=0.3, head=0.36, thickness=0.045, anchor=0.0):
+    mesh, length = shape("arrow"), scale * np.linalg.norm(vector)
+    part = mesh.positions[:, 1]
+    y = np.choose(part.astype(int), [0.0, 1 - head, 1 - head, 1.0]) - anchor
+    wide = thickness * np.where(part > 1.5, 2.6, 1.0)
+    local = length * np.stack([mesh.positions[:, 0] * wide, y, mesh.positions[:, 2] * wide], axis=-1)
+    normal = mesh.normals.astype(float)
+    normal[normal[:, 1] > 0.5, 1] = 2.6 * thickness / head
+    turn = upward(vector)
+    return local @ turn.T + place, normal @ turn.T, mesh.index
+
+
+@pytest.mark.parametrize(("anchor", "share"), [("tail", 0.0), ("middle", 0.5), ("tip", 1.0)])
+def test_arrows(layer, picture, anchor, share):
+    style = {"scale": 0.3, "anchor": anchor}
+    got = layer("arrows", style, position=POSITION, direction=DIRECTION, color=(0.8, 0.5, 0.3))
+    parts = [arrow(p, d, anchor=share) for p, d in zip(POSITION, DIRECTION, strict=True)]
+    expected = picture([surfaces(layer, parts)], CAMERA, VIEW)
+    assert expected.max() > 100
+    assert np.quantile(apart(picture([got], CAMERA, VIEW), expected), 0.999) <= 3
+
+
+def test_arrows_of_even_length_and_of_a_longest(layer, picture):
+    unit = DIRECTION / np.linalg.norm(DIRECTION, axis=1, keepdims=True)
+    even = layer("arrows", {"scale": 0.4, "even": True}, position=POSITION, direction=DIRECTION)
+    same = layer("arrows", {"scale": 0.4}, position=POSITION, direction=unit)
+    assert np.quantile(apart(picture([even], CAMERA), picture([same], CAMERA)), 0.999) <= 3
+    capped = layer("arrows", {"scale": 100.0, "longest": 0.4}, position=POSITION, direction=DIRECTION)
+    assert np.quantile(apart(picture([capped], CAMERA), picture([same], CAMERA)), 0.999) <= 3
+
+
+# rows ---------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_that_are_not_finite_are_not_drawn(layer, picture):
+    for kind, style in (("instances", {"shape": "cone"}), ("arrows", {"scale": 0.3})):
+        size = {"size": np.tile(np.float32(0.2), N)} if kind == "instances" else {}
+        position, direction = POSITION.copy(), DIRECTION.copy()
+        position[1, 2], direction[3, 0], position[5, 0] = np.nan, np.nan, np.inf
+        if kind == "arrows":
+            direction[7] = 0.0
+        kept = [i for i in range(N) if i not in (1, 3, 5) and (kind == "instances" or i != 7)]
+        got = picture([layer(kind, style, position=position, direction=direction, **size)], CAMERA)
+        rest = {name: value[kept] for name, value in size.items()}
+        expected = picture([layer(kind, style, position=position[kept], direction=direction[kept], **rest)], CAMERA)
+        assert np.array_equal(got, expected), kind
+
+
+def test_colors_and_layouts(layer, picture):
+    state = np.zeros((N + 3, 16), np.float32)
+    color = RNG.uniform(0, 1, (N, 3)).astype(np.float32)
+    state[3:, 0:3], state[3:, 4:8], state[3:, 8:11], state[3:, 12:15] = POSITION, QUATERNION, color, SIZES
+    apart_ = layer("instances", position=POSITION, direction=QUATERNION, color=color, size=SIZES)
+    expected = picture([apart_], CAMERA)
+    with Tensor.from_numpy(state) as whole:
+        rows = whole[3:]
+        parts = {"position": rows[:, 0:3], "direction": rows[:, 4:8], "color": rows[:, 8:11], "size": rows[:, 12:15]}
+        assert np.array_equal(picture([layer("instances", **parts)], CAMERA), expected)
+    scalar = np.linspace(2, 5, N, dtype=np.float32)
+    auto = layer("arrows", {"range": "auto"}, position=POSITION, direction=DIRECTION, color=scalar)
+    fixed = layer("arrows", {"range": (2, 5)}, position=POSITION, direction=DIRECTION, color=scalar)
+    assert np.array_equal(picture([auto], CAMERA), picture([fixed], CAMERA))
+
+
+@pytest.mark.parametrize("kind", ["instances", "arrows"])
+def test_the_row_that_is_seen(gpu, layer, kind):
+    place = np.float32([[0, 0, -1], [0, 0, 1], [0.9, 0, 0]])
+    along = np.tile(np.float32([0, 0.4, 0]), (3, 1))
+    style = {"scale": 1.0, "thickness": 0.3, "anchor": "middle"} if kind == "arrows" else {}
+    size = {} if kind == "arrows" else {"size": 0.3}
+    drawn = layer(kind, style, position=place, direction=along, **size)
+    camera = OrbitCamera(distance=6.0, yaw=0.0, pitch=0.0, fov=40.0)
+    got = []
+    Picker(gpu).ask([drawn], camera, (160, 120), (80, 60), got.append)
+    gpu.wait_idle()
+    assert (got[0].row, got[0].cell) == (1, None)
+    assert got[0].depth == pytest.approx(5.0, abs=0.35)
+
+
+def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
+    with Tensor.from_numpy(POSITION) as position:
+        live = {block.id for block in gpu.tracker.live}
+        for kind in ("instances", "arrows"):
+            drawn = layer(kind, position=position, direction=position, color=position[:, 0])
+            picture([drawn], CAMERA)
+            before = gpu.meter.read()["geometry"]
+            picture([drawn], CAMERA)
+            assert gpu.meter.read()["geometry"] == before
+            assert drawn.report()["position"]["block"] == position.block.id
+            drawn.close()
+        gpu.wait_idle()
+        assert {block.id for block in gpu.tracker.live} == live
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "error", "message"),
+    [
+        ("arrows", {"position": POSITION}, ParameterError, "direction must be a tensor"),
+        ("arrows", {"position": POSITION, "direction": DIRECTION[:4]}, LayoutError, "4 rows, not 9"),
+        ("instances", {"position": POSITION, "size": (1, 2)}, ParameterError, "one or three numbers above 0"),
+        ("instances", {"position": POSITION, "size": -1.0}, ParameterError, "one or three numbers above 0"),
+        ("instances", {"position": POSITION, "direction": (0, 1, 0)}, ParameterError, "direction must be a tensor"),
+        ("instances", {"position": POSITION, "mesh": POSITION}, ParameterError, "index, its triangles"),
+        ("instances", {"position": POSITION, "mesh": POSITION, "index": np.zeros(4, np.uint32)}, LayoutError, "three"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(layer, kind, attributes, error, message):
+    with pytest.raises(error, match=message):
+        layer(kind, **attributes)

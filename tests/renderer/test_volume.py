@@ -1,0 +1,249 @@
+"""Volumes against the formulas of emission and absorption, and how they lie."""
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import LayoutError, LimitError, ParameterError
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.bounds import Bounds
+from vertigrad.renderer.colormap import colormap_colors
+from vertigrad.renderer.target import handles_samples
+from vertigrad.renderer.view import linear
+from vertigrad.tensor import Tensor
+
+from .light_twin import CAMERA, SIZE, VIEW, developed, rays, sphere
+
+LEVELS = 3.0
+GLOW = {"emissive": 1.0, "brightness": 2.0, "density_range": (0.0, 1.0)}
+BOX = {"low": (-0.9, -0.6, -0.8), "high": (0.7, 0.8, 0.9)}
+COLOR = (0.8, 0.5, 0.3)
+
+
+@pytest.fixture(autouse=True)
+def by_samples(gpu):
+    if not handles_samples(gpu):
+        pytest.skip("volumes are refused there")
+
+
+def through(low, high, camera=CAMERA, size=SIZE):
+    """Where each ray enters a box in world space, and how far on it leaves it: distances, 0 and 0 where it misses."""
+    rotation, (x, y, z) = camera.rotation(), camera.position
+    ray = rays(camera, size) @ rotation.T
+    ends = np.stack([(np.array(low) - (x, y, z)) / ray, (np.array(high) - (x, y, z)) / ray])
+    enters, leaves = ends.min(axis=0).max(axis=-1), ends.max(axis=0).min(axis=-1)
+    enters = np.maximum(enters, 0.0)
+    hit = leaves > enters
+    return np.where(hit, enters, 0.0), np.where(hit, leaves, 0.0)
+
+
+def inner(mask):
+    """Without a margin: pixels at outlines are covered in part."""
+    for axis in (0, 1):
+        mask = mask & np.roll(mask, 1, axis) & np.roll(mask, -1, axis)
+    return mask
+
+
+def off(got, expected, where):
+    assert where.sum() > 200
+    return np.abs(got.astype(float) - expected)[where].max()
+
+
+@pytest.mark.parametrize("extinction", [0.4, 2.0, 30.0])
+def test_even_density_emits_as_the_formula_says(layer, picture, extinction):
+    fog = layer(
+        "volume", {**GLOW, **BOX, "extinction": extinction}, density=np.ones((3, 4, 5), np.float32), color=COLOR
+    )
+    enters, leaves = through(BOX["low"], BOX["high"])
+    covered = 1.0 - np.exp(-extinction * (leaves - enters))[..., None]
+    expected = developed(2.0 * covered * np.array(linear(COLOR)))
+    assert off(picture([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
+    nothing = inner(leaves == 0)
+    assert picture([fog], CAMERA)[nothing].max() <= 1
+
+
+def test_a_ramp_is_integrated(layer, picture):
+    """Density that rises along x from 0 to 1: trilinear in between, so its mean along a ray is that at the middle."""
+    ramp = np.broadcast_to(np.linspace(0, 1, 9, dtype=np.float32), (3, 4, 9)).copy()
+    style = {**GLOW, **BOX, "extinction": 3.0, "samples": "nodes", "detail": 8.0}
+    fog = layer("volume", style, density=ramp, color=COLOR)
+    enters, leaves = through(BOX["low"], BOX["high"])
+    ray = rays() @ CAMERA.rotation().T
+    x = CAMERA.position[0] + 0.5 * (enters + leaves) * ray[..., 0]
+    mean = (x - BOX["low"][0]) / (BOX["high"][0] - BOX["low"][0])
+    covered = 1.0 - np.exp(-3.0 * mean * (leaves - enters))[..., None]
+    expected = developed(2.0 * covered * np.array(linear(COLOR)))
+    assert off(picture([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
+
+
+def test_what_is_solid_ends_the_march(layer, picture):
+    ball = {"position": np.float32([[0.1, 0.2, 0.0]]), "size": 0.45, "color": (0.2, 0.4, 0.9)}
+    lamp = layer("points", {"emissive": 1.0, "brightness": 1.0}, **ball)
+    fog = layer("volume", {**GLOW, **BOX, "extinction": 2.0}, density=np.ones((4, 4, 4), np.float32), color=COLOR)
+    distance, normal = sphere((0.1, 0.2, 0.0), 0.45)
+    enters, leaves = through(BOX["low"], BOX["high"])
+    on = inner(np.isfinite(distance))
+    clear = np.exp(-2.0 * (np.minimum(distance, leaves) - enters))[..., None]
+    facing = -np.sum(normal * rays(), axis=-1, keepdims=True)
+    surface = (0.45 + 0.55 * facing) * np.array(linear((0.2, 0.4, 0.9)))
+    light = clear * np.where(on[..., None], surface, 0.0) + 2.0 * (1 - clear) * np.array(linear(COLOR))
+    assert off(picture([fog, lamp], CAMERA), developed(light), on) < LEVELS
+    assert off(picture([lamp, fog], CAMERA), developed(light), on) < LEVELS  # the order of the layers does not matter
+
+
+def test_an_outline_shows_no_fringe(layer, picture):
+    """A ball of the fog's own colour inside thick fog cannot be seen, its outline included."""
+    thick = layer("volume", {**GLOW, **BOX, "extinction": 300.0}, density=np.ones((4, 4, 4), np.float32), color=COLOR)
+    black = layer("points", position=np.float32([[0.1, 0.2, 0.0]]), size=0.3, color=(0, 0, 0))
+    hidden = picture([thick, black], CAMERA).astype(int)
+    assert np.abs(hidden - picture([thick], CAMERA)).max() <= 1
+
+
+def test_each_sample_of_an_outline_has_its_own_march(layer, picture):
+    """In front of thin fog a black ball takes whole samples of it away, and nothing else."""
+    thin = layer("volume", {**GLOW, **BOX, "extinction": 0.8}, density=np.ones((4, 4, 4), np.float32), color="#ffffff")
+    black = {"position": np.float32([[0.1, 0.3, 2.0]]), "size": 0.2, "color": (0, 0, 0)}
+    ball = layer("points", {"emissive": 1.0, "brightness": 0.0}, **black)
+    seen, fog = picture([thin, ball], CAMERA, VIEW), picture([thin], CAMERA, VIEW)
+    share = light_of(seen) / np.maximum(light_of(fog), 1e-3)
+    distance, _ = sphere((0.1, 0.3, 2.0), 0.2)
+    around = ~inner(~np.isfinite(distance)) & ~inner(np.isfinite(distance)) & (fog[..., 1] > 120)
+    quarters = 4 * share[around]
+    assert around.sum() > 30 and np.abs(quarters - np.round(quarters)).max() < 0.2
+    assert {1, 2, 3} <= set(np.round(quarters)) <= {0, 1, 2, 3, 4}
+    assert share[inner(np.isfinite(distance)) & (fog[..., 1] > 120)].max() < 0.02
+
+
+def light_of(picture):
+    encoded = picture[..., 1] / 255
+    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
+def test_an_eye_inside(layer, picture):
+    camera = OrbitCamera(distance=0.3, yaw=0.3, pitch=0.4, fov=60.0)
+    fog = layer("volume", {**GLOW, **BOX, "extinction": 1.5}, density=np.ones((3, 3, 3), np.float32), color=COLOR)
+    enters, leaves = through(BOX["low"], BOX["high"], camera)
+    assert (leaves > 0).all()
+    expected = developed(2.0 * (1.0 - np.exp(-1.5 * (leaves - enters)))[..., None] * np.array(linear(COLOR)))
+    assert off(picture([fog], camera), expected, leaves > 0) < LEVELS
+
+
+def test_parallel_lines_of_sight(layer, picture):
+    camera = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, fov=40.0, orthographic=True)
+    fog = layer("volume", {**GLOW, **BOX, "extinction": 0.7}, density=np.ones((3, 3, 3), np.float32), color=COLOR)
+    got = picture([fog], camera)
+    length = BOX["high"][2] - BOX["low"][2]
+    expected = developed(2.0 * (1 - np.exp(-0.7 * length)) * np.array([linear(COLOR)]))[0]
+    assert np.abs(got[55:65, 75:85].astype(float) - expected).max() < LEVELS
+
+
+def test_scalars_go_through_the_colormap(layer, picture):
+    density, heat = np.ones((4, 4, 4), np.float32), np.full((5, 3, 4), 7.0, np.float32)
+    heat[0, 0, 0] = 5.0
+    for style, entry in (({"range": (7.0, 9.0)}, 0), ({"range": (3.0, 7.0)}, 255), ({"range": "auto"}, 255)):
+        full = {**GLOW, **BOX, "extinction": 300.0, "colormap": "viridis", **style}
+        got = picture([layer("volume", full, density=density, color=heat)], CAMERA)
+        expected = developed(2.0 * np.array([linear(colormap_colors("viridis")[entry, :3] / 255)]))[0]
+        assert np.abs(got[58:62, 78:82].astype(float) - expected).max() < 4
+
+
+def test_colors_of_three_components(layer, picture):
+    colors = np.tile(np.float32(COLOR), (3, 3, 3, 1))
+    style = {**GLOW, **BOX, "extinction": 2.0}
+    one = picture([layer("volume", style, density=np.ones((4, 4, 4), np.float32), color=COLOR)], CAMERA)
+    each = picture([layer("volume", style, density=np.ones((4, 4, 4), np.float32), color=colors)], CAMERA)
+    assert np.abs(one.astype(int) - each).max() <= 1
+
+
+def test_the_same_values_however_they_lie(layer, picture):
+    rng = np.random.default_rng(3)
+    values = rng.uniform(0, 1, (6, 5, 7)).astype(np.float32)
+    style = {**GLOW, **BOX, "density_range": "auto", "extinction": 6.0, "colormap": "viridis"}
+    expected = picture([layer("volume", style, density=values, color=values)], CAMERA)
+    assert np.ptp(expected) > 60
+    wide = np.full((9, 9, 16), 50.0, np.float32)
+    wide[2:8, 1:6, 1:15:2] = values
+    turned = np.ascontiguousarray(values.transpose(2, 0, 1))
+    backward = np.ascontiguousarray(values[::-1, :, ::-1])
+    with Tensor.from_numpy(wide) as a, Tensor.from_numpy(turned) as b, Tensor.from_numpy(backward) as c:
+        for lies in (a[2:8, 1:6, 1:15:2], b.permute(1, 2, 0), c[::-1, :, ::-1]):
+            got = picture([layer("volume", style, density=lies, color=lies)], CAMERA)
+            assert np.array_equal(got, expected)
+
+
+def test_a_nan_is_as_nothing(layer, picture):
+    values = np.zeros((4, 4, 4), np.float32)
+    values[1, 1, 1], values[2, 2, 2] = np.nan, np.inf
+    assert picture([layer("volume", {**GLOW, "extinction": 90.0}, density=values)], CAMERA).max() <= 1
+
+
+def test_it_shades_itself(layer, picture):
+    """A ball of smoke under a sun from the left is darker on its right, and not without shadows."""
+    z, y, x = np.meshgrid(*3 * [np.linspace(-1, 1, 20)], indexing="ij")
+    ball = (x * x + y * y + z * z < 0.6).astype(np.float32)
+    view = View(bloom=0.0, vignette=0.0, background="#000000", sun_azimuth=-90.0, sun_elevation=0.0)
+    camera = OrbitCamera(distance=5.0, yaw=0.0, pitch=0.0, fov=40.0)
+    sides = []
+    for shadow in (1.0, 0.0):
+        smoke = layer("volume", {"extinction": 12.0, "shadow": shadow, "forward": 0.0}, density=ball)
+        got = picture([smoke], camera, view).astype(float).sum(axis=-1)
+        sides.append((got[50:70, 62:68].mean(), got[50:70, 92:98].mean()))
+    assert sides[0][0] > 1.4 * sides[0][1]
+    assert abs(sides[1][0] - sides[1][1]) < 0.03 * sides[1][0]
+
+
+def test_the_camera_finds_the_box(gpu, layer):
+    fog = layer("volume", {**BOX}, density=np.ones((3, 3, 3), np.float32))
+    fog.prepare()
+    low, high = found(gpu, fog)
+    assert np.allclose(low, BOX["low"]) and np.allclose(high, BOX["high"])
+    fog.style.change("low", (-3.0, 0.0, 0.0))
+    fog.prepare()
+    assert np.allclose(found(gpu, fog)[0], (-3.0, 0.0, 0.0))
+    long = layer("volume", density=np.ones((2, 4, 8), np.float32))
+    long.prepare()
+    assert np.allclose(found(gpu, long), [(-1, -0.5, -0.25), (1, 0.5, 0.25)])
+
+
+def found(gpu, layer):
+    bounds = Bounds([layer])
+    gpu.wait_idle()
+    return bounds.result()
+
+
+def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
+    with Tensor.from_numpy(np.ones((5, 5, 5), np.float32)) as density:
+        live = {block.id for block in gpu.tracker.live}
+        fog = layer("volume", density=density, color=density)
+        picture([fog], CAMERA)
+        before = gpu.meter.read()["geometry"]
+        picture([fog], CAMERA)
+        assert gpu.meter.read()["geometry"] == before
+        assert {density.block} < set(fog.blocks())
+        report = fog.report()["density"]
+        assert (report["block"], report["offset"], report["stride"]) == (density.block.id, 0, 4)
+        fog.close()
+        gpu.wait_idle()
+        assert {block.id for block in gpu.tracker.live} == live
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error", "message"),
+    [
+        ({}, ParameterError, "density must be a tensor"),
+        ({"density": 1.0}, ParameterError, "density must be a tensor"),
+        ({"density": np.ones((4, 4), np.float32)}, LayoutError, r"\(4, 4\).*\(nz, ny, nx\)"),
+        ({"density": np.ones((1, 4, 4), np.float32)}, LayoutError, "2 samples"),
+        ({"density": np.ones((4, 4, 4), np.int32)}, LayoutError, "i32.*cast"),
+        ({"density": np.ones((4, 4, 4), np.float32), "color": np.ones((4, 4, 4, 2), np.float32)}, LayoutError, "color"),
+        ({"density": np.ones((4, 4, 4), np.float32), "hue": 1}, ParameterError, "hue"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(layer, attributes, error, message):
+    with pytest.raises(error, match=message):
+        layer("volume", **attributes)
+
+
+def test_more_than_is_bound_is_refused(gpu, layer, monkeypatch):
+    monkeypatch.setattr(gpu, "limits", {**gpu.limits, "max-storage-buffer-binding-size": 100})
+    with pytest.raises(LimitError, match="spans 256 bytes; this adapter binds 100"):
+        layer("volume", density=np.ones((4, 4, 4), np.float32))

@@ -1,0 +1,207 @@
+"""A hand in the picture: where it reaches, how fast it moves, and which models are told."""
+
+import math
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import ParameterError
+from vertigrad.models.touch import Gesture
+from vertigrad.renderer.camera import OrbitCamera
+from vertigrad.session import STEP, Session
+from vertigrad.session.commands import (
+    EndTouch,
+    MoveTouch,
+    Play,
+    Reload,
+    SetBrush,
+    SetParameter,
+    SetSpeed,
+    SetTool,
+    Step,
+    Touch,
+)
+from vertigrad.session.hand import Hand, gestures, ray
+
+from .hands import TOUCHED, do, run_frame, use_touched
+from .running import LINKED, written
+
+SIZE = (400, 300)
+MIDDLE = (200.0, 150.0)
+BESIDE = (390.0, 10.0)  # nothing but background
+
+
+@pytest.fixture
+def row(steady, tmp_path, monkeypatch):
+    use_touched(monkeypatch)
+    with Session(steady, written(tmp_path, TOUCHED)) as session:
+        yield session
+
+
+def model(session):
+    return session.stage.actors["row"].model
+
+
+def held(session):
+    return session.clock.held
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+@pytest.mark.parametrize("cursor", [(0.0, 0.0), (123.0, 250.0), MIDDLE])
+def test_a_ray_leads_to_what_is_drawn_there(orthographic, cursor):
+    camera = OrbitCamera((0.3, -1.0, 2.0), 5.0, 0.7, -0.4, 40.0, "z", orthographic)
+    way = ray(camera, cursor, SIZE)
+    for depth in (0.5, 5.0, 40.0):
+        point = [*way.point(depth), 1.0]
+        clip = camera.projection(SIZE[0] / SIZE[1]) @ camera.view() @ point
+        x, y = (clip[0] / clip[3] + 1) / 2 * SIZE[0], (1 - clip[1] / clip[3]) / 2 * SIZE[1]
+        assert (x, y) == pytest.approx(cursor, abs=1e-6)
+        assert -(camera.view() @ point)[2] == pytest.approx(depth), "as deep along the middle of the view"
+
+
+def test_it_reaches_as_deep_as_what_is_seen(row):
+    row.post(Touch(Gesture.PAINT, (246.0, 150.0), SIZE))
+    for _ in range(3):
+        run_frame(row)
+    touch = held(row)
+    assert touch.gesture is Gesture.PAINT
+    eye = np.array(row.camera.position)
+    assert touch.origin == pytest.approx(tuple(eye))
+    assert math.hypot(*touch.direction) == pytest.approx(1.0)
+    assert 3.85 < eye[2] - touch.point[2] < 4.0, "the front of a ball of radius 0.1"
+    on_ray = np.array(touch.point) - eye
+    assert np.cross(on_ray, touch.direction) == pytest.approx(0.0, abs=1e-9)
+    share = touch.radius / (eye[2] - touch.point[2]) / row.camera.pixel(1)
+    assert share == pytest.approx(row.hand.brush.radius)
+
+
+def test_over_nothing_it_is_as_deep_as_the_target(row):
+    row.post(Touch(Gesture.PAINT, BESIDE, SIZE))
+    for _ in range(3):
+        run_frame(row)
+    assert held(row).point[2] == pytest.approx(0.0)
+
+
+def test_its_velocity_is_of_model_time(row):
+    row.post(Touch(Gesture.CUT, BESIDE, SIZE))
+    for _ in range(3):
+        run_frame(row)
+    before = held(row)
+    assert before.velocity == (0.0, 0.0, 0.0)
+    do(row, MoveTouch((380.0, 10.0), SIZE))
+    moved = np.subtract(held(row).point, before.point)
+    assert np.array(held(row).velocity) * STEP == pytest.approx(moved)
+    run_frame(row)
+    assert held(row).velocity == (0.0, 0.0, 0.0), "it rests"
+    do(row, SetSpeed(0.5), MoveTouch((390.0, 10.0), SIZE))
+    assert np.array(held(row).velocity) * STEP * 0.5 == pytest.approx(-moved)
+    do(row, SetSpeed(0.0), MoveTouch((380.0, 10.0), SIZE))
+    assert held(row).velocity == (0.0, 0.0, 0.0), "where no time passes there is no velocity"
+
+
+def test_several_steps_in_a_picture_share_a_move(row):
+    row.pace({"steps": 4})
+    row.post(Touch(Gesture.CUT, BESIDE, SIZE))
+    for _ in range(3):
+        run_frame(row)
+    before = held(row)
+    do(row, MoveTouch((380.0, 10.0), SIZE))
+    moved = np.subtract(held(row).point, before.point)
+    assert np.array(held(row).velocity) * 4 * STEP == pytest.approx(moved)
+
+
+def test_what_moves_while_time_stands_still_is_no_velocity(row):
+    row.post(Touch(Gesture.CUT, BESIDE, SIZE))
+    for _ in range(3):
+        run_frame(row)
+    do(row, Play(False), MoveTouch((100.0, 10.0), SIZE))
+    told = len(model(row).told)
+    do(row, SetParameter("models.row", "height", 0.5))
+    assert len(model(row).told) <= told + 1 and model(row).told[-1] is None, "it is shown anew, not touched"
+    do(row, MoveTouch((99.0, 10.0), SIZE), Step())
+    assert model(row).told[-1] is not None
+    assert np.hypot(*model(row).told[-1].velocity[:2]) < 1e-9
+
+
+def test_models_are_told_each_touch_and_its_end_once(row):
+    run_frame(row)
+    assert model(row).told == [], "nobody touched it"
+    row.post(Touch(Gesture.PAINT, BESIDE, SIZE))
+    for _ in range(4):
+        run_frame(row)
+    touches = list(model(row).told)
+    assert len(touches) >= 2 and None not in touches
+    do(row, EndTouch())
+    run_frame(row)
+    run_frame(row)
+    assert model(row).told == [*touches, None]
+
+
+def test_a_touch_that_ends_before_its_depth_is_known_is_none(row):
+    do(row, Touch(Gesture.PAINT, MIDDLE, SIZE), EndTouch())
+    for _ in range(3):
+        run_frame(row)
+    assert model(row).told == [] and not row.hand.pending
+
+
+def test_a_model_is_not_told_of_gestures_that_it_does_not_know(steady, tmp_path, monkeypatch):
+    use_touched(monkeypatch)
+    two = TOUCHED + '[models.still]\ntype = "rising"\n[models.galaxy]\ntype = "nbody"\ncount = 16\n'
+    with Session(steady, written(tmp_path, two)) as session:
+        assert gestures(session.stage) == (Gesture.DRAG, Gesture.CUT, Gesture.PAINT), "in their order"
+        session.post(Touch(Gesture.DRAG, BESIDE, SIZE))
+        for _ in range(3):
+            run_frame(session)  # `Model.touch` fails for a model without gestures
+        assert held(session).gesture is Gesture.DRAG
+        assert model(session).told == []
+
+
+def test_a_tool_that_no_model_knows_is_refused(row):
+    do(row, SetTool(Gesture.EMIT))
+    assert row.messages["touch"] == "no model of the scene knows what to do with emit"
+    assert row.hand.tool is None
+    do(row, SetTool(Gesture.CUT))
+    assert not row.messages and row.hand.tool is Gesture.CUT
+    do(row, Touch(Gesture.DRAG, MIDDLE, SIZE))
+    assert "drag" in row.messages["touch"] and not row.hand.pressed
+    do(row, SetTool(None))
+    assert row.hand.tool is None
+
+
+def test_tool_and_touch_go_with_their_scene(row, tmp_path):
+    do(row, SetTool(Gesture.CUT), Touch(Gesture.CUT, MIDDLE, SIZE))
+    do(row, Reload(written(tmp_path, LINKED, "other.toml")))
+    run_frame(row)
+    assert row.hand.tool is None and not row.hand.pressed and not row.messages
+
+
+@pytest.mark.parametrize(("name", "value"), [("radius", 0.0), ("strength", -1.0), ("radius", "wide"), ("size", 1.0)])
+def test_a_brush_that_cannot_be(row, name, value):
+    before = row.hand.brush.model_copy()
+    do(row, SetBrush(name, value))
+    assert row.messages["brush"].startswith(name) and row.hand.brush == before
+    do(row, SetBrush("strength", 2.5))
+    assert row.hand.brush.strength == 2.5 and not row.messages
+
+
+def test_a_hand_without_a_scene_refuses(row):
+    with pytest.raises(ParameterError, match="emit"):
+        Hand(row.gpu).press(Gesture.EMIT, row.stage, row.camera, MIDDLE, SIZE)
+
+
+def test_a_picture_of_no_size_cannot_be_touched(row):
+    do(row, Touch(Gesture.PAINT, (0.0, 0.0), (0, 300)))
+    assert not row.hand.pressed and not row.messages
+    do(row, Touch(Gesture.PAINT, BESIDE, SIZE), MoveTouch((0.0, 0.0), (0, 0)))
+    for _ in range(3):
+        run_frame(row)
+    assert held(row) is not None, "it stays where it was"
+
+
+def test_the_strength_and_the_radius_are_the_brushes(row):
+    do(row, SetBrush("strength", 3.0), SetBrush("radius", 0.2))
+    row.post(Touch(Gesture.PAINT, BESIDE, SIZE))
+    for _ in range(3):
+        run_frame(row)
+    assert held(row).strength == 3.0
+    assert held(row).radius == pytest.approx(0.2 * row.camera.pixel(1) * 4.0)

@@ -1,0 +1,98 @@
+"""Diagnostics above the limits of their models: told while it lasts, and a reason to stop if that is wished."""
+
+import math
+
+import pytest
+
+from vertigrad.models.base import Limit
+from vertigrad.panels import watch
+from vertigrad.session import Session
+from vertigrad.session.commands import Play, Reset, SetParameter, StopAtLimits
+from vertigrad.session.limits import Limits, limits
+
+from .hands import TOUCHED, Touched, do, run_frame, use_touched
+from .running import LINKED, written
+
+
+@pytest.fixture
+def row(steady, tmp_path, monkeypatch):
+    use_touched(monkeypatch)
+    with Session(steady, written(tmp_path, TOUCHED)) as session:
+        session.playing = False
+        yield session
+
+
+def measure(session, height=None):
+    if height is not None:
+        do(session, SetParameter("models.row", "height", height))
+    with session.gpu.frames.frame():
+        session.apply()
+        session.measure()
+    run_frame(session)
+    run_frame(session)
+
+
+def test_it_is_told_while_it_lasts(row):
+    measure(row)
+    assert row.diagnostics["row.top"] == pytest.approx(0.0) and row.limits.exceeded == ()
+    measure(row, 0.41)
+    (excess,) = row.limits.exceeded
+    assert (excess.name, excess.limit) == ("row.top", Limit(0.4, "go down again"))
+    assert excess.value == pytest.approx(0.41)
+    assert str(excess) == "row.top is 0.41, above 0.4: go down again"
+    assert not row.messages, "it is no error"
+    measure(row, 0.39)
+    assert row.limits.exceeded == ()
+
+
+def test_a_value_at_its_limit_is_well_and_one_that_is_none_is_not(row):
+    judge = Limits()
+    assert judge.look(row.stage, {"row.top": 0.4}) is None and not judge.exceeded
+    assert judge.look(row.stage, {"row.top": math.nan}).name == "row.top"
+    assert judge.look(row.stage, {"row.top": math.inf}) is None and judge.exceeded, "it was exceeded before"
+    assert judge.look(row.stage, {}) is None and not judge.exceeded
+    assert judge.look(row.stage, {"row.bottom": 9.0}) is None, "it has no limit"
+
+
+def test_the_run_is_stopped_only_if_that_is_wished_and_once(row):
+    do(row, SetParameter("models.row", "height", 0.5), Play(True))
+    measure(row)
+    assert row.playing and row.limits.exceeded
+    do(row, SetParameter("models.row", "height", 0.0))
+    measure(row)
+    do(row, StopAtLimits(True), SetParameter("models.row", "height", 0.5))
+    measure(row)
+    assert not row.playing
+    assert row.messages["limits"].startswith("the run was stopped: row.top is 0.6")
+    do(row, Play(True))
+    measure(row)
+    assert row.playing, "the user lets it go on although it is still above"
+    do(row, StopAtLimits(False))
+    assert "limits" not in row.messages
+
+
+def test_another_scene_has_other_limits(row, tmp_path):
+    measure(row, 0.5)
+    assert limits(row.stage) == {"row.top": Touched.limits["top"]}
+    row.reload(written(tmp_path, LINKED, "other.toml"))
+    run_frame(row)
+    assert row.limits.exceeded == () and limits(row.stage) == {}
+
+
+def test_the_watch_panel_draws_the_bound(row):
+    measure(row, 0.1)
+    cells = {cell.key: cell for cell in watch.cells(row)}
+    top, bottom = cells["row.top"], cells["row.bottom"]
+    assert (top.bound, bottom.bound) == (0.4, None)
+    assert top.up[0] < 0.1 and top.up[1] > 0.4, "the line of the bound is in sight"
+    assert "up to 0.4 is well. go down again" in top.note
+    assert not top.bad
+    measure(row, 0.45)
+    assert {cell.key: cell.bad for cell in watch.cells(row)} == {"row.top": True, "row.bottom": False}
+
+
+def test_a_restart_begins_well(row):
+    measure(row, 0.5)
+    do(row, SetParameter("models.row", "height", 0.0), Reset())
+    measure(row)
+    assert row.limits.exceeded == ()

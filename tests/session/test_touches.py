@@ -1,0 +1,330 @@
+"""What was done by hand belongs to its step: gone back, played from a file, or restarted, it gives the same bits."""
+
+import json
+
+import pytest
+
+from vertigrad import resources
+from vertigrad.errors import InputError, ParameterError
+from vertigrad.models.touch import Gesture, Touch
+from vertigrad.session import STEP, Session
+from vertigrad.session import commands as do_
+from vertigrad.session.command_line import command_line
+from vertigrad.session.commands import (
+    EndTouch,
+    GoTo,
+    KeepPast,
+    MoveTouch,
+    Play,
+    PlayTouches,
+    Reset,
+    SaveTouches,
+    SetBrush,
+    SetSpeed,
+)
+from vertigrad.session.touches import Change, Touches, read_touches, write_touches
+
+from .hands import TOUCHED, bits, do, run_frame, use_touched
+from .running import LINKED, written
+
+SIZE = (400, 300)
+HELD = Touch(Gesture.DRAG, (0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (0.1, 0.0, 0.0), (1 / 3, 0.0, 0.0), 0.2, 1.5)
+
+
+@pytest.fixture
+def galaxy(steady, monkeypatch):
+    use_touched(monkeypatch)
+    with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=96"]) as session:
+        session.clock.keep_past(1 << 24)
+        yield session
+
+
+def dragged(session, frames=24):
+    """The state after each frame of a run in which the galaxy is dragged, let go, and dragged again."""
+    states = {}
+    for number in range(frames):
+        if number in (1, 15):
+            session.post(do_.Touch(Gesture.DRAG, (200.0, 150.0), SIZE))
+        if number in (10, 20):
+            session.post(EndTouch())
+        if number == 5:
+            session.post(SetBrush("strength", 2.5))
+        session.post(MoveTouch((200.0 + 3.0 * number, 150.0), SIZE))
+        run_frame(session)
+        states[session.frame] = bits(session)
+    return states
+
+
+def test_touches_change_what_happens(galaxy):
+    states = dragged(galaxy)
+    do(galaxy, Reset(), Play(False))
+    galaxy.playing = True
+    while galaxy.frame < 24:
+        run_frame(galaxy)
+    assert bits(galaxy) != states[24]
+
+
+def test_going_back_gives_the_same_bits(galaxy):
+    was = dragged(galaxy)
+    for frame in (23, 4, 12, 0, 17):
+        do(galaxy, GoTo(frame))
+        if frame:
+            assert bits(galaxy) == was[frame], frame
+
+
+def test_frames_without_a_snapshot_are_touched_again(galaxy):
+    tensors = galaxy.stage.actors["galaxy"].model.state().values()
+    galaxy.clock.past.snapshots.limit = 4 * sum(tensor.block.capacity for tensor in tensors)  # every 8th frame
+    was = dragged(galaxy)
+    kept = set(galaxy.clock.past.snapshots)
+    missing = [frame for frame in range(min(kept), 24) if frame not in kept]
+    assert len(missing) > 8
+    for frame in missing:
+        do(galaxy, GoTo(frame))
+        assert bits(galaxy) == was[frame], frame
+
+
+def test_a_saved_run_is_played_again_bit_for_bit(galaxy, tmp_path):
+    was = dragged(galaxy)
+    path = tmp_path / "hand.jsonl"
+    do(galaxy, SaveTouches(path))
+    assert galaxy.written["save inputs"] == path and not galaxy.messages
+    saved_at = galaxy.frame
+    do(galaxy, SetBrush("strength", 9.0), PlayTouches(path))
+    while galaxy.frame < 24:
+        run_frame(galaxy)
+        assert bits(galaxy) == was[galaxy.frame], galaxy.frame
+    assert saved_at >= 24
+    assert galaxy.clock.touches.until(24) == galaxy.clock.played.until(24), "what is played can be saved again"
+
+
+def test_another_session_plays_it_and_reset_plays_it_again(galaxy, tmp_path):
+    was = dragged(galaxy)
+    path = tmp_path / "hand.jsonl"
+    do(galaxy, SaveTouches(path))
+    with Session(galaxy.gpu, galaxy.scene.path, ["galaxy.count=96"]) as other:
+        other.play_touches(path)
+        for _ in range(2):
+            while other.frame < 24:
+                run_frame(other)
+            assert bits(other) == was[24]
+            other.reset()
+
+
+def test_speeds_of_the_run_are_played_too(galaxy, tmp_path):
+    do(galaxy, SetSpeed(0.25))
+    was = dragged(galaxy, 8)
+    do(galaxy, SetSpeed(2.0))
+    end, frame = bits(galaxy), galaxy.frame
+    write_touches(galaxy.clock.touches, "x", tmp_path / "hand.jsonl")
+    assert len({change.dt for change in galaxy.clock.touches._changes}) == 2
+    do(galaxy, SetSpeed(1.0), PlayTouches(tmp_path / "hand.jsonl"))
+    while galaxy.frame < frame:
+        run_frame(galaxy)
+    assert bits(galaxy) == end != was[8]
+    run_frame(galaxy)
+    assert galaxy.clock.touches.at(galaxy.frame - 1).dt == STEP, "after its end the session's own speed holds"
+
+
+def test_a_hand_takes_over(galaxy, tmp_path):
+    dragged(galaxy, 12)
+    do(galaxy, SaveTouches(tmp_path / "hand.jsonl"), PlayTouches(tmp_path / "hand.jsonl"))
+    assert galaxy.clock.played is not None
+    do(galaxy, do_.Touch(Gesture.DRAG, (10.0, 10.0), SIZE))
+    assert galaxy.clock.played is None
+
+
+def test_another_future_has_its_own_record(galaxy):
+    dragged(galaxy, 12)
+    do(galaxy, GoTo(6))
+    galaxy.playing = True
+    run_frame(galaxy)
+    touches = galaxy.clock.touches
+    assert (touches.end, touches.at(6).touch) == (7, None)
+    assert touches.at(5).touch is not None, "what was before stays"
+
+
+def test_without_a_past_touches_are_recorded_all_the_same(galaxy):
+    do(galaxy, KeepPast(0))
+    dragged(galaxy, 12)
+    assert galaxy.clock.touches.at(5).touch is not None
+
+
+def test_a_slow_step_keeps_the_touch_that_it_was_begun_with(galaxy):
+    """Its parts are recorded over several frames; the hand moves on meanwhile."""
+    galaxy.playing = False
+    galaxy.clock.pacer.budget = 1e-3
+    galaxy.clock.pacer._long = True
+    galaxy.post(do_.Touch(Gesture.DRAG, (200.0, 150.0), SIZE))
+    galaxy.playing = True
+    began = galaxy.frame
+    for number in range(60):
+        galaxy.post(MoveTouch((200.0 + number, 150.0), SIZE))
+        run_frame(galaxy)
+    steps = galaxy.frame - began
+    assert 2 <= steps < 50, "steps took several frames"
+    end = bits(galaxy)
+    played = galaxy.clock.touches.until(galaxy.frame)
+    touches = [change.touch for change in played._changes if change.touch is not None]
+    way = sum(change.dt * change.touch.velocity[0] for change in played._changes if change.touch is not None)
+    assert way == pytest.approx(touches[-1].point[0] - touches[0].point[0]), "no part of its way is lost"
+    galaxy.hand.release()
+    galaxy.clock.pacer.budget = 0.0
+    galaxy.clock.pacer._long = False
+    galaxy.reset()
+    galaxy.clock.played = played
+    while galaxy.frame < steps:
+        run_frame(galaxy)
+    assert bits(galaxy) == end
+
+
+# the record ---------------------------------------------------------------------------------------------------------
+
+
+def noted(*steps):
+    touches = Touches()
+    for frame, touch in steps:
+        touches.note(frame, STEP, touch)
+    return touches
+
+
+def test_only_changes_are_kept():
+    touches = noted((0, None), (1, None), (2, HELD), (3, HELD), (4, None))
+    assert [change.frame for change in touches._changes] == [0, 2, 4]
+    assert [touches.at(frame).touch for frame in range(5)] == [None, None, HELD, HELD, None]
+    assert touches.at(5) is None and Touches().at(0) is None
+    assert touches.gestures == {Gesture.DRAG}
+
+
+def test_until_a_frame():
+    touches = noted((0, None), (1, HELD), (2, None))
+    assert touches.until(2) == noted((0, None), (1, HELD))
+    assert touches.until(9) == touches and touches.until(0) == Touches()
+    touches.clear()
+    assert touches == Touches()
+
+
+def test_the_file_says_it_again_to_the_last_bit(tmp_path):
+    touches = noted((0, None), (1, HELD._replace(point=(0.1, 1e-30, -1 / 7))), (2, HELD), (5, None))
+    path = tmp_path / "hand.jsonl"
+    write_touches(touches, "Ein Bär „x“", path)
+    assert read_touches(path) == touches
+    path.write_text(path.read_text() + "\n\n")
+    assert read_touches(path) == touches, "empty lines are none"
+
+
+GOOD = [
+    {"format": "vertigrad touches", "version": 1, "scene": "x", "end": 9},
+    {"frame": 0, "dt": 0.1, "touch": None},
+    {"frame": 3, "dt": 0.1, "touch": HELD._asdict()},
+]
+
+
+def line(number, **changes):
+    lines = [dict(entry) for entry in GOOD]
+    lines[number].update(changes)
+    return "\n".join(map(json.dumps, lines))
+
+
+def touch(**changes):
+    return line(2, touch={**HELD._asdict(), **changes})
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "1: not a record of touches: expected a line of JSON"),
+        ("[1]", "1: not a record of touches: expected an object in braces, got an array of 1 value"),
+        ('{"version": 1}', "1: not a record of touches: it does not begin with"),
+        (line(0, version=2), "1: not a record of touches: this Vertigrad reads version 1, not 2"),
+        (line(0, end=-1), "1: not a record of touches: end: expected a whole number from 0 on"),
+        (line(0, end=3), "1: end is 3, but the last change is at step 3"),
+        (line(0) + "\n{", "4: expected a line of JSON"),
+        (line(1, frame=1), "2: the first change must be at frame 0, not 1"),
+        (line(2, frame=0), "3: frame 0 does not come after 0"),
+        (line(2, frame=True), "3: frame: expected a whole number"),
+        (line(1, dt="fast"), '2: dt: expected a finite number, got "fast"'),
+        (line(1, dt=float("nan")), "2: dt: expected a finite number"),
+        (line(1, dt=10**400), "2: dt: expected a finite number"),
+        (line(1, gest=1), "2: unknown key"),
+        (line(2, touch=[1]), "3: touch: expected an object in braces"),
+        (touch(gesture="pul"), "3: unknown gesture"),
+        (touch(gesture=7), "3: unknown gesture"),
+        (touch(gesture=["drag"]), "3: unknown gesture"),
+        (touch(point=[1, 2]), "3: point: expected 3 numbers"),
+        (touch(point=[1, 2, 1e39]), "3: point: expected a finite number"),
+        (touch(direction=[0, 0, -2]), "3: direction: expected a vector of length 1, got one of 2"),
+        (touch(radius=0), "3: radius: expected a number above 0"),
+        (touch(speed=1), "3: unknown key"),
+        ("[" * 100_000, "1: not a record of touches: expected a line of JSON"),
+    ],
+)
+def test_a_file_that_is_no_record(tmp_path, content, told):
+    path = tmp_path / "hand.jsonl"
+    path.write_text(content)
+    with pytest.raises(InputError) as raised:
+        read_touches(path)
+    assert str(raised.value).startswith(f"{path}:{told}")
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_touches(tmp_path / "none.jsonl")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="it is no text"):
+        read_touches(tmp_path / "bytes")
+    with pytest.raises(InputError):
+        write_touches(Touches(), "x", tmp_path / "none" / "hand.jsonl")
+
+
+def test_a_record_of_gestures_that_the_scene_does_not_know(steady, tmp_path, monkeypatch):
+    use_touched(monkeypatch)
+    path = tmp_path / "hand.jsonl"
+    write_touches(noted((0, HELD)), "x", path)
+    with Session(steady, written(tmp_path, LINKED)) as session:
+        with pytest.raises(ParameterError, match=r"hand\.jsonl: no model of the scene knows what to do with drag"):
+            session.play_touches(path)
+        run_frame(session)
+        frame = session.frame
+        do(session, PlayTouches(path))
+        assert "drag" in session.messages["play inputs"] and session.frame == frame + 1, "the run goes on"
+
+
+def test_a_model_of_ones_own_is_played_too(steady, tmp_path, monkeypatch):
+    use_touched(monkeypatch)
+    path = tmp_path / "hand.jsonl"
+    touches = Touches([Change(0, STEP, None), Change(2, STEP, HELD._replace(gesture=Gesture.CUT))], 4)
+    write_touches(touches, "x", path)
+    with Session(steady, written(tmp_path, TOUCHED)) as session:
+        session.play_touches(path)
+        for _ in range(6):
+            run_frame(session)
+        model = session.stage.actors["row"].model
+        assert [None if touch is None else touch.gesture for touch in model.told] == [Gesture.CUT, Gesture.CUT, None]
+        phase = model.outputs()["phase"].numpy()[0]
+        assert phase == pytest.approx(STEP * (4 + 2 * (1 + 1.5 + 1 / 3)), rel=1e-6)
+
+
+def test_a_record_that_is_opened_or_dropped_is_played(galaxy, tmp_path):
+    was = dragged(galaxy, 12)
+    path = tmp_path / "hand.jsonl"
+    do(galaxy, SaveTouches(path), do_.Open(path))
+    while galaxy.frame < 12:
+        run_frame(galaxy)
+    assert bits(galaxy) == was[12] and galaxy.scene.path.name == "nbody.toml" and not galaxy.messages
+    path.write_text("{}")
+    do(galaxy, do_.Open(path))
+    assert "not a record of touches" in galaxy.messages["scene"]
+
+
+def test_a_command_line_says_what_it_leaves_out(galaxy):
+    assert "#" not in command_line(galaxy)
+    dragged(galaxy, 8)
+    assert command_line(galaxy).endswith("  # without what was done by hand")
+
+
+def test_a_restart_begins_a_new_record(galaxy):
+    dragged(galaxy, 12)
+    assert galaxy.clock.touches.gestures
+    do(galaxy, Reset())
+    assert not galaxy.clock.touches.gestures and galaxy.clock.touches.end <= 1
