@@ -1,9 +1,9 @@
 """Vertigrad: models as WGSL compute, their tensors drawn as they lie in GPU memory."""
 
-from . import errors, learn, ops
+from . import errors, ops
 from .gpu.device import Sync, gpu
 from .tensor import Tensor
 from .tensor.graph import enable_grad, no_grad
 
 __version__ = "0.1.0"
-__all__ = ["Sync", "Tensor", "enable_grad", "errors", "gpu", "learn", "no_grad", "ops"]
+__all__ = ["Sync", "Tensor", "enable_grad", "errors", "gpu", "no_grad", "ops"]

@@ -1,6 +1,7 @@
 """Saving a scene: what is in the file afterwards, whoever else has it open, and whatever happens meanwhile."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -370,7 +371,7 @@ def values_of_text(text: str) -> dict:
 
 
 def plain(value):
-    if isinstance(value, str) and value.startswith("#"):
+    if isinstance(value, str) and re.fullmatch("#[0-9a-fA-F]{6}", value):
         return tuple(int(value[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return tuple(value) if isinstance(value, list) else value
 

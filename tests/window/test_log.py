@@ -102,9 +102,12 @@ def test_messages_of_the_session_are_noted_once_and_when_they_are_mended(shell: 
     one.frames(3)
     assert not one.session.messages
     assert "in order again" in texts(one.gui.journal)[-1]
-    one.session.post(Open(tmp_path / "mesh.obj"))
+    one.session.post(Open(tmp_path / "notes.pdf"))
     one.frames(3)
-    assert "mesh.obj: meshes cannot be opened by themselves yet; what can be opened is" in texts(one.gui.journal)[-1]
+    assert (
+        'notes.pdf: Vertigrad does not know files of the kind ".pdf"; what can be opened is'
+        in texts(one.gui.journal)[-1]
+    )
 
 
 LINES = {10: "detail", 20: "note", 30: "Warning of rain", 40: "ERROR in shader.wgsl:3"}

@@ -74,10 +74,10 @@ class Gallery:
         self._making = True
         entered = self._draw_head(workspace)
         imgui.begin_child("##cards", ImVec2(0.0, 0.0), imgui.ChildFlags_.nav_flattened.value)
-        chosen = self._draw_section("Scenes", self._packaged, session)
-        chosen = self._draw_section("Recent files", self._recent, session) or chosen
+        chosen = self._draw_section("Recent files", self._recent, session)
+        chosen = self._draw_section("Scenes", self._packaged, session) or chosen
         imgui.end_child()
-        first = next((one for one in (*self._packaged, *self._recent) if one.fits(self._search)), None)
+        first = next((one for one in (*self._recent, *self._packaged) if one.fits(self._search)), None)
         return first.path if entered and first else chosen
 
     def _draw_head(self, workspace: Workspace) -> bool:

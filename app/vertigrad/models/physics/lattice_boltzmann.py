@@ -148,8 +148,8 @@ class LatticeBoltzmann(Model):
         return {
             "mass": ops.mean(self._moments[:, 3]),
             "mach": fastest * (inflow * math.sqrt(3.0)),
-            "reynolds": Tensor.from_numpy(np.float32([real]), f"{self.name}.reynolds"),
-            "coarseness": Tensor.from_numpy(np.float32([wanted]), f"{self.name}.coarseness"),
+            "reynolds": Tensor.from_numpy(np.array([real], np.float32), f"{self.name}.reynolds"),
+            "coarseness": Tensor.from_numpy(np.array([wanted], np.float32), f"{self.name}.coarseness"),
         }
 
     def compare_with_twin(self) -> list[Comparison]:
