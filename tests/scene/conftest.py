@@ -99,7 +99,7 @@ class Surface:
     }
 
 
-MODELS = {"nbody": Galaxy, "neural_field": Terrain, "cloth": Cloth}
+MODELS = {"nbody": Galaxy, "neural_field": Terrain, "sail": Cloth}
 LAYERS = {"points": Points, "surface": Surface}
 
 

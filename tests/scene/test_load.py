@@ -26,7 +26,7 @@ fov = 45
 up = "z"
 
 [models.sheet]
-type = "cloth"
+type = "sail"
 inputs = { wind = "galaxy.velocity" }
 
 [models.galaxy]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import ParameterError
@@ -25,6 +23,22 @@ class _Frame(NamedTuple):
     serial: int
     number: int
     submitted: float
+
+
+class OpenFrame:
+    """A frame: it begins and ends with the `with` block, whose target is its number."""
+
+    def __init__(self, frames: Frames):
+        self._frames = frames
+
+    def __enter__(self) -> int:
+        return self._frames.begin()
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if kind is None:
+            self._frames.end()
+        else:
+            self._frames.drop()
 
 
 class Frames:
@@ -73,17 +87,14 @@ class Frames:
         while len(self._under_way) > self.in_flight:
             self._wait_for_first()
 
-    @contextmanager
-    def frame(self) -> Iterator[int]:
+    def frame(self) -> OpenFrame:
         """`begin` and `end` around a block; after an error in it, what was recorded is dropped."""
-        number = self.begin()
-        try:
-            yield number
-        except BaseException:
-            self.open = False
-            self._gpu.abandon()
-            raise
-        self.end()
+        return OpenFrame(self)
+
+    def drop(self) -> None:
+        """End a frame without what was recorded in it."""
+        self.open = False
+        self._gpu.abandon()
 
     def _wait_for_first(self) -> None:
         first = self._under_way.popleft()

@@ -35,6 +35,19 @@ class OpenPass:
         self._encoder.end()
 
 
+class AllOrNothing:
+    """A `with` block at whose end all moves of owners hold, or, after an error, none."""
+
+    def __init__(self, recorder: Recorder):
+        self._recorder = recorder
+
+    def __enter__(self) -> None:
+        self._recorder.begin_moves()
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._recorder.end_moves(kind is not None)
+
+
 class Recorder:
     """Collects commands until `Gpu.submit`. Consecutive dispatches share one compute pass.
 
@@ -55,6 +68,7 @@ class Recorder:
         self.drawing = False  # whether a render pass is open
         self._used: dict[Block, None] = {}
         self._moves: list[tuple[Owner, Block]] = []
+        self._all_or_nothing = AllOrNothing(self)
         self._unfinished: int | None = None  # moves from here on belong to a command that is not recorded yet
         self._group, self._kernel = "compute", ""
         self.dispatches = 0
@@ -82,20 +96,22 @@ class Recorder:
         self._moves.append((owner, owner.block))
         owner.move_to(block)
 
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
+    def all_or_nothing(self) -> AllOrNothing:
         """Owners that move inside go back if it raises: what is to fill their new blocks was not recorded.
 
         A submission in the middle of it, made for an upload, does not end their right to go back.
         """
+        return self._all_or_nothing
+
+    def begin_moves(self) -> None:
+        """Moves from here on belong to a command that is not recorded yet."""
         self._unfinished = len(self._moves)
-        try:
-            yield
-        except BaseException:
+
+    def end_moves(self, failed: bool) -> None:
+        """That command was recorded, or failed: its owners go back then."""
+        if failed and self._unfinished is not None:
             self._move_back(self._unfinished)
-            raise
-        finally:
-            self._unfinished = None
+        self._unfinished = None
 
     @property
     def encoder(self) -> wgpu.GPUCommandEncoder:

@@ -102,9 +102,12 @@ class Stage:
         If a model raises, what was recorded since the last submit is dropped: all outputs are as they were then.
         """
         self.cancel()
-        with self._all_or_nothing():
+        try:
             for actor in self.actors.values():
                 actor.step(dt)
+        except BaseException:
+            self._drop()
+            raise
 
     def touch(self, touch: Touch | None) -> None:
         """What is done by hand to all models in the steps from here on."""
@@ -344,10 +347,14 @@ class Stage:
         try:
             yield
         except BaseException:
-            self._gpu.abandon()
-            for actor in self.actors.values():
-                actor.publish()  # what lies where it lay before
+            self._drop()
             raise
+
+    def _drop(self) -> None:
+        """Drop what was recorded, after an error in it."""
+        self._gpu.abandon()
+        for actor in self.actors.values():
+            actor.publish()  # what lies where it lay before
 
 
 def _files(params: Params) -> list[tuple[str, Path]]:

@@ -24,6 +24,7 @@ class Diagnostics(Mapping[str, float]):
 
     def __init__(self) -> None:
         self.history: dict[str, History] = {}
+        self.revision = 0  # how often there were other values
         self._values: dict[str, float] = {}
         self._readings: dict[str, Readback] = {}
         self._asked = -1, 0.0
@@ -59,6 +60,7 @@ class Diagnostics(Mapping[str, float]):
         except GpuError:
             self._asked = -1, 0.0
             return
+        self.revision += 1
         for name, value in self._values.items():
             self.history.setdefault(name, History(KEPT)).append(self._asked[1], value)
 
@@ -70,6 +72,7 @@ class Diagnostics(Mapping[str, float]):
     def clear(self) -> None:
         """Drop everything, for models that are others."""
         self.forget()
+        self.revision += 1
         self._values.clear()
         self.history.clear()
 

@@ -120,6 +120,8 @@ class Hand:
 
     def follow(self, stage: Stage, camera: OrbitCamera) -> None:
         """Once a frame: let go of what the scene has no longer, and of a depth that will never be known."""
+        if self.tool is None and self._gesture is None:
+            return
         known = gestures(stage)
         if self.tool not in known:
             self.tool = None

@@ -86,6 +86,7 @@ class Session:
         self.beside += [self.cameras.changes, lambda: saving.settings_to_save(self)]
         self.beside.append(lambda: self.stage.changed_settings(self.scene))
         self._unsaved: tuple[Any, ...] = ()
+        self._judged = -1  # the revision of the diagnostics that were compared with the limits
         self._commands: deque[Command] = deque()
         self._fit_camera()
 
@@ -437,7 +438,10 @@ class Session:
                 self.select(*seen)
 
     def _judge(self) -> None:
-        """Whether the models' diagnostics are within their limits."""
+        """Whether the models' diagnostics are within their limits, if there are others than there were."""
+        if self._judged == self.diagnostics.revision:
+            return
+        self._judged = self.diagnostics.revision
         found = self.limits.look(self.stage, self.diagnostics)
         if found is not None and self.limits.stopping:
             self.playing = False

@@ -22,13 +22,15 @@ class Publication:
     def publish(self, tensors: Iterable[Tensor]) -> None:
         """Publish the blocks of `tensors` in place of those published before."""
         blocks = tuple({tensor.block: None for tensor in tensors})
+        tracker = gpu().tracker
         for block in blocks:
-            gpu().tracker.publish(block)
+            tracker.publish(block)
         self.withdraw()
         self._blocks = blocks
 
     def withdraw(self) -> None:
         """Nothing is drawn any more. Idempotent."""
         blocks, self._blocks = self._blocks, ()
+        tracker = gpu().tracker
         for block in blocks:
-            gpu().tracker.withdraw(block)
+            tracker.withdraw(block)
