@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import vertigrad
 from vertigrad import ops, resources
 from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
 from vertigrad.models.physics import mpm_twin
 from vertigrad.models.physics.mpm import Mpm, Params
 from vertigrad.models.physics.mpm_bodies import MATERIALS, bodies, filled
@@ -415,3 +417,34 @@ def test_the_shipped_scene_falls_and_comes_to_rest() -> None:
     assert colors.min() >= 0.0
     assert colors.max() <= 1.0
     stage.close()
+
+
+def test_matter_starts_as_a_mesh(steady: Gpu) -> None:
+    """A half ball from a grid of distances: its places, its volume, and that it falls as a whole."""
+    side = np.linspace(-1.0, 1.0, 24)
+    z, y, x = np.meshgrid(side, side, side, indexing="ij")
+    distance = np.maximum(np.sqrt(x * x + y * y + z * z) - 0.9, -y).astype(np.float32)
+    size = dict.fromkeys(("jelly_size",), (0.4, 0.4, 0.4))
+    params = Params(
+        **{"count": 2000, "resolution": 16, "water": "none", "jelly": "mesh", "snow": "none", "sand": "none"},
+        **{"jelly_at": (0.0, 0.5, 0.0), **size},
+    )
+    with Tensor.from_numpy(distance, "distance") as shape, closing(Mpm("mpm", params, {"shape": shape}, 1)) as model:
+        found = (model.outputs()["position"].numpy() - (0.0, 0.5, 0.0)) / 0.2
+        assert found.shape == (2000, 3)
+        assert np.linalg.norm(found, axis=1).max() < 0.92 and found[:, 1].min() > -0.02
+        assert found[:, 1].max() > 0.85 and np.abs(found[:, [0, 2]].mean(axis=0)).max() < 0.05
+        assert model._volume * 2000 == pytest.approx(2.0 / 3.0 * math.pi * 0.18**3, rel=0.02)
+        for _ in range(5):
+            model.step(1 / 60)
+        assert np.isfinite(model.outputs()["position"].numpy()).all()
+
+
+def test_a_mesh_that_cannot_be_filled_is_told(gpu: Gpu) -> None:
+    params = Params(count=500, resolution=16, jelly="mesh")
+    with pytest.raises(InputError, match="needs the input shape"):
+        Mpm("mpm", params, {}, 1)
+    with Tensor.full((8, 8, 8), 1.0) as shape, pytest.raises(InputError, match="no inside"):
+        Mpm("mpm", params, {"shape": shape}, 1)
+    with Tensor.full((8, 8), 1.0) as shape, pytest.raises(InputError, match="shape is f32 of shape"):
+        Mpm("mpm", params, {"shape": shape}, 1)

@@ -133,7 +133,10 @@ class Mpm(Model):
     """
 
     Params = Params
-    inputs: ClassVar = {"obstacle": "signed distances (nz, ny, nx), f32 [m], below 0 inside of what stands in the way"}
+    inputs: ClassVar = {
+        "obstacle": "signed distances (nz, ny, nx), f32 [m], below 0 inside of what stands in the way",
+        "shape": "signed distances (nz, ny, nx), f32, below 0 inside: what a mesh of matter fills of its box",
+    }
     gestures = frozenset({Gesture.DRAG})
     limits: ClassVar = {
         "cfl": Limit(0.5, "a shorter time step: matter should not cross half a cell in one"),
@@ -158,9 +161,12 @@ class Mpm(Model):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params, self._count = name, params, params.count
         self._grid = Grid.of(params)
-        self._obstacle = _checked(name, inputs.get("obstacle"))
+        self._obstacle = _checked(name, "obstacle", inputs.get("obstacle"))
+        shape = _checked(name, "shape", inputs.get("shape"))
+        if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
+            raise InputError(f"{name}: matter that starts as a mesh needs the input shape, such as a mesh's distance")
         self._clock, self._touch = FixedStep(), None
-        start = filled(bodies(params), params.count, seed, self._grid.cell)
+        start = filled(bodies(params, None if shape is None else shape.numpy()), params.count, seed, self._grid.cell)
         self._volume = start.volume
         with ExitStack() as stack:  # closes what was made if something that follows cannot be
             self._make(stack, start.positions, start.materials, seed)
@@ -375,11 +381,11 @@ def _workgroup() -> int:
     return WORKGROUP.get(gpu().adapter.kind, 128)
 
 
-def _checked(name: str, obstacle: Tensor | None) -> Tensor | None:
-    """The obstacle's distances. Raises `InputError` if they are not a volume of them."""
-    if obstacle is not None and (obstacle.ndim != 3 or obstacle.dtype is not f32 or min(obstacle.shape) < 2):
+def _checked(name: str, what: str, distances: Tensor | None) -> Tensor | None:
+    """The distances of the input `what`. Raises `InputError` if they are not a volume of them."""
+    if distances is not None and (distances.ndim != 3 or distances.dtype is not f32 or min(distances.shape) < 2):
         raise InputError(
-            f"{name}: obstacle is {obstacle.dtype} of shape {obstacle.shape}; "
+            f"{name}: {what} is {distances.dtype} of shape {distances.shape}; "
             "it must be f32 signed distances (nz, ny, nx), two or more along each axis"
         )
-    return obstacle
+    return distances

@@ -11,24 +11,44 @@ import numpy as np
 from ...errors import InputError
 
 MATERIALS = ("water", "jelly", "snow", "sand")
-SHAPES = ("none", "box", "ball")
+SHAPES = ("none", "box", "ball", "mesh")
 # Steps of a sequence that fills a cube evenly: powers of the root of x^4 = x + 1 (Roberts 2018, "The unreasonable
 # effectiveness of quasirandom sequences").
 STEPS = 1.0 / 1.2207440846057596 ** np.arange(1, 4)
 
 
+SAMPLES = 1 << 15  # places by which it is found how much of its box a mesh fills
+
+
 class Body(NamedTuple):
-    """A box, or a ball, of one kind of matter: its middle, and its edges or three times its diameter [m]."""
+    """One kind of matter in a box, a ball or a mesh: its middle, and the edges of the box around it [m].
+
+    Of a mesh, `distances` (nz, ny, nx) are those of a grid stretched over the box, below 0 inside.
+    """
 
     material: int
     shape: str
     middle: np.ndarray
     size: np.ndarray
+    distances: np.ndarray | None = None
+
+    @property
+    def share(self) -> float:
+        """How much of the box around it it fills."""
+        if self.distances is not None:
+            return float(np.mean(self.holds(np.arange(1, SAMPLES + 1)[:, None] * STEPS % 1.0 - 0.5)))
+        return math.pi / 6.0 if self.shape == "ball" else 1.0
 
     @property
     def volume(self) -> float:
         """In m³."""
-        return float(np.prod(self.size)) * (math.pi / 6.0 if self.shape == "ball" else 1.0)
+        return float(np.prod(self.size)) * self.share
+
+    def holds(self, unit: np.ndarray) -> np.ndarray:
+        """Which places (n, 3), from -½ to ½ along each edge of the box, are inside."""
+        if self.distances is not None:
+            return _between(self.distances, unit) < 0.0
+        return np.einsum("ij,ij->i", unit, unit) <= 0.25 if self.shape == "ball" else np.ones(len(unit), bool)
 
 
 class Particles(NamedTuple):
@@ -39,8 +59,11 @@ class Particles(NamedTuple):
     volume: float
 
 
-def bodies(params: Any) -> list[Body]:
-    """The bodies that the parameters describe. Raises `InputError` if there are none, or one is not in the box."""
+def bodies(params: Any, distances: np.ndarray | None = None) -> list[Body]:
+    """The bodies that the parameters describe; `distances` are those of the mesh.
+
+    Raises `InputError` if there are none, or one is not in the box.
+    """
     found = []
     half = np.array([params.box[0] / 2.0, 0.0, params.box[2] / 2.0])
     for kind, name in enumerate(MATERIALS):
@@ -48,7 +71,8 @@ def bodies(params: Any) -> list[Body]:
         if shape == "none":
             continue
         size = (size[0],) * 3 if shape == "ball" else size
-        body = Body(kind, shape, np.array(middle, float), np.array(size, float))
+        grid = distances if shape == "mesh" else None
+        body = Body(kind, shape, np.array(middle, float), np.array(size, float), grid)
         low, high = body.middle - body.size / 2.0 + half, body.middle + body.size / 2.0 + half
         if (low < -1e-6).any() or (high > np.array(params.box) + 1e-6).any():
             raise InputError(
@@ -57,7 +81,7 @@ def bodies(params: Any) -> list[Body]:
             )
         found.append(body)
     if not found:
-        raise InputError("no water, jelly, snow or sand: give one of them a shape, box or ball")
+        raise InputError("no water, jelly, snow or sand: give one of them a shape: box, ball or mesh")
     return found
 
 
@@ -75,12 +99,28 @@ def filled(found: Sequence[Body], count: int, seed: int, cell: float) -> Particl
 
 def _inside(body: Body, count: int, shift: np.ndarray) -> np.ndarray:
     """Places of a sequence that fills a cube, those in the body."""
-    tried = math.ceil(count * (2.0 if body.shape == "ball" else 1.0)) + 64
+    share = body.share
+    if share <= 0.0:
+        raise InputError("the mesh has no inside: none of its distances is below 0, or it is thinner than its grid")
+    tried = math.ceil(count / share * 1.1) + 64
     unit = (shift + np.arange(1, tried + 1)[:, None] * STEPS) % 1.0 - 0.5
-    if body.shape == "ball":
-        unit = unit[np.einsum("ij,ij->i", unit, unit) <= 0.25]
-    assert len(unit) >= count, f"{len(unit)} of {count} places in a {body.shape}"
+    unit = unit[body.holds(unit)]
+    if len(unit) < count:  # a mesh of which the samples saw too little
+        raise InputError(f"only {len(unit)} of {count} particles find room in the {body.shape}; use a finer grid of it")
     return body.middle + unit[:count] * body.size
+
+
+def _between(grid: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Values of a grid (nz, ny, nx) at places (n, 3) from -½ to ½ along x, y and z; linear between its samples."""
+    sizes = np.array(grid.shape[::-1])
+    place = (unit + 0.5) * (sizes - 1)
+    first = np.minimum(place.astype(int), sizes - 2)
+    part = place - first
+    found = np.zeros(len(unit))
+    for corner in np.ndindex(2, 2, 2):
+        x, y, z = (first + corner).T
+        found += grid[z, y, x] * np.prod(np.where(corner, part, 1.0 - part), axis=1)
+    return found
 
 
 def _by_block(places: np.ndarray, cell: float) -> np.ndarray:

@@ -22,6 +22,7 @@ from .smoke_pressure import Cells, Multigrid
 
 SHADER = "models/smoke.wgsl"
 BLOCK = 16  # cells come in such blocks along each axis, so that the pressure has coarse grids that fit
+COARSE = 96  # cells along the height up to which a step is as long as it is said to be
 MOST_COURANT = 8.0  # edges that air may go in a step
 STRAY = 20  # steps from one place of a swaying source to the next
 SPREAD = 1.0 / 6.0  # most of diffusivity times time over edge² in a sweep: beyond, values would swing
@@ -47,7 +48,14 @@ class Params(params.Params):
     sides: Literal["closed", "open top", "open"] = choice(
         "open top", ["closed", "open top", "open"], doc="where air may go out; the floor is always closed"
     )
-    length: float = number(1 / 60, min=1e-4, max=1 / 15, soft_min=1 / 240, unit="s", doc="length of a physical step")
+    length: float = number(
+        1 / 60,
+        min=1e-4,
+        max=1 / 15,
+        soft_min=1 / 240,
+        unit="s",
+        doc="length of a physical step; shorter in proportion with more than 96 cells",
+    )
     cycles: int = integer(2, min=1, max=16, soft_max=6, doc="V-cycles of a step's pressure; each leaves a seventh")
     lift: float = number(
         0.05, min=0.0, max=10.0, soft_max=0.2, unit="m/s²/K", doc="buoyancy of warm air; 9.8 / 300 near 300 K"
@@ -125,8 +133,13 @@ class Smoke(Model):
             self.reset()
             self._held = stack.pop_all()
 
+    @property
+    def length(self) -> float:
+        """The length of a physical step [s]."""
+        return self._params.length * min(1.0, COARSE / self._params.cells)
+
     def step(self, dt: float) -> None:
-        for _ in range(self._stepping.due(dt, self._params.length)):
+        for _ in range(self._stepping.due(dt, self.length)):
             self._advance()
 
     def touch(self, touch: Touch | None) -> None:
@@ -141,7 +154,7 @@ class Smoke(Model):
         `cfl`: cells that air crosses in a step. `divergence`: share of its air that a cell gains or loses in a step.
         `mass`: density times volume [m³]; `warmth` [K m³]; `energy` of motion [J], of air of 1.2 kg/m³.
         """
-        volume, courant = self._edge**3, self._params.length / self._edge
+        volume, courant = self._edge**3, self.length / self._edge
         self._outflow.replay(**self._fields())
         with (
             ops.absolute(self._faces) as speeds,
@@ -309,7 +322,7 @@ class Smoke(Model):
 
     def _sweep_pairs(self) -> int:
         """Twice so many sweeps of diffusion are enough for a step: an explicit one may not go too far."""
-        return math.ceil(self._params.diffusivity * self._params.length / self._edge**2 / (2.0 * SPREAD))
+        return math.ceil(self._params.diffusivity * self.length / self._edge**2 / (2.0 * SPREAD))
 
     def _fields(self) -> dict[str, Any]:
         p, edge = self._params, self._edge
@@ -320,11 +333,11 @@ class Smoke(Model):
             "size": self._size,
             "edge": edge,
             "low": (-0.5 * x * edge, 0.0, -0.5 * z * edge),
-            "dt": p.length,
+            "dt": self.length,
             "open_low": (opened[0], 0, opened[2]),
             "open_high": opened,
             "turn": self._turn,
-            "top_speed": MOST_COURANT * edge / p.length,
+            "top_speed": MOST_COURANT * edge / self.length,
             "obstacle_place": p.ball,
             "obstacle_radius": p.ball_radius,
             "source_place": self._source(),
@@ -334,8 +347,8 @@ class Smoke(Model):
             "weight": p.weight,
             "lift": p.lift,
             "confinement": p.confinement,
-            "spread": p.diffusivity * p.length / edge**2 / max(2 * self._sweep_pairs(), 1),
-            "kept": (math.exp(-p.fading * p.length), math.exp(-p.cooling * p.length)),
+            "spread": p.diffusivity * self.length / edge**2 / max(2 * self._sweep_pairs(), 1),
+            "kept": (math.exp(-p.fading * self.length), math.exp(-p.cooling * self.length)),
             "key": key_of(self._seed),
             "stream": stream_words("tracers"),
             "life": p.life,
@@ -361,7 +374,7 @@ class Smoke(Model):
             nowhere = (0.0, 0.0, 0.0)
             return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "drag": 0.0, "emit": 0.0}
         drags = touch.gesture is Gesture.DRAG
-        share = 1.0 - math.exp(-10.0 * touch.strength * self._params.length)
+        share = 1.0 - math.exp(-10.0 * touch.strength * self.length)
         return {
             "touch_point": touch.point,
             "touch_radius": touch.radius,
