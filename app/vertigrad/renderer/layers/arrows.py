@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
-
-import wgpu
+from typing import ClassVar, Literal
 
 from ...errors import ParameterError
-from ...gpu import Gpu
-from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ..colormap import COLORMAPS
-from ..moment import Moment
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame, Layer
+from .base import Attribute, AttributeSpec
 from .field import ends
 from .instances import RECIPE, STYLE
-from .meshes import Meshes
+from .meshes import Meshes, MeshesLayer
 
 ARROWS = replace(RECIPE, defines={"ARROW": True})
 ANCHORS = {"tail": 0.0, "middle": 0.5, "tip": 1.0}
@@ -46,7 +41,7 @@ class ArrowsStyle(Params):
     anchor: str = choice("tail", tuple(ANCHORS), doc="which part of the arrow lies at its position")
 
 
-class ArrowsLayer(Layer):
+class ArrowsLayer(MeshesLayer):
     """An arrow for each row of `position`, along `direction`. A row without a finite length is not drawn."""
 
     Style: ClassVar[type[Params]] = ArrowsStyle
@@ -57,12 +52,6 @@ class ArrowsLayer(Layer):
             False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
     }
-
-    def __init__(self, gpu: Gpu, name: str, style: ArrowsStyle):
-        self.name = name
-        self.style = style
-        self._gpu = gpu
-        self._meshes: Meshes | None = None
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on.
@@ -76,46 +65,6 @@ class ArrowsLayer(Layer):
         meshes = Meshes(self._gpu, self.name, ARROWS, bound, {}, "arrow")
         self.close()
         self._meshes, self._color = meshes, color
-
-    def prepare(self, moment: Moment | None = None) -> None:
-        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
-        self._bound.prepare(self.style)
-
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the arrows."""
-        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=False)
-
-    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Arrows are solid throughout: nothing."""
-
-    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the arrows as the numbers of their rows."""
-        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=True)
-
-    @property
-    def attributes(self) -> Attributes:
-        """What was bound last."""
-        return self._bound.drawing.attributes
-
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read when the layer is drawn."""
-        return self._bound.blocks()
-
-    def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        return self._bound.report()
-
-    def close(self) -> None:
-        """Give up the memory that the layer itself made. Idempotent."""
-        if self._meshes is not None:
-            self._meshes.close()
-            self._meshes = None
-
-    @property
-    def _bound(self) -> Meshes:
-        if self._meshes is None:
-            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
-        return self._meshes
 
     def _uniform(self) -> bytes:
         style = self.style

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import wgpu
-
 from ...errors import ParameterError
-from ...gpu import Gpu
-from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ..colormap import COLORMAPS
 from ..moment import Moment
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame, Layer
+from .base import Attribute, AttributeSpec
 from .drawing import Recipe
 from .field import ends
-from .meshes import MESH, Meshes
+from .meshes import MESH, Meshes, MeshesLayer
 from .shapes import SHAPES
 
 STYLE = struct.Struct("<4f2f2f3f4f4x")  # `Style` in shaders/draw/instances.wgsl
@@ -48,7 +44,7 @@ class InstancesStyle(Params):
     roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
 
 
-class InstancesLayer(Layer):
+class InstancesLayer(MeshesLayer):
     """A mesh for each row of `position`, turned and sized as the row says. Rows that are not finite are not drawn."""
 
     Style: ClassVar[type[Params]] = InstancesStyle
@@ -63,12 +59,6 @@ class InstancesLayer(Layer):
         ),
         **MESH,
     }
-
-    def __init__(self, gpu: Gpu, name: str, style: InstancesStyle):
-        self.name = name
-        self.style = style
-        self._gpu = gpu
-        self._meshes: Meshes | None = None
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on.
@@ -90,43 +80,7 @@ class InstancesLayer(Layer):
         """Take another shape if the style has one, and find the extent of the colours if it is wanted."""
         if self._bound.shape != self.style.shape and not self._bound.given:
             self.bind(self._attributes)
-        self._bound.prepare(self.style)
-
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the meshes."""
-        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=False)
-
-    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Meshes are solid throughout: nothing."""
-
-    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the meshes as the numbers of their rows."""
-        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=True)
-
-    @property
-    def attributes(self) -> Attributes:
-        """What was bound last."""
-        return self._bound.drawing.attributes
-
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read when the layer is drawn."""
-        return self._bound.blocks()
-
-    def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        return self._bound.report()
-
-    def close(self) -> None:
-        """Give up the memory that the layer itself made. Idempotent."""
-        if self._meshes is not None:
-            self._meshes.close()
-            self._meshes = None
-
-    @property
-    def _bound(self) -> Meshes:
-        if self._meshes is None:
-            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
-        return self._meshes
+        super().prepare(moment)
 
     def _uniform(self) -> bytes:
         style = self.style

@@ -1,7 +1,8 @@
-"""`Meshes`: everything on the device that a layer needs to draw a mesh for each of its rows."""
+"""`MeshesLayer`: what layers that draw a mesh for each row have in common; `Meshes`: what they keep on the device."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -12,8 +13,9 @@ from ...errors import ParameterError
 from ...gpu import Gpu
 from ...memory import Block
 from ...tensor import Tensor
+from ..moment import Moment
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame
+from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Coloring, Drawing, Recipe
 from .indexed import checked_index
 from .shapes import shape
@@ -86,3 +88,60 @@ class Meshes:
         return {
             key: stack.enter_context(Tensor.from_numpy(array, name=f"{layer}.{key}")) for key, array in arrays.items()
         }
+
+
+class MeshesLayer(Layer):
+    """A layer that draws a mesh for each row: all of it but what it takes and how it looks.
+
+    `bind` of a subclass sets `_meshes` and the color of `Attributes.color`.
+    """
+
+    def __init__(self, gpu: Gpu, name: str, style: Any):
+        self.name = name
+        self.style = style
+        self._gpu = gpu
+        self._meshes: Meshes | None = None
+
+    def prepare(self, moment: Moment | None = None) -> None:
+        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        self._bound.prepare(self.style)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the meshes."""
+        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=False)
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Meshes are solid throughout: nothing."""
+
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the meshes as the numbers of their rows."""
+        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=True)
+
+    @property
+    def attributes(self) -> Attributes:
+        """What was bound last."""
+        return self._bound.drawing.attributes
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read when the layer is drawn."""
+        return self._bound.blocks()
+
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+        return self._bound.report()
+
+    def close(self) -> None:
+        """Give up the memory that the layer itself made. Idempotent."""
+        if self._meshes is not None:
+            self._meshes.close()
+            self._meshes = None
+
+    @property
+    def _bound(self) -> Meshes:
+        if self._meshes is None:
+            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
+        return self._meshes
+
+    @abstractmethod
+    def _uniform(self) -> bytes:
+        """The style as the shader has it."""
