@@ -14,7 +14,8 @@ from ...params import angle, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, Model, OutputSpec, compare
 from ..touch import Gesture, Touch
-from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
+from . import gravity_bodies
+from .galaxy import SOFTENING, Bodies, luminous_count
 from .gravity_twin import accelerations
 
 SHADER = "models/nbody.wgsl"
@@ -57,16 +58,7 @@ class NBody(Model):
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n, stars = params.count, luminous_count(params.count, params.mass_ratio)
-        return {
-            "position": OutputSpec((n, 3), "f32", "where each body is"),
-            "velocity": OutputSpec((n, 3), "f32", "how it moves"),
-            "speed": OutputSpec((n,), "f32", "length of its velocity"),
-            "mass": OutputSpec((n,), "f32", "its mass"),
-            "galaxy": OutputSpec((n,), "f32", "which galaxy it came from, 0 or 1"),
-            "star_position": OutputSpec((stars, 3), "f32", "positions without the dark halo"),
-            "star_speed": OutputSpec((stars,), "f32", "speeds without the dark halo"),
-            "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo"),
-        }
+        return gravity_bodies.output_specs(n, stars)
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
         """`start` gives the bodies, instead of two galaxies made from `seed`; all of them count as stars."""
@@ -74,14 +66,16 @@ class NBody(Model):
         self._touch: Touch | None = None
         stars = luminous_count(params.count, params.mass_ratio) if start is None else len(start.masses)
         with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(name, _galaxies(params, seed) if start is None else start, stack)
-            self._views = self._look(stars)
+            self._make(name, gravity_bodies.galaxies(params, seed) if start is None else start, stack)
+            self._views = gravity_bodies.outputs(self._bodies, self._velocities, self._galaxy, stars)
             stack.callback(lambda: [view.close() for view in self._views.values()])
             self.reset()
             self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
-        self._step.replay(dt=dt * self._params.rate, softening=self._params.softening, **_hand(self._touch))
+        self._step.replay(
+            dt=dt * self._params.rate, softening=self._params.softening, **gravity_bodies.hand(self._touch)
+        )
 
     def touch(self, touch: Touch | None) -> None:
         self._touch = touch
@@ -91,16 +85,8 @@ class NBody(Model):
 
     def diagnostics(self) -> dict[str, Tensor]:
         """`kinetic`, `potential` and total `energy` (f32 sums); lengths of `momentum` and `drift_of_centre`."""
-        self._energy.replay(dt=0.0, softening=self._params.softening, **_hand(None))
-        with ops.sum(self._energies, axis=0) as energies:
-            kinetic, potential = energies[0].contiguous(), energies[1].contiguous()
-        return {
-            "kinetic": kinetic,
-            "potential": potential,
-            "energy": kinetic + potential,
-            "momentum": self._mass_weighted_length(self._velocities),
-            "drift_of_centre": self._mass_weighted_length(self._bodies),
-        }
+        self._energy.replay(dt=0.0, softening=self._params.softening, **gravity_bodies.hand(None))
+        return gravity_bodies.diagnostics(self._energies, self._bodies, self._velocities)
 
     def compare_with_twin(self) -> list[Comparison]:
         """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64."""
@@ -108,7 +94,7 @@ class NBody(Model):
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         touch = self._touch
-        self._step.replay(dt=dt, softening=self._params.softening, **_hand(touch))
+        self._step.replay(dt=dt, softening=self._params.softening, **gravity_bodies.hand(touch))
         after = self._bodies.numpy().astype(float)
 
         def pull(bodies: np.ndarray) -> np.ndarray:
@@ -134,7 +120,7 @@ class NBody(Model):
         ops.assign(self._velocities, self._first_velocities)
         with Plan(f"{self.name}.start") as first_force:
             self._record_kick(first_force)
-            first_force.replay(dt=0.0, softening=self._params.softening, **_hand(None))
+            first_force.replay(dt=0.0, softening=self._params.softening, **gravity_bodies.hand(None))
 
     def state(self) -> dict[str, Tensor]:
         return {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
@@ -181,40 +167,6 @@ class NBody(Model):
         n, each = self._count, 2 if self._count >= MANY else 1
         kernel = _kernel("kick", each)
         plan.dispatch(kernel, -(-n // each), count=n, bodies=self._bodies, overwrites=("accelerations",), **moving)
-
-    def _look(self, stars: int) -> dict[str, Tensor]:
-        """The outputs: columns of the interleaved state, and the rows of it that shine."""
-        bodies, velocities = self._bodies, self._velocities
-        views = {
-            "position": bodies[:, 0:3],
-            "velocity": velocities[:, 0:3],
-            "speed": velocities[:, 3],
-            "mass": bodies[:, 3],
-            "galaxy": self._galaxy[:],
-        }
-        return views | {f"star_{column}": views[column][:stars] for column in ("position", "speed", "galaxy")}
-
-    def _mass_weighted_length(self, vectors: Tensor) -> Tensor:
-        with ops.sum(vectors[:, 0:3] * self._bodies[:, 3:4], axis=0) as total, ops.sum(total * total) as square:
-            return ops.sqrt(square)
-
-
-def _galaxies(params: Params, seed: int) -> Bodies:
-    return colliding_discs(
-        params.count,
-        seed=seed,
-        mass_ratio=params.mass_ratio,
-        pericentre=params.pericentre,
-        inclinations=(params.inclination, params.inclination_2),
-        softening=params.softening,
-    )
-
-
-def _hand(touch: Touch | None) -> dict[str, Any]:
-    """The hand as the forces know it; one that is nowhere has no mass."""
-    if touch is None:
-        return {"hand": (0.0, 0.0, 0.0), "hand_mass": 0.0, "hand_softening": 1.0}
-    return {"hand": touch.point, "hand_mass": touch.strength, "hand_softening": touch.radius}
 
 
 def _kernel(entry: str, each: int = 1) -> Kernel:

@@ -14,8 +14,9 @@ from ...params import angle, choice, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, Model, OutputSpec, compare
 from ..touch import Gesture, Touch
+from . import gravity_bodies
 from .far_tree import FarTree, kernel
-from .galaxy import SOFTENING, Bodies, colliding_discs, luminous_count
+from .galaxy import SOFTENING, Bodies, luminous_count
 from .gravity_twin import accelerations
 from .plummer import plummer
 
@@ -63,16 +64,7 @@ class NBodyFar(Model):
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n, stars = params.count, _stars(params)
-        return {
-            "position": OutputSpec((n, 3), "f32", "where each body is"),
-            "velocity": OutputSpec((n, 3), "f32", "how it moves"),
-            "speed": OutputSpec((n,), "f32", "length of its velocity"),
-            "mass": OutputSpec((n,), "f32", "its mass"),
-            "galaxy": OutputSpec((n,), "f32", "which galaxy it came from, 0 or 1"),
-            "star_position": OutputSpec((stars, 3), "f32", "positions without the dark halo"),
-            "star_speed": OutputSpec((stars,), "f32", "speeds without the dark halo"),
-            "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo"),
-        }
+        return gravity_bodies.output_specs(n, stars)
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
         """`start` gives the bodies, instead of those made from `seed`; all of them count as stars."""
@@ -82,13 +74,13 @@ class NBodyFar(Model):
         with ExitStack() as stack:  # closes what was made if something that follows cannot be
             self._make(_bodies(params, seed) if start is None else start, stack)
             self._record(stack)
-            self._views = self._look(stars)
+            self._views = gravity_bodies.outputs(self._bodies, self._velocities, self._galaxy, stars)
             stack.callback(lambda: [view.close() for view in self._views.values()])
             self.reset()
             self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
-        self._step.replay(dt=dt * self._params.rate, **self._gravity(), **_hand(self._touch))
+        self._step.replay(dt=dt * self._params.rate, **self._gravity(), **gravity_bodies.hand(self._touch))
 
     def touch(self, touch: Touch | None) -> None:
         self._touch = touch
@@ -99,15 +91,7 @@ class NBodyFar(Model):
     def diagnostics(self) -> dict[str, Tensor]:
         """`kinetic`, `potential` and total `energy` (f32 sums); lengths of `momentum` and `drift_of_centre`."""
         self._energy.replay(**self._gravity())
-        with ops.sum(self._energies, axis=0) as energies:
-            kinetic, potential = energies[0].contiguous(), energies[1].contiguous()
-        return {
-            "kinetic": kinetic,
-            "potential": potential,
-            "energy": kinetic + potential,
-            "momentum": self._mass_weighted_length(self._velocities),
-            "drift_of_centre": self._mass_weighted_length(self._bodies),
-        }
+        return gravity_bodies.diagnostics(self._energies, self._bodies, self._velocities)
 
     def compare_with_twin(self) -> list[Comparison]:
         """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64, by all pairs.
@@ -118,7 +102,7 @@ class NBodyFar(Model):
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         first = self._accelerations.numpy().astype(float)[pick, :3]
-        self._step.replay(dt=dt, **self._gravity(), **_hand(None))
+        self._step.replay(dt=dt, **self._gravity(), **gravity_bodies.hand(None))
         after = self._bodies.numpy().astype(float)
         force = accelerations(after[:, :3], after[:, 3], self._params.softening, at=after[pick, :3])
         position = before[pick, :3] + dt * (speed + 0.5 * dt * first)
@@ -173,7 +157,7 @@ class NBodyFar(Model):
             stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("step", "force", "energy")
         )
         moving: dict[str, Any] = {"velocities": self._velocities, "accelerations": self._accelerations}
-        still = {"dt": 0.0, **_hand(None)}
+        still = {"dt": 0.0, **gravity_bodies.hand(None)}
         nothing = {"softening": 0.0, "theta": 0.0, **still}
         stepping = {**nothing, "count": self._count}
         del stepping["dt"]
@@ -188,22 +172,6 @@ class NBodyFar(Model):
     def _gravity(self) -> dict[str, float]:
         return {"softening": self._params.softening, "theta": self._params.theta}
 
-    def _look(self, stars: int) -> dict[str, Tensor]:
-        """The outputs: columns of the interleaved state, and the rows of it that shine."""
-        bodies, velocities = self._bodies, self._velocities
-        views = {
-            "position": bodies[:, 0:3],
-            "velocity": velocities[:, 0:3],
-            "speed": velocities[:, 3],
-            "mass": bodies[:, 3],
-            "galaxy": self._galaxy[:],
-        }
-        return views | {f"star_{column}": views[column][:stars] for column in ("position", "speed", "galaxy")}
-
-    def _mass_weighted_length(self, vectors: Tensor) -> Tensor:
-        with ops.sum(vectors[:, 0:3] * self._bodies[:, 3:4], axis=0) as total, ops.sum(total * total) as square:
-            return ops.sqrt(square)
-
 
 def _stars(params: Params) -> int:
     return params.count if params.start == "cluster" else luminous_count(params.count, params.mass_ratio)
@@ -212,18 +180,4 @@ def _stars(params: Params) -> int:
 def _bodies(params: Params, seed: int) -> Bodies:
     if params.start == "cluster":
         return plummer(params.count, seed=seed)
-    return colliding_discs(
-        params.count,
-        seed=seed,
-        mass_ratio=params.mass_ratio,
-        pericentre=params.pericentre,
-        inclinations=(params.inclination, params.inclination_2),
-        softening=params.softening,
-    )
-
-
-def _hand(touch: Touch | None) -> dict[str, Any]:
-    """The hand as the forces know it; one that is nowhere has no mass."""
-    if touch is None:
-        return {"hand": (0.0, 0.0, 0.0), "hand_mass": 0.0, "hand_softening": 1.0}
-    return {"hand": touch.point, "hand_mass": touch.strength, "hand_softening": touch.radius}
+    return gravity_bodies.galaxies(params, seed)
