@@ -140,7 +140,7 @@ def plain_loop(gpu: Gpu, frame: Callable[[], None]) -> Callable[[], None]:
     with _watched(script):
         frame()
         gpu.recorder.encoder  # noqa: B018  ends the open pass
-        uniforms = bytes(gpu.uniforms._image[: gpu.uniforms._used])
+        uniforms = bytes(gpu.uniforms._image.bytes[: gpu.uniforms._used])
         gpu.submit()
     gpu.sync()
     return script.compile(gpu, uniforms)

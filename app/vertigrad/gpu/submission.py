@@ -11,7 +11,7 @@ import wgpu
 from ..errors import StillInUse
 from ..memory import Block, LifetimeTracker, Owner
 from .meter import Direction, Meter, Traffic
-from .native import ComputeEncoder, RenderPass
+from .native import CommandEncoder, Commands, ComputeEncoder, RenderPass
 from .readback import ReadbackRing, Reading
 from .timer import Timer
 
@@ -63,7 +63,7 @@ class Recorder:
         self._meter = meter
         self._timer = timer
         self._readback = readback
-        self._encoder: wgpu.GPUCommandEncoder | None = None
+        self._encoder: CommandEncoder | None = None
         self._pass: wgpu.GPUComputePassEncoder | None = None
         self.drawing = False  # whether a render pass is open
         self._used: dict[Block, None] = {}
@@ -114,14 +114,14 @@ class Recorder:
         self._unfinished = None
 
     @property
-    def encoder(self) -> wgpu.GPUCommandEncoder:
+    def encoder(self) -> CommandEncoder:
         """The open encoder, outside of any pass. Raises `StillInUse` inside a render pass."""
         self.require_no_render_pass()
         if self.deferred is not None:
             self.deferred.flush()
         self._end_pass()
         if self._encoder is None:
-            self._encoder = self._device.create_command_encoder()
+            self._encoder = CommandEncoder(self._device)
         return self._encoder
 
     def compute_pass(self) -> wgpu.GPUComputePassEncoder:
@@ -211,7 +211,7 @@ class Recorder:
         self.use((source,))
         self._meter.count(Direction.DEVICE_TO_HOST, reading.nbytes, traffic)
 
-    def finish(self) -> wgpu.GPUCommandBuffer:
+    def finish(self) -> Commands:
         """End the encoder and return its commands, their blocks checked. Raises what the device found."""
         encoder = self.encoder
         self._timer.resolve(encoder, self._tracker.frame)

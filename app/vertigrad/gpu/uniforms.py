@@ -6,6 +6,7 @@ import wgpu
 
 from ..errors import LimitError
 from .meter import Direction, Meter, Traffic
+from .native import HostImage
 
 CAPACITY = 4 << 20
 
@@ -19,13 +20,12 @@ class UniformRing:
     """
 
     def __init__(self, device: wgpu.GPUDevice, meter: Meter):
-        self._queue = device.queue
         self._meter = meter
         self.alignment = max(16, device.limits["min-uniform-buffer-offset-alignment"])
         self.buffer = device.create_buffer(
             label="uniform ring", size=CAPACITY, usage=wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
         )
-        self._image = bytearray(CAPACITY)
+        self._image = HostImage(device.queue, self.buffer)
         self._used = 0
 
     def aligned(self, nbytes: int) -> int:
@@ -44,7 +44,7 @@ class UniformRing:
         end = start + len(data)
         if end > CAPACITY:
             raise LimitError(f"uniform ring full: {CAPACITY} bytes in one submission; submit more often")
-        self._image[start:end] = data
+        self._image.bytes[start:end] = data
         self._used = self.aligned(end)
         return start
 
@@ -55,6 +55,6 @@ class UniformRing:
     def flush(self) -> None:
         """Upload what was pushed; the next push starts from the beginning."""
         if self._used:
-            self._queue.write_buffer(self.buffer, 0, self._image, 0, self._used)
+            self._image.write(self._used)
             self._meter.count(Direction.HOST_TO_DEVICE, self._used, Traffic.UNIFORMS)
             self._used = 0
