@@ -10,7 +10,7 @@ QUICK_TESTS := tests/test_architecture.py tests/gpu/test_shaders_compile.py
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help setup run test check bench format lock wheel clean
+.PHONY: help setup run test check bench golden format lock wheel clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -44,6 +44,10 @@ check: setup ## ruff, pyright, import-linter, WGSL compile
 
 bench: setup ## the benchmarks alone, with what they measure
 	$(BIN)/pytest tests/bench -s
+
+golden: setup ## keep the pictures that tests draw now instead of those they are compared with, where they differ
+	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py
+	git status --short tests/renderer/golden
 
 format: setup ## let ruff mend what it can
 	$(BIN)/ruff check --fix .

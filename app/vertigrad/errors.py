@@ -6,6 +6,8 @@ VertigradError                    exit code
 │   ├── ParameterError                      a value outside a parameter's type or range
 │   ├── FileChanged                         a scene file that somebody wrote since it was read
 │   ├── FileProtected                       a scene file that may not be written where it lies
+│   ├── CodeError                           a scene's own Python, with file and line
+│   ├── UntrustedCode                       a scene's own Python that nobody has allowed to run
 │   └── UnsupportedOp                       a network with nodes that cannot be run, every one of them
 ├── RequirementError                  3     a requirement asked for was not met
 ├── NoAdapter                         4     no usable GPU
@@ -31,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class VertigradError(Exception):
@@ -90,6 +93,22 @@ class FileChanged(InputError):
 
 class FileProtected(InputError):
     """A scene file comes with Vertigrad, or its permissions forbid that it is written; another name is needed."""
+
+
+class CodeError(InputError):
+    """The Python of a scene's own model, in `file`, cannot be run, or raised something; says file and line."""
+
+    def __init__(self, message: str, file: Path | None = None):
+        self.file = file
+        super().__init__(message)
+
+
+class UntrustedCode(InputError):
+    """A scene would run Python that the user has not allowed to run; nothing of it ran. `files` are those asked for."""
+
+    def __init__(self, message: str, files: Sequence[Path]):
+        self.files = tuple(files)
+        super().__init__(message)
 
 
 class RequirementError(VertigradError):

@@ -5,7 +5,9 @@ In a source tree they are folders beside `app/`; in an installed package they ar
 
 from __future__ import annotations
 
+import os
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from .errors import InputError
@@ -28,6 +30,14 @@ def path(*parts: str) -> Path:
     return found
 
 
+def state_folder() -> Path:
+    """What is remembered from one run to the next: VERTIGRAD_CONFIG_DIR, or where the system keeps programs' state."""
+    from platformdirs import user_state_path
+
+    folder = os.environ.get("VERTIGRAD_CONFIG_DIR")
+    return Path(folder) if folder else user_state_path("vertigrad", appauthor=False)
+
+
 def shader(name: str) -> str:
     """Text of the shader file `name`, relative to `shaders/`."""
     return path("shaders", name).read_text(encoding="utf-8")
@@ -36,3 +46,11 @@ def shader(name: str) -> str:
 def scenes() -> list[Path]:
     """All packaged scene files, by name."""
     return sorted(path("scenes").glob("*.toml"))
+
+
+def font() -> Path:
+    """The face of letters in pictures: that of the GUI, which comes with imgui_bundle. Does not import that."""
+    found = find_spec("imgui_bundle")
+    if found is None or found.origin is None:
+        raise InputError("imgui_bundle is not there; is the installation complete?")
+    return Path(found.origin).parent / "assets" / "fonts" / "Roboto" / "Roboto-Regular.ttf"

@@ -14,6 +14,12 @@ fn covered_samples(distance: f32, gradient: vec2f) -> u32 {
     return mask;
 }
 
+// Samples on the side of the planes that cut the scene which is kept. Needs a uniform `view` of common/view.wgsl.
+fn kept_samples(eye: vec3f) -> u32 {
+    let beyond = beyond_clips(eye);
+    return covered_samples(beyond, vec2f(dpdx(beyond), dpdy(beyond)));
+}
+
 // As many samples as `alpha` asks for, on average over neighbouring pixels: transparency that needs no sorting.
 fn alpha_samples(alpha: f32, pixel: vec2f) -> u32 {
     let noise = fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
@@ -21,6 +27,13 @@ fn alpha_samples(alpha: f32, pixel: vec2f) -> u32 {
     let turn = u32(noise * 4.0);
     let mask = (1u << count) - 1u;
     return ((mask << turn) | (mask >> (4u - turn))) & 15u;
+}
+
+// Whether what is so transparent leaves a hole where there is but one sample: of the sun's map, which is looked at with a
+// blur, some of its pixels; of what the eye sees, which has a distance, all of them. Needs `view` too.
+fn is_hole(alpha: f32, pixel: vec2f) -> bool {
+    let noise = fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
+    return alpha < 1.0 && (view.distance > 0.0 || alpha <= noise);
 }
 
 // The share of samples, for adapters that make the mask of alpha themselves.

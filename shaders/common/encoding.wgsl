@@ -26,38 +26,76 @@ fn cos_half_turns(x: f32) -> f32 {
 }
 //% elif ENCODING == "hash"
 
-// The features of one level at a point, d-linear between the corners of its cell. A level with few enough corners has
-// each in an entry of its own; in others the entry is found by the spatial hash of Müller et al. 2022, "Instant Neural
-// Graphics Primitives", equation 4. Coordinates go from 0 to 1; a point outside has the features of the border.
-fn level_features(point: array<f32, ${DIMENSIONS}>, level: u32) -> ${VALUES} {
+// A level's cell with a point: its lowest corner, and how far the point is from it along each axis, in cells. Coordinates
+// go from 0 to 1; a point outside has the features of the border.
+struct Cell {
+    low: array<u32, ${DIMENSIONS}>,
+    share: array<f32, ${DIMENSIONS}>,
+    line: u32,     // corners along an axis
+    begin: u32,    // of the level's table
+    dense: bool,   // whether each corner has an entry of its own
+}
+
+fn cell_with(point: array<f32, ${DIMENSIONS}>, level: u32) -> Cell {
     let cells = params.resolutions[level / 4u][level % 4u];
     let line = cells + 1u;
     //% for d in range(DIMENSIONS)
     let place${d} = clamp(point[${d}], 0.0, 1.0) * f32(cells);
     let low${d} = min(u32(place${d}), cells - 1u);
-    let share${d} = place${d} - f32(low${d});
     //% endfor
     var corners = 1.0;
     //% for d in range(DIMENSIONS)
     corners *= f32(line);
     //% endfor
-    let begin = params.tables_offset / ${FEATURES}u + level * ${ENTRIES}u;
+    return Cell(
+        array<u32, ${DIMENSIONS}>(
+            //% for d in range(DIMENSIONS)
+            low${d},
+            //% endfor
+        ),
+        array<f32, ${DIMENSIONS}>(
+            //% for d in range(DIMENSIONS)
+            place${d} - f32(low${d}),
+            //% endfor
+        ),
+        line,
+        level * ${ENTRIES}u,
+        corners <= ${ENTRIES}.0,
+    );
+}
+
+struct Corner {
+    entry: u32,  // of all tables
+    weight: f32,
+}
+
+// A corner of a cell, numbered by its bits: where its features are, and how much they count, d-linear between the
+// corners. A level with few enough corners has each in an entry of its own; in others the entry is found by the spatial
+// hash of Müller et al. 2022, "Instant Neural Graphics Primitives", equation 4.
+fn corner_of(cell: Cell, corner: u32) -> Corner {
+    //% for d in range(DIMENSIONS)
+    let far${d} = corner >> ${d}u & 1u;
+    let at${d} = cell.low[${d}] + far${d};
+    //% endfor
+    var number = 0u;
+    var hash = 0u;
+    var weight = 1.0;
+    //% for d in range(DIMENSIONS)
+    hash = hash ^ (at${d} * ${PRIMES[d]}u);
+    number = number * cell.line + at${DIMENSIONS - 1 - d};
+    weight *= select(1.0 - cell.share[${d}], cell.share[${d}], far${d} == 1u);
+    //% endfor
+    return Corner(cell.begin + select(hash % ${ENTRIES}u, number, cell.dense), weight);
+}
+
+// The features of one level at a point.
+fn level_features(point: array<f32, ${DIMENSIONS}>, level: u32) -> ${VALUES} {
+    let cell = cell_with(point, level);
     var sum = ${VALUES}();
     //% for corner in range(2 ** DIMENSIONS)
     {
-        //% for d in range(DIMENSIONS)
-        let at${d} = low${d} + ${corner // 2 ** d % 2}u;
-        //% endfor
-        var number = 0u;
-        var hash = 0u;
-        var weight = 1.0;
-        //% for d in range(DIMENSIONS)
-        hash = hash ^ (at${d} * ${PRIMES[d]}u);
-        number = number * line + at${DIMENSIONS - 1 - d};
-        weight *= ${"share" ~ d if corner // 2 ** d % 2 else "(1.0 - share" ~ d ~ ")"};
-        //% endfor
-        let entry = select(hash % ${ENTRIES}u, number, corners <= ${ENTRIES}.0);
-        sum += weight * ${VALUES}(tables[begin + entry]);
+        let corner = corner_of(cell, ${corner}u);
+        sum += corner.weight * ${VALUES}(tables[params.tables_offset / ${FEATURES}u + corner.entry]);
     }
     //% endfor
     return sum;

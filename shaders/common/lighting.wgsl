@@ -1,7 +1,8 @@
 // Metal-rough surfaces under a sun and a sky. Needs a uniform `view` of common/view.wgsl.
 // Sun: Cook-Torrance with the GGX distribution and the height-correlated Smith visibility
-// (Walter et al. 2007; Heitz 2014) and Schlick's Fresnel. Sky: three-colour hemisphere; its mirror image is weighed
-// with the split-sum fit of Karis 2014, "Physically Based Shading on Mobile".
+// (Walter et al. 2007; Heitz 2014) and Schlick's Fresnel. Sky: three-colour hemisphere; its mirror image is weighed by the
+// split sum of Karis 2013, "Real Shading in Unreal Engine 4". What facets throw at each other is not lost, so that white
+// under a white sky is as white as the sky.
 
 struct Material {
     base: vec3f,        // linear
@@ -26,26 +27,67 @@ fn sky_around(normal: vec3f) -> vec3f {
     return mix(view.ground, upper, 0.5 + 0.5 * dot(normal, view.up));
 }
 
-fn sky_reflectance(f0: vec3f, roughness: f32, facing: f32) -> vec3f {
-    let r = roughness * vec4f(-1.0, -0.0275, -0.572, 0.022) + vec4f(1.0, 0.0425, 1.04, -0.04);
-    let edge = min(r.x * r.x, exp2(-9.28 * facing)) * r.x + r.y;
-    let scale = vec2f(-1.04, 1.04) * edge + r.zw;
-    return f0 * scale.x + scale.y;
+// Of all light from around, what the facets reflect: x for each unit of f0, and y beside that. Polynomials fitted to the
+// integrals of the terms below over the hemisphere, right to 0.06 where they are worst, which is edge-on.
+fn sky_reflectance(roughness: f32, facing: f32) -> vec2f {
+    let r = roughness * vec3f(1.0, roughness, roughness * roughness);
+    let lost = dot(r, vec3f(0.7115, -1.5464, 0.959))
+        + facing * (dot(r, vec3f(-2.7731, 8.9218, -5.0051)) + facing * dot(r, vec3f(1.7904, -6.4859, 4.1284)));
+    let edge = (1.0818 - 2.4794 * r.x + 1.4815 * r.y) * pow(1.0 - min(facing, 1.0), 5.1112 - 8.0424 * r.x + 8.8285 * r.y);
+    return vec2f(1.0 - clamp(lost, 0.0, 0.75) - edge, edge);
+}
+
+// What a surface does with light from all around, seen from one side: the share that it reflects at its first facets, the
+// share that comes back after more of them, and what is left to be scattered below. They add up to 1 where nothing is
+// absorbed (Fdez-Aguera 2019, "A Multiple-Scattering Microfacet Model for Real-Time Image-based Lighting").
+struct Shares {
+    once: vec3f,
+    often: vec3f,
+    below: vec3f,
+    gain: vec3f,        // light of many facets for each that of one (Turquin 2019)
+}
+
+fn shares(material: Material, facing: f32) -> Shares {
+    let fit = sky_reflectance(material.roughness, facing);
+    let paint = vec3f(0.04) * fit.x + fit.y;
+    let metal = material.base * fit.x + fit.y;
+    let all = fit.x + fit.y;
+    let paint_often = reflected_often(paint, vec3f(0.04), all);
+    let metal_often = reflected_often(metal, material.base, all);
+    let below = material.base * (1.0 - material.metallic) * (1.0 - paint - paint_often);
+    let f0 = mix(vec3f(0.04), material.base, material.metallic);
+    let once = mix(paint, metal, material.metallic);
+    return Shares(once, mix(paint_often, metal_often, material.metallic), below, 1.0 + f0 * (1.0 / all - 1.0));
+}
+
+fn reflected_often(once: vec3f, f0: vec3f, all: f32) -> vec3f {
+    let mean = f0 + (1.0 - f0) / 21.0;
+    return once * mean / (1.0 - mean * (1.0 - all)) * (1.0 - all);
 }
 
 // Light that leaves the surface toward the eye. `normal` and `to_eye` are unit vectors in eye space.
 fn lit(material: Material, normal: vec3f, to_eye: vec3f) -> vec3f {
+    return lit_where(material, normal, to_eye, vec2f(1.0));
+}
+
+// The same where only a share of the sun's light arrives, `open.x`, and of the sky's, `open.y`.
+fn lit_where(material: Material, normal: vec3f, to_eye: vec3f, open: vec2f) -> vec3f {
     let facing = max(dot(normal, to_eye), 1e-4);
     let f0 = mix(vec3f(0.04), material.base, material.metallic);
-    let matt = material.base * (1.0 - material.metallic);
-    return sun_light(material, f0, matt, normal, to_eye, facing)
-        + matt * sky_around(normal)
-        + sky_reflectance(f0, material.roughness, facing)
-            * sky_toward(reflect(-to_eye, normal), material.roughness);
+    let part = shares(material, facing);
+    let mirrored = sky_toward(reflect(-to_eye, normal), material.roughness);
+    return sun_light(material, f0, part, normal, to_eye, facing) * open.x
+        + (part.often + part.below) * sky_around(normal) * open.y
+        + part.once * mirrored * mirror_open(open.y, material.roughness, facing);
+}
+
+// The share of a mirror image that is not hidden, where `open` of the hemisphere is not (Lagarde and de Rousiers 2014).
+fn mirror_open(open: f32, roughness: f32, facing: f32) -> f32 {
+    return clamp(pow(facing + open, exp2(-16.0 * roughness - 1.0)) - 1.0 + open, 0.0, 1.0);
 }
 
 fn sun_light(
-    material: Material, f0: vec3f, matt: vec3f, normal: vec3f, to_eye: vec3f, facing: f32,
+    material: Material, f0: vec3f, part: Shares, normal: vec3f, to_eye: vec3f, facing: f32,
 ) -> vec3f {
     let sunward = dot(normal, view.sun_direction);
     if sunward <= 0.0 { return vec3f(0.0); }
@@ -59,7 +101,7 @@ fn sun_light(
         + facing * sqrt(sunward * sunward * (1.0 - w2) + w2));
     let fresnel = f0 + (1.0 - f0) * fifth_power(1.0 - max(dot(to_eye, half_way), 0.0));
     // The sun is given as the radiance of a white matt surface, so pi has moved to the mirror term.
-    return view.sun * sunward * (matt * (1.0 - fresnel) + fresnel * (PI * distribution * visibility));
+    return view.sun * sunward * (part.below + fresnel * part.gain * (PI * distribution * visibility));
 }
 
 fn fifth_power(x: f32) -> f32 {

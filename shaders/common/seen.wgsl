@@ -15,5 +15,6 @@ fn seen_row(row: u32, eye: vec3f) -> SeenPixel {
 
 // `corners` are the rows of the cell's corners, the nearest first; `cell` counts from 1.
 fn seen_cell(corners: vec3u, cell: u32, eye: vec3f) -> SeenPixel {
+    if beyond_clips(eye) > 0.0 { discard; }
     return SeenPixel(vec4u(view.layer, corners.x, cell, bitcast<u32>(-eye.z)), corners.yz, depth_at(eye));
 }

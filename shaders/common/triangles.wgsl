@@ -1,5 +1,7 @@
 // What all layers of triangles share: which side is seen, light, and which samples are covered. Needs the uniforms `view` of
 // common/view.wgsl and `style` with the fields named here, common/lighting.wgsl and common/coverage.wgsl.
+//% include "common/shadows.wgsl"
+//% include "common/transparency.wgsl"
 
 // The normal on the side that is seen. Turned round only if triangle and normal agree on that: near the outline a smooth
 // normal may lean away from the eye, and a triangle of a few pixels, seen edge-on, does not know its own side.
@@ -15,21 +17,36 @@ struct Pixel {
 //% endif
 }
 
-// A fragment at `eye`. `smooth_normal` is in eye space and of any length; 0 asks for the triangle's own.
-fn shaded(eye: vec3f, smooth_normal: vec3f, color: vec4f, pixel: vec2f) -> Pixel {
+// Light from `eye` toward the eye. `smooth_normal` is in eye space and of any length; 0 asks for the triangle's own.
+fn light_of(eye: vec3f, smooth_normal: vec3f, base: vec3f, pixel: vec2f) -> vec3f {
     let to_eye = -sight_to(eye);
     var normal = normalize(cross(dpdx(eye), dpdy(eye)));
     normal *= select(-1.0, 1.0, dot(normal, to_eye) >= 0.0);
     if dot(smooth_normal, smooth_normal) > 1e-20 { normal = seen_side(normalize(smooth_normal), normal, to_eye); }
+    return bounded(lit_at(Material(base, style.metallic, style.roughness), normal, to_eye, eye, pixel));
+}
+
+// A fragment at `eye` that is solid; what is not is left to `shaded_clear`.
+fn shaded(eye: vec3f, smooth_normal: vec3f, color: vec4f, pixel: vec2f) -> Pixel {
     var out: Pixel;
-    var samples = 15u;
-    if color.a < 1.0 { samples = alpha_samples(color.a, pixel); }
-    let light = lit(Material(color.rgb, style.metallic, style.roughness), normal, to_eye);
-    out.color = vec4f(bounded(light), 1.0);
+    var samples = kept_samples(eye);
+    if samples == 0u || color.a < OPAQUE { discard; }
+    out.color = vec4f(light_of(eye, smooth_normal, color.rgb, pixel), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
     out.color.a = share(samples);
 //% endif
     return out;
+}
+
+// One that is transparent, of any distance.
+fn shaded_clear(eye: vec3f, smooth_normal: vec3f, color: vec4f, pixel: vec2f) -> Clear {
+    let alpha = select(clamp(color.a, 0.0, 1.0), 0.0, color.a >= OPAQUE || beyond_clips(eye) > 0.0);
+    return clear(light_of(eye, smooth_normal, color.rgb, pixel), alpha, eye);
+}
+
+// Nothing is left of a fragment where only depth is wanted.
+fn no_depth(eye: vec3f, alpha: f32, pixel: vec2f) -> bool {
+    return beyond_clips(eye) > 0.0 || is_hole(alpha, pixel);
 }

@@ -11,7 +11,13 @@ struct Develop {            // mirrored by renderer/view.py
     glow: f32,              // share of the light that the lens scatters
     vignette: f32,
     aspect: f32,
-    pad0: f32,
+    edges: f32,             // how strongly steps in depth are drawn
+    edge_color: vec3f,      // linear, as it shall be on the screen
+    edge_width: f32,        // pixels
+    tint_light: vec3f,      // what white becomes,
+    tint: f32,              // of this share of the colors
+    tint_dark: vec3f,       // and what black becomes
+    parallel: f32,          // 1: depth is linear
 }
 
 @group(0) @binding(0) var<uniform> develop: Develop;
@@ -22,6 +28,7 @@ struct Develop {            // mirrored by renderer/view.py
 //% endif
 @group(0) @binding(2) var glow: texture_2d<f32>;
 @group(0) @binding(3) var smooth_sampler: sampler;
+@group(0) @binding(4) var depths: texture_depth_2d;     // of what is solid, one sample a pixel, if edges are drawn
 
 // The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that keeps
 // middle grey where it is. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
@@ -30,6 +37,8 @@ const GREY = 0.18;
 const WHITE = 12.0;         // exposure that becomes full white
 const INWARD = 0.12;
 const OUTWARD = 0.10;
+const EDGE_GAIN = 40.0;     // steps of so small a share of the distance are drawn in full
+const LINEAR = 0.001;       // linear depth of one distance, about
 
 fn film(light: vec3f) -> vec3f {
     let grey = luminance(light);
@@ -70,7 +79,45 @@ fn shown_sample(drawn: vec4f, scattered: vec3f, behind: vec3f) -> vec3f {
 //% else
     let light = drawn.rgb;
 //% endif
-    return film(bounded(light * develop.exposure)) + behind * (1.0 - clamp(drawn.a, 0.0, 1.0));
+    let covered = clamp(drawn.a, 0.0, 1.0);
+    let shown = film(bounded(light * develop.exposure));
+    return tinted(shown, covered) + behind * (1.0 - covered);
+}
+
+// How much of an edge a pixel shows. A plane's reversed depth is linear on the screen, so what differs from the mean of two
+// opposite neighbours is no plane: the farther side of a step, or a fold. After Boucheny 2009, eye-dome lighting, with that
+// difference in the place of his.
+fn edge_of(place: vec2i) -> f32 {
+    let size = vec2i(textureDimensions(depths));
+    let here = textureLoad(depths, clamp(place, vec2i(0), size - 1), 0);
+    var steps = 0.0;
+    for (var i = 0u; i < 4u; i++) {
+        let way = array<vec2f, 4>(vec2f(1.0, 0.0), vec2f(0.0, 1.0), vec2f(0.7071, 0.7071), vec2f(0.7071, -0.7071))[i];
+        let aside = vec2i(round(way * develop.edge_width));
+        let one = textureLoad(depths, clamp(place + aside, vec2i(0), size - 1), 0);
+        let other = textureLoad(depths, clamp(place - aside, vec2i(0), size - 1), 0);
+        let mean = 0.5 * (one + other);
+        steps += clamp(EDGE_GAIN * (mean - here) / select(max(mean, 1e-30), LINEAR, develop.parallel > 0.0), 0.0, 1.0);
+    }
+    return 1.0 - exp2(-2.0 * steps);
+}
+
+// The same, smooth across pixels. A loop without turns costs nothing.
+fn edge_at(place: vec2i) -> f32 {
+    var sum = 0.0;
+    let count = select(0u, 5u, develop.edges > 0.0);
+    for (var i = 0u; i < count; i++) {
+        let beside = array<vec2i, 5>(vec2i(0), vec2i(1, 0), vec2i(-1, 0), vec2i(0, 1), vec2i(0, -1))[i];
+        sum += edge_of(place + beside) * select(0.15, 0.4, i == 0u);
+    }
+    return develop.edges * sum;
+}
+
+// A colour, or its place between what black and white become.
+fn tinted(shown: vec3f, covered: f32) -> vec3f {
+    let light = clamp(luminance(shown), 0.0, 1.0);
+    let shade = develop.tint_dark * covered + (develop.tint_light - develop.tint_dark) * light;
+    return mix(shown, shade, develop.tint);
 }
 
 //% if TRANSPARENT
@@ -129,7 +176,10 @@ fn develop_fragment(in: Screen) -> @location(0) vec4f {
     coverage /= f32(samples);
 //% endif
 //% endif
+    let edge = edge_at(place);
+    shown = mix(shown, develop.edge_color, edge);
 //% if TRANSPARENT
+    coverage = mix(coverage, 1.0, edge);
     let straight = with_alpha(shown * vignette(in.uv), coverage);
     let encoded = straight.rgb + dither(floor(in.pixel.xy));
     let alpha = straight.a;

@@ -76,7 +76,7 @@ ${attributes.color("row", "Row", COLOR_COMPONENTS, COLORMAPPED)}
 
 // Turns the mesh as the row says: by a quaternion (x, y, z, w), or so that its y axis points along a direction.
 fn turned(row: Row, place: vec3f) -> vec3f {
-//% if DIRECTION == "vec4f"
+//% if DIRECTION.startswith("vec4")
     let given = vec4f(row.direction);
     let q = select(vec4f(0.0, 0.0, 0.0, 1.0), given / length(given), dot(given, given) > 0.0);
     return place + 2.0 * cross(q.xyz, cross(q.xyz, place) + q.w * place);
@@ -131,7 +131,7 @@ fn instance_vertex(
     normal = arrow_normal(normal);
 //% else
 //% if SIZE
-    let size = style.size * vec3f(row.size);
+    let size = style.size * vec3f(${"row.size" if SIZE.startswith("vec") else "f32(row.size)"});
 //% else
     let size = style.size;
 //% endif
@@ -163,5 +163,15 @@ fn instance_fragment(in: Corner) -> SeenPixel {
 @fragment
 fn instance_fragment(in: Corner) -> Pixel {
     return shaded(in.eye, in.normal, in.color, in.clip.xy);
+}
+
+@fragment
+fn instance_clear(in: Corner) -> Clear {
+    return shaded_clear(in.eye, in.normal, in.color, in.clip.xy);
+}
+
+@fragment
+fn instance_depth(in: Corner) {
+    if no_depth(in.eye, in.color.a, in.clip.xy) { discard; }
 }
 //% endif

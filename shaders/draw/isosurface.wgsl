@@ -162,4 +162,15 @@ fn isosurface_fragment(in: Corner, @builtin(front_facing) outside: bool) -> Pixe
     let normal = select(-in.normal, in.normal, outside);
     return shaded(in.eye, normal, with_contours(isosurface_color(in), in.value), in.clip.xy);
 }
+
+@fragment
+fn isosurface_clear(in: Corner, @builtin(front_facing) outside: bool) -> Clear {
+    let normal = select(-in.normal, in.normal, outside);
+    return shaded_clear(in.eye, normal, with_contours(isosurface_color(in), in.value), in.clip.xy);
+}
+
+@fragment
+fn isosurface_depth(in: Corner) {
+    if no_depth(in.eye, isosurface_color(in).a, in.clip.xy) { discard; }
+}
 //% endif

@@ -4,12 +4,16 @@
 // Of lines an instance is a piece, from a row to the next. With TRAILS it is a row, and its pieces go back through a ring
 // of past positions (renderer/layers/trails.py). A piece with an end that is not finite is not drawn.
 // With PICKING the same is drawn as the numbers of the rows.
+// Lines may also be tubes: with a width in world units, and lit.
 //% include "common/view.wgsl"
 //% include "common/colour.wgsl"
 //% include "common/coverage.wgsl"
 //% include "common/finite.wgsl"
 //% if PICKING
 //% include "common/seen.wgsl"
+//% elif not TRAILS
+//% include "common/lighting.wgsl"
+//% include "common/shadows.wgsl"
 //% endif
 
 struct Style {              // mirrored by renderer/layers/lines.py
@@ -18,8 +22,13 @@ struct Style {              // mirrored by renderer/layers/lines.py
     auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
     brightness: f32,
     width: f32,             // pixels; a factor where widths are bound
-    fade: f32,              // of trails: how much of their light is gone at the end
+//% if TRAILS
+    fade: f32,              // how much of their light is gone at the end
     taper: f32,             // and of their width
+//% else
+    tube: f32,              // 1: widths are in world units, and sun and sky give the light
+    roughness: f32,         // of tubes
+//% endif
     rows: u32,              // of lines: rows of each; of trails: rows in all
     head: u32,              // of trails: the latest slot of the ring,
     slots: u32,             // how many it has,
@@ -56,10 +65,12 @@ struct Corner {
     @location(2) @interpolate(flat) widths: vec4f,      // pixels at the two ends, then the share of light at both
     @location(3) @interpolate(flat) first: vec4f,       // the color at the one end; or scalar and range
     @location(4) @interpolate(flat) last: vec4f,
+//% if PICKING or not TRAILS
+    @location(5) @interpolate(flat) first_eye: vec3f,
+    @location(6) @interpolate(flat) last_eye: vec3f,
+//% endif
 //% if PICKING
-    @location(5) @interpolate(flat) row: u32,
-    @location(6) @interpolate(flat) first_eye: vec3f,
-    @location(7) @interpolate(flat) last_eye: vec3f,
+    @location(7) @interpolate(flat) row: u32,
 //% endif
 }
 
@@ -153,8 +164,14 @@ fn line_vertex(
     let seen_a = seen_end(a, b);
     let seen_b = seen_end(b, a);
     drawn = drawn && (is_parallel() || min(a.z, b.z) < -view.near * 1.001);
+//% if TRAILS
+    drawn = drawn && beyond_clips(0.5 * (a + b)) <= 0.0;    // pieces are short
+//% endif
     let place_a = on_screen(seen_a);
     let place_b = on_screen(seen_b);
+//% if not TRAILS
+    widths /= select(vec2f(1.0), vec2f(pixel_at(seen_a), pixel_at(seen_b)), style.tube > 0.0);
+//% endif
     let shown = max(widths, vec2f(THINNEST));
     out.ends = vec4f(place_a, place_b);
     out.widths = vec4f(shown, light * clamp(widths / shown, vec2f(0.0), vec2f(1.0)));
@@ -171,10 +188,12 @@ fn line_vertex(
     let moved = eye + vec3f(offset * pixel_at(eye), 0.0);
     out.place = select(place_a, place_b, at_end) + offset;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
-//% if PICKING
-    out.row = instance;
+//% if PICKING or not TRAILS
     out.first_eye = seen_a;
     out.last_eye = seen_b;
+//% endif
+//% if PICKING
+    out.row = instance;
 //% endif
     return out;
 }
@@ -197,6 +216,15 @@ fn beside(in: Corner) -> Beside {
     return Beside(part, along < 0.0 || along >= 1.0, miss - 0.5 * mix(in.widths.x, in.widths.y, part), aside / max(miss, 1e-6));
 }
 
+//% if PICKING or not TRAILS
+// The place in eye space that is seen at a part of the line on the picture.
+fn line_place(in: Corner, part: f32) -> vec3f {
+    let depths = select(vec2f(-in.first_eye.z, -in.last_eye.z), vec2f(1.0), is_parallel());
+    let along = part * depths.x / max(mix(depths.y, depths.x, part), 1e-20);
+    return mix(in.first_eye, in.last_eye, along);
+}
+
+//% endif
 fn line_color(in: Corner, part: f32) -> vec4f {
 //% if COLORMAPPED
     let value = mix(in.first.x, in.last.x, part);
@@ -218,7 +246,7 @@ fn line_fragment(in: Corner) -> SeenPixel {
 //% else
     let row = in.row + select(0u, 1u, here.part > 0.5);
 //% endif
-    return seen_row(row, mix(in.first_eye, in.last_eye, here.part));
+    return seen_row(row, line_place(in, here.part));
 }
 //% elif TRAILS
 @fragment
@@ -236,6 +264,23 @@ struct Pixel {
 //% endif
 }
 
+// Light of a tube: its normal leans aside as far as a fragment lies beside the piece's line, also beyond its ends, where the
+// next piece goes on.
+fn tube_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
+    let eye = line_place(in, here.part);
+    let to_eye = -sight_to(eye);
+    let radius = max(0.5 * mix(in.widths.x, in.widths.y, here.part), 1e-6);
+    let way = in.ends.zw - in.ends.xy;
+    let left = select(here.outward, vec2f(-way.y, way.x) / length(way), dot(way, way) > 1e-12);
+    let aside = clamp(dot(in.place - in.ends.xy, left) / radius, -0.999, 0.999);
+    let across = cross(in.last_eye - in.first_eye, to_eye);
+    let side = select(vec3f(left, 0.0), normalize(across), dot(across, across) > 1e-20 * dot(in.last_eye, in.last_eye));
+    let outward = side * select(-1.0, 1.0, dot(side.xy, left) > 0.0);
+    let facing = normalize(to_eye - outward * dot(to_eye, outward));
+    let normal = outward * aside + facing * sqrt(1.0 - aside * aside);
+    return lit_at(Material(base, 0.0, style.roughness), normal, to_eye, eye, in.clip.xy);
+}
+
 @fragment
 fn line_fragment(in: Corner) -> Pixel {
     let here = beside(in);
@@ -243,8 +288,10 @@ fn line_fragment(in: Corner) -> Pixel {
     var out: Pixel;
     var samples = covered_samples(here.outside, here.outward * vec2f(1.0, -1.0));
     if color.a < 1.0 { samples &= alpha_samples(color.a, in.clip.xy); }
-    if samples == 0u { discard; }
-    out.color = vec4f(bounded(color.rgb * style.brightness), 1.0);
+    if samples == 0u || beyond_clips(line_place(in, here.part)) > 0.0 { discard; }
+    var light = color.rgb * style.brightness;
+    if style.tube > 0.0 { light = tube_light(in, here, color.rgb); }
+    out.color = vec4f(bounded(light), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else

@@ -10,6 +10,9 @@
 //% include "common/coverage.wgsl"
 //% if PICKING
 //% include "common/seen.wgsl"
+//% else
+//% include "common/shadows.wgsl"
+//% include "common/transparency.wgsl"
 //% endif
 
 struct Style {              // mirrored by renderer/layers/points.py
@@ -152,6 +155,7 @@ struct Hit {
     aside: vec3f,       // from there to the centre
     miss: f32,          // how far that is
     place: vec3f,       // where the line of sight meets the sphere
+    inside: bool,       // on the far side: the near one is cut away
 }
 
 fn hit_sphere(in: Corner) -> Hit {
@@ -164,6 +168,8 @@ fn hit_sphere(in: Corner) -> Hit {
     hit.miss = length(hit.aside);
     let depth_inside = sqrt(max(in.radius * in.radius - hit.miss * hit.miss, 0.0));
     hit.place = start + hit.sight * (hit.along - depth_inside);
+    hit.inside = beyond_clips(hit.place) > 0.0;
+    if hit.inside { hit.place = start + hit.sight * (hit.along + depth_inside); }
     return hit;
 }
 
@@ -186,7 +192,7 @@ struct Pixel {
 @fragment
 fn solid_fragment(in: Corner) -> Pixel {
     let hit = hit_sphere(in);
-    let normal = normalize(hit.place - in.centre);
+    let normal = normalize(hit.place - in.centre) * select(1.0, -1.0, hit.inside);
 
     // Moving one pixel on moves the ray, at the sphere's distance, by this much.
     let scale = select(hit.along / length(in.eye), 1.0, is_parallel());
@@ -195,9 +201,8 @@ fn solid_fragment(in: Corner) -> Pixel {
 
     var out: Pixel;
     var samples = covered_samples(hit.miss - in.radius, gradient);
-    if in.color.a < 1.0 { samples &= alpha_samples(in.color.a, in.clip.xy); }
-    if samples == 0u { discard; }
-    out.color = vec4f(bounded(sphere_light(in.color.rgb, normal, -hit.sight)), 1.0);
+    if samples == 0u || beyond_clips(hit.place) > 0.0 || in.color.a < OPAQUE { discard; }
+    out.color = vec4f(bounded(sphere_light(in, hit, normal)), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
@@ -207,12 +212,37 @@ fn solid_fragment(in: Corner) -> Pixel {
     return out;
 }
 
-fn sphere_light(base: vec3f, normal: vec3f, to_eye: vec3f) -> vec3f {
+struct ClearPixel {
+    @location(0) weighed: vec4f,
+    @location(1) through: f32,
+    @builtin(frag_depth) depth: f32,
+}
+
+@fragment
+fn solid_clear(in: Corner) -> ClearPixel {
+    let hit = hit_sphere(in);
+    let normal = normalize(hit.place - in.centre) * select(1.0, -1.0, hit.inside);
+    let gone = hit.miss >= in.radius || beyond_clips(hit.place) > 0.0 || in.color.a >= OPAQUE;
+    if gone { discard; }
+    let found = clear(bounded(sphere_light(in, hit, normal)), clamp(in.color.a, 0.0, 1.0), hit.place);
+    return ClearPixel(found.weighed, found.through, depth_at(hit.place));
+}
+
+@fragment
+fn solid_depth(in: Corner) -> @builtin(frag_depth) f32 {
+    let hit = hit_sphere(in);
+    if hit.miss >= in.radius || beyond_clips(hit.place) > 0.0 || is_hole(in.color.a, in.clip.xy) { discard; }
+    return depth_at(hit.place);
+}
+
+fn sphere_light(in: Corner, hit: Hit, normal: vec3f) -> vec3f {
+    let base = in.color.rgb;
+    let to_eye = -hit.sight;
     // A glowing ball is darker toward its rim, like a star, which keeps it round to the eye.
     let glow = base * style.brightness * (0.45 + 0.55 * dot(normal, to_eye));
     if style.emissive >= 1.0 { return glow; }
     let material = Material(base, style.metallic, style.roughness);
-    return mix(lit(material, normal, to_eye), glow, style.emissive);
+    return mix(lit_at(material, normal, to_eye, hit.place, in.clip.xy), glow, style.emissive);
 }
 //% endif
 
@@ -229,7 +259,8 @@ fn distant_vertex(
     let radius = point_radius(point);
     let pixel = pixel_at(centre);
     out.clip = NOWHERE;
-    if !(-centre.z > view.near && radius < style.min_pixels * pixel && radius > 1e-3 * pixel) {
+    if !(-centre.z > view.near && radius < style.min_pixels * pixel && radius > 1e-3 * pixel
+        && beyond_clips(centre) <= 0.0) {
         return out;
     }
     let reach = (style.min_pixels + 1.0) * pixel;

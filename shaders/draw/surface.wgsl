@@ -88,11 +88,25 @@ fn surface_color(in: Corner) -> vec4f {
 //% endif
 }
 
+fn surface_normal(in: Corner) -> vec3f {
+//% if NORMAL
+    return in.normal;
+//% else
+    return vec3f(0.0);
+//% endif
+}
+
 @fragment
 fn surface_fragment(in: Corner) -> Pixel {
-//% if NORMAL
-    return shaded(in.eye, in.normal, with_contours(surface_color(in), in.value), in.clip.xy);
-//% else
-    return shaded(in.eye, vec3f(0.0), with_contours(surface_color(in), in.value), in.clip.xy);
-//% endif
+    return shaded(in.eye, surface_normal(in), with_contours(surface_color(in), in.value), in.clip.xy);
+}
+
+@fragment
+fn surface_clear(in: Corner) -> Clear {
+    return shaded_clear(in.eye, surface_normal(in), with_contours(surface_color(in), in.value), in.clip.xy);
+}
+
+@fragment
+fn surface_depth(in: Corner) {
+    if no_depth(in.eye, surface_color(in).a, in.clip.xy) { discard; }
 }

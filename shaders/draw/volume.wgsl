@@ -178,6 +178,16 @@ fn way_through(back: vec3f, depth: f32) -> Way {
     let first = (-view.near - start.z) / sight.z;
     way.begin = max(max(nearer.x, nearer.y), max(nearer.z, first));
     way.end = min(min(farther.x, farther.y), min(farther.z, solid_at(depth, start, sight)));
+    for (var i = 0; i < 3; i++) {
+        let rise = dot(view.clips[i].xyz, sight);
+        let here = dot(view.clips[i], vec4f(start, 1.0));
+        let crossing = -here / select(rise, -1e-12, abs(rise) < 1e-12);
+        if rise >= 1e-12 {
+            way.end = min(way.end, crossing);
+        } else if here > 0.0 {
+            way.begin = max(way.begin, crossing);
+        }
+    }
     return way;
 }
 

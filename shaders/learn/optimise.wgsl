@@ -1,6 +1,7 @@
 // One step of an optimiser on one tensor of weights, all in one pass.
 // In: RULE, "sgd" or "adam"; MOMENTUM, of sgd, whether velocities are kept; NESTEROV, of sgd, whether the step looks
-//     ahead; gradients; scale, one number that gradients are multiplied by (1, or what clipping leaves of them);
+//     ahead; gradients; scale, one number that gradients are multiplied by (1, or what clipping leaves of them),
+//     below 0 if nothing is to change;
 //     params.decay pulls weights to 0: by DECOUPLED apart from the gradient, else as part of it.
 // Out: weights, and what the rule remembers: first (velocities, or mean gradients), second (mean squares).
 // Sources: Kingma & Ba 2015, Adam, algorithm 1; Loshchilov & Hutter 2019, Decoupled weight decay, algorithm 2;
@@ -40,7 +41,7 @@ struct Params {
 @compute @workgroup_size(256)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 256u);
-    if i >= params.count {
+    if i >= params.count || scale[0] < 0.0 {
         return;
     }
     let at = params.weights_offset + i;

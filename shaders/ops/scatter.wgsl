@@ -1,9 +1,9 @@
-// Elements taken from, or put into, places that another tensor names; tensors are contiguous.
+// Elements taken from, or put into, places that another tensor names, or those places; tensors are contiguous.
 // Indices below 0 count from the end. What lies outside is not written, and read as NaN if it is a float, 0 or false if not.
 // In: DTYPE of x and out; INDEX, of the indices; KIND, "gather", or how a value joins what is there: "put", "add",
-//     "multiply", "min", "max"; DEPTH, how many axes an index names; RANK, with DEPTH 0: indices name one axis, element by
+//     "multiply", "min", "max"; or "place", for the number of each place; DEPTH, how many axes an index names; RANK, with DEPTH 0: indices name one axis, element by
 //     element, in a tensor of RANK axes.
-// Out: gather: out[i] = x[place(i)]; else out[place(i)] = out[place(i)] joined with x[i], for each of params.count.
+// Out: gather: out[i] = x[place(i)]; place: out[i] = place(i), or params.nowhere if it lies outside; else out[place(i)] = out[place(i)] joined with x[i], for each of params.count.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
 //% if DTYPE == "f16"
@@ -11,7 +11,7 @@ enable f16;
 //% endif
 //% include "common/index.wgsl"
 //% include "common/math.wgsl"
-//% set ATOMIC = KIND not in ("gather", "put")
+//% set ATOMIC = KIND not in ("gather", "put", "place")
 //% set WORDS = DTYPE == "f32" or KIND == "multiply"
 
 struct Params {
@@ -29,6 +29,7 @@ struct Params {
     shape: array<vec4u, 2>,  // of the indices
     at_offset: u32,
     at_strides: array<vec4i, 2>,
+    nowhere: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -94,7 +95,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let is_there = chosen >= 0;
     let place = at_at + chosen * params.axis_step;
     //% endif
-    //% if KIND == "gather"
+    //% if KIND == "place"
+    out[params.out_offset + i] = select(params.nowhere, u32(place), is_there);
+    //% elif KIND == "gather"
     var value = ${element.value_type(DTYPE)}(${"bitcast<f32>(0x7fc00000u + (i & 0u))" if DTYPE in ("f32", "f16") else "0"});
     if is_there {
         value = ${element.load("x", DTYPE, "params.x_offset + u32(place)")};

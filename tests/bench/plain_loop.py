@@ -14,7 +14,7 @@ from typing import Any
 import wgpu.backends.wgpu_native as backend
 
 from vertigrad.gpu import Gpu
-from vertigrad.gpu.native import ComputeEncoder, DispatchList, DrawEncoder, RenderPass
+from vertigrad.gpu.native import ComputeEncoder, DispatchList, DrawEncoder, RenderPass, VertexBuffers
 
 ENCODER = ("copy_buffer_to_buffer", "clear_buffer")
 COMPUTE = ("set_pipeline", "set_bind_group", "dispatch_workgroups")
@@ -83,8 +83,10 @@ def _watched(script: Script) -> Iterator[None]:
             setattr(class_, method, _note(script, target, method, original))
     kept += [(ComputeEncoder, "__init__", ComputeEncoder.__init__)]
     kept += [(DispatchList, "encode", DispatchList.encode), (RenderPass, "begin", RenderPass.begin)]
+    kept += [(VertexBuffers, "set", VertexBuffers.set)]
     ComputeEncoder.__init__ = _plain_compute_pass(script, ComputeEncoder.__init__)
     DispatchList.encode = _plain_encode
+    VertexBuffers.set = _plain_set
     RenderPass.begin = _plain_begin(script, RenderPass.begin)
     try:
         yield
@@ -118,6 +120,12 @@ def _plain_encode(self: DispatchList, compute_pass: Any, base: int) -> None:
             compute_pass.dispatch_workgroups_indirect(*size)
         else:
             compute_pass.dispatch_workgroups(*size)
+
+
+def _plain_set(self: VertexBuffers, pass_: Any) -> None:
+    """What `VertexBuffers.set` does, by wgpu-py's own calls."""
+    for slot, part in enumerate(self.parts):
+        pass_.set_vertex_buffer(slot, *part)
 
 
 def _plain_begin(script: Script, original: Callable[..., Any]) -> Callable[..., Any]:

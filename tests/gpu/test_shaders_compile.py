@@ -126,8 +126,22 @@ def networks() -> list[Defines]:
     return [{**common, **encoding, **form, **way} for encoding, form, way in product(encodings(), forms, ways)]
 
 
+def pulls() -> list[Defines]:
+    """What ops/mlp_learning.py puts together for the way back through a network."""
+    common = {"ACTIVATION": "silu(x)", "SLOPE": "silu_slope(x)", "X": "f32", "LANES": 8, "POINTS": 16, "EACH_POINTS": 4}
+    common |= {"EACH_NEURONS": 4, "ROWS": 4, "FIRST_ROWS": 4, "CHUNKS": [2, 1, 4], "BIAS_CHUNKS": [1, 2], "RIGHT": 64}
+    forms = [
+        *({"INPUTS": 4, "GIVEN": 3, "HIDDEN": n, "WIDTH": 16, "FINAL": 4, "SIZE": 2000} for n in (1, 3)),
+        {"INPUTS": 16, "GIVEN": 9, "HIDDEN": 2, "WIDTH": 16, "FINAL": 20, "SIZE": 4000},
+    ]
+    ways = choices(UNROLLED=[False, True], WANTED=[False, True], WEIGHTS=["f32", "f16"])
+    return [{**common, **form, **way} for form, way in product(forms, ways)]
+
+
 # What each file is compiled with. Values that the file does not ask for are left out.
 SHADERS: dict[str, list[Defines]] = {
+    "learn/loss_scale.wgsl": [{}],
+    "learn/nearest.wgsl": choices(AXES=[1, 2, 3, 8]),
     "learn/optimise.wgsl": choices(
         RULE=["sgd", "adam"], MOMENTUM=[False, True], NESTEROV=[False, True], DECOUPLED=[False, True]
     ),
@@ -227,7 +241,9 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/scatter.wgsl": [
         *choices(DTYPE=DTYPES, INDEX=["i32"], KIND=["gather", "put"], DEPTH=[2], RANK=[0]),
         *choices(DTYPE=["f32", "i32"], INDEX=["u32"], KIND=["add", "multiply", "min", "max"], DEPTH=[0], RANK=[3]),
+        *choices(DTYPE=["u32"], INDEX=["i32", "u32"], KIND=["place"], DEPTH=[0, 2], RANK=[3]),
     ],
+    "ops/pool_gradient.wgsl": choices(DTYPE=["f32", "f16"]),
     "ops/gather.wgsl": choices(DTYPE=DTYPES, INDEX=["i32", "u32"], RANK=[1, 8]),
     "ops/grid_keys.wgsl": choices(GRID_WRAPS=[False, True], AXES=[2, 3]),
     "ops/grid_normals.wgsl": [{}],
@@ -243,9 +259,26 @@ SHADERS: dict[str, list[Defines]] = {
         for defines, lines in zip(PRODUCTS, choices(ROWS=[1, 3], THREADS=[64], QUADS=[1, 4], TURNS=[1, 2]), strict=True)
     ],
     "ops/mlp.wgsl": networks(),
+    "ops/mlp_join.wgsl": [
+        {
+            "SECTIONS": [(0, 4, 16, 4, 2, 3, 9, 0, False, True), (128, 16, 4, 4, 1, 9, 2, 36, True, False)],
+            "BIASES": [(192, 16, 1, 9, 27, True), (208, 4, 2, 2, 54, False)],
+            "SIZE": 216,
+        }
+    ],
+    "ops/mlp_pack.wgsl": [
+        {"SIZES": [3, 9, 7, 2], "LAYERS": [(4, 16), (16, 16), (16, 4)], "LAST_WIDE": False, "RIGHT": 64, "FINAL": 4}
+        | {"WEIGHTS": dtype}
+        for dtype in ("f32", "f16")
+    ],
+    "ops/mlp_pull.wgsl": pulls(),
     "ops/encoding.wgsl": [
         {name: value for name, value in defines.items() if name not in ("GIVEN", "INPUTS")} | types
         for defines, types in product(encodings()[1:], choices(X=["f32"], OUT=["f32", "f16"]))
+    ],
+    "ops/encoding_pull.wgsl": [
+        {name: value for name, value in defines.items() if name not in ("GIVEN", "INPUTS")} | {"X": "f32"}
+        for defines in encodings()[1:]
     ],
     "ops/radix_sort.wgsl": sorts(),
     "ops/random.wgsl": choices(KIND=["uniform", "normal", "integers"]),
@@ -278,6 +311,8 @@ SHADERS: dict[str, list[Defines]] = {
     "models/cloth.wgsl": choices(WIND=[False, True], OBSTACLE=[False, True], SELF=[False, True]),
     "models/cloth_contact.wgsl": choices(GRID_WRAPS=[True], MOST=[24]),
     "models/cloth_look.wgsl": [{}],
+    "models/nca_fit.wgsl": [{}],
+    "models/wave_source.wgsl": [{}],
     "models/relief.wgsl": choices(DTYPE=["f32", "f16"], CHANNELS=[1, 3], HEIGHT=["", "f32", "f16"]),
     "models/mpm.wgsl": choices(
         WORKGROUP=[32, 128], OBSTACLE=[False, True], HARDEST=[4.0], DENSEST=[0.75], LOOSEST=[1.02]
@@ -303,8 +338,15 @@ SHADERS: dict[str, list[Defines]] = {
     ),
     "models/shallow_water.wgsl": choices(EDGES=["walls", "open"], SECOND=[False, True]),
     "draw/bloom.wgsl": [{}],
+    "draw/colour_bar.wgsl": choices(ENCODED_BY_TARGET=[False, True], TRANSPARENT=[False, True], PER_BAR=[231]),
+    "draw/floor.wgsl": [{}],
+    "draw/room.wgsl": choices(TYPE=["f32", "i32", "u32"]),
+    "draw/ruled_box.wgsl": [{}],
+    "draw/rulers.wgsl": choices(ENCODED_BY_TARGET=[False, True], TRANSPARENT=[False, True]),
     "draw/bounds.wgsl": choices(TYPE=["f32", "i32", "u32"], WORKGROUP=[64, 128]),
     "draw/box.wgsl": [{}],
+    "draw/occlusion.wgsl": [{}],
+    "draw/transparency.wgsl": [{}],
     "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/develop.wgsl": choices(
         GLOW=[False, True], ENCODED_BY_TARGET=[False, True], BY_SAMPLE=[False, True], TRANSPARENT=[False, True]
@@ -332,6 +374,20 @@ SHADERS: dict[str, list[Defines]] = {
         COLOR_COMPONENTS=[0, 1, 3], PICKING=[False, True], SAMPLE_MASK=[False, True], VERTICES=[15]
     ),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15]),
+    "draw/image.wgsl": choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True]),
+    "draw/splats.wgsl": choices(
+        SCALE=[0, 1, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3, 4], PICKING=[False, True]
+    ),
+    "draw/splat_order.wgsl": choices(SCALE=[0, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3]),
+    "draw/streamlines.wgsl": choices(SEEDS=[False, True], SCALARS=[False, True]),
+    "draw/vectors.wgsl": [{}],
+    "draw/marks.wgsl": [
+        {"POSITION": "vec3f", "SIZE": size, "SHAPE": shape, "SAMPLE_MASK": mask, "PICKING": picking, **color}
+        for size, shape, mask, picking, color in product(
+            ["", "f32"], ["disc", "sprite", "pixel"], [False, True], [False, True], COLORS
+        )
+    ],
+    "models/splat_mesh.wgsl": [{}],
     "draw/lines.wgsl": [
         {"POSITION": "vec3f", "WIDTH": width, "TRAILS": trails, "SAMPLE_MASK": mask, "PICKING": picking, **color}
         for width, trails, mask, picking, color in product(

@@ -260,6 +260,85 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray], list[tuple
         [(3, 3, 2)],
     ),
     "embedding": (lambda x: ops.embedding(x, [2, 0, 2]), lambda x: x[[2, 0, 2]], [(3, 4)]),
+    **{
+        f"einsum {equation}": (
+            lambda *values, equation=equation: ops.einsum(equation, *values),
+            lambda *values, equation=equation: np.einsum(equation, *values),
+            shapes,
+        )
+        for equation, shapes in (
+            ("bij,bjk->bik", [(2, 3, 4), (2, 4, 2)]),
+            ("i,j->ij", [(3,), (4,)]),
+            ("ij->ji", [(3, 4)]),
+            ("iij->ij", [(3, 3, 2)]),
+            ("ij,jk,k", [(2, 3), (3, 4), (4,)]),
+            ("...i,...i->...", [(2, 3, 4), (3, 4)]),
+            ("ij,ij", [(2, 3), (2, 3)]),
+        )
+    },
+    "sort": (lambda a: ops.sort(a, 0, descending=True), lambda a: -np.sort(-a, 0), [(4, 3)]),
+    "topk": (lambda a: ops.topk(a, 2)[0], lambda a: -np.sort(-a)[:, :2], [(3, 5)]),
+    "reduce_by_key sum": (
+        lambda a: ops.reduce_by_key("sum", a, np.array([0, 0, 2, 2, 2], np.int32), 4),
+        lambda a: np.stack([a[:2].sum(0), a[2:2].sum(0), a[2:].sum(0), a[2:2].sum(0)]),
+        [(5, 2)],
+    ),
+    "reduce_by_key mean": (
+        lambda a: ops.reduce_by_key("mean", a, np.array([0, 0, 1, 1, 1], np.int32), 2),
+        lambda a: np.stack([a[:2].mean(0), a[2:].mean(0)]),
+        [(5, 2)],
+    ),
+    "gemm": (
+        lambda a, b, c: ops.gemm(a, b, c, alpha=0.5, beta=2.0, trans_a=True, activation="tanh"),
+        lambda a, b, c: np.tanh(0.5 * a.T @ b + 2.0 * c),
+        [(3, 4), (3, 2), (2,)],
+    ),
+    "tile": (lambda a: ops.tile(a, (2, 1, 3)), lambda a: np.tile(a, (2, 1, 3)), [(2, 3)]),
+    "tril": (lambda a: ops.tril(a, 1), lambda a: np.tril(a, 1), [(2, 3, 4)]),
+    "triu": (lambda a: ops.triu(a, -1), lambda a: np.triu(a, -1), [(4, 3)]),
+    "depth_to_space": (
+        lambda a: ops.depth_to_space(a, 2),
+        lambda a: a.reshape(1, 2, 2, 2, 2, 3).transpose(0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 6),
+        [(1, 8, 2, 3)],
+    ),
+    "depth_to_space, channels first": (
+        lambda a: ops.depth_to_space(a, 2, channels_first=True),
+        lambda a: a.reshape(1, 2, 2, 2, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, 2, 4, 6),
+        [(1, 8, 2, 3)],
+    ),
+    "space_to_depth": (
+        lambda a: ops.space_to_depth(a, 2),
+        lambda a: a.reshape(1, 2, 2, 2, 3, 2).transpose(0, 3, 5, 1, 2, 4).reshape(1, 8, 2, 3),
+        [(1, 2, 4, 6)],
+    ),
+    "resize, nearest": (
+        lambda a: ops.resize(a, [4, 6], axes=[1, 2], mode="nearest", rounding="floor", coordinates="asymmetric"),
+        lambda a: a.repeat(2, 1).repeat(2, 2),
+        [(2, 2, 3)],
+    ),
+    "resize, linear": (
+        lambda a: ops.resize(a, scale=[2.0], axes=[-1], coordinates="align_corners"),
+        lambda a: np.stack([a[..., 0], *((3 - i) / 3 * a[..., 0] + i / 3 * a[..., 1] for i in (1, 2)), a[..., 1]], -1),
+        [(3, 2)],
+    ),
+    "l1": (lambda a: ops.l1(a, 1), lambda a: np.abs(a).sum(1), [(3, 4)]),
+    "l2": (lambda a: ops.l2(a, 1, True), lambda a: np.sqrt((a * a).sum(1, keepdims=True)), [(3, 4)]),
+    "log_sum_exp": (lambda a: ops.log_sum_exp(a, (0, 2)), lambda a: np.log(np.exp(a).sum((0, 2))), [(2, 3, 4)]),
+    "lp_norm": (
+        lambda a: ops.lp_norm(a, 1, 3.0),
+        lambda a: (np.abs(a) ** 3).sum(1, keepdims=True) ** (1 / 3),
+        [(3, 4)],
+    ),
+    "lp_normalize": (
+        lambda a: ops.lp_normalize(a, 1),
+        lambda a: a / np.sqrt((a * a).sum(1, keepdims=True)),
+        [(3, 4)],
+    ),
+    "global_average_pool": (
+        lambda a: ops.global_average_pool(a),
+        lambda a: a.mean((2, 3), keepdims=True),
+        [(2, 3, 2, 4)],
+    ),
     "used twice": (lambda a: a * a + ops.sin(a) * a, lambda a: a * a + np.sin(a) * a, [(2, 3)]),
     "fused": (
         lambda a, b: ops.fused(lambda x, y: ops.exp(x * y) + x, a, b),
@@ -297,6 +376,34 @@ def test_convolution(gpu: Gpu, stride: int, padding: int, dilation: int) -> None
         lambda x, w, b: reference_conv(x, w, b, **options),
         [drawn(-1, 1, (2, 2, 6, 7)), drawn(-1, 1, (3, 2, 3, 2)), drawn(-1, 1, (3,))],
     )
+
+
+@pytest.mark.parametrize(("groups", "stride", "padding", "dilation"), [(2, 1, 0, 1), (2, 2, 1, 2), (4, 2, 1, 1)])
+def test_convolution_in_groups(gpu: Gpu, groups: int, stride: int, padding: int, dilation: int) -> None:
+    """As convolutions of parts of the channels, and transposed the same."""
+    options = {"stride": stride, "padding": padding, "dilation": dilation}
+
+    def apart(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        parts = zip(np.split(x, groups, 1), np.split(w, groups), strict=True)
+        return np.concatenate([reference_conv(*part, np.zeros(len(part[1])), **options) for part in parts], 1)
+
+    check(
+        lambda x, w: ops.conv(x, w, groups=groups, **options),
+        apart,
+        [drawn(-1, 1, (3, 4, 6, 7)), drawn(-1, 1, (8, 4 // groups, 3, 2))],
+    )
+    if dilation == 1:
+        check(
+            lambda x, w: ops.conv_transpose(x, w, groups=groups, stride=stride, padding=padding),
+            lambda x, w: np.concatenate(
+                [
+                    reference_transpose(*part, stride, padding, 0)
+                    for part in zip(np.split(x, groups, 1), np.split(w, groups), strict=True)
+                ],
+                1,
+            ),
+            [drawn(-1, 1, (2, 4, 3, 4)), drawn(-1, 1, (4, 3, 3, 2))],
+        )
 
 
 def reference_transpose(x: np.ndarray, w: np.ndarray, stride: int, padding: int, output_padding: int) -> np.ndarray:
@@ -377,7 +484,7 @@ def test_a_leaf_is_written_without_gradients_only(gpu: Gpu) -> None:
 def test_no_gradient_is_lost_in_silence(gpu: Gpu) -> None:
     x = leaf(np.array([[2.0, 1.0]], np.float32))
     with pytest.raises(GradientError, match="detach"):
-        ops.sort(x)
+        ops.segmented_reduce("sum", x, np.array([0, 1], np.int32))
     with pytest.raises(GradientError, match="nothing it was made of"):
         (x.detach() * 2.0).sum().backward()
     with pytest.raises(GradientError, match="only floats"):

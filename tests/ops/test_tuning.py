@@ -18,6 +18,7 @@ from vertigrad.cli import main
 from vertigrad.errors import DtypeError, InputError
 from vertigrad.gpu import Gpu
 from vertigrad.ops import tuning
+from vertigrad.ops.mlp_learning import PULLS
 from vertigrad.ops.mlp_variants import NETWORKS
 from vertigrad.ops.product_variants import LINES, TILES
 from vertigrad.ops.tunable import tuned
@@ -160,26 +161,25 @@ def test_the_fastest_right_one_is_taken() -> None:
 
 def test_every_class_has_a_problem_and_a_default_that_fits(gpu: Gpu) -> None:
     families = {one.family.name: one for one in tuned(small=True)}
-    assert list(families) == ["matmul", "gemv", "mlp"]
+    assert list(families) == ["matmul", "gemv", "mlp", "mlp_pull"]
     for one in (*tuned(small=True), *tuned(small=False)):
         for key in one.problems:
             default = one.family.default(key, gpu)
             assert default in one.family.variants.values()
             assert one.family.fits(default, key, gpu)
     assert len(families["matmul"].problems) == 7 and len(families["gemv"].problems) == 4
-    assert [family is one.family for family, one in zip((TILES, LINES, NETWORKS), tuned(True), strict=True)] == [
-        True
-    ] * 3
+    ours = (TILES, LINES, NETWORKS, PULLS)
+    assert [family is one.family for family, one in zip(ours, tuned(True), strict=True)] == [True] * 4
 
 
 def test_the_problems_notice_wrong_numbers(gpu: Gpu) -> None:
-    for one, key in ((tuned(True)[1], "across some"), (tuned(True)[2], "16 16")):
+    for one, key in ((tuned(True)[1], "across some"), (tuned(True)[2], "16 16"), (tuned(True)[3], "4 3 16 4")):
         with one.problems[key]() as problem:
             problem.reset()
             assert not problem.error() <= 1.0
             problem.run(one.family.default(key, gpu))
             assert problem.error() <= 1.0
-            problem._out[..., 1:2] *= 1.001  # type: ignore[attr-defined]
+            problem._out[..., 1:2] *= 1.01  # type: ignore[attr-defined]
             assert problem.error() > 1.0
 
 
@@ -193,7 +193,7 @@ def test_the_verb(gpu: Gpu, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     kept = json.loads(tuning.file(gpu).read_text())
     assert set(kept["families"]) == {"gemv"} and len(kept["families"]["gemv"]["choices"]) == 4
     assert main(["tune", "gemm"]) == 2
-    assert "gemm: no such kernel to tune; there are matmul, gemv, mlp" in capsys.readouterr().err
+    assert "gemm: no such kernel to tune; there are matmul, gemv, mlp, mlp_pull" in capsys.readouterr().err
 
 
 def test_a_choice_is_what_runs(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from vertigrad.renderer import OrbitCamera, View
-from vertigrad.renderer.view import GROUND, HORIZON, SKY, linear, sun_direction
+from vertigrad.renderer.view import linear, sun_direction
 
 SIZE = (160, 120)
 CAMERA = OrbitCamera(distance=4.0, yaw=0.3, pitch=0.4, fov=40.0)
@@ -28,19 +28,17 @@ def smoothstep(low, high, x):
 def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA):
     """`lit` of shaders/common/lighting.wgsl."""
     up = camera.rotation().T @ camera.up_direction
-    sky, horizon, ground = (view.sky * np.array(tint) for tint in (SKY, HORIZON, GROUND))
+    tints = view.sky_color, view.horizon_color, view.ground_color
+    sky, horizon, ground = (view.sky * np.array(linear(tint)) for tint in tints)
     facing = np.maximum(dot(normal, to_eye), 1e-4)
     f0 = 0.04 * (1 - metallic) + base * metallic
-    matt = base * (1 - metallic)
 
     around = ground + (0.4 * horizon + 0.6 * sky - ground) * (0.5 + 0.5 * dot(normal, up))
     mirrored = 2 * dot(normal, to_eye) * normal - to_eye
     height, spread = dot(mirrored, up), 0.06 + 0.94 * roughness
     overhead = horizon + (sky - horizon) * smoothstep(0, 1, np.maximum(height, 0))
     seen = ground + (overhead - ground) * smoothstep(-spread, spread, height)
-    r = roughness * np.array([-1, -0.0275, -0.572, 0.022]) + np.array([1, 0.0425, 1.04, -0.04])
-    edge = np.minimum(r[0] * r[0], 2 ** (-9.28 * facing)) * r[0] + r[1]
-    reflectance = f0 * (-1.04 * edge + r[2]) + (1.04 * edge + r[3])
+    once, often, below, gain = shares(base, metallic, roughness, facing)
 
     sun = sun_direction(view, camera)
     sunward = np.maximum(dot(normal, sun), 0)
@@ -50,8 +48,33 @@ def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA):
     smith = sunward * np.sqrt(facing**2 * (1 - a2) + a2) + facing * np.sqrt(sunward**2 * (1 - a2) + a2)
     fresnel = f0 + (1 - f0) * (1 - np.maximum(dot(to_eye, half), 0)) ** 5
     gloss = fresnel * math.pi * distribution * 0.5 / smith
-    direct = view.sun * np.array(linear(view.sun_color)) * sunward * (matt * (1 - fresnel) + gloss)
-    return direct + matt * around + reflectance * seen
+    direct = view.sun * np.array(linear(view.sun_color)) * sunward * (below + gloss * gain)
+    return direct + (often + below) * around + once * seen
+
+
+def sky_reflectance(roughness, facing):
+    """How much of a white sky comes back from facets, for each unit of f0 and beside that."""
+    r = np.array([roughness, roughness**2, roughness**3])
+    lost = r @ [0.7115, -1.5464, 0.959]
+    lost = lost + facing * (r @ [-2.7731, 8.9218, -5.0051] + facing * (r @ [1.7904, -6.4859, 4.1284]))
+    power = 5.1112 - 8.0424 * r[0] + 8.8285 * r[1]
+    edge = (1.0818 - 2.4794 * r[0] + 1.4815 * r[1]) * (1 - np.minimum(facing, 1)) ** power
+    return 1 - np.clip(lost, 0, 0.75) - edge, edge
+
+
+def shares(base, metallic, roughness, facing):
+    """Light from all around: reflected once, more often, scattered below; and the gain of the sun's reflection."""
+    per_f0, beside = sky_reflectance(roughness, facing)
+    every = per_f0 + beside
+    paint, metal = 0.04 * per_f0 + beside, base * per_f0 + beside
+    often = [
+        once * mean / (1 - mean * (1 - every)) * (1 - every)
+        for once, mean in ((paint, 0.04 + 0.96 / 21), (metal, base + (1 - base) / 21))
+    ]
+    below = base * (1 - metallic) * (1 - paint - often[0])
+    f0 = 0.04 * (1 - metallic) + base * metallic
+    once, often = (a * (1 - metallic) + b * metallic for a, b in ((paint, metal), often))
+    return once, often, below, 1 + f0 * (1 / every - 1)
 
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])

@@ -1,9 +1,10 @@
 """Pictures against those kept in `golden/`, on the software adapter only: others may round in their own way.
 
 On failure the picture, the one kept and their difference, eight times as strong, are written to out/golden/. If the
-change is meant, look at the new picture and copy it over the one kept.
+change is meant, look at the new picture; `make golden` keeps those that differ, and tells which. Git has the old ones.
 """
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from PIL import Image
 
 from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.looks import LOOKS
 from vertigrad.renderer.moment import Moment
+from vertigrad.renderer.view import view_of
 from vertigrad.tensor import Tensor
 
 KEPT = Path(__file__).parent / "golden"
@@ -21,7 +24,10 @@ MEAN, WORST = 0.35, 24  # levels of 255: on the whole, and in any one pixel of a
 
 
 def check(shown, name):
-    kept = np.asarray(Image.open(KEPT / f"{name}.png").convert("RGB")).astype(int)
+    file, renewing = KEPT / f"{name}.png", "VERTIGRAD_KEEP_GOLDEN" in os.environ
+    if renewing and not file.exists():
+        Image.fromarray(shown).save(file)
+    kept = np.asarray(Image.open(file).convert("RGB")).astype(int)
     difference = np.abs(shown.astype(int) - kept)
     if difference.mean() > MEAN or np.quantile(difference.max(axis=-1), 0.999) > WORST:
         FAILED.mkdir(parents=True, exist_ok=True)
@@ -29,6 +35,8 @@ def check(shown, name):
         side_by_side = np.concatenate([shown, kept.astype(np.uint8), strong], axis=1)
         Image.fromarray(shown).save(FAILED / f"{name}.png")
         Image.fromarray(side_by_side).save(FAILED / f"{name}-difference.png")
+        if renewing:
+            Image.fromarray(shown).save(file)
         pytest.fail(f"{name}: off by {difference.mean():.2f} levels on average, see {FAILED / name}-difference.png")
 
 
@@ -171,3 +179,15 @@ def test_trails(layer, picture):
             trails.prepare(Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), 0.02 * step - 1.0))  # the picture's time is 0
         camera = OrbitCamera.from_position((0.6, 1.4, 2.4), (0, 0, 0), fov=45)
         check(picture([trails], camera, View(background="#05060a", bloom=0.1), SIZE), "trails")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_looks(layer, picture, look):
+    """Solid, transparent and shining things, shadows between them."""
+    position, _, height = hills(48)
+    land = layer("surface", {"colormap": "batlow"}, position=position * np.float32([0.7, 0.5, 0.7]), color=height)
+    place = np.float32([[0.5, 0.75, 0.2], [-0.7, 0.7, 0.5], [0.0, 0.55, 1.0], [-0.1, 0.9, -0.6]])
+    balls = layer("points", {"roughness": 0.3}, position=place, size=0.28, color="#c8643c")
+    glass = layer("points", position=place[[1, 2]] + np.float32([0.45, 0, 0.1]), size=0.25, color=(0.3, 0.5, 0.8, 0.4))
+    camera = OrbitCamera.from_position((1.7, 1.9, 3.4), (0, 0.2, 0), fov=34)
+    check(picture([land, balls, glass], camera, view_of(look), SIZE), f"look-{look}")

@@ -7,7 +7,7 @@ import pytest
 
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.target import handles_samples
-from vertigrad.renderer.view import GROUND, HORIZON, SKY, linear, sun_direction
+from vertigrad.renderer.view import linear, sun_direction
 
 from .light_twin import CAMERA, SIZE, VIEW, developed, dot, lit, rays, sphere, unit
 
@@ -248,7 +248,8 @@ def test_ridges_seen_edge_on_show_no_specks(layer, picture):
     land = layer("surface", {"roughness": 1.0}, position=position, normal=normal, color=(1, 1, 1))
     camera = OrbitCamera((0.0, 1.8, 0.0), distance=5.0, yaw=0.3, pitch=0.2, fov=50.0)
     shown = picture([land], camera, view, (320, 240))[150:]
-    level = 0.96 * (np.array(GROUND) + (0.4 * np.array(HORIZON) + 0.6 * np.array(SKY))) / 2
+    tints = view.ground_color, view.horizon_color, view.sky_color
+    level = 0.96 * sum(k * np.array(linear(tint)) for k, tint in zip((0.5, 0.2, 0.3), tints, strict=True))
     assert (shown < developed(level) * 0.9).any(axis=-1).sum() == 0
 
 

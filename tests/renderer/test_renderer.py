@@ -12,7 +12,7 @@ from vertigrad import resources
 from vertigrad.gpu import shader
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.layers import points, surface
-from vertigrad.renderer.view import DEVELOP_SIZE, VIEW_SIZE, develop_uniform, view_uniform
+from vertigrad.renderer.view import DEVELOP_SIZE, VIEW_SIZE, develop_uniform, linear, view_uniform
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
 POSITION = np.random.default_rng(2).uniform(-1, 1, (40, 3)).astype(np.float32)
@@ -138,8 +138,9 @@ def wgsl_fields(source, name):
     """{field: offset} and the size of a WGSL struct of floats, vectors and 4x4 matrices, by the language's rules."""
     body = re.search(rf"struct {name} \{{(.*?)\n\}}", re.sub(r"//[^\n]*", "", source), re.S)[1]
     sizes = {"f32": (4, 4), "vec2f": (8, 8), "vec3f": (12, 16), "vec4f": (16, 16), "mat4x4f": (64, 16), "u32": (4, 4)}
+    sizes["array<vec4f, 3>"] = (48, 16)
     offset, fields = 0, {}
-    for field, kind in re.findall(r"(\w+): (\w+),", body):
+    for field, kind in re.findall(r"(\w+): (array<\w+, \d+>|\w+),", body):
         size, align = sizes[kind]
         offset = -(-offset // align) * align
         fields[field] = offset
@@ -175,7 +176,7 @@ def test_each_value_of_the_view_is_where_the_shader_reads_it():
     assert value("pixel") == pytest.approx(CAMERA.pixel(100))
     assert value("near") == pytest.approx(CAMERA.near)
     assert value("time") == 7.5
-    assert value("sky", 3) == pytest.approx((0.21, 0.29, 0.45))
+    assert value("sky", 3) == pytest.approx([0.5 * c for c in linear(view.sky_color)])
 
 
 @pytest.mark.parametrize("path", ["draw/points.wgsl", "draw/surface.wgsl"])

@@ -4,9 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vertigrad import resources, scene
+from vertigrad.models.data import splat_file
 from vertigrad.models.registry import types as model_types
 from vertigrad.params import Params, accept
 from vertigrad.renderer.layers import types as layer_types
@@ -75,12 +77,16 @@ def test_every_style_of_every_layer_with_its_default():
             assert is_default(own[1] if own else default, layer.Style, name), (kind, name)
 
 
-def test_every_type_of_model_with_its_outputs():
+def test_every_type_of_model_with_its_outputs(tmp_path):
     told = {name: row[1] for row in rows(section("`[models.NAME]`"), 2)[2:] for name in row[0].split()}
     assert told.keys() == model_types().keys()
     files = {"video": resources.path("assets", "data", "rolling.mp4"), "image": resources.path("scenes", "nbody.png")}
+    one = np.ones((1, 4), np.float32)
+    splat_file.write(tmp_path / "one.ply", splat_file.Splats(one[:, :3], one[:, :3], one, one[:, 0], one[:, :3]))
+    np.save(tmp_path / "one.npy", one)
+    files |= {"splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
     for name, model in model_types().items():
-        if name == "onnx":  # has what its network has
+        if name in ("onnx", "train", "wgsl"):  # have what their network or their table has
             continue
         outputs = model.output_specs(model.Params(**({"file": files[name]} if name in files else {})))
         named = re.sub(r"\(.*?\)", "", told[name].partition(":")[0])

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from vertigrad.params import angle, integer, number
+from vertigrad.errors import ParameterError
+from vertigrad.params import angle, color, integer, number, vector
 from vertigrad.params.declare import spec_of
-from vertigrad.scene import Animation
+from vertigrad.scene import Animation, load
+from vertigrad.scene.preset_tables import range_objection
 from vertigrad.session import STEP
 from vertigrad.session.animation import value_at
 from vertigrad.session.commands import (
@@ -17,6 +19,7 @@ from vertigrad.session.commands import (
     Play,
     Reset,
     ResetParameters,
+    Save,
     SetParameter,
     SetSpeed,
     Undo,
@@ -165,7 +168,8 @@ def test_a_paused_picture_shows_an_animation_that_begins_and_then_rests(opened):
         (COUNT, (1.0, 5.0), "count cannot be animated"),
         (HEIGHT, (-11.0, 5.0), "-11.0 is below the minimum -10.0"),
         (HEIGHT, (0.0, 50.0), "50.0 is above the maximum 10.0"),
-        (Key("view", "background"), (0.0, 1.0), "background cannot be animated"),
+        (Key("view", "background"), (0.0, 1.0), "background moves between two colors"),
+        (Key("layers.dots", "colormap"), (0.0, 1.0), "colormap cannot be animated"),
         (Key("view", "blom"), (0.0, 1.0), 'did you mean "bloom"?'),
     ],
 )
@@ -187,3 +191,81 @@ def test_a_new_rate_while_it_is_dragged_is_one_step(opened):
     session.post(Undo())
     run_frame(session)
     assert session.tweaks.kept.animations[HEIGHT].rate == 0.2
+
+
+def test_components_of_a_vector_go_between_their_own_ends():
+    spec = spec_of("x", vector((0.0, 0.0, 0.0)))
+    moves = Animation(shape="ramp", range=((0.0, 5.0, 2.0), (4.0, 5.0, 0.0)), rate=1.0)
+    assert value_at(moves, spec, 0.25, False) == pytest.approx((1.0, 5.0, 1.5))
+    assert value_at(moves, spec, 0.25, True) == pytest.approx((1.0, 5.0, 1.5))
+    noise = Animation(shape="noise", range=((0.0,) * 3, (1.0,) * 3), rate=1.0, seed=2)
+    found = np.array([value_at(noise, spec, t, False) for t in np.arange(0, 200, 0.1)])
+    assert np.abs(np.corrcoef(found.T) - np.eye(3)).max() < 0.25, "each has its own noise"
+    assert found.min() >= 0.0 and found.max() <= 1.0
+
+
+def test_a_color_moves_and_is_undone(opened):
+    moves = '[animations."view.background"]\nshape = "ramp"\nrange = ["#000000", "#ff0080"]\nrate = 1\n'
+    session = opened(f"{SCENE}\n{moves}")
+    key = Key("view", "background")
+    rest = session.tweaks.value(key)
+    for frame in range(1, 10):
+        run_frame(session)
+        share = frame * STEP
+        assert session.parameters()["view"].background == pytest.approx((share, 0.0, share * 128 / 255))
+    assert session.tweaks.value(key) == rest and not session.unsaved
+    session.post(Animate(*key, None))
+    run_frame(session)
+    stopped = session.parameters()["view"].background
+    run_frame(session)
+    assert session.parameters()["view"].background == stopped and session.unsaved
+    session.post(Undo())
+    run_frame(session)
+    assert session.parameters()["view"].background[0] == pytest.approx(12 * STEP) and not session.unsaved
+
+
+@pytest.mark.parametrize(
+    ("declared", "ends", "expected"),
+    [
+        (vector((0.0, 0.0), length=2), (0.0, 1.0), "x moves between two vectors of 2"),
+        (vector((0.0, 0.0), length=2), ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), "x moves between two vectors of 2"),
+        (number(0.0), ((0.0,) * 2, (1.0,) * 2), "x moves between two numbers"),
+        (color("#000000"), (0.0, 1.0), "x moves between two colors"),
+        (color("#000000"), ((0.0, 0.0, 0.0), (0.0, 1.5, 0.0)), "1.5 is above the maximum 1.0"),
+        (vector((0.0, 0.0), length=2, min=-1.0), ((0.0, -2.0), (1.0, 1.0)), "-2.0 is below the minimum -1.0"),
+        (integer(3), (0.0, 9.0), ""),
+        (angle(3.0, max=90.0), (0.0, 91.0), "91.0 is above the maximum 90.0"),
+    ],
+)
+def test_ends_that_do_not_fit_the_parameter(declared, ends, expected):
+    assert range_objection(spec_of("x", declared), Animation(range=ends).range) == expected
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        *((1.0, 0.0), (0.0, 0.0), ((0.0,), (0.0,)), ((0.0, 1.0), (0.0,)), ((), ()), (0.0, "#fff"), ("red", "#fff")),
+        *(3, "ab", ((0.0, "x"), (1.0, 2.0)), ((math.nan, 0.0), (1.0, 2.0))),
+    ],
+)
+def test_no_two_ends(ends):
+    with pytest.raises(ParameterError):
+        Animation.parse({"range": ends})
+
+
+def test_an_animated_vector_is_saved_and_read_again(opened, tmp_path):
+    session = opened()
+    key = Key("view", "background")
+    session.post(Animate(*key, Animation(shape="noise", range=((0.0, 0.25, 0.5), (1.0, 0.25, 0.0)), rate=0.5)))
+    run_frame(session)
+    session.post(Save())
+    run_frame(session)
+    assert not session.messages and not session.unsaved
+    text = (tmp_path / "scene.toml").read_text()
+    assert "range = [[0.0, 0.25, 0.5], [1.0, 0.25, 0.0]]" in text
+    session.post(Animate(*key, session.tweaks.kept.animations[key].with_values({"range": ("#000000", "#ffffff")})))
+    run_frame(session)
+    session.post(Save())
+    run_frame(session)
+    again = load(tmp_path / "scene.toml").animations[("view", "background")]
+    assert again.range == ((0.0,) * 3, (1.0,) * 3) and again.shape == "noise"

@@ -186,6 +186,23 @@ def test_animate_with_the_menu(driver: Driver, rows: Rows, items: Items):
     assert driver.session.tweaks.kept.animations == {} and height(driver) == 0.3
 
 
+def test_a_color_is_animated_with_the_menu(driver: Driver, rows: Rows, items: Items):
+    key = Key("view", "background")
+    driver.click(items.at("##search"))
+    driver.desktop.type("background")
+    driver.frames(14)
+    menu(driver, rows.at("background"))
+    driver.click(items.at("Animate: sine"))
+    low, high = driver.session.tweaks.kept.animations[key].range
+    assert low == driver.session.tweaks.value(key) and high == tuple(1.0 - part for part in low)
+    assert len(steps(driver)) == 1
+    driver.session.tweaks.move(1.0)
+    assert driver.session.parameters()["view"].background != low
+    menu(driver, rows.at("background"))
+    driver.click(items.at("Stop here"))
+    assert driver.session.tweaks.kept.animations == {} and len(steps(driver)) == 2
+
+
 def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     menu(driver, items.at("terrain##"))

@@ -7,6 +7,7 @@ from vertigrad.models.touch import Gesture
 from vertigrad.panels import tools
 from vertigrad.panels.touch_actions import TOUCH_ACTIONS
 from vertigrad.panels.workspace import Workspace
+from vertigrad.session import findings
 from vertigrad.session.commands import SaveTouches
 
 from ..session.hands import TOUCHED, use_touched
@@ -217,13 +218,13 @@ def test_what_was_done_is_saved_from_the_menu(row, tmp_path, monkeypatch):
     assert (tmp_path / "scene-touches.jsonl").read_text().count('"paint"') >= 1
 
 
-def test_a_warning_over_the_picture(row):
+def test_a_warning_over_the_picture(row, monkeypatch):
     driver = row()
     driver.frames()
     seen = lambda: [w.name for w in driver.viewer.gui._context.windows if w.active and w.name == "##warnings"]  # noqa: E731
     assert not seen()
     driver.session.limits.look(driver.session.stage, {"row.top": 2.0})
-    driver.session._judge = lambda: None
+    monkeypatch.setattr(findings, "judge", lambda session: None)
     driver.frames(2)
     assert seen()
     window = next(w for w in driver.viewer.gui._context.windows if w.name == "##warnings")

@@ -11,7 +11,7 @@ import traceback
 import typer
 
 from ..errors import VertigradError
-from . import bench, check, infer, info, render, run, tune
+from . import bench, check, infer, info, render, run, train, tune
 from .options import errors_console
 
 INTERRUPTED = 130  # as a shell has it for a program that was stopped with Ctrl-C
@@ -30,6 +30,7 @@ app.command("check")(check.command)
 app.command("bench")(bench.command)
 app.command("infer")(infer.command)
 app.command("info")(info.command)
+app.command("train")(train.command)
 app.command("tune")(tune.command)
 
 

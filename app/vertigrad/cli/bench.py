@@ -16,6 +16,7 @@ from .options import (
     SeedOption,
     SetOption,
     SizeOption,
+    TrustOption,
     ZeroCopyOption,
     console,
     errors_console,
@@ -33,6 +34,7 @@ def command(
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     adapter: AdapterOption = "",
+    trust: TrustOption = False,
     require_zero_copy: ZeroCopyOption = False,
     report: ReportOption = None,
 ) -> None:
@@ -45,7 +47,7 @@ def command(
     for path in (json, report):
         if path is not None:
             require_writable(path)
-    with open_session(scene, set, seed, adapter) as session:
+    with open_session(scene, set, seed, adapter, trust=trust) as session:
         with errors_console.status(Text(f"{session.scene.title}: {frames} frames of {size}")):
             record = render(session, frames, pixels, timed=True, warm_up=WARM_UP)
         figures = finish_run(record, session, report, require_zero_copy)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import RequirementError
-from .options import AdapterOption, SceneArgument, SeedOption, SetOption, console
+from .options import AdapterOption, SceneArgument, SeedOption, SetOption, TrustOption, console
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -18,12 +18,13 @@ def command(
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     adapter: AdapterOption = "",
+    trust: TrustOption = False,
     twins: Annotated[bool, typer.Option(help="compare each model with its NumPy twin")] = True,
 ) -> None:
     """Validate SCENE, and compare every model with its NumPy twin on this GPU."""
     from .running import open_session
 
-    with open_session(scene, set, seed, adapter) as session:
+    with open_session(scene, set, seed, adapter, trust=trust) as session:
         found = session.scene
         console.print(
             f"{found.path}: sound, {_counted(len(found.models), 'model')}, {_counted(len(found.layers), 'layer')}"

@@ -36,6 +36,9 @@ TouchesOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="do to the models what was done by hand in another run, as the viewer saved it"),
 ]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="run the Python that the scene names, for this once without being asked")
+]
 SizeOption = Annotated[str, typer.Option(metavar="WxH", help="size of the picture in pixels")]
 CameraOption = Annotated[
     str,

@@ -19,6 +19,7 @@ from .options import (
     SizeOption,
     StopOnNanOption,
     TouchesOption,
+    TrustOption,
     ZeroCopyOption,
     console,
     errors_console,
@@ -51,6 +52,7 @@ def command(
     ] = 0.0,
     transparent: Annotated[bool, typer.Option("--transparent", help="no background: PNG files with alpha")] = False,
     adapter: AdapterOption = "",
+    trust: TrustOption = False,
     require_zero_copy: ZeroCopyOption = False,
     stop_on_nan: StopOnNanOption = False,
     report: ReportOption = None,
@@ -64,7 +66,7 @@ def command(
         require_output(path, pixels, transparent)
     if report is not None:
         require_writable(report)
-    with open_session(scene, set, seed, adapter, camera) as session:
+    with open_session(scene, set, seed, adapter, camera, trust=trust) as session:
         session.cameras.turntable = finite("--turntable", turntable)
         session.watches.thorough = stop_on_nan
         if touches is not None:

@@ -18,6 +18,7 @@ from .options import (
     SetOption,
     StopOnNanOption,
     TouchesOption,
+    TrustOption,
     ZeroCopyOption,
     parse_size,
 )
@@ -38,6 +39,7 @@ def command(
     camera: CameraOption = "",
     touches: TouchesOption = None,
     adapter: AdapterOption = "",
+    trust: TrustOption = False,
     require_zero_copy: ZeroCopyOption = False,
     stop_on_nan: StopOnNanOption = False,
     report: ReportOption = None,
@@ -65,7 +67,7 @@ def command(
 
     if report is not None:
         require_writable(report)
-    with open_session(scene, set, seed, adapter, camera) as session:
+    with open_session(scene, set, seed, adapter, camera, trust=trust) as session:
         session.watches.thorough = stop_on_nan
         if touches is not None:
             session.play_touches(touches)

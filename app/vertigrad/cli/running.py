@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from .. import resources
-from ..errors import InputError, RequirementError
+from ..errors import InputError, RequirementError, UntrustedCode
 from ..gpu import Gpu, gpu
 from ..params import hint, joined
 from ..scene import load
-from ..scene.kinds import MESHES, NETWORKS, require_scene
+from ..scene.kinds import MADE, require_scene
+from ..scene.trust import allow
 from ..scene.viewpoints import camera_from
 from ..session import RunRecord, Session
 from ..session import report as reports
@@ -25,7 +29,7 @@ def scene_path(name: str) -> Path:
     """The file a SCENE argument means: a path, or the name of a packaged scene. The loader says if there is none."""
     path = Path(name)
     packaged = {scene.stem: scene for scene in resources.scenes()}
-    if path.suffix.lower() in MESHES | NETWORKS:
+    if path.suffix.lower() in MADE:
         require_scene(path)
     if os.path.isfile(path):  # Path's own raises for a name that is too long
         return path
@@ -40,10 +44,19 @@ def scene_path(name: str) -> Path:
     return path
 
 
-def open_session(scene: str, sets: list[str], seed: int | None, adapter: str, camera: str = "") -> Session:
-    """The scene running on the GPU, seen from `camera`; its mistakes are told even where there is no GPU."""
+def open_session(
+    scene: str, sets: list[str], seed: int | None, adapter: str, camera: str = "", trust: bool = False
+) -> Session:
+    """The scene running on the GPU, seen from `camera`; its mistakes are told even where there is no GPU.
+
+    The Python that it names runs if the user allowed that, or does now; see `scene.trust`.
+    """
     path = scene_path(scene)
-    found = load(path, sets=sets, seed=seed)
+    try:
+        found = load(path, sets=sets, seed=seed)
+    except UntrustedCode as error:
+        _allow(error, trust)
+        found = load(path, sets=sets, seed=seed)
     view = camera_from(camera, found) if camera else None
     session = Session(open_gpu(adapter), path, sets, seed)
     if view is not None:
@@ -52,6 +65,16 @@ def open_session(scene: str, sets: list[str], seed: int | None, adapter: str, ca
         for chosen in autos(actor.params):
             errors_console.print(f"{name}.{chosen.name}: auto, {getattr(actor.params, chosen.name):,} on this adapter")
     return session
+
+
+def _allow(error: UntrustedCode, trust: bool) -> None:
+    """Let the scene's Python run if that is wanted: by the option, or by the answer in a terminal. Or raise `error`."""
+    if trust:
+        allow(error.files)
+    elif sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{error}. Run it?", err=True):
+        allow(error.files, remember=True)
+    else:
+        raise UntrustedCode(f"{error}; look at it, then say --trust to run it", error.files) from None
 
 
 def open_gpu(adapter: str) -> Gpu:

@@ -6,7 +6,7 @@ from .dispatch import Bindable, Dispatch
 from .frames import Frames
 from .kernel import Kernel
 from .meter import Direction, Meter, Traffic
-from .native import RenderPass
+from .native import RenderPass, VertexBuffers
 from .plan import Plan
 from .readback import Reading
 from .submission import Recorder
@@ -26,6 +26,7 @@ __all__ = [
     "RenderPass",
     "Sync",
     "Traffic",
+    "VertexBuffers",
     "adapters",
     "gpu",
 ]

@@ -63,14 +63,21 @@ def explained(said: str, name: str, defines: Mapping[str, Any] | None = None) ->
 
     The line may be one of a file that is included. What the compiler gives no line for is left as it is.
     """
-    found = _PLACE.search(said)
-    if found is None:
+    told, line = place_in(said)
+    if line is None:
         return said
     places = _origins(name, defines)
-    place = places[min(int(found[2]), len(places)) - 1]  # what is missing at the end is said to be on the line after it
+    place = places[min(line, len(places)) - 1]  # what is missing at the end is said to be on the line after it
     text = _texts[place.file].splitlines()[place.line - 1].strip()
-    told = ": ".join([found[1].strip(), *_REASON.findall(said)])
     return f"shaders/{place.file}:{place.line}: {told}\n{place.line} | {text}"
+
+
+def place_in(said: str) -> tuple[str, int | None]:
+    """What the compiler said in a line, and the line of the WGSL that it gave; None if it gave none."""
+    found = _PLACE.search(said)
+    if found is None:
+        return said, None
+    return ": ".join([found[1].strip(), *_REASON.findall(said)]), int(found[2])
 
 
 def used() -> Mapping[str, str]:

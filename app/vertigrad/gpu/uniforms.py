@@ -26,6 +26,7 @@ class UniformRing:
             label="uniform ring", size=CAPACITY, usage=wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
         )
         self._image = HostImage(device.queue, self.buffer)
+        self._bytes = self._image.bytes
         self._used = 0
 
     def aligned(self, nbytes: int) -> int:
@@ -44,8 +45,8 @@ class UniformRing:
         end = start + len(data)
         if end > CAPACITY:
             raise LimitError(f"uniform ring full: {CAPACITY} bytes in one submission; submit more often")
-        self._image.bytes[start:end] = data
-        self._used = self.aligned(end)
+        self._bytes[start:end] = data
+        self._used = end + -end % self.alignment
         return start
 
     def abandon(self) -> None:

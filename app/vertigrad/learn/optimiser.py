@@ -17,6 +17,7 @@ from ..errors import DtypeError, GradientError, ParameterError
 from ..gpu import Kernel, gpu
 from ..tensor import Tensor, f32
 from ..tensor.graph import no_grad
+from .scaling import LossScale
 from .schedules import Schedule, constant
 
 SHADER = "learn/optimise.wgsl"
@@ -65,10 +66,12 @@ class Optimiser(ABC):
         self.taken += 1
         return {"rate": rate, "decay": self.decay}
 
-    def step(self) -> None:
+    def step(self, scaling: LossScale | None = None, norm: Tensor | None = None) -> None:
         """Move all weights against their gradients, which are let go of. Raises `GradientError` if one is missing.
 
-        While a plan records it becomes part of it, its `fields` open.
+        While a plan records it becomes part of it, its `fields` open. With `scaling`, gradients are those of the loss
+        that it scaled; if one of them is not finite, weights and memory stay as they are. `norm` is what `norm()` gave,
+        if that was asked for already.
         """
         given: dict[str, Any] = {} if gpu().recording is not None else self.fields()
         missing = [tensor.name or "unnamed" for tensor in self.weights if tensor.grad is None]
@@ -77,7 +80,7 @@ class Optimiser(ABC):
         kernel, constants = self._kernel()
         with no_grad():
             gradients = [tensor.grad.contiguous() for tensor in self.weights]  # type: ignore[union-attr]
-            scale = self._one if self.clip is None else self._clipping(gradients)
+            scale = self._factor(gradients, scaling, norm)
             for number, (tensor, gradient) in enumerate(zip(self.weights, gradients, strict=True)):
                 kernel(
                     tensor.size,
@@ -111,9 +114,15 @@ class Optimiser(ABC):
     ) -> None:
         self.close()
 
-    def _clipping(self, gradients: Sequence[Tensor]) -> Tensor:
+    def _factor(self, gradients: Sequence[Tensor], scaling: LossScale | None, norm: Tensor | None) -> Tensor:
+        """What gradients are multiplied by; below 0 if there is to be no step."""
+        if scaling is not None:
+            return scaling.judged(_squares(gradients), self.clip)
+        return self._one if self.clip is None else self._clipping(_norm(gradients) if norm is None else norm)
+
+    def _clipping(self, norm: Tensor) -> Tensor:
         limit = float(self.clip or 0.0)
-        return ops.fused(lambda norm: ops.minimum(limit / (norm + 1e-12), 1.0), _norm(gradients)).reshape(1)
+        return ops.fused(lambda norm: ops.minimum(limit / (norm + 1e-12), 1.0), norm).reshape(1)
 
     def _zeros(self, what: str) -> list[Tensor]:
         return [
@@ -200,10 +209,14 @@ def adam_w(weights: Sequence[Tensor], rate: float = 1e-3, decay: float = 0.01, *
 
 
 def _norm(gradients: Sequence[Tensor]) -> Tensor:
+    return ops.sqrt(_squares(gradients))
+
+
+def _squares(gradients: Sequence[Tensor]) -> Tensor:
     total = ops.sum_square(gradients[0])
     for gradient in gradients[1:]:
         total = total + ops.sum_square(gradient)
-    return ops.sqrt(total)
+    return total
 
 
 def _require(condition: bool, message: str) -> None:

@@ -49,6 +49,7 @@ class Owner:
         if self.handles <= 0:
             raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, was closed twice")
         self.handles -= 1
+        self._tracker.drops += 1
         if not self.handles:
             self._tracker.disown(self._block)
 

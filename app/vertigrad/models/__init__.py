@@ -1,5 +1,6 @@
 """Models: simulations and networks whose outputs are tensors. One file per type, in a folder per family."""
 
 from .base import Model, OutputSpec
+from .sketch import Sketch
 
-__all__ = ["Model", "OutputSpec"]
+__all__ = ["Model", "OutputSpec", "Sketch"]

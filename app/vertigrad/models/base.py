@@ -106,6 +106,7 @@ class Model(ABC):
     tables: ClassVar[frozenset[str]] = frozenset()
     gestures: ClassVar[frozenset[Gesture]] = frozenset()
     limits: ClassVar[Mapping[str, Limit]] = {}
+    exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
@@ -172,6 +173,10 @@ class Model(ABC):
         False, with nothing changed, if that cannot be done with the tensors there are: the model must be built anew.
         Raises `InputError` if the file cannot be used; the model goes on as it was.
         """
+
+    def export(self, suffix: str) -> bytes:
+        """What it has learned as a file of this kind, one of `exports`. Waits for the GPU. Raises `InputError`."""
+        raise NotImplementedError(f"{type(self).__name__} has nothing to export")
 
     @abstractmethod
     def close(self) -> None:

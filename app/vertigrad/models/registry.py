@@ -14,7 +14,7 @@ from typing import Any
 
 from .base import Fault, Model
 
-FAMILIES = ("physics", "neural", "learning", "data")
+FAMILIES = ("physics", "neural", "learning", "data", "own")
 
 
 class _Types(Mapping[str, type[Model]]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import InputError
@@ -31,8 +31,15 @@ def expression(activation: Activation) -> str:
     A kernel that uses it includes common/math.wgsl and common/activation.wgsl. Raises `InputError` for a name that is
     unknown, and for parameters of the wrong number or not finite.
     """
-    if activation is None:
-        return "x"
+    return "x" if activation is None else _call(activation, _FUNCTIONS)
+
+
+def slope(activation: Activation) -> str:
+    """WGSL over `x` for the derivative of an activation by x; as `expression`, and includes common/slope.wgsl too."""
+    return "1.0" if activation is None else _call(activation, {name: f"{name}_slope" for name in PARAMETERS})
+
+
+def _call(activation: str | tuple[str | float, ...], functions: Mapping[str, str]) -> str:
     name, *given = (activation,) if isinstance(activation, str) else activation
     if name not in PARAMETERS:
         raise InputError(f"no activation {name!r}; there are {', '.join(sorted(PARAMETERS))}, and None")
@@ -40,7 +47,7 @@ def expression(activation: Activation) -> str:
     values = _numbers(name, given) if given else defaults
     if len(values) != len(defaults):
         raise InputError(f"activation {name} takes {len(defaults)} parameters, not {len(values)}")
-    return f"{_FUNCTIONS.get(name, name)}({', '.join(['x', *(repr(value) for value in values)])})"
+    return f"{functions.get(name, name)}({', '.join(['x', *(repr(value) for value in values)])})"
 
 
 def _numbers(name: str, given: Sequence[str | float]) -> tuple[float, ...]:

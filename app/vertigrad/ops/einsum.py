@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from ..errors import ShapeError
 from ..tensor import Tensor
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import assign
-from .functions import multiply
+from .functions import multiply, where
 from .matmul import matmul
 from .reduce import sum as total
 
@@ -23,6 +26,7 @@ class _Term(NamedTuple):
     labels: str
 
 
+@differentiable
 def einsum(equation: str, *operands: Operand, out: Tensor | None = None) -> Tensor:
     """Sum of products over all labels of `equation` that are not in its result, as `numpy.einsum` has it.
 
@@ -31,24 +35,27 @@ def einsum(equation: str, *operands: Operand, out: Tensor | None = None) -> Tens
     the left, each pair as one matrix product. Raises `ShapeError`.
     """
     with launch.tensors(*operands) as given:
-        inputs, result = _parsed(equation, [tensor.ndim for tensor in given])
-        sizes = _sizes(equation, given, inputs)
-        shape = tuple(sizes[label] for label in result)
-        terms = [_squeezed(_diagonal(_Term(t, labels)), sizes) for t, labels in zip(given, inputs, strict=True)]
-        term = terms[0]
-        for i, other in enumerate(terms[1:], 1):
-            later = set(result).union(*(set(t.labels) for t in terms[i + 1 :]))
-            term = _contracted(
-                _summed(term, later | set(other.labels)), _summed(other, later | set(term.labels)), later
-            )
-        term = _summed(term, set(result))
-        wanted = [label for label in result if label in term.labels]
-        tensor = term.tensor.permute(*(term.labels.index(label) for label in wanted))
-        spread = tensor[tuple(slice(None) if label in wanted else None for label in result)]
-        if out is None and spread.shape == shape and all(tensor.owner is not t.owner for t in given):
-            return spread
-        out = launch.destination("einsum", shape, tensor.dtype, out)
-        return assign(out, spread) if out.size else out
+        return contracted(equation, given, out)
+
+
+def contracted(equation: str, given: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """As `einsum`, of tensors alone; gradients flow through each step."""
+    inputs, result = _parsed(equation, [tensor.ndim for tensor in given])
+    sizes = _sizes(equation, given, inputs)
+    shape = tuple(sizes[label] for label in result)
+    terms = [_squeezed(_diagonal(_Term(t, labels)), sizes) for t, labels in zip(given, inputs, strict=True)]
+    term = terms[0]
+    for i, other in enumerate(terms[1:], 1):
+        later = set(result).union(*(set(t.labels) for t in terms[i + 1 :]))
+        term = _contracted(_summed(term, later | set(other.labels)), _summed(other, later | set(term.labels)), later)
+    term = _summed(term, set(result))
+    wanted = [label for label in result if label in term.labels]
+    tensor = term.tensor.permute(*(term.labels.index(label) for label in wanted))
+    spread = tensor[tuple(slice(None) if label in wanted else None for label in result)]
+    if out is None and spread.shape == shape and all(tensor.owner is not t.owner for t in given):
+        return spread
+    out = launch.destination("einsum", shape, tensor.dtype, out)
+    return assign(out, spread) if out.size else out
 
 
 # inside -------------------------------------------------------------------------------------------------------------
@@ -99,6 +106,12 @@ def _diagonal(term: _Term) -> _Term:
             shape, strides = list(tensor.shape), list(tensor.strides)
             if shape[first] != shape[second]:
                 raise ShapeError(f"einsum: no diagonal of axes of {shape[first]} and {shape[second]}")
+            if tensor.node is not None:
+                line = np.eye(shape[first], dtype=bool).reshape(
+                    [n if i in (first, second) else 1 for i, n in enumerate(shape)]
+                )
+                tensor, labels = total(where(line, tensor, 0.0), second), labels[:second] + labels[second + 1 :]
+                continue
             strides[first] += strides[second]
             del shape[second], strides[second]
             layout = tensor.layout._replace(shape=tuple(shape), strides=tuple(strides))

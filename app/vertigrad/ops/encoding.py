@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 from ..errors import DtypeError, InputError, ShapeError
 from ..gpu import Kernel
-from ..tensor import Tensor, f16, f32
+from ..tensor import Tensor, f16, f32, graph
 from . import launch
+from .differentiable import attach, require_free, wants_gradient
 from .functions import Operand
 
 MOST_LEVELS = 32  # as the uniform of the shaders holds
@@ -124,8 +125,16 @@ def hash_encoding(x: Operand, tables: Tensor, coarsest: int, finest: int, *, out
 def encode(x: Operand, encoding: Encoding, *, out: Tensor | None = None) -> Tensor:
     """Features of points by `encoding`, of the points' element type, into `out` or a new tensor.
 
-    Raises `ShapeError` and `DtypeError` if the points are not (points, 1 to 4 coordinates) of f32 or f16.
+    Gradients flow to the points and to the tables of a hash grid. Raises `ShapeError` and `DtypeError` if the points
+    are not (points, 1 to 4 coordinates) of f32 or f16.
     """
+    tables = encoding.tables if isinstance(encoding, HashEncoding) else None
+    if wants_gradient((x, tables)):
+        require_free("encode", out)
+        with graph.no_grad():
+            result = encode(x, encoding, out=out)
+        attach("encode", {"x": x, "tables": tables, "encoding": encoding}, result)
+        return result
     with launch.tensors(x) as (points,):
         count, dimensions = check_points("encoding", points)
         features = encoding.features(dimensions)

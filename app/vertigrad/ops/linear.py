@@ -46,6 +46,7 @@ def linear(
     return out
 
 
+@differentiable
 def gemm(
     a: Operand,
     b: Operand,

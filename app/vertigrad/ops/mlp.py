@@ -1,24 +1,32 @@
 """Whole small networks in one kernel: activations never leave the workgroup that works them out.
 
 `mlp` takes the weights as they are and packs them each time; `Mlp` has packed them once, so that a model can record it
-and replay it every frame. Layers are up to 128 wide, the first one's inputs up to 256.
+and replay it every frame, or learns them. Layers are up to 128 wide, the first one's inputs up to 256.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from types import TracebackType
 
-from ..errors import DtypeError, ShapeError
-from ..gpu import Kernel, Plan
-from ..tensor import Tensor, f16, f32, promote
+import numpy as np
+
+from ..errors import DtypeError, GradientError, ShapeError
+from ..gpu import Plan
+from ..tensor import Tensor, f16, f32, graph, operators, promote
 from . import launch
 from .activation import Activation, expression
+from .concat import concatenate
+from .differentiable import require_free, wants_gradient
 from .elementwise import assign
-from .encoding import MOST_LEVELS, NOTHING, Encoding, check_points
+from .encoding import Encoding, HashEncoding, check_points, encode
 from .functions import Operand
-from .mlp_variants import NETWORKS, Form, Network
+from .linear import linear
+from .mlp_forward import forward
+from .mlp_learning import learned
+from .mlp_packing import Packed, count, layers, pack
+from .mlp_variants import Form, Network
 
 WIDEST = 128
 MOST_INPUTS = 256
@@ -30,6 +38,9 @@ class Mlp:
     `weights` are (outputs, inputs) for each layer, `biases` (outputs,) or None; all weights are f32 or all f16 (read as
     such and multiplied in f32), biases f32 or f16. `activation` follows every layer but the last, which has `last`
     (names of `ops.activation.PARAMETERS`, a name with parameters in a tuple, or None). An `encoding` goes in front.
+
+    Gradients flow to the points, to the tables of a hash grid, and with `learns` to `parameters`: all weights and
+    biases in a row, f32, a tensor for an optimiser. They are packed again at each call then.
     Raises `ShapeError`, `DtypeError`, `InputError`.
     """
 
@@ -41,56 +52,98 @@ class Mlp:
         last: Activation = None,
         encoding: Encoding | None = None,
         name: str = "mlp",
+        learns: bool = False,
     ):
-        self.encoding = encoding
+        self.encoding, self.learns = encoding, learns
         self.name = name
-        self._expressions = {"ACTIVATION": expression(activation), "LAST": expression(last)}
+        self._ways = activation, last
+        for way in self._ways:
+            expression(way)  # raises if there is none of the name
         with launch.tensors(*weights) as ready, ExitStack() as stack:
             self.sizes, self.dtype = _sizes(name, ready), ready[0].dtype
+            if learns and self.dtype is not f32:
+                raise DtypeError(f"{name}: weights that are learned must be f32, not {self.dtype}; .to('f32') casts")
             self.form = Form.of(self.sizes)
-            layers = self.form.layers
-            held = stack.enter_context
-            self._weights = held(Tensor.empty(sum(i * o for i, o in layers), self.dtype, f"{name}.weights"))
-            self._biases = held(Tensor.empty(sum(o for _, o in layers), f32, f"{name}.biases"))
-            assign(self._weights, 0)
-            assign(self._biases, 0)
+            self._flat = stack.enter_context(Tensor.empty(count(self.sizes), f32, f"{name}.parameters"))
+            self._packed: Packed | None = None
             self.load(ready, biases)
             self._held = stack.pop_all()
 
+    @property
+    def parameters(self) -> Tensor:
+        """All weights and biases in a row, layer after layer. Raises `GradientError` if the network does not learn."""
+        if not self.learns:
+            raise GradientError(f"{self.name} does not learn: its weights were packed once; make it with learns=True")
+        return self._flat
+
+    @property
+    def layers(self) -> list[tuple[Tensor, Tensor]]:
+        """The weights (outputs, inputs) and biases (outputs,) of each layer as they are now: views, f32."""
+        return layers(self._flat, self.sizes)
+
     def load(self, weights: Sequence[Operand], biases: Sequence[Operand | None] | None = None) -> None:
         """Take other weights of the same sizes and type. Raises `ShapeError` or `DtypeError`."""
-        count = len(self.sizes) - 1
-        given = [None] * count if biases is None else list(biases)
+        number = len(self.sizes) - 1
+        given = [None] * number if biases is None else list(biases)
         with launch.tensors(*weights) as ready, launch.tensors(*(b for b in given if b is not None)) as shifts:
             if _sizes(self.name, ready) != self.sizes or ready[0].dtype is not self.dtype:
                 raise ShapeError(
                     f"{self.name}: layers {_sizes(self.name, ready)} of {ready[0].dtype} do not replace "
                     f"{self.sizes} of {self.dtype}"
                 )
-            if len(given) != count:
-                raise ShapeError(f"{self.name}: {count} layers have {len(given)} biases; give None where there is none")
+            if len(given) != number:
+                raise ShapeError(
+                    f"{self.name}: {number} layers have {len(given)} biases; give None where there is none"
+                )
             rest = iter(shifts)
             ordered = [None if b is None else next(rest) for b in given]
             _check_biases(self.name, self.sizes, ordered)
-            self._pack(ready, ordered)
+            with graph.no_grad():
+                for (weight, bias), new, shift in zip(self.layers, ready, ordered, strict=True):
+                    assign(weight, new)
+                    assign(bias, 0 if shift is None else shift)
+                if not self.learns:
+                    self._packed = pack(self._flat, self.sizes, self.form, self.dtype, self._packed)
 
     def __call__(self, x: Operand, *, out: Tensor | None = None) -> Tensor:
         """The outputs (points, outputs) for points (points, coordinates), f32 or f16, into `out` or a new tensor.
 
         A new tensor is f32 unless points and weights are f16. Raises `ShapeError`, `DtypeError`, `LayoutError`.
         """
-        with launch.tensors(x) as (points,):
-            count = self._check(points)
+        tables = self.encoding.tables if isinstance(self.encoding, HashEncoding) else None
+        if wants_gradient((x, self._flat, tables)):
+            return self.with_parameters(x, self._flat, out)
+        with launch.tensors(x) as (points,), self._ready() as packed:
+            number = self._check(points)
             dtype = out.dtype if out is not None and out.dtype is f16 else promote(points.dtype, self.dtype)
             if out is not None and out.dtype is f32:
                 dtype = f32
-            out = launch.destination(self.name, (count, self.sizes[-1]), dtype, out)
-            if count:
-                self.run(launch.apart(points, out), out)
+            out = launch.destination(self.name, (number, self.sizes[-1]), dtype, out)
+            if number:
+                forward(launch.apart(points, out), out, packed, self.form, self._ways, self.encoding)
         return out
 
+    def with_parameters(self, x: Operand, parameters: Tensor, out: Tensor | None = None) -> Tensor:
+        """As calling it with other `parameters`; gradients flow to them, and to the points.
+
+        Features first, then the network, then `last`.
+        """
+        require_free(self.name, out)
+        with launch.operands(x) as (points,):
+            self._check(points)
+            features = points if self.encoding is None else encode(points, self.encoding)
+            if self.form.hidden:
+                result = learned(features, parameters, self._packed, self.form, self.sizes, self._ways[0])
+            else:
+                result = linear(features, *layers(parameters, self.sizes)[0])
+        if self._ways[1] is not None:
+            result = operators.call("activate", result, {"activation": self._ways[1], "out": None})
+        return result if out is None else operators.call("assign", out, result)
+
     def close(self) -> None:
-        """Give up the packed weights. Idempotent."""
+        """Give up the weights. Idempotent."""
+        if self._packed is not None:
+            self._packed.close()
         self._held.close()
 
     def __enter__(self) -> Mlp:
@@ -118,44 +171,21 @@ class Mlp:
             raise ShapeError(f"{self.name}: points have {features} features; the first layer takes {self.sizes[0]}")
         return count
 
-    def _pack(self, weights: list[Tensor], biases: list[Tensor | None]) -> None:
-        row = shift = 0
-        count = len(weights)
-        for number, (weight, bias, (inputs, outputs)) in enumerate(zip(weights, biases, self.form.layers, strict=True)):
-            block = self._weights[row : row + inputs * outputs].reshape(inputs, outputs)
-            if number == 0 or (number == count - 1 and not self.form.last_wide):
-                assign(block[: weight.shape[1], : weight.shape[0]], weight.T)
-            else:
-                _pack_in_lines(block, weight)
-            assign(self._biases[shift : shift + weight.shape[0]], 0 if bias is None else bias)
-            row, shift = row + inputs * outputs, shift + outputs
+    @contextmanager
+    def _ready(self) -> Iterator[Packed]:
+        """The packed weights as they are now."""
+        if self._packed is not None:
+            yield self._packed
+            return
+        with graph.no_grad():
+            packed = pack(self._flat, self.sizes, self.form, self.dtype)
+        with closing(packed):
+            yield packed
 
     def run(self, x: Tensor, out: Tensor, variant: Network | None = None) -> None:
         """As calling it on points and a result that fit; or with another variant than tuning has, to measure."""
-        variant = variant or NETWORKS.choose(self.form.key)
-        encoding = {} if self.encoding is None else self.encoding.defines()
-        arguments = {"tables_offset": 0, "resolutions": [0] * MOST_LEVELS}
-        types = {"X": x.dtype.name, "WEIGHTS": self.dtype.name, "OUT": out.dtype.name}
-        kernel = Kernel.load(
-            "ops/mlp.wgsl",
-            defines={
-                **{**NOTHING, **encoding, **types, "DIMENSIONS": x.shape[1]},
-                **{**self._expressions, **self.form.defines(), **variant.defines()},
-            },
-        )
-        kernel(
-            -(-x.shape[0] // variant.points) * variant.threads(self.form.width),
-            overwrites=("out",),
-            x=x,
-            weights=self._weights,
-            biases=self._biases,
-            out=out,
-            count=x.shape[0],
-            outputs=self.form.real_outputs,
-            x_strides=launch.element_strides(x),
-            out_strides=launch.element_strides(out),
-            **(arguments if self.encoding is None else self.encoding.arguments()),
-        )
+        with self._ready() as packed:
+            forward(x, out, packed, self.form, self._ways, self.encoding, variant)
 
 
 def mlp(
@@ -170,10 +200,15 @@ def mlp(
 ) -> Tensor:
     """A whole network on points (points, coordinates), in one kernel after the weights are packed.
 
-    For one that is used more than once, make an `Mlp`, which says what the arguments are and what is raised.
+    Gradients flow to all operands; weights and biases that want one must be f32. For a network that is used more than
+    once, make an `Mlp`, which says what the arguments are and what is raised.
     """
-    with Mlp(weights, biases, activation, last, encoding) as net:
-        return net(x, out=out)
+    shifts: list[Operand | None] = [None] * len(weights) if biases is None else list(biases)
+    wanted = wants_gradient((weights, shifts))
+    free = [value.detach() if isinstance(value, Tensor) else value for value in weights]
+    loose = [value.detach() if isinstance(value, Tensor) else value for value in shifts]
+    with Mlp(free, loose, activation, last, encoding, learns=wanted) as net:
+        return net.with_parameters(x, _in_a_row(weights, shifts), out) if wanted else net(x, out=out)
 
 
 def record_mlp(plan: Plan, net: Mlp, x: Tensor, out: Tensor) -> None:
@@ -213,14 +248,12 @@ def _check_biases(name: str, sizes: list[int], biases: list[Tensor | None]) -> N
             raise ShapeError(f"{name}: bias of layer {number} has shape {bias.shape}, not ({size},)")
 
 
-def _pack_in_lines(block: Tensor, weight: Tensor) -> None:
-    """Put a layer's transposed weights where the lines of its inputs lie, padding with zeros.
-
-    Line j · inputs / 4 + i holds neuron 4 i + j: so an invocation's neurons go to memory banks that its neighbours'
-    leave free.
-    """
-    inputs, outputs = block.shape
-    with Tensor.empty((inputs, outputs), block.dtype) as padded:
-        assign(padded, 0)
-        assign(padded[: weight.shape[1], : weight.shape[0]], weight.T)
-        assign(block.reshape(4, inputs // 4, outputs).permute(1, 0, 2), padded.reshape(inputs // 4, 4, outputs))
+def _in_a_row(weights: Sequence[Operand], biases: Sequence[Operand | None]) -> Tensor:
+    """All weights and biases, layer after layer; gradients flow to each. Raises `DtypeError`."""
+    parts: list[Operand] = []
+    for weight, bias in zip(weights, biases, strict=True):
+        for value in (weight, np.zeros(len(weight), np.float32) if bias is None else bias):  # type: ignore[arg-type]
+            if isinstance(value, Tensor) and value.dtype is not f32:
+                raise DtypeError(f"mlp: weights and biases that want gradients must be f32, not {value.dtype}")
+            parts.append(value.contiguous() if isinstance(value, Tensor) else value)
+    return concatenate(parts, None)

@@ -152,6 +152,7 @@ def instance_norm(
         return group_norm(source, max(source.shape[1], 1), scale, bias, epsilon=epsilon, out=out)
 
 
+@differentiable
 def lp_norm(x: Operand, axis: Axes = -1, p: float = 2, *, out: Tensor | None = None) -> Tensor:
     """(Σ |x|ᵖ)^(1/p) along `axis`, kept as an axis of 1; p may be infinite."""
     with launch.tensors(x) as (source,):
@@ -163,6 +164,7 @@ def lp_norm(x: Operand, axis: Axes = -1, p: float = 2, *, out: Tensor | None = N
         return sums if p == 1 else sqrt(sums, out=sums) if p == 2 else power(sums, 1 / p, out=sums)
 
 
+@differentiable
 def lp_normalize(x: Operand, axis: Axes = -1, p: float = 2, *, least: float = 0.0, out: Tensor | None = None) -> Tensor:
     """x divided by its p-norm along `axis`, and by `least` where that is smaller; 0 / 0 gives 0."""
     with launch.tensors(x) as (source,), lp_norm(source, axis, p) as norm:

@@ -58,6 +58,7 @@ def pad(
     return out
 
 
+@differentiable
 def tile(x: Operand, repeats: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
     """x repeated `repeats` times along each axis; axes of 1 are put before those of x if there are more repeats."""
     with launch.tensors(x) as (source,):
@@ -73,6 +74,7 @@ def tile(x: Operand, repeats: int | Sequence[int], *, out: Tensor | None = None)
     return out
 
 
+@differentiable
 def depth_to_space(x: Operand, block: int, *, channels_first: bool = False, out: Tensor | None = None) -> Tensor:
     """(N, C · block², H, W) as (N, C, H · block, W · block).
 
@@ -94,6 +96,7 @@ def depth_to_space(x: Operand, block: int, *, channels_first: bool = False, out:
     return out
 
 
+@differentiable
 def space_to_depth(x: Operand, block: int, *, out: Tensor | None = None) -> Tensor:
     """(N, C, H · block, W · block) as (N, C · block², H, W), the inverse of `depth_to_space`."""
     with launch.tensors(x) as (source,):
@@ -109,11 +112,13 @@ def space_to_depth(x: Operand, block: int, *, out: Tensor | None = None) -> Tens
     return out
 
 
+@differentiable
 def tril(x: Operand, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The last two axes with 0 above diagonal number `k`, which counts upwards from the main one."""
     return _triangle("tril", x, lambda row, column: column - row <= k, out)
 
 
+@differentiable
 def triu(x: Operand, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The last two axes with 0 below diagonal number `k`."""
     return _triangle("triu", x, lambda row, column: column - row >= k, out)

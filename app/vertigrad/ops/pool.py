@@ -93,6 +93,38 @@ def average_pool(
     return out
 
 
+def max_pool_gradient(
+    gradient: Tensor,
+    places: Tensor,
+    shape: tuple[int, ...],
+    size: Sizes,
+    *,
+    stride: Sizes | None = None,
+    padding: Padding = 0,
+    dilation: Sizes = 1,
+    ceil: bool = False,
+) -> Tensor:
+    """What `gradient` of `max_pool_with_places` of x of `shape` is by x, the windows' `places` being known."""
+    out = Tensor.empty(shape, gradient.dtype, "gradient", temporary=True)
+    window = _window("max_pool", out, size, stride, padding, dilation)
+    if out.size:
+        kernel = Kernel.load("ops/pool_gradient.wgsl", defines={"DTYPE": gradient.dtype.name})
+        kernel(
+            out.size,
+            overwrites=("out",),
+            gradient=gradient.contiguous(),
+            places=places.contiguous(),
+            out=out,
+            count=out.size,
+            size=_three(shape[2:], 1),
+            outs=_three(places.shape[2:], 1),
+            step=_three(window.stride, 1),
+            begin=_three(window.begin, 0),
+            reach=_three(window.extent, 1),
+        )
+    return out
+
+
 def lp_pool(
     x: Operand,
     size: Sizes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..tensor import Tensor, f32
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import fused
 from .functions import absolute, exp, isinf, log, sqrt, subtract, where
 from .reduce import Axes, argmax, argmin
@@ -12,6 +13,7 @@ from .reduce import max as largest
 from .reduce import sum as total
 
 
+@differentiable
 def l1(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Σ |x| over `axis`."""
     with launch.tensors(x) as (source,), absolute(source) as sizes:
@@ -24,6 +26,7 @@ def l2(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | N
         return sqrt(sums, out=out)
 
 
+@differentiable
 def sum_square(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Σ x² over `axis`."""
     with launch.tensors(x) as (source,), fused(lambda v: v * v, source) as squares:
@@ -36,6 +39,7 @@ def log_sum(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tenso
         return log(sums, out=out)
 
 
+@differentiable
 def log_sum_exp(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """log Σ eˣ over `axis`, f32 or f16, whatever the size of x; −∞ of no elements."""
     with launch.tensors(x) as (source,):

@@ -17,6 +17,7 @@ from ..gpu import Kernel
 from ..tensor import Tensor, f16, f32
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import assign
 
 MODES = ("nearest", "linear", "cubic")
@@ -47,6 +48,7 @@ class Axis(NamedTuple):
     weights: np.ndarray
 
 
+@differentiable
 def resize(
     x: Operand,
     size: Sequence[int] | None = None,

@@ -22,6 +22,7 @@ from .gather import take
 from .pad import require_integers
 
 JOINS = ("put", "add", "multiply", "min", "max")
+_NONE = ("x_offset", "batch_step", "axis_step", "at_offset", "nowhere")
 _WIDER = {f16: f32, u8: u32}  # atomic operations are on whole words
 
 
@@ -71,6 +72,7 @@ def scatter_nd(
         return _scatter(join, source, places, values, depth, 0, fields, out)
 
 
+@differentiable
 def scatter_elements(
     x: Operand, indices: Operand, updates: Operand, axis: int = 0, join: str = "put", *, out: Tensor | None = None
 ) -> Tensor:
@@ -86,14 +88,25 @@ def scatter_elements(
             raise ShapeError(
                 f"scatter_elements: indices {places.shape} and updates {values.shape} do not fit x {source.shape}"
             )
-        strides = [math.prod(source.shape[i + 1 :]) for i in range(source.ndim)]
-        fields = {
-            "axis_size": source.shape[at],
-            "axis_step": strides[at],
-            "shape": launch.padded(places.shape, 1),
-            "at_strides": launch.padded([0 if i == at else s for i, s in enumerate(strides)], 0),
-        }
-        return _scatter(join, source, places, values, 0, source.ndim, fields, out)
+        return _scatter(join, source, places, values, 0, source.ndim, _along_axis(source.shape, places.shape, at), out)
+
+
+def numbered_places(indices: Tensor, sizes: Sequence[int], axis: int | None = None) -> Tensor:
+    """For kernels that come after it: the number (u32) of each place that `indices` name in a tensor of axes `sizes`.
+
+    Places count in row-major order; one outside is as large as their number. Without `axis` each vector along the last
+    axis of `indices` names one; else every index does, along `axis`, as in `scatter_elements`.
+    """
+    if axis is None:
+        fields, shape = _named_axes(sizes, len(sizes)), indices.shape[:-1]
+        fields |= {"group": 1 << 30}
+    else:
+        fields, shape = _along_axis(sizes, indices.shape, axis), indices.shape
+    out = Tensor.empty(shape, u32, temporary=True)
+    if out.size:
+        depth, rank = (len(sizes), 0) if axis is None else (0, indices.ndim)
+        _launch("place", None, indices, out, out.size, depth, rank, fields | {"nowhere": math.prod(sizes)})
+    return out
 
 
 # inside -------------------------------------------------------------------------------------------------------------
@@ -123,6 +136,17 @@ def _named_axes(axes: Sequence[int], depth: int) -> dict[str, Any]:
     return {"run": run, "sizes": launch.padded(axes[:depth], 1), "steps": launch.padded(steps, 0)}
 
 
+def _along_axis(sizes: Sequence[int], shape: Sequence[int], axis: int) -> dict[str, Any]:
+    """The fields that say which place each index of a tensor of `shape` names along `axis` of axes `sizes`."""
+    strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    return {
+        "axis_size": sizes[axis],
+        "axis_step": strides[axis],
+        "shape": launch.padded(shape, 1),
+        "at_strides": launch.padded([0 if i == axis else s for i, s in enumerate(strides)], 0),
+    }
+
+
 def _scatter(
     join: str,
     x: Tensor,
@@ -150,17 +174,18 @@ def _scatter(
 
 
 def _launch(
-    kind: str, x: Tensor, places: Tensor, out: Tensor, count: int, depth: int, rank: int, fields: dict[str, Any]
+    kind: str, x: Tensor | None, places: Tensor, out: Tensor, count: int, depth: int, rank: int, fields: dict[str, Any]
 ) -> None:
+    dtype = out.dtype if x is None else x.dtype
     kernel = Kernel.load(
         "ops/scatter.wgsl",
         defines={
-            **{"DTYPE": x.dtype.name, "INDEX": places.dtype.name, "KIND": kind},
+            **{"DTYPE": dtype.name, "INDEX": places.dtype.name, "KIND": kind},
             **{"DEPTH": depth, "RANK": rank},
         },
     )
-    words = kind not in ("gather", "put") and x.dtype is f32
-    nothing: dict[str, Any] = {"run": 1, "group": 1, "batch_step": 0, "axis_size": 1, "axis_step": 0, "at_offset": 0}
+    words = kind not in ("gather", "put") and dtype is f32
+    nothing: dict[str, Any] = {"run": 1, "group": 1, "axis_size": 1, **dict.fromkeys(_NONE, 0)}
     nothing |= dict.fromkeys(("sizes", "steps", "shape", "at_strides"), [0] * launch.MAX_RANK)
     if not out.is_contiguous:
         with Tensor.empty(out.shape, out.dtype, temporary=True) as packed:
@@ -169,8 +194,8 @@ def _launch(
         return
     kernel(
         count,
-        overwrites=("out",) if kind == "gather" else (),
-        x=x.contiguous(),
+        overwrites=("out",) if kind in ("gather", "place") else (),
+        **({} if x is None else {"x": x.contiguous()}),
         indices=places.contiguous(),
         out=_as(out, u32) if words or (kind == "multiply") else out,
         count=count,

@@ -14,6 +14,7 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, Plan
 from ..tensor import DType, Tensor, f16, f32, i32, u32
 from . import launch
+from .differentiable import differentiable
 from .functions import Operand
 from .lines import Launch, Lines, words
 from .scans import RUNNING, result_type, running_sum
@@ -44,6 +45,7 @@ def segmented_reduce(how: str, x: Operand, offsets: Operand) -> Tensor:
     return out
 
 
+@differentiable
 def reduce_by_key(how: str, x: Operand, keys: Operand, segments: int) -> Tensor:
     """As `segmented_reduce`, row i belonging to segment keys[i]: i32 or u32 in rising order, below `segments`."""
     with launch.tensors(x, keys) as (source, given), Tensor.empty(segments + 1, u32) as offsets:

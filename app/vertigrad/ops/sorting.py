@@ -16,6 +16,7 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, Plan, gpu
 from ..tensor import Tensor, f32, i32, u32
 from . import launch, paths
+from .differentiable import differentiable
 from .functions import Operand
 from .lines import Launch, Lines, words
 from .scans import running_sum
@@ -25,6 +26,7 @@ DIGIT = 8  # bits
 KEYS = (u32, i32, f32)
 
 
+@differentiable
 def sort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tensor:
     """`keys` (u32, i32 or f32) in order along `axis`, as a new tensor. Raises `DtypeError` for other types."""
     with launch.tensors(keys) as (given,):
@@ -62,6 +64,7 @@ def sort_pairs(
     return _back(sorted_keys, axis), _back(sorted_values, axis)
 
 
+@differentiable
 def topk(x: Operand, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Tensor, Tensor]:
     """The `k` largest (or smallest) of `x` along `axis` in falling (rising) order, and their places (i32).
 

@@ -8,9 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensor import Tensor, f32
 from .mlp import Mlp
-from .mlp_variants import NETWORKS, Network
+from .mlp_learning import PULLS, Pull, key, pulled
+from .mlp_packing import pack
+from .mlp_variants import NETWORKS, Form, Network
 from .product import product
 from .product_variants import LINES, TILES, Lines, Tile, lines_class, tiles_class
 from .tuning import Tuned
@@ -82,6 +84,50 @@ class NetworkProblem:
             held.close()
 
 
+class PullProblem:
+    """The gradients of all weights of a network as above, tanh between its layers."""
+
+    def __init__(self, points: int, width: int):
+        random = np.random.default_rng(SEED)
+        self._sizes = [3, width, width, width, 4]
+        weights = [random.normal(size=(n, m)) / m**0.5 for m, n in pairwise(self._sizes)]
+        x, gradient = random.normal(size=(points, 3)), random.normal(size=(points, 4))
+        self._wanted = _pulled_back(weights, x.astype(np.float32), gradient.astype(np.float32))
+        self._x, self._gradient = (Tensor.from_numpy(array.astype(np.float32)) for array in (x, gradient))
+        self._net = Mlp([weight.astype(np.float32) for weight in weights], name="tuning", learns=True)
+        self._packed = pack(self._net.parameters, self._sizes, self._net.form, f32)
+        self._out: Tensor | None = None
+
+    def reset(self) -> None:
+        self._out = Tensor.full(self._wanted.size, np.nan)
+
+    def run(self, variant: Pull, /) -> None:
+        given = self._gradient, self._x, self._packed, self._net.form, self._sizes, "tanh"
+        self._out = pulled(*given, wanted=False, variant=variant)[1]
+
+    def error(self) -> float:
+        assert self._out is not None
+        return _worst(np.abs(self._out.numpy() - self._wanted), 1e-5 * np.abs(self._wanted).max())
+
+    def close(self) -> None:
+        """Free the operands."""
+        for held in (self._net, self._packed, self._x, self._gradient):
+            held.close()
+
+
+def _pulled_back(weights: list[np.ndarray], x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """The gradients of weights and biases, which are 0, in float64, in a row."""
+    weights = [weight.astype(np.float32).astype(np.float64) for weight in weights]
+    signals = [x.astype(np.float64)]
+    for weight in weights[:-1]:
+        signals.append(np.tanh(signals[-1] @ weight.T))
+    back, found = gradient.astype(np.float64), []
+    for weight, signal in zip(reversed(weights), reversed(signals), strict=True):
+        found[:0] = [(back.T @ signal).reshape(-1), back.sum(0)]
+        back = back @ weight * (1.0 - signal**2)
+    return np.concatenate(found)
+
+
 def _worst(error: np.ndarray, allowed: np.ndarray | float) -> float:
     """The largest error in terms of what is allowed; NaN if there is one."""
     return float(np.max(error / np.maximum(allowed, 1e-30)))
@@ -94,6 +140,13 @@ def tuned(small: bool) -> list[Tuned]:
         Tuned(LINES, dict(_of_lines(8 if small else 1))),
         Tuned(
             NETWORKS, {f"{width} {width}": _network(1 << (12 if small else 20), width) for width in (16, 32, 64, 128)}
+        ),
+        Tuned(
+            PULLS,
+            {
+                key(Form.of([3, width, width, width, 4])): _pull(1 << (10 if small else 17), width)
+                for width in (16, 32, 64, 128)
+            },
         ),
     ]
 
@@ -119,3 +172,7 @@ def _product(rows: int, inner: int, columns: int, down: bool) -> Callable[[], cl
 
 def _network(points: int, width: int) -> Callable[[], closing[NetworkProblem]]:
     return lambda: closing(NetworkProblem(points, width))
+
+
+def _pull(points: int, width: int) -> Callable[[], closing[PullProblem]]:
+    return lambda: closing(PullProblem(points, width))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui
@@ -69,6 +70,9 @@ class Axes:
 
     def __init__(self) -> None:
         self._turned = False  # the mouse was dragged since it went down
+        self._ends: list[End] = []
+        self._shapes: list[tuple[str, tuple[Any, ...]]] = []  # how they are drawn, by the draw list's methods
+        self._made_for: tuple[Any, ...] = ()
 
     def draw(self, session: Session, picture: Rect) -> None:
         """Draw it, and post what was asked for."""
@@ -88,15 +92,31 @@ class Axes:
 
     def _draw_balls(self, session: Session, middle: ImVec2, side: float) -> None:
         imgui.invisible_button("##turn", ImVec2(side, side))
-        mouse, hovered = imgui.get_mouse_pos(), imgui.is_item_hovered()
-        found = ends(session.camera)
-        under = nearest(found, mouse.x - middle.x, mouse.y - middle.y, scale()) if hovered else None
+        hovered, unit = imgui.is_item_hovered(), scale()
+        self._look(session.camera)
+        under = None
+        if hovered:
+            mouse = imgui.get_mouse_pos()
+            under = nearest(self._ends, mouse.x - middle.x, mouse.y - middle.y, unit)
         self._follow(session, under)
         draw = imgui.get_window_draw_list()
         if hovered or imgui.is_item_active():
             draw.add_circle_filled(middle, side / 2, color(ImVec4(BAR.x, BAR.y, BAR.z, 0.45)), 64)
-        for end in found:
-            _draw_end(draw, middle, end, end == under)
+        for name, arguments in self._drawn(middle, under, unit):
+            getattr(draw, name)(*arguments)
+
+    def _look(self, camera: OrbitCamera) -> None:
+        """Find the ends, if it is seen otherwise than in the last frame."""
+        seen = camera.rotation().tobytes()
+        if self._made_for[:1] != (seen,):
+            self._ends, self._made_for = ends(camera), (seen,)
+
+    def _drawn(self, middle: ImVec2, under: End | None, unit: float) -> list[tuple[str, tuple[Any, ...]]]:
+        made_for = (*self._made_for[:1], middle.x, middle.y, under, unit)
+        if self._made_for != made_for:
+            self._made_for = made_for
+            self._shapes = [shape for end in self._ends for shape in _shapes(middle, end, end == under)]
+        return self._shapes
 
     def _follow(self, session: Session, under: End | None) -> None:
         if imgui.is_item_activated():
@@ -118,28 +138,30 @@ def nearest(found: list[End], x: float, y: float, unit: float) -> End | None:
     return hit[-1] if hit else None
 
 
-def _draw_end(draw: imgui.ImDrawList, middle: ImVec2, end: End, lit: bool) -> None:
+def _shapes(middle: ImVec2, end: End, lit: bool) -> Iterator[tuple[str, tuple[Any, ...]]]:
     unit = scale()
     place = ImVec2(middle.x + end.x * RADIUS * unit, middle.y + end.y * RADIUS * unit)
-    tint = _shaded(TINTS[end.axis], end.toward)
+    tint = color(_shaded(TINTS[end.axis], end.toward))
     if end.sign > 0:
         short = 1 - BALL / RADIUS if math.hypot(end.x, end.y) * RADIUS > BALL else 0.0
         tip = ImVec2(middle.x + (place.x - middle.x) * short, middle.y + (place.y - middle.y) * short)
-        draw.add_line(middle, tip, color(tint), LINE * unit)
-        draw.add_circle_filled(place, BALL * unit, color(tint), 32)
-        _draw_letter(draw, place, NAMES[end.axis], ImVec4(0.05, 0.06, 0.08, 1.0))
+        yield "add_line", (middle, tip, tint, LINE * unit)
+        yield "add_circle_filled", (place, BALL * unit, tint, 32)
+        yield "add_text", _letter(place, NAMES[end.axis], ImVec4(0.05, 0.06, 0.08, 1.0))
     else:
-        draw.add_circle_filled(place, HOLLOW * unit, color(_shaded(TINTS[end.axis], end.toward, 0.45)), 32)
-        draw.add_circle(place, HOLLOW * unit, color(tint), 32, 1.4 * unit)
+        yield "add_circle_filled", (place, HOLLOW * unit, color(_shaded(TINTS[end.axis], end.toward, 0.45)), 32)
+        yield "add_circle", (place, HOLLOW * unit, tint, 32, 1.4 * unit)
     if lit:
-        draw.add_circle(place, (BALL if end.sign > 0 else HOLLOW) * unit + 1.5 * unit, color(TEXT), 32, 1.6 * unit)
+        ring = (BALL if end.sign > 0 else HOLLOW) * unit + 1.5 * unit
+        yield "add_circle", (place, ring, color(TEXT), 32, 1.6 * unit)
 
 
-def _draw_letter(draw: imgui.ImDrawList, place: ImVec2, letter: str, tint: ImVec4) -> None:
+def _letter(place: ImVec2, letter: str, tint: ImVec4) -> tuple[Any, ...]:
     imgui.push_font(bold(), imgui.get_style().font_size_base * 0.86)
-    size = imgui.calc_text_size(letter)
-    draw.add_text(ImVec2(round(place.x - size.x / 2), round(place.y - size.y / 2)), color(tint), letter)
+    size, height = imgui.calc_text_size(letter), imgui.get_font_size()
     imgui.pop_font()
+    corner = ImVec2(round(place.x - size.x / 2), round(place.y - size.y / 2))
+    return bold(), height, corner, color(tint), letter
 
 
 def _shaded(tint: ImVec4, toward: float, light: float = 1.0) -> ImVec4:

@@ -23,6 +23,7 @@ from .gizmo import Gizmo
 from .graph import GraphPanel
 from .help import HelpPanel
 from .hits import is_covered
+from .learning_actions import LEARNING_ACTIONS
 from .log import Journal, LogPanel
 from .look import add_fonts, set_style
 from .memory import MemoryPanel
@@ -31,6 +32,7 @@ from .message import draw_message
 from .parameters import ParametersPanel
 from .performance import PerformancePanel
 from .picture_actions import PICTURE_ACTIONS
+from .reading_actions import READING_ACTIONS
 from .recording import CapturePanel, Notices
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
@@ -89,7 +91,14 @@ class Gui:
         self._fresh = True  # nothing was built yet
         for panel in self._panels:
             self.workspace.opened.setdefault(panel.title, panel.opened)
-        self.actions: tuple[Action, ...] = (*ACTIONS, *PICTURE_ACTIONS, *TOUCH_ACTIONS, *for_panels(self._panels))
+        self.actions: tuple[Action, ...] = (
+            *ACTIONS,
+            *READING_ACTIONS,
+            *PICTURE_ACTIONS,
+            *TOUCH_ACTIONS,
+            *LEARNING_ACTIONS,
+            *for_panels(self._panels),
+        )
         self._by_keys = by_keys(self.actions)
         io = imgui.get_io()
         io.config_flags |= imgui.ConfigFlags_.docking_enable.value | imgui.ConfigFlags_.nav_enable_keyboard.value

@@ -40,6 +40,7 @@ class PacingRows:
 
     def __init__(self) -> None:
         self._typed: dict[str, Any] = {}
+        self._told: dict[str, str] = {}  # tooltips, by parameter
 
     def draw(self, session: Session) -> None:
         """Draw the rows."""
@@ -76,7 +77,9 @@ class PacingRows:
         room: float = 0.0,
     ) -> None:
         imgui.push_id(label)
-        with labelled(label, explanation(spec), room):
+        if spec.name not in self._told:
+            self._told[spec.name] = explanation(spec)
+        with labelled(label, self._told[spec.name], room):
             edited = edit(spec, HINTS.get(spec.name), self._typed.get(label, value))
         imgui.pop_id()
         if edited.changed:

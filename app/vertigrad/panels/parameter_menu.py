@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from imgui_bundle import ImVec2, imgui
@@ -82,7 +83,7 @@ class ParameterMenu:
         if can_be_animated(row.spec) and value is not None:
             self._draw_animation(session, row, value, stroke)
 
-    def _draw_animation(self, session: Session, row: Row, value: float, stroke: int) -> None:
+    def _draw_animation(self, session: Session, row: Row, value: Any, stroke: int) -> None:
         animation = session.tweaks.kept.animations.get(row.key)
         imgui.separator()
         if animation is None:
@@ -101,16 +102,9 @@ class ParameterMenu:
     def _draw_controls(row: Row, animation: Animation) -> dict[str, Any]:
         """The values that were edited; nothing if what came of it is no range."""
         edits: dict[str, Any] = {}
-        low, high = animation.range
-        ends = _range(row, low)
-        with labelled("from"):
-            moved, low = slide_number(low, ends, "%.4g", log=False)
-        imgui.push_id("to")
-        with labelled("to"):
-            also, high = slide_number(high, ends, "%.4g", log=False)
-        imgui.pop_id()
-        if (moved or also) and low < high:
-            edits["range"] = (_limited(row.spec, low), _limited(row.spec, high))
+        found = (_edited_numbers if row.spec.length == 1 else _edited_elements)(row, animation)
+        if found is not None:
+            edits["range"] = found
         for name in ("shape", "rate", *(("seed",) if animation.shape == "noise" else ())):
             imgui.push_id(name)
             with labelled(name, _SPECS[name].doc):
@@ -130,6 +124,31 @@ class ParameterMenu:
             session.post(ResetParameters(group.keys))
         if chosen(icons.ICON_FA_DICE, f"Randomise these, seed {self.seed}"):
             self.randomise(session, tame(group.rows))
+
+
+def _edited_numbers(row: Row, animation: Animation) -> tuple[float, float] | None:
+    """Sliders for both ends; what they became, if that is a range."""
+    low, high = animation.range
+    ends = _range(row, low)
+    with labelled("from"):
+        moved, low = slide_number(low, ends, "%.4g", log=False)
+    imgui.push_id("to")
+    with labelled("to"):
+        also, high = slide_number(high, ends, "%.4g", log=False)
+    imgui.pop_id()
+    return (_limited(row.spec, low), _limited(row.spec, high)) if (moved or also) and low < high else None
+
+
+def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
+    """The parameter's own widget for both ends; what they became, if they differ."""
+    spec, found = replace(row.spec, words=()), []
+    for name, end in zip(("from", "to"), animation.range, strict=True):
+        imgui.push_id(name)
+        with labelled(name):
+            found.append(edit(spec, row.hint, end))
+        imgui.pop_id()
+    low, high = (tuple(one.value) for one in found)
+    return (low, high) if any(one.changed for one in found) and low != high else None
 
 
 def tame(rows: tuple[Row, ...]) -> tuple[Key, ...]:
@@ -152,8 +171,22 @@ def _text(spec: ParamSpec, value: Any, session: Session) -> str:
     return "" if value is None else value if isinstance(value, str) else literal(value)
 
 
-def _range(row: Row, value: float) -> tuple[float, float]:
-    """Where it moves until the user says otherwise: along the slider, or half as far around the value as it is."""
+def _range(row: Row, value: Any) -> tuple[Any, Any]:
+    """Where it moves until the user says otherwise: along the slider, or half as far around the value as it is.
+
+    A color moves to the one opposite, and a vector's components all alike.
+    """
+    if row.spec.kind == "color":
+        other = tuple(1.0 - part for part in value)
+        return value, other if other != value else (1.0, 1.0, 1.0)
+    if row.spec.kind == "vector":
+        value = value if isinstance(value, tuple) else (0.0,) * row.spec.length
+        low, high = zip(*(_reach(row, part) for part in value), strict=True)
+        return low, high
+    return _reach(row, value)
+
+
+def _reach(row: Row, value: float) -> tuple[float, float]:
     ends = slider_range(row.spec, row.hint)
     if ends is not None:
         return ends

@@ -22,7 +22,8 @@ MARGIN = 12.0  # logical pixels
 TOLD = 6.0  # seconds in which it is told where a file went
 WIDTH = 420.0  # of what tells it
 TIMES = (1.0, 2.0, 4.0)  # as large as the window
-TOPICS = "screenshot", "recording"
+TOPICS = "screenshot", "recording", "export"
+ICONS = {"screenshot": icons.ICON_FA_IMAGE, "recording": icons.ICON_FA_FILM, "export": icons.ICON_FA_FILE_EXPORT}
 _FLAGS = (
     imgui.WindowFlags_.no_decoration
     | imgui.WindowFlags_.no_move
@@ -65,7 +66,7 @@ class Notices:
         assert self._news is not None, "the caller looks"
         topic, path = self._news
         _begin("##news", picture, top)
-        imgui.text_colored(GOOD, icons.ICON_FA_IMAGE if topic == "screenshot" else icons.ICON_FA_FILM)
+        imgui.text_colored(GOOD, ICONS[topic])
         imgui.same_line()
         imgui.text(fitted(str(path), min(WIDTH * scale(), 0.6 * picture.width)))
         imgui.same_line()

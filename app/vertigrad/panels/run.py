@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from imgui_bundle import ImVec2, imgui
@@ -16,7 +16,7 @@ from .base import Panel
 from .figures import size
 from .look import ACCENT, BAD, DIM, GOOD, TEXT
 from .pacing import PacingRows
-from .rows import fact, labelled, section
+from .rows import explain, fact, labelled, section
 from .slider import slide_number
 from .timeline import draw_timeline
 
@@ -99,24 +99,27 @@ class RunPanel(Panel):
                 fact(key, meaning, DIM)
 
 
+BUTTONS: tuple[tuple[str, str, Callable[[Session], Command]], ...] = (
+    (f"{icons.ICON_FA_BACKWARD_FAST}##0", "models back to their start (R)", lambda session: Reset()),
+    (f"{icons.ICON_FA_BACKWARD_STEP}##1", "one step back (B)", lambda session: Step(-1)),
+    (f"{icons.ICON_FA_PLAY}##2", "play (space)", lambda session: Play(True)),
+    (f"{icons.ICON_FA_FORWARD_STEP}##3", "one step (N)", lambda session: Step()),
+    (f"{icons.ICON_FA_ROTATE}##4", "everything anew from the scene file (F5)", lambda session: Reload(restart=True)),
+    (f"{icons.ICON_FA_HOUSE}##5", "camera back to where the scene has it (H)", lambda session: Home()),
+)
+PAUSE = f"{icons.ICON_FA_PAUSE}##2", "pause (space)", lambda session: Play(False)
+
+
 def _buttons(session: Session) -> None:
-    icon, meaning = (icons.ICON_FA_PAUSE, "pause") if session.playing else (icons.ICON_FA_PLAY, "play")
-    buttons: tuple[tuple[str, str, str, Command], ...] = (
-        (icons.ICON_FA_BACKWARD_FAST, "models back to their start", "R", Reset()),
-        (icons.ICON_FA_BACKWARD_STEP, "one step back", "B", Step(-1)),
-        (icon, meaning, "space", Play(not session.playing)),
-        (icons.ICON_FA_FORWARD_STEP, "one step", "N", Step()),
-        (icons.ICON_FA_ROTATE, "everything anew from the scene file", "F5", Reload(restart=True)),
-        (icons.ICON_FA_HOUSE, "camera back to where the scene has it", "H", Home()),
-    )
     gap = imgui.get_style().item_inner_spacing.x
-    width = (imgui.get_content_region_avail().x - gap * (len(buttons) - 1)) / len(buttons)
-    for index, (icon, meaning, key, command) in enumerate(buttons):
+    size = ImVec2((imgui.get_content_region_avail().x - gap * (len(BUTTONS) - 1)) / len(BUTTONS), 0.0)
+    for index, button in enumerate(BUTTONS):
+        label, tooltip, command = PAUSE if index == 2 and session.playing else button
         if index:
             imgui.same_line(0.0, gap)
-        if imgui.button(f"{icon}##{index}", ImVec2(width, 0.0)):
-            session.post(command)
-        imgui.set_item_tooltip(f"{meaning} ({key})")
+        if imgui.button(label, size):
+            session.post(command(session))
+        explain(tooltip)
 
 
 def _cost(pace: Pace) -> None:

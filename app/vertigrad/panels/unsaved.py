@@ -20,6 +20,7 @@ HEADINGS = {
     "changed": "The file has changed",
     "name": "Under which name?",
     "replace": "Replace the file?",
+    "code": "Run this scene's code?",
 }
 NAME = "##question"
 
@@ -78,10 +79,13 @@ class SavingDialogs:
                 answers = {"Reload": Reload(), "Overwrite": Save(overwrite=True, then=then)}
             case "replace":
                 answers = {"Replace": then}
+            case "code":
+                answers = {"Run it": then}
             case _:
                 answers = {}
         named = question.about in ("changed", "name", "replace")
-        pressed = _buttons([*answers, *(["Save as…"] if named else []), "Cancel"])
+        labels = [*answers, *(["Save as…"] if named else []), "Cancel"]
+        pressed = _buttons(labels, "Cancel" if question.about == "code" else labels[0])
         if pressed == "Cancel" or imgui.is_key_pressed(imgui.Key.escape, False):
             session.post(Ask(None))
         elif pressed == "Save as…":
@@ -127,8 +131,8 @@ def suggestion(path: Path) -> tuple[Path, str]:
     return path.parent, path.name
 
 
-def _buttons(labels: list[str]) -> str:
-    """At the right, the first one emphasised and chosen by Enter; returns the one that was pressed."""
+def _buttons(labels: list[str], usual: str) -> str:
+    """At the right, the usual one emphasised and chosen by Enter; returns the one that was pressed."""
     padding, gap = imgui.get_style().frame_padding.x, imgui.get_style().item_spacing.x
     widths = [imgui.calc_text_size(label).x + 4 * padding for label in labels]
     left = imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - sum(widths) - gap * (len(labels) - 1)
@@ -137,16 +141,16 @@ def _buttons(labels: list[str]) -> str:
     for index, (label, width) in enumerate(zip(labels, widths, strict=True)):
         if index:
             imgui.same_line(0.0, gap)
-        else:
+        if label == usual:
             for place in (imgui.Col_.button, imgui.Col_.button_hovered, imgui.Col_.button_active):
                 imgui.push_style_color(place.value, ACCENT)
             imgui.push_style_color(imgui.Col_.text.value, BAR)
         if imgui.button(label, ImVec2(width, 0.0)):
             pressed = label
-        if not index:
+        if label == usual:
             imgui.pop_style_color(4)
             if imgui.is_window_appearing():
                 imgui.set_keyboard_focus_here(-1)
     if imgui.is_key_pressed(imgui.Key.enter, False) and not pressed and not imgui.get_io().nav_visible:
-        pressed = labels[0]
+        pressed = usual
     return pressed

@@ -5,7 +5,7 @@ Knows nothing of the GPU, of models or of scenes, so every floor above may use i
 
 from .base import Params, Problem
 from .checks import accept, parse_color
-from .declare import angle, choice, color, file, integer, interval, number, switch, text, vector
+from .declare import angle, choice, color, ends, file, integer, interval, number, switch, text, vector
 from .shown import described, shown
 from .spec import Auto, Gizmo, Kind, ParamSpec, Scale, same
 from .suggest import closest, hint, joined, unknown
@@ -24,6 +24,7 @@ __all__ = [
     "closest",
     "color",
     "described",
+    "ends",
     "file",
     "hint",
     "integer",

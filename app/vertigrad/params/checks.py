@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -81,6 +82,27 @@ def _interval(spec: ParamSpec, value: Any) -> tuple[float, ...]:
     return low, high
 
 
+def _ends(spec: ParamSpec, value: Any) -> tuple[Any, ...]:
+    """Two numbers, the first below the second, or two vectors or colors that differ."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence) or len(value) != 2:
+        raise _wrong("two values, such as [0, 1]", value, spec)
+    if not any(isinstance(end, str | Sequence) for end in value):
+        return _interval(replace(spec, length=2), value)
+    ends = tuple(_end(end) for end in value)
+    if len(ends[0]) != len(ends[1]):
+        raise ParameterError(f"both ends need as many numbers, got {counted(ends[0])} and {counted(ends[1])}")
+    if ends[0] == ends[1]:
+        raise ParameterError("both ends are the same")
+    return ends
+
+
+def _end(value: Any) -> tuple[float, ...]:
+    if isinstance(value, str):
+        return parse_color(value)
+    length = len(value) if isinstance(value, Sequence) else 0
+    return _elements(ParamSpec(kind="vector", length=max(length, 1)), value, "a vector")
+
+
 def _file(spec: ParamSpec, value: Any) -> Path:
     if not isinstance(value, str | PurePath):
         raise _wrong("a file's path", value, spec)
@@ -102,6 +124,7 @@ _ACCEPT: Mapping[Kind, Callable[[ParamSpec, Any], Any]] = {
     "color": _color,
     "vector": _vector,
     "interval": _interval,
+    "ends": _ends,
     "file": _file,
 }
 

@@ -169,6 +169,11 @@ def interval(
     return _field(default, spec, doc)
 
 
+def ends(default: Any, *, doc: str = "") -> Any:
+    """What a parameter moves between: `[low, high]`, or two vectors or colors. Annotate as `tuple[Any, Any]`."""
+    return _field(default, ParamSpec(kind="ends"), doc)
+
+
 def file(default: Any, *, suffixes: Sequence[str] = (), rebuild: bool = True, doc: str = "") -> Any:
     """A file: `assets/...` is packaged, all others lie in the scene's folder. Annotate as `pathlib.Path`."""
     spec = ParamSpec(kind="file", suffixes=tuple(suffix.lower() for suffix in suffixes), rebuild=rebuild)

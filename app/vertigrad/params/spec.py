@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["number", "integer", "switch", "choice", "text", "color", "vector", "interval", "angle", "file"]
+Kind = Literal["number", "integer", "switch", "choice", "text", "color", "vector", "interval", "angle", "file", "ends"]
 Scale = Literal["linear", "log"]
 Gizmo = Literal["", "position"]
 

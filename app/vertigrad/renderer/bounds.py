@@ -33,6 +33,10 @@ class Bounds:
         """Whether `result` will not wait."""
         return all(reading.done for reading in self._readings)
 
+    def finite(self) -> list[int]:
+        """How many rows of each layer count; of more than 2²⁴ rows about as many."""
+        return [int(reading.result()[0, 3]) for reading in self._readings]
+
     def result(self) -> Box | None:
         """The box around all rows; None if there are none. Raises `GpuError` if its frame was dropped."""
         found = [reading.result() for reading in self._readings]

@@ -53,9 +53,14 @@ class Extent:
             tensor.close()
 
     def _recorded(self) -> Plan:
+        plan = Plan(self.pair.name)
+        self.add_to(plan)
+        return plan
+
+    def add_to(self, plan: Plan) -> None:
+        """Make it part of a plan, which sets `pair` when it is replayed, like `record`."""
         defines = {"TYPE": self._type, "WORKGROUP": WORKGROUP}
         missing = 3 - len(self._shape)
-        plan = Plan(self.pair.name)
         plan.dispatch(
             Kernel.load(SHADER, "gather", defines),
             self._groups * WORKGROUP,
@@ -77,4 +82,3 @@ class Extent:
             values_offset=0,
             values_strides=(0, 0, 0),
         )
-        return plan

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 
 class Moment(NamedTuple):
-    """Directions in world space, of unit length, toward the sun and toward the sky overhead; seconds simulated."""
+    """Directions in world space, of unit length: toward the sun, the sky overhead, and forward; seconds simulated."""
 
     sun: tuple[float, float, float]
     up: tuple[float, float, float]
     time: float = 0.0
+    forward: tuple[float, float, float] = (0.0, 0.0, -1.0)  # along the line of sight in the middle of the picture

@@ -65,25 +65,27 @@ class Picker:
         size: tuple[int, int],
         cursor: tuple[float, float],
         then: Callable[[Seen | None], None],
+        view: View | None = None,
     ) -> Reading:
         """Record the search at the pixel `cursor` of a picture of `size`; `then` is called when its result arrived.
 
         What is nearest to the eye counts, in the pixel nearest to the cursor that shows anything, up to half of
-        `REGION` away; None if there is nothing. Raises `LimitError` for a surface that is too large.
+        `REGION` away; None if there is nothing. What the planes of `view` cut off is not there.
+        Raises `LimitError` for a surface that is too large.
         """
         gpu = self._gpu
         for layer in layers:
             layer.prepare()
         if not gpu.uniforms.fits(len(layers) * (gpu.uniforms.aligned(VIEW_SIZE) + SMALL)):
             gpu.submit()
-        view = bytearray(view_uniform(View(), camera, size, 0.0))
-        view[CLIP_AT : CLIP_AT + CLIP_SIZE] = _region(camera, size, cursor).T.astype("<f4").tobytes()
+        packed = bytearray(view_uniform(view or View(), camera, size, 0.0))
+        packed[CLIP_AT : CLIP_AT + CLIP_SIZE] = _region(camera, size, cursor).T.astype("<f4").tobytes()
         for layer in layers:
             gpu.recorder.use(layer.blocks())
         with gpu.recorder.render_pass("picking", self._pass) as pass_:
             for number, layer in enumerate(layers, start=1):
-                struct.pack_into("<I", view, LAYER_AT, number)
-                layer.draw_rows(pass_, Frame(gpu.uniforms.push(view)))
+                struct.pack_into("<I", packed, LAYER_AT, number)
+                layer.draw_rows(pass_, Frame(gpu.uniforms.push(packed)))
         return self._read(then)
 
     def _read(self, then: Callable[[Seen | None], None]) -> Reading:

@@ -8,12 +8,15 @@ from typing import Any
 import wgpu
 
 from ..gpu import Gpu, RenderPass
+from .annotations.annotations import Annotations, wanted
 from .bloom import Bloom
 from .camera import OrbitCamera
 from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
+from .lighting import Lighting
 from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
 from .target import Target
+from .transparency import Transparency
 from .view import DEVELOP_SIZE, PictureUniforms, View
 
 SHADER = "draw/develop.wgsl"
@@ -32,14 +35,18 @@ class Renderer:
         self._format = color_format
         self._target = Target(gpu)
         self._bloom = Bloom(gpu)
+        self._lighting = Lighting(gpu)
+        self._transparency: Transparency | None = None
         self._uniforms = PictureUniforms()
         self._layouts = {glow: _develop_layout(gpu, glow, self._target.by_sample) for glow in (False, True)}
         self._transparent = transparent
         self.compile()
         draw_cache(gpu).users.add(self)
         self._groups: dict[bool, wgpu.GPUBindGroup] = {}
+        self._developed: wgpu.GPUTextureView | None = None  # the depths that are bound in them
         self._last_pass = RenderPass([{"load_op": "clear", "store_op": "store"}])
         self._highlight: Highlight | None = None
+        self._annotations: Annotations | None = None
 
     def draw(
         self,
@@ -64,13 +71,17 @@ class Renderer:
         view_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time)
         for layer in layers:
             layer.prepare(self._uniforms.moment)
+        notes = self._noted(layers, camera, view, size) if wanted(view, layers) else None
         if not gpu.uniforms.fits(UNIFORM_BYTES):
             gpu.submit()
         if self._target.resize(size):
             self._resized()
         frame = Frame(gpu.uniforms.push(view_bytes))
-        self._draw_layers(layers, frame, resolve=view.bloom > 0.0)
+        self._lighting.record(layers, frame, view, size, self._uniforms.sun)
+        self._draw_layers(layers, frame, view.bloom > 0.0, notes)
         self._develop(view.bloom > 0.0, gpu.uniforms.push(develop_bytes), target_view, corner)
+        if notes is not None:
+            notes.draw_letters(frame.view_offset, corner, target_view)
         if mark is not None:
             self._highlight = self._highlight or Highlight(gpu, self._format)
             self._highlight.record(mark, frame.view_offset, size, corner, target_view)
@@ -79,6 +90,9 @@ class Renderer:
         """Make the pipelines, or make them anew from shaders that have changed. Raises `ShaderError`."""
         self._pipelines = {glow: self._develop_pipeline(glow) for glow in self._layouts}
         self._bloom.compile()
+        self._lighting.compile()
+        if self._transparency is not None:
+            self._transparency.compile()
 
     def _develop_pipeline(self, glow: bool) -> wgpu.GPURenderPipeline:
         defines = {
@@ -92,35 +106,59 @@ class Renderer:
 
     def _resized(self) -> None:
         self._bloom.resize(self._target.light, self._target.size)
-        self._groups = {glow: self._develop_group(glow) for glow in self._layouts}
+        self._transparency = None
+        self._developed = None
 
-    def _draw_layers(self, layers: Sequence[Layer], frame: Frame, resolve: bool) -> None:
+    def _noted(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> Annotations:
+        if self._annotations is None:
+            self._annotations = Annotations(self._gpu, self._format, self._transparent)
+        self._annotations.prepare(layers, camera, view, size)
+        return self._annotations
+
+    def _draw_layers(self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None) -> None:
         recorder = self._gpu.recorder
         for layer in layers:
             recorder.use(layer.blocks())
-        if any(layer.reads_depth for layer in layers):
-            self._draw_apart(layers, frame, resolve)
+        if any(layer.reads_depth or layer.transparency != "none" for layer in layers):
+            self._draw_apart(layers, frame, resolve, notes)
             return
         with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
+            pass_.set_bind_group(1, self._lighting.group)
             for layer in layers:
                 layer.draw(pass_, frame)
+            if notes is not None:
+                notes.draw_lines(pass_, frame)
             for layer in layers:
                 layer.draw_over(pass_, frame)
 
-    def _draw_apart(self, layers: Sequence[Layer], frame: Frame, resolve: bool) -> None:
+    def _draw_apart(self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None) -> None:
         """The same in two passes: what is drawn over may read the depth of what is solid, which is finished by then."""
         recorder, target = self._gpu.recorder, self._target
         with recorder.render_pass("layers", target.solid_pass) as pass_:
+            pass_.set_bind_group(1, self._lighting.group)
             for layer in layers:
-                layer.draw(pass_, frame)
+                if layer.transparency != "all":
+                    layer.draw(pass_, frame)
+        clear = [layer for layer in layers if layer.transparency != "none"]
+        if clear:
+            self._transparency = self._transparency or Transparency(self._gpu, target)
+            self._transparency.record(clear, frame.view_offset, self._lighting.group)
         over = Frame(frame.view_offset, target.depth)
         with recorder.render_pass("layers", target.over_pass[resolve]) as pass_:
+            if clear and self._transparency is not None:
+                self._transparency.cover(pass_)
+            pass_.set_bind_group(1, self._lighting.group)
+            if notes is not None:
+                notes.draw_lines(pass_, over)
             for layer in layers:
                 layer.draw_over(pass_, over)
 
     def _develop(self, glow: bool, offset: int, target_view: wgpu.GPUTextureView, corner: tuple[int, int]) -> None:
         if glow:
             self._bloom.record(self._gpu.recorder)
+        if self._developed is not self._lighting.depths:
+            self._developed = self._lighting.depths
+            self._groups = {glow: self._develop_group(glow) for glow in self._layouts}
         with self._gpu.recorder.render_pass("develop", self._last_pass, target_view) as pass_:
             pass_.set_viewport(*corner, *self._target.size, 0.0, 1.0)
             pass_.set_pipeline(self._pipelines[glow])
@@ -136,6 +174,7 @@ class Renderer:
         if glow:
             entries.append({"binding": 2, "resource": self._bloom.glow})
             entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
+        entries.append({"binding": 4, "resource": self._lighting.depths})
         return self._gpu.device.create_bind_group(layout=self._layouts[glow], entries=entries)
 
 
@@ -149,4 +188,5 @@ def _develop_layout(gpu: Gpu, glow: bool, by_sample: bool) -> wgpu.GPUBindGroupL
     if glow:
         entries.append({"binding": 2, "visibility": fragment, "texture": {"sample_type": "float"}})
         entries.append({"binding": 3, "visibility": fragment, "sampler": {"type": "filtering"}})
+    entries.append({"binding": 4, "visibility": fragment, "texture": {"sample_type": "depth"}})
     return draw_cache(gpu).get(("develop layout", glow), lambda: gpu.device.create_bind_group_layout(entries=entries))

@@ -10,7 +10,15 @@ from ..gpu import Gpu, RenderPass
 
 SAMPLES = 4
 COLOR = "rgba16float"  # linear light, premultiplied by coverage
+WEIGHED, THROUGH = "rgba16float", "r16float"  # of what is transparent: shaders/common/transparency.wgsl
 DEPTH = "depth32float"  # reversed: 1 at the near plane, cleared to 0
+
+_ADDED = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
+_MULTIPLIED = {"src_factor": "zero", "dst_factor": "src", "operation": "add"}
+CLEAR_TARGETS: tuple[dict[str, Any], ...] = (
+    {"format": WEIGHED, "blend": {"color": _ADDED, "alpha": _ADDED}},
+    {"format": THROUGH, "blend": {"color": _MULTIPLIED, "alpha": _MULTIPLIED}},
+)
 
 
 def handles_samples(gpu: Gpu) -> bool:

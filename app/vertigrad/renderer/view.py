@@ -5,36 +5,102 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from pydantic import field_validator
 
-from ..params import Params, angle, color, number
+from ..params import Params, angle, choice, color, number, switch, text, vector
 from .camera import OrbitCamera
+from .labels import labels
+from .looks import LOOKS, NAMES, OWN
 from .moment import Moment
+from .sun import SunCamera
 
-VIEW_SIZE = 224  # bytes of `View` in shaders/common/view.wgsl
+VIEW_SIZE = 368  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
 LAYER_AT = 204  # and the number of the layer
-DEVELOP_SIZE = 32  # bytes of `Develop` in shaders/draw/develop.wgsl
+DEVELOP_SIZE = 80  # bytes of `Develop` in shaders/draw/develop.wgsl
 
 
 class View(Params):
     """Background, light and development of the picture. Colours are as a screen shows them (sRGB)."""
 
+    look: str = choice(OWN, NAMES, doc="a finished way to show anything: it sets light, shades, edges and background")
     background: tuple[float, float, float] = color("#0b0d12", doc="color behind everything")
     exposure: float = number(1.0, min=1e-3, max=1e3, soft_min=0.1, soft_max=10.0, scale="log", doc="gain of the light")
     sun: float = number(2.2, min=0.0, max=1e3, soft_max=10.0, doc="strength of the sun")
     sun_color: tuple[float, float, float] = color("#fff1dc", doc="color of the sun")
     sun_azimuth: float = angle(-50.0, min=-360.0, max=360.0, doc="direction of the sun, around the upward axis")
     sun_elevation: float = angle(38.0, min=-90.0, max=90.0, doc="height of the sun above the horizon")
+    shadows: float = number(0.0, min=0.0, max=1.0, doc="how dark the shadows are that the sun throws; 0: none")
+    sun_width: float = angle(
+        2.5, min=0.0, max=30.0, soft_max=12.0, doc="apparent width of the sun: the wider, the softer are shadows"
+    )
     sky: float = number(0.8, min=0.0, max=1e3, soft_max=4.0, doc="strength of the light from the sky")
+    sky_color: tuple[float, float, float] = color("#aec8f3", doc="color of the sky overhead")
+    horizon_color: tuple[float, float, float] = color("#d4dae2", doc="color of the sky at the horizon")
+    ground_color: tuple[float, float, float] = color("#736c67", doc="color of the light from below")
+    occlusion: float = number(0.0, min=0.0, max=1.0, doc="how much of the sky's light what is near takes away; 0: none")
+    occlusion_reach: float = number(
+        0.15, min=0.001, max=1.0, soft_max=0.5, doc="how near that is, in heights of the picture at the camera's target"
+    )
+    edges: float = number(0.0, min=0.0, max=1.0, doc="how strongly steps in depth are drawn; 0: not at all")
+    edge_color: tuple[float, float, float] = color("#000000", doc="color of drawn edges")
+    edge_width: float = number(1.2, min=0.5, max=8.0, unit="pixels", doc="width of drawn edges")
+    tint: float = number(0.0, min=0.0, max=1.0, doc="share of colors that gives way to shades between these two")
+    tint_dark: tuple[float, float, float] = color("#000000", doc="what black becomes there")
+    tint_light: tuple[float, float, float] = color("#ffffff", doc="what white becomes there")
     bloom: float = number(0.05, min=0.0, max=1.0, soft_max=0.3, doc="share of the light scattered in the lens")
     vignette: float = number(0.25, min=0.0, max=1.0, doc="how much darker the corners are")
+    color_bars: str = choice(
+        "named",
+        ("none", "named", "all"),
+        doc="legends: of no layer, of those with a colorbar, of all colored by a scalar",
+    )
+    scale_bar: bool = switch(False, doc="a line as long as a round number, where the camera's target lies")
+    axes: bool = switch(False, doc="a box with rulers around everything")
+    axis_names: str = text("", doc="of the rulers, with commas between; empty: x, y, z")
+    unit: str = text("", doc="of the world's lengths, for rulers and the scale bar")
+    axes_low: tuple[float, ...] | Literal["auto"] = vector(
+        "auto", words=("auto",), gizmo="position", doc="low corner of the box; auto: around everything"
+    )
+    axes_high: tuple[float, ...] | Literal["auto"] = vector(
+        "auto", words=("auto",), gizmo="position", doc="high corner of the box"
+    )
+    floor: str = choice("none", ("none", "under", "height"), doc="a ruled floor: under everything, or at floor_height")
+    floor_height: float = number(0.0, soft_min=-2.0, soft_max=2.0, doc="where the floor lies, along the upward axis")
+    labels: str = text("", doc="names at places of the world, such as: summit 0 1.2 0; lake 0.5 0 0.2")
+    text_size: float = number(
+        14.0, min=6.0, max=64.0, soft_max=32.0, unit="pixels", doc="of letters in a picture 800 pixels high"
+    )
+    clip_normal: tuple[float, ...] | Literal["none"] = vector(
+        "none", words=("none",), soft_min=-1.0, soft_max=1.0, doc="what lies this way of clip_place is cut off"
+    )
+    clip_place: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the plane that cuts")
+    clip_normal_2: tuple[float, ...] | Literal["none"] = vector(
+        "none", words=("none",), soft_min=-1.0, soft_max=1.0, doc="a second plane that cuts"
+    )
+    clip_place_2: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the second plane")
+    clip_normal_3: tuple[float, ...] | Literal["none"] = vector(
+        "none", words=("none",), soft_min=-1.0, soft_max=1.0, doc="a third plane that cuts"
+    )
+    clip_place_3: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the third plane")
+
+    @field_validator("labels")
+    @classmethod
+    def _readable(cls, value: str) -> str:
+        labels(value)
+        return value
 
 
-SKY = (0.42, 0.58, 0.90)
-HORIZON = (0.66, 0.70, 0.76)
-GROUND = (0.17, 0.15, 0.135)
+UNIT_HEIGHT = 800.0  # pixels of a picture in which edges are as wide as they are said to be; they grow with larger ones
+TAPS = 16  # places of the sun's map that are looked at for each fragment
+
+
+def view_of(look: str) -> View:
+    """The view that a look makes; that of "own" has the defaults."""
+    return View(look=look, **LOOKS.get(look, {}))
 
 
 def linear(encoded: Sequence[float]) -> tuple[float, ...]:
@@ -57,9 +123,9 @@ def sun_direction(view: View, camera: OrbitCamera) -> np.ndarray:
 
 def moment_of(view: View, camera: OrbitCamera, time: float) -> Moment:
     """What layers are told before the picture, such as where light comes from."""
-    directions = sun_in_world(view, camera), camera.up_direction
-    sun, up = ((float(x), float(y), float(z)) for x, y, z in directions)
-    return Moment(sun, up, time)
+    directions = sun_in_world(view, camera), camera.up_direction, -camera.rotation()[:, 2]
+    sun, up, forward = ((float(x), float(y), float(z)) for x, y, z in directions)
+    return Moment(sun, up, time, forward)
 
 
 def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> bytes:
@@ -76,17 +142,70 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
         camera.near,
         *(to_eye @ camera.up_direction),
         time,
-        *(view.sky * c for c in SKY),
+        *(view.sky * c for c in linear(view.sky_color)),
         float(camera.orthographic),
-        *(value for tint in (HORIZON, GROUND) for value in (*(view.sky * c for c in tint), 0.0)),
+        *(view.sky * c for c in linear(view.horizon_color)),
+        0.0,
+        *(view.sky * c for c in linear(view.ground_color)),
+        0.0,
     )
-    return matrices.tobytes() + lights
+    return matrices.tobytes() + lights + clip_planes(view, camera) + openness(view, camera, width / height)
 
 
-def develop_uniform(view: View, size: tuple[int, int]) -> bytes:
+def openness(view: View, camera: OrbitCamera, aspect: float) -> bytes:
+    """What shaders/common/shadows.wgsl is told of shadows and of what takes the sky's light away."""
+    to_map, shadow = bytes(64), (0.0, 0.0, 0.0, 0)
+    if view.shadows > 0.0:
+        sun = SunCamera(camera, sun_in_world(view, camera), aspect)
+        to_map = (sun.to_map() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
+        shadow = view.shadows, sun.spread(view.sun_width), sun.texel, TAPS
+    reach = 2.0 * camera.half_height * view.occlusion_reach
+    sky = view.occlusion, reach, 4 if view.occlusion > 0.0 else 0, camera.distance
+    return to_map + struct.pack("<3fI2fIf", *shadow, *sky)
+
+
+def sun_uniform(view: View, camera: OrbitCamera, aspect: float) -> bytes:
+    """The bytes of `View` with which layers draw how deep things lie for the sun."""
+    sun = SunCamera(camera, sun_in_world(view, camera), aspect)
+    matrices = np.stack((sun.view().T, sun.projection().T)).astype("<f4")
+    # Nothing lies behind this eye, and no sphere is too small to be one.
+    lights = struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
+    return matrices.tobytes() + lights + clip_planes(view, sun) + bytes(VIEW_SIZE - 272)
+
+
+NOTHING_CUT = np.array((0.0, 0.0, 0.0, -1.0))  # a plane on whose other side there is nothing
+NO_CLIPS = np.tile(NOTHING_CUT, (3, 1)).astype("<f4").tobytes()
+
+
+def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
+    """Three planes in eye space, (3, 4) f32: what has `dot(plane, (place, 1)) > 0` is cut off."""
+    given = (
+        (view.clip_normal, view.clip_place),
+        (view.clip_normal_2, view.clip_place_2),
+        (view.clip_normal_3, view.clip_place_3),
+    )
+    if all(isinstance(normal, str) for normal, _ in given):
+        return NO_CLIPS
+    planes = np.tile(NOTHING_CUT, (3, 1))
+    to_world = np.linalg.inv(camera.view())
+    for plane, (normal, place) in zip(planes, given, strict=True):
+        length = 0.0 if isinstance(normal, str) else math.hypot(*normal)
+        if length > 0.0:
+            plane[:3] = np.array(normal) / length
+            plane[3] = -plane[:3] @ place
+            plane[:] = plane @ to_world
+    return planes.astype("<f4").tobytes()
+
+
+def develop_uniform(view: View, size: tuple[int, int], parallel: bool = False) -> bytes:
     """The bytes of `Develop` in shaders/draw/develop.wgsl."""
     width, height = size
-    return struct.pack("<8f", *linear(view.background), view.exposure, view.bloom, view.vignette, width / height, 0.0)
+    return struct.pack(
+        "<20f",
+        *(*linear(view.background), view.exposure, view.bloom, view.vignette, width / height, view.edges),
+        *(*linear(view.edge_color), view.edge_width * max(height / UNIT_HEIGHT, 1.0)),
+        *(*linear(view.tint_light), view.tint, *linear(view.tint_dark), parallel),
+    )
 
 
 class PictureUniforms:
@@ -96,6 +215,7 @@ class PictureUniforms:
         self._key: tuple[object, ...] = ()
         self._view = bytearray()
         self._develop = b""
+        self.sun = b""  # what `View` is while the sun's map is drawn, if there are shadows
         self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the picture that was packed last
 
     def pack(self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> tuple[bytearray, bytes]:
@@ -103,8 +223,9 @@ class PictureUniforms:
         key = (size, *vars(view).values(), *vars(camera).values())
         if key != self._key:
             self._view = bytearray(view_uniform(view, camera, size, time))
-            self._develop = develop_uniform(view, size)
+            self._develop = develop_uniform(view, size, camera.orthographic)
             self.moment = moment_of(view, camera, time)
+            self.sun = sun_uniform(view, camera, size[0] / size[1]) if view.shadows > 0.0 else b""
             self._key = key
         elif time != self.moment.time:
             self.moment = self.moment._replace(time=time)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from ..errors import ParameterError
 from ..params import Params, same
 from .schema import ModelSpec, OutputRef, Scene
 
@@ -17,12 +19,14 @@ class Change:
     """`specs` and `params` are those of every model, `styles` those of every layer.
 
     `built` are the models to be built, in their order, `made` the layers to be made; `bound` are those to be bound.
+    `carried` are those of `built` that differ in their code at most, and in what other models of these give them.
     """
 
     specs: Mapping[str, ModelSpec]
     params: Mapping[str, Params]
     styles: Mapping[str, Params]
     built: tuple[str, ...]
+    carried: frozenset[str]
     made: frozenset[str]
     bound: frozenset[str]
 
@@ -36,7 +40,9 @@ def between(
     if values of the file and of the user do not go together.
     """
     new_params = {
-        name: merged(params[name], old.models[name].params, spec.params) if name in old.models else _copy(spec.params)
+        name: merged(params[name], old.models[name].params, spec.params)
+        if name in old.models and old.models[name].type == spec.type
+        else _copy(spec.params)
         for name, spec in new.models.items()
     }
     built = _built(old, new, specs, params, new_params)
@@ -49,6 +55,7 @@ def between(
             for name, spec in new.layers.items()
         },
         built,
+        _carried(old, new, params, new_params, built),
         frozenset(made),
         frozenset(name for name in new.layers if name in made or _draws_other(name, old, new, built)),
     )
@@ -57,13 +64,24 @@ def between(
 def merged(now: P, old: Params, new: P) -> P:
     """`now`, with the values in which `new` differs from `old`. Raises `ParameterError` if they do not go together."""
     if type(now) is not type(new):
-        return _copy(new)
+        return _refitted(now, old, new)
     return now.with_values({name: value for name, value in new if not same(value, getattr(old, name))})
+
+
+def _refitted(now: Params, old: Params, new: P) -> P:
+    """`new`, of another class, with the user's values of parameters that both have and that fit."""
+    found = _copy(new)
+    for name, value in now:
+        ours = name in type(new).model_fields and not same(value, getattr(old, name, value))
+        if ours and same(getattr(old, name), getattr(new, name)):
+            with suppress(ParameterError):
+                found = found.with_values({name: value})
+    return found
 
 
 def reshapes(old: Params, new: Params) -> bool:
     """Whether a change of parameters needs tensors of other shapes."""
-    return any(spec.rebuild and getattr(old, spec.name) != getattr(new, spec.name) for spec in new.specs())
+    return any(spec.rebuild and getattr(old, spec.name, None) != getattr(new, spec.name) for spec in new.specs())
 
 
 def _copy(params: P) -> P:
@@ -88,6 +106,26 @@ def _built(
         ):
             built.append(name)
     return tuple(built)
+
+
+def _carried(
+    old: Scene, new: Scene, params: Mapping[str, Params], new_params: Mapping[str, Params], built: tuple[str, ...]
+) -> frozenset[str]:
+    """Those that are built anew although the scene says of them what it said before."""
+    found: set[str] = set()
+    for name in built:
+        before, after = old.models.get(name), new.models[name]
+        if before is None or _origin(before) != _origin(after):
+            continue
+        if reshapes(params[name], new_params[name]):
+            continue
+        if all(ref.model in found for ref in after.inputs.values() if ref.model in built):
+            found.add(name)
+    return frozenset(found)
+
+
+def _origin(spec: ModelSpec) -> tuple[Any, ...]:
+    return spec.type, dict(spec.inputs), spec.seed
 
 
 def _spec(now: ModelSpec | None, old: ModelSpec | None, new: ModelSpec) -> ModelSpec:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import LayoutError, ParameterError
 from ..params import ParamSpec, accept, described, parse_color
+from ..renderer.annotations.page import ColorBar
 from ..renderer.layers import AttributeSpec, Layer
 from .fit import POSITION, rows_drawn
 from .link import Links
@@ -17,6 +18,8 @@ from .schema import Constant, LayerSpec, OutputRef
 from .tables import Reader
 
 Drawn = OutputRef | Constant
+
+COLORBAR = "colorbar"
 
 
 def read_layers(
@@ -33,15 +36,29 @@ def read_layers(
         attributes = _attributes(layer, table, path, links, reader.mistakes)
         style = reader.params(layer.Style, table, path).params
         if style is not None:
-            found[name] = LayerSpec(name=name, type=type_name, attributes=attributes, style=style)
+            found[name] = LayerSpec(name, type_name, attributes, style, _colorbar(table, path, attributes, reader))
     return found
+
+
+def _colorbar(
+    table: Mapping[str, Any], path: KeyPath, attributes: Mapping[str, Drawn], reader: Reader
+) -> ColorBar | None:
+    """The legend, if the layer is to have one and something to show in it."""
+    if COLORBAR not in table:
+        return None
+    place = (*path, COLORBAR)
+    if not any(isinstance(attributes.get(name), OutputRef) for name in ("color", "pixels")):
+        reader.mistakes.at_key(place, "color is one for all rows; a colour bar needs a color that is a scalar")
+    given = reader.table(table, place)
+    reader.refuse_unknown(given, ColorBar.model_fields, place, "key")
+    return reader.params(ColorBar, given, place).params
 
 
 def _refuse_unknown(layer: type[Layer], table: Mapping[str, Any], path: KeyPath, reader: Reader) -> None:
     styles, attributes = layer.Style.model_fields, layer.ATTRIBUTES
-    if taken := (styles.keys() & attributes.keys()) | ({"type"} & (styles.keys() | attributes.keys())):
+    if taken := (styles.keys() & attributes.keys()) | ({"type", COLORBAR} & (styles.keys() | attributes.keys())):
         raise TypeError(f"{layer.Style.__qualname__}: {', '.join(taken)} has two meanings in a scene file")
-    reader.refuse_unknown(table, ("type", *attributes, *styles), path, "key")
+    reader.refuse_unknown(table, ("type", COLORBAR, *attributes, *styles), path, "key")
 
 
 def _attributes(

@@ -12,8 +12,9 @@ from ..models import Model, registry
 from ..params import Params, described, shown, text
 from ..renderer import layers
 from ..renderer.layers import Layer
+from ..renderer.looks import looked
 from ..renderer.view import View
-from . import link, viewpoints
+from . import code, link, trust, viewpoints
 from .layer_tables import read_layers
 from .locate import KeyPath
 from .mistakes import Mistakes
@@ -37,7 +38,8 @@ def load(
 
     `sets` are entries such as "galaxy.softening=0.1" that replace the file's; `seed` replaces that of every
     model for which `sets` has none. The built-in types of model and layer are used where none are given.
-    Raises `SceneError` with every mistake in the file, or `InputError` if only `sets` or `seed` is wrong.
+    Raises `SceneError` with every mistake in the file, or `InputError` if only `sets` or `seed` is wrong. Raises
+    `UntrustedCode` before anything else if it would run Python that was not allowed to run; see `trust`.
     """
     source = read(Path(path))
     mistakes = Mistakes(source)
@@ -45,6 +47,7 @@ def load(
     _reseed(source.values, seed)
     apply([parse(text) for text in sets], source.values, mistakes)
     reader = Reader(Path(path).resolve().parent, mistakes)
+    trust.require(Path(path), code.named_files(source.values, reader.folder))
     model_types = registry.types() if model_types is None else model_types
     layer_types = layers.types() if layer_types is None else layer_types
     scene = _scene(source, reader, model_types, layer_types)
@@ -69,7 +72,7 @@ def _scene(
     heading = reader.params(_Heading, values, ()).params
     camera = _section(Camera, values, ("camera",), reader, beside=(viewpoints.BOOKMARKS,))
     bookmarks = viewpoints.read_bookmarks(values, reader)
-    view = _section(View, values, ("view",), reader)
+    view = _section(View, _looked(values), ("view",), reader)
     drafts = read_drafts(values, model_types, reader)
     named = values.get("models")
     if named is None or named == {}:
@@ -98,6 +101,12 @@ def _scene(
         presets=presets,
         animations=animations,
     )
+
+
+def _looked(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With the values of the look that the view asks for, beneath its own."""
+    view = values.get("view")
+    return {**values, "view": looked(view)} if isinstance(view, dict) else values
 
 
 def _section(

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ..models.data import splat_file
+from . import data_scene
+
 UPWARDS = {".stl": "z"}  # most programs that write these have z upwards; of the other formats the convention is y
 
 
 def scene_text(path: Path) -> str:
-    """The scene file for a mesh: drawn as a surface, seen whole."""
+    """The scene file for a mesh: drawn as a surface, seen whole; a PLY may also be one of splats."""
+    if path.suffix.lower() == splat_file.SUFFIX and splat_file.is_splats(path):
+        return data_scene.splats_text(path)
     name, title = (json.dumps(words, ensure_ascii=False) for words in (path.name, path.stem))
     return f"""version = 1
 title = {title}

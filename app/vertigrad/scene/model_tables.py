@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import InputError
+from ..errors import CodeError, InputError, ParameterError
 from ..models.base import Model, OutputSpec
 from ..models.registry import declared
-from ..params import Params, described, shown, unknown
+from ..params import Params, described, unknown
+from . import code
 from .files import find
 from .hints import read_hints
 from .link import Links
@@ -21,8 +21,6 @@ from .tables import Checked, Reader
 
 MAX_OUTPUT_BYTES = 2 << 30  # what a binding holds at most with common drivers
 MAX_TOTAL_BYTES = 64 << 30  # more than GPUs have that draw to a window
-
-_LATER = re.compile(r"wgsl|.+\.py:.+")  # types of the format that this version does not have
 
 
 @dataclass(frozen=True)
@@ -44,9 +42,9 @@ def read_drafts(values: Mapping[str, Any], types: Mapping[str, type[Model]], rea
     """Every model whose type is known. Raises `TypeError` for a type whose parameters no file can name."""
     found = []
     for name, table in reader.named_tables(values, "models").items():
-        type_name = known_type(table, ("models", name), "model", types, reader.mistakes)
-        if type_name is not None:
-            found.append(_draft(name, type_name, types[type_name], table, reader))
+        kind = _kind(table, ("models", name), types, reader)
+        if kind is not None:
+            found.append(_draft(name, table["type"], kind, table, reader))
     _refuse_too_large([draft for draft in found if draft.sound], reader.mistakes)
     return found
 
@@ -62,11 +60,27 @@ def known_type(
         mistakes.at_value((*path, "type"), f"expected the name of a type, got {described(given)}")
     elif given in types:
         return given
-    elif word == "model" and _LATER.fullmatch(given):
-        mistakes.at_value((*path, "type"), f"type {shown(given)} is not available in this version of Vertigrad")
     else:
         mistakes.at_value((*path, "type"), unknown(f"type of {word}", given, types))
     return None
+
+
+def _kind(
+    table: Mapping[str, Any], path: KeyPath, types: Mapping[str, type[Model]], reader: Reader
+) -> type[Model] | None:
+    """The class of a model: a built-in one, or one of a Python file; otherwise None, and a mistake."""
+    given = code.PATTERN.fullmatch(str(table.get("type")))
+    if given is None:
+        type_name = known_type(table, path, "model", types, reader.mistakes)
+        return None if type_name is None else types[type_name]
+    try:
+        kind = code.model_class(find(given[1], reader.folder), given[2])
+        if taken := sorted(kind.Params.model_fields.keys() & {*MODEL_KEYS, *kind.tables}):
+            raise CodeError(f"{given[2]}.Params: {', '.join(taken)} means something else in a scene file")
+        return kind
+    except (ParameterError, CodeError) as error:
+        reader.mistakes.at_value((*path, "type"), str(error))
+        return None
 
 
 def finish(drafts: Sequence[Draft], links: Links, mistakes: Mistakes) -> dict[str, ModelSpec]:

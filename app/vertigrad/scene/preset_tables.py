@@ -13,7 +13,7 @@ from .schema import Animation, LayerSpec, ModelSpec
 from .settings import entry
 from .tables import Reader
 
-ANIMATED = ("number", "integer", "angle")  # kinds of parameter that can move by themselves
+ANIMATED = ("number", "integer", "angle", "vector", "color")  # kinds of parameter that can move by themselves
 LONGEST_NAME = 60  # characters of a preset's name
 
 
@@ -94,13 +94,18 @@ def read_animations(values: Mapping[str, Any], named: Named, reader: Reader) -> 
 
 
 def can_be_animated(spec: ParamSpec) -> bool:
-    """Whether a parameter may move by itself: a number, and none that makes its model anew."""
+    """Whether a parameter may move by itself: one made of numbers, and none that makes its model anew."""
     return spec.kind in ANIMATED and not spec.rebuild
 
 
-def range_objection(spec: ParamSpec, ends: tuple[float, float]) -> str:
+def range_objection(spec: ParamSpec, ends: tuple[Any, Any]) -> str:
     """Why a parameter cannot move between these values; empty if it can."""
-    low, high = ends
+    given = [len(end) if isinstance(end, tuple) else 1 for end in ends]
+    if any(count != spec.length for count in given):
+        kind = {"color": "two colors", "vector": f"two vectors of {spec.length}"}.get(spec.kind, "two numbers")
+        return f"{spec.name} moves between {kind}"
+    numbers = [number for end in ends for number in (end if isinstance(end, tuple) else (end,))]
+    low, high = min(numbers), max(numbers)
     if spec.min is not None and low < spec.min:
         return f"{shown(low)} is below the minimum {shown(spec.min)}"
     if spec.max is not None and high > spec.max:

@@ -15,7 +15,7 @@ from ..errors import FileChanged, FileProtected, InputError, SceneError
 from ..params import shown
 from .edit import Uneditable, edited
 from .files import PACKAGED
-from .kinds import MESHES, NETWORKS
+from .kinds import MADE
 from .locate import KeyPath
 from .schema import Scene
 
@@ -76,7 +76,7 @@ def refuse_protected(path: Path) -> None:
     """Raises `FileProtected` if the file may not be written, by its permissions or because it is packaged."""
     if _followed(path).is_relative_to(resources.root() / "scenes"):
         raise FileProtected(f"{path.name} comes with Vertigrad and stays as it is; save it under another name")
-    if path.suffix.lower() in NETWORKS | MESHES:
+    if path.suffix.lower() in MADE:
         raise FileProtected(f"{path.name} is no scene, but what one is made of; save the scene under another name")
     with suppress(OSError):
         if not path.stat().st_mode & _WRITERS or not os.access(path, os.W_OK):

@@ -11,7 +11,8 @@ from pydantic import model_validator
 
 from ..errors import Mistake, SceneError
 from ..models.base import Model, OutputSpec
-from ..params import Params, angle, choice, integer, interval, number, switch, text, vector
+from ..params import Params, angle, choice, ends, integer, number, switch, text, vector
+from ..renderer.annotations.page import ColorBar
 from ..renderer.view import View
 from .locate import KeyPath, Places, dotted
 
@@ -88,12 +89,12 @@ class UiHint(Params):
 
 
 class Animation(Params):
-    """How a parameter moves by itself as simulated time passes."""
+    """How a parameter moves by itself as simulated time passes; a vector or a color in each component by itself."""
 
     shape: Literal["sine", "ramp", "noise"] = choice(
         "sine", ("sine", "ramp", "noise"), doc="to and fro; up, then from the start again; or at random, smoothly"
     )
-    range: tuple[float, float] = interval(..., doc="between which values")
+    range: tuple[Any, Any] = ends(..., doc="between which values")
     rate: float = number(
         0.2, min=1e-3, max=30.0, soft_min=0.02, soft_max=2.0, unit="/s", scale="log", doc="rounds a simulated second"
     )
@@ -117,12 +118,13 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class LayerSpec:
-    """One layer: what each attribute is drawn from, and its style. Attributes left out have their default."""
+    """One layer: what each attribute is drawn from, its style, its legend. Attributes left out have their default."""
 
     name: str
     type: str
     attributes: Mapping[str, OutputRef | Constant]
     style: Params
+    colorbar: ColorBar | None = None
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import Mistake, SceneError
 from ..params import closest, joined
-from . import mesh_scene, network_scene
-from .kinds import MESHES, NETWORKS
+from . import data_scene, mesh_scene, network_scene
+from .kinds import ARRAYS, IMAGES, MADE, NETWORKS
 from .locate import MAX_DEPTH, Places, TooDeep, locate
 
 MAX_BYTES = 4 << 20  # a scene names its data, it does not hold it
@@ -60,9 +60,13 @@ def read(path: Path) -> Source:
 def _made_up(path: Path) -> str:
     """The scene of a file that is no scene by itself; empty for all others."""
     kind = path.suffix.lower()
-    if kind not in NETWORKS | MESHES or not path.is_file():
+    if kind not in MADE or not path.is_file():
         return ""
-    return network_scene.scene_text(path) if kind in NETWORKS else mesh_scene.scene_text(path)
+    if kind in NETWORKS:
+        return network_scene.scene_text(path)
+    if kind in IMAGES:
+        return data_scene.picture_text(path)
+    return data_scene.array_text(path) if kind in ARRAYS else mesh_scene.scene_text(path)
 
 
 def _bytes(path: Path) -> bytes:

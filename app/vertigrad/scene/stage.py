@@ -8,69 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, LimitError, ParameterError, TensorError
+from ..errors import ParameterError
 from ..gpu import Gpu
 from ..gpu.deferred import Grant, Spares
 from ..models.touch import Touch
 from ..params import Params, unknown
 from ..renderer.layers import Layer
 from ..renderer.layers.registry import types as layer_types
-from ..tensor import Publication, Tensor
+from .actor import Actor, close_all
 from .change import Change, between, reshapes
 from .locate import KeyPath
-from .schema import ModelSpec, OutputRef, Scene
+from .schema import Scene
 from .underway import Underway
-
-
-class Actor:
-    """One running model: its class's instance, its parameters, and its published outputs."""
-
-    def __init__(self, spec: ModelSpec, params: Params, inputs: Mapping[str, Tensor]):
-        self.spec = spec
-        self.params = params
-        self.substeps = spec.substeps
-        self.publication = Publication()
-        self._touched = False
-        self.model = spec.kind(spec.name, params, inputs, spec.seed)
-        self.publish()
-
-    @property
-    def outputs(self) -> Mapping[str, Tensor]:
-        """The model's outputs."""
-        return self.model.outputs()
-
-    def step(self, dt: float) -> None:
-        """Record the substeps of one frame, `dt` seconds in all, and publish the result."""
-        self.publication.withdraw()
-        self.take_steps(dt)
-        self.publish()
-
-    def take_steps(self, dt: float) -> None:
-        """Record the substeps of one frame, `dt` seconds in all."""
-        for _ in range(self.substeps):
-            self.model.step(dt / self.substeps)
-
-    def touch(self, touch: Touch | None) -> None:
-        """In the next steps this is done to the model, if that is a gesture that it knows; nothing else is."""
-        known = touch if touch is not None and touch.gesture in self.model.gestures else None
-        if known is not None or self._touched:
-            self.model.touch(known)
-        self._touched = known is not None
-
-    def reset(self) -> None:
-        """Back to the start."""
-        self.publication.withdraw()
-        self.model.reset()
-        self.publish()
-
-    def publish(self) -> None:
-        """Publish the outputs as they lie now."""
-        self.publication.publish(self.outputs.values())
-
-    def close(self) -> None:
-        """Give back every tensor. Idempotent."""
-        self.publication.withdraw()
-        self.model.close()
+from .wiring import bind, built, layers_of, with_dependents
 
 
 class Stage:
@@ -194,8 +144,9 @@ class Stage:
     def adopt(self, scene: Scene) -> bool:
         """Become what `scene` says, the file of `self.scene` read again; returns whether models were built or dropped.
 
-        What has not changed in the file goes on as it is, with the values that the user gave it. Raises what building
-        and binding raise, and `ParameterError`; everything is as before then.
+        What has not changed in the file goes on as it is, with the values that the user gave it; a model of which only
+        the code has, goes on from where it was. Raises what building and binding raise, and `ParameterError`;
+        everything is as before then.
         """
         self.cancel()
         styles = {name: layer.style for name, layer in self.layers.items()}
@@ -207,6 +158,8 @@ class Stage:
         made: dict[str, Layer] = {}
         try:
             fresh = self._built({name: change.params[name] for name in change.built})
+            for name in fresh.keys() & change.carried:
+                fresh[name].carry_on(self.actors[name])
             self.actors = {name: fresh[name] if name in fresh else self.actors[name] for name in scene.order}
             made = {name: self._layer(name, change.styles[name]) for name in change.made}
             self.layers = {name: made[name] if name in made else self.layers[name] for name in scene.layers}
@@ -228,8 +181,13 @@ class Stage:
             self._bind(name)
 
     def files(self) -> set[Path]:
-        """The files that models were made of."""
-        return {file for actor in self.actors.values() for _, file in _files(actor.params)}
+        """The files that models were made of, those with their classes among them."""
+        named = {file for actor in self.actors.values() for _, file in actor.files()}
+        return named | self.sources()
+
+    def sources(self) -> set[Path]:
+        """The Python files of the models' classes, but for those that come with Vertigrad."""
+        return {actor.source for actor in self.actors.values() if actor.source is not None}
 
     def reread(self, file: Path) -> bool:
         """Take in a file that was written anew; returns whether models were built for it.
@@ -240,7 +198,7 @@ class Stage:
         unfit = {
             name: actor.params
             for name, actor in self.actors.items()
-            for parameter, named in _files(actor.params)
+            for parameter, named in actor.files()
             if named == file and not actor.model.reread(parameter)
         }
         if unfit:
@@ -276,7 +234,7 @@ class Stage:
     def _rebuild(self, params: Mapping[str, Params]) -> None:
         """Build models anew, and what depends on them, beside the old ones, which go only when all has succeeded."""
         self.cancel()
-        old = {name: self.actors[name] for name in self._with_dependents(params)}
+        old = {name: self.actors[name] for name in with_dependents(self.scene, params)}
         fresh = self._built({name: params.get(name, actor.params) for name, actor in old.items()})
         self.actors |= fresh
         try:
@@ -284,31 +242,18 @@ class Stage:
         except BaseException:
             self.actors |= old
             self._bind_all(old)
-            _close(fresh)
+            close_all(fresh)
             raise
-        _close(old)
+        close_all(old)
 
     def _built(self, params: Mapping[str, Params]) -> dict[str, Actor]:
-        """New actors, in the order given, linked to each other and to those that there are already."""
-        made: dict[str, Actor] = {}
-        try:
-            for name, values in params.items():
-                made[name] = self._actor(name, values, self.actors | made)
-        except BaseException:
-            _close(made)
-            raise
-        return made
-
-    def _actor(self, name: str, params: Params, others: Mapping[str, Actor]) -> Actor:
-        spec = self.specs[name]
-        inputs = {key: others[ref.model].outputs[ref.output] for key, ref in spec.inputs.items()}
-        try:
-            return Actor(spec, params, inputs)
-        except (InputError, TensorError, LimitError) as error:
-            raise self.scene.error(("models", name), str(error)) from error
+        return built(self.scene, self.specs, params, self.actors)
 
     def _layer(self, name: str, style: Params) -> Layer:
-        return layer_types()[self.scene.layers[name].type](self._gpu, name, style)
+        spec = self.scene.layers[name]
+        layer = layer_types()[spec.type](self._gpu, name, style)
+        layer.colorbar = spec.colorbar
+        return layer
 
     def _take_over(self, change: Change) -> None:
         """Values that need nothing to be built."""
@@ -317,30 +262,15 @@ class Stage:
             actor.spec, actor.substeps = change.specs[name], change.specs[name].substeps
         for name, layer in self.layers.items():
             layer.style.take(change.styles[name])
+            layer.colorbar = self.scene.layers[name].colorbar
 
     def _bind_all(self, models: Collection[str]) -> None:
         """Bind every layer that draws an output of one of `models`."""
-        for name, spec in self.scene.layers.items():
-            if any(isinstance(value, OutputRef) and value.model in models for value in spec.attributes.values()):
-                self._bind(name)
+        for name in layers_of(self.scene, models):
+            self._bind(name)
 
     def _bind(self, name: str) -> None:
-        bound = {
-            key: self.actors[value.model].outputs[value.output] if isinstance(value, OutputRef) else value
-            for key, value in self.scene.layers[name].attributes.items()
-        }
-        try:
-            self.layers[name].bind(bound)
-        except (InputError, TensorError, LimitError) as error:
-            raise self.scene.error(("layers", name), str(error)) from error
-
-    def _with_dependents(self, models: Collection[str]) -> list[str]:
-        """`models` and every model that takes an output of one, directly or not, in the order of their inputs."""
-        affected: list[str] = []
-        for name in self.scene.order:
-            if name in models or any(ref.model in affected for ref in self.scene.models[name].inputs.values()):
-                affected.append(name)
-        return affected
+        bind(self.scene, name, self.layers[name], self.actors)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -357,19 +287,7 @@ class Stage:
             actor.publish()  # what lies where it lay before
 
 
-def _files(params: Params) -> list[tuple[str, Path]]:
-    """The parameters that name files, and which."""
-    named = ((spec.name, getattr(params, spec.name)) for spec in params.specs() if spec.kind == "file")
-    return [(name, file) for name, file in named if file is not None]
-
-
 def _close_all(layers: Mapping[str, Layer], actors: Mapping[str, Actor]) -> None:
     for layer in layers.values():
         layer.close()
-    _close(actors)
-
-
-def _close(actors: Mapping[str, Actor]) -> None:
-    """Close actors, those who take outputs before those who give them."""
-    for actor in reversed(list(actors.values())):
-        actor.close()
+    close_all(actors)

@@ -7,6 +7,7 @@ that is stepped back to looks as it did, and a run without a window gives the sa
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..params import ParamSpec
 from ..scene import Animation
@@ -14,13 +15,24 @@ from ..scene import Animation
 _MASK = (1 << 64) - 1
 
 
-def value_at(animation: Animation, spec: ParamSpec, time: float, log: bool) -> float | int:
-    """What the parameter is after `time` seconds; with `log`, equal times are equal factors."""
+def value_at(animation: Animation, spec: ParamSpec, time: float, log: bool) -> Any:
+    """What the parameter is after `time` seconds; with `log`, equal times are equal factors.
+
+    The components of a vector or a color go between their own ends, together, but for noise: each has its own.
+    """
     low, high = animation.range
-    share = _SHAPES[animation.shape](time * animation.rate, animation.seed)
-    value = low * (high / low) ** share if log and low > 0.0 else low + share * (high - low)
-    value = min(max(value, low), high)  # against rounding: beyond a limit it would be refused
+    rounds, seed, shape = time * animation.rate, animation.seed, _SHAPES[animation.shape]
+    if isinstance(low, tuple):
+        return tuple(
+            _between(a, b, shape(rounds, seed + i), False) for i, (a, b) in enumerate(zip(low, high, strict=True))
+        )
+    value = _between(low, high, shape(rounds, seed), log)
     return round(value) if spec.kind == "integer" else value
+
+
+def _between(low: float, high: float, share: float, log: bool) -> float:
+    value = low * (high / low) ** share if log and low > 0.0 else low + share * (high - low)
+    return min(max(value, min(low, high)), max(low, high))  # against rounding: beyond a limit it would be refused
 
 
 def _sine(rounds: float, seed: int) -> float:

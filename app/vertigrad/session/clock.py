@@ -79,6 +79,12 @@ class Clock:
         self.playing = on
         self.wanted = 0
 
+    def halt(self) -> None:
+        """Stand still, and do not try again what could not be done."""
+        self.play(False)
+        self._again.clear()
+        self.stale = False
+
     def step_frames(self, count: int) -> None:
         """Let `count` frames' steps pass, then stand still; go back as many if it is negative."""
         if count < 0:

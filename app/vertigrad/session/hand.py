@@ -14,6 +14,7 @@ from ..models.touch import Gesture, Touch, Vector
 from ..params import Params, number
 from ..renderer.camera import OrbitCamera
 from ..renderer.picking import Picker, Seen
+from ..renderer.view import View
 from ..scene.stage import Stage
 
 Pixels = tuple[float, float]
@@ -88,7 +89,15 @@ class Hand:
             _require(tool, stage)
         self.tool = tool
 
-    def press(self, gesture: Gesture, stage: Stage, camera: OrbitCamera, cursor: Pixels, size: tuple[int, int]) -> None:
+    def press(
+        self,
+        gesture: Gesture,
+        stage: Stage,
+        camera: OrbitCamera,
+        cursor: Pixels,
+        size: tuple[int, int],
+        view: View | None = None,
+    ) -> None:
         """Touch what is seen at the pixel `cursor` of a picture of `size`.
 
         Where that is nothing, it is as deep as the camera's target. Raises as `take_up` and `Picker.ask`.
@@ -105,7 +114,7 @@ class Hand:
                 self._depth = seen.depth if seen is not None and math.isfinite(seen.depth) else target
 
         self._picker = self._picker or Picker(self._gpu)
-        reading = self._picker.ask(list(stage.layers.values()), camera, size, cursor, take)
+        reading = self._picker.ask(list(stage.layers.values()), camera, size, cursor, take, view)
         self._gesture, self._picking = gesture, reading
         self.move(cursor, size)
 

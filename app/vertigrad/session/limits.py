@@ -26,6 +26,7 @@ class Limits:
     def __init__(self) -> None:
         self.exceeded: tuple[Excess, ...] = ()
         self.stopping = False
+        self.judged = -1  # the revision of the diagnostics that were looked at last
 
     def look(self, stage: Stage, diagnostics: Mapping[str, float]) -> Excess | None:
         """Compare the values that there are; returns the first that was not exceeded before."""

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ..errors import ParameterError
 from ..params import Params, ParamSpec, unknown
-from ..renderer.view import View
+from ..renderer.looks import NAMES, SET
+from ..renderer.view import View, view_of
 from ..scene import Scene
 from ..scene.files import find
 from ..scene.locate import KeyPath
@@ -30,6 +31,7 @@ class Key(NamedTuple):
 
 
 Values = Mapping[Key, Any]
+LOOK = Key("view", "look")
 
 
 def key_at(path: KeyPath) -> Key:
@@ -86,6 +88,15 @@ def assign(stage: Stage, owners: Mapping[str, Params], folder: Path, values: Val
         if not owner.startswith(MODELS):
             owners[owner].take(new)
     return bool(models)
+
+
+def with_look(values: Values, scene: Scene) -> Values:
+    """With all that a look sets, where one is chosen; with the scene's own look come the scene's own values."""
+    look = values.get(LOOK)
+    if look not in NAMES:
+        return values
+    source = scene.view if look == scene.view.look else view_of(look)
+    return {**{Key("view", name): getattr(source, name) for name in SET}, **values}
 
 
 def _file_found(spec: ParamSpec, value: Any, folder: Path) -> Any:

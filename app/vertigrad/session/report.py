@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import InputError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
+from ..renderer.bounds import Bounds
 from ..tensor import Tensor
 from .session import Session
 from .statistics import GpuTimes, Series, statistics
@@ -42,7 +43,7 @@ class RunRecord:
 
     def finish(self, session: Session) -> dict[str, Any]:
         """The report; closes the session, to see whether anything stays behind."""
-        report = self._report(session)
+        report = self._report(session) | {"rows": _rows(session)}
         session.close()
         gc.collect()  # what was dropped without being closed is found by its finaliser
         left = session.left_behind()
@@ -96,6 +97,14 @@ class RunRecord:
             "draw": statistics(self.gpu_times.draw_ms),
             "groups": {group: statistics(ms) for group, ms in self.gpu_times.groups.items()},
         }
+
+
+def _rows(session: Session) -> dict[str, dict[str, int]]:
+    """Of each layer the rows that it was given, and how many of them are at no place: those are not drawn."""
+    layers = session.stage.layers
+    finite = Bounds(layers.values()).finite()
+    given = {name: layer.attributes.tensors["position"].layout.rows for name, layer in layers.items()}
+    return {name: {"given": n, "dropped": n - kept} for (name, n), kept in zip(given.items(), finite, strict=True)}
 
 
 def write(report: dict[str, Any], path: Path) -> None:

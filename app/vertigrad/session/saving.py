@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import FileChanged, FileProtected, InputError, ParameterError
 from ..params import Auto, ParamSpec, accept, parse_color, same
+from ..renderer.looks import SET
+from ..renderer.view import View, view_of
 from ..scene import Animation, Scene, load, save
 from ..scene.files import find
 from ..scene.locate import KeyPath
 from ..scene.settings import parse, shortest
-from .parameters import Key, as_read, each, key_at
+from .parameters import LOOK, Key, as_read, each, key_at
 
 if TYPE_CHECKING:
     from .commands import Command
@@ -28,10 +30,11 @@ class Question:
     """What the user has to decide. `then` is what was to be done and waits for the answer; None if that is all.
 
     "leave": there are changes that would be lost. "changed": the file is not what it was when it was read. "name": it
-    may not be written where it is, another name is needed. "replace": there is a file of that name.
+    may not be written where it is, another name is needed. "replace": there is a file of that name. "code": the scene
+    runs Python that was not allowed to run.
     """
 
-    about: Literal["leave", "changed", "name", "replace"]
+    about: Literal["leave", "changed", "name", "replace", "code"]
     reason: str
     then: Command | None = None
 
@@ -69,7 +72,10 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
         check=lambda made: load(made, sets=sets, seed=seed),
     )
     path = scene.path if target is None else target
-    session.saved(load(path, sets=sets, seed=seed), sets, seed)
+    session.scene = session.stage.scene = made = session.sizes.settled(load(path, sets=sets, seed=seed))
+    session.origin = replace(session.origin, path=made.path, sets=sets, seed=seed)
+    session.cameras.reopen(made, other=False)
+    session.tweaks.scene_saved()
 
 
 def entries(session: Session) -> tuple[Changes, dict[KeyPath, str]]:
@@ -82,8 +88,30 @@ def entries(session: Session) -> tuple[Changes, dict[KeyPath, str]]:
         for key, value in session.tweaks.values().items()
         if key in specs and not same(value, disk.get(key, _MISSING))
     }
+    changes = _beneath_look(session, changes)
     presets, renames = _presets(session)
     return {**changes, **presets, **_animations(session), **_beside(session)}, renames
+
+
+def _beneath_look(session: Session, changes: Changes) -> Changes:
+    """With another look, what the file must say besides: what differs from it, and nothing that it sets by itself."""
+    look = changes.get(LOOK.path)
+    if look is None:
+        return changes
+    written, folder, values = (
+        tomllib.loads(session.scene.places.text),
+        session.scene.path.parent,
+        session.tweaks.values(),
+    )
+    source, specs = view_of(look), {spec.name: spec for spec in View.specs()}
+    found = dict(changes)
+    for key in (Key("view", name) for name in SET):
+        found.pop(key.path, None)
+        given, spec = _entry(written, key.path), specs[key.name]
+        base = getattr(source, key.name) if given is _MISSING else _read(spec, given, folder)
+        if not same(values[key], base):
+            found[key.path] = plain(spec, values[key], folder)
+    return found
 
 
 def on_disk(scene: Scene, sets: tuple[str, ...]) -> dict[Key, Any]:

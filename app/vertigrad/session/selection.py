@@ -18,6 +18,7 @@ from ..renderer.camera import OrbitCamera
 from ..renderer.highlight import Mark
 from ..renderer.layers import Constant, Layer
 from ..renderer.picking import Corners, Picker, Seen
+from ..renderer.view import View
 from ..scene.schema import LayerSpec, OutputRef
 from ..scene.stage import Stage
 from ..tensor import Readback, Tensor
@@ -73,7 +74,14 @@ class Selection:
         constants = [Fact(name, "", value) for name, value in self._constants.items()]
         return [Fact(name, source, self._values.get(name)) for name, source in self._sources.items()] + constants
 
-    def pick(self, stage: Stage, camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, float]) -> None:
+    def pick(
+        self,
+        stage: Stage,
+        camera: OrbitCamera,
+        size: tuple[int, int],
+        cursor: tuple[float, float],
+        view: View | None = None,
+    ) -> None:
         """Select what is seen at the pixel `cursor` of a picture of `size`, as it was drawn last; nothing if that is
         the background. Known some frames later. Raises `LimitError`.
         """
@@ -88,7 +96,7 @@ class Selection:
                 self._set(stage, Row(names[seen.layer], seen.row, seen.cell, seen.corners))
 
         self._picker = self._picker or Picker(self._gpu)
-        reading = self._picker.ask(list(stage.layers.values()), camera, size, cursor, take)
+        reading = self._picker.ask(list(stage.layers.values()), camera, size, cursor, take, view)
         self._picking = reading
 
     def select(self, stage: Stage, layer: str, row: int) -> None:

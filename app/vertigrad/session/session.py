@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import wgpu
 
-from ..errors import VertigradError
+from ..errors import CodeError, UntrustedCode, VertigradError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..memory import Block
 from ..params import Auto, Params
 from ..renderer.camera import OrbitCamera
 from ..renderer.renderer import Renderer
-from ..scene import Scene, UiHint, load
-from ..scene.change import merged
+from ..scene import UiHint
 from ..scene.locate import KeyPath
 from ..scene.stage import Stage
 from ..scene.viewpoints import home
@@ -29,19 +27,21 @@ from .cameras import Cameras
 from .clock import STEP, Clock
 from .diagnostics import Diagnostics
 from .edits import Edits
+from .findings import awaits, observe, read_everything, take_in
 from .hand import Hand
 from .inspector import Inspector
 from .limits import Limits
 from .output import Studio
 from .pacing import Pacing
 from .parameters import Key, Values
+from .reading import Origin, as_it_runs, ask_to_run, open_anew, reread, take_over
 from .saving import Question
 from .selection import Selection
 from .sizing import Sizes
 from .timeline import Timeline
 from .touches import read_touches, require_known, write_touches
 from .tweaks import Tweaks
-from .watches import Watches, shown_in
+from .watches import Watches
 
 if TYPE_CHECKING:
     from .commands import Command
@@ -59,11 +59,11 @@ class Session:
     def __init__(self, gpu: Gpu, path: Path, sets: Sequence[str] = (), seed: int | None = None):
         self.gpu = gpu
         self.loaded: Counter[str] = Counter()
-        self._path, self._sets, self._seed = path, tuple(sets), seed
+        self.origin = Origin(path, tuple(sets), seed)
         self._live_before = _live(gpu)
         self.sizes = Sizes(gpu)
         with self._loading():
-            self.scene = self.sizes.settled(load(path, sets=sets, seed=seed))
+            self.scene = self.origin.read(self)
             self.stage = Stage(self.scene, gpu)
         self.loaded_at_start = Counter(self.loaded)
         self.cameras = Cameras(self.scene)
@@ -86,9 +86,8 @@ class Session:
         self.beside += [self.cameras.changes, lambda: saving.settings_to_save(self)]
         self.beside.append(lambda: self.stage.changed_settings(self.scene))
         self._unsaved: tuple[Any, ...] = ()
-        self._judged = -1  # the revision of the diagnostics that were compared with the limits
         self._commands: deque[Command] = deque()
-        self._fit_camera()
+        self.fit_camera()
 
     def parameters(self) -> dict[str, Params]:
         """Everything that can be set, by owner: "models.NAME", "layers.NAME" (its style) and "view"."""
@@ -106,12 +105,12 @@ class Session:
     @property
     def sets(self) -> tuple[str, ...]:
         """The settings of the command line that hold for this scene."""
-        return self._sets
+        return self.origin.sets
 
     @property
     def seed(self) -> int | None:
         """The seed that the command line gave, if it did."""
-        return self._seed
+        return self.origin.seed
 
     @property
     def unsaved(self) -> bool:
@@ -133,20 +132,22 @@ class Session:
         A message stays until a command of the same topic succeeds. What a command records is submitted at once: an
         error later in the frame drops the frame, and must not drop the start of a model that was just built.
         """
-        self._take_in()
+        take_in(self)
         self._commands.extend(self.edits.commands(self))
         while self._commands:
             command = self._commands.popleft()
             try:
                 self._carry_out(command)
                 self.messages.pop(command.topic, None)
+            except UntrustedCode as error:
+                ask_to_run(self, error, command)
             except VertigradError as error:
                 self.messages[command.topic] = str(error)
 
     @property
     def idle(self) -> bool:
         """Whether the next picture would be the same as the last one."""
-        return self.clock.resting and not (self._commands or self._awaits or self.cameras.moving)
+        return self.clock.resting and not (self._commands or awaits(self) or self.cameras.moving)
 
     @property
     def camera(self) -> OrbitCamera:
@@ -180,7 +181,10 @@ class Session:
     # a frame ----------------------------------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Record this frame's step of the models, if time passes; one of no length if a paused model was changed."""
+        """Record this frame's step of the models, if time passes; one of no length if a paused model was changed.
+
+        Raises what a model raises; the models are as they were before the step then.
+        """
         self.tweaks.move(self.time)
         self._reach()
         if self.clock.advance():
@@ -216,21 +220,15 @@ class Session:
         self.clock.ask(lambda: self.diagnostics.ask(self.stage, self.time, self.changes))
 
     def observe(self) -> None:
-        """Record what of the watches, and of the tensor that is looked into, is due in this frame.
-
-        In the middle of a step that takes several frames tensors are looked at by nobody: they are of no one time.
-        """
-        if self.stage.underway is not None:
-            return
-        self.watches.observe(self.stage, self.changes, self.frame, self.time)
-        self.inspector.observe(self.stage, self.changes)
+        """Record what of the watches, and of the tensor that is looked into, is due in this frame."""
+        observe(self)
 
     def look_again(self) -> None:
         """Take in what is on its way, then look at the tensors as they are now; waits for the GPU."""
         for _ in range(2):
-            self.observe()
-            self._read_everything()
-            self._take_in()
+            observe(self)
+            read_everything(self)
+            take_in(self)
 
     def close(self) -> None:
         """Give back everything the scene holds. Idempotent."""
@@ -279,15 +277,8 @@ class Session:
             if (value == "auto" or isinstance(value, Auto)) and key.owner in self.parameters():
                 model = key.owner.removeprefix(parameters.MODELS)
                 if model in self.stage.actors and parameters.spec_of(self.parameters(), key).auto:
-                    found[key] = self.sizes.of(self._as_it_runs(), model, key.name)
+                    found[key] = self.sizes.of(as_it_runs(self), model, key.name)
         return found
-
-    def saved(self, scene: Scene, sets: tuple[str, ...], seed: int | None) -> None:
-        """What runs is now in the file of `scene`, which was read with the `sets` and the `seed` that still hold."""
-        self.scene = self.stage.scene = scene = self.sizes.settled(scene)
-        self._path, self._sets, self._seed = scene.path, sets, seed
-        self.cameras.reopen(scene, other=False)
-        self.tweaks.scene_saved()
 
     def pace(self, values: Mapping[str, Any]) -> None:
         """Change how pictures and steps follow each other, from the next on. Raises `ParameterError`."""
@@ -310,35 +301,21 @@ class Session:
         is true. The camera stays where it is unless another file is opened.
         """
         if path is None and not restart:
-            self._take_over(self.sizes.settled(load(self._path, sets=self._sets, seed=self._seed)))
-            return
-        values, other = self.tweaks.values(), path is not None and path != self._path
-        path, sets = (path, ()) if path is not None and other else (self._path, self._sets)
-        scene = self.sizes.settled(load(path, sets=sets, seed=self._seed))
-        stage = Stage(scene, self.gpu)
-        self.diagnostics.clear()
-        self.watches.forget()
-        self.inspector.clear()
-        self.messages.clear()
-        self.stage.close()
-        before = self.scene
-        self.scene, self.stage, self._path, self._sets = scene, stage, path, sets
-        self.view = scene.view.model_copy()
-        self.selection.clear()
-        self.hand.release()
-        self.clock.played = None if other else self.clock.played
-        self.cameras.reopen(scene, other)
-        if other:
-            self._fit_camera()
-        self.clock.restart(stage)
-        self.changes += 1
-        self.tweaks.scene_read(None if other else before, values)
+            take_over(self)
+        else:
+            open_anew(self, path)
 
     def reread(self, file: Path) -> None:
-        """Take in a file that models were made of and that was written anew. Raises as `Stage.reread`."""
-        if self.stage.reread(file):
-            self._rebuilt()
-        self.clock.code_changed()
+        """Take in a file that models were made of and that was written anew. Raises as `reading.reread`."""
+        reread(self, file)
+
+    def halt(self, error: CodeError) -> None:
+        """The Python of a model failed in the midst of the run: it stands still, as it was before, and says why.
+
+        The message stays until the file is mended.
+        """
+        self.clock.halt()
+        self.messages[f"file {error.file}"] = str(error)
 
     def save_touches(self, path: Path) -> None:
         """Write what was done by hand up to this frame. Raises `InputError`."""
@@ -353,6 +330,19 @@ class Session:
         self.hand.release()
         self.clock.played = touches
 
+    def fit_camera(self) -> None:
+        """Where the scene leaves it to us: as far away that everything is seen."""
+        if self.scene.camera.fit:
+            self.cameras.frame_at_once(self.stage.layers.values(), FITTED_ASPECT, lambda: read_everything(self))
+
+    def rebuilt(self) -> None:
+        """Models, or layers of them, are others than before: what was found of the old ones holds no longer."""
+        self.diagnostics.clear()
+        self.inspector.forget()
+        self.selection.clear()
+        self.clock.rebuilt()
+        self.changes += 1
+
     def go_home(self) -> None:
         """The camera back to where the scene has it."""
         if self.scene.camera.fit:
@@ -366,35 +356,6 @@ class Session:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _fit_camera(self) -> None:
-        """Where the scene leaves it to us: as far away that everything is seen."""
-        if self.scene.camera.fit:
-            self.cameras.frame_at_once(self.stage.layers.values(), FITTED_ASPECT, self._read_everything)
-
-    def _read_everything(self) -> None:
-        """Wait until all that was asked of the GPU has arrived."""
-        self.gpu.sync()
-        while self.gpu.readback.in_flight:
-            self.gpu.poll()
-
-    def _take_over(self, scene: Scene) -> None:
-        """Become what `scene` says, the scene's file read again. Raises as `Stage.adopt`; all is as it was then."""
-        before, view = self.scene, merged(self.view, self.scene.view, scene.view)
-        if self.stage.adopt(scene):
-            self._rebuilt()
-        self.scene = scene
-        self.view.take(view)
-        self.cameras.reopen(scene, other=False)
-        self.clock.stale = True
-        self.tweaks.scene_read(before)
-
-    def _as_it_runs(self) -> Scene:
-        """The scene with the parameters that its models have now."""
-        actors, specs = self.stage.actors, self.stage.specs
-        return replace(
-            self.scene, models={name: replace(specs[name], params=actors[name].params) for name in self.scene.models}
-        )
-
     def _reach(self) -> None:
         """Where the hand is in the steps that begin in this frame; one that is under way stays as it was begun."""
         clock = self.clock
@@ -402,14 +363,6 @@ class Session:
             self.hand.rest()
         elif self.stage.underway is None:
             clock.held = self.hand.touch(self.camera, STEP * clock.speed * clock.steps)
-
-    def _rebuilt(self) -> None:
-        """Models, or layers of them, are others than before: what was found of the old ones holds no longer."""
-        self.diagnostics.clear()
-        self.inspector.forget()
-        self.selection.clear()
-        self.clock.rebuilt()
-        self.changes += 1
 
     def _carry_out(self, command: Command) -> None:
         now = self.frame, self.time
@@ -420,42 +373,6 @@ class Session:
                 self.gpu.submit()
         if (self.frame, self.time) != now:  # it went back in time
             self.changes += 1
-
-    def _take_in(self) -> None:
-        """What was measured and has arrived; what a watch was waiting for stops the run."""
-        self.diagnostics.collect()
-        self._judge()
-        self.inspector.collect()
-        self.hand.follow(self.stage, self.camera)
-        self.selection.follow(self.stage, self.changes)
-        self._frame_what_was_found()
-        alarm = self.watches.collect()
-        if alarm is not None:
-            self.playing = False
-            self.messages["watch"] = f"the run was stopped: {alarm}"
-            seen = shown_in(self.stage, alarm)
-            if seen is not None:
-                self.select(*seen)
-
-    def _judge(self) -> None:
-        """Whether the models' diagnostics are within their limits, if there are others than there were."""
-        if self._judged == self.diagnostics.revision:
-            return
-        self._judged = self.diagnostics.revision
-        found = self.limits.look(self.stage, self.diagnostics)
-        if found is not None and self.limits.stopping:
-            self.playing = False
-            self.messages["limits"] = f"the run was stopped: {found}"
-
-    def _frame_what_was_found(self) -> None:
-        try:
-            self.cameras.collect()
-        except VertigradError as error:
-            self.messages["camera"] = str(error)
-
-    @property
-    def _awaits(self) -> bool:
-        return any(kept.pending for kept in (self.diagnostics, self.watches, self.inspector, self.selection, self.hand))
 
     @contextmanager
     def _loading(self) -> Iterator[None]:

@@ -10,7 +10,6 @@ import hashlib
 import json
 import logging
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -19,11 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_state_path
-
 from ..errors import InputError, VertigradError
 from ..gpu import Gpu
 from ..params import Auto, Params, ParamSpec
+from ..resources import state_folder
 from ..scene import ModelSpec, Scene
 from ..scene.model_tables import MAX_OUTPUT_BYTES
 from ..scene.save import write_whole
@@ -230,9 +228,8 @@ def _spec(params: Params, parameter: str) -> ParamSpec:
 
 
 def counts_file() -> Path:
-    """Where counts are kept: in VERTIGRAD_CONFIG_DIR if that is set, else where the system keeps a program's state."""
-    folder = os.environ.get("VERTIGRAD_CONFIG_DIR")
-    return (Path(folder) if folder else user_state_path("vertigrad", appauthor=False)) / FILE
+    """Where counts are kept."""
+    return state_folder() / FILE
 
 
 def _key(spec: ModelSpec, parameter: str, target_ms: float) -> str:

@@ -12,7 +12,7 @@ from ..scene import Animation, Scene
 from ..scene.preset_tables import can_be_animated, range_objection
 from .animation import value_at
 from .history import History, Step
-from .parameters import MODELS, Key, Values, as_read, each, spec_of
+from .parameters import MODELS, Key, Values, as_read, each, spec_of, with_look
 from .presets import Kept
 from .ranges import can_be_random, is_log, random_value
 
@@ -63,7 +63,7 @@ class Tweaks:
         What was animated among `values` stands still, unless `kept` says otherwise. Raises `ParameterError` and what a
         model raises that is made anew; then nothing has changed, the history neither.
         """
-        values = self._session.sized(values)
+        values = self._session.sized(with_look(values, self._session.scene))
         before, kept_before = {key: self.value(key) for key in values}, self.kept
         kept = self.kept.still(values) if kept is None else kept
         self._become(values, kept)

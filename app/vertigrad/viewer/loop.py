@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ..errors import CodeError
 from ..panels import Gui
 from ..renderer.renderer import Renderer
 from ..session import RunRecord, Session
@@ -117,10 +118,13 @@ class Viewer:
                 return False
             self.window.fill_screen(self.gui.workspace.fullscreen)
             self._timeline.enter("step")
-            if self._begun:
-                self._session.advance()
-            self._begun = True
-            self._measure()
+            try:
+                if self._begun:
+                    self._session.advance()
+                self._begun = True
+                self._measure()
+            except CodeError as error:  # of a scene's own model, which its author is writing
+                self._session.halt(error)
             self._session.observe()
             self._timeline.enter("gui")
             seconds = self._seconds()

@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import Any, Literal
 
-from platformdirs import user_state_path
 from pydantic import BaseModel, Field, ValidationError
 
 from ..panels.workspace import RECENT, ZOOMS, Workspace
+from ..resources import state_folder
 
 FILE = "viewer.json"
 VERSION = 1
@@ -48,9 +48,8 @@ class Settings(BaseModel):
 
 
 def settings_file() -> Path:
-    """Where they are kept: in VERTIGRAD_CONFIG_DIR if that is set, else where the system keeps a program's state."""
-    folder = os.environ.get("VERTIGRAD_CONFIG_DIR")
-    return (Path(folder) if folder else user_state_path("vertigrad", appauthor=False)) / FILE
+    """Where they are kept."""
+    return state_folder() / FILE
 
 
 def load_settings(file: Path) -> Settings:

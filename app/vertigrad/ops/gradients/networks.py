@@ -90,14 +90,17 @@ def _by_weights(
     shape: tuple[int, ...],
     groups: int,
 ) -> Tensor:
-    if groups != 1:
-        raise GradientError("a convolution in groups has no gradient by its weights; use groups=1, or weights.detach()")
+    """Images in place of channels; groups stay groups, each of as many channels as there are images."""
+    images, channels, *spatial = x.shape
+    parts = x.contiguous().reshape(images, groups, channels // groups, *spatial)
+    parts = parts.permute(2, 1, 0, *range(3, parts.ndim)).contiguous()
     turned = (1, 0, *range(2, x.ndim))
     whole = conv(
-        x.permute(*turned).contiguous(),
+        parts.reshape(channels // groups, groups * images, *spatial),
         gradient.permute(*turned).contiguous(),
         stride=window.dilation,
         padding=list(padding),
         dilation=window.stride,
+        groups=groups,
     )
     return whole.permute(*turned)[(..., *(slice(0, size) for size in shape[2:]))]

@@ -10,22 +10,22 @@ import numpy as np
 
 from ...errors import GradientError
 from ...tensor import Tensor
+from .. import launch
 from ..conv import conv_transpose
 from ..differentiable import Call, rule
-from ..pool import average_pool, max_pool_with_places
-from ..scatter import gather_nd, scatter_nd
+from ..gather import take_along_axis
+from ..pool import average_pool, max_pool_gradient, max_pool_with_places
+from ..scatter import gather_nd
 from ..window import Window
-from .moves import zeros
+from .joining import sum_at
 
 
 @rule("max_pool", "x")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """To the first of the largest elements of each window; where windows overlap, floats are added in any order."""
+    """To the first of the largest elements of each window: every element adds up the windows that chose it."""
     x = call["x"]
     _, places = max_pool_with_places(x, call["size"], **_options(call))
-    flat = zeros((x.size,), gradient)
-    shares = gradient.contiguous().reshape(-1)
-    return {"x": scatter_nd(flat, places.reshape(-1, 1), shares, "add", out=flat).reshape(*x.shape)}
+    return {"x": max_pool_gradient(gradient, places, x.shape, call["size"], **_options(call))}
 
 
 @rule("average_pool")
@@ -73,11 +73,10 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 @rule("gather_nd", "indices")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """Floats that go back to one place are added up in any order."""
     if call["batch_axes"]:
         raise GradientError("gather_nd with batch_axes has no gradient; put the member into the indices")
-    whole = zeros(call.shapes["x"], gradient)
-    return {"x": scatter_nd(whole, call["indices"], gradient.contiguous(), "add", out=whole)}
+    with launch.tensors(call["indices"]) as (indices,):
+        return {"x": sum_at(gradient, indices, call.shapes["x"])}
 
 
 @rule("scatter_nd", "indices")
@@ -87,6 +86,18 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     found = {"x": gradient}
     if "updates" in call.wanted:
         found["updates"] = gather_nd(gradient, call["indices"])
+    return found
+
+
+@rule("scatter_elements", "indices")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    if call["join"] != "add":
+        raise GradientError(f"scatter_elements by {call['join']!r} has no gradient; use 'add'")
+    found = {"x": gradient}
+    if "updates" in call.wanted:
+        shape, axis = call.shapes["updates"], launch.normal_axis(call["axis"], gradient.ndim)
+        lines = gradient[tuple(slice(None if i == axis else n) for i, n in enumerate(shape))]
+        found["updates"] = take_along_axis(lines, call["indices"], axis)
     return found
 
 

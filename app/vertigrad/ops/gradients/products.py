@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...tensor import Tensor
+from .. import launch
 from ..broadcast import sum_to
-from ..differentiable import Call, rule
+from ..differentiable import Call, rule, through
+from ..einsum import contracted
 from ..matmul import matmul
 from ..reduce import sum as sum_
 
@@ -41,6 +44,12 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     if "residual" in call.wanted:
         found["residual"] = sum_to(gradient, call.shapes["residual"])
     return found
+
+
+@through("einsum")
+def _(equation: str, operands: Sequence[Any]) -> Tensor:
+    with launch.operands(*operands) as given:
+        return contracted(equation, given)
 
 
 def swapped(matrices: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ class ArrowsStyle(Params):
         0.1, min=0.0, max=1e6, soft_min=1e-3, soft_max=10.0, scale="log", doc="length for each unit of the direction"
     )
     longest: float = number(
-        1e6, min=0.0, max=1e6, soft_min=1e-2, soft_max=10.0, scale="log", doc="no arrow is longer, in world units"
+        1e12, min=0.0, max=1e12, soft_min=1e-2, soft_max=10.0, scale="log", doc="no arrow is longer, in world units"
     )
     even: bool = switch(False, doc="all of one length, that of a direction of length 1")
     thickness: float = number(0.045, min=0.002, max=0.3, doc="radius of the shaft, as a share of the length")
@@ -44,6 +44,7 @@ class ArrowsStyle(Params):
 class ArrowsLayer(MeshesLayer):
     """An arrow for each row of `position`, along `direction`. A row without a finite length is not drawn."""
 
+    casts: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = ArrowsStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
@@ -63,8 +64,8 @@ class ArrowsLayer(MeshesLayer):
             raise ParameterError(f"layer {self.name!r}: direction must be a tensor, in each row the vector")
         color = bound.color()
         meshes = Meshes(self._gpu, self.name, ARROWS, bound, {}, "arrow")
-        self.close()
-        self._meshes, self._color = meshes, color
+        self._take(meshes)
+        self._color = color
 
     def _uniform(self) -> bytes:
         style = self.style

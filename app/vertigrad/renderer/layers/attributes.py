@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import wgpu
-
 from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
 from ...params import parse_color, unknown
 from ...tensor import Tensor
 from ..vertex_layout import StepMode, VertexLayout, vertex_layout
 from ..view import linear
-from .base import Attribute, AttributeSpec, Constant
+from .base import Attribute, AttributeSpec, Constant, Transparency
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,7 @@ class Attributes:
         for name, spec in specs.items():
             if name not in beside:
                 self._take(name, spec, given.get(name, spec.default))
+        self.transparency: Transparency = "some" if self.components("color") == 4 else self._constant_transparency()
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -89,13 +88,6 @@ class Attributes:
         """The vertex buffer layouts of a pipeline, given each attribute's location in the shader."""
         return [bound.layout.descriptor(locations[name]) for name, bound in self.tensors.items()]
 
-    def set_buffers(self, pass_: wgpu.GPURenderPassEncoder, first: int = 0) -> int:
-        """Bind each tensor's block, where the tensor lies in it at this moment, from slot `first` on; the next one."""
-        for slot, bound in enumerate(self.tensors.values(), start=first):
-            tensor = bound.tensor
-            pass_.set_vertex_buffer(slot, tensor.block.buffer, tensor.offset, bound.layout.nbytes)
-        return first + len(self.tensors)
-
     def color(self) -> tuple[float, float, float, float]:
         """The constant colour as linear light and alpha; black where colours are a tensor. Raises `ParameterError`."""
         value = self.constants.get("color", (0.0, 0.0, 0.0))
@@ -119,8 +111,12 @@ class Attributes:
         drawn = {name: _drawn(bound) for name, bound in self.tensors.items() if name in self._specs}
         return drawn | self.constants
 
-    def __iter__(self) -> Iterator[Tensor]:
-        return (bound.tensor for bound in self.tensors.values())
+    def __iter__(self) -> Iterator[Bound]:
+        return iter(self.tensors.values())
+
+    def _constant_transparency(self) -> Transparency:
+        color = self.constants.get("color")
+        return "all" if isinstance(color, tuple | list) and len(color) == 4 and color[3] < 1.0 else "none"
 
     def _take(self, name: str, spec: AttributeSpec, value: Attribute | None) -> None:
         if isinstance(value, Tensor):

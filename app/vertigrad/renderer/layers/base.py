@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import wgpu
 
@@ -16,10 +16,13 @@ from ...tensor import Tensor
 from ..moment import Moment
 
 if TYPE_CHECKING:
+    from ..annotations.page import ColorBar
     from .attributes import Attributes
 
 Constant = float | tuple[float, ...] | str
 Attribute = Tensor | Constant
+Drawn = Literal["color", "depth", "clear"]
+Transparency = Literal["none", "some", "all"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Frame:
 
     view_offset: int
     depth: wgpu.GPUTextureView | None = None  # of what is solid, while layers that read it draw over that
+    drawn: Drawn = "color"  # "depth": how deep solid things lie, for one sample a pixel; "clear": what is transparent
 
 
 class Layer(ABC):
@@ -57,9 +61,11 @@ class Layer(ABC):
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]]
 
     reads_depth: ClassVar[bool] = False  # whether what is drawn over asks how far away solid things are
+    casts: ClassVar[bool] = False  # whether `draw` can also draw "depth" and "clear" frames
 
     name: str
     style: Any  # of the class `Style`
+    colorbar: ColorBar | None = None  # its legend, if the scene asks for one
 
     @abstractmethod
     def __init__(self, gpu: Gpu, name: str, style: Any): ...
@@ -99,6 +105,11 @@ class Layer(ABC):
     @abstractmethod
     def attributes(self) -> Attributes:
         """What was bound last: "position", which every layer has, says where each row is."""
+
+    @property
+    def transparency(self) -> Transparency:
+        """How much of what `draw` draws lets light through."""
+        return self.attributes.transparency if self.casts else "none"
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:

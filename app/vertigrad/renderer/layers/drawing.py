@@ -8,18 +8,21 @@ from typing import Any, Literal, Protocol
 
 import wgpu
 
-from ...gpu import Gpu
+from ...gpu import Gpu, VertexBuffers
 from ...memory import Block
 from ...tensor import Tensor
 from ..colormap import colormap_texture
 from ..extent import Extent
+from ..openness import lighting_layout
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..rows import ROW_TARGETS, rows_depth
-from ..target import COLOR, depth_state, handles_samples, multisample_state
+from ..target import CLEAR_TARGETS, COLOR, depth_state, handles_samples, multisample_state
 from ..view import VIEW_SIZE
 from .attributes import Attributes, Bound
-from .base import Frame
+from .base import Drawn, Frame
+from .content import Content
 from .field import whole
+from .places import Places
 
 OVER = {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"}
 BLEND_OVER = {"color": OVER, "alpha": OVER}  # of premultiplied colours
@@ -50,7 +53,7 @@ class Coloring(Protocol):
     range: tuple[float, float] | Literal["auto"]
 
 
-class Drawing:
+class Drawing(Content):
     """Pipelines, bind group and vertex buffers for `attributes`.
 
     A color of one component goes through the colormap; its extent is bound beside it, for the range "auto". `mesh` are
@@ -84,12 +87,16 @@ class Drawing:
         except Exception:
             self.close()
             raise
+        self._bound = [bound for one in self._sets for bound in one]
+        self._places = Places(gpu, [bound.tensor for bound in self._bound])
+        self._others: dict[tuple[str, Drawn], wgpu.GPURenderPipeline] = {}
+        self._lying: list[Block] | None = None  # where tensors lay when the vertex buffers were looked up
+        self._buffers = VertexBuffers(())
 
     def prepare(self, style: Coloring) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
-        for one in self._sets:
-            for tensor in one:
-                self._gpu.make_resident(tensor.owner)
+        if self._places.blocks is not self._lying:
+            self._look_up()
         if self._extent is not None and style.range == "auto":
             self._extent.record()
 
@@ -97,7 +104,7 @@ class Drawing:
         self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style: Coloring, style_offset: int
     ) -> None:
         """Set pipeline, bind group and vertex buffers; draw calls follow."""
-        pass_.set_pipeline(self._pipelines[stage])
+        pass_.set_pipeline(self._color_or_other(stage, frame.drawn))
         self._set_resources(pass_, frame, style, style_offset)
 
     def start_rows(
@@ -111,20 +118,32 @@ class Drawing:
         self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, style_offset: int
     ) -> None:
         pass_.set_bind_group(0, self._bind_group(style), (frame.view_offset, style_offset))
-        slot = 0
-        for one in self._sets:
-            slot = one.set_buffers(pass_, slot)
+        if self._places.blocks is not self._lying:
+            self._look_up()
+        self._buffers.set(pass_)
 
     def blocks(self) -> Iterable[Block]:
         """The blocks of the vertex buffers, and of what is read beside them."""
-        found = [tensor.block for one in self._sets for tensor in one]
+        found = self._places.blocks
         return found if self._storage is None else [*found, self._storage.block]
+
+    def report(self) -> dict[str, Any]:
+        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
+        return self.attributes.report()
 
     def close(self) -> None:
         """Give up the memory that was made here. Idempotent."""
         if self._extent is not None:
             self._extent.close()
             self._extent = None
+
+    def _look_up(self) -> None:
+        """Find the vertex buffers: tensors were borrowed, or copy-on-write moved them."""
+        for bound in self._bound:
+            self._gpu.make_resident(bound.tensor.owner)
+        self._lying = self._places.blocks
+        places = [(bound.tensor.offset, bound.layout.nbytes) for bound in self._bound]
+        self._buffers = VertexBuffers([(b.buffer, *place) for b, place in zip(self._lying, places, strict=True)])
 
     def _defines(self, picking: bool) -> dict[str, Any]:
         names = self._recipe.locations
@@ -148,6 +167,20 @@ class Drawing:
             multisample=multisample_state(self._gpu, solid=not over),
         )
 
+    def _color_or_other(self, stage: str, drawn: Drawn) -> wgpu.GPURenderPipeline:
+        if drawn == "color":
+            return self._pipelines[stage]
+        if (stage, drawn) not in self._others:
+            self._others[stage, drawn] = self._other_pipeline(stage, drawn)
+        return self._others[stage, drawn]
+
+    def _other_pipeline(self, stage: str, drawn: Drawn) -> wgpu.GPURenderPipeline:
+        if drawn == "clear":
+            multisample = multisample_state(self._gpu, solid=False)
+            depth = depth_state(write=False)
+            return self._pipeline(stage, False, CLEAR_TARGETS, depth, multisample, drawn)
+        return self._pipeline(stage, False, (), depth_state(write=True), {"count": 1}, drawn)
+
     def _rows_pipeline(self, stage: str) -> wgpu.GPURenderPipeline:
         return self._pipeline(stage, picking=True, targets=ROW_TARGETS, depth=rows_depth(), multisample={"count": 1})
 
@@ -158,24 +191,27 @@ class Drawing:
         targets: Sequence[Mapping[str, Any]],
         depth: Mapping[str, Any],
         multisample: Mapping[str, Any],
+        drawn: Drawn = "color",
     ) -> wgpu.GPURenderPipeline:
         recipe, device = self._recipe, self._gpu.device
+        part = "fragment" if drawn == "color" else drawn
 
         def make() -> wgpu.GPURenderPipeline:
             module = draw_shader(self._gpu, recipe.shader, self._defines(picking))
             buffers = [buffer for one in self._sets for buffer in one.vertex_buffers(recipe.locations)]
+            layouts = [self._layout()] if picking or drawn == "depth" else [self._layout(), lighting_layout(self._gpu)]
             return device.create_render_pipeline(
                 label=f"{recipe.shader}:{stage}",
-                layout=device.create_pipeline_layout(bind_group_layouts=[self._layout()]),
+                layout=device.create_pipeline_layout(bind_group_layouts=layouts),
                 vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": buffers},
-                fragment={"module": module, "entry_point": f"{stage}_fragment", "targets": list(targets)},
+                fragment={"module": module, "entry_point": f"{stage}_{part}", "targets": list(targets)},
                 primitive=dict(recipe.primitive),
                 depth_stencil=dict(depth),
                 multisample=dict(multisample),
             )
 
         keys = tuple(one.key for one in self._sets)
-        return draw_cache(self._gpu).get((recipe.shader, stage, picking, *recipe.defines.items(), *keys), make)
+        return draw_cache(self._gpu).get((recipe.shader, stage, picking, drawn, *recipe.defines.items(), *keys), make)
 
     def _bind_group(self, style: Coloring) -> wgpu.GPUBindGroup:
         """The bind group; made anew when the colormap changes."""

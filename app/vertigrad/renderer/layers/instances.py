@@ -47,6 +47,7 @@ class InstancesStyle(Params):
 class InstancesLayer(MeshesLayer):
     """A mesh for each row of `position`, turned and sized as the row says. Rows that are not finite are not drawn."""
 
+    casts: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = InstancesStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
@@ -72,8 +73,8 @@ class InstancesLayer(MeshesLayer):
                 f"layer {self.name!r}: direction must be a tensor; leave it out for meshes as they are"
             )
         meshes = Meshes(self._gpu, self.name, RECIPE, bound, attributes, self.style.shape)
-        self.close()
-        self._meshes, self._color, self._size = meshes, color, size
+        self._take(meshes)
+        self._color, self._size = color, size
         self._attributes = attributes
 
     def prepare(self, moment: Moment | None = None) -> None:

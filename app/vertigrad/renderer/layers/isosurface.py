@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, ClassVar, Literal
 
@@ -17,14 +17,17 @@ from ...tensor import Tensor
 from ..colormap import COLORMAPS, colormap_texture
 from ..extent import Extent
 from ..moment import Moment
+from ..openness import lighting_layout
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..rows import LEAST_ALPHA, ROW_TARGETS, rows_depth
-from ..target import COLOR, depth_state, handles_samples, multisample_state
+from ..target import CLEAR_TARGETS, COLOR, depth_state, handles_samples, multisample_state
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame, Layer
+from .base import Attribute, AttributeSpec, Drawn, Frame
 from .box import Box, inset
+from .content import Content, ContentLayer
 from .field import FIELD, NO_FIELD, ends, fields, whole
 from .marching import MOST, packed
+from .places import Places
 from .stored import Stored
 from .surface import HEIGHT
 
@@ -60,9 +63,10 @@ class IsosurfaceStyle(Params):
     contour_width: float = number(1.2, min=0.5, max=8.0, unit="pixels", doc="width of contour lines")
 
 
-class IsosurfaceLayer(Layer):
+class IsosurfaceLayer(ContentLayer["_Content"]):
     """Marching cubes, anew for each picture. How many triangles there are is known on the GPU only."""
 
+    casts: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = IsosurfaceStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "values": AttributeSpec(True, (1,), None, "samples on a grid (nz, ny, nx)"),
@@ -71,21 +75,13 @@ class IsosurfaceLayer(Layer):
         ),
     }
 
-    def __init__(self, gpu: Gpu, name: str, style: IsosurfaceStyle):
-        self.name = name
-        self.style = style
-        self._gpu = gpu
-        self._content: _Content | None = None
-
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on.
 
         Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for too much of it; what was
         bound before stays then.
         """
-        content = _Content(self._gpu, self.name, attributes)
-        self.close()
-        self._content = content
+        self._take(_Content(self._gpu, self.name, attributes))
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Find the cells that the surface passes through, and the extent of the colours if it is wanted."""
@@ -93,7 +89,7 @@ class IsosurfaceLayer(Layer):
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the triangles."""
-        self._record(pass_, frame, self._bound.pipeline(picking=False))
+        self._record(pass_, frame, self._bound.pipeline(picking=False, drawn=frame.drawn))
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """A surface is solid throughout: nothing."""
@@ -103,32 +99,6 @@ class IsosurfaceLayer(Layer):
         if self._bound.color[3] >= LEAST_ALPHA:
             self._record(pass_, frame, self._bound.pipeline(picking=True))
 
-    @property
-    def attributes(self) -> Attributes:
-        """What was bound last; "position" are the corners of the box."""
-        return self._bound.attributes
-
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read when the layer is drawn."""
-        return self._bound.blocks()
-
-    def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        content = self._bound
-        return content.attributes.report() | {name: field.report() for name, field in content.fields.items()}
-
-    def close(self) -> None:
-        """Give up the memory that the layer itself made. Idempotent."""
-        if self._content is not None:
-            self._content.close()
-            self._content = None
-
-    @property
-    def _bound(self) -> _Content:
-        if self._content is None:
-            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
-        return self._content
-
     def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, pipeline: wgpu.GPURenderPipeline) -> None:
         content = self._bound
         offset = self._gpu.uniforms.push(content.uniform(self.style))
@@ -137,12 +107,13 @@ class IsosurfaceLayer(Layer):
         pass_.draw_indirect(content.size.block.buffer, content.size.offset)
 
 
-class _Content:
+class _Content(Content):
     """Everything on the device that is needed to draw one set of attributes."""
 
     def __init__(self, gpu: Gpu, name: str, given: Mapping[str, Attribute]):
         self._gpu = gpu
         self._packed: tuple[Any, bytes] = (), b""  # the style's uniform, and the values it was made of
+        self._pipelines: dict[tuple[bool, Drawn], wgpu.GPURenderPipeline] = {}
         self.fields = fields(gpu, name, "values", given)
         self.attributes = Attributes(
             gpu, name, IsosurfaceLayer.ATTRIBUTES, given, "vertex", beside=("values", *self.fields)
@@ -165,22 +136,24 @@ class _Content:
             self._extent = Extent(color.tensor) if color and color.components == 1 else None
             if self._extent is not None:
                 stack.callback(self._extent.close)
+                self.attributes.add("extent", self._extent.pair.expand(self.attributes.rows, 2), (2,))
             self._cells = held(Tensor.empty(count, "u32", name=f"{name}.cells"))
             self.size = held(Tensor.empty(4, "u32", name=f"{name}.draw"))
             self._kinds = held(Tensor.from_numpy(packed(), name=f"{name}.kinds"))
-            self._plan = held(Plan(f"{name}.cells"))
-            self._record(count)
+            ranges = (True, False) if self._extent is not None else (False,)
+            self._plans = {auto: self._recorded(held(Plan(f"{name}.cells")), count, auto) for auto in ranges}
             self._stored = Stored(gpu, 2 * FIELD.size + STYLE.size, self._resource_kinds())
             self.pipeline(picking=False)
+            fields_of = [field.tensor for field in self.fields.values()]
+            extents = [] if self._extent is None else [self._extent.pair]
+            self._places = Places(gpu, [*fields_of, *extents, self._cells, self._kinds, self.size])
             self._held = stack.pop_all()
 
     def prepare(self, style: IsosurfaceStyle) -> None:
         for field in self.fields.values():
             self._gpu.make_resident(field.tensor.owner)
         self._box.place(style)
-        if self._extent is not None and style.range == "auto":
-            self._extent.record()
-        self._plan.replay(level=style.level)
+        self._plans[self._extent is not None and style.range == "auto"].replay(level=style.level)
 
     def uniform(self, style: IsosurfaceStyle) -> bytes:
         key = tuple(vars(style).values())
@@ -189,37 +162,48 @@ class _Content:
         return self._packed[1]
 
     def group(self, style: IsosurfaceStyle) -> wgpu.GPUBindGroup:
-        key = (style.colormap, style.colormap_flip, *[block.id for block in self.blocks()])
+        key = (style.colormap, style.colormap_flip, *self.blocks())
         return self._stored.group(key, lambda: self._resources(style))
 
     def blocks(self) -> list[Block]:
-        tensors = [field.tensor for field in self.fields.values()]
-        if self._extent is not None:
-            tensors.append(self._extent.pair)
-        return [tensor.block for tensor in (*tensors, self._cells, self._kinds, self.size)]
+        return self._places.blocks
 
-    def pipeline(self, picking: bool) -> wgpu.GPURenderPipeline:
+    def pipeline(self, picking: bool, drawn: Drawn = "color") -> wgpu.GPURenderPipeline:
+        key = picking, drawn
+        if key not in self._pipelines:
+            self._pipelines[key] = self._pipeline(picking, drawn)
+        return self._pipelines[key]
+
+    def _pipeline(self, picking: bool, drawn: Drawn) -> wgpu.GPURenderPipeline:
         components = self.fields["color"].components if "color" in self.fields else 0
         gpu, layout = self._gpu, self._stored.layout
+
+        layouts = [layout] if picking or drawn == "depth" else [layout, lighting_layout(gpu)]
+        part = "fragment" if drawn == "color" else drawn
+        single = picking or drawn == "depth"
+
+        def targets() -> Any:
+            if drawn != "color":
+                return list(CLEAR_TARGETS) if drawn == "clear" else []
+            return list(ROW_TARGETS) if picking else [{"format": COLOR}]
 
         def make() -> wgpu.GPURenderPipeline:
             defines = {"COLOR_COMPONENTS": components, "PICKING": picking, "VERTICES": VERTICES}
             module = draw_shader(gpu, SHADER, {**defines, "SAMPLE_MASK": handles_samples(gpu)})
             return gpu.device.create_render_pipeline(
                 label=SHADER,
-                layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
+                layout=gpu.device.create_pipeline_layout(bind_group_layouts=layouts),
                 vertex={"module": module, "entry_point": "isosurface_vertex"},
-                fragment={
-                    "module": module,
-                    "entry_point": "isosurface_fragment",
-                    "targets": list(ROW_TARGETS) if picking else [{"format": COLOR}],  # pyright: ignore
-                },
+                fragment={"module": module, "entry_point": f"isosurface_{part}", "targets": targets()},
                 primitive={"topology": "triangle-list", "cull_mode": "none"},
-                depth_stencil=rows_depth() if picking else depth_state(write=True),  # pyright: ignore
-                multisample={"count": 1} if picking else multisample_state(gpu, solid=True),  # pyright: ignore
+                depth_stencil=rows_depth() if picking else depth_state(write=drawn != "clear"),  # pyright: ignore
+                multisample={"count": 1} if single else multisample_state(gpu, solid=drawn == "color"),  # pyright: ignore
             )
 
-        return draw_cache(gpu).get((SHADER, components, picking), make)
+        return draw_cache(gpu).get((SHADER, components, picking, drawn), make)
+
+    def report(self) -> dict[str, Any]:
+        return self.attributes.report() | {name: field.report() for name, field in self.fields.items()}
 
     def close(self) -> None:
         self._held.close()
@@ -234,10 +218,12 @@ class _Content:
         )
         return self.fields["values"].packed + (color.packed if color else NO_FIELD) + values
 
-    def _record(self, count: int) -> None:
+    def _recorded(self, plan: Plan, count: int, auto: bool) -> Plan:
         values, defines = self.fields["values"], {"VERTICES": VERTICES}
-        self._plan.dispatch(Kernel.load(CELLS_SHADER, "begin", defines), 1, overwrites=("draw",), draw=self.size)
-        self._plan.dispatch(
+        if auto and self._extent is not None:
+            self._extent.add_to(plan)
+        plan.dispatch(Kernel.load(CELLS_SHADER, "begin", defines), 1, overwrites=("draw",), draw=self.size)
+        plan.dispatch(
             Kernel.load(CELLS_SHADER, "find", defines),
             count,
             overwrites=("cells",),
@@ -247,6 +233,7 @@ class _Content:
             values_size=values.size,
             values_strides=values.strides,
         )
+        return plan
 
     def _resources(self, style: IsosurfaceStyle) -> list[Any]:
         found: list[Any] = [self.fields["values"].resource(), whole(self._cells), whole(self._kinds)]

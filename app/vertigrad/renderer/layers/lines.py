@@ -47,6 +47,8 @@ class LinesStyle(Params):
     brightness: float = number(
         1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="lines shine by themselves: how much"
     )
+    tube: bool = switch(False, doc="widths are in world units, and sun and sky give the light")
+    roughness: float = number(0.4, min=0.05, max=1.0, doc="of tubes; 0.05: polished, 1: chalk")
 
 
 class LinesLayer(Layer):
@@ -63,7 +65,7 @@ class LinesLayer(Layer):
         "color": AttributeSpec(
             False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
-        "width": AttributeSpec(False, (1,), 2.0, "pixels"),
+        "width": AttributeSpec(False, (1,), 2.0, "pixels; of tubes world units"),
     }
 
     def __init__(self, gpu: Gpu, name: str, style: LinesStyle):
@@ -90,6 +92,9 @@ class LinesLayer(Layer):
             pieces = self._pieces(bound, stack)
             drawing = Drawing(self._gpu, RECIPE, pieces, scalars=bound.tensors.get("color"))
             stack.callback(drawing.close)
+            if "extent" in pieces.tensors:  # for who tells the range of the colormap
+                extent = stack.enter_context(pieces.tensors["extent"].tensor[:1])
+                bound.add("extent", stack.enter_context(extent.expand(bound.rows, 2)), (2,))
             held = stack.pop_all()
         self.close()
         self._attributes, self._drawing, self._held = bound, drawing, held
@@ -154,7 +159,7 @@ class LinesLayer(Layer):
     def _uniform(self) -> bytes:
         style = self.style
         looks = (*self._color, *ends(style.range), style.range == "auto", style.brightness, self._width)
-        return STYLE.pack(*looks, 0.0, 0.0, self._rows, 0, 1, 0)
+        return STYLE.pack(*looks, style.tube, style.roughness, self._rows, 0, 1, 0)
 
 
 def _in_a_row(bound: Bound) -> Tensor:

@@ -15,7 +15,8 @@ from ...memory import Block
 from ...tensor import Tensor
 from ..moment import Moment
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame, Layer
+from .base import Attribute, AttributeSpec, Frame
+from .content import Content, ContentLayer
 from .drawing import Coloring, Drawing, Recipe
 from .indexed import checked_index
 from .shapes import shape
@@ -27,7 +28,7 @@ MESH: Mapping[str, AttributeSpec] = {
 }
 
 
-class Meshes:
+class Meshes(Content):
     """Draws the mesh that is `given`, or else the shape of this name, for each row of `attributes`."""
 
     def __init__(
@@ -40,6 +41,7 @@ class Meshes:
         name: str,
     ):
         self._gpu = gpu
+        self.attributes = attributes
         self.shape = name
         self.given = {key: value for key, value in given.items() if key in MESH and isinstance(value, Tensor)}
         with ExitStack() as stack:  # closes what was made if something that follows cannot be
@@ -64,7 +66,7 @@ class Meshes:
         start = drawing.start_rows if rows else drawing.start
         start(pass_, frame, "instance", style, offset)
         pass_.set_index_buffer(index.block.buffer, "uint32", index.offset, index.nbytes)
-        pass_.draw_indexed(index.size, drawing.attributes.rows)
+        pass_.draw_indexed(index.size, self.attributes.rows)
 
     def blocks(self) -> Iterable[Block]:
         """Every block that is read."""
@@ -72,7 +74,7 @@ class Meshes:
 
     def report(self) -> dict[str, Any]:
         """Where the attributes lie, and the mesh if it is a model's."""
-        found = self.drawing.attributes.report()
+        found = self.attributes.report()
         for key, tensor in self.given.items():
             place = {"block": tensor.block.id, "offset": tensor.offset, "stride": tensor.strides[0]}
             found[key] = {"tensor": tensor.name, **place, "format": "uint32" if key == "index" else "float32x3"}
@@ -90,17 +92,8 @@ class Meshes:
         }
 
 
-class MeshesLayer(Layer):
-    """A layer that draws a mesh for each row: all of it but what it takes and how it looks.
-
-    `bind` of a subclass sets `_meshes` and the color of `Attributes.color`.
-    """
-
-    def __init__(self, gpu: Gpu, name: str, style: Any):
-        self.name = name
-        self.style = style
-        self._gpu = gpu
-        self._meshes: Meshes | None = None
+class MeshesLayer(ContentLayer[Meshes]):
+    """A layer that draws a mesh for each row: all of it but what it takes and how it looks."""
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
@@ -116,31 +109,6 @@ class MeshesLayer(Layer):
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the meshes as the numbers of their rows."""
         self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=True)
-
-    @property
-    def attributes(self) -> Attributes:
-        """What was bound last."""
-        return self._bound.drawing.attributes
-
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read when the layer is drawn."""
-        return self._bound.blocks()
-
-    def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        return self._bound.report()
-
-    def close(self) -> None:
-        """Give up the memory that the layer itself made. Idempotent."""
-        if self._meshes is not None:
-            self._meshes.close()
-            self._meshes = None
-
-    @property
-    def _bound(self) -> Meshes:
-        if self._meshes is None:
-            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
-        return self._meshes
 
     @abstractmethod
     def _uniform(self) -> bytes:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 import wgpu
 
 from ...gpu import Gpu
-from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ..colormap import COLORMAPS
 from ..moment import Moment
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame, Layer
+from .base import Attribute, AttributeSpec, Frame
+from .content import ContentLayer
 from .drawing import Drawing, Recipe
 
 STYLE = struct.Struct("<13f12x")  # `Style` in shaders/draw/points.wgsl
@@ -46,9 +46,10 @@ class PointsStyle(Params):
     )
 
 
-class PointsLayer(Layer):
+class PointsLayer(ContentLayer[Drawing]):
     """One sphere for each row of `position`: an instance of a quad, on which each pixel's ray meets the sphere."""
 
+    casts: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = PointsStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
@@ -59,10 +60,7 @@ class PointsLayer(Layer):
     }
 
     def __init__(self, gpu: Gpu, name: str, style: PointsStyle):
-        self.name = name
-        self.style = style
-        self._gpu = gpu
-        self._drawing: Drawing | None = None
+        super().__init__(gpu, name, style)
         self._style_offset = 0
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
@@ -72,9 +70,8 @@ class PointsLayer(Layer):
         """
         bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
         color, size = bound.color(), bound.number("size")
-        drawing = Drawing(self._gpu, RECIPE, bound)
-        self.close()
-        self._drawing, self._color, self._size = drawing, color, size
+        self._take(Drawing(self._gpu, RECIPE, bound))
+        self._color, self._size = color, size
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
@@ -95,31 +92,6 @@ class PointsLayer(Layer):
         for stage in RECIPE.stages:
             drawing.start_rows(pass_, frame, stage, self.style, offset)
             pass_.draw(4, drawing.attributes.rows)
-
-    @property
-    def attributes(self) -> Attributes:
-        """What was bound last."""
-        return self._bound.attributes
-
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read when the layer is drawn."""
-        return self._bound.blocks()
-
-    def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        return self._bound.attributes.report()
-
-    def close(self) -> None:
-        """Give up the memory that the layer itself made. Idempotent."""
-        if self._drawing is not None:
-            self._drawing.close()
-            self._drawing = None
-
-    @property
-    def _bound(self) -> Drawing:
-        if self._drawing is None:
-            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
-        return self._drawing
 
     def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str) -> None:
         drawing = self._bound

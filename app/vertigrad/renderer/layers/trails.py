@@ -17,7 +17,8 @@ from ...tensor import Tensor
 from ..colormap import COLORMAPS
 from ..moment import Moment
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame, Layer
+from .base import Attribute, AttributeSpec, Frame
+from .content import Content, ContentLayer
 from .drawing import Drawing
 from .field import ends
 from .lines import RECIPE, STYLE
@@ -47,7 +48,7 @@ class TrailsStyle(Params):
     taper: float = number(0.7, min=0.0, max=1.0, doc="how much thinner they are there")
 
 
-class TrailsLayer(Layer):
+class TrailsLayer(ContentLayer["_Ring"]):
     """A line back through the last positions of each row, kept in a ring on the GPU.
 
     A position is remembered when simulated time has passed since the last; when time goes back, trails begin anew.
@@ -63,12 +64,6 @@ class TrailsLayer(Layer):
         "width": AttributeSpec(False, (1,), 2.0, "pixels"),
     }
 
-    def __init__(self, gpu: Gpu, name: str, style: TrailsStyle):
-        self.name = name
-        self.style = style
-        self._gpu = gpu
-        self._ring: _Ring | None = None
-
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on; trails begin anew if there are other rows.
 
@@ -77,10 +72,8 @@ class TrailsLayer(Layer):
         """
         bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
         color, width = bound.color(), bound.number("width")
-        ring = _Ring(self._gpu, self.name, bound, self.style.length)
-        self.close()
-        self._ring, self._color, self._width = ring, color, width
-        self._given = attributes
+        self._take(_Ring(self._gpu, self.name, bound, self.style.length))
+        self._color, self._width, self._given = color, width, attributes
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Remember where the rows are, if time has passed, and find the extent of the colours if it is wanted."""
@@ -102,50 +95,26 @@ class TrailsLayer(Layer):
         """Draw the trails as the numbers of their rows."""
         self._record(pass_, frame, rows=True)
 
-    @property
-    def attributes(self) -> Attributes:
-        """What was bound last."""
-        return self._bound.drawing.attributes
-
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read when the layer is drawn."""
-        return self._bound.drawing.blocks()
-
-    def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        return self.attributes.report()
-
-    def close(self) -> None:
-        """Give up the memory that the layer itself made. Idempotent."""
-        if self._ring is not None:
-            self._ring.close()
-            self._ring = None
-
-    @property
-    def _bound(self) -> _Ring:
-        if self._ring is None:
-            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
-        return self._ring
-
     def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, rows: bool) -> None:
         ring = self._bound
         if ring.filled < 2:
             return
         start = ring.drawing.start_rows if rows else ring.drawing.start
         start(pass_, frame, "line", self.style, self._gpu.uniforms.push(self._uniform(ring)))
-        pass_.draw(6 * (ring.filled - 1), ring.drawing.attributes.rows)
+        pass_.draw(6 * (ring.filled - 1), ring.attributes.rows)
 
     def _uniform(self, ring: _Ring) -> bytes:
         style = self.style
         looks = (*self._color, *ends(style.range), style.range == "auto", style.brightness, self._width)
-        rows = ring.drawing.attributes.rows
+        rows = ring.attributes.rows
         return STYLE.pack(*looks, style.fade, style.taper, rows, ring.head, ring.slots, ring.filled)
 
 
-class _Ring:
+class _Ring(Content):
     """The last positions of all rows, (slots, rows, 3) of f32: `filled` of them are set, the latest is slot `head`."""
 
     def __init__(self, gpu: Gpu, name: str, attributes: Attributes, slots: int):
+        self.attributes = attributes
         self.slots, self.head, self.filled = slots, 0, 0
         self._time = 0.0
         position, rows = attributes.tensors["position"], attributes.rows
@@ -181,6 +150,12 @@ class _Ring:
         self.filled = min(self.filled + 1, self.slots)
         self._time = time
         self._plan.replay(slot=self.head)
+
+    def blocks(self) -> Iterable[Block]:
+        return self.drawing.blocks()
+
+    def report(self) -> dict[str, Any]:
+        return self.attributes.report()
 
     def close(self) -> None:
         self._held.close()

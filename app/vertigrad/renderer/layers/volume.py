@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, ClassVar, Literal
 
@@ -20,10 +20,12 @@ from ..moment import Moment
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..target import COLOR, DEPTH, SAMPLES, handles_samples
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame, Layer
+from .base import Attribute, AttributeSpec, Frame
 from .box import Box, inset
+from .content import Content, ContentLayer
 from .drawing import BLEND_OVER
 from .field import FIELD, NO_FIELD, ends, fields, whole
+from .places import Places
 from .stored import Stored
 
 SHADER, LIGHT_SHADER = "draw/volume.wgsl", "draw/volume_light.wgsl"
@@ -46,7 +48,7 @@ class VolumeStyle(Params):
         "auto", words=("auto",), doc="density that is clear, and density that absorbs in full"
     )
     extinction: float = number(
-        8.0, min=0.0, max=1e5, soft_min=0.1, soft_max=200.0, scale="log", doc="of full density, per world unit"
+        8.0, min=0.0, max=1e9, soft_min=0.1, soft_max=200.0, scale="log", doc="of full density, per world unit"
     )
     colormap: str = choice("inferno", COLORMAPS, doc="colors of a scalar color")
     colormap_flip: bool = switch(False, doc="turn the colormap round")
@@ -62,7 +64,7 @@ class VolumeStyle(Params):
     detail: float = number(1.5, min=0.25, max=8.0, doc="steps of the march for each cell")
 
 
-class VolumeLayer(Layer):
+class VolumeLayer(ContentLayer["_Content"]):
     """A box full of `density`, seen along each line of sight, in front of and behind everything else as it is.
 
     What blends over, as it does, is drawn in the order of the layers.
@@ -77,12 +79,6 @@ class VolumeLayer(Layer):
     }
     reads_depth: ClassVar[bool] = True
 
-    def __init__(self, gpu: Gpu, name: str, style: VolumeStyle):
-        self.name = name
-        self.style = style
-        self._gpu = gpu
-        self._content: _Content | None = None
-
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on.
 
@@ -94,9 +90,7 @@ class VolumeLayer(Layer):
                 f"layer {self.name!r}: a volume needs the depth of each sample, which cannot be read through OpenGL "
                 f"({self._gpu.adapter}); use a Vulkan driver"
             )
-        content = _Content(self._gpu, self.name, attributes)
-        self.close()
-        self._content = content
+        self._take(_Content(self._gpu, self.name, attributes))
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Find extents that are wanted, and how far the light reaches."""
@@ -110,42 +104,16 @@ class VolumeLayer(Layer):
         content = self._bound
         offset = self._gpu.uniforms.push(content.uniform(self.style))
         group = content.group(self.style, frame)
+        pass_.set_bind_group(0, group, (frame.view_offset, offset))
         for pipeline in content.pipelines:
             pass_.set_pipeline(pipeline)
-            pass_.set_bind_group(0, group, (frame.view_offset, offset))
             pass_.draw(36)
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """A volume has no place that could be picked: nothing."""
 
-    @property
-    def attributes(self) -> Attributes:
-        """What was bound last; "position" are the corners of the box."""
-        return self._bound.attributes
 
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read when the layer is drawn."""
-        return self._bound.blocks()
-
-    def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        content = self._bound
-        return content.attributes.report() | {name: field.report() for name, field in content.fields.items()}
-
-    def close(self) -> None:
-        """Give up the memory that the layer itself made. Idempotent."""
-        if self._content is not None:
-            self._content.close()
-            self._content = None
-
-    @property
-    def _bound(self) -> _Content:
-        if self._content is None:
-            raise RuntimeError(f"layer {self.name!r} has nothing bound; call bind first")
-        return self._content
-
-
-class _Content:
+class _Content(Content):
     """Everything on the device that is needed to draw one set of attributes."""
 
     def __init__(self, gpu: Gpu, name: str, given: Mapping[str, Attribute]):
@@ -162,33 +130,60 @@ class _Content:
             self._box = Box(name, density.size)
             stack.callback(self._box.close)
             self.attributes.add("position", self._box.positions, (3,))
-            self._extents = {name: Extent(field.tensor) for name, field in self.fields.items() if field.components == 1}
-            for extent in self._extents.values():
-                stack.callback(extent.close)
+            self._extents = self._found_extents(stack)
+            if "color" in self._extents:
+                self.attributes.add("extent", self._extents["color"].pair.expand(self.attributes.rows, 2), (2,))
             cells = self._light_size[0] * self._light_size[1] * self._light_size[2]
             self._light = stack.enter_context(Tensor.empty((cells, 2), name=f"{name}.light"))
-            self._plan = stack.enter_context(self._recorded(name, cells))
+            self._plans: dict[tuple[Extent, ...], Plan] = {}
+            self._held = stack
+            self._lit(())
             self._stored = Stored(gpu, 2 * FIELD.size + STYLE.size, self._kinds())
             self.pipelines = [self._pipeline(stage) for stage in STAGES]
+            fields_of = [field.tensor for field in self.fields.values()]
+            pairs = [extent.pair for extent in dict.fromkeys(self._extents.values())]
+            self._places = Places(gpu, [*fields_of, *pairs, self._light])
+            self._resident: list[Block] | None = None
+            self._asked: tuple[Any, ...] = ()
+            self._wanted: tuple[Extent, ...] = ()
+            self._shading: dict[str, Any] | None = None
             self._held = stack.pop_all()
 
     def prepare(self, style: VolumeStyle, moment: Moment | None) -> None:
-        for field in self.fields.values():
-            self._gpu.make_resident(field.tensor.owner)
+        if self._places.blocks is not self._resident:
+            for field in self.fields.values():
+                self._gpu.make_resident(field.tensor.owner)
+            self._resident = self._places.blocks
+        asked = self.uniform(style), None if moment is None else (moment.sun, moment.up)
+        if asked != self._asked:
+            self._asked = asked
+            self._decide(style, moment)
+        if self._shading is None:
+            for extent in self._wanted:
+                extent.record()
+        else:
+            self._lit(self._wanted).replay(**self._shading)
+
+    def _decide(self, style: VolumeStyle, moment: Moment | None) -> None:
+        """Which extents are wanted, and whether light is."""
+        ranges = {"density": style.density_range, "color": style.range}
+        wanted = [extent for name, extent in self._extents.items() if ranges[name] == "auto"]
+        self._wanted = tuple(dict.fromkeys(wanted))
+        shaded = moment is not None and style.shadow > 0.0 and style.emissive < 1.0
+        self._shading = self._shading_of(style, moment) if moment is not None and shaded else None
+
+    def _shading_of(self, style: VolumeStyle, moment: Moment) -> dict[str, Any]:
+        """What the plan of `_lit` is told."""
         low, high = self._box.place(style)
-        for name, wanted in (("density", style.density_range), ("color", style.range)):
-            if wanted == "auto" and name in self._extents:
-                self._extents[name].record()
-        if moment is not None and style.shadow > 0.0 and style.emissive < 1.0:
-            self._plan.replay(
-                box=tuple(b - a for a, b in zip(low, high, strict=True)),
-                extinction=style.extinction,
-                inset=inset(style),
-                auto_density=float(style.density_range == "auto"),
-                density_range=ends(style.density_range),
-                sun=moment.sun,
-                up=moment.up,
-            )
+        return {
+            "box": tuple(b - a for a, b in zip(low, high, strict=True)),
+            "extinction": style.extinction,
+            "inset": inset(style),
+            "auto_density": float(style.density_range == "auto"),
+            "density_range": ends(style.density_range),
+            "sun": moment.sun,
+            "up": moment.up,
+        }
 
     def uniform(self, style: VolumeStyle) -> bytes:
         key = tuple(vars(style).values())
@@ -197,16 +192,28 @@ class _Content:
         return self._packed[1]
 
     def group(self, style: VolumeStyle, frame: Frame) -> wgpu.GPUBindGroup:
-        key = (frame.depth, style.colormap, style.colormap_flip, *[block.id for block in self.blocks()])
+        key = (frame.depth, style.colormap, style.colormap_flip, *self.blocks())
         return self._stored.group(key, lambda: self._resources(style, frame))
 
     def blocks(self) -> list[Block]:
-        tensors = [field.tensor for field in self.fields.values()]
-        tensors += [extent.pair for extent in self._extents.values()]
-        return [tensor.block for tensor in (*tensors, self._light)]
+        return self._places.blocks
+
+    def report(self) -> dict[str, Any]:
+        return self.attributes.report() | {name: field.report() for name, field in self.fields.items()}
 
     def close(self) -> None:
         self._held.close()
+
+    def _found_extents(self, stack: ExitStack) -> dict[str, Extent]:
+        """An extent for each field of scalars; one for both where they are the same tensor."""
+        found: dict[str, Extent] = {}
+        for name, field in self.fields.items():
+            if name == "color" and field.tensor is self.fields["density"].tensor:
+                found[name] = found["density"]
+            elif field.components == 1:
+                found[name] = Extent(field.tensor)
+                stack.callback(found[name].close)
+        return found
 
     def _uniform(self, style: VolumeStyle) -> bytes:
         low, high = self._box.place(style)
@@ -237,25 +244,26 @@ class _Content:
             kinds += ["storage", "texture", "sampler"]
         return kinds
 
-    def _recorded(self, name: str, cells: int) -> Plan:
-        plan = Plan(f"{name}.light")
-        density = self.fields["density"]
-        try:
-            plan.dispatch(
-                Kernel.load(LIGHT_SHADER),
-                cells,
-                overwrites=("light",),
-                densities=density.tensor,
-                density_extent=self._extents["density"].pair,
-                light=self._light,
-                densities_size=density.size,
-                densities_strides=density.strides,
-                light_size=self._light_size,
-                pad0=0.0,
-            )
-        except BaseException:
-            plan.close()
-            raise
+    def _lit(self, extents: tuple[Extent, ...]) -> Plan:
+        """The plan that finds extents, and then how far the light reaches."""
+        if extents in self._plans:
+            return self._plans[extents]
+        plan, density = self._held.enter_context(Plan(self._light.name)), self.fields["density"]
+        for extent in extents:
+            extent.add_to(plan)
+        plan.dispatch(
+            Kernel.load(LIGHT_SHADER),
+            self._light.shape[0],
+            overwrites=("light",),
+            densities=density.tensor,
+            density_extent=self._extents["density"].pair,
+            light=self._light,
+            densities_size=density.size,
+            densities_strides=density.strides,
+            light_size=self._light_size,
+            pad0=0.0,
+        )
+        self._plans[extents] = plan
         return plan
 
     def _pipeline(self, stage: str) -> wgpu.GPURenderPipeline:

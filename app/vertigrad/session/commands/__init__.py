@@ -23,6 +23,7 @@ from .camera import (
     Turntable,
     Zoom,
 )
+from .exporting import ExportNetwork
 from .history import Flip, Redo, Undo
 from .inspection import Freeze, LookAt, SaveTensor, Thaw
 from .measuring import SaveTrace, TimeKernels
@@ -49,6 +50,7 @@ __all__ = [
     "Dismiss",
     "DropBookmark",
     "EndTouch",
+    "ExportNetwork",
     "Face",
     "FlightMode",
     "Flip",

@@ -16,7 +16,7 @@ class Pick(NamedTuple):
     topic = "selection"
 
     def apply(self, session: Session) -> None:
-        session.selection.pick(session.stage, session.camera, self.size, self.cursor)
+        session.selection.pick(session.stage, session.camera, self.size, self.cursor, session.view)
 
 
 class Select(NamedTuple):

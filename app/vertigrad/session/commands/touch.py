@@ -47,7 +47,7 @@ class Touch(NamedTuple):
     topic = "touch"
 
     def apply(self, session: Session) -> None:
-        session.hand.press(self.gesture, session.stage, session.camera, self.cursor, self.size)
+        session.hand.press(self.gesture, session.stage, session.camera, self.cursor, self.size, session.view)
         session.clock.played = None
 
 

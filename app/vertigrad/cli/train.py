@@ -1,0 +1,67 @@
+"""`vertigrad train`: let the networks of a scene learn without drawing, and write what they have learned."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import InputError
+from .options import AdapterOption, SceneArgument, SeedOption, SetOption, console
+
+if TYPE_CHECKING:
+    from ..session import Session
+
+STEP = 1 / 60  # s; how long a step takes does not matter to what is learned
+TOLD = 10  # lines of figures in a run
+
+
+def command(
+    scene: SceneArgument,
+    output: Annotated[
+        list[Path],
+        typer.Option("--output", "-o", metavar="FILE", help="file.safetensors or file.onnx; may be repeated"),
+    ] = [],  # noqa: B006
+    steps: Annotated[int, typer.Option(min=1, metavar="N", help="how many steps the models take")] = 1000,
+    model: Annotated[str, typer.Option(metavar="NAME", help="whose weights are written, if several learn")] = "",
+    best: Annotated[bool, typer.Option(help="write the best weights, not the newest")] = True,
+    set: SetOption = [],  # noqa: B006
+    seed: SeedOption = None,
+    adapter: AdapterOption = "",
+) -> None:
+    """Let the networks of SCENE learn without drawing, and write what they have learned."""
+    from ..session.commands import ExportNetwork
+    from ..session.commands.exporting import learner
+    from .running import open_session
+
+    for path in output:
+        if not path.absolute().parent.is_dir():
+            raise InputError(f"--output {path}: there is no folder {path.parent}")
+    with open_session(scene, set, seed, adapter) as session:
+        name = learner(session, model)
+        actor = session.stage.actors[name]
+        for path in output:
+            if path.suffix.lower() not in actor.model.exports:
+                raise InputError(f"--output {path}: expected a name that ends in {' or '.join(actor.model.exports)}")
+        _learn(session, name, steps)
+        if best:
+            actor.params.take(actor.params.with_values({"show": "best"}))
+        for path in output:
+            ExportNetwork(model=name, path=path).apply(session)
+            console.print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+def _learn(session: Session, name: str, steps: int) -> None:
+    """Take the steps, and print some figures now and then."""
+    stage, begun = session.stage, time.perf_counter()
+    for number in range(1, steps + 1):
+        stage.step(STEP)
+        session.gpu.submit()
+        if number % max(steps // TOLD, 1) == 0 or number == steps:
+            found = stage.actors[name].model.diagnostics()
+            told = ", ".join(f"{key} {tensor.item():.4g}" for key, tensor in found.items())
+            for tensor in found.values():
+                tensor.close()
+            console.print(f"step {number:,} after {time.perf_counter() - begun:.1f} s: {told}")

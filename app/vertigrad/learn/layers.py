@@ -1,0 +1,220 @@
+"""Layers of a network that learns: recorded on the GPU, and worked out in float64 with their gradients by a NumPy twin.
+
+A layer knows shapes and no tensors; its weights are given to it. Names, shapes and order are those of PyTorch's layers.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from .. import ops
+from ..errors import ShapeError
+from ..tensor import Tensor
+
+Arrays: TypeAlias = Mapping[str, np.ndarray]
+Pull: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, dict[str, np.ndarray]]]
+Shape: TypeAlias = tuple[int, ...]
+Curve: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class Layer(ABC):
+    """One layer. `frozen` weights belong to it and are kept, but not learned."""
+
+    frozen = False
+
+    @abstractmethod
+    def results(self, shape: Shape) -> Shape:
+        """The shape of one result from that of one example. Raises `ShapeError`."""
+
+    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+        """Weights to start from, by name, f32."""
+        return {}
+
+    @abstractmethod
+    def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
+        """The results of a batch (n, ...), an activation after it folded in."""
+
+    @abstractmethod
+    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+        """The same in float64, and how a gradient of the results is pulled back to x and to the weights."""
+
+
+@dataclass(frozen=True)
+class Flatten(Layer):
+    """Each example becomes one row of numbers."""
+
+    def results(self, shape: Shape) -> Shape:
+        return (int(np.prod(shape)),)
+
+    def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
+        return x.reshape(x.shape[0], int(np.prod(x.shape[1:])))
+
+    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+        return x.reshape(len(x), -1), lambda gradient: (gradient.reshape(x.shape), {})
+
+
+@dataclass(frozen=True)
+class Linear(Layer):
+    """x weightᵀ + bias. Weights start with variance `gain` / inputs (He et al. 2015, eq. 10: 2), biases at 0.
+
+    With `fixed`, a weight and a bias, it is `frozen`: it does not learn.
+    """
+
+    inputs: int
+    outputs: int
+    gain: float = 2.0
+    fixed: tuple[np.ndarray, np.ndarray] | None = field(default=None, compare=False)
+
+    @property
+    def frozen(self) -> bool:  # type: ignore[override]
+        """Whether it stays as it is."""
+        return self.fixed is not None
+
+    def results(self, shape: Shape) -> Shape:
+        if not shape or shape[-1] != self.inputs:
+            raise ShapeError(f"a linear layer takes {self.inputs} numbers, not {shape}")
+        return (*shape[:-1], self.outputs)
+
+    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+        if self.fixed is not None:
+            return dict(zip(("weight", "bias"), self.fixed, strict=True))
+        weight = random.normal(size=(self.outputs, self.inputs)) * np.sqrt(self.gain / self.inputs)
+        return {"weight": weight.astype(np.float32), "bias": np.zeros(self.outputs, np.float32)}
+
+    def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
+        return ops.linear(x, weights["weight"], weights["bias"], activation=activation)
+
+    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+        weight = weights["weight"]
+
+        def pull(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+            return gradient @ weight, {"weight": gradient.T @ x, "bias": gradient.sum(0)}
+
+        return x @ weight.T + weights["bias"], pull
+
+
+@dataclass(frozen=True)
+class Conv(Layer):
+    """A convolution of pictures (n, channels, rows, columns) by windows of 3 × 3, the border padded with zeros."""
+
+    inputs: int
+    outputs: int
+
+    def results(self, shape: Shape) -> Shape:
+        if len(shape) != 3 or shape[0] != self.inputs:
+            raise ShapeError(f"a convolution takes ({self.inputs}, rows, columns), not {shape}")
+        return (self.outputs, *shape[1:])
+
+    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+        weight = random.normal(size=(self.outputs, self.inputs, 3, 3)) * np.sqrt(2.0 / (9 * self.inputs))
+        return {"weight": weight.astype(np.float32), "bias": np.zeros(self.outputs, np.float32)}
+
+    def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
+        return ops.conv(x, weights["weight"], weights["bias"], padding=1, activation=activation)
+
+    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+        weight, (rows, columns) = weights["weight"], x.shape[2:]
+        padded = np.pad(x, np.array([[0], [0], [1], [1]]))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+
+        def pull(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+            spread = np.zeros_like(padded)
+            for down, along in np.ndindex(3, 3):
+                part = np.einsum("nors,oc->ncrs", gradient, weight[:, :, down, along])
+                spread[:, :, down : down + rows, along : along + columns] += part
+            by_weight = np.einsum("nors,ncrsab->ocab", gradient, windows)
+            return spread[:, :, 1:-1, 1:-1], {"weight": by_weight, "bias": gradient.sum((0, 2, 3))}
+
+        return np.einsum("ncrsab,ocab->nors", windows, weight) + weights["bias"][:, None, None], pull
+
+
+@dataclass(frozen=True)
+class Pool(Layer):
+    """The largest of each 2 × 2 pixels; a last row or column without a partner is left out."""
+
+    def results(self, shape: Shape) -> Shape:
+        if len(shape) != 3 or min(shape[1:]) < 2:
+            raise ShapeError(f"pictures of {shape} cannot be halved; use fewer convolutions")
+        return (shape[0], shape[1] // 2, shape[2] // 2)
+
+    def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
+        return ops.max_pool(x, 2, stride=2)
+
+    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+        count, channels, rows, columns = x.shape[0], x.shape[1], x.shape[2] // 2, x.shape[3] // 2
+        cut = x[:, :, : 2 * rows, : 2 * columns].reshape(count, channels, rows, 2, columns, 2)
+        cells = cut.transpose(0, 1, 2, 4, 3, 5).reshape(count, channels, rows, columns, 4)
+        place = cells.argmax(-1)[..., None]
+
+        def pull(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+            spread = np.zeros_like(cells)
+            np.put_along_axis(spread, place, gradient[..., None], -1)
+            spread = spread.reshape(count, channels, rows, columns, 2, 2).transpose(0, 1, 2, 4, 3, 5)
+            whole = np.zeros_like(x)
+            whole[:, :, : 2 * rows, : 2 * columns] = spread.reshape(count, channels, 2 * rows, 2 * columns)
+            return whole, {}
+
+        return np.take_along_axis(cells, place, -1)[..., 0], pull
+
+
+@dataclass(frozen=True)
+class Activation(Layer):
+    """A curve for each number, a name of `CURVES`. Behind a linear layer or a convolution it becomes a part of that."""
+
+    name: str
+
+    def results(self, shape: Shape) -> Shape:
+        return shape
+
+    def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
+        return {**vars(ops), "sine": ops.sin}[self.name](x)
+
+    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+        value, slope = CURVES[self.name](x)
+        return value, lambda gradient: (gradient * slope, {})
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (1.0 + np.tanh(0.5 * x))
+
+
+def _silu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    share = _sigmoid(x)
+    return x * share, share * (1.0 + x * (1.0 - share))
+
+
+# The value and the slope of each activation.
+CURVES: Mapping[str, Curve] = {
+    "relu": lambda x: (np.maximum(x, 0.0), (x > 0.0).astype(float)),
+    "sigmoid": lambda x: (_sigmoid(x), _sigmoid(x) * (1.0 - _sigmoid(x))),
+    "silu": _silu,
+    "sine": lambda x: (np.sin(x), np.cos(x)),
+    "softplus": lambda x: (np.logaddexp(0.0, x), _sigmoid(x)),
+    "tanh": lambda x: (np.tanh(x), 1.0 - np.tanh(x) ** 2),
+}
+
+
+def waves(random: np.random.Generator, dimensions: int, count: int, sharpness: float) -> list[Layer]:
+    """Places told by `count` waves of random direction and frequency, a sine and a cosine of each.
+
+    Frequencies are normally distributed, `sharpness` waves over a length of 1 (Tancik et al. 2020, Fourier features let
+    networks learn high frequency functions, section 4).
+    """
+    return _told_by(2.0 * np.pi * sharpness * random.normal(size=(count, dimensions)))
+
+
+def octaves(dimensions: int, count: int) -> list[Layer]:
+    """Places told by sines and cosines of 2ᶠ π x, f = 0 … count − 1, of each coordinate (Mildenhall et al. 2020)."""
+    return _told_by(np.concatenate([np.eye(dimensions) * 2.0**step * np.pi for step in range(count)]))
+
+
+def _told_by(turns: np.ndarray) -> list[Layer]:
+    """Sines of `turns` (n, coordinates) [rad] and, a quarter of a turn on, cosines: a linear layer that is fixed."""
+    phases = np.repeat([0.0, 0.5 * np.pi], len(turns))
+    fixed = np.tile(turns, (2, 1)).astype(np.float32), phases.astype(np.float32)
+    return [Linear(turns.shape[1], 2 * len(turns), fixed=fixed), Activation("sine")]

@@ -1,0 +1,89 @@
+"""`Network`: layers one after the other, with weights of any kind given from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from ..tensor import Tensor
+from .layers import Activation, Conv, Layer, Linear, Shape
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers in their order, for examples of the shape `given`.
+
+    A weight's name is its layer's number and its own, "2.weight": those of PyTorch's `Sequential` of the same layers.
+    Raises `ShapeError` if a layer cannot take what the one before it gives.
+    """
+
+    layers: Sequence[Layer]
+    given: Shape
+
+    def __post_init__(self) -> None:
+        self.shape_after(len(self.layers))
+
+    def shape_after(self, count: int) -> Shape:
+        """The shape of what the first `count` layers make of one example."""
+        shape = self.given
+        for layer in self.layers[:count]:
+            shape = layer.results(shape)
+        return shape
+
+    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+        """All weights as they are before anything was learned."""
+        return {
+            f"{number}.{name}": array
+            for number, layer in enumerate(self.layers)
+            for name, array in layer.start(random).items()
+        }
+
+    def learned(self, weights: Mapping[str, T]) -> dict[str, T]:
+        """Those of the weights that are learned."""
+        return {name: value for name, value in weights.items() if not self.layers[int(name.split(".")[0])].frozen}
+
+    def apply(self, x: Tensor, weights: Mapping[str, Tensor], first: int = 0, last: int | None = None) -> Tensor:
+        """What layers `first` to `last` − 1 make of a batch (n, ...); activations are folded in where they can be."""
+        end = len(self.layers) if last is None else last
+        at = first
+        while at < end:
+            layer = self.layers[at]
+            follows = self.layers[at + 1] if at + 1 < end and isinstance(layer, Linear | Conv) else None
+            folded = follows.name if isinstance(follows, Activation) else None
+            x = layer.apply(x, _of(weights, at), folded)
+            at += 1 if folded is None else 2
+        return x
+
+    def twin(self, x: np.ndarray, weights: Mapping[str, np.ndarray]) -> np.ndarray:
+        """What the network makes of a batch, in float64."""
+        return self._forward(x, weights)[0]
+
+    def gradients(
+        self, x: np.ndarray, weights: Mapping[str, np.ndarray], gradient: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """What a gradient of the results becomes for all weights that are learned, in float64, by name."""
+        found: dict[str, np.ndarray] = {}
+        pulls = self._forward(x, weights)[1]
+        for number, pull in reversed(list(enumerate(pulls))):
+            gradient, own = pull(gradient)
+            found |= {f"{number}.{name}": array for name, array in own.items()}
+        return self.learned(found)
+
+    def _forward(self, x: np.ndarray, weights: Mapping[str, np.ndarray]):  # type: ignore[no-untyped-def]
+        doubled = {name: np.asarray(array, float) for name, array in weights.items()}
+        x, pulls = np.asarray(x, float), []
+        for number, layer in enumerate(self.layers):
+            x, pull = layer.twin(x, _of(doubled, number))
+            pulls.append(pull)
+        return x, pulls
+
+
+def _of(weights: Mapping[str, T], number: int) -> dict[str, T]:
+    """The weights of one layer, by their own names."""
+    start = f"{number}."
+    return {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}

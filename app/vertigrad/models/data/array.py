@@ -1,0 +1,79 @@
+"""`Array`: an array from a NumPy file, for layers and networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from ... import ops, params
+from ...params import file, text
+from ...tensor import Tensor
+from ..base import Comparison, Model, OutputSpec, compare
+from . import array_file
+
+
+class Params(params.Params):
+    """Which array."""
+
+    file: Path = file(..., suffixes=array_file.SUFFIXES, doc="the array: NumPy's .npy or .npz")
+    name: str = text("", doc="of the array, in an .npz file; empty: the one with the most elements")
+
+
+class Array(Model):
+    """An array as it lies in its file, as f32; it stands still."""
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        return {"values": OutputSpec(_array(params).shape, "f32", "the array, in its own shape")}
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        array = _array(params)
+        self._not_finite = array.size - int(np.isfinite(array).sum())
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._values = stack.enter_context(Tensor.from_numpy(array, name=f"{name}.values"))
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        pass
+
+    def outputs(self) -> dict[str, Tensor]:
+        return {"values": self._values}
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`lowest` and `highest` value, and how many are `not_finite`."""
+        found = {"lowest": ops.min(self._values), "highest": ops.max(self._values)}
+        return {**found, "not_finite": Tensor.full((), self._not_finite)}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """The numbers as they were read, those that are not finite as 0."""
+        arrays = self._values.numpy(), _array(self._params)
+        found, twin = (np.nan_to_num(array, posinf=0.0, neginf=0.0) for array in arrays)
+        return [compare("values", found, twin.astype(float), 1e-7)]
+
+    def reset(self) -> None:
+        pass
+
+    def state(self) -> dict[str, Tensor]:
+        return {}
+
+    def numbers(self) -> dict[str, float]:
+        return {}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        pass
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+
+def _array(params: Params) -> np.ndarray:
+    return array_file.read(params.file, params.name)

@@ -1,0 +1,203 @@
+"""`SplatMesh`: Gaussian splats that lie on the triangles of a mesh."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ... import ops, params
+from ...errors import InputError
+from ...gpu import Kernel, Plan
+from ...params import color, integer, number, vector
+from ...tensor import Tensor, f32, u32
+from ..base import Comparison, Model, OutputSpec, compare
+
+SHADER = "models/splat_mesh.wgsl"
+COMPARED = 500  # splats that the twin works out
+
+
+class Params(params.Params):
+    """How many splats there are, how they lie, and how they are coloured."""
+
+    each: int = integer(1, min=1, max=64, soft_max=8, rebuild=True, doc="parts along each edge of a triangle")
+    cover: float = number(
+        1.0, min=0.01, max=100.0, soft_max=4.0, scale="log", doc="factor of their size; 1: that of their part"
+    )
+    stroke: float = number(1.0, min=0.1, max=100.0, soft_max=6.0, scale="log", doc="factor of their longer side")
+    thickness: float = number(
+        0.003, min=1e-6, max=1e3, soft_max=0.1, scale="log", doc="standard deviation across the surface"
+    )
+    opacity: float = number(0.9, min=0.0, max=1.0, doc="in their middles")
+    light: tuple[float, float, float] = color("#ffd9a0", doc="color of what faces the sun")
+    dark: tuple[float, float, float] = color("#2b2a5c", doc="color of what faces away")
+    variety: float = number(0.4, min=0.0, max=2.0, doc="how much colors differ from splat to splat")
+    sun: tuple[float, ...] = vector((0.5, 0.7, 0.5), doc="where the light comes from")
+    lift: float = number(0.0, min=-1e3, max=1e3, soft_min=0.0, soft_max=1.0, doc="how far a front lifts splats")
+    front: tuple[float, ...] = vector((0.5, 0.0, 0.0), doc="along which it runs: turns for each unit of length")
+    rate: float = number(0.1, min=-100.0, max=100.0, soft_min=-1.0, soft_max=1.0, unit="1/s", doc="turns in a second")
+
+
+class SplatMesh(Model):
+    """One splat for each part of a triangle, with the covariance of its area: flat, and as long and wide as that.
+
+    A triangle without an area, or with a corner that is not finite, makes splats that are not finite; the layer leaves
+    those out.
+    """
+
+    Params = Params
+    inputs: ClassVar[Mapping[str, str]] = {
+        "position": "vertices (n, 3)",
+        "normal": "their unit normals (n, 3)",
+        "index": "three vertices for each triangle (m, 3)",
+    }
+    required_inputs: ClassVar[frozenset[str]] = frozenset(inputs)
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        return {
+            "position": OutputSpec((None, 3), "f32", "middles"),
+            "scale": OutputSpec((None, 3), "f32", "standard deviations along their own axes"),
+            "rotation": OutputSpec((None, 4), "f32", "quaternions x, y, z, w"),
+            "opacity": OutputSpec((None,), "f32", "in their middles"),
+            "color": OutputSpec((None, 3), "f32", "sRGB"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params, self._inputs = name, params, inputs
+        self._turn = 0.0
+        _check(inputs)
+        count = inputs["index"].shape[0] * params.each**2
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            rows = {"position": (3,), "scale": (3,), "rotation": (4,), "opacity": (), "color": (3,)}
+            self._outputs = {key: held(Tensor.empty((count, *row), name=f"{name}.{key}")) for key, row in rows.items()}
+            self._plan = held(Plan(f"{name}.step"))
+            self._plan.dispatch(
+                Kernel.load(SHADER),
+                count,
+                overwrites=tuple(self._outputs),
+                places=inputs["position"],
+                normals=inputs["normal"],
+                index=inputs["index"],
+                places_strides=inputs["position"].strides[0] // 4,
+                normals_strides=inputs["normal"].strides[0] // 4,
+                count=count,
+                each=params.each,
+                **self._outputs,
+            )
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        self._turn = math.fmod(self._turn + dt * self._params.rate, 1.0)
+        self._plan.replay(**self._values())
+
+    def outputs(self) -> dict[str, Tensor]:
+        return dict(self._outputs)
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """The `largest` standard deviation."""
+        return {"largest": ops.max(self._outputs["scale"])}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """Some of the splats as they lie where no front lifts them, in float64: places, and covariances as matrices."""
+        self._plan.replay(**self._values() | {"lift": 0.0})
+        total = len(self._outputs["position"])
+        pick = np.random.default_rng(0).integers(0, total, min(COMPARED, total))
+        ours = {key: tensor.numpy()[pick].astype(float) for key, tensor in self._outputs.items()}
+        place, covariance = self._twin(pick)
+        self.step(0.0)
+        return [
+            compare("position", ours["position"], place, 1e-5),
+            compare("covariance", covariances(ours["scale"], ours["rotation"]), covariance, 1e-4),
+        ]
+
+    def reset(self) -> None:
+        self._turn = 0.0
+        self.step(0.0)
+
+    def state(self) -> dict[str, Tensor]:
+        return dict(self._outputs)
+
+    def numbers(self) -> dict[str, float]:
+        return {"turn": self._turn}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._turn = numbers["turn"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _values(self) -> dict[str, Any]:
+        """The fields that change."""
+        p = self._params
+        length = math.hypot(*p.sun)
+        return {
+            **{"cover": p.cover, "stroke": p.stroke, "thickness": p.thickness, "opacity": p.opacity, "lift": p.lift},
+            **{"phase": self._turn, "front": p.front, "variety": p.variety},
+            "sun": tuple(s / length for s in p.sun) if length else (0.0, 1.0, 0.0),
+            **{"light": _linear(p.light), "dark": _linear(p.dark)},
+        }
+
+    def _twin(self, pick: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Middles and covariances of splats that no front lifts."""
+        p, n = self._params, self._params.each
+        corners = self._inputs["position"].numpy().astype(float)[self._inputs["index"].numpy()[pick // n**2]]
+        shares = np.array([_part(part, n) for part in pick % n**2])
+        parts = np.einsum("pij,pjk->pik", shares, corners)
+        middle = parts.mean(axis=1)
+        beside = parts - middle[:, None]
+        covariance = np.einsum("pij,pik->pjk", beside, beside) / 12.0 * p.cover**2
+        values, axes = np.linalg.eigh(covariance)
+        values = values * (1.0, 1.0, p.stroke**2)
+        values[:, 0] = p.thickness**2
+        return middle, np.einsum("pij,pj,pkj->pik", axes, values, axes)
+
+
+def covariances(scale: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """The matrices (n, 3, 3) of splats, given their standard deviations (n, 3) and quaternions x, y, z, w (n, 4)."""
+    x, y, z, w = rotation.T
+    columns = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)],
+        [2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)],
+        [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    axes = np.moveaxis(np.array(columns), -1, 0) * scale[:, :, None]
+    return np.einsum("pij,pik->pjk", axes, axes)
+
+
+def _part(part: int, n: int) -> np.ndarray:
+    """The corners (3, 3) of a part of a triangle, as shares of its three corners."""
+    row = 0
+    while part >= 2 * (n - row) - 1:
+        part -= 2 * (n - row) - 1
+        row += 1
+    column, upside_down = divmod(part, 2)
+    at = np.array([column, row], float)
+    ways = [(1, 0), (0, 1), (1, 1)] if upside_down else [(0, 0), (1, 0), (0, 1)]
+    second, third = (at + np.array(ways)).T / n
+    return np.stack([1 - second - third, second, third], axis=1)
+
+
+def _check(inputs: Mapping[str, Tensor]) -> None:
+    for name, dtype in (("position", f32), ("normal", f32), ("index", u32)):
+        tensor = inputs[name]
+        if tensor.ndim != 2 or tensor.shape[1] != 3 or tensor.dtype is not dtype or not tensor.size:
+            raise InputError(f"{name} is {tensor.dtype} of shape {tensor.shape}; it must be {dtype}, (rows, 3)")
+    if not inputs["index"].is_contiguous:
+        raise InputError("index does not lie in one piece; call .contiguous() first")
+    if inputs["normal"].shape != inputs["position"].shape:
+        raise InputError(f"normal has the shape {inputs['normal'].shape}, position {inputs['position'].shape}")
+
+
+def _linear(encoded: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in encoded)

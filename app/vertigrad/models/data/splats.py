@@ -1,0 +1,96 @@
+"""`Splats`: Gaussian splats from a file, for the layer that draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import ops, params
+from ...params import choice, file, number
+from ...tensor import Tensor
+from ..base import Comparison, Model, OutputSpec, compare
+from . import splat_file
+
+
+class Params(params.Params):
+    """Which splats, and how large."""
+
+    file: Path = file(..., suffixes=(splat_file.SUFFIX,), doc="the splats: PLY, as Gaussian splatting writes it")
+    size: float = number(
+        0.0, min=0.0, max=1e6, soft_max=10.0, rebuild=True, doc="longest edge of all places; 0: as in the file"
+    )
+    up: str = choice("-y", tuple(splat_file.UPWARDS), rebuild=True, doc="the axis of the file that points upwards")
+
+
+class Splats(Model):
+    """Splats with the middle of their box at the origin; they stand still. Rows that are not finite are left out.
+
+    Colours are those of the first spherical harmonic: the same from all sides.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        count = len(_splats(params).position)
+        return {
+            "position": OutputSpec((count, 3), "f32", "middles"),
+            "scale": OutputSpec((count, 3), "f32", "standard deviations along their own axes"),
+            "rotation": OutputSpec((count, 4), "f32", "quaternions x, y, z, w"),
+            "opacity": OutputSpec((count,), "f32", "in their middles"),
+            "color": OutputSpec((count, 3), "f32", "sRGB"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        arrays = _splats(params)._asdict()
+        self._dropped = arrays.pop("dropped")
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._outputs = {
+                key: stack.enter_context(Tensor.from_numpy(array, name=f"{name}.{key}"))
+                for key, array in arrays.items()
+            }
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        pass
+
+    def outputs(self) -> dict[str, Tensor]:
+        return dict(self._outputs)
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """The mean `opacity`, and how many rows of the file were `dropped`, since they were not finite."""
+        return {"opacity": ops.mean(self._outputs["opacity"]), "dropped": Tensor.full((), self._dropped)}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """The splats as they were read."""
+        arrays: dict[str, Any] = _splats(self._params)._asdict()
+        return [
+            compare(key, tensor.numpy(), np.asarray(arrays[key], float), 1e-7) for key, tensor in self._outputs.items()
+        ]
+
+    def reset(self) -> None:
+        pass
+
+    def state(self) -> dict[str, Tensor]:
+        return {}
+
+    def numbers(self) -> dict[str, float]:
+        return {}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        pass
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+
+def _splats(params: Params) -> splat_file.Splats:
+    return splat_file.read(params.file, params.size, params.up)

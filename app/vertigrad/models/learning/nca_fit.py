@@ -1,0 +1,245 @@
+"""`NcaFit`: cells that learn to grow a picture from a single one of them, while it is watched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+import numpy as np
+
+from ... import learn, ops, params
+from ...gpu import Kernel, Plan
+from ...params import choice, integer, number, switch
+from ...tensor import Tensor, f32
+from ...tensor.graph import no_grad
+from ..base import Comparison, Model, OutputSpec, compare
+from ..stepping import FixedStep
+from . import nca_fit_twin as twin
+from .nca_fit_picture import PICTURES, picture
+
+SHADER = "models/nca_fit.wgsl"
+COLORS = 4  # red, green, blue, alpha: the first numbers of a cell
+CLIP = 1.0  # the largest norm of all gradients together
+HOLD = 20  # steps for which a grown picture is shown before it is grown anew
+PAPER = 0.93  # what is seen through clear cells
+LARGEST = 1.06  # radius of a cell that is there in full, over half the distance to the next
+
+
+class Params(params.Params):
+    """What is to be grown, by which cells, and how fast they learn."""
+
+    picture: str = choice("butterfly", PICTURES, rebuild=True, doc="what is to be grown")
+    resolution: int = integer(28, min=12, max=128, rebuild=True, doc="cells along each side")
+    channels: int = integer(12, min=5, max=64, rebuild=True, doc="numbers of a cell: four are its colour")
+    hidden: int = integer(48, min=8, max=512, scale="log", rebuild=True, doc="neurons of the rule that all cells share")
+    steps: int = integer(24, min=4, max=200, rebuild=True, doc="in which it is to be grown; half a side at least")
+    rate: float = number(5e-3, min=0.0, max=1.0, soft_min=1e-5, soft_max=0.05, scale="log", doc="of learning, for Adam")
+    pace: float = number(20.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
+    play: float = number(24.0, min=1.0, max=240.0, scale="log", unit="1/s", doc="steps of growth shown in a second")
+    train: bool = switch(True, doc="learn as time passes; off: stay as it is")
+
+
+class NcaFit(Model):
+    """A neural cellular automaton that is taught a picture (Mordvintsev et al. 2020, Growing neural cellular automata).
+
+    In a step each cell sees its own numbers and their differences around it, and one small network, the same for all,
+    says how they change: silu between two layers without a bias, so that what is empty stays empty until something
+    reaches it. All cells change in every step, and none is masked. A step of learning grows the picture from one cell
+    and pulls the gradient of the mean squared error back through all of the growth; shown is how it grows by the rule
+    as it is now. The same seed gives the same bits on one adapter.
+    """
+
+    Params = Params
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        side = params.resolution
+        return {
+            "picture": OutputSpec((side, side, 3), "f32", "the cells' colours over paper"),
+            "height": OutputSpec((side, side), "f32", "how much of a cell there is: alpha, 0 to 1"),
+            "target": OutputSpec((side, side, 3), "f32", "what is to be grown"),
+            "position": OutputSpec((side * side, 3), "f32", "where each cell is drawn, y up, over a length of 2"),
+            "color": OutputSpec((side * side, 3), "f32", "its colour: the picture in a row"),
+            "radius": OutputSpec((side * side,), "f32", "its size: none where there is nothing"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._learning, self._playing = FixedStep(most=4), FixedStep(most=64)
+        random = np.random.default_rng(seed)
+        spread = 1.0 / math.sqrt(params.channels)
+        self._first = (spread * random.normal(size=(params.hidden, 3 * params.channels))).astype(np.float32)
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._make(stack)
+            self._optimiser = stack.enter_context(learn.Adam([self._one, self._two], clip=CLIP))
+            self._record(stack)
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        given = self._params
+        if given.train:
+            self._optimiser.rate = given.rate
+            for _ in range(self._learning.due(dt, 1.0 / given.pace)):
+                self._step.replay(**self._optimiser.fields())
+        for _ in range(self._playing.due(dt, 1.0 / given.play)):
+            self._shown += 1
+            if self._shown > given.steps + HOLD:
+                self._begin()
+            elif self._shown <= given.steps:
+                self._grow.replay()
+        self._show.replay()
+
+    def outputs(self) -> dict[str, Tensor]:
+        drawn = {"position": self._position, "color": self._color, "radius": self._radius}
+        return {"picture": self._picture, "height": self._height, "target": self._target, **drawn}
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`loss`, the mean squared error of colours and alpha before the last step, and `gradient_norm`."""
+        return {"loss": ops.copy(self._loss), "gradient_norm": ops.copy(self._norm)}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """What is grown by the rule as it is, and the gradients of the loss by both layers."""
+        side, channels = self._params.resolution, self._params.channels
+        first, second = self._one.numpy().astype(float), self._two.numpy().astype(float)
+        seed, wanted = (tensor.numpy().astype(float) for tensor in (self._seed, self._wanted))
+        states = twin.grown(seed.reshape(side, side, channels), first, second, self._params.steps)
+        gradient = np.zeros_like(states[-1])
+        gradient[..., :COLORS] = 2.0 * (states[-1][..., :COLORS] - wanted.reshape(side, side, COLORS)) / wanted.size
+        grown = self._grown(self._one, self._two)
+        learn.l2_loss(grown[:, :COLORS], self._wanted).backward()
+        ours = [self._one.grad, self._two.grad]
+        self._one.grad = self._two.grad = None
+        theirs = twin.pulled(states, gradient, first, second)
+        found = [compare("grown", grown.numpy().reshape(states[-1].shape), states[-1], 1e-4)]
+        for layer, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
+            assert mine is not None
+            found.append(compare(f"gradient of layer {layer}", mine.numpy(), other, 1e-3))
+        return found
+
+    def reset(self) -> None:
+        with no_grad():
+            self._one[...] = self._first
+            for tensor in (self._two, *self._optimiser.state.values(), self._norm):
+                tensor.fill_(0.0)
+        self._optimiser.taken = 0
+        self._learning.rest = self._playing.rest = 0.0
+        self._look.replay()
+        self._begin()
+        self._show.replay()
+
+    def state(self) -> dict[str, Tensor]:
+        kept = {"one": self._one, "two": self._two, "now": self._now, "loss": self._loss, "norm": self._norm}
+        drawn = {"picture": self._picture, "height": self._height, "radius": self._radius}
+        return kept | self._optimiser.state | drawn
+
+    def numbers(self) -> dict[str, float]:
+        rests = {"learning": self._learning.rest, "playing": self._playing.rest}
+        return {"taken": self._optimiser.taken, "shown": self._shown, **rests}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._optimiser.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
+        self._learning.rest, self._playing.rest = numbers["learning"], numbers["playing"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _make(self, stack: ExitStack) -> None:
+        given = self._params
+        side, channels = given.resolution, given.channels
+
+        def held(what: str, array: np.ndarray) -> Tensor:
+            return stack.enter_context(
+                Tensor.from_numpy(np.ascontiguousarray(array, np.float32), f"{self.name}.{what}")
+            )
+
+        seed = np.zeros((side, side, channels))
+        seed[side // 2, side // 2, COLORS - 1 :] = 1.0
+        wanted = picture(given.picture, side)
+        self._seed, self._now = held("seed", seed.reshape(-1, channels)), held("now", seed.reshape(-1, channels))
+        self._wanted = held("wanted", wanted.reshape(-1, COLORS))
+        self._target = held("target", wanted[..., :3] + PAPER * (1.0 - wanted[..., 3:]))
+        self._picture, self._height = held("picture", np.zeros((side, side, 3))), held("height", np.zeros((side, side)))
+        self._color = stack.enter_context(self._picture.reshape(-1, 3))
+        self._position, self._radius = held("position", _places(side)), held("radius", np.zeros(side * side))
+        self._one = held("one", self._first)
+        self._two = held("two", np.zeros((channels, given.hidden)))
+        self._loss, self._norm = held("loss", np.zeros(1)), held("norm", np.zeros(1))
+
+    def _record(self, stack: ExitStack) -> None:
+        self._step, self._look, self._grow, self._show = (
+            stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("step", "look", "grow", "show")
+        )
+        with self._step.recording():
+            loss = learn.l2_loss(self._grown(self._one, self._two)[:, :COLORS], self._wanted)
+            loss.backward()
+            with no_grad():
+                ops.assign(self._loss, loss.detach())
+                ops.assign(self._norm, self._optimiser.norm())
+            self._optimiser.step()
+        with self._look.recording(), no_grad():
+            grown = self._grown(self._one, self._two)
+            ops.assign(self._loss, learn.l2_loss(grown[:, :COLORS], self._wanted))
+        with self._grow.recording(), no_grad():
+            ops.assign(self._now, self._stepped(self._now, self._one, self._two))
+        with self._show.recording(), no_grad():
+            shape = self._height.shape
+            cells = self._now.reshape(*shape, self._params.channels)
+            clear = 1.0 - ops.clip(cells[..., 3:4], 0.0, 1.0)
+            ops.clip(cells[..., :3] + clear * PAPER, 0.0, 1.0, out=self._picture)
+            ops.clip(cells[..., 3], 0.0, 1.0, out=self._height)
+            ops.multiply(self._height.reshape(-1), LARGEST / shape[0], out=self._radius)
+
+    def _begin(self) -> None:
+        self._shown = 0
+        ops.assign(self._now, self._seed)
+
+    def _grown(self, one: Tensor, two: Tensor) -> Tensor:
+        """The cells (side · side, channels) after all steps; on the way back stretches are gone through again."""
+        steps, state = self._params.steps, self._seed
+        stretch = math.isqrt(steps - 1) + 1
+        for first in range(0, steps, stretch):
+
+            def run(state: Tensor, one: Tensor, two: Tensor, count: int = min(stretch, steps - first)) -> Tensor:
+                for _ in range(count):
+                    state = self._stepped(state, one, two)
+                return state
+
+            state = learn.checkpoint(run, state, one, two)
+        return state
+
+    def _stepped(self, state: Tensor, one: Tensor, two: Tensor) -> Tensor:
+        seen = learn.custom("perceive", self._perceived, lambda gradient, _, __: [self._pulled(gradient)])(state)
+        return state + ops.linear(ops.linear(seen, one, activation="silu"), two)
+
+    def _perceived(self, state: Tensor) -> Tensor:
+        return self._launched("perceive", state, 3 * self._params.channels)
+
+    def _pulled(self, gradient: Tensor) -> Tensor:
+        return self._launched("back", gradient, self._params.channels)
+
+    def _launched(self, entry: str, given: Tensor, width: int) -> Tensor:
+        side, channels = self._params.resolution, self._params.channels
+        made = Tensor.empty((side * side, width), f32, temporary=True)
+        Kernel.load(SHADER, entry)(
+            side * side * channels,
+            overwrites=("made",),
+            given=given.contiguous(),
+            made=made,
+            side=side,
+            channels=channels,
+        )
+        return made
+
+
+def _places(side: int) -> np.ndarray:
+    """Where cells are drawn, (side · side, 3): rows along z."""
+    line = (np.arange(side) - (side - 1) / 2.0) * (2.0 / side)
+    z, x = np.meshgrid(line, line, indexing="ij")
+    return np.stack([x, 0.0 * x, z], axis=-1).reshape(-1, 3)

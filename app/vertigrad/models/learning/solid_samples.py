@@ -1,0 +1,75 @@
+"""Places around a mesh, and how far each is from it: below 0 inside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+NEAR = 7 / 8  # share of the places that lie near the surface; all others lie anywhere
+PART = 2048  # places that are looked at together
+
+
+def places(
+    positions: np.ndarray, index: np.ndarray, count: int, spread: float, random: np.random.Generator
+) -> np.ndarray:
+    """Places (count, 3), float64: most a normally distributed way of deviation `spread` off the surface."""
+    near = round(NEAR * count)
+    around = on_surface(positions, index, near, random) + spread * random.normal(size=(near, 3))
+    return np.clip(np.concatenate([around, random.uniform(-1.0, 1.0, (count - near, 3))]), -1.0, 1.0)
+
+
+def on_surface(positions: np.ndarray, index: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:
+    """Places (count, 3) spread evenly over the triangles (Turk 1990, Generating random points in triangles)."""
+    corners = positions.astype(float)[index]
+    a, b, c = np.moveaxis(corners, 1, 0)
+    areas = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    chosen = random.choice(len(index), count, p=areas / areas.sum())
+    root, part = np.sqrt(random.random(count)), random.random(count)
+    shares = np.stack([1.0 - root, root * (1.0 - part), root * part], axis=1)
+    return np.einsum("nk,nkd->nd", shares, corners[chosen])
+
+
+def distances(positions: np.ndarray, index: np.ndarray, spots: np.ndarray) -> np.ndarray:
+    """Signed distances (n,) of places (n, 3) from the triangles of a closed mesh, float64.
+
+    A triangle can be the nearest only if its middle is no farther than the nearest middle by more than the largest
+    triangle reaches: few are left to be looked at. The sign is that of the triangle that is seen least from the side;
+    where several are equally near, that one says whether a place lies inside.
+    """
+    corners = positions.astype(float)[index]
+    middles = corners.mean(axis=1)
+    reach = np.linalg.norm(corners - middles[:, None], axis=-1).max()
+    return np.concatenate([_part(corners, middles, reach, spots[at : at + PART]) for at in range(0, len(spots), PART)])
+
+
+def _part(corners: np.ndarray, middles: np.ndarray, reach: float, spots: np.ndarray) -> np.ndarray:
+    squares = (spots**2).sum(1)[:, None] + (middles**2).sum(1) - 2.0 * spots @ middles.T
+    limit = (np.sqrt(np.maximum(squares.min(axis=1), 0.0)) + reach) * (1.0 + 1e-9) + 1e-9
+    spot, triangle = np.nonzero(squares <= (limit**2)[:, None])
+    away = spots[spot] - _nearest(corners[triangle], spots[spot])
+    length = np.linalg.norm(away, axis=1)
+    a, b, c = np.moveaxis(corners[triangle], 1, 0)
+    across = np.cross(b - a, c - a)
+    height = np.einsum("nd,nd->n", away, across) / np.maximum(np.linalg.norm(across, axis=1), 1e-300)
+    least = np.full(len(spots), np.inf)
+    np.minimum.at(least, spot, length)
+    is_nearest = length <= least[spot] * (1.0 + 1e-9) + 1e-12
+    steepest = np.zeros(len(spots))
+    np.maximum.at(steepest, spot[is_nearest], np.abs(height[is_nearest]))
+    tells = is_nearest & (np.abs(height) >= steepest[spot])
+    sign = np.ones(len(spots))
+    sign[spot[tells]] = np.where(height[tells] < 0.0, -1.0, 1.0)
+    return sign * least
+
+
+def _nearest(corners: np.ndarray, spots: np.ndarray) -> np.ndarray:
+    """The nearest place of triangle i (n, 3, 3) to place i (n, 3): over its face, or on an edge."""
+    ways = np.roll(corners, -1, axis=1) - corners
+    across = np.cross(ways[:, 0], ways[:, 1])
+    from_corners = spots[:, None] - corners
+    inside = (np.einsum("nkd,nd->nk", np.cross(ways, from_corners), across) >= 0.0).all(axis=1)
+    height = np.einsum("nd,nd->n", from_corners[:, 0], across) / np.einsum("nd,nd->n", across, across)
+    over = spots - height[:, None] * across
+    share = np.einsum("nkd,nkd->nk", from_corners, ways) / np.einsum("nkd,nkd->nk", ways, ways)
+    on_edges = corners + np.clip(share, 0.0, 1.0)[..., None] * ways
+    closest = ((spots[:, None] - on_edges) ** 2).sum(-1).argmin(axis=1)
+    return np.where(inside[:, None], over, on_edges[np.arange(len(spots)), closest])

@@ -1,0 +1,279 @@
+"""`Train`: a network of a scene's own that learns while it is being looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import create_model
+
+from ... import ops, params
+from ...errors import InputError, ShapeError
+from ...gpu import Kernel, Plan
+from ...learn.export import to_onnx, to_safetensors
+from ...ops.lines import words
+from ...ops.philox import key_of, stream_words
+from ...params import choice, file, integer, number, switch
+from ...tensor import Tensor, f32, i32
+from ...tensor.graph import no_grad
+from ...tensor.weights import read_arrays, require_fitting
+from ..base import Comparison, Fault, Model, OutputSpec, compare
+from .train_data import Examples, Kind, examples, kind_of
+from .train_network import loss_gradient, loss_of, network_of, optimiser_of, prepared
+from .train_tables import NAMES, Classes, Find, Tables, read_tables
+from .train_views import specs_of, view_of
+
+NOT_YET = 3e38  # the best loss before any was seen
+COMPARED = 256  # examples that the twin works out
+
+
+class Params(params.Params):
+    """What can be changed while it learns."""
+
+    rate: float = number(3e-3, min=0.0, max=10.0, soft_min=1e-5, soft_max=0.1, scale="log", doc="of learning")
+    decay: float = number(0.0, min=0.0, max=1.0, soft_max=0.1, doc="how strongly weights are pulled to 0")
+    steps: int = integer(1, min=1, max=1024, soft_max=32, doc="steps of the optimiser in each of the model's")
+    batch: int = integer(
+        256, min=0, max=1 << 20, soft_max=4096, rebuild=True, doc="examples of a step, chosen at random; 0: all"
+    )
+    train: bool = switch(True, doc="learn at each step; off: stay as it is")
+    show: str = choice("newest", ("newest", "best"), doc="the weights that are drawn and exported")
+    weights: Path | None = file(None, suffixes=[".safetensors"], doc="weights to start from, in place of random ones")
+
+
+class Train(Model):
+    """A network that is taught, some steps of an optimiser in each of the model's.
+
+    A step is one plan: the choice of examples, forward, backward, clipping and the optimiser. After each of the model's
+    steps the network is judged by examples that it does not learn from, and the weights that were best so far are kept.
+    The same seed gives the same bits on one adapter. The classes that a scene uses are made by `declare`.
+    """
+
+    Params = Params
+    tables = frozenset(NAMES)
+    exports = (".safetensors", ".onnx")
+    told: ClassVar[Tables | None] = None
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        tables = _told(cls)
+        kind = kind_of(tables.data)
+        try:
+            network_of(tables, kind, np.random.default_rng(0))
+        except ShapeError as error:
+            raise InputError(f"the network does not fit its data: {error}") from error
+        return specs_of(tables, kind)
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params, self._seed, self._tables = name, params, seed, _told(type(self))
+        kind, random = kind_of(self._tables.data), np.random.default_rng(seed)
+        self._given = examples(self._tables.data, seed)
+        self._network, self._cut = network_of(self._tables, kind, random)
+        self._loss_of = loss_of(self._tables.loss)
+        self._start = self._network.start(random)
+        if params.weights is not None:
+            self._start = _read(params.weights, self._start)
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._build(stack, kind)
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        values = self._params
+        if values.train and dt > 0.0:
+            self._optimiser.rate, self._optimiser.decay = values.rate, values.decay
+            for _ in range(values.steps):
+                open_fields = {} if self._batch is None else self._first()
+                self._learn.replay(**open_fields, **self._optimiser.fields())
+            self._judge.replay()
+        self._draws[values.show].replay()
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._view.outputs
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`loss` and `gradient_norm` of the last step, `test_loss` and `best_loss`, and of classes the `accuracy`.
+
+        The last three are of examples that are not learned from.
+        """
+        told = ["loss", "gradient_norm", "test_loss", "best_loss"]
+        told += ["accuracy"] if isinstance(self._tables.data, Classes) else []
+        return {name: ops.copy(self._figures[name]) for name in told}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """What the network makes of some of the tests, and the gradients of all that is learned, in float64."""
+        inputs, targets = self._tests(self._given)
+        inputs, targets = inputs[:COMPARED], targets[:COMPARED]
+        with Tensor.from_numpy(inputs) as x, Tensor.from_numpy(targets) as wanted:
+            result = self._network.apply(x, self._weights)
+            self._loss_of(result, wanted).backward()
+            ours = result.numpy()
+        found = [_gradient(tensor) for tensor in self._optimiser.weights]
+        weights = {name: tensor.numpy() for name, tensor in self._weights.items()}
+        value = self._network.twin(inputs, weights)
+        pulled = self._network.gradients(inputs, weights, loss_gradient(self._tables.loss, value, targets))
+        gradients = np.concatenate([pulled[name].ravel() for name in self._network.learned(weights)])
+        return [compare("result", ours, value, 1e-4), compare("gradients", np.concatenate(found), gradients, 1e-3)]
+
+    def reset(self) -> None:
+        with no_grad():
+            for name, array in self._start.items():
+                self._weights[name][...] = array
+                self._best[name][...] = array
+            for tensor in (*self._optimiser.state.values(), *self._figures.values()):
+                tensor.fill_(0.0)
+            self._figures["best_loss"].fill_(NOT_YET)
+        self._optimiser.taken = 0
+        self._judge.replay()
+        self._draws[self._params.show].replay()
+
+    def state(self) -> dict[str, Tensor]:
+        learned, best = self._network.learned(self._weights), self._network.learned(self._best)
+        kept = {f"best.{name}": tensor for name, tensor in best.items()}
+        return learned | kept | self._optimiser.state | self._figures | self._view.outputs
+
+    def numbers(self) -> dict[str, float]:
+        return {"taken": self._optimiser.taken}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._optimiser.taken = int(numbers["taken"])
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def export(self, suffix: str) -> bytes:
+        chosen = self._best if self._params.show == "best" else self._weights
+        weights = {name: tensor.numpy() for name, tensor in chosen.items()}
+        if suffix == ".onnx":
+            return to_onnx(self._network, weights, self.name)
+        return to_safetensors(weights, {"steps": str(self._optimiser.taken)})
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _build(self, stack: ExitStack, kind: Kind) -> None:
+        """Every tensor and plan."""
+        name, held = self.name, stack.enter_context
+        self._weights, self._best = (
+            {key: held(Tensor.from_numpy(array, f"{name}.{what}{key}")) for key, array in self._start.items()}
+            for what in ("", "best.")
+        )
+        told = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
+        self._figures = {key: held(Tensor.zeros(1, name=f"{name}.{key}")) for key in told}
+        learned = list(self._network.learned(self._weights).values())
+        momentum = getattr(self._params, "momentum", 0.0)
+        self._optimiser = held(optimiser_of(self._tables.optimiser, self._tables.schedule, learned, momentum))
+        shown = self._given._replace(shown=prepared(self._tables, self._given.shown))
+        self._view = view_of(name, self._tables, kind, shown, self._cut)
+        stack.callback(self._view.close)
+        self._inputs = held(Tensor.from_numpy(prepared(self._tables, self._given.inputs), f"{name}.inputs"))
+        self._targets = held(Tensor.from_numpy(self._given.targets, f"{name}.targets"))
+        wanted, count = self._params.batch, len(self._given.inputs)
+        self._batch = held(Tensor.zeros(wanted, i32, f"{name}.batch")) if 0 < wanted < count else None
+        self._learn, self._judge = held(Plan(f"{name}.learn")), held(Plan(f"{name}.judge"))
+        self._draws = {which: held(Plan(f"{name}.draw {which}")) for which in ("newest", "best")}
+        self._record_learning()
+        tests = [held(Tensor.from_numpy(array, f"{name}.tests")) for array in self._tests(self._given)]
+        with self._judge.recording(), no_grad():
+            self._record_judgement(*tests)
+        for which, weights in (("newest", self._weights), ("best", self._best)):
+            with self._draws[which].recording(), no_grad():
+                self._view.record(self._network, weights)
+
+    def _record_learning(self) -> None:
+        with self._learn.recording():
+            inputs, targets = self._inputs, self._targets
+            if self._batch is not None:
+                self._record_choice(self._batch, inputs.shape[0])
+                inputs, targets = ops.take(inputs, self._batch, 0), ops.take(targets, self._batch, 0)
+            loss = self._loss_of(self._network.apply(inputs, self._weights), targets)
+            loss.backward()
+            with no_grad():
+                ops.assign(self._figures["loss"], loss.detach())
+                norm = self._optimiser.norm()
+                ops.assign(self._figures["gradient_norm"], norm)
+            self._optimiser.step(norm=norm)
+
+    def _record_choice(self, batch: Tensor, count: int) -> None:
+        """Random numbers of examples, those of step n at n times the batch's size in the stream; `first` stays open."""
+        self._learn.dispatch(
+            Kernel.load("ops/random.wgsl", defines={"KIND": "integers"}),
+            (batch.size + 3) // 4 + 1,
+            overwrites=("out",),
+            out=words(batch),
+            count=batch.size,
+            key=key_of(self._seed),
+            stream=stream_words(f"{self.name}.batch"),
+            low=0.0,
+            high=0.0,
+            least=0,
+            range=count,
+        )
+
+    def _first(self) -> dict[str, Any]:
+        assert self._batch is not None
+        place = self._optimiser.taken * self._batch.size
+        return {"first": (place & 0xFFFFFFFF, place >> 32)}
+
+    def _record_judgement(self, inputs: Tensor, targets: Tensor) -> None:
+        """The loss of the tests; if it is the least so far, the weights are kept."""
+        result = self._network.apply(inputs, self._weights)
+        figures = self._figures
+        ops.assign(figures["test_loss"], self._loss_of(result, targets))
+        is_better = ops.less(figures["test_loss"], figures["best_loss"])
+        for name, best in self._network.learned(self._best).items():
+            ops.where(is_better, self._weights[name], best, out=best)
+        ops.minimum(figures["test_loss"], figures["best_loss"], out=figures["best_loss"])
+        if isinstance(self._tables.data, Classes):
+            right = ops.equal(ops.argmax(result, axis=-1), targets)
+            ops.assign(figures["accuracy"], ops.mean(ops.cast(right, f32)))
+
+    def _tests(self, given: Examples) -> tuple[np.ndarray, np.ndarray]:
+        return prepared(self._tables, given.shown[-given.tests :]), given.shown_targets[-given.tests :]
+
+
+_MADE: dict[str, type[Model]] = {}  # by the tables: a file that is saved with the same ones goes on learning
+
+
+def declare(table: Mapping[str, Any], find: Find) -> tuple[type[Model], list[Fault]]:
+    """The class of model that a scene's table describes, and what is wrong with the table."""
+    faults: list[Fault] = []
+    tables = read_tables(table, find, faults)
+    if tables is None:
+        return Train, faults
+    key = repr(tables)
+    if key not in _MADE:
+        _MADE[key] = type("Train", (Train,), {"told": tables, "Params": _params(tables), "__doc__": Train.__doc__})
+    return _MADE[key], faults
+
+
+def _params(tables: Tables) -> type[params.Params]:
+    """The parameters, and those that only some optimisers have."""
+    if tables.optimiser.kind != "sgd":
+        return Params
+    momentum = number(0.9, min=0.0, max=0.999, rebuild=True, doc="of sgd: how much of its way it goes on")
+    return create_model("Params", __base__=Params, momentum=(float, momentum))  # type: ignore[call-overload]
+
+
+def _told(kind: type[Train]) -> Tables:
+    if kind.told is None:
+        raise InputError("a network that learns is described by the tables of a scene; use `declare`")
+    return kind.told
+
+
+def _read(path: Path, wanted: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Weights of a file. Raises `InputError` if they are not those of this network."""
+    found = read_arrays(path)
+    require_fitting(path, found, {name: array.shape for name, array in wanted.items()})
+    return {name: np.ascontiguousarray(found[name]).astype(np.float32) for name in wanted}
+
+
+def _gradient(tensor: Tensor) -> np.ndarray:
+    assert tensor.grad is not None
+    gradient, tensor.grad = tensor.grad.numpy().reshape(-1), None
+    return gradient

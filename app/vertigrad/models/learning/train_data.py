@@ -1,0 +1,179 @@
+"""What a network learns from: examples and what is wanted of them, read from the files that a scene's table names."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from ...errors import InputError
+from ..data.footage import STILLS
+from ..data.mesh_file import MeshFile, read
+from . import solid_samples
+from .train_tables import Classes, Plane, Solid
+
+MOST_CLASSES = 64
+
+
+class Examples(NamedTuple):
+    """`inputs` (n, ...) f32 and `targets`: classes (n,) i32, or numbers (n, outputs) f32.
+
+    `shown` are all examples that are drawn, none of them moved; the last `tests` of them are kept back: `inputs` have
+    none of these. Where there is nothing to keep back, as in a plane, all of `shown` are tests.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    shown: np.ndarray
+    shown_targets: np.ndarray
+    tests: int
+
+
+class Kind(NamedTuple):
+    """The shape of an example, how many numbers the network is to give, and the shape of all that is shown."""
+
+    given: tuple[int, ...]
+    outputs: int
+    shown: tuple[int, ...]
+
+
+def kind_of(data: Classes | Plane | Solid) -> Kind:
+    """Known without working anything out. Raises `InputError` for a file that cannot be used."""
+    match data:
+        case Classes():
+            inputs, labels = _classes(data.file, data.file.stat().st_mtime_ns)
+            return Kind(inputs.shape[1:], int(labels.max()) + 1, (len(inputs),))
+        case Plane():
+            values = plane(data)
+            return Kind((2,), values.shape[2], values.shape[:2])
+    return Kind((3,), 1, ())
+
+
+def examples(data: Classes | Plane | Solid, seed: int) -> Examples:
+    """Everything there is to learn from. Raises `InputError` for a file that cannot be used."""
+    random = np.random.default_rng(seed)
+    match data:
+        case Classes():
+            return _of_classes(data, random)
+        case Plane():
+            values = plane(data)
+            spots, wanted = places_of(values.shape[:2]), values.reshape(-1, values.shape[2])
+            return Examples(spots, wanted, spots, wanted, len(spots))
+    return _of_solid(data, random)
+
+
+def solid(data: Solid) -> MeshFile:
+    """The mesh that is learned. Raises `InputError`."""
+    return read(data.file, data.size, data.up, 40.0)
+
+
+def places_of(shape: tuple[int, ...]) -> np.ndarray:
+    """The nodes of a grid (n, axes), f32: the first axis slowest, the longest from -1 to 1, equal steps along all."""
+    longest = max(max(shape) - 1, 1)
+    axes = [np.linspace(-1.0, 1.0, size) * (size - 1) / longest for size in shape]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(shape)).astype(np.float32)
+
+
+def plane(data: Plane) -> np.ndarray:
+    """Values (rows, columns, channels) f32: of a picture from 0 to 1, of a plane with mean 0 and variance 1."""
+    return _plane(data.file, data.file.stat().st_mtime_ns, data.resolution, data.square)
+
+
+# inside ---------------------------------------------------------------------------------------------------------
+
+
+def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
+    inputs, labels = _classes(data.file, data.file.stat().st_mtime_ns)
+    order = random.permutation(len(inputs))
+    inputs, labels = inputs[order], labels[order]
+    tests = max(round(data.test * len(inputs)), 1)
+    learned, wanted = inputs[:-tests], labels[:-tests]
+    if not len(learned):
+        raise InputError(f"{data.file}: {len(inputs)} examples, all of which are kept back to test")
+    if not data.shift:
+        return Examples(learned, wanted, inputs, labels, tests)
+    if inputs.ndim != 3:
+        raise InputError(f"{data.file}: inputs {inputs.shape[1:]} are no pictures (rows, columns) that could be moved")
+    moved = _moved(learned, data.shift)
+    return Examples(moved, np.tile(wanted, len(moved) // len(learned)), inputs, labels, tests)
+
+
+def _moved(pictures: np.ndarray, shift: int) -> np.ndarray:
+    """Pictures (n, rows, columns) and all that are moved by up to `shift` pixels; what comes in is empty."""
+    rows, columns = pictures.shape[1:]
+    padded = np.pad(pictures, np.array([[0], [shift], [shift]]))
+    steps = range(2 * shift + 1)
+    return np.concatenate([padded[:, a : a + rows, b : b + columns] for a in steps for b in steps])
+
+
+def _of_solid(data: Solid, random: np.random.Generator) -> Examples:
+    mesh = solid(data)
+    tests = max(data.samples // 8, 16)
+    spots = solid_samples.places(mesh.positions, mesh.index, data.samples + tests, data.spread, random)
+    spots = random.permutation(spots).astype(np.float32)
+    wanted = solid_samples.distances(mesh.positions, mesh.index, spots.astype(float)).astype(np.float32)[:, None]
+    return Examples(spots[:-tests], wanted[:-tests], spots, wanted, tests)
+
+
+@lru_cache(maxsize=4)  # a scene asks for the shapes before it builds the model
+def _classes(path: Path, modified: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs f32, whole numbers brought to 0 to 1, and labels i32."""
+    arrays = _arrays(path)
+    missing = {"inputs", "labels"} - set(arrays)
+    if missing:
+        raise InputError(f"{path}: no array {' and none '.join(sorted(missing))}; it has {', '.join(arrays) or 'none'}")
+    inputs, labels = arrays["inputs"], arrays["labels"]
+    if inputs.ndim < 2 or labels.shape != inputs.shape[:1] or not inputs.size:
+        raise InputError(f"{path}: inputs {inputs.shape} and labels {labels.shape}; they must be (n, ...) and (n,)")
+    if inputs.dtype.kind not in "fiu" or labels.dtype.kind not in "iu":
+        raise InputError(f"{path}: inputs must be numbers and labels whole numbers, not {inputs.dtype}, {labels.dtype}")
+    if not 0 <= labels.min() <= labels.max() < MOST_CLASSES:
+        told = f"labels go from {labels.min()} to {labels.max()}"
+        raise InputError(f"{path}: {told}; classes are numbered from 0, and there may be {MOST_CLASSES}")
+    if inputs.dtype.kind in "iu":
+        inputs = inputs / max(float(np.abs(inputs).max()), 1.0)
+    if not np.isfinite(inputs).all():
+        raise InputError(f"{path}: inputs hold numbers that are not finite")
+    return inputs.astype(np.float32), labels.astype(np.int32)
+
+
+@lru_cache(maxsize=4)
+def _plane(path: Path, modified: int, resolution: int, square: bool) -> np.ndarray:
+    if path.suffix.lower() in STILLS:
+        return _picture(path, resolution, square)
+    found = (array for array in _arrays(path).values() if array.ndim == 2 and array.dtype.kind in "fiu" and array.size)
+    values = next(found, None)
+    if values is None:
+        raise InputError(f"{path}: no array of numbers with two axes in it")
+    rows, columns = (np.linspace(0, a - 1, b).round().astype(int) for a, b in _sizes(values.shape, resolution, square))
+    chosen = values[np.ix_(rows, columns)].astype(float)
+    if not np.isfinite(chosen).all():
+        raise InputError(f"{path}: the plane holds numbers that are not finite; fill them in first")
+    return ((chosen - chosen.mean()) / max(chosen.std(), 1e-12)).astype(np.float32)[..., None]
+
+
+def _picture(path: Path, resolution: int, square: bool) -> np.ndarray:
+    try:
+        with Image.open(path) as found:
+            size = [b for _, b in _sizes(found.size[::-1], resolution, square)]
+            picture = found.convert("RGB").resize((size[1], size[0]), Image.Resampling.LANCZOS)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise InputError(f"{path}: not a picture that can be read ({error})") from error
+    return np.asarray(picture, np.float32) / np.float32(255.0)
+
+
+def _sizes(shape: tuple[int, ...], resolution: int, square: bool) -> list[tuple[int, int]]:
+    """Each side as it is, and as it is wanted."""
+    longest = max(shape)
+    return [(size, resolution if square else max(round(resolution * size / longest), 2)) for size in shape]
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        content: Any = np.load(path, allow_pickle=False)
+        return {key: content[key] for key in content.files} if hasattr(content, "files") else {"": content}
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path}: no NumPy file that can be read: {error}") from error

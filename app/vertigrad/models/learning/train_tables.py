@@ -1,0 +1,214 @@
+"""What a scene's table says of a network that is to learn: its data, layers, loss, optimiser, and what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from ... import params
+from ...errors import ParameterError
+from ...params import choice, described, file, integer, number, switch, unknown
+from ..base import Fault
+from ..data.footage import STILLS
+from ..data.mesh_file import FORMATS
+
+Find = Callable[[str], Path]
+P = TypeVar("P", bound=params.Params)
+CURVES = ("relu", "silu", "sigmoid", "softplus", "tanh")  # those of `learn.layers`, which takes long to import
+
+
+class Classes(params.Params):
+    """Examples of a few classes, drawn as points in a plane that the network makes up."""
+
+    file: Path = file(..., suffixes=[".npz"], doc="arrays `inputs` (n, ...), of pictures or numbers, and `labels` (n,)")
+    test: float = number(
+        0.25, min=0.02, max=0.9, doc="share of the examples that is kept back to test what was learned"
+    )
+    shift: int = integer(0, min=0, max=3, doc="pixels by which pictures are also shown moved, in every direction")
+
+
+class Plane(params.Params):
+    """A plane of numbers, or a picture, learned as a function of the place."""
+
+    file: Path = file(
+        ..., suffixes=[".npz", ".npy", *STILLS], doc="a picture, or the first array of two axes in a file"
+    )
+    resolution: int = integer(80, min=8, max=1024, doc="samples along the longer side, of what is learned and drawn")
+    square: bool = switch(False, doc="as many samples along both sides")
+
+
+class Solid(params.Params):
+    """A mesh, learned as the distance from it: below 0 inside."""
+
+    file: Path = file(..., suffixes=FORMATS, doc="the mesh; closed, or nothing is inside")
+    size: float = number(1.6, min=0.1, max=2.0, doc="its longest edge; the network's space goes from -1 to 1")
+    up: str = choice("y", ("y", "z"), doc="the axis of the file that points upwards")
+    samples: int = integer(16384, min=64, max=1 << 20, doc="places whose distances are learned")
+    spread: float = number(0.06, min=1e-4, max=1.0, doc="how far most of them lie from the surface")
+
+
+class Network(params.Params):
+    """The network's layers."""
+
+    kind: str = choice("mlp", ("mlp", "conv"), doc="linear layers alone, or convolutions of pictures before them")
+    encoding: str = choice("none", ("none", "waves", "octaves", "hash"), doc="what places are told by")
+    frequencies: int = integer(64, min=1, max=512, doc="waves, or octaves of each coordinate")
+    sharpness: float = number(
+        1.0, min=0.01, max=50.0, doc="spread of the waves' frequencies, in waves over half a side"
+    )
+    levels: int = integer(8, min=1, max=32, doc="of the hash grid: its grids, each finer than the one before")
+    entries: int = integer(4096, min=16, max=1 << 22, doc="of the hash grid: the size of each grid's table")
+    features: int = integer(2, min=1, max=4, doc="of the hash grid: 1, 2 or 4 numbers of an entry")
+    coarsest: int = integer(4, min=1, max=1 << 12, doc="of the hash grid: cells along an axis of the first grid")
+    finest: int = integer(64, min=1, max=1 << 16, doc="of the hash grid: cells along an axis of the last")
+    width: int = integer(64, min=1, max=1024, doc="neurons of each hidden layer")
+    depth: int = integer(2, min=1, max=16, doc="hidden layers; of a network for classes, those before the plane")
+    head: int = integer(2, min=0, max=16, doc="of a network for classes: hidden layers behind the plane")
+    channels: int = integer(16, min=1, max=256, doc="of the first convolution; each further one has twice as many")
+    convolutions: int = integer(2, min=1, max=8, doc="each followed by pooling, which halves the picture")
+    activation: str = choice("silu", CURVES, doc="after each hidden layer")
+
+
+class Loss(params.Params):
+    """How far results are from what they should be."""
+
+    kind: str = choice("l2", ("l1", "l2", "huber", "cross_entropy"), doc="cross_entropy is for classes, all others not")
+    delta: float = number(1.0, min=1e-6, max=1e6, doc="of huber: where squares become straight lines")
+
+
+class Optimiser(params.Params):
+    """How the weights are moved. Rate and decay are parameters of the model, to be changed while it learns."""
+
+    kind: str = choice("adam_w", ("adam", "adam_w", "sgd"), doc="the rule")
+    clip: float = number(1.0, min=0.0, max=1e6, doc="the largest norm of all gradients together; 0: any")
+    beta1: float = number(0.9, min=0.0, max=0.9999, doc="of adam: memory of the mean")
+    beta2: float = number(0.999, min=0.0, max=0.999999, doc="of adam: memory of the squares")
+    nesterov: bool = switch(False, doc="of sgd: look ahead")
+
+
+class Schedule(params.Params):
+    """How the rate changes by itself: a factor of the rate that is set."""
+
+    kind: str = choice("constant", ("constant", "cosine", "exponential"), doc="the curve")
+    steps: int = integer(3000, min=1, max=1 << 30, doc="length of the cosine; half-life of the exponential")
+    last: float = number(0.0, min=0.0, max=1.0, doc="of cosine: where it ends")
+    warm_up: int = integer(0, min=0, max=1 << 30, doc="steps in which it rises to 1 first")
+
+
+class Draw(params.Params):
+    """What is drawn of the network."""
+
+    resolution: int = integer(
+        96, min=8, max=1024, doc="samples along each side of the landscape, or of the solid's box"
+    )
+    height: float = number(0.3, min=0.0, max=10.0, doc="of the landscape where the network is sure")
+    lift: float = number(0.02, min=0.0, max=1.0, doc="height of the points over it")
+
+
+DATA: Mapping[str, type[params.Params]] = {"classes": Classes, "plane": Plane, "solid": Solid}
+MOST_SAMPLES = 160  # along each side of a solid's box
+
+
+class Tables(NamedTuple):
+    """The tables of one model, checked."""
+
+    data: Any  # one of `DATA`
+    network: Network
+    loss: Loss
+    optimiser: Optimiser
+    schedule: Schedule
+    draw: Draw
+
+
+NAMES = Tables._fields
+
+
+def read_tables(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> Tables | None:
+    """The tables of a model's table; what is wrong with them is added to `faults`, and None returned."""
+    before = len(faults)
+    data = _data(table, find, faults)
+    kinds = {"network": Network, "loss": Loss, "optimiser": Optimiser, "schedule": Schedule, "draw": Draw}
+    given = {name: dict(_table(table, name, faults)) for name in kinds}
+    if isinstance(data, Classes):
+        given["loss"].setdefault("kind", "cross_entropy")
+    if isinstance(data, Solid):
+        given["draw"].setdefault("resolution", 40)
+    found = {name: _read(kind, given[name], (name,), find, faults) for name, kind in kinds.items()}
+    if data is None or None in found.values() or len(faults) > before:
+        return None
+    tables = Tables(data, **found)  # type: ignore[arg-type]
+    _check_together(tables, faults)
+    return tables if len(faults) == before else None
+
+
+def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.Params | None:
+    if "data" not in table:
+        faults.append(Fault((), f"needs a table `data` with its kind: {', '.join(DATA)}", False))
+        return None
+    given = dict(_table(table, "data", faults))
+    if not isinstance(table["data"], Mapping):
+        return None
+    kind = given.pop("kind", None)
+    if kind is None:
+        faults.append(Fault(("data",), f"kind must be given; known: {', '.join(DATA)}", False))
+        return None
+    if not isinstance(kind, str) or kind not in DATA:
+        told = (
+            unknown("kind of data", kind, DATA) if isinstance(kind, str) else f"expected a kind, got {described(kind)}"
+        )
+        faults.append(Fault(("data", "kind"), told))
+        return None
+    return _read(DATA[kind], given, ("data",), find, faults)
+
+
+def _table(table: Mapping[str, Any], name: str, faults: list[Fault]) -> Mapping[str, Any]:
+    given = table.get(name, {})
+    if isinstance(given, Mapping):
+        return given
+    faults.append(Fault((name,), f"expected a table, got {described(given)}"))
+    return {}
+
+
+def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: Find, faults: list[Fault]) -> P | None:
+    """One table, its files looked up."""
+    kept = dict(given)
+    for spec in kind.specs():
+        if spec.kind == "file" and isinstance(kept.get(spec.name), str):
+            try:
+                kept[spec.name] = find(kept[spec.name])
+            except ParameterError as error:
+                faults.append(Fault((*path, spec.name), str(error)))
+                return None
+    try:
+        return kind.model_validate(kept)
+    except ValidationError as error:
+        for problem in kind.problems(error):
+            is_there = problem.name in kept
+            told = problem.message if is_there else f"{problem.name} {problem.message}"
+            faults.append(Fault((*path, problem.name) if is_there else path, told, problem.in_value and is_there))
+    return None
+
+
+def _check_together(tables: Tables, faults: list[Fault]) -> None:
+    """What each table may say by itself, but not beside the others."""
+    has_classes, loss = isinstance(tables.data, Classes), tables.loss.kind
+    if has_classes and loss != "cross_entropy":
+        faults.append(Fault(("loss", "kind"), f"{loss} compares numbers; classes are learned by cross_entropy"))
+    if not has_classes and loss == "cross_entropy":
+        faults.append(Fault(("loss", "kind"), "cross_entropy is for classes; numbers are learned by l1, l2 or huber"))
+    if not has_classes and tables.network.kind == "conv":
+        faults.append(Fault(("network", "kind"), "conv is for pictures in classes; places are given to an mlp"))
+    if has_classes and tables.network.encoding != "none":
+        faults.append(Fault(("network", "encoding"), "is for places; classes are learned from the numbers as they are"))
+    if tables.network.features == 3:
+        faults.append(Fault(("network", "features"), "an entry has 1, 2 or 4 numbers, not 3"))
+    if tables.network.finest < tables.network.coarsest:
+        faults.append(Fault(("network", "finest"), "the last grid must not be coarser than the first"))
+    if tables.network.encoding == "octaves" and tables.network.frequencies > 16:
+        faults.append(Fault(("network", "frequencies"), "the last octaves would be beyond f32; 16 are the most"))
+    if isinstance(tables.data, Solid) and tables.draw.resolution > MOST_SAMPLES:
+        told = f"{tables.draw.resolution} samples along each side of a box; {MOST_SAMPLES} are the most"
+        faults.append(Fault(("draw", "resolution"), told))

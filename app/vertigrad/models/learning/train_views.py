@@ -1,0 +1,180 @@
+"""What is drawn of a network that learns: a landscape of classes, a plane, or the distances from a solid."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+import numpy as np
+
+from ... import ops
+from ...learn.network import Network
+from ...tensor import Tensor
+from ..base import OutputSpec
+from .train_data import Examples, Kind, places_of
+from .train_tables import Classes, Draw, Plane, Tables
+
+PART = 1 << 15  # places that go through a network together, so that its layers' results stay small
+MARGIN = 1.06  # of the landscape around the outermost point
+GROUND = 0.62  # how much of a class's colour its land has; the rest is `DUSK`
+SPREAD = 0.6  # power of a point's distance from the middle: outliers come nearer, what is crowded has more room
+DUSK = (0.16, 0.18, 0.24)
+# Ten colours that the colour-blind can tell apart (Petroff 2021, Accessible color sequences for data visualization).
+PALETTE = ("3f90da", "ffa90e", "bd1f01", "94a4a2", "832db6", "a96b59", "e76300", "b9ac70", "717581", "92dadd")
+
+Weights = Mapping[str, Tensor]
+
+
+class View(ABC):
+    """Tensors that are drawn, and how a network and its weights give them. Close it."""
+
+    def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
+        self._held = ExitStack()
+        self.outputs = {
+            key: self._held.enter_context(Tensor.zeros(_known(spec.shape), spec.dtype, f"{name}.{key}"))
+            for key, spec in specs.items()
+        }
+
+    @abstractmethod
+    def record(self, network: Network, weights: Weights) -> None:
+        """Record into the open plan how the tensors follow from the weights."""
+
+    def _keep(self, array: np.ndarray, name: str) -> Tensor:
+        return self._held.enter_context(Tensor.from_numpy(np.ascontiguousarray(array), name))
+
+    def close(self) -> None:
+        """Give the tensors back. Idempotent."""
+        self._held.close()
+
+
+def specs_of(tables: Tables, kind: Kind) -> dict[str, OutputSpec]:
+    """The outputs of a model with these tables."""
+    side = tables.draw.resolution
+    match tables.data:
+        case Classes():
+            count = kind.shown[0]
+            return {
+                "point": OutputSpec((count, 3), "f32", "where the network puts each example, on the land, y up"),
+                "point_color": OutputSpec((count, 3), "f32", "the colour of its class, sRGB"),
+                "label": OutputSpec((count,), "f32", "the number of its class"),
+                "ground": OutputSpec(
+                    (side, side, 3), "f32", "the plane of the examples, as high as the network is sure"
+                ),
+                "ground_normal": OutputSpec((side, side, 3), "f32", "unit normals of the land"),
+                "ground_color": OutputSpec((side, side, 3), "f32", "the classes that it sees there, sRGB"),
+            }
+        case Plane():
+            shape = kind.shown if kind.outputs == 1 else (*kind.shown, kind.outputs)
+            return {
+                "value": OutputSpec(shape, "f32", "what the network says"),
+                "target": OutputSpec(shape, "f32", "what it is to say"),
+                "error": OutputSpec(kind.shown, "f32", "how far it is away"),
+            }
+    return {"distance": OutputSpec((side,) * 3, "f32", "signed distances on the cube from -1 to 1, z first")}
+
+
+def view_of(name: str, tables: Tables, kind: Kind, shown: Examples, cut: int) -> View:
+    """The view for these tables; `cut` layers lead to the plane of a network for classes."""
+    specs = specs_of(tables, kind)
+    match tables.data:
+        case Classes():
+            return _Land(name, specs, shown, cut, tables.draw)
+        case Plane():
+            return _Flat(name, specs, shown)
+    return _Box(name, specs)
+
+
+class _Land(View):
+    """Examples as points of a plane; the plane is as high as the network is sure of the class that it sees there."""
+
+    def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples, cut: int, draw: Draw):
+        super().__init__(name, specs)
+        self._cut, self._draw = cut, draw
+        side, labels = draw.resolution, shown.shown_targets
+        self._classes = int(labels.max()) + 1
+        colors = palette(self._classes)
+        self._examples = self._keep(shown.shown, f"{name}.examples")
+        spots = places_of((side, side))[:, ::-1]
+        self._spots = self._keep(spots, f"{name}.spots")
+        self._places = self._keep(_unspread(spots), f"{name}.places")
+        self._colors = self._keep(_land_colors(colors), f"{name}.colors")
+        self.outputs["point_color"][...] = colors[labels]
+        self.outputs["label"][...] = labels.astype(np.float32)
+
+    def record(self, network: Network, weights: Weights) -> None:
+        points = network.apply(self._examples, weights, 0, self._cut)
+        length = ops.sqrt(ops.sum(ops.square(points), axis=-1, keepdims=True))
+        reach = ops.max(length) * MARGIN + 1e-6
+        spots = ops.fused(lambda p, r, most: p / most * (r / most + 1e-6) ** (SPREAD - 1.0), points, length, reach)
+        self._place("point", spots, self._shares(network, points, weights), self._draw.lift)
+        shares = self._shares(network, self._places * reach, weights)
+        self._place("ground", self._spots, shares, 0.0)
+        ops.assign(self.outputs["ground_color"].reshape(-1, 3), ops.matmul(shares, self._colors))
+        ops.grid_normals(self.outputs["ground"], self.outputs["ground_normal"])
+
+    def _shares(self, network: Network, points: Tensor, weights: Weights) -> Tensor:
+        """How much the network believes in each class at each point, (n, classes)."""
+        return ops.softmax(network.apply(points, weights, self._cut))
+
+    def _place(self, name: str, spots: Tensor, shares: Tensor, lift: float) -> None:
+        """Spots (n, 2) as places (n, 3), lifted over the land: 0 where all classes are as likely, else `height`."""
+        out = self.outputs[name].reshape(-1, 3)
+        least, height = 1.0 / self._classes, self._draw.height
+        ops.assign(out[:, 0], spots[:, 0])
+        ops.assign(out[:, 1], (ops.max(shares, axis=-1) - least) * (height / (1.0 - least)) + lift)
+        ops.assign(out[:, 2], spots[:, 1])
+
+
+class _Flat(View):
+    """A plane of numbers, or a picture."""
+
+    def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples):
+        super().__init__(name, specs)
+        self._spots = self._keep(shown.shown, f"{name}.places")
+        self.outputs["target"][...] = shown.shown_targets.reshape(self.outputs["target"].shape)
+
+    def record(self, network: Network, weights: Weights) -> None:
+        value, target, error = (self.outputs[name] for name in ("value", "target", "error"))
+        _apply_in_parts(network, self._spots, weights, value)
+        away = ops.absolute(value - target)
+        ops.assign(error, away if away.ndim == 2 else ops.mean(away, axis=-1))
+
+
+class _Box(View):
+    """Distances in a cube."""
+
+    def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
+        super().__init__(name, specs)
+        spots = places_of(self.outputs["distance"].shape)[:, ::-1]
+        self._spots = self._keep(spots, f"{name}.places")
+
+    def record(self, network: Network, weights: Weights) -> None:
+        _apply_in_parts(network, self._spots, weights, self.outputs["distance"])
+
+
+def palette(count: int) -> np.ndarray:
+    """Colours (count, 3) f32 of classes, sRGB from 0 to 1: ten that are told apart, then darker ones of them."""
+    ten = np.array([[int(text[at : at + 2], 16) for at in (0, 2, 4)] for text in PALETTE]) / 255.0
+    return np.stack([ten[number % 10] * 0.6 ** (number // 10) for number in range(count)]).astype(np.float32)
+
+
+def _unspread(spots: np.ndarray) -> np.ndarray:
+    """Where in the network's plane the spots of the land lie, in shares of its reach."""
+    length = np.linalg.norm(spots.astype(float), axis=1, keepdims=True)
+    return (spots * length ** (1.0 / SPREAD - 1.0)).astype(np.float32)
+
+
+def _land_colors(colors: np.ndarray) -> np.ndarray:
+    return (GROUND * colors + (1.0 - GROUND) * np.array(DUSK)).astype(np.float32)
+
+
+def _apply_in_parts(network: Network, spots: Tensor, weights: Weights, out: Tensor) -> None:
+    rows = out.reshape(spots.shape[0], -1)
+    for first in range(0, spots.shape[0], PART):
+        part = slice(first, first + PART)
+        ops.assign(rows[part], network.apply(spots[part], weights))
+
+
+def _known(shape: tuple[int | None, ...]) -> tuple[int, ...]:
+    return tuple(size or 0 for size in shape)

@@ -1,0 +1,333 @@
+"""`WaveSource`: what fell into the water, found by gradient through the waves from what a few receivers heard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import ClassVar
+
+import numpy as np
+
+from ... import learn, ops, params
+from ...gpu import Kernel, Plan
+from ...ops.grid import record_grid_normals
+from ...params import integer, number, switch
+from ...tensor import Tensor
+from ...tensor.graph import no_grad
+from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..stepping import FixedStep
+from . import wave_source_twin as twin
+from .wave_source_look import GAP, LIFT, LOUD, claims, drawn
+from .wave_source_scene import bay, beginning, plane, shares
+from .wave_source_waves import SHADER, Waves
+
+MOMENTUM = 0.9
+POWER_STEPS = 6  # of the search for the steepest direction
+UNCHANGED = ("truth", "drop", "drop_pin", "found_drop")  # by a step; the last is a view of what is
+HOLD = 36  # steps for which a start is shown before it is let go
+
+
+class Params(params.Params):
+    """How much is known of the water, how fast is learned, and how it is drawn."""
+
+    resolution: int = integer(72, min=32, max=512, scale="log", rebuild=True, doc="cells along each side")
+    steps: int = integer(
+        160, min=16, max=2000, scale="log", rebuild=True, doc="how long is listened, in steps of waves"
+    )
+    receivers: int = integer(12, min=1, max=32, rebuild=True, doc="how many listen, on a ring")
+    drops: int = integer(3, min=1, max=6, rebuild=True, doc="how many hills and hollows are to be found")
+    shoals: float = number(
+        0.4, min=0.0, max=0.8, rebuild=True, doc="how much slower waves are over the shallowest bank"
+    )
+    noise: float = number(
+        0.0, min=0.0, max=1.0, rebuild=True, doc="in what is heard, over the signal's root mean square"
+    )
+    rate: float = number(0.25, min=0.0, max=2.0, doc="of learning; from about 1.3 on it overshoots for ever")
+    pace: float = number(8.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
+    play: float = number(60.0, min=1.0, max=1000.0, scale="log", unit="1/s", doc="steps of waves shown in a second")
+    height: float = number(0.42, min=0.0, max=5.0, doc="of a wave of height 1 in the scene")
+    train: bool = switch(True, doc="learn as time passes; off: stay as it is")
+
+
+class WaveSource(Model):
+    """The heights that water at rest began with, sought so that waves from there bring what was heard.
+
+    The sought start is a smoothed plane of numbers; its gradient is pulled through every step of the waves, which is
+    what happens when what was heard is sent back into the water in reverse (Tarantola 1984, Inversion of seismic
+    reflection data, section 5). Learning is Nesterov's, the rate being over the greatest that the steepest direction
+    allows, found as it is built. The left pond shows what happened, the right one what is believed so far. The same
+    seed gives the same bits on one adapter.
+    """
+
+    Params = Params
+    limits: ClassVar[Mapping[str, Limit]] = {
+        "loss": Limit(100.0, "the search overshoots: a lower rate, and a reset"),
+    }
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        side, receivers, drops = params.resolution, params.receivers, params.drops
+        return {
+            "position": OutputSpec((side, side, 3), "f32", "the water as it is believed to be, y up"),
+            "normal": OutputSpec((side, side, 3), "f32", "its unit normals"),
+            "wave": OutputSpec((side, side), "f32", "its height"),
+            "true_position": OutputSpec((side, side, 3), "f32", "the water as it was"),
+            "true_normal": OutputSpec((side, side, 3), "f32", "its unit normals"),
+            "true_wave": OutputSpec((side, side), "f32", "its height"),
+            "receiver": OutputSpec((2 * receivers, 3), "f32", "who listens, in both ponds"),
+            "mismatch": OutputSpec((2 * receivers,), "f32", "what each hears otherwise, over what is heard, rms"),
+            "drop": OutputSpec((2 * drops, 3), "f32", "heads of pins where drops fell, in both ponds"),
+            "drop_pin": OutputSpec((2 * drops, 2, 3), "f32", "the pins"),
+            "found_drop": OutputSpec((drops, 3), "f32", "heads of pins in the middle of what was found around each"),
+            "found_pin": OutputSpec((drops, 2, 3), "f32", "the pins"),
+            "trace": OutputSpec((2 * receivers, params.steps, 3), "f32", "what each heard, and hears, as lines"),
+            "trace_wave": OutputSpec((2 * receivers, params.steps), "f32", "the heights that they tell"),
+            "found": OutputSpec((side, side), "f32", "the start that is believed in"),
+            "truth": OutputSpec((side, side), "f32", "the start that was"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        self._learning, self._playing = FixedStep(most=4), FixedStep(most=64)
+        random = np.random.default_rng(seed)
+        side = params.resolution
+        self._given = beginning(random, side, params.receivers, params.drops, params.shoals)
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            self._waves = Waves(self._given.medium, self._given.places, name)
+            stack.callback(self._waves.close)
+            self._make(stack)
+            self._listen(random)
+            self._steepest = self._curvature(random)
+            self._optimiser = stack.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))
+            self._record(stack)
+            self.reset()
+            self._held = stack.pop_all()
+
+    def step(self, dt: float) -> None:
+        given = self._params
+        if given.train:
+            self._optimiser.rate = given.rate / self._steepest
+            for _ in range(self._learning.due(dt, 1.0 / given.pace)):
+                self._step.replay(**self._optimiser.fields())
+        for _ in range(self._playing.due(dt, 1.0 / given.play)):
+            self._shown = self._shown + 1 if self._shown < given.steps else -HOLD
+            if self._shown > 0:
+                self._wave.replay()
+        self._draw()
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._outputs
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`loss`: what is heard otherwise over what is heard, mean squares, before the last step; `gradient_norm`;
+        `error`: of the start that was found, over the true one; `distance` [half sides] of the drops found, mean.
+        """
+        return {
+            "loss": ops.copy(self._loss),
+            "gradient_norm": ops.copy(self._norm),
+            "error": ops.sqrt(ops.sum_square(self._found - self._truth) / ops.sum_square(self._truth)).reshape(1),
+            "distance": self._distance(),
+        }
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """What is heard of what was found, the gradient of the loss, and a step of the waves that are shown."""
+        given, steps = self._given, self._params.steps
+        weights, wanted = self._weights.numpy().astype(float), self._wanted.numpy().astype(float)
+        medium = given.medium.astype(np.float32).astype(float)
+        start = twin.blurred(weights * bay(len(weights)), shares(len(weights)))
+        heard = twin.heard(start, medium, given.places, steps)
+        share = 2.0 / (heard.size * self._power)
+        pulled, first = (
+            twin.blurred(twin.pulled(share * wrong, medium, given.places), shares(len(weights))) * bay(len(weights))
+            for wrong in (heard - wanted, wanted)
+        )
+        ours = self._heard(self._weights)
+        (learn.l2_loss(ours, self._wanted) * (1.0 / self._power)).backward()
+        gradient, self._weights.grad = self._weights.grad, None
+        assert gradient is not None
+        side, before = len(weights), self._true.numpy()[: 2 * weights.size].astype(float).reshape(2, *weights.shape)
+        self._wave.replay()
+        after = self._true.numpy()[: 2 * weights.size].reshape(2, side, side)
+        return [
+            compare("heard", _beside(ours.numpy(), wanted), _beside(heard, wanted), 1e-4),
+            compare("gradient", _beside(gradient.numpy(), first), _beside(pulled, first), 1e-4),
+            compare("wave", after, np.stack(twin.stepped(before[0], before[1], medium)), 1e-5),
+        ]
+
+    def reset(self) -> None:
+        with no_grad():
+            for tensor in (self._weights, *self._optimiser.state.values(), self._norm):
+                tensor.fill_(0.0)
+        self._optimiser.taken, self._shown = 0, -HOLD
+        self._learning.rest = self._playing.rest = 0.0
+        self._look.replay()
+        self._draw()
+
+    def state(self) -> dict[str, Tensor]:
+        kept = {"weights": self._weights, "now": self._now, "true": self._true, "loss": self._loss, "norm": self._norm}
+        drawn = {key: value for key, value in self._outputs.items() if key not in UNCHANGED}
+        return kept | self._optimiser.state | drawn
+
+    def numbers(self) -> dict[str, float]:
+        rests = {"learning": self._learning.rest, "playing": self._playing.rest}
+        return {"taken": self._optimiser.taken, "shown": self._shown, **rests}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._optimiser.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
+        self._learning.rest, self._playing.rest = numbers["learning"], numbers["playing"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _make(self, stack: ExitStack) -> None:
+        given, side, receivers = self._given, self._params.resolution, self._params.receivers
+
+        def held(what: str, array: np.ndarray) -> Tensor:
+            return stack.enter_context(
+                Tensor.from_numpy(np.ascontiguousarray(array, np.float32), f"{self.name}.{what}")
+            )
+
+        curve = shares(side)
+        self._along = held("along", curve.reshape(1, 1, 1, -1))
+        self._down = held("down", curve.reshape(1, 1, -1, 1))
+        self._bay, self._truth = held("bay", bay(side)), held("truth", given.start)
+        self._weights, self._found = held("weights", np.zeros((side, side))), held("found", np.zeros((side, side)))
+        self._wanted = held("wanted", np.zeros((self._params.steps, receivers)))
+        self._loss, self._norm = held("loss", np.zeros(1)), held("norm", np.zeros(1))
+        self._now, self._true = (held(what, np.zeros(2 * side**2 + receivers)) for what in ("now", "true"))
+        self._claims = held("claims", claims(given))
+        x, z = plane(side)
+        self._places = held("places", np.stack([x, z], axis=-1).reshape(-1, 2))
+        shown = {name: held(name, array) for name, array in drawn(given, self._params.steps).items()}
+        heads = {"drop": shown["drop_pin"][:, 1], "found_drop": shown["found_pin"][:, 1]}
+        stack.callback(lambda: [view.close() for view in heads.values()])
+        self._outputs = {"found": self._found, "truth": self._truth} | shown | heads
+
+    def _listen(self, random: np.random.Generator) -> None:
+        """What the receivers hear of the true start, with noise."""
+        with no_grad():
+            heard = self._waves.heard(self._truth, self._params.steps).numpy()
+        self._power = float(np.mean(heard.astype(float) ** 2))
+        noise = random.normal(size=heard.shape) * self._params.noise * self._power**0.5
+        wanted = (heard + noise).astype(np.float32)
+        self._wanted[...] = wanted
+        self._draw_traces(0, self._wanted)
+
+    def _start(self, weights: Tensor) -> Tensor:
+        """The heights (side, side) that the weights stand for: smooth, and 0 near the receivers."""
+        side = self._params.resolution
+        across = self._along.size // 2
+        plane = (weights * self._bay).reshape(1, 1, side, side)
+        plane = ops.conv(plane, self._along, padding=(0, across))
+        return ops.conv(plane, self._down, padding=(across, 0)).reshape(side, side)
+
+    def _heard(self, weights: Tensor) -> Tensor:
+        return self._waves.heard(self._start(weights), self._params.steps)
+
+    def _curvature(self, random: np.random.Generator) -> float:
+        """How steep the loss can become: the greatest eigenvalue of its second derivatives, by the power method."""
+        side = self._params.resolution
+        with (
+            Tensor.from_numpy(random.normal(size=(side, side)).astype(np.float32)) as direction,
+            Tensor.zeros(1) as length,
+            Plan(f"{self.name}.curvature") as plan,
+        ):
+            direction.requires_grad = True
+            with plan.recording():
+                (ops.square(self._heard(direction)).mean() * (1.0 / self._power)).backward()
+                assert direction.grad is not None
+                with no_grad():
+                    ops.assign(length, ops.sqrt(ops.sum_square(direction.grad)))
+                    ops.divide(direction.grad, length, out=direction)
+            for _ in range(POWER_STEPS):
+                plan.replay()
+            direction.requires_grad = False
+            return float(length.item())
+
+    def _record(self, stack: ExitStack) -> None:
+        self._step, self._look, self._wave, self._begin, self._show = (
+            stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("step", "look", "wave", "begin", "show")
+        )
+        with self._step.recording():
+            heard = self._heard(self._weights)
+            loss = learn.l2_loss(heard, self._wanted) * (1.0 / self._power)
+            loss.backward()
+            with no_grad():
+                self._note(heard.detach(), loss.detach())
+                ops.assign(self._norm, self._optimiser.norm())
+            self._optimiser.step()
+            with no_grad():
+                self._believe()
+        with self._look.recording(), no_grad():
+            heard = self._heard(self._weights)
+            self._note(heard, learn.l2_loss(heard, self._wanted) * (1.0 / self._power))
+            self._believe()
+        with self._wave.recording(), no_grad():
+            for state in (self._now, self._true):
+                ops.assign(state, self._waves.stepped(state, 0))
+        with self._begin.recording(), no_grad():
+            for state, start in ((self._now, self._found), (self._true, self._truth)):
+                ops.assign(state, self._waves.started(start, 1))
+        self._record_show()
+
+    def _record_show(self) -> None:
+        shown = self._outputs
+        for state, side, at in ((self._now, "", self._params.receivers), (self._true, "true_", 0)):
+            self._show.dispatch(
+                Kernel.load(SHADER, "show"),
+                self._waves.cells,
+                before=state,
+                receiver_of=self._waves.receiver_of,
+                position=shown[f"{side}position"],
+                wave=shown[f"{side}wave"],
+                listener=shown["receiver"][at:],
+                side=self._params.resolution,
+                receivers=self._params.receivers,
+                slots=1,
+                slot=0,
+                after_offset=0,
+                lift=LIFT,
+            )
+            record_grid_normals(self._show, shown[f"{side}position"], shown[f"{side}normal"])
+
+    def _note(self, heard: Tensor, loss: Tensor) -> None:
+        """Keep how wrong all of it is, and each receiver, in both ponds."""
+        ops.assign(self._loss, loss)
+        wrong = ops.sqrt(ops.square(heard - self._wanted).mean(0) * (1.0 / self._power))
+        ops.assign(self._outputs["mismatch"].reshape(2, -1), wrong)
+        self._draw_traces(1, heard)
+
+    def _believe(self) -> None:
+        """Keep the start that the weights stand for, and the middle of what is there around each drop."""
+        ops.assign(self._found, self._start(self._weights))
+        parts = ops.maximum(self._claims * self._found.reshape(1, -1), 0.0)
+        middles = (parts @ self._places) / (parts.sum(1, keepdims=True) + 1e-6)
+        pins = self._outputs["found_pin"]
+        ops.assign(pins[..., 0], middles[:, :1] + GAP)
+        ops.assign(pins[..., 2], middles[:, 1:])
+
+    def _draw_traces(self, pond: int, heard: Tensor) -> None:
+        """What is heard (steps, receivers), as lines before the pond, 0 or 1."""
+        rows = slice(pond * self._params.receivers, (pond + 1) * self._params.receivers)
+        ops.assign(self._outputs["trace_wave"][rows], heard.T)
+        ops.multiply(heard.T, LOUD, out=self._outputs["trace"][rows, :, 1])
+
+    def _distance(self) -> Tensor:
+        drops = self._params.drops
+        away = ops.square(self._outputs["found_drop"] - self._outputs["drop"][drops:])
+        return ops.sqrt(away[:, 0] + away[:, 2]).mean().reshape(1)
+
+    def _draw(self) -> None:
+        if self._shown <= 0:
+            self._begin.replay()
+        self._show.replay(height=self._params.height)
+
+
+def _beside(judged: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """What is judged beside something of the size that it began with, so that what has become small can be judged."""
+    return np.stack([judged, first])

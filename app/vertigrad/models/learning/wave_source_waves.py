@@ -1,0 +1,96 @@
+"""Waves on the GPU with a way back: the simulation that `WaveSource` is learned through."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+
+import numpy as np
+
+from ... import learn, ops
+from ...gpu import Kernel
+from ...tensor import Tensor, f32
+
+SHADER = "models/wave_source.wgsl"
+
+
+class Waves:
+    """Water in `side` x `side` cells, and receivers at some of them. Close it.
+
+    `medium` (side, side, 2) says of each cell the square of how many cells waves cross in a step, below ½, and how much
+    is lost there; `places` (receivers,) are the numbers of the cells that are heard, no two the same.
+
+    A state is one row of numbers: heights a step ago, heights now, and what was heard at each step so far.
+    """
+
+    def __init__(self, medium: np.ndarray, places: np.ndarray, name: str):
+        self.side, self.receivers = len(medium), len(places)
+        receiver_of = np.full(self.side**2, -1, np.int32)
+        receiver_of[places] = np.arange(len(places))
+        with ExitStack() as stack:
+            self._medium = stack.enter_context(Tensor.from_numpy(medium.astype(np.float32), f"{name}.medium"))
+            self.receiver_of = stack.enter_context(Tensor.from_numpy(receiver_of, f"{name}.receiver_of"))
+            self._held = stack.pop_all()
+
+    @property
+    def cells(self) -> int:
+        """How many there are."""
+        return self.side**2
+
+    def started(self, start: Tensor, steps: int) -> Tensor:
+        """The state of water at rest with the heights `start` (side, side), with room for what is heard in `steps`."""
+        flat = start.reshape(-1)
+        silence = ops.assign(Tensor.empty(steps * self.receivers, f32, temporary=True), 0.0)
+        return ops.concatenate([flat, flat, silence])
+
+    def stepped(self, state: Tensor, slot: int) -> Tensor:
+        """The state a step later, what is heard being kept in row `slot`; gradients flow through it."""
+
+        def forward(before: Tensor) -> Tensor:
+            return self._launched("step", before, slot)
+
+        def backward(gradient: Tensor, _: Tensor, __: Tensor) -> list[Tensor]:
+            return [self._launched("back", gradient, slot)]
+
+        return learn.custom("wave step", forward, backward)(state)
+
+    def heard(self, start: Tensor, steps: int) -> Tensor:
+        """Heights (steps, receivers) that receivers hear of water that begins at rest as `start` (side, side).
+
+        On the way back √steps stretches of √steps steps are gone through again, and no more states kept at once.
+        """
+        state = self.started(start, steps)
+        stretch = math.isqrt(steps - 1) + 1
+
+        for first in range(0, steps, stretch):
+            slots = range(first, min(first + stretch, steps))
+
+            def run(state: Tensor, slots: range = slots) -> Tensor:
+                for slot in slots:
+                    state = self.stepped(state, slot)
+                return state
+
+            state = learn.checkpoint(run, state)
+        return state[2 * self.cells :].reshape(steps, self.receivers)
+
+    def close(self) -> None:
+        """Give back its memory. Idempotent."""
+        self._held.close()
+
+    def _launched(self, entry: str, before: Tensor, slot: int) -> Tensor:
+        after = Tensor.empty(before.shape, f32, temporary=True)
+        slots = (before.size - 2 * self.cells) // self.receivers
+        Kernel.load(SHADER, entry)(
+            self.cells + slots * self.receivers,
+            overwrites=("after",),
+            before=before.contiguous(),
+            after=after,
+            medium=self._medium,
+            receiver_of=self.receiver_of,
+            side=self.side,
+            receivers=self.receivers,
+            slots=slots,
+            slot=slot,
+            **dict.fromkeys(("position_offset", "listener_offset", "wave_offset", "height", "lift"), 0),
+        )
+        return after

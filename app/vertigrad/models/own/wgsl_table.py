@@ -1,0 +1,225 @@
+"""What a scene's table says about a model of WGSL: parameters, tensors, inputs, passes; checked without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import params
+from ...errors import ParameterError, ShaderError
+from ...params import described, shown, unknown
+from ...params.declare import spec_of
+from ..base import Fault, OutputSpec
+from ..sketch import name_objection
+
+KEYS = ("tensors", "passes", "start", "params")  # of a model's table, beside its parameters and what all models have
+TAKEN = ("shader", "type", "seed", "substeps", "inputs", "ui", *KEYS)  # what no parameter can be called
+GIVEN = ("dt", "time", "seed")  # fields of the uniform struct that are no parameters
+
+DETAILS: Mapping[str, Any] = {  # of a parameter, and what they may be
+    **dict.fromkeys(("min", "max", "soft_min", "soft_max"), (int, float)),
+    **dict.fromkeys(("unit", "scale", "doc"), str),
+}
+
+Fields = dict[str, tuple[Any, Any]]  # of a pydantic model
+
+
+@dataclass(frozen=True)
+class First:
+    """First values of a tensor: `low`, or random ones between `low` and `high`."""
+
+    low: float
+    high: float | None = None
+
+    def values(self, shape: tuple[int, ...], random: np.random.Generator) -> Any:
+        """An array, or one number for all elements."""
+        return self.low if self.high is None else random.uniform(self.low, self.high, shape)
+
+
+class Pass(NamedTuple):
+    """An entry point, and in how many threads it runs along x, y, z: numbers, or names of parameters."""
+
+    entry: str
+    threads: tuple[int | str, ...]
+
+    def size(self, values: Any) -> tuple[int, ...]:
+        """The threads with these parameters."""
+        return tuple(getattr(values, size) if isinstance(size, str) else size for size in self.threads)
+
+
+def declared_params(table: Mapping[str, Any], faults: list[Fault]) -> Fields:
+    """A field for each parameter; its kind is that of its default. One that is a size makes the model anew."""
+    sizes = {size for _, shape in _shapes(table) for size in shape if isinstance(size, str)}
+    found: Fields = {}
+    for name, given in _table(table, "params", faults).items():
+        entry = given if isinstance(given, Mapping) else {"default": given}
+        path = ("params", name)
+        if name in TAKEN or name in GIVEN or not name.isidentifier():
+            faults.append(Fault(path, f"{name} cannot be the name of a parameter", False))
+        elif "default" not in entry:
+            faults.append(Fault(path, "needs a default", False))
+        else:
+            try:
+                found[name] = _field(entry, name in sizes)
+            except (ParameterError, TypeError) as error:
+                faults.append(Fault(path, str(error)))
+    return found
+
+
+def declared_tensors(
+    table: Mapping[str, Any], fields: Fields, faults: list[Fault]
+) -> tuple[dict[str, tuple[int | str, ...]], dict[str, First]]:
+    """Shape, with the dtype at its end, and first values of each tensor, by name."""
+    shapes: dict[str, tuple[int | str, ...]] = {}
+    first: dict[str, First] = {}
+    if "tensors" not in table:
+        faults.append(Fault((), 'needs tensors, such as tensors.position = { shape = ["count", 3] }', False))
+    for name, given in _table(table, "tensors", faults).items():
+        path = ("tensors", name)
+        if objection := name_objection(name):
+            faults.append(Fault(path, objection, False))
+            continue
+        if not isinstance(given, Mapping) or not isinstance(given.get("shape"), list) or not given["shape"]:
+            faults.append(Fault(path, 'expected a shape, such as { shape = ["count", 3] }'))
+            continue
+        for key in given.keys() - {"shape", "dtype", "init"}:
+            faults.append(Fault((*path, key), unknown("key", key, ("shape", "dtype", "init")), False))
+        _check_sizes(given["shape"], (*path, "shape"), table, fields, faults)
+        dtype = given.get("dtype", "f32")
+        try:
+            OutputSpec((None,), dtype)
+            shapes[name] = (*given["shape"], dtype)
+        except (ValueError, TypeError):
+            faults.append(Fault((*path, "dtype"), f"{shown(dtype)} is no dtype; f32, f16, i32, u32 and bool are"))
+        if "init" in given:
+            for one in _first(given["init"], (*path, "init"), faults):
+                first[name] = one
+    return shapes, first
+
+
+def declared_inputs(table: Mapping[str, Any]) -> dict[str, str]:
+    """The inputs are those that the scene links; the shader's bindings have their names."""
+    found = table.get("inputs")
+    return dict.fromkeys(found, "a tensor for the binding of this name") if isinstance(found, Mapping) else {}
+
+
+def declared_passes(
+    key: str, table: Mapping[str, Any], fields: Fields, text: str, faults: list[Fault]
+) -> tuple[Pass, ...]:
+    """The passes of `passes` or of `start`; with the shader's text, what they use is looked at as well."""
+    given = table.get(key, [])
+    if not isinstance(given, list):
+        faults.append(Fault((key,), f"expected an array of tables, got {described(given)}"))
+        return ()
+    found = []
+    for number, one in enumerate(given):
+        said = one.get("threads") if isinstance(one, Mapping) else None
+        threads: list[Any] = said if isinstance(said, list) else [said]
+        if not isinstance(one, Mapping) or not isinstance(one.get("entry"), str) or not 1 <= len(threads) <= 3:
+            faults.append(Fault((key,), f'pass {number + 1}: expected {{ entry = "main", threads = "count" }}'))
+            continue
+        before = len(faults)
+        _check_sizes(threads, (key,), table, fields, faults)
+        if text and len(faults) == before:
+            _check_entry(one["entry"], (key,), table, text, faults)
+        if len(faults) == before:
+            found.append(Pass(one["entry"], tuple(threads)))
+    return tuple(found)
+
+
+def _check_entry(entry: str, path: tuple[str, ...], table: Mapping[str, Any], text: str, faults: list[Fault]) -> None:
+    """Whether there is such an entry point, and all that it binds has a tensor or a value."""
+    from ...gpu.wgsl import interface
+
+    tensors, fields = [*_names(table, "tensors"), *_names(table, "inputs")], [*_names(table, "params"), *GIVEN]
+    try:
+        wanted = interface(text, entry, "the shader")
+    except ShaderError as error:
+        faults.append(Fault(path, str(error)))
+        return
+    for binding in wanted.bindings:
+        if binding.access != "uniform" and binding.name not in tensors:
+            faults.append(Fault(path, f"{entry}: {unknown('tensor', binding.name, tensors)}"))
+    for field in wanted.uniform.fields if wanted.uniform else ():
+        if field not in fields:
+            faults.append(Fault(path, f"{entry}: {unknown('parameter', field, fields)}"))
+
+
+def _check_sizes(
+    sizes: list[Any], path: tuple[str, ...], table: Mapping[str, Any], fields: Fields, faults: list[Fault]
+) -> None:
+    others = [name for name, (kind, _) in fields.items() if kind is not int]
+    whole = [name for name in _names(table, "params") if name not in others]
+    for size in sizes:
+        if isinstance(size, str) and size not in whole:
+            faults.append(Fault(path, unknown("whole-number parameter", size, whole)))
+        elif not isinstance(size, str) and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+            faults.append(Fault(path, f"a size is a whole number from 1 or a parameter's name, not {described(size)}"))
+
+
+def _first(given: Any, path: tuple[str, ...], faults: list[Fault]) -> list[First]:
+    ends = given if isinstance(given, list) else [given]
+    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
+    if len(numbers) == len(ends) and len(ends) in (1, 2):
+        return [First(*map(float, numbers))]
+    faults.append(Fault(path, f"expected a number, or [low, high] for random ones, got {described(given)}"))
+    return []
+
+
+def _field(entry: Mapping[str, Any], is_size: bool) -> tuple[Any, Any]:
+    """Type and declaration. Raises `TypeError` for keys that its kind does not have, `ParameterError` for a default."""
+    more = {key: value for key, value in entry.items() if key != "default"}
+    default = entry["default"]
+    if is_size:
+        more["rebuild"] = True
+        more.setdefault("min", 1)
+    match default:
+        case bool():
+            kind, declared = bool, params.switch
+        case int():
+            kind, declared = int, params.integer
+        case float():
+            kind, declared = float, params.number
+        case str():
+            kind, declared = tuple[float, float, float], params.color
+        case list():
+            kind, declared = tuple[float, ...], params.vector
+            more["length"] = len(default)
+        case _:
+            raise ParameterError(f"a default is a number, a switch, a color or a vector, not {described(default)}")
+    known = DETAILS.keys() & set(declared.__kwdefaults__ or ())
+    for key in entry.keys() - {"default"}:
+        if key not in known:
+            raise ParameterError(unknown("key", key, known | {"default"}))
+        if isinstance(entry[key], bool) or not isinstance(entry[key], DETAILS[key]):
+            raise ParameterError(f"{key}: {described(entry[key])} cannot be used")
+    if entry.get("scale", "linear") not in ("linear", "log"):
+        raise ParameterError('scale: expected "linear" or "log"')
+    made = declared(default, **more)
+    spec_of("default", made)
+    return kind, made
+
+
+def _shapes(table: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+    tensors = table.get("tensors")
+    entries = tensors.items() if isinstance(tensors, Mapping) else ()
+    return [
+        (name, one["shape"]) for name, one in entries if isinstance(one, Mapping) and isinstance(one.get("shape"), list)
+    ]
+
+
+def _names(table: Mapping[str, Any], key: str) -> list[str]:
+    """Of all entries, those that are wrong among them: what only follows from a mistake is not told."""
+    found = table.get(key)
+    return list(found) if isinstance(found, Mapping) else []
+
+
+def _table(table: Mapping[str, Any], key: str, faults: list[Fault]) -> Mapping[str, Any]:
+    found = table.get(key, {})
+    if isinstance(found, Mapping):
+        return found
+    faults.append(Fault((key,), f"expected a table, got {described(found)}"))
+    return {}

@@ -1,0 +1,233 @@
+"""`Sketch`: a model of one's own in a few lines, for a Python file beside a scene.
+
+It says which tensors it has, how they start, and what happens to them; all else that a model owes follows from that.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..errors import InputError, ShaderError
+from ..params import unknown
+from .base import Comparison, Model, OutputSpec
+
+if TYPE_CHECKING:
+    from ..gpu import Kernel, Plan
+    from ..tensor import Tensor
+
+Shape = tuple[int | str, ...]
+
+
+class Sketch(Model):
+    """A model made of `tensors`, each with its shape: {"position": ("count", 3), "cell": ("count", "u32")}.
+
+    A size may be the name of a whole-number parameter; a dtype comes last, where it is not f32. All are outputs, and
+    attributes: `self.position`. What is assigned to one, `self.position = self.position + dt * self.velocity`, is
+    written into it. What other models give, named in `inputs`, are attributes too. `self.params` are the parameters,
+    `self.time` [s] is what passed since the start, `self.dt` [s] the length of the step.
+
+    `shader` is WGSL whose bindings have the names of tensors and inputs. The fields of its uniform struct are dt, time,
+    seed, parameters, and what `run` is given.
+    """
+
+    tensors: ClassVar[Mapping[str, Shape]]
+    shader: str = ""
+    shader_file: str = ""  # where that is, if it is in a file of its own
+
+    @abstractmethod
+    def start(self, random: np.random.Generator) -> Mapping[str, Any]:
+        """First values of the tensors, as arrays; those that are left out are 0. `random` is made from the seed."""
+
+    @abstractmethod
+    def advance(self, dt: float) -> None:
+        """Let `dt` seconds pass: operations on the tensors, or kernels by `run`."""
+
+    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
+        from ..tensor import Tensor
+
+        self.name, self.params, self.seed = name, params, seed
+        self.time = self.dt = 0.0
+        self._tensors: dict[str, Tensor] = {}
+        self._taken = dict(inputs)
+        self._kernels: dict[str, Kernel] = {}
+        self._plans: dict[tuple[Any, ...], Plan] = {}
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            for key, spec in self.output_specs(params).items():
+                shape = [size or 0 for size in spec.shape]
+                made = stack.enter_context(Tensor.empty(shape, spec.dtype, f"{name}.{key}"))
+                super().__setattr__(key, made)
+                self._tensors[key] = made
+            for key, taken in self._taken.items():
+                super().__setattr__(key, taken)
+            stack.callback(self.forget_kernels)
+            self.reset()
+            self._held = stack.pop_all()
+
+    @classmethod
+    def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
+        """Of every tensor. Raises `InputError` for a size that is no parameter."""
+        return {name: _spec(name, shape, params) for name, shape in cls.tensors.items()}
+
+    def run(self, entry: str, threads: int | Sequence[int], **fields: Any) -> None:
+        """Run the entry point `entry` of `shader` in so many threads. Raises `InputError` if it does not fit.
+
+        `fields` are those of the uniform struct that have no value of their own.
+        """
+        plan = self.prepare(entry, threads)
+        known = {**dict(self.params), "dt": self.dt, "time": self.time, "seed": self.seed, **fields}
+        wanted = self._kernel(entry).interface.uniform
+        try:
+            plan.replay(**{name: known[name] for name in (wanted.fields if wanted else ())})
+        except KeyError as error:
+            raise InputError(f"{entry}: {unknown('field', str(error.args[0]), known)}") from None
+        except ShaderError as error:
+            raise InputError(f"{entry}: {error}") from error
+
+    def prepare(self, entry: str, threads: int | Sequence[int]) -> Plan:
+        """What `run` replays: made when it is needed first. Raises `InputError` if it does not fit the tensors."""
+        shape = tuple(threads) if isinstance(threads, Sequence) else (threads,)
+        plan = self._plans.get((entry, shape))
+        if plan is None:
+            plan = self._plans[entry, shape] = self._planned(entry, shape)
+        return plan
+
+    def step(self, dt: float) -> None:
+        self.dt = dt
+        self.advance(dt)
+        self.time += dt
+
+    def outputs(self) -> dict[str, Tensor]:
+        return dict(self._tensors)
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        return {}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """It has none."""
+        return []
+
+    def reset(self) -> None:
+        self.time = self.dt = 0.0
+        first = dict(self.start(np.random.default_rng(self.seed)))
+        if strange := sorted(first.keys() - self._tensors.keys()):
+            raise InputError(f"start: {unknown('tensor', strange[0], self._tensors)}")
+        for name, tensor in self._tensors.items():
+            tensor[...] = _fitted(name, first[name], tensor) if name in first else 0
+
+    def state(self) -> dict[str, Tensor]:
+        return dict(self._tensors)
+
+    def numbers(self) -> dict[str, float]:
+        return {"time": self.time}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self.time = numbers["time"]
+
+    def reread(self, name: str) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._held.close()
+
+    def forget_kernels(self) -> None:
+        """Compile the shader anew when it is needed next."""
+        for plan in self._plans.values():
+            plan.close()
+        self._plans.clear()
+        self._kernels.clear()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        held = self.__dict__.get("_tensors", {}).get(name)
+        if held is None:
+            super().__setattr__(name, value)
+        elif value is not held:  # as after `self.position += …`, which wrote it already
+            from ..ops import assign
+
+            assign(held, value)
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _kernel(self, entry: str) -> Kernel:
+        from ..gpu import Kernel
+
+        if entry not in self._kernels:
+            if not self.shader:
+                raise InputError(f"{entry}: there is no shader to run it from")
+            try:
+                self._kernels[entry] = Kernel(self.shader, entry, self.name)
+            except ShaderError as error:
+                raise InputError(_placed(str(error), entry, self.shader, self.shader_file)) from error
+        return self._kernels[entry]
+
+    def _planned(self, entry: str, threads: tuple[int, ...]) -> Plan:
+        from ..gpu import Plan
+
+        kernel = self._kernel(entry)
+        known = {**self._taken, **self._tensors}
+        bound = {}
+        for binding in kernel.bindings:
+            if binding.name not in known:
+                raise InputError(f"{entry}: {unknown('tensor', binding.name, known)}")
+            bound[binding.name] = tensor = known[binding.name]
+            if "vec3" in binding.type and tensor.shape[-1:] == (3,):
+                told = f"rows of {binding.name} have 12 bytes, those of {binding.type} 16"
+                raise InputError(f"{entry}: {told}; bind array<f32> and read element 3 * row, or give it 4 columns")
+        plan = Plan(f"{self.name}.{entry}.step")
+        try:
+            plan.dispatch(kernel, threads, **bound)
+        except BaseException:
+            plan.close()
+            raise
+        return plan
+
+
+def _placed(said: str, entry: str, text: str, file: str) -> str:
+    """What the compiler said of an entry point, with the line of the WGSL `text` that it is about."""
+    from ..gpu.shader import place_in
+
+    message, line = place_in(said)
+    if line is None:
+        return f"{file or entry}: {said}"
+    lines = text.splitlines()
+    line = min(line, len(lines))  # what is missing at the end is said to be on the line after it
+    where = f"{file}:{line}" if file else f"{entry}: line {line} of the shader"
+    return f"{where}: {message}\n{line} | {lines[line - 1].strip()}"
+
+
+def name_objection(name: str) -> str:
+    """What is wrong with the name of a tensor; empty if nothing is."""
+    taken = hasattr(Sketch, name) or name in ("name", "params", "seed", "time", "dt")
+    return f"a tensor cannot be called {name}" if taken or not name.isidentifier() else ""
+
+
+def _spec(name: str, shape: Shape, params: Any) -> OutputSpec:
+    if objection := name_objection(name):
+        raise InputError(f"tensors: {objection}")
+    sizes, dtype = list(shape), "f32"
+    if sizes and isinstance(sizes[-1], str) and sizes[-1] not in type(params).model_fields:
+        dtype = str(sizes.pop())
+    try:
+        return OutputSpec(tuple(_size(name, size, params) for size in sizes), dtype)
+    except ValueError as error:
+        names = ", ".join(type(params).model_fields)
+        raise InputError(f"tensors: {name}: {error}; sizes may be one of the parameters: {names}") from None
+
+
+def _size(name: str, size: int | str, params: Any) -> int:
+    found = getattr(params, size, None) if isinstance(size, str) else size
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise InputError(f"tensors: {name}: {size!r} is neither a whole number from 1 nor a parameter that is one")
+    return found
+
+
+def _fitted(name: str, value: Any, tensor: Tensor) -> Any:
+    array = np.asarray(value)
+    try:
+        return np.ascontiguousarray(np.broadcast_to(array, tensor.shape), dtype=tensor.dtype.numpy)
+    except ValueError:
+        raise InputError(f"start: {name} has shape {tensor.shape}, not {array.shape}") from None

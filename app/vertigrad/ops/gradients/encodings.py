@@ -1,0 +1,94 @@
+"""Gradients of encodings: to the points, and to the tables of hash grids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...gpu import Kernel
+from ...tensor import Tensor, f32, u32
+from .. import functions as f
+from .. import launch
+from ..differentiable import Call, rule
+from ..elementwise import assign
+from ..encoding import NOTHING, PositionalEncoding
+from ..reduce import max as max_
+
+MOST_BITS = 30  # of a share, so that it is an i32
+_OFFSETS = ("x_offset", "tables_offset", "gradient_offset", "largest_offset")
+_UNUSED: dict[str, Any] = {**dict.fromkeys((*_OFFSETS, "elements", "bits", "low"), 0)}
+
+
+@rule("encode", "x", "tables")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    """To tables in whole numbers, so that the order does not matter: a share is off by 2⁻ᵇ of the largest gradient.
+
+    b is about 60 less two bits for each doubling of the points, 23 for 2¹⁸ of three coordinates (see `words_of`).
+    """
+    x, encoding = call["x"], call["encoding"]
+    gradient = gradient if gradient.dtype is f32 else gradient.to(f32)
+    with launch.operands(x) as (points,):
+        if isinstance(encoding, PositionalEncoding):
+            return {"x": _as(_launch("main", points, gradient, call, points.size), points)}
+        found: dict[str, Tensor] = {}
+        if "x" in call.wanted:
+            found["x"] = _as(_launch("points", points, gradient, call, points.shape[0]), points)
+        if "tables" in call.wanted:
+            found["tables"] = _by_tables(points, gradient, call)
+        return found
+
+
+def words_of(points: int, dimensions: int) -> tuple[int, int]:
+    """Bits of a share, and of its lower word, such that all corners of so many points may meet in one entry.
+
+    The lower words of n points with 2ᵈ corners each then add up to less than 2³², the upper ones to less than 2³¹.
+    """
+    count = max(points - 1, 1).bit_length()
+    low = max(32 - count - dimensions, 1)
+    return min(MOST_BITS, low + max(30 - count, 1)), low
+
+
+# inside -------------------------------------------------------------------------------------------------------------
+
+
+def _by_tables(x: Tensor, gradient: Tensor, call: Call) -> Tensor:
+    tables = call["tables"]
+    if not x.shape[0]:
+        return assign(Tensor.empty(tables.shape, tables.dtype, temporary=True), 0)
+    bits, low = words_of(*x.shape)
+    fields = {"bits": bits, "low": low, "elements": tables.size}
+    with (
+        max_(f.absolute(gradient)) as largest,
+        assign(Tensor.empty((tables.size, 2), u32, "words", temporary=True), 0) as words,
+    ):
+        _launch("spread", x, gradient, call, x.shape[0] * tables.shape[0], largest=largest, words=words, **fields)
+        found = _launch("finish", x, gradient, call, tables.size, largest=largest, words=words, **fields)
+    return _as(found, tables)
+
+
+def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, **given: Any) -> Tensor:
+    """What the kernel leaves in `found`, which is of the shape of the points, or else of the tables."""
+    encoding, tables = call["encoding"], call["tables"]
+    shape: Sequence[int] = tables.shape if entry == "finish" else x.shape
+    found = Tensor.empty(shape, f32, f"{entry}.gradient", temporary=True)
+    own = {"X": x.dtype.name, "DIMENSIONS": x.shape[1]}
+    kernel = Kernel.load("ops/encoding_pull.wgsl", entry, {**NOTHING, **encoding.defines(), **own})
+    tensors = {"x": x, "gradient": gradient, "found": found, "tables": tables, **given}
+    bound = {binding.name for binding in kernel.bindings}
+    fields = {name: value for name, value in given.items() if name not in ("largest", "words")}
+    arguments = _UNUSED | fields | {"count": x.shape[0], "resolutions": encoding.arguments()["resolutions"]}
+    arguments = {name: value for name, value in arguments.items() if name.removesuffix("_offset") not in bound}
+    if threads:
+        kernel(
+            threads,
+            overwrites=("found",) if "found" in bound else (),
+            x_strides=launch.element_strides(x),
+            gradient_strides=launch.element_strides(gradient),
+            **{name: tensor for name, tensor in tensors.items() if name in bound},
+            **arguments,
+        )
+    return found
+
+
+def _as(found: Tensor, like: Tensor) -> Tensor:
+    return found if found.dtype is like.dtype else found.to(like.dtype)

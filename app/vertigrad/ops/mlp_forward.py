@@ -1,0 +1,45 @@
+"""The kernel of whole small networks, launched."""
+
+from __future__ import annotations
+
+from ..gpu import Kernel
+from ..tensor import Tensor
+from . import launch
+from .activation import Activation, expression
+from .encoding import MOST_LEVELS, NOTHING, Encoding
+from .mlp_packing import Packed
+from .mlp_variants import NETWORKS, Form, Network
+
+
+def forward(
+    x: Tensor,
+    out: Tensor,
+    packed: Packed,
+    form: Form,
+    ways: tuple[Activation, Activation],
+    encoding: Encoding | None = None,
+    variant: Network | None = None,
+) -> None:
+    """Set `out` (points, outputs) from `x` (points, coordinates), which fit and lie in other blocks.
+
+    `ways` are the activations of hidden layers and of the last one.
+    """
+    variant = variant or NETWORKS.choose(form.key)
+    types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
+    own = {"ACTIVATION": expression(ways[0]), "LAST": expression(ways[1]), "DIMENSIONS": x.shape[1]}
+    front = NOTHING if encoding is None else {**NOTHING, **encoding.defines()}
+    kernel = Kernel.load("ops/mlp.wgsl", defines={**front, **types, **own, **form.defines(), **variant.defines()})
+    arguments = {"tables_offset": 0, "resolutions": [0] * MOST_LEVELS} if encoding is None else encoding.arguments()
+    kernel(
+        -(-x.shape[0] // variant.points) * variant.threads(form.width),
+        overwrites=("out",),
+        x=x,
+        weights=packed.weights,
+        biases=packed.rest,
+        out=out,
+        count=x.shape[0],
+        outputs=form.real_outputs,
+        x_strides=launch.element_strides(x),
+        out_strides=launch.element_strides(out),
+        **arguments,
+    )

@@ -1,0 +1,260 @@
+"""Gradients of whole small networks: one kernel goes back through all layers, a second adds up what workgroups found.
+
+The way back works the activations out again instead of keeping them: for three layers of 64 that is 8.6 thousand
+multiplications a point more, against 1.5 kB to be written and read.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+from ..errors import LimitError
+from ..gpu import Gpu, Kernel
+from ..tensor import Tensor, f32, graph, promote
+from . import launch
+from .activation import Activation, expression, slope
+from .mlp_forward import forward
+from .mlp_packing import Packed, count, final, pack, right
+from .mlp_variants import Form
+from .tuning import Family
+
+MOST_FLOATS = 1 << 24  # of all that workgroups leave to be added up
+MOST_PRIVATE = 8192  # bytes of an invocation's variables, as WGSL has it
+
+
+class Pull(NamedTuple):
+    """How the work is divided; the names are those of shaders/ops/mlp_pull.wgsl. `groups` is how many workgroups."""
+
+    points: int
+    each_points: int
+    each_neurons: int
+    rows: int
+    groups: int
+    unrolled: bool
+    lanes: int = 8
+
+    def threads(self, width: int) -> int:
+        """Invocations of a workgroup."""
+        return self.points // self.each_points * (width // self.each_neurons)
+
+    def fits(self, key: str, gpu: Gpu) -> bool:
+        """Whether networks of a class can be divided so, and an adapter has the room."""
+        inputs, hidden, width, outputs = (int(part) for part in key.split())
+        room = gpu.limits["max-compute-workgroup-storage-size"]
+        most = gpu.limits["max-compute-invocations-per-workgroup"]
+        lines = max(inputs, width) + max(outputs, width)
+        small = lines * (self.points // 4 + 1) * 16 <= room and self.threads(width) <= most
+        return small and Sums.of(self, inputs, hidden, width, outputs).private <= MOST_PRIVATE
+
+
+class Layer(NamedTuple):
+    """How the sums of a layer's weights and biases are divided among a workgroup's invocations."""
+
+    inputs: int
+    outputs: int
+    rows: int
+    chunks: int
+    bias_chunks: int
+
+    @staticmethod
+    def of(inputs: int, outputs: int, variant: Pull, threads: int) -> Layer:
+        rows = variant.rows if inputs % variant.rows == 0 else 4
+        quads = variant.points // 4
+        tiles = inputs // rows * (outputs // 4)
+        return Layer(inputs, outputs, rows, _parts(tiles, threads, quads), _parts(outputs, threads, quads))
+
+    @property
+    def weights(self) -> int:
+        """Floats in a row for the weights."""
+        return self.inputs * self.outputs * self.chunks
+
+    @property
+    def biases(self) -> int:
+        """Floats in a row for the biases."""
+        return self.outputs * self.bias_chunks
+
+
+class Sums(NamedTuple):
+    """How all sums are divided, and how many bytes of variables an invocation has."""
+
+    layers: list[Layer]
+    private: int
+
+    @staticmethod
+    def of(variant: Pull, inputs: int, hidden: int, width: int, outputs: int) -> Sums:
+        sizes = [inputs, *[width] * hidden, outputs]
+        threads = variant.threads(width)
+        layers = [Layer.of(before, after, variant, threads) for before, after in pairwise(sizes)]
+        own = hidden * variant.each_points * variant.each_neurons
+        held = sum(-(-layer.weights // threads) + -(-layer.biases // threads) for layer in layers)
+        return Sums(layers, 4 * (own + held))
+
+    @property
+    def size(self) -> int:
+        """Floats of a row."""
+        return sum(layer.weights + layer.biases for layer in self.layers)
+
+
+def learned(
+    x: Tensor, flat: Tensor, packed: Packed | None, form: Form, sizes: list[int], activation: Activation
+) -> Tensor:
+    """The sums of the last layer for features `x` (points, features): gradients flow to these and to `flat`.
+
+    `flat` are all weights and biases in a row; `packed` the same, or None to pack them.
+    """
+    with graph.no_grad():
+        ready = packed or pack(flat, sizes, form, f32)
+        out = Tensor.empty((x.shape[0], sizes[-1]), promote(x.dtype, ready.weights.dtype), temporary=True)
+        if x.shape[0]:
+            forward(x, out, ready, form, (activation, None))
+    nodes = [x.node, flat.node]
+    saved = [graph.Saved(tensor) for tensor in (x, *ready)]
+    dtype = x.dtype
+
+    def pull(gradient: Tensor) -> list[Tensor | None]:
+        given, *kept = (one.value() for one in saved)
+        by_x, by_weights = pulled(gradient, given, Packed(*kept), form, sizes, activation, nodes[0] is not None)
+        return [by_x if by_x is None or by_x.dtype is dtype else by_x.to(dtype), by_weights if nodes[1] else None]
+
+    graph.attach(out, "mlp", nodes, pull, saved)
+    return out
+
+
+def pulled(
+    gradient: Tensor,
+    x: Tensor,
+    packed: Packed,
+    form: Form,
+    sizes: list[int],
+    activation: Activation,
+    wanted: bool = True,
+    variant: Pull | None = None,
+) -> tuple[Tensor | None, Tensor]:
+    """The gradients of features `x`, if they are `wanted`, and of all weights and biases in a row, f32.
+
+    `gradient` is that of the sums of the last layer; `variant` another than tuning has, to measure.
+    """
+    variant = variant or PULLS.choose(key(form))
+    sums = Sums.of(variant, form.inputs, form.hidden, form.width, final(form))
+    features = Tensor.empty(x.shape, f32, "features.gradient", temporary=True) if wanted else None
+    flat = Tensor.empty(count(sizes), f32, "weights.gradient", temporary=True)
+    groups = max(min(-(-x.shape[0] // variant.points), variant.groups, MOST_FLOATS // sums.size), 1)
+    with Tensor.empty((groups, sums.size), f32, "partial", temporary=True) as partial:
+        _pull(
+            gradient if gradient.dtype is f32 else gradient.to(f32),
+            x,
+            packed,
+            form,
+            activation,
+            partial,
+            features,
+            variant,
+            sums,
+        )
+        kernel = Kernel.load("ops/mlp_join.wgsl", defines=_sections(sums, sizes))
+        elements = sum((layer.inputs + 1) * layer.outputs for layer in sums.layers)
+        kernel(-(-elements // 32) * 256, overwrites=("flat",), partial=partial, flat=flat, groups=groups)
+    return features, flat
+
+
+def key(form: Form) -> str:
+    """The class of sizes that `PULLS` has one variant for."""
+    return f"{form.inputs} {form.hidden} {form.width} {final(form)}"
+
+
+# inside -------------------------------------------------------------------------------------------------------------
+
+
+def _pull(
+    gradient: Tensor,
+    x: Tensor,
+    packed: Packed,
+    form: Form,
+    activation: Activation,
+    partial: Tensor,
+    features: Tensor | None,
+    variant: Pull,
+    sums: Sums,
+) -> None:
+    """One row of `partial` for each workgroup, and the gradient of the features."""
+    given = {} if features is None else {"features": features}
+    names = ("POINTS", "EACH_POINTS", "EACH_NEURONS", "ROWS", "UNROLLED", "LANES")
+    first, last = sums.layers[0], sums.layers[-1]
+    wide = sums.layers[1] if form.hidden > 1 else last
+    defines = {
+        **{name: getattr(variant, name.lower()) for name in names},
+        **{"INPUTS": form.inputs, "GIVEN": form.given, "HIDDEN": form.hidden, "WIDTH": form.width},
+        **{"FINAL": final(form), "RIGHT": right(form), "SIZE": sums.size, "FIRST_ROWS": first.rows},
+        **{"CHUNKS": [first.chunks, wide.chunks, last.chunks], "BIAS_CHUNKS": [first.bias_chunks, last.bias_chunks]},
+        **{"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "WANTED": features is not None},
+        **{"ACTIVATION": expression(activation), "SLOPE": slope(activation)},
+    }
+    Kernel.load("ops/mlp_pull.wgsl", defines=defines)(
+        partial.shape[0] * variant.threads(form.width),
+        overwrites=("partial", *given),
+        x=x,
+        weights=packed.weights,
+        rest=packed.rest,
+        gradient=gradient,
+        partial=partial,
+        count=x.shape[0],
+        outputs=form.real_outputs,
+        x_strides=launch.element_strides(x),
+        gradient_strides=launch.element_strides(gradient),
+        **given,
+    )
+
+
+def _parts(tiles: int, threads: int, quads: int) -> int:
+    """Into how many parts points are divided, so that most invocations have one: a power of two."""
+    parts = 1
+    while 2 * parts * tiles <= threads and 2 * parts <= quads:
+        parts *= 2
+    return parts
+
+
+def _sections(sums: Sums, sizes: list[int]) -> dict[str, Any]:
+    """For shaders/ops/mlp_join.wgsl: what lies where in a row, and where it belongs."""
+    targets = [0, *accumulate((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))]
+    sections, biases, at = [], [], 0
+    for number, (layer, target) in enumerate(zip(sums.layers, targets, strict=False)):
+        real, ordered = (sizes[number], sizes[number + 1]), (number > 0, number < len(sums.layers) - 1)
+        sections.append((at, layer.inputs, layer.outputs, layer.rows, layer.chunks, *real, target, *ordered))
+        at += layer.weights
+    for number, (layer, target) in enumerate(zip(sums.layers, targets, strict=False)):
+        begin = target + sizes[number] * sizes[number + 1]
+        ordered = number < len(sums.layers) - 1
+        biases.append((at, layer.outputs, layer.bias_chunks, sizes[number + 1], begin, ordered))
+        at += layer.biases
+    return {"SECTIONS": sections, "BIASES": biases, "SIZE": sums.size}
+
+
+_UNROLLED = Pull(64, 8, 4, 8, 264, True)
+_LOOPED = Pull(64, 8, 4, 8, 264, False)
+_SMALLEST = (*(Pull(points, 4, 4, 4, 264, False) for points in (32, 16, 8)), Pull(4, 4, 4, 4, 264, False))
+_SOFTWARE = tuple(variant._replace(groups=16) for variant in _SMALLEST)
+_OTHERS = (
+    *(Pull(64, 4, 4, 4, 264, True), Pull(32, 4, 4, 4, 396, True), Pull(64, 8, 4, 4, 264, True)),
+    *(Pull(64, 8, 8, 8, 396, True), Pull(64, 4, 8, 8, 264, True), Pull(32, 8, 4, 8, 528, True)),
+    *(Pull(64, 8, 4, 8, 132, True), Pull(64, 8, 4, 8, 396, True), Pull(32, 4, 4, 4, 528, False)),
+)
+MOST_REGISTERS = 800  # bytes of an invocation's variables up to which layers are written out
+
+
+def _default(key: str, gpu: Gpu) -> Pull:
+    software = gpu.adapter.kind == "software"
+    for variant in _SOFTWARE if software else (_UNROLLED, _LOOPED, *_SMALLEST):
+        inputs, hidden, width, outputs = (int(part) for part in key.split())
+        many = variant.unrolled and Sums.of(variant, inputs, hidden, width, outputs).private > MOST_REGISTERS
+        if variant.fits(key, gpu) and not many:
+            return variant
+    raise LimitError(
+        f"gradients of a network of {key} (features, hidden layers, neurons, outputs) do not fit into this adapter's "
+        "workgroup memory; use ops.linear for each layer"
+    )
+
+
+_ALL = (_UNROLLED, _LOOPED, *_SMALLEST, *_SOFTWARE, *_OTHERS)
+VARIANTS = {"x".join(map(str, map(int, variant))): variant for variant in _ALL}
+PULLS: Family[Pull] = Family("mlp_pull", 1, VARIANTS, _default, lambda variant, key, gpu: variant.fits(key, gpu))

@@ -1,0 +1,76 @@
+"""The weights of a small network: all in a row, as they are learned, and packed for the kernels that work with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ..gpu import Kernel
+from ..tensor import DType, Tensor, f32
+from .mlp_variants import Form
+
+ALIGNED = 64  # floats between parts of a tensor that are bound by themselves
+
+
+class Packed(NamedTuple):
+    """What shaders/ops/mlp_pack.wgsl makes: the weights, and the biases with the turned weights after them."""
+
+    weights: Tensor
+    rest: Tensor
+
+    def close(self) -> None:
+        """Give both up."""
+        self.weights.close()
+        self.rest.close()
+
+
+def count(sizes: Sequence[int]) -> int:
+    """How many weights and biases there are between layers of these sizes."""
+    return sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
+
+
+def layers(flat: Tensor, sizes: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
+    """The weights (outputs, inputs) and biases (outputs,) of each layer: views of all in a row."""
+    found, at = [], 0
+    for inputs, outputs in pairwise(sizes):
+        middle, end = at + inputs * outputs, at + (inputs + 1) * outputs
+        found.append((flat[at:middle].reshape(outputs, inputs), flat[middle:end]))
+        at = end
+    return found
+
+
+def right(form: Form) -> int:
+    """Where the turned weights begin, in floats after the first bias."""
+    biases = sum(outputs for _, outputs in form.layers)
+    return -(-biases // ALIGNED) * ALIGNED
+
+
+def final(form: Form) -> int:
+    """Outputs padded to a multiple of 4."""
+    return -(-form.real_outputs // 4) * 4
+
+
+def pack(flat: Tensor, sizes: Sequence[int], form: Form, dtype: DType, into: Packed | None = None) -> Packed:
+    """What lies in a row in `flat`, packed, weights as `dtype`; in new tensors, or in those of `into`."""
+    weights = sum(inputs * outputs for inputs, outputs in form.layers)
+    rest = right(form) + form.width * (max(form.hidden - 1, 0) * form.width + final(form) + form.inputs)
+    packed = into or Packed(
+        Tensor.empty(weights, dtype, "packed.weights", temporary=True),
+        Tensor.empty(rest, f32, "packed.rest", temporary=True),
+    )
+    kernel = Kernel.load("ops/mlp_pack.wgsl", defines=_defines(sizes, form, dtype))
+    kernel(
+        weights + rest,
+        overwrites=("weights", "rest"),
+        flat=flat,
+        weights=packed.weights,
+        rest=packed.rest,
+        total=weights + rest,
+    )
+    return packed
+
+
+def _defines(sizes: Sequence[int], form: Form, dtype: DType) -> dict[str, Any]:
+    own = {"RIGHT": right(form), "FINAL": final(form), "WEIGHTS": dtype.name}
+    return {"SIZES": list(sizes), "LAYERS": form.layers, "LAST_WIDE": form.last_wide, **own}

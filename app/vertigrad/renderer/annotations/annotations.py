@@ -1,0 +1,283 @@
+"""`Annotations`: what a picture is read by: colour bars, rulers around everything, a scale bar, names and a floor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import wgpu
+
+from ...gpu import Direction, Gpu, RenderPass, Traffic
+from ..camera import OrbitCamera
+from ..colormap import colormap_texture
+from ..layers.base import Frame, Layer
+from ..layers.drawing import BLEND_OVER
+from ..layers.stored import Stored
+from ..openness import lighting_layout
+from ..pipelines import draw_cache, draw_shader, smooth_sampler
+from ..target import COLOR, depth_state, multisample_state
+from ..view import View
+from .font import Font, font
+from .page import PAGE_SIZE, bar_places, barred, em_of, headings, letters, page_uniform, texts
+from .room import Room
+
+BAR_SHADER, RULER_SHADER = "draw/colour_bar.wgsl", "draw/rulers.wgsl"
+BOX_SHADER, FLOOR_SHADER = "draw/ruled_box.wgsl", "draw/floor.wgsl"
+PER_TICK, MOST_TICKS = 19, 12  # a mark and the symbols of a number; mirrored by the shaders
+PER_BAR = 3 + PER_TICK * MOST_TICKS
+RULERS = 3 * PER_TICK * MOST_TICKS
+SCALE = 3 + PER_TICK  # the line with its two feet, and a number
+BOX_LINES = 12 + 3 * 2 * MOST_TICKS
+BAR_KINDS = ("storage", "texture", "texture", "sampler", "storage")  # letters, atlas, colormap, extent
+LETTER_BYTES = 32  # of an instance of a text
+REPLACED = {
+    "color": {"src_factor": "one", "dst_factor": "zero", "operation": "add"},
+    "alpha": {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"},
+}  # of colours that are not multiplied by their alpha, where there is no background
+
+
+class _Words(NamedTuple):
+    """Texts as they lie on the GPU, and what they were made of."""
+
+    key: tuple[Any, ...]
+    buffer: wgpu.GPUBuffer | None
+    count: int
+
+
+def wanted(view: View, layers: Sequence[Layer]) -> bool:
+    """Whether a picture has any of it. Costs next to nothing if not."""
+    return (
+        view.axes
+        or view.scale_bar
+        or view.labels != ""
+        or view.floor != "none"
+        or view.color_bars == "all"
+        or (view.color_bars == "named" and any(layer.colorbar is not None for layer in layers))
+    )
+
+
+class Annotations:
+    """Draws into the pictures of one renderer: lines among the layers, letters over what was developed.
+
+    Numbers are worked out on the GPU, where ranges and boxes are found, so nothing is read back and nothing lags; what
+    is in words is made anew only when it changes.
+    """
+
+    def __init__(self, gpu: Gpu, color_format: str, transparent: bool):
+        self._gpu = gpu
+        self._format = color_format
+        self._transparent = transparent
+        self._room = Room(gpu)
+        self._lines = Stored(gpu, PAGE_SIZE, ["storage"])
+        self._ruled = Stored(gpu, PAGE_SIZE, ["storage", "texture", "storage"])
+        self._bar_layout = Stored(gpu, PAGE_SIZE, BAR_KINDS).layout
+        self._colored: dict[Layer, Stored] = {}
+        self._words = _Words((), None, 0)
+        self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
+        self._offset = 0
+        self._pipelines: dict[tuple[str, str], wgpu.GPURenderPipeline] = {}
+        self._bars: list[Layer] = []
+        self._key: tuple[Any, ...] = ()
+        draw_cache(gpu).users.add(self)
+
+    def compile(self) -> None:
+        """Take the pipelines anew when they are needed next: their shaders may have changed."""
+        self._pipelines = {}
+
+    def prepare(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> None:
+        """Lay out the next picture, and record what must precede its passes; the layers were prepared before."""
+        key = (size, camera.distance, *vars(view).values(), *[layer.style.range for layer in self._bars])
+        key += tuple([(id(layer), layer.colorbar, id(layer.attributes)) for layer in layers])
+        if key != self._key:
+            self._lay_out(layers, camera, view, size)
+            self._key = key
+        if view.axes or view.floor != "none":
+            self._room.record(layers)
+
+    def _lay_out(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> None:
+        """What changes with parameters, but not when the camera turns."""
+        self._view, self._size = view.model_copy(), size
+        self._font = font(em_of(view, size))
+        self._bars = barred(layers, view)
+        titles = headings(self._bars)
+        places = bar_places(size, titles, self._font)
+        ranges = [layer.style.range for layer in self._bars]
+        self._page = page_uniform(view, camera, size, list(zip(places, ranges, strict=True)), self._font)
+        self._write(titles)
+
+    def draw_lines(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw floor and box, among what blends over solid things."""
+        self._offset = self._gpu.uniforms.push(self._page)
+        offsets = (frame.view_offset, self._offset)
+        group = self._lines.group(id(self._room.buffer), lambda: [_all(self._room.buffer)])
+        if self._view.floor != "none":
+            pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor"))
+            pass_.set_bind_group(0, group, offsets)
+            pass_.draw(3)
+        if self._view.axes:
+            pass_.set_pipeline(self._line_pipeline(BOX_SHADER, "box"))
+            pass_.set_bind_group(0, group, offsets)
+            pass_.draw(4, BOX_LINES)
+
+    def draw_letters(self, view_offset: int, corner: tuple[int, int], target: wgpu.GPUTextureView) -> None:
+        """Record bars, numbers and texts over the finished picture, at `corner` of the target."""
+        offsets = (view_offset, self._offset)
+        for layer in self._bars:
+            self._gpu.recorder.use((layer.attributes.tensors["extent"].tensor.block,))
+        with self._gpu.recorder.render_pass("annotations", self._pass, target) as pass_:
+            pass_.set_viewport(*corner, *self._size, 0.0, 1.0)
+            pass_.set_scissor_rect(*corner, *self._size)
+            self._draw_bars(pass_, offsets)
+            self._draw_rulers(pass_, offsets)
+
+    def _draw_bars(self, pass_: wgpu.GPURenderPassEncoder, offsets: tuple[int, int]) -> None:
+        for fragment in self._fragments("bar") if self._bars else ():
+            pass_.set_pipeline(self._letter_pipeline(BAR_SHADER, "bar", fragment))
+            for number, layer in enumerate(self._bars):
+                pass_.set_bind_group(0, self._bar_group(layer), offsets)
+                pass_.draw(4, PER_BAR, 0, number * PER_BAR)
+
+    def _draw_rulers(self, pass_: wgpu.GPURenderPassEncoder, offsets: tuple[int, int]) -> None:
+        drawn = [("ruler", RULERS)] if self._view.axes else []
+        drawn += [("scale", SCALE)] if self._view.scale_bar else []
+        drawn += [("text", self._words.count)] if self._words.count else []
+        if not drawn:
+            return
+        key = self._font.size, id(self._room.buffer)
+        group = self._ruled.group(key, lambda: [*self._letters(), _all(self._room.buffer)])
+        if self._words.buffer is not None:
+            pass_.set_vertex_buffer(0, self._words.buffer)
+        for fragment, (stage, count) in product(self._fragments("ruler"), drawn):
+            pass_.set_pipeline(self._letter_pipeline(RULER_SHADER, stage, fragment))
+            pass_.set_bind_group(0, group, offsets)
+            pass_.draw(4, count)
+
+    def _fragments(self, fragment: str) -> tuple[str, ...]:
+        """What is drawn after each other: the halos of all letters, which need a background, then the letters."""
+        return (fragment,) if self._transparent else ("halo", fragment)
+
+    def _write(self, titles: Sequence[str]) -> None:
+        """Bring the texts up to date: in a buffer of their own, since others may be on their way to the GPU."""
+        view = self._view
+        key = (
+            self._size,
+            self._font.size,
+            *titles,
+            view.axes,
+            view.axis_names,
+            view.scale_bar,
+            view.unit,
+            view.labels,
+        )
+        if key == self._words.key:
+            return
+        rows = letters(texts(view, self._size, titles, self._font), self._font)
+        buffer = _uploaded(self._gpu, rows, wgpu.BufferUsage.VERTEX) if len(rows) else None
+        self._words = _Words(key, buffer, len(rows))
+
+    def _bar_group(self, layer: Layer) -> wgpu.GPUBindGroup:
+        style, extent = layer.style, layer.attributes.tensors["extent"].tensor
+        stored = self._colored.get(layer)
+        if stored is None:
+            self._colored = {one: kept for one, kept in self._colored.items() if one in self._bars}
+            stored = self._colored[layer] = Stored(self._gpu, PAGE_SIZE, BAR_KINDS)
+        block = extent.block
+        key = self._font.size, style.colormap, style.colormap_flip, block.id, block.generation, extent.offset
+        return stored.group(
+            key,
+            lambda: [
+                *self._letters(),
+                colormap_texture(self._gpu, style.colormap, style.colormap_flip),
+                smooth_sampler(self._gpu),
+                {"buffer": extent.block.buffer, "offset": extent.offset, "size": 8},
+            ],
+        )
+
+    def _letters(self) -> list[Any]:
+        return list(_face(self._gpu, self._font))
+
+    def _line_pipeline(self, shader: str, stage: str) -> wgpu.GPURenderPipeline:
+        found = self._pipelines.get((stage, stage))
+        if found is None:
+            target, layout = {"format": COLOR, "blend": BLEND_OVER}, self._lines.layout
+            states = {
+                "depth_stencil": depth_state(write=False),
+                "multisample": multisample_state(self._gpu, solid=False),
+            }
+            found = self._pipelines[stage, stage] = self._made(shader, stage, stage, layout, {}, target, **states)
+        return found
+
+    def _letter_pipeline(self, shader: str, stage: str, fragment: str) -> wgpu.GPURenderPipeline:
+        found = self._pipelines.get((stage, fragment))
+        if found is None:
+            layout = self._bar_layout if stage == "bar" else self._ruled.layout
+            encoded = self._format.endswith("-srgb")
+            defines: dict[str, Any] = {"ENCODED_BY_TARGET": encoded, "TRANSPARENT": self._transparent}
+            if stage == "bar":
+                defines["PER_BAR"] = PER_BAR
+            target = {"format": self._format, "blend": REPLACED if self._transparent else BLEND_OVER}
+            found = self._made(shader, stage, fragment, layout, defines, target)
+            self._pipelines[stage, fragment] = found
+        return found
+
+    def _made(
+        self,
+        shader: str,
+        stage: str,
+        fragment: str,
+        layout: wgpu.GPUBindGroupLayout,
+        defines: Mapping[str, Any],
+        target: Mapping[str, Any],
+        **states: Any,
+    ) -> wgpu.GPURenderPipeline:
+        device = self._gpu.device
+        layouts = [layout, lighting_layout(self._gpu)] if stage == "floor" else [layout]  # shadows fall on it
+
+        def make() -> wgpu.GPURenderPipeline:
+            module = draw_shader(self._gpu, shader, defines)
+            return device.create_render_pipeline(
+                label=f"{shader}:{stage}",
+                layout=device.create_pipeline_layout(bind_group_layouts=layouts),
+                vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": _buffers(stage)},
+                fragment={"module": module, "entry_point": f"{fragment}_fragment", "targets": [dict(target)]},
+                primitive={"topology": "triangle-list" if stage == "floor" else "triangle-strip"},
+                **states,
+            )
+
+        key = (shader, stage, fragment, self._format, self._transparent)
+        return draw_cache(self._gpu).get(key, make)
+
+
+def _buffers(stage: str) -> list[Any]:
+    if stage != "text":
+        return []
+    attributes = [{"format": "float32x4", "offset": 16 * place, "shader_location": place} for place in (0, 1)]
+    return [{"array_stride": LETTER_BYTES, "step_mode": "instance", "attributes": attributes}]
+
+
+def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
+    """A font's table and atlas on the device, made once for each size."""
+
+    def make() -> tuple[dict[str, Any], wgpu.GPUTextureView]:
+        height, width, channels = drawn.atlas.shape
+        usage = wgpu.TextureUsage.TEXTURE_BINDING | wgpu.TextureUsage.COPY_DST
+        texture = gpu.device.create_texture(
+            label=f"letters {drawn.size}", size=(width, height, 1), format="rg8unorm", usage=usage
+        )
+        rows = {"bytes_per_row": width * channels}
+        gpu.queue.write_texture({"texture": texture}, drawn.atlas, rows, texture.size)
+        gpu.meter.count(Direction.HOST_TO_DEVICE, drawn.atlas.nbytes, Traffic.IMAGE)
+        return _all(_uploaded(gpu, drawn.table, wgpu.BufferUsage.STORAGE)), texture.create_view()
+
+    return draw_cache(gpu).get(("letters", drawn.size), make)
+
+
+def _uploaded(gpu: Gpu, rows: np.ndarray, usage: int) -> wgpu.GPUBuffer:
+    gpu.meter.count(Direction.HOST_TO_DEVICE, rows.nbytes, Traffic.IMAGE)
+    return gpu.device.create_buffer_with_data(data=rows, usage=usage)
+
+
+def _all(buffer: wgpu.GPUBuffer) -> dict[str, Any]:
+    return {"buffer": buffer, "offset": 0, "size": buffer.size}

@@ -1,0 +1,121 @@
+"""`Font`: the letters of one size, drawn once into an atlas, with a soft rim around each for busy pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ... import resources
+
+# The first 24 are the symbols of numbers, mirrored by shaders/common/ticks.wgsl: digits, and what follows there.
+DIGITS = "0123456789"
+NUMERALS = DIGITS + ".−×"
+RAISED = DIGITS + "−"
+TEXT = "".join(
+    dict.fromkeys(
+        "".join(map(chr, range(0x20, 0x7F)))
+        + "".join(map(chr, range(0xA1, 0x180)))  # Latin letters with their accents
+        + "".join(map(chr, (*range(0x391, 0x3A2), *range(0x3A3, 0x3CA))))  # Greek
+        + "–—‘’“”…•‰−∂∆∏∑√∞∫≈≠≤≥"
+    )
+)
+UNKNOWN = "?"  # stands for what the face has no letter for
+RAISED_SIZE, RAISED_BY = 0.68, 0.36  # of the em
+RIM = 2  # texels of the soft rim, for a size of 13
+WIDTH = 512  # of the atlas
+
+
+@dataclass(frozen=True)
+class Font:
+    """`atlas` is (height, width, 2) u8: coverage and rim. `table` is (n, 8) f32: `Letter` of common/lettering.wgsl.
+
+    `index` finds a letter's row in the table; `size` is the em in pixels.
+    """
+
+    size: int
+    atlas: np.ndarray
+    table: np.ndarray
+    index: dict[str, int]
+
+    def row(self, letter: str) -> int:
+        """The row of a letter; of a question mark if the face does not have it."""
+        return self.index.get(letter, self.index[UNKNOWN])
+
+    def width(self, text: str) -> float:
+        """How far the pen goes, in pixels."""
+        return float(sum(self.table[self.row(letter), 6] for letter in text))
+
+    def pens(self, text: str) -> np.ndarray:
+        """Where the pen stands before each letter, in pixels, (n,)."""
+        advances = [self.table[self.row(letter), 6] for letter in text]
+        return np.concatenate([[0.0], np.cumsum(advances)[:-1]]) if advances else np.zeros(0)
+
+
+@lru_cache(maxsize=6)
+def font(size: int) -> Font:
+    """The letters with an em of `size` pixels."""
+    from PIL import ImageFont  # not needed by pictures without letters
+
+    face = str(resources.font())
+    full = ImageFont.truetype(face, size, layout_engine=ImageFont.Layout.BASIC)
+    small = ImageFont.truetype(face, max(round(RAISED_SIZE * size), 5), layout_engine=ImageFont.Layout.BASIC)
+    missing = _coverage(full, "\uffff")
+    lift = round(RAISED_BY * size)
+    asked = [(full, letter, 0) for letter in NUMERALS] + [(small, letter, lift) for letter in RAISED]
+    index = {letter: row for row, letter in enumerate(NUMERALS)}
+    for letter in TEXT:
+        if letter not in index and (letter.isspace() or _coverage(full, letter) != missing):
+            index[letter] = len(asked)
+            asked.append((full, letter, 0))
+    return _drawn(size, asked, index)
+
+
+def _coverage(face: Any, letter: str) -> bytes:
+    return np.asarray(face.getmask(letter), np.uint8).tobytes()
+
+
+def _drawn(size: int, asked: list, index: dict[str, int]) -> Font:
+    rim = max(RIM, round(RIM * size / 13))
+    drawn = [_letter(face, letter, lift, rim) for face, letter, lift in asked]
+    places, height = _packed([image.shape for image, *_ in drawn])
+    atlas = np.zeros((height, WIDTH, 2), np.uint8)
+    table = np.zeros((len(drawn), 8), np.float32)
+    for row, ((image, bearing, advance), (x, y)) in enumerate(zip(drawn, places, strict=True)):
+        h, w = image.shape
+        atlas[y : y + h, x : x + w, 0] = image
+        table[row] = x, y, w, h, *bearing, advance, 0.0
+    atlas[..., 1] = _rim(atlas[..., 0], rim)
+    return Font(size, atlas, table, index)
+
+
+def _letter(face, letter: str, lift: int, rim: int) -> tuple[np.ndarray, tuple[float, float], float]:
+    """Coverage with room for the rim, where its upper left corner is from the pen, and how far the pen goes."""
+    mask, (left, top) = face.getmask2(letter, anchor="ls")
+    image = (
+        np.asarray(mask, np.uint8).reshape(mask.size[1], mask.size[0]) if min(mask.size) else np.zeros((0, 0), np.uint8)
+    )
+    return np.pad(image, rim), (left - rim, top - lift - rim), face.getlength(letter)
+
+
+def _packed(sizes: list[tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
+    """Where each lies, (x, y), in lines as high as their highest; and the height of all."""
+    places, x, y, line = [], 0, 0, 0
+    for height, width in sizes:
+        if x + width > WIDTH:
+            x, y, line = 0, y + line, 0
+        places.append((x, y))
+        x, line = x + width, max(line, height)
+    return places, y + line
+
+
+def _rim(cover: np.ndarray, reach: int) -> np.ndarray:
+    """Coverage spread out and soft: letters lie apart by twice the reach, so none takes from its neighbour."""
+    spread = cover.astype(np.float32) / 255.0
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / (0.55 * reach)) ** 2)
+    for axis in (0, 1):
+        moved = [weight * np.roll(spread, step - reach, axis) for step, weight in enumerate(kernel)]
+        spread = np.sum(moved, axis=0)
+    return np.round(255.0 * np.clip(0.75 * spread, 0.0, 1.0)).astype(np.uint8)

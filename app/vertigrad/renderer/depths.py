@@ -1,0 +1,51 @@
+"""`Depths`: how deep solid things lie for one eye, one sample a pixel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import wgpu
+
+from ..gpu import Gpu, RenderPass
+from .layers.base import Frame, Layer
+from .target import DEPTH, depth_state
+
+
+class Depths:
+    """A texture of depth, `width` by `height` pixels; square without `height`. Depth is reversed."""
+
+    def __init__(self, gpu: Gpu, width: int, height: int = 0):
+        self._gpu = gpu
+        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
+        size = (width, height or width, 1)
+        self.view = gpu.device.create_texture(size=size, format=DEPTH, usage=usage).create_view()
+        clear = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
+        self._pass = RenderPass([], {"view": self.view, **clear})
+
+    def record(self, group: str, layers: Iterable[Layer], view_offset: int) -> None:
+        """Record a pass that draws what `layers` have that is solid, timed under `group`."""
+        frame = Frame(view_offset, drawn="depth")
+        with self._gpu.recorder.render_pass(group, self._pass) as pass_:
+            for layer in layers:
+                layer.draw(pass_, frame)
+
+
+def depth_pipeline(
+    gpu: Gpu,
+    module: wgpu.GPUShaderModule,
+    layout: wgpu.GPUBindGroupLayout,
+    stage: str,
+    primitive: Any,
+    buffers: Any = (),
+) -> wgpu.GPURenderPipeline:
+    """The pipeline that draws `STAGE_vertex` and `STAGE_depth` of a layer's shader into `Depths`."""
+    return gpu.device.create_render_pipeline(
+        label=f"{stage} depth",
+        layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
+        vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": buffers},
+        fragment={"module": module, "entry_point": f"{stage}_depth", "targets": []},
+        primitive=primitive,
+        depth_stencil=depth_state(write=True),  # pyright: ignore
+        multisample={"count": 1},
+    )

@@ -1,0 +1,31 @@
+"""Names at places of the world, as a text says them: "summit 0 1.2 0; lake 0.5 0 0.2"."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Label(NamedTuple):
+    """What stands over a place, in world space."""
+
+    words: str
+    place: tuple[float, float, float]
+
+
+@lru_cache(maxsize=64)
+def labels(text: str) -> tuple[Label, ...]:
+    """The labels of a text. Raises `ValueError` for what is none."""
+    return tuple(_label(part) for part in text.split(";") if part.strip())
+
+
+def _label(part: str) -> Label:
+    words = part.split()
+    try:
+        x, y, z = (float(number) for number in words[-3:])
+    except ValueError:
+        x = y = z = math.nan
+    if len(words) < 4 or not all(map(math.isfinite, (x, y, z))):
+        raise ValueError(f'"{part.strip()}" is no name with its x, y and z; write "summit 0 1.2 0; lake 0.5 0 0.2"')
+    return Label(" ".join(words[:-3]), (x, y, z))

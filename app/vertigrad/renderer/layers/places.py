@@ -1,0 +1,30 @@
+"""`Places`: the blocks in which tensors lie now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...gpu import Gpu
+from ...memory import Block
+from ...tensor import Tensor
+
+
+class Places:
+    """Looks blocks up, which takes longer than drawing, only when some tensor has been moved or closed."""
+
+    def __init__(self, gpu: Gpu, tensors: Iterable[Tensor]):
+        self._tracker = gpu.tracker
+        self._tensors = tuple(tensors)
+        self._moves = self._drops = -1
+        self._found: list[Block] = []
+
+    @property
+    def blocks(self) -> list[Block]:
+        """One for each tensor: the same list as the last time if they are the same. Raises `UseAfterFree`."""
+        tracker = self._tracker
+        if self._moves != tracker.moves or self._drops != tracker.drops:
+            found = [tensor.block for tensor in self._tensors]
+            if found != self._found:
+                self._found = found
+            self._moves, self._drops = tracker.moves, tracker.drops
+        return self._found

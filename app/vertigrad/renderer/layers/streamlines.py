@@ -1,0 +1,240 @@
+"""`StreamlinesLayer`: lines that follow a field of vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any, ClassVar, Literal
+
+import wgpu
+
+from ...errors import LayoutError, LimitError, ParameterError
+from ...gpu import Gpu, Kernel, Plan
+from ...memory import Block
+from ...params import Params, choice, integer, number, switch, vector
+from ...tensor import Tensor
+from ..moment import Moment
+from .attributes import Attributes
+from .base import Attribute, AttributeSpec, Frame
+from .content import Content, ContentLayer
+from .field import Field
+from .lines import LinesLayer, LinesStyle
+from .vector_field import PLANES, VectorField, longest
+
+SHADER = "draw/streamlines.wgsl"
+SPEED = "speed"
+FINE = 0.5  # cells that a step of the method may be long
+MOST_SUBSTEPS = 64
+
+
+class StreamlinesStyle(LinesStyle):
+    """How lines through a field look, where it lies, and where they begin."""
+
+    tube: bool = switch(True, doc="widths are in world units, and sun and sky give the light")
+    low: tuple[float, ...] | Literal["auto"] = vector(
+        "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
+    )
+    high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="high corner of the box")
+    samples: str = choice(
+        "cells", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
+    )
+    plane: str = choice("xz", tuple(PLANES), rebuild=True, doc="in which a flat field lies")
+    count: int = integer(256, min=1, max=1 << 20, soft_max=4096, scale="log", doc="lines, where no seeds are bound")
+    seed_low: tuple[float, ...] | Literal["auto"] = vector(
+        "auto", words=("auto",), doc="low corner of the box in which seeds are spread; auto: that of the field"
+    )
+    seed_high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="its high corner")
+    rows: int = integer(96, min=2, max=4096, soft_max=512, scale="log", doc="places along each line")
+    length: float = number(
+        1.0, min=1e-6, max=1e6, soft_min=0.05, soft_max=10.0, scale="log", doc="of the lines, in world units"
+    )
+    ways: str = choice("both", ("both", "forward", "backward"), doc="which way lines go from their seeds")
+    width: float = number(
+        0.01, min=1e-6, max=1e4, soft_min=1e-3, soft_max=0.1, scale="log", doc="world units of tubes, pixels of others"
+    )
+    taper: float = number(0.3, min=0.0, max=0.5, doc="share of a line over which it becomes thinner to each end")
+    pulse: float = number(0.0, min=0.0, max=1.0, doc="0: even lines; 1: strokes that move along them")
+    pulse_length: float = number(
+        0.5, min=1e-4, max=1e4, soft_min=0.05, soft_max=5.0, scale="log", doc="world units from stroke to stroke"
+    )
+    pulse_speed: float = number(0.4, min=-1e3, max=1e3, soft_min=-2.0, soft_max=2.0, doc="world units in a second")
+
+
+class StreamlinesLayer(ContentLayer["_Content"]):
+    """Lines of one length along the vectors as they are now, worked out on the GPU for each picture.
+
+    They end where the box does, where nothing moves, and where a vector is not finite. What moves fast is no longer:
+    lines show the way, and their colour the speed.
+    """
+
+    Style: ClassVar[type[Params]] = StreamlinesStyle
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or a flat one"),
+        "seeds": AttributeSpec(False, (3,), None, "x, y, z of a place on each line", own_rows=True),
+        "color": AttributeSpec(
+            False, (1, 3, 4), SPEED, "scalars on a grid (nz, ny, nx), or one sRGB; without it, the speed", own_rows=True
+        ),
+    }
+
+    def bind(self, attributes: Mapping[str, Attribute]) -> None:
+        """Draw these from now on.
+
+        Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for more places than this
+        adapter binds; what was bound before stays then.
+        """
+        self._take(_Content(self._gpu, self.name, attributes, self.style))
+        self._given = attributes
+
+    def prepare(self, moment: Moment | None = None) -> None:
+        """Follow the field as it is now."""
+        if self._bound.form != _form(self.style):
+            self.bind(self._given)
+        self._bound.prepare(self.style, moment)
+
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the lines."""
+        self._bound.lines.draw(pass_, frame)
+
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Lines are solid: nothing."""
+
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Draw the lines as the numbers of their places: line × rows + row."""
+        self._bound.lines.draw_rows(pass_, frame)
+
+
+class _Content(Content):
+    """Everything on the device that is needed to draw one set of attributes."""
+
+    def __init__(self, gpu: Gpu, name: str, given: Mapping[str, Attribute], style: StreamlinesStyle):
+        self._gpu = gpu
+        self.form = _form(style)
+        self._time = 0.0
+        self._asked: tuple[Any, ...] = ()
+        self._told: dict[str, Any] = {}
+        specs = StreamlinesLayer.ATTRIBUTES
+        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+            held = stack.enter_context
+            self._field = VectorField(gpu, name, "vectors", given, style.plane)
+            stack.callback(self._field.close)
+            self.attributes = Attributes(gpu, name, specs, given, "vertex", beside=tuple(specs))
+            self.attributes.add("position", self._field.box.positions, (3,))
+            self._seeds = _seeds(gpu, name, given)
+            color = given.get("color", SPEED)
+            self._scalars = Field(gpu, name, "color", color) if isinstance(color, Tensor) else None
+            self._lines, self._rows = self._seeds.rows if self._seeds else style.count, style.rows
+            self._check(name)
+            shape = (self._lines, self._rows)
+            self._positions = held(Tensor.empty((*shape, 3), name=f"{name}.position"))
+            self._values = held(Tensor.empty(shape, name=f"{name}.value"))
+            self._widths = held(Tensor.empty(shape, name=f"{name}.width"))
+            self._plan = held(Plan(f"{name}.lines"))
+            self._record()
+            self.lines = LinesLayer(gpu, name, style)
+            stack.callback(self.lines.close)
+            plain = color if isinstance(color, tuple) or (isinstance(color, str) and color != SPEED) else self._values
+            self.lines.bind({"position": self._positions, "width": self._widths, "color": plain})
+            if "extent" in self.lines.attributes.tensors:
+                extent = self.lines.attributes.tensors["extent"].tensor
+                self.attributes.add("extent", extent[:1].expand(self.attributes.rows, 2), (2,))
+            self._color = plain if plain is not self._values else SPEED
+            self._field.ends(style)  # so that it can be framed before it is drawn
+            self._held = stack.pop_all()
+
+    def prepare(self, style: StreamlinesStyle, moment: Moment | None) -> None:
+        for tensor in (self._field.tensor, *([self._scalars.tensor] if self._scalars else []), *self._seed_tensors()):
+            self._gpu.make_resident(tensor.owner)
+        if moment is not None:
+            self._time = moment.time
+        place = math.fmod(self._time * style.pulse_speed / style.pulse_length, 1.0) if style.pulse else 0.0
+        self._plan.replay(**self._values_of(style), pulse_place=place)
+        self.lines.prepare(moment)
+
+    def blocks(self) -> Iterable[Block]:
+        return self.lines.blocks()
+
+    def report(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"vectors": self._field.report(), "color": self._color}
+        if self._scalars:
+            found["color"] = self._scalars.report()
+        if self._seeds:
+            found |= self._seeds.report()
+        return found
+
+    def close(self) -> None:
+        self._held.close()
+
+    def _seed_tensors(self) -> list[Tensor]:
+        return [bound.tensor for bound in self._seeds.tensors.values()] if self._seeds else []
+
+    def _check(self, name: str) -> None:
+        nbytes, limit = 12 * self._lines * self._rows, self._gpu.limits["max-storage-buffer-binding-size"]
+        if nbytes > limit:
+            raise LimitError(
+                f"layer {name!r}: {self._rows} places on {self._lines:,} lines are {nbytes:,} bytes; this adapter "
+                f"binds {limit:,}; take fewer rows or fewer lines"
+            )
+
+    def _record(self) -> None:
+        out = {"positions": self._positions, "values": self._values, "widths": self._widths}
+        given: dict[str, Any] = {"seeds_offset": 0, "seeds_strides": 0}
+        if self._seeds:
+            bound = self._seeds.tensors["seeds"]
+            given = {"seeds": bound.tensor, "seeds_strides": bound.layout.stride // bound.tensor.itemsize}
+        if self._scalars:
+            scalars = self._scalars
+            given |= {"scalars": scalars.tensor, "scalars_size": scalars.size, "scalars_strides": scalars.strides}
+        else:
+            given |= {"scalars_offset": 0, "scalars_size": (0, 0, 0), "scalars_strides": (0, 0, 0)}
+        defines = {"SEEDS": self._seeds is not None, "SCALARS": self._scalars is not None}
+        fixed = {"count": self._lines, "rows": self._rows, "nothing": math.nan}
+        self._plan.dispatch(
+            Kernel.load(SHADER, defines=defines),
+            self._lines,
+            overwrites=tuple(out),
+            vectors=self._field.tensor,
+            **self._field.told,
+            **out,
+            **given,
+            **fixed,
+        )
+
+    def _values_of(self, style: StreamlinesStyle) -> dict[str, Any]:
+        """What the kernel is told, worked out anew only when the style has changed."""
+        asked = tuple(vars(style).values())
+        if asked != self._asked:
+            place = self._field.place(style)
+            low, high = place["low"], place["high"]
+            cell = longest((low, high)) / max(self._field.size)
+            step = style.length / (self._rows - 1)
+            self._told = place | {
+                "seed_low": low if style.seed_low == "auto" else style.seed_low,
+                "seed_high": high if style.seed_high == "auto" else style.seed_high,
+                "step": step,
+                "substeps": min(max(math.ceil(step / max(FINE * cell, 1e-30)), 1), MOST_SUBSTEPS),
+                "backward": {"both": self._rows // 2, "forward": 0, "backward": self._rows - 1}[style.ways],
+                "width": style.width,
+                "taper": style.taper,
+                "pulse": style.pulse,
+                "pulse_length": style.pulse_length,
+            }
+            self._asked = asked
+        return self._told
+
+
+def _form(style: StreamlinesStyle) -> tuple[Any, ...]:
+    """What tensors depend on."""
+    return style.count, style.rows, style.plane
+
+
+def _seeds(gpu: Gpu, name: str, given: Mapping[str, Attribute]) -> Attributes | None:
+    seeds = given.get("seeds")
+    if seeds is None:
+        return None
+    if not isinstance(seeds, Tensor):
+        raise ParameterError(f"layer {name!r}: seeds must be a tensor, in each row x, y, z of a place on a line")
+    if seeds.dtype.name != "f32":
+        raise LayoutError(f"layer {name!r}: seeds {seeds.name!r} are {seeds.dtype}; they must be f32: cast them")
+    specs = {"seeds": StreamlinesLayer.ATTRIBUTES["seeds"]}
+    return Attributes(gpu, name, specs, {"seeds": seeds}, "instance")

@@ -1,0 +1,92 @@
+"""`Lighting`: what stands in the way of sun and sky, found before a picture is drawn and bound for its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import wgpu
+
+from ..gpu import Gpu
+from .depths import Depths
+from .layers.base import Frame, Layer
+from .occlusion import Occlusion
+from .openness import lighting_layout
+from .sun import TEXELS
+from .view import View
+
+
+class Lighting:
+    """Makes the map of what the sun sees and the share of the sky that each place sees, each only where it is wanted.
+
+    `group` is bound at group 1 of pipelines that light their fragments (shaders/common/shadows.wgsl); `depths` is how
+    deep solid things lie, one sample a pixel, or a texel of nothing.
+    """
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        self._layout = lighting_layout(gpu)
+        self._sampler = gpu.device.create_sampler(mag_filter="linear", min_filter="linear", compare="greater-equal")
+        self._nothing = Depths(gpu, 1)
+        self._no_occlusion = _share_of_one(gpu)
+        self._sun: Depths | None = None
+        self._eye: Depths | None = None
+        self._occlusion: Occlusion | None = None
+        self._groups: dict[tuple[bool, bool], wgpu.GPUBindGroup] = {}
+        self._size = (0, 0)
+        self.group = self._group((False, False))
+        self.depths = self._nothing.view
+
+    def compile(self) -> None:
+        """Take pipelines from the cache again."""
+        if self._occlusion is not None:
+            self._occlusion.compile()
+
+    def record(
+        self, layers: Sequence[Layer], frame: Frame, view: View, size: tuple[int, int], sun: bytes | bytearray
+    ) -> None:
+        """Record what the next picture of `layers` needs; sets `group` and `depths`.
+
+        `sun` is `View` in shaders/common/view.wgsl as the sun has it.
+        """
+        wanted = view.shadows > 0.0, view.occlusion > 0.0
+        if any(wanted) or view.edges > 0.0:
+            self._record(layers, frame, view, size, sun)
+        self.group = self._group(wanted)
+
+    def _record(
+        self, layers: Sequence[Layer], frame: Frame, view: View, size: tuple[int, int], sun: bytes | bytearray
+    ) -> None:
+        solid = [layer for layer in layers if layer.casts]
+        if view.shadows > 0.0:
+            self._sun = self._sun or Depths(self._gpu, TEXELS)
+            self._sun.record("shadows", solid, self._gpu.uniforms.push(sun))
+        if view.occlusion > 0.0 or view.edges > 0.0:
+            self._resize(size)
+            assert self._eye is not None and self._occlusion is not None, "made when it was resized"
+            opaque = [layer for layer in solid if layer.transparency != "all"]
+            self._eye.record("depths", opaque, frame.view_offset)
+            if view.occlusion > 0.0:
+                self._occlusion.record(frame.view_offset)
+
+    def _resize(self, size: tuple[int, int]) -> None:
+        if size == self._size:
+            return
+        self._eye = Depths(self._gpu, *size)
+        self._occlusion = Occlusion(self._gpu, self._eye.view, size)
+        self.depths, self._size = self._eye.view, size
+        self._groups.clear()
+
+    def _group(self, wanted: tuple[bool, bool]) -> wgpu.GPUBindGroup:
+        if wanted not in self._groups:
+            sun = self._sun if wanted[0] and self._sun is not None else self._nothing
+            sky = self._occlusion.open if wanted[1] and self._occlusion is not None else self._no_occlusion
+            resources = (sun.view, self._sampler, sky)
+            entries: list[Any] = [{"binding": n, "resource": part} for n, part in enumerate(resources)]
+            self._groups[wanted] = self._gpu.device.create_bind_group(layout=self._layout, entries=entries)
+        return self._groups[wanted]
+
+
+def _share_of_one(gpu: Gpu) -> wgpu.GPUTextureView:
+    usage = wgpu.TextureUsage.TEXTURE_BINDING
+    return gpu.device.create_texture(size=(1, 1, 1), format="rg16float", usage=usage).create_view()

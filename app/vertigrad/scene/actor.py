@@ -1,0 +1,121 @@
+"""`Actor`: one running model, its parameters, and its published outputs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..models.sketch import Sketch
+from ..models.touch import Touch
+from ..params import Params
+from ..tensor import Publication, Tensor
+from . import code
+from .schema import ModelSpec
+
+_log = logging.getLogger("vertigrad")
+
+
+class Actor:
+    """One running model: its class's instance, its parameters, and its published outputs.
+
+    Code that did not come with Vertigrad takes a step of no length first: what cannot step is not built. Raises what
+    the model raises; nothing stays allocated then.
+    """
+
+    def __init__(self, spec: ModelSpec, params: Params, inputs: Mapping[str, Tensor]):
+        self.spec = spec
+        self.params = params
+        self.substeps = spec.substeps
+        self.publication = Publication()
+        self._touched = False
+        self.model = spec.kind(spec.name, params, inputs, spec.seed)
+        if self.source is not None or issubclass(spec.kind, Sketch):
+            self._try()
+        self.publish()
+
+    @property
+    def source(self) -> Path | None:
+        """The Python file of its class; None for one that comes with Vertigrad."""
+        return code.source(self.spec.kind)
+
+    @property
+    def outputs(self) -> Mapping[str, Tensor]:
+        """The model's outputs."""
+        return self.model.outputs()
+
+    def files(self) -> Iterator[tuple[str, Path]]:
+        """The parameters that name files, and which."""
+        for spec in self.params.specs():
+            file = getattr(self.params, spec.name) if spec.kind == "file" else None
+            if file is not None:
+                yield spec.name, file
+
+    def step(self, dt: float) -> None:
+        """Record the substeps of one frame, `dt` seconds in all, and publish the result."""
+        self.publication.withdraw()
+        self.take_steps(dt)
+        self.publish()
+
+    def take_steps(self, dt: float) -> None:
+        """Record the substeps of one frame, `dt` seconds in all."""
+        for _ in range(self.substeps):
+            self.model.step(dt / self.substeps)
+
+    def touch(self, touch: Touch | None) -> None:
+        """In the next steps this is done to the model, if that is a gesture that it knows; nothing else is."""
+        known = touch if touch is not None and touch.gesture in self.model.gestures else None
+        if known is not None or self._touched:
+            self.model.touch(known)
+        self._touched = known is not None
+
+    def reset(self) -> None:
+        """Back to the start."""
+        self.publication.withdraw()
+        self.model.reset()
+        self.publish()
+
+    def carry_on(self, other: Actor) -> bool:
+        """Take the state of another one over; returns whether it fits, and so was.
+
+        What does not fit in every tensor begins anew: half a state is none.
+        """
+        ours, theirs = self.model.state(), other.model.state()
+        numbers = other.model.numbers()
+        fits = ours.keys() == theirs.keys() and self.model.numbers().keys() == numbers.keys()
+        if not fits or any(_form(ours[name]) != _form(theirs[name]) for name in ours):
+            _log.info("%s: its state is another one than before; it begins anew", self.spec.name)
+            return False
+        self.publication.withdraw()
+        for name, tensor in ours.items():
+            tensor[...] = theirs[name]
+        self.model.resume(numbers)
+        self.publish()
+        return True
+
+    def publish(self) -> None:
+        """Publish the outputs as they lie now."""
+        self.publication.publish(self.outputs.values())
+
+    def close(self) -> None:
+        """Give back every tensor. Idempotent."""
+        self.publication.withdraw()
+        self.model.close()
+
+    def _try(self) -> None:
+        try:
+            self.model.step(0.0)
+            self.model.reset()
+        except BaseException:
+            self.model.close()
+            raise
+
+
+def close_all(actors: Mapping[str, Actor]) -> None:
+    """Close actors, those who take outputs before those who give them."""
+    for actor in reversed(list(actors.values())):
+        actor.close()
+
+
+def _form(tensor: Tensor) -> tuple[object, ...]:
+    return tensor.shape, tensor.dtype

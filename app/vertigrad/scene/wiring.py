@@ -1,0 +1,72 @@
+"""How models are built from what a scene says of them, and linked to each other and to the layers that draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from ..errors import InputError, LimitError, TensorError
+from ..params import Params
+from ..renderer.layers import Layer
+from .actor import Actor, close_all
+from .schema import ModelSpec, OutputRef, Scene
+
+_UNFIT = (InputError, TensorError, LimitError)
+
+
+def built(
+    scene: Scene, specs: Mapping[str, ModelSpec], params: Mapping[str, Params], others: Mapping[str, Actor]
+) -> dict[str, Actor]:
+    """New actors with these parameters, in the order given, linked to each other and to `others`.
+
+    Raises `SceneError`, and what a model raises; nothing stays allocated then.
+    """
+    made: dict[str, Actor] = {}
+    try:
+        for name, values in params.items():
+            made[name] = _actor(scene, specs[name], values, {**others, **made})
+    except BaseException:
+        close_all(made)
+        raise
+    return made
+
+
+def bind(scene: Scene, name: str, layer: Layer, actors: Mapping[str, Actor]) -> None:
+    """Bind a layer to the outputs that it draws. Raises `SceneError`, and what a layer raises."""
+    bound = {
+        key: actors[value.model].outputs[value.output] if isinstance(value, OutputRef) else value
+        for key, value in scene.layers[name].attributes.items()
+    }
+    try:
+        layer.bind(bound)
+    except _UNFIT as error:
+        raise scene.error(("layers", name), str(error)) from error
+    if scene.layers[name].colorbar is not None and "extent" not in layer.attributes.tensors:
+        raise scene.error(
+            ("layers", name, "colorbar"), "nothing of this layer goes through a colormap: color is no scalar"
+        )
+
+
+def layers_of(scene: Scene, models: Collection[str]) -> list[str]:
+    """Every layer that draws an output of one of `models`."""
+    return [
+        name
+        for name, spec in scene.layers.items()
+        if any(isinstance(value, OutputRef) and value.model in models for value in spec.attributes.values())
+    ]
+
+
+def with_dependents(scene: Scene, models: Collection[str]) -> list[str]:
+    """`models` and every model that takes an output of one, directly or not, in the order of their inputs."""
+    affected: list[str] = []
+    for name in scene.order:
+        if name in models or any(ref.model in affected for ref in scene.models[name].inputs.values()):
+            affected.append(name)
+    return affected
+
+
+def _actor(scene: Scene, spec: ModelSpec, params: Params, others: Mapping[str, Actor]) -> Actor:
+    inputs = {key: others[ref.model].outputs[ref.output] for key, ref in spec.inputs.items()}
+    try:
+        return Actor(spec, params, inputs)
+    except _UNFIT as error:
+        raise scene.error(("models", spec.name), str(error)) from error

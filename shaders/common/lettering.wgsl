@@ -1,0 +1,103 @@
+// Letters and lines over the finished picture. In: the uniform `page` of common/page.wgsl, `letters` and `atlas`. Positions are pixels from the
+// upper left corner of the picture, y down. Letters lie on whole pixels, so that they are as sharp as they were drawn.
+//% include "common/colour.wgsl"
+//% include "common/page.wgsl"
+
+struct Letter {
+    place: vec2f,           // texel of its upper left corner in the atlas
+    size: vec2f,            // texels, pixels
+    bearing: vec2f,         // from the pen, on the baseline, to the upper left corner
+    advance: f32,
+    pad0: f32,
+}
+
+struct Mark {               // a corner of something drawn
+    @builtin(position) clip: vec4f,
+    @location(0) place: vec2f,                      // in the atlas, or within a bar
+    @location(1) @interpolate(flat) kind: u32,      // one of those below
+    @location(2) @interpolate(flat) strength: f32,
+    @location(3) @interpolate(flat) size: vec2f,    // pixels
+}
+
+const HIDDEN = vec4f(0.0, 0.0, -1.0, 1.0);
+const LETTER = 1u;
+const FILLED = 2u;
+const COLORS = 3u;
+const PLATE = 4u;
+const CAPITAL = 0.71;       // height of figures and capitals, in ems
+
+fn page_corner(corner: u32) -> vec2f {
+    return vec2f(f32(corner & 1u), f32(corner >> 1u));
+}
+
+fn on_page(pixel: vec2f) -> vec4f {
+    return vec4f(vec2f(2.0, -2.0) * pixel / page.picture + vec2f(-1.0, 1.0), 0.5, 1.0);
+}
+
+fn nothing_drawn() -> Mark {
+    return Mark(HIDDEN, vec2f(0.0), 0u, 0.0, vec2f(0.0));
+}
+
+fn drawn_letter(which: u32, corner: u32, pen: vec2f, strength: f32) -> Mark {
+    let letter = letters[which];
+    let share = page_corner(corner);
+    let left_top = round(pen) + letter.bearing;
+    return Mark(on_page(left_top + share * letter.size), letter.place + share * letter.size, LETTER, strength, letter.size);
+}
+
+fn drawn_box(low: vec2f, high: vec2f, corner: u32, kind: u32, strength: f32) -> Mark {
+    let share = page_corner(corner);
+    return Mark(on_page(mix(low, high, share)), share, kind, strength, high - low);
+}
+
+// So much of a colour, as a screen shows it, as a premultiplied colour of the target.
+fn tinted(color: vec4f, cover: f32) -> vec4f {
+    let alpha = color.a * cover;
+//% if ENCODED_BY_TARGET
+    return vec4f(srgb_to_linear(color.rgb) * alpha, alpha);
+//% else
+    return vec4f(color.rgb * alpha, alpha);
+//% endif
+}
+
+fn lettered(mark: Mark) -> vec4f {
+    if mark.kind == PLATE { discard; }
+    if mark.kind == FILLED { return tinted(page.ink, mark.strength); }
+    return tinted(page.ink, textureLoad(atlas, vec2i(floor(mark.place)), 0).r * mark.strength);
+}
+
+// Drawn before all letters, so that none lies over its neighbour.
+@fragment
+fn halo_fragment(mark: Mark) -> @location(0) vec4f {
+    if mark.kind == PLATE { return tinted(page.plate, plate_cover(mark)); }
+    if mark.kind != LETTER { discard; }
+    return tinted(page.halo, textureLoad(atlas, vec2i(floor(mark.place)), 0).g * mark.strength);
+}
+
+// A rounded rectangle.
+fn plate_cover(mark: Mark) -> f32 {
+    let radius = 0.6 * page.em;
+    let away = abs(mark.place - 0.5) * mark.size - 0.5 * mark.size + radius;
+    return clamp(radius + 0.5 - length(max(away, vec2f(0.0))), 0.0, 1.0);
+}
+
+// As the target keeps it: where it has no background, the colour is not multiplied by its alpha.
+fn on_target(color: vec4f) -> vec4f {
+//% if TRANSPARENT
+    if color.a < 0.02 { discard; }
+    return vec4f(color.rgb / color.a, color.a);
+//% else
+    return color;
+//% endif
+}
+
+// How far the pen goes for the first `count` symbols of a number.
+fn pen_after(number: Number, count: i32) -> f32 {
+    var pen = 0.0;
+    for (var i = 0; i < count; i++) { pen += letters[symbol_at(number, i)].advance; }
+    return pen;
+}
+
+fn written_width(number: Number) -> f32 {
+    return pen_after(number, written_length(number));
+}

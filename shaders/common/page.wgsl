@@ -1,0 +1,27 @@
+// What is drawn over and around a picture for reading it: sizes, colours and places. Needs a uniform `page` of type Page.
+
+struct Bar {                // of colours
+    place: vec4f,           // left, top, width, height in pixels
+    range: vec2f,           // values at the two ends of the colormap
+    auto_range: f32,        // 1: the ends are as the GPU finds them
+    block: f32,             // width of the bar with its title and its numbers
+}
+
+struct Page {               // mirrored by renderer/annotations/page.py
+    picture: vec2f,         // pixels
+    unit: f32,              // pixels of what is one wide in a picture of ordinary height
+    em: f32,                // pixels
+    ink: vec4f,             // as a screen shows it
+    halo: vec4f,            // around the ink, so that it can be read on everything
+    plate: vec4f,           // behind bars, in the colour of the background: seen only where something lies behind them
+    low: vec3f,             // a box that the scene asks for, in world space
+    own_low: f32,           // 1: it does
+    high: vec3f,
+    own_high: f32,
+    scale: vec4f,           // of the scale bar: left and bottom in pixels, its longest length, the width of its unit
+    distance: f32,          // of the eye to what it looks at
+    floor_height: f32,
+    own_floor: f32,         // 1: the floor lies at `floor_height`; 0: under everything
+    light: f32,             // of lines in the scene, before exposure
+    bars: array<Bar, 4>,
+}

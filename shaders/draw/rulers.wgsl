@@ -1,0 +1,168 @@
+// Rulers of the box around everything, and the scale bar: their ticks and the symbols of their numbers, each a quad.
+// In: the box, as draw/room.wgsl keeps it. Out: colours of the screen.
+//% include "common/view.wgsl"
+//% include "common/lettering.wgsl"
+//% include "common/ticks.wgsl"
+//% include "common/room.wgsl"
+
+@group(0) @binding(0) var<uniform> view: View;
+@group(0) @binding(1) var<uniform> page: Page;
+@group(0) @binding(2) var<storage, read> letters: array<Letter>;
+@group(0) @binding(3) var atlas: texture_2d<f32>;
+@group(0) @binding(4) var<storage, read> room: array<vec4f>;
+
+struct Letters {            // of a text: one instance each; mirrored by renderer/annotations/page.py
+    @location(0) letter: vec4f,     // its row in `letters`; pixels from the start of the text; the text's width; kind of text
+    @location(1) place: vec4f,      // in pixels or in world space; which axis or bar
+}
+
+const SYMBOLS = 18;
+const PER_TICK = u32(SYMBOLS + 1);
+const TICK = 5.0;           // length of a tick, and
+const GAP = 5.0;            // from there to its number
+const NEAREST = vec2f(3.0, 1.5);    // ems between numbers, across and up; of closer ones some are left out
+
+// Which way on the picture is outward at an edge: across it, away from the middle of the box.
+fn outward(axis: u32, ends: vec2u) -> vec2f {
+    let low = room_low();
+    let high = room_high();
+    let first = seen_at(place_in_room(axis, low[axis], ends)).xy;
+    let last = seen_at(place_in_room(axis, high[axis], ends)).xy;
+    let along = last - first;
+    let away = 0.5 * (first + last) - seen_at(0.5 * (low + high)).xy;
+    let across = vec2f(-along.y, along.x);
+    let size = length(across);
+    if !(size > 1e-3) { return vec2f(0.0, 1.0); }
+    return across / size * select(-1.0, 1.0, dot(across, away) >= 0.0);
+}
+
+fn edge_on_picture(axis: u32, ends: vec2u) -> vec2f {
+    let first = seen_at(place_in_room(axis, room_low()[axis], ends));
+    let last = seen_at(place_in_room(axis, room_high()[axis], ends));
+    return select(vec2f(0.0), last.xy - first.xy, first.z * last.z > 0.0);
+}
+
+// Of how many ticks one has a number: 0 if there is no room for any.
+fn numbered(axis: u32, ends: vec2u, ticks: Ticks) -> i32 {
+    let step = edge_on_picture(axis, ends) / max(f32(ticks.count - 1), 1.0);
+    let size = length(step);
+    let needed = dot(abs(step), NEAREST) * page.em / max(size, 1e-6);
+    if !(size > 1.0) { return 0; }      // seen from its end
+    if size >= needed { return 1; }
+    if 2.0 * size >= needed { return 2; }
+    return select(0, 5, 5.0 * size >= needed);
+}
+
+// The middle of something `size` pixels large that stands beside a place, `gap` pixels away in a direction.
+fn beside(place: vec2f, way: vec2f, gap: f32, size: vec2f) -> vec2f {
+    return place + way * (gap + 0.5 * dot(abs(way), size));
+}
+
+@vertex
+fn ruler_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) instance: u32) -> Mark {
+    let axis = instance / (PER_TICK * u32(MOST_TICKS));
+    let i = i32(instance / PER_TICK % u32(MOST_TICKS));
+    let symbol = i32(instance % PER_TICK) - 1;
+    let ticks = ruler_ticks(axis);
+    if i >= ticks.count || !(room[1].w > 0.0 || page.own_low * page.own_high > 0.0) { return nothing_drawn(); }
+    let ends = ruler_edge(axis);
+    let every = numbered(axis, ends, ticks);
+    let seen = seen_at(place_in_room(axis, tick_value(ticks, i), ends));
+    if seen.z < 1.0 || every == 0 { return nothing_drawn(); }
+    let way = outward(axis, ends);
+    if symbol < 0 { return tick_mark(seen.xy, way, corner); }
+    let number = tick_number(ticks, i);
+    if symbol >= written_length(number) || abs(ticks.first + i) % every != 0 { return nothing_drawn(); }
+    let size = vec2f(written_width(number), CAPITAL * page.em);
+    let middle = beside(seen.xy, way, (TICK + GAP) * page.unit, size);
+    let pen = round(middle + vec2f(-0.5, 0.5) * size) + vec2f(pen_after(number, symbol), 0.0);
+    return drawn_letter(symbol_at(number, symbol), corner, pen, 1.0);
+}
+
+fn tick_mark(place: vec2f, way: vec2f, corner: u32) -> Mark {
+    let share = page_corner(corner);
+    let aside = vec2f(-way.y, way.x) * (share.y - 0.5) * max(page.unit, 1.0) * 1.2;
+    return Mark(on_page(place + way * share.x * TICK * page.unit + aside), share, FILLED, 0.55, vec2f(0.0));
+}
+
+// The scale bar: a line with two feet as long as a round number of world units, where the camera's target lies.
+struct Scale {
+    number: Number,
+    pixels: f32,
+}
+
+fn scale_of() -> Scale {
+    let pixel = view.pixel * select(page.distance, 1.0, is_parallel());
+    let most = page.scale.z * pixel;
+    let exponent = decade(most);
+    let share = most / power_of_ten(exponent);
+    let mantissa = select(select(1, 2, share >= 2.0), 5, share >= 5.0);
+    let power = select(0, exponent, exponent < -3 || exponent > 5);
+    let place = exponent - power;
+    return Scale(Number(u32(mantissa), false, max(-place, 0), max(place, 0), power), value_of(mantissa, exponent) / pixel);
+}
+
+@vertex
+fn scale_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) instance: u32) -> Mark {
+    let scale = scale_of();
+    let low = page.scale.xy;
+    let thick = max(round(1.5 * page.unit), 1.0);
+    let foot = round(5.0 * page.unit);
+    let right = low.x + max(round(scale.pixels), 1.0);
+    if instance == 0u { return drawn_box(vec2f(low.x, low.y - thick), vec2f(right, low.y), corner, FILLED, 0.9); }
+    if instance < 3u {
+        let x = select(low.x, right - thick, instance == 2u);
+        return drawn_box(vec2f(x, low.y - thick - foot), vec2f(x + thick, low.y - thick), corner, FILLED, 0.9);
+    }
+    let symbol = i32(instance) - 3;
+    if symbol >= written_length(scale.number) { return nothing_drawn(); }
+    let pen = scale_pen(scale, right) + vec2f(pen_after(scale.number, symbol), 0.0);
+    return drawn_letter(symbol_at(scale.number, symbol), corner, pen, 1.0);
+}
+
+// Number and unit stand over the middle of the bar.
+fn scale_pen(scale: Scale, right: f32) -> vec2f {
+    let width = written_width(scale.number) + page.scale.w;
+    return round(vec2f(0.5 * (page.scale.x + right - width), page.scale.y - 5.0 * page.unit - 0.35 * page.em));
+}
+
+// Texts: 0 begins at a pixel; 1 is the name of an axis; 2 the unit of the scale bar; 3 stands at a place in the world.
+@vertex
+fn text_vertex(@builtin(vertex_index) corner: u32, text: Letters) -> Mark {
+    let size = vec2f(text.letter.z, CAPITAL * page.em);
+    var start = text.place.xy;
+    var strength = 1.0;
+    if text.letter.w == 1.0 {
+        start = axis_name_at(u32(text.place.w), size);
+        strength = f32(start.x > -1e6);
+    } else if text.letter.w == 2.0 {
+        let scale = scale_of();
+        start = scale_pen(scale, page.scale.x + max(round(scale.pixels), 1.0)) + vec2f(written_width(scale.number), 0.0);
+    } else if text.letter.w == 3.0 {
+        let seen = seen_at(text.place.xyz);
+        start = seen.xy - vec2f(0.5 * size.x, 9.0 * page.unit);
+        strength = seen.z;
+    }
+    if strength == 0.0 { return nothing_drawn(); }
+    return drawn_letter(u32(text.letter.x), corner, round(start) + vec2f(text.letter.y, 0.0), strength);
+}
+
+// Where the name of an axis begins: beyond the numbers of its ruler, at its middle.
+fn axis_name_at(axis: u32, size: vec2f) -> vec2f {
+    let ticks = ruler_ticks(axis);
+    let ends = ruler_edge(axis);
+    let middle = 0.5 * (room_low()[axis] + room_high()[axis]);
+    let seen = seen_at(place_in_room(axis, middle, ends));
+    if ticks.count == 0 || seen.z < 1.0 || length(edge_on_picture(axis, ends)) < 3.0 * page.em { return vec2f(-1e9); }
+    var widest = 0.0;
+    for (var i = 0; i < ticks.count; i++) { widest = max(widest, written_width(tick_number(ticks, i))); }
+    let way = outward(axis, ends);
+    let numbers = dot(abs(way), vec2f(widest, CAPITAL * page.em));
+    let gap = (TICK + 2.0 * GAP) * page.unit + numbers;
+    return beside(seen.xy, way, gap, size) + vec2f(-0.5, 0.5) * size;
+}
+
+@fragment
+fn ruler_fragment(mark: Mark) -> @location(0) vec4f {
+    return on_target(lettered(mark));
+}

@@ -1,0 +1,160 @@
+// Lines that follow a field of vectors as it is now, both ways from their seeds, by the classical method of Runge and Kutta
+// over steps of equal length. A line ends where the box ends, where nothing moves, and where the field is not finite.
+// In: vectors on a grid, as they lie; seeds (lines, 3) if SEEDS, else they are spread evenly (Roberts 2018, "The
+//     Unreasonable Effectiveness of Quasirandom Sequences"); scalars on a grid of their own if SCALARS.
+// Out: positions (lines, rows, 3), NaN beyond the ends; values (lines, rows), the speed or the scalar there; widths.
+//% import "common/field.wgsl" as field
+//% include "common/index.wgsl"
+//% include "common/finite.wgsl"
+
+struct Params {
+    vectors_size: vec3u,
+    vectors_offset: u32,
+    vectors_strides: vec3i,
+    component: i32,
+    low: vec3f,
+    inset: f32,
+    high: vec3f,
+    second: u32,
+    seed_low: vec3f,        // the box in which seeds are spread
+    count: u32,             // lines
+    seed_high: vec3f,
+    rows: u32,              // of each line
+    step: f32,              // from row to row, in world units
+    substeps: u32,          // of the method, for each of those
+    backward: u32,          // rows before the seed
+    nothing: f32,           // NaN
+    width: f32,
+    taper: f32,             // share of a line, at each end, over which it becomes thinner
+    pulse: f32,             // 0: even; 1: drawn as strokes that move along
+    pulse_length: f32,      // world units from stroke to stroke
+    pulse_place: f32,       // how far they have moved, in strokes
+    seeds_offset: u32,
+    seeds_strides: u32,     // elements from one seed to the next
+    scalars_offset: u32,
+    scalars_size: vec3u,
+    scalars_strides: vec3i,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> vectors: array<f32>;
+@group(0) @binding(2) var<storage, read_write> positions: array<f32>;
+@group(0) @binding(3) var<storage, read_write> values: array<f32>;
+@group(0) @binding(4) var<storage, read_write> widths: array<f32>;
+//% if SEEDS
+@group(0) @binding(5) var<storage, read> seeds: array<f32>;
+//% endif
+//% if SCALARS
+@group(0) @binding(6) var<storage, read> scalars: array<f32>;
+
+${field.functions("scalars", "params.scalars_size", "params.scalars_offset", "params.scalars_strides")}
+
+//% endif
+//% include "common/vectors.wgsl"
+
+const SLACK = 1e-5;         // of the box: a seed on its border is inside
+
+fn seed_of(line: u32) -> vec3f {
+//% if SEEDS
+    let at = params.seeds_offset + line * params.seeds_strides;
+    return vec3f(seeds[at], seeds[at + 1u], seeds[at + 2u]);
+//% else
+    // Multiples of the powers of 1 / 1.2207..., as fractions of 2^32, which wrap around by themselves.
+    let share = vec3f((line + 1u) * vec3u(3518319155u, 2882110345u, 2360945575u)) / 4294967296.0;
+    return mix(params.seed_low, params.seed_high, share);
+//% endif
+}
+
+fn inside(place: vec3f) -> bool {
+    let slack = SLACK * max(params.high.x - params.low.x, max(params.high.y - params.low.y, params.high.z - params.low.z));
+    return all_finite(place) && all(place >= params.low - slack) && all(place <= params.high + slack);
+}
+
+// The direction at a place; 0 where there is none.
+fn way_at(place: vec3f) -> vec3f {
+    let vector = vector_between(place);
+    let most = max(abs(vector.x), max(abs(vector.y), abs(vector.z)));
+    let there = all_finite(vector) && most > 1e-20;
+    return select(vec3f(0.0), normalize(vector / select(1.0, most, there)), there);
+}
+
+struct Moved {
+    place: vec3f,
+    whole: bool,            // whether there was a direction all the way
+}
+
+fn moved(start: vec3f, step: f32) -> Moved {
+    let one = way_at(start);
+    let two = way_at(start + 0.5 * step * one);
+    let three = way_at(start + 0.5 * step * two);
+    let four = way_at(start + step * three);
+    let along = (one + 2.0 * two + 2.0 * three + four) / 6.0;
+    // Directions that cancel out are those around a place where nothing moves.
+    return Moved(start + step * along, dot(along, along) > 0.25);
+}
+
+fn write(at: u32, place: vec3f) {
+    for (var axis = 0u; axis < 3u; axis++) { positions[3u * at + axis] = place[axis]; }
+//% if SCALARS
+    values[at] = scalars_between(sample_place(place, params.scalars_size));
+//% else
+    values[at] = length(vector_between(place));
+//% endif
+}
+
+// Rows from the seed's on, one way; how many there are besides it.
+fn follow(line: u32, seed: vec3f, rows: u32, sign: i32) -> u32 {
+    var place = seed;
+    var found = 0u;
+    var going = inside(seed);
+    let step = f32(sign) * params.step / f32(params.substeps);
+    for (var row = 1u; row <= rows; row++) {
+        for (var part = 0u; part < params.substeps && going; part++) {
+            let next = moved(place, step);
+            place = next.place;
+            going = next.whole && inside(place);
+        }
+        let at = line * params.rows + u32(i32(params.backward) + sign * i32(row));
+        if going {
+            write(at, place);
+            found = row;
+        } else {
+            for (var axis = 0u; axis < 3u; axis++) { positions[3u * at + axis] = params.nothing; }
+            values[at] = params.nothing;
+        }
+    }
+    return found;
+}
+
+fn smooth_between(low: f32, high: f32, x: f32) -> f32 {
+    let t = clamp((x - low) / max(high - low, 1e-9), 0.0, 1.0);
+    return t * t * (3.0 - 2.0 * t);
+}
+
+// A stroke has a round head and a long tail.
+fn stroke(line: u32, row: u32) -> f32 {
+    let along = (f32(row) - f32(params.backward)) * params.step / params.pulse_length;
+    let own = f32((line * 2654435769u) >> 8u) / 16777216.0;
+    let phase = fract(along - params.pulse_place + own);
+    return smooth_between(0.0, 0.75, phase) * (1.0 - smooth_between(0.82, 1.0, phase));
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let line = linear_index(id, num_workgroups, 64u);
+    if line >= params.count { return; }
+    let seed = seed_of(line);
+    let middle = line * params.rows + params.backward;
+    write(middle, seed);
+    if !inside(seed) {
+        for (var axis = 0u; axis < 3u; axis++) { positions[3u * middle + axis] = params.nothing; }
+        values[middle] = params.nothing;
+    }
+    let first = params.backward - follow(line, seed, params.backward, -1);
+    let last = params.backward + follow(line, seed, params.rows - 1u - params.backward, 1);
+    for (var row = 0u; row < params.rows; row++) {
+        let share = f32(min(row - min(row, first), max(last, row) - row)) / max(f32(last - first), 1.0);
+        let thinned = select(1.0, sqrt(smooth_between(0.0, params.taper, share)), params.taper > 0.0);
+        widths[line * params.rows + row] = params.width * thinned * mix(1.0, stroke(line, row), params.pulse);
+    }
+}

@@ -1,0 +1,38 @@
+// A field of vectors taken at the places of a coarser lattice, for arrows. In: vectors on a grid, as they lie.
+// Out: positions (count, 3), x fastest; directions (count, 3), and their lengths.
+//% include "common/index.wgsl"
+
+struct Params {
+    vectors_size: vec3u,
+    vectors_offset: u32,
+    vectors_strides: vec3i,
+    component: i32,
+    low: vec3f,
+    inset: f32,
+    high: vec3f,
+    second: u32,
+    lattice: vec3u,         // places along x, y and z, each in the middle of its share of the box
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> vectors: array<f32>;
+@group(0) @binding(2) var<storage, read_write> positions: array<f32>;
+@group(0) @binding(3) var<storage, read_write> directions: array<f32>;
+@group(0) @binding(4) var<storage, read_write> lengths: array<f32>;
+
+//% include "common/vectors.wgsl"
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 64u);
+    let lattice = params.lattice;
+    if i >= lattice.x * lattice.y * lattice.z { return; }
+    let cell = vec3u(i % lattice.x, i / lattice.x % lattice.y, i / (lattice.x * lattice.y));
+    let place = mix(params.low, params.high, (vec3f(cell) + 0.5) / vec3f(lattice));
+    let vector = vector_between(place);
+    for (var axis = 0u; axis < 3u; axis++) {
+        positions[3u * i + axis] = place[axis];
+        directions[3u * i + axis] = vector[axis];
+    }
+    lengths[i] = length(vector);
+}

@@ -1,0 +1,104 @@
+"""`vertigrad train`: networks learn without being drawn, and what they have learned is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad.tensor.weights import read_arrays
+
+from ..session.running import SCENE, use_models
+
+HEAD = """version = 1
+title = "Hills"
+
+[models.learner]
+type = "train"
+rate = 0.01
+
+[models.learner.data]
+kind = "plane"
+file = "hills.npy"
+resolution = 16
+
+[models.learner.network]
+width = 16
+depth = 1
+
+[models.relief]
+type = "relief"
+inputs = { values = "learner.value" }
+
+[layers.hills]
+type = "surface"
+position = "relief.position"
+"""
+
+
+@pytest.fixture
+def hills(tmp_path: Path) -> Path:
+    """A scene whose model learns a plane."""
+    y, x = np.mgrid[0:16, 0:16] / 5.0
+    np.save(tmp_path / "hills.npy", np.sin(x) * y)
+    path = tmp_path / "hills.toml"
+    path.write_text(HEAD, encoding="utf-8")
+    return path
+
+
+def test_it_learns_and_writes_what_it_learned(vertigrad, hills, tmp_path):
+    files = [tmp_path / "hills.safetensors", tmp_path / "hills.onnx"]
+    outcome = vertigrad("train", hills, "--steps", 20, *(word for file in files for word in ("-o", file)))
+    assert (outcome.code, outcome.told) == (0, []), outcome.err
+    told = [line.split("test_loss ") for line in outcome.out.splitlines() if "test_loss" in line]
+    losses = [float(rest.split(",")[0]) for _, rest in told]
+    assert len(losses) == 10 and losses[-1] < losses[0]
+    assert "step 20 after" in outcome.out
+    weights = read_arrays(files[0])
+    assert {name: array.shape for name, array in weights.items()}["0.weight"] == (16, 2)
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(files[1]), providers=["CPUExecutionProvider"])
+    places = np.random.default_rng(0).uniform(-1, 1, (5, 2)).astype(np.float32)
+    hidden = places @ weights["0.weight"].T + weights["0.bias"]
+    wanted = (hidden / (1 + np.exp(-hidden))) @ weights["2.weight"].T + weights["2.bias"]
+    np.testing.assert_allclose(session.run(None, {"x": places})[0], wanted, atol=1e-5)
+
+
+def test_the_newest_weights_on_request(vertigrad, hills, tmp_path):
+    files = {option: tmp_path / f"{option}.safetensors" for option in ("--best", "--no-best")}
+    for option, file in files.items():
+        assert vertigrad("train", hills, "--steps", 3, option, "-o", file, "--set", "learner.rate=9.0").code == 0
+    best, newest = (read_arrays(file)["2.bias"] for file in files.values())
+    assert not np.array_equal(best, newest)
+
+
+def test_it_goes_on_from_weights(vertigrad, hills, tmp_path):
+    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
+    assert vertigrad("train", hills, "--steps", 5, "-o", first).code == 0
+    hills.write_text(HEAD.replace("rate = 0.01", 'rate = 0.0\nweights = "first.safetensors"'), encoding="utf-8")
+    assert vertigrad("train", hills, "--steps", 1, "-o", second).code == 0
+    one, two = read_arrays(first), read_arrays(second)
+    assert all(np.array_equal(array, two[name]) for name, array in one.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["-o", "weights.txt"], "--output weights.txt: expected a name that ends in .safetensors or .onnx"),
+        (["-o", "nowhere/weights.onnx"], "there is no folder nowhere"),
+        (["--model", "lerner"], 'did you mean "learner"'),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_it_learns(vertigrad, hills, arguments, told):
+    outcome = vertigrad("train", hills, *arguments)
+    assert outcome.code == 2 and told in outcome.told[-1] and "step" not in outcome.out
+
+
+def test_a_scene_in_which_nothing_learns(vertigrad, tmp_path, monkeypatch):
+    use_models(monkeypatch)
+    path = tmp_path / "scene.toml"
+    path.write_text(SCENE, encoding="utf-8")
+    outcome = vertigrad("train", path)
+    assert outcome.code == 2 and "no model of this scene learns" in outcome.told[-1]

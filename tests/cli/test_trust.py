@@ -1,0 +1,60 @@
+"""Python in a scene, on the command line: refused where nobody can be asked, run once with --trust, or after a yes."""
+
+import sys
+
+import pytest
+
+from vertigrad.cli import main
+from vertigrad.scene import trust
+
+CODE = """
+from vertigrad.models import Sketch
+from vertigrad.params import Params
+
+class Still(Sketch):
+    class Params(Params):
+        pass
+
+    tensors = {"position": (4, 3)}
+
+    def start(self, random):
+        return {}
+
+    def advance(self, dt):
+        pass
+"""
+
+
+@pytest.fixture
+def scene(tmp_path, monkeypatch):
+    monkeypatch.setattr(trust, "_allowed", set())
+    monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
+    (tmp_path / "still.py").write_text(CODE)
+    (tmp_path / "scene.toml").write_text('version = 1\n[models.still]\ntype = "still.py:Still"\n')
+    return tmp_path / "scene.toml"
+
+
+def test_without_an_answer_nothing_runs(steady, scene, capsys):
+    assert main(["check", str(scene)]) == 2
+    said = capsys.readouterr().err
+    assert "scene.toml runs the Python of still.py" in said and "--trust" in said
+    assert not trust.is_trusted(scene.parent / "still.py")
+
+
+def test_the_option_is_for_this_run_only(steady, scene, capsys):
+    assert main(["check", str(scene), "--trust"]) == 0
+    assert "sound, 1 model" in capsys.readouterr().out
+    trust.forget()
+    assert main(["check", str(scene)]) == 2
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2), ("", 2)])
+def test_in_a_terminal_it_is_asked(steady, scene, monkeypatch, answer, code):
+    import typer
+
+    for stream in ("stdin", "stderr"):
+        monkeypatch.setattr(getattr(sys, stream), "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(typer, "confirm", lambda text, err: answer == "y" and "still.py" in text)
+    assert main(["check", str(scene)]) == code
+    trust.forget()
+    assert main(["check", str(scene)]) == code, "a yes is remembered"

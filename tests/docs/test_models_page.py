@@ -1,0 +1,66 @@
+"""What the page about models of one's own shows, runs."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad.scene import trust
+from vertigrad.session import Session
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, flags=re.M | re.S)
+
+
+@pytest.fixture
+def shown(steady, tmp_path, monkeypatch):
+    """Opens the scene, runs some frames, and gives back an output."""
+    monkeypatch.setattr(trust, "_allowed", set())
+
+    def open_(text: str, files: dict[str, str], output: str) -> tuple[np.ndarray, np.ndarray]:
+        (tmp_path / "scene.toml").write_text(text, encoding="utf-8")
+        for name, content in files.items():
+            (tmp_path / name).write_text(content, encoding="utf-8")
+            trust.allow([tmp_path / name])
+        model, _, name = output.partition(".")
+        with Session(steady, tmp_path / "scene.toml") as session:
+            first = session.stage.actors[model].outputs[name].numpy()
+            for _ in range(3):
+                with steady.frames.frame():
+                    session.apply()
+                    session.advance()
+            assert not session.messages
+            return first, session.stage.actors[model].outputs[name].numpy()
+
+    return open_
+
+
+def test_twenty_lines_of_python(shown):
+    code, (waves, _) = blocks("python")[0], blocks("toml")
+    lines = [line for line in code.splitlines() if line.strip()]
+    assert len([line for line in lines if "import" not in line]) <= 20
+    _, after = shown(waves, {"waves.py": code}, "waves.position")
+    x, z, time = after[..., 0], after[..., 2], 2 / 60
+    assert after.shape == (128, 128, 3)
+    assert after[..., 1] == pytest.approx(0.15 * np.sin(9 * x + 2 * time) * np.cos(7 * z - time), abs=1e-5)
+
+
+def test_a_kernel_in_the_class(shown):
+    scene = 'version = 1\n[models.fall]\ntype = "fall.py:Fall"\n'
+    head = "\n".join(line for line in blocks("python")[0].splitlines() if "import" in line)
+    before, after = shown(scene, {"fall.py": f"{head}\n{blocks('python')[1]}"}, "fall.position")
+    fallen = sum(9.81 * step / 60 / 60 for step in (1, 2, 3))
+    assert before[:, 1] - after[:, 1] == pytest.approx(np.full(1000, fallen), abs=1e-5)
+    assert (before[:, 0] == after[:, 0]).all()
+
+
+def test_a_model_without_python(shown):
+    before, after = shown(blocks("toml")[1], {"cloud.wgsl": blocks("wgsl")[0]}, "cloud.position")
+    assert before.shape == (4000, 3) and np.abs(before).max() <= 1.0 and before.std() > 0.5
+    moved = np.abs(after - before)
+    assert 0.0 < moved.mean() < 0.1 and moved.max() < 0.1

@@ -1,0 +1,146 @@
+"""Networks that have learned, as files: what others make of them, and that they come back as they were."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, no_grad
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.learn.export import to_onnx, to_safetensors
+from vertigrad.learn.layers import CURVES, Activation, Conv, Flatten, Layer, Linear, Pool, octaves, waves
+from vertigrad.learn.network import Network
+from vertigrad.onnx_import import Network as Imported
+from vertigrad.tensor.weights import read_arrays
+
+RANDOM = np.random.default_rng(11)
+
+
+def perceptron() -> Network:
+    hidden = [Linear(16, 24), Activation("silu"), Linear(24, 24), Activation("silu")]
+    return Network([*waves(RANDOM, 3, 8, 0.7), *hidden, Linear(24, 4, gain=1.0)], (3,))
+
+
+def convolutions() -> Network:
+    seen: list[Layer] = [Conv(1, 4), Activation("silu"), Pool(), Conv(4, 8), Activation("silu"), Pool(), Flatten()]
+    return Network([*seen, Linear(8 * 2 * 2, 10)], (1, 9, 8))
+
+
+NETWORKS: dict[str, Callable[[], Network]] = {
+    "perceptron": perceptron,
+    "convolutions": convolutions,
+    "octaves": lambda: Network([*octaves(2, 3), Linear(12, 3)], (2,)),
+}
+
+
+@pytest.fixture(params=NETWORKS)
+def learned(request: pytest.FixtureRequest) -> tuple[Network, dict[str, np.ndarray], np.ndarray]:
+    """A network, weights none of which is 0, and a batch."""
+    network = NETWORKS[request.param]()
+    weights = {name: array + np.float32(0.01) for name, array in network.start(RANDOM).items()}
+    return network, weights, RANDOM.normal(size=(7, *network.given)).astype(np.float32)
+
+
+def ours(network: Network, weights: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+    tensors = {name: Tensor.from_numpy(array) for name, array in weights.items()}
+    with no_grad(), Tensor.from_numpy(x) as given:
+        found = network.apply(given, tensors).numpy()
+    for tensor in tensors.values():
+        tensor.close()
+    return found
+
+
+def test_onnx_computes_the_same_here_and_elsewhere(
+    steady: Gpu, tmp_path: Path, learned: tuple[Network, dict[str, np.ndarray], np.ndarray]
+) -> None:
+    network, weights, x = learned
+    wanted = ours(network, weights, x)
+    scale = np.abs(wanted).max()
+    np.testing.assert_allclose(network.twin(x, weights), wanted, atol=1e-5 * scale)
+    path = tmp_path / "network.onnx"
+    path.write_bytes(to_onnx(network, weights))
+    imported = Imported(path)
+    np.testing.assert_allclose(imported.run({"x": x})["y"], wanted, atol=1e-5 * scale)
+    imported.close()
+    np.testing.assert_allclose(elsewhere(path, x), wanted, atol=1e-5 * scale)
+
+
+def elsewhere(path: Path, x: np.ndarray) -> np.ndarray:
+    import onnxruntime
+
+    runtime = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return runtime.run(None, {"x": x})[0]
+
+
+def test_every_activation_is_written(tmp_path: Path) -> None:
+    layers: list[Layer] = [Linear(4, 8)]
+    for name in CURVES:
+        layers += [Activation(name), Linear(8, 8)]
+    network, path = Network(layers, (4,)), tmp_path / "curves.onnx"
+    weights, x = network.start(RANDOM), RANDOM.normal(size=(9, 4)).astype(np.float32)
+    path.write_bytes(to_onnx(network, weights))
+    np.testing.assert_allclose(elsewhere(path, x), network.twin(x, weights), atol=1e-5)
+
+
+def test_safetensors_come_back_as_they_were(
+    tmp_path: Path, learned: tuple[Network, dict[str, np.ndarray], np.ndarray]
+) -> None:
+    _, weights, _ = learned
+    path = tmp_path / "network.safetensors"
+    path.write_bytes(to_safetensors(weights, {"steps": "12"}))
+    found = read_arrays(path)
+    assert found.keys() == weights.keys()
+    assert all(found[name].dtype == np.float32 and np.array_equal(found[name], weights[name]) for name in weights)
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    assert json.loads(content[8 : 8 + length])["__metadata__"] == {"steps": "12"}
+
+
+def test_names_are_those_of_a_sequence_of_layers() -> None:
+    network = Network([Flatten(), Linear(64, 8), Activation("silu"), Linear(8, 2)], (8, 8))
+    weights = network.start(RANDOM)
+    shapes = {name: array.shape for name, array in weights.items()}
+    assert shapes == {"1.weight": (8, 64), "1.bias": (8,), "3.weight": (2, 8), "3.bias": (2,)}
+
+
+def test_what_does_not_learn_is_exported_too() -> None:
+    network = Network([*waves(RANDOM, 2, 3, 1.0), Linear(6, 1)], (2,))
+    weights = network.start(RANDOM)
+    assert set(weights) - set(network.learned(weights)) == {"0.weight", "0.bias"}
+
+
+def test_gradients_of_the_twin_are_those_of_small_steps(
+    learned: tuple[Network, dict[str, np.ndarray], np.ndarray],
+) -> None:
+    network, weights, x = learned
+    doubled = {name: array.astype(float) for name, array in weights.items()}
+    pull = RANDOM.normal(size=network.twin(x, weights).shape)
+    gradients = network.gradients(x, doubled, pull)
+    assert gradients.keys() == network.learned(weights).keys()
+    for name, gradient in gradients.items():
+        way = RANDOM.normal(size=gradient.shape)
+        ends = [network.twin(x, {**doubled, name: doubled[name] + step * way}) for step in (1e-6, -1e-6)]
+        assert ((ends[0] - ends[1]) * pull).sum() / 2e-6 == pytest.approx((gradient * way).sum(), rel=1e-4, abs=1e-5)
+
+
+def test_a_layer_that_onnx_lacks_is_refused() -> None:
+    class Other(Layer):
+        def results(self, shape):  # type: ignore[no-untyped-def]
+            return shape
+
+        def apply(self, x, weights, activation=None):  # type: ignore[no-untyped-def]
+            return x
+
+        def twin(self, x, weights):  # type: ignore[no-untyped-def]
+            return x, lambda gradient: (gradient, {})
+
+    with pytest.raises(InputError, match="no operators for other"):
+        to_onnx(Network([Other()], (2,)), {})
+    with pytest.raises(InputError, match="without layers"):
+        to_onnx(Network([], (2,)), {})

@@ -1,0 +1,90 @@
+"""Structural similarity against its definition in float64, window by window, and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, learn
+from vertigrad.errors import DtypeError, ParameterError, ShapeError
+from vertigrad.gpu import Gpu
+
+RANDOM = np.random.default_rng(31)
+
+
+def twin(x: np.ndarray, y: np.ndarray, span: float) -> float:
+    """Sums over the window of eqs. 14 to 16 of Wang et al. 2004, of deviations from the mean."""
+    away = np.arange(11) - 5.0
+    window = np.exp(-(away[:, None] ** 2 + away**2) / (2.0 * 1.5**2))
+    window /= window.sum()
+    places = (2, 3)
+    xs, ys = (np.lib.stride_tricks.sliding_window_view(a.astype(float), (11, 11), axis=places) for a in (x, y))
+    mean_x, mean_y = ((window * a).sum((-2, -1), keepdims=True) for a in (xs, ys))
+    var_x, var_y = (window * (xs - mean_x) ** 2).sum((-2, -1)), (window * (ys - mean_y) ** 2).sum((-2, -1))
+    both = (window * (xs - mean_x) * (ys - mean_y)).sum((-2, -1))
+    mean_x, mean_y = mean_x[..., 0, 0], mean_y[..., 0, 0]
+    c1, c2 = (0.01 * span) ** 2, (0.03 * span) ** 2
+    light = (2.0 * mean_x * mean_y + c1) / (mean_x**2 + mean_y**2 + c1)
+    return float((light * (2.0 * both + c2) / (var_x + var_y + c2)).mean())
+
+
+def pictures(span: float) -> tuple[np.ndarray, np.ndarray]:
+    x = RANDOM.uniform(0.0, span, (2, 3, 13, 16))
+    y = np.clip(0.7 * x + 0.3 * RANDOM.uniform(0.0, span, x.shape), 0.0, span)
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+@pytest.mark.parametrize("span", [1.0, 255.0])
+def test_it_is_the_definition(steady: Gpu, span: float) -> None:
+    x, y = pictures(span)
+    with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted, Tensor.from_numpy(1 - y / span) as other:
+        assert learn.ssim(result, wanted, span).item() == pytest.approx(twin(x, y, span), abs=2e-5)
+        assert learn.ssim(result, result, span).item() == pytest.approx(1.0, abs=1e-6)
+        assert learn.ssim_loss(wanted * (1 / span), other).item() > 1.2  # turned round: below 0
+
+
+def test_its_gradient_is_that_of_the_definition(steady: Gpu) -> None:
+    x, y = pictures(1.0)
+    x, y = x[:1, :2], y[:1, :2]
+    with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted:
+        result.requires_grad = wanted.requires_grad = True
+        learn.ssim_loss(result, wanted).backward()
+        assert result.grad is not None and wanted.grad is not None
+        found = result.grad.numpy(), wanted.grad.numpy()
+        result.grad = wanted.grad = None
+    given = [x.astype(float), y.astype(float)]
+    for which in (0, 1):
+        for at in ((0, 0, 0, 0), (0, 1, 6, 7), (0, 0, 12, 3), (0, 1, 5, 15)):
+            sides = []
+            for step in (1e-5, -1e-5):
+                moved = [array.copy() for array in given]
+                moved[which][at] += step
+                sides.append(1.0 - twin(moved[0], moved[1], 1.0))
+            assert found[which][at] == pytest.approx((sides[0] - sides[1]) / 2e-5, rel=1e-3, abs=2e-7)
+
+
+def test_a_picture_is_found_by_its_similarity(steady: Gpu) -> None:
+    _, y = pictures(1.0)
+    with (
+        Tensor.full((1, 1, 13, 16), 0.5, name="x") as x,
+        Tensor.from_numpy(y[:1, :1]) as wanted,
+        learn.Adam([x], 0.05) as optimiser,
+    ):
+        for _ in range(40):
+            loss = learn.ssim_loss(x, wanted)
+            loss.backward()
+            optimiser.step()
+        assert loss.item() < 0.1, loss.item()
+
+
+def test_what_cannot_be_compared_is_told(gpu: Gpu) -> None:
+    small, large = Tensor.zeros((1, 1, 10, 20)), Tensor.zeros((1, 1, 20, 20))
+    for pair in ((small, small), (small, large), (large[0], large[0])):
+        with pytest.raises(ShapeError, match="11 x 11 pixels at least"):
+            learn.ssim(*pair)
+    with pytest.raises(DtypeError, match="must be f32"):
+        learn.ssim(large.to("f16"), large)
+    with pytest.raises(ParameterError, match="span is 0"):
+        learn.ssim(large, large, 0)
+    small.close()
+    large.close()

@@ -1,0 +1,177 @@
+"""Cells that learn to grow a picture: their gradients, how the loss falls, and that a run can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor
+from vertigrad.gpu import Gpu
+from vertigrad.models.learning import nca_fit_twin as twin
+from vertigrad.models.learning.nca_fit import COLORS, HOLD, LARGEST, PAPER, NcaFit, Params
+from vertigrad.models.learning.nca_fit_picture import PICTURES, picture
+
+Make = Callable[..., NcaFit]
+SMALL: dict[str, Any] = {
+    **{"resolution": 14, "channels": 6, "hidden": 16, "steps": 9},
+    **{"picture": "heart", "rate": 0.01, "pace": 60.0, "play": 60.0},
+}
+
+
+@pytest.fixture
+def make(steady: Gpu) -> Iterator[Make]:
+    made: list[NcaFit] = []
+
+    def make_model(**params: Any) -> NcaFit:
+        made.append(NcaFit("cells", Params(**SMALL | params), {}, 3))
+        return made[-1]
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+def loss(model: NcaFit) -> float:
+    figures = model.diagnostics()
+    found = float(figures["loss"].item())
+    for tensor in figures.values():
+        tensor.close()
+    return found
+
+
+def run(model: NcaFit, steps: int) -> None:
+    for _ in range(steps):
+        model.step(1 / 60)
+
+
+def test_the_twin_is_right_about_its_gradient() -> None:
+    """Against central differences of the growth, in float64, and its cells against a sum over neighbours."""
+    random = np.random.default_rng(8)
+    state = random.normal(size=(5, 6, 4))
+    first, second, weights = (
+        random.normal(size=(7, 12)),
+        random.normal(size=(4, 7)) * 0.2,
+        random.normal(size=state.shape),
+    )
+
+    def total(first: np.ndarray, second: np.ndarray) -> float:
+        return float(np.sum(weights * twin.grown(state, first, second, 3)[-1]))
+
+    found = twin.pulled(twin.grown(state, first, second, 3), weights, first, second)
+    for which, at in ((0, (2, 5)), (0, (6, 11)), (0, (0, 0)), (1, (1, 3)), (1, (3, 6))):
+        sides = []
+        for step in (1e-6, -1e-6):
+            layers = [first.copy(), second.copy()]
+            layers[which][at] += step
+            sides.append(total(layers[0], layers[1]))
+        assert found[which][at] == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5, abs=1e-7)
+    around = np.pad(state, [(1, 1), (1, 1), (0, 0)])
+    kernel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]) / 8.0
+    along, down = twin.differences(state)
+    for row, column in ((0, 0), (2, 3), (4, 5)):
+        patch = around[row : row + 3, column : column + 3]
+        np.testing.assert_allclose(along[row, column], np.einsum("ij,ijk->k", kernel, patch))
+        np.testing.assert_allclose(down[row, column], np.einsum("ji,ijk->k", kernel, patch))
+
+
+def test_growth_and_gradients_agree_with_the_twin(make: Make) -> None:
+    model = make(resolution=12, steps=11)  # so that the corners are reached, and stretches are not all as long
+    for steps in (0, 8):
+        run(model, steps)
+        for comparison in model.compare_with_twin():
+            assert comparison.holds, str(comparison)
+
+
+def test_what_cells_see_and_its_transpose(make: Make) -> None:
+    model, random = make(), np.random.default_rng(6)
+    cells, seen = random.normal(size=(196, 6)).astype(np.float32), random.normal(size=(196, 18)).astype(np.float32)
+    with Tensor.from_numpy(cells) as x, Tensor.from_numpy(seen) as y:
+        ours, back = model._perceived(x).numpy().astype(float), model._pulled(y).numpy().astype(float)
+    np.testing.assert_allclose(ours, twin.perceived(cells.reshape(14, 14, 6).astype(float)).reshape(196, 18), atol=1e-6)
+    assert np.sum(ours * seen) == pytest.approx(np.sum(back * cells), rel=1e-5)
+
+
+def test_the_loss_falls_tenfold_in_ninety_steps(make: Make) -> None:
+    model = make()
+    before = loss(model)
+    assert before == pytest.approx(np.mean((picture("heart", 14) - _seeded(14)) ** 2), rel=1e-4)
+    run(model, 90)
+    assert loss(model) < before / 10.0
+
+
+def _seeded(side: int) -> np.ndarray:
+    start = np.zeros((side, side, COLORS))
+    start[side // 2, side // 2, 3] = 1.0
+    return start
+
+
+def test_shown_is_growth_from_one_cell_step_by_step(make: Make) -> None:
+    """What has not been reached yet stays paper; after a while all begins anew."""
+    model = make()
+    run(model, 30 - 9 - 1)
+    model._params.take(Params(**SMALL, train=False))
+    run(model, 9 + HOLD + 1 - 20)
+    assert np.count_nonzero(model.outputs()["height"].numpy()) == 1
+    first, second = model.state()["one"].numpy().astype(float), model.state()["two"].numpy().astype(float)
+    seed = model._seed.numpy().astype(float).reshape(14, 14, 6)
+    states = twin.grown(seed, first, second, 9)
+    for step in range(1, 12):
+        run(model, 1)
+        cells = states[min(step, 9)]
+        alpha = np.clip(cells[..., 3:4], 0.0, 1.0)
+        seen = np.clip(cells[..., :3] + PAPER * (1.0 - alpha), 0.0, 1.0)
+        np.testing.assert_allclose(model.outputs()["picture"].numpy(), seen, atol=1e-4)
+        np.testing.assert_allclose(model.outputs()["height"].numpy(), alpha[..., 0], atol=1e-4)
+        np.testing.assert_allclose(model.outputs()["radius"].numpy(), alpha.reshape(-1) * LARGEST / 14, atol=1e-5)
+        away = np.abs(np.indices((14, 14)) - 7).max(0)
+        assert not model.outputs()["height"].numpy()[away > step].any()
+
+
+def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
+    model, found = make(), []
+    for _ in range(2):
+        run(model, 8)
+        found.append({name: tensor.numpy() for name, tensor in model.state().items()})
+        model.reset()
+    assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
+
+
+def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
+    model = make(pace=40.0, play=25.0)
+    run(model, 7)
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    run(model, 5)
+    wanted = {name: tensor.numpy() for name, tensor in model.state().items()}
+    run(model, 3)
+    for name, tensor in model.state().items():
+        tensor.detach()[...] = kept[name]
+    model.resume(numbers)
+    run(model, 5)
+    for name, tensor in model.state().items():
+        assert np.array_equal(tensor.numpy(), wanted[name]), name
+
+
+def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> None:
+    model = make()
+    run(model, 2)
+    before = model.state()["two"].numpy()
+    model.step(0.0)
+    model._params.take(Params(**SMALL, train=False))
+    run(model, 2)
+    assert np.array_equal(model.state()["two"].numpy(), before)
+    model._params.take(Params(**SMALL))
+    run(model, 1)
+    assert not np.array_equal(model.state()["two"].numpy(), before)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_are_clear_at_the_edge_and_alike_on_both_sides_of_the_middle(name: str) -> None:
+    made = picture(name, 28)
+    assert made.shape == (28, 28, 4) and made.min() >= 0.0 and made.max() <= 1.0
+    edge = np.concatenate([made[0], made[-1], made[:, 0], made[:, -1]])
+    assert not edge.any() and 0.15 < made[..., 3].mean() < 0.7
+    if name == "butterfly":
+        np.testing.assert_allclose(made, made[:, ::-1])

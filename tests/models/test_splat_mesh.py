@@ -1,0 +1,111 @@
+"""Splats on a mesh against the moments of its surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.data.splat_mesh import Params, SplatMesh, covariances
+from vertigrad.tensor import Tensor
+
+PLACES = np.float32([[0, 0, 0], [2, 0.1, 0], [0.3, 1.5, 0.4], [-1, -0.7, 2]])
+INDEX = np.uint32([[0, 1, 2], [0, 3, 1], [2, 1, 3]])
+NORMALS = np.float32([[0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]])
+
+
+@pytest.fixture
+def inputs(steady: Gpu) -> Iterator[dict[str, Tensor]]:
+    with ExitStack() as stack:
+        arrays = {"position": PLACES, "normal": NORMALS, "index": INDEX}
+        yield {name: stack.enter_context(Tensor.from_numpy(array, name)) for name, array in arrays.items()}
+
+
+def of(inputs: dict[str, Tensor], **params: Any) -> tuple[SplatMesh, dict[str, np.ndarray]]:
+    model = SplatMesh("s", Params.model_validate(params), inputs, 0)
+    return model, {name: tensor.numpy() for name, tensor in model.outputs().items()}
+
+
+@pytest.mark.parametrize("each", [1, 2, 3, 7])
+def test_moments_of_the_surface(inputs: dict[str, Tensor], each: int) -> None:
+    model, got = of(inputs, each=each, thickness=1e-5)
+    place = got["position"].astype(float).reshape(len(INDEX), each**2, 3)
+    own = covariances(got["scale"].astype(float), got["rotation"].astype(float)).reshape(len(INDEX), each**2, 3, 3)
+    corners = PLACES.astype(float)[INDEX]
+    middle = corners.mean(axis=1)
+    beside = corners - middle[:, None]
+    expected = np.einsum("tij,tik->tjk", beside, beside) / 12  # of an even triangle
+    apart = place - middle[:, None]
+    together = own.mean(axis=1) + np.einsum("tij,tik->tjk", apart, apart) / each**2
+    assert np.allclose(place.mean(axis=1), middle, atol=1e-6)
+    assert np.allclose(together, expected, atol=2e-6)
+    assert all(one.holds for one in model.compare_with_twin())
+    model.close()
+
+
+def test_strokes_and_colors(inputs: dict[str, Tensor]) -> None:
+    model, got = of(inputs, each=2, cover=2.0, stroke=3.0, variety=0.0, thickness=0.01)
+    plain, before = of(inputs, each=2)
+    assert np.allclose(got["scale"][:, :2], before["scale"][:, :2] * (6, 2), rtol=1e-5)
+    assert np.allclose(got["scale"][:, 2], 0.01) and np.all(got["scale"][:, 0] >= got["scale"][:, 1])
+    assert all(one.holds for one in model.compare_with_twin())
+    model.close()
+    plain.close()
+
+
+def test_what_faces_the_sun_is_light(steady: Gpu) -> None:
+    sun = np.float32([0.6, 0.0, 0.8])
+    for way, expected in ((1, (1.0, 0.5, 0.25)), (-1, (0.1, 0.2, 0.3))):
+        arrays = {"position": PLACES, "normal": np.tile(way * sun, (4, 1)), "index": INDEX}
+        with ExitStack() as stack:
+            tensors = {name: stack.enter_context(Tensor.from_numpy(array, name)) for name, array in arrays.items()}
+            model, got = of(tensors, variety=0.0, light=(1.0, 0.5, 0.25), dark=(0.1, 0.2, 0.3), sun=(3.0, 0.0, 4.0))
+            assert np.allclose(got["color"], expected, atol=1e-4)
+            model.close()
+
+
+def test_the_front_lifts_and_lets_go_and_time_repeats(inputs: dict[str, Tensor]) -> None:
+    model, got = of(inputs, each=6, lift=0.5, rate=0.5)
+    plain, flat = of(inputs, each=6)
+    away = np.linalg.norm(got["position"] - flat["position"], axis=1)
+    assert all(one.holds for one in model.compare_with_twin())
+    assert away.min() == 0.0 and 0.1 < away.max() <= 0.5
+    for _ in range(3):
+        model.step(0.3)
+    kept = model.numbers()
+    later = model.outputs()["position"].numpy()
+    assert np.abs(later - got["position"]).max() > 0.05
+    model.step(2.0)  # a whole turn
+    assert np.allclose(model.outputs()["position"].numpy(), later, atol=1e-4)
+    model.reset()
+    assert np.array_equal(model.outputs()["position"].numpy(), got["position"])
+    model.resume(kept)
+    model.step(0.0)
+    assert np.array_equal(model.outputs()["position"].numpy(), later)
+    model.close()
+    plain.close()
+
+
+def test_triangles_without_an_area_make_no_number_and_no_harm(steady: Gpu) -> None:
+    flat = PLACES.copy()
+    flat[2] = flat[1]
+    arrays = {"position": flat, "normal": NORMALS, "index": INDEX}
+    with ExitStack() as stack:
+        tensors = {name: stack.enter_context(Tensor.from_numpy(array, name)) for name, array in arrays.items()}
+        model, got = of(tensors)
+        sound = np.isfinite(got["rotation"]).all(axis=1) & np.isfinite(got["scale"]).all(axis=1)
+        assert sound.tolist() == [False, True, False]
+        model.close()
+
+
+def test_other_shapes_are_refused(steady: Gpu) -> None:
+    with Tensor.zeros((4, 3)) as place, Tensor.zeros((4, 3), "u32") as index, Tensor.zeros((5, 3)) as other:
+        with pytest.raises(InputError, match=r"normal has the shape \(5, 3\)"):
+            SplatMesh("s", Params(), {"position": place, "normal": other, "index": index}, 0)
+        with pytest.raises(InputError, match="index is f32"):
+            SplatMesh("s", Params(), {"position": place, "normal": place, "index": place}, 0)

@@ -1,0 +1,375 @@
+"""Networks of a scene's own that learn while they are drawn: what they learn, and that a run can be repeated."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import resources
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.base import Fault, Model
+from vertigrad.models.learning.train import Train, declare
+
+Make = Callable[..., Train]
+
+SMALL = {"resolution": 12}
+BLOBS = {
+    "data": {"kind": "classes", "file": "blobs.npz"},
+    "network": {"width": 16, "depth": 1, "head": 1},
+    "draw": SMALL,
+}
+PLANE = {
+    "data": {"kind": "plane", "file": "hills.npy", "resolution": 20},
+    "network": {"encoding": "waves", "frequencies": 16, "sharpness": 0.8, "width": 24},
+}
+BALL = {
+    "data": {"kind": "solid", "file": "ball.ply", "samples": 512},
+    "network": {"encoding": "octaves", "frequencies": 2, "width": 24},
+    "draw": SMALL,
+}
+CONV = {**BLOBS, "network": {"kind": "conv", "width": 8, "depth": 1, "head": 1, "channels": 2}}
+HASH = {
+    **PLANE,
+    "network": {
+        "encoding": "hash",
+        "levels": 3,
+        "entries": 64,
+        "features": 2,
+        "coarsest": 3,
+        "finest": 20,
+        "width": 24,
+    },
+}
+KINDS: dict[str, dict[str, Any]] = {"blobs": BLOBS, "plane": PLANE, "ball": BALL, "conv": CONV, "hash": HASH}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small things to learn: pictures of three classes, hills, and a ball of triangles."""
+    random, path = np.random.default_rng(7), tmp_path_factory.mktemp("data")
+    middles = random.uniform(0.0, 1.0, (3, 6, 6))
+    labels = np.arange(90) % 3
+    inputs = np.clip(middles[labels] + 0.15 * random.normal(size=(90, 6, 6)), 0.0, 1.0)
+    np.savez(path / "blobs.npz", inputs=(255 * inputs).astype(np.uint8), labels=labels)
+    y, x = np.mgrid[0:30, 0:40] / 10.0
+    np.save(path / "hills.npy", np.sin(2.0 * x) + np.cos(3.0 * y))
+    import trimesh
+
+    trimesh.creation.icosphere(subdivisions=2, radius=3.0).export(path / "ball.ply")
+    return path
+
+
+@pytest.fixture
+def make(steady: Gpu, folder: Path) -> Iterator[Make]:
+    made: list[Model] = []
+
+    def make_model(what: str | dict[str, Any] = "blobs", seed: int = 3, **values: object) -> Train:
+        table = {**(KINDS[what] if isinstance(what, str) else what), **values}
+        kind, faults = declare(table, lambda name: folder / name)
+        assert not faults, faults
+        params = kind.Params.parse({name: value for name, value in table.items() if name in kind.Params.model_fields})
+        made.append(kind("learner", params, {}, seed))
+        model = made[-1]
+        assert isinstance(model, Train)
+        return model
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+def figures(model: Train) -> dict[str, float]:
+    found = model.diagnostics()
+    told = {name: float(tensor.item()) for name, tensor in found.items()}
+    for tensor in found.values():
+        tensor.close()
+    return told
+
+
+def advance(model: Train, steps: int) -> None:
+    for _ in range(steps):
+        model.step(1 / 60)
+
+
+def faults_of(table: Mapping[str, Any], folder: Path) -> list[Fault]:
+    return declare(table, lambda name: folder / name)[1]
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_results_and_gradients_agree_with_the_twin(make: Make, what: str) -> None:
+    model = make(what, batch=64)
+    advance(model, 3)
+    for comparison in model.compare_with_twin():
+        assert comparison.holds, f"{what}: {comparison}"
+
+
+@pytest.mark.parametrize(
+    ("loss", "optimiser", "rate"),
+    [
+        ({"kind": "l1"}, {"kind": "adam"}, 0.01),
+        ({"kind": "huber", "delta": 0.3}, {"kind": "adam_w", "clip": 0.0}, 0.01),
+        ({"kind": "l2"}, {"kind": "sgd", "nesterov": True}, 0.1),
+    ],
+)
+def test_every_loss_and_optimiser_learns(make: Make, loss: dict, optimiser: dict, rate: float) -> None:
+    model = make("plane", loss=loss, optimiser=optimiser, rate=rate)
+    before = figures(model)["test_loss"]
+    for comparison in model.compare_with_twin():
+        assert comparison.holds, f"{loss}: {comparison}"
+    advance(model, 40)
+    told = figures(model)
+    assert told["test_loss"] < before / 2.0 and told["gradient_norm"] > 0.0
+
+
+def test_a_schedule_changes_the_rate(make: Make) -> None:
+    model = make(schedule={"kind": "cosine", "steps": 4, "warm_up": 2}, rate=0.01)
+    rates = [model._optimiser.rate * model._optimiser.schedule(step) for step in range(7)]
+    assert rates[0] < rates[1] and rates[6] == 0.0
+    advance(model, 6)
+    weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
+    advance(model, 1)
+    assert all(np.array_equal(array, model._weights[name].numpy()) for name, array in weights.items())
+
+
+@pytest.mark.parametrize("what", ["blobs", "ball"])
+def test_the_same_seed_gives_the_same_bits(make: Make, what: str) -> None:
+    found = []
+    model = make(what, batch=32, steps=2)
+    for _ in range(2):
+        advance(model, 4)
+        found.append({name: tensor.numpy() for name, tensor in model.state().items()})
+        model.reset()
+    assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
+    other = make(what, seed=4, batch=32, steps=2)
+    advance(other, 4)
+    assert not np.array_equal(other.state()["loss"].numpy(), found[0]["loss"])
+
+
+@pytest.mark.parametrize("what", ["blobs", "plane", "hash"])
+def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make, what: str) -> None:
+    model = make(what, batch=32)
+    advance(model, 3)
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    advance(model, 2)
+    wanted = {name: tensor.numpy() for name, tensor in model.state().items()}
+    advance(model, 1)
+    for name, tensor in model.state().items():
+        tensor.detach()[...] = kept[name]
+    model.resume(numbers)
+    advance(model, 2)
+    for name, tensor in model.state().items():
+        assert np.array_equal(tensor.numpy(), wanted[name]), name
+
+
+def test_batches_are_chosen_anew_from_all_examples(make: Make) -> None:
+    model = make(batch=32)
+    seen: list[np.ndarray] = []
+    for _ in range(20):
+        advance(model, 1)
+        assert model._batch is not None
+        seen.append(model._batch.numpy())
+    count = len(model._given.inputs)
+    assert not np.array_equal(seen[0], seen[1])
+    assert set(np.concatenate(seen)) == set(range(count)) and np.concatenate(seen).max() == count - 1
+
+
+def test_tests_are_not_learned_from(make: Make) -> None:
+    given = make({**BLOBS, "data": {**BLOBS["data"], "shift": 1, "test": 0.3}})._given
+    assert given.tests == 27 and len(given.inputs) == 63 * 9 and len(given.shown) == 90
+    tests = {array.tobytes() for array in given.shown[-27:]}
+    learned = {array.tobytes() for array in given.shown[:-27]}
+    assert not tests & {array.tobytes() for array in given.inputs}
+    assert learned <= {array.tobytes() for array in given.inputs}
+
+
+def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> None:
+    model = make()
+    before = {name: tensor.numpy() for name, tensor in model.state().items()}
+    model.step(0.0)
+    model._params.take(model._params.with_values({"train": False}))
+    advance(model, 1)
+    assert all(np.array_equal(tensor.numpy(), before[name]) for name, tensor in model.state().items())
+    model._params.take(model._params.with_values({"train": True}))
+    advance(model, 1)
+    assert not np.array_equal(model.state()["1.weight"].numpy(), before["1.weight"])
+
+
+def test_rate_and_decay_hold_from_the_next_step_on(make: Make) -> None:
+    model = make(rate=0.0)
+    before = model._weights["1.weight"].numpy()
+    advance(model, 2)
+    assert np.array_equal(model._weights["1.weight"].numpy(), before)
+    model._params.take(model._params.with_values({"rate": 0.5, "decay": 0.5}))
+    advance(model, 1)
+    assert np.abs(model._weights["1.weight"].numpy() - before).max() > 0.1
+
+
+def test_the_best_weights_are_kept(make: Make) -> None:
+    model = make("plane", batch=0, rate=0.01)
+    advance(model, 20)
+    best = figures(model)
+    model._params.take(model._params.with_values({"rate": 1.0}))  # far too much
+    advance(model, 5)
+    spoilt = figures(model)
+    assert spoilt["test_loss"] > 2.0 * best["best_loss"] and spoilt["best_loss"] <= best["best_loss"]
+    inputs, targets = model._tests(model._given)
+    value = model._network.twin(inputs, {name: tensor.numpy() for name, tensor in model._best.items()})
+    assert ((value - targets) ** 2).mean() == pytest.approx(spoilt["best_loss"], rel=1e-3)
+
+
+def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
+    model = make("plane", rate=0.02)
+    advance(model, 20)
+    best = model.outputs()["value"].numpy()
+    model._params.take(model._params.with_values({"rate": 1.0, "show": "best"}))
+    advance(model, 3)
+    given = {name: tensor.numpy() for name, tensor in model._best.items()}
+    wanted = model._network.twin(model._given.shown, given).reshape(best.shape)
+    np.testing.assert_allclose(model.outputs()["value"].numpy(), wanted, atol=1e-4)
+    model._params.take(model._params.with_values({"show": "newest"}))
+    model.step(0.0)
+    assert np.abs(model.outputs()["value"].numpy() - wanted).max() > 0.1
+
+
+def test_accuracy_counts_the_tests_that_are_right(make: Make) -> None:
+    model = make(rate=0.02, batch=0, steps=30)
+    advance(model, 1)
+    inputs, targets = model._tests(model._given)
+    scores = model._network.twin(inputs, {name: tensor.numpy() for name, tensor in model._weights.items()})
+    assert figures(model)["accuracy"] == pytest.approx((scores.argmax(1) == targets).mean(), abs=1e-6)
+    assert figures(model)["accuracy"] > 0.9
+
+
+def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(make: Make) -> None:
+    model = make({**BLOBS, "draw": {"resolution": 9, "height": 0.5, "lift": 0.1}}, rate=0.02)
+    advance(model, 20)
+    weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
+    scores = model._network.twin(model._given.shown, weights)
+    shares = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    point, ground = model.outputs()["point"].numpy(), model.outputs()["ground"].numpy()
+    np.testing.assert_allclose(point[:, 1], 0.5 * (shares.max(1) - 1 / 3) / (2 / 3) + 0.1, atol=2e-4)
+    length = np.hypot(point[:, 0], point[:, 2])
+    assert 0.9 < length.max() <= 1.0 and np.abs(ground[..., ::2]).max() == 1.0
+    # A place of the land that is nearest to a point sees about what the network sees in the point.
+    colors = model.outputs()["point_color"].numpy()
+    assert len(np.unique(colors, axis=0)) == 3
+    cells = np.round((point[:, ::2] + 1.0) * 4.0).astype(int)
+    beneath = ground[cells[:, 1], cells[:, 0]]
+    np.testing.assert_allclose(beneath[:, ::2], point[:, ::2], atol=0.126)
+
+
+def test_a_solid_is_learned_as_its_distance(make: Make) -> None:
+    model = make("ball", rate=0.01, batch=256, steps=5)
+    before = figures(model)["test_loss"]
+    advance(model, 20)
+    assert figures(model)["test_loss"] < before / 20.0
+    distance = model.outputs()["distance"].numpy()
+    z, y, x = np.meshgrid(*[np.linspace(-1.0, 1.0, 12)] * 3, indexing="ij")
+    wanted = np.sqrt(x * x + y * y + z * z) - 0.8
+    near = np.abs(wanted) < 0.2
+    assert np.abs(distance - wanted)[near].mean() < 0.05
+
+
+def test_a_picture_is_learned_in_color(make: Make, folder: Path) -> None:
+    from PIL import Image
+
+    rows, columns = np.mgrid[0:12, 0:24]
+    picture = np.stack([columns * 10, rows * 20, 255 - columns * 10], axis=-1).astype(np.uint8)
+    Image.fromarray(picture).save(folder / "picture.png")
+    model = make(
+        {"data": {"kind": "plane", "file": "picture.png", "resolution": 24}, "network": {"width": 24}},
+        rate=0.02,
+        batch=0,
+    )
+    np.testing.assert_allclose(model.outputs()["target"].numpy(), picture / 255.0, atol=1e-6)
+    advance(model, 60)
+    assert model.outputs()["value"].shape == (12, 24, 3) and model.outputs()["error"].numpy().mean() < 0.06
+
+
+def test_weights_to_start_from(make: Make, folder: Path) -> None:
+    first = make(rate=0.02)
+    advance(first, 10)
+    (folder / "learned.safetensors").write_bytes(first.export(".safetensors"))
+    second = make(seed=9, weights=folder / "learned.safetensors")
+    for name, tensor in first._weights.items():
+        assert np.array_equal(tensor.numpy(), second._weights[name].numpy()), name
+    with pytest.raises(InputError, match=r"weights do not fit[\s\S]*expected \(2, 24\)|missing"):
+        make({**BLOBS, "network": {"width": 24, "depth": 1, "head": 1}}, weights=folder / "learned.safetensors")
+
+
+def test_a_table_that_says_the_same_is_the_same_class(folder: Path) -> None:
+    one, again = (declare({**BLOBS, "rate": rate}, lambda name: folder / name)[0] for rate in (0.1, 0.2))
+    other = declare(PLANE, lambda name: folder / name)[0]
+    assert one is again and one is not other
+
+
+WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
+    "no data": ({}, (), "needs a table `data`"),
+    "no kind": ({"data": {"file": "blobs.npz"}}, ("data",), "kind must be given"),
+    "unknown kind": ({"data": {"kind": "clases"}}, ("data", "kind"), 'did you mean "classes"'),
+    "data no table": ({"data": 3}, ("data",), "expected a table"),
+    "no file": ({"data": {"kind": "classes"}}, ("data",), "file must be given"),
+    "unknown key": ({**BLOBS, "network": {"witdh": 3}}, ("network",), 'did you mean "width"'),
+    "out of limits": ({**BLOBS, "network": {"width": 0}}, ("network", "width"), "below the minimum"),
+    "no number": ({**BLOBS, "network": {"width": "wide"}}, ("network", "width"), "whole number"),
+    "no table": ({**BLOBS, "optimiser": "adam"}, ("optimiser",), "expected a table"),
+    "loss of numbers": ({**BLOBS, "loss": {"kind": "l2"}}, ("loss", "kind"), "cross_entropy"),
+    "loss of classes": ({**PLANE, "loss": {"kind": "cross_entropy"}}, ("loss", "kind"), "l1, l2 or huber"),
+    "conv of places": ({**PLANE, "network": {"kind": "conv"}}, ("network", "kind"), "places"),
+    "encoded classes": ({**BLOBS, "network": {"encoding": "waves"}}, ("network", "encoding"), "is for places"),
+    "large box": ({**BALL, "draw": {"resolution": 500}}, ("draw", "resolution"), "160"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_the_tables_is_told_where_it_is(folder: Path, case: str) -> None:
+    table, path, message = WRONG[case]
+    faults = faults_of(table, folder)
+    assert len(faults) == 1, faults
+    assert faults[0].path[: len(path)] == path and message in faults[0].message
+
+
+def test_files_that_cannot_be_learned_are_refused(folder: Path) -> None:
+    np.savez(folder / "bare.npz", inputs=np.zeros((4, 2)))
+    np.savez(folder / "apart.npz", inputs=np.zeros((4, 2)), labels=np.zeros(3, int))
+    np.savez(folder / "below.npz", inputs=np.zeros((4, 2)), labels=np.array([0, 1, -1, 0]))
+    np.save(folder / "line.npy", np.zeros(5))
+    np.save(folder / "nan.npy", np.full((5, 5), np.nan))
+    (folder / "noise.npz").write_bytes(b"no archive")
+    (folder / "noise.png").write_bytes(b"no picture")
+    for kind, name, told in (
+        ("classes", "bare.npz", "no array labels"),
+        ("classes", "apart.npz", r"must be \(n, ...\) and \(n,\)"),
+        ("classes", "below.npz", "classes are numbered from 0"),
+        ("classes", "noise.npz", "can be read"),
+        ("plane", "line.npy", "two axes"),
+        ("plane", "nan.npy", "not finite"),
+        ("plane", "noise.png", "not a picture"),
+    ):
+        made, faults = declare({"data": {"kind": kind, "file": name}}, lambda name: folder / name)
+        assert not faults
+        with pytest.raises(InputError, match=told):
+            made.output_specs(made.Params())
+
+
+def test_pictures_too_small_for_the_convolutions_are_refused(folder: Path) -> None:
+    network = {"kind": "conv", "convolutions": 4}
+    made, _ = declare({**BLOBS, "network": network}, lambda name: folder / name)
+    with pytest.raises(InputError, match="fewer convolutions"):
+        made.output_specs(made.Params())
+
+
+def test_the_handwritten_digits_are_all_there() -> None:
+    content = np.load(resources.path("assets", "data", "digits.npz"))
+    assert content["inputs"].shape == (1797, 8, 8) and content["inputs"].max() == 16
+    assert np.bincount(content["labels"]).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+
+
+def scene(name: str) -> dict[str, Any]:
+    return tomllib.loads(resources.path("scenes", f"{name}.toml").read_text())["models"]["learner"]

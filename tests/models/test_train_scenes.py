@@ -1,0 +1,118 @@
+"""The scenes in which networks learn: how far the loss falls from a fixed seed, and that the same bits come twice.
+
+Runs are short, and what is drawn is coarse; the figures of whole runs are in docs/learning.md.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.models.learning import solid_samples
+from vertigrad.models.learning.train import Train, declare
+from vertigrad.models.learning.train_data import solid
+
+# What makes the scene of each name quick to test, the model's steps, and the factor by which the loss falls in them.
+RUNS: dict[str, tuple[dict[str, Any], int, float]] = {
+    "digits": ({"draw": {"resolution": 12}}, 12, 2.5),
+    "field_fit": ({"data": {"resolution": 32}}, 40, 10.0),
+    "sdf_fit": ({"data": {"samples": 3000}, "draw": {"resolution": 24}, "batch": 1024}, 25, 15.0),
+    "image_fit": ({"data": {"resolution": 40}, "batch": 1024}, 20, 4.0),
+}
+
+
+def table_of(name: str, changed: dict[str, Any]) -> dict[str, Any]:
+    text = resources.path("scenes", f"{name}.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)["models"]["learner"]
+    for key, value in changed.items():
+        table[key] = {**table.get(key, {}), **value} if isinstance(value, dict) else value
+    return table
+
+
+def packaged(name: str) -> Path:
+    return resources.root().joinpath(name)
+
+
+def run(name: str, steps: int, stack: ExitStack) -> tuple[Train, float]:
+    """The scene's model after so many steps, and its loss on tests at the start."""
+    table = table_of(name, RUNS[name][0])
+    kind, faults = declare(table, packaged)
+    assert not faults, faults
+    values = {key: value for key, value in table.items() if key in kind.Params.model_fields}
+    model = kind("learner", kind.Params.parse(values), {}, table["seed"])
+    assert isinstance(model, Train)
+    stack.callback(model.close)
+    before = model._figures["test_loss"].item()
+    for _ in range(steps):
+        model.step(1 / 60)
+    return model, float(before)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_loss_falls(steady: Gpu, name: str) -> None:
+    _, steps, factor = RUNS[name]
+    with ExitStack() as stack:
+        model, before = run(name, steps, stack)
+        told = {key: float(tensor.item()) for key, tensor in model._figures.items()}
+        assert told["test_loss"] < before / factor, told
+        if name == "digits":
+            assert told["accuracy"] > 0.6
+        if name == "sdf_fit":
+            assert chamfer(model) < 0.03
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_same_bits_come_twice(steady: Gpu, name: str) -> None:
+    found = []
+    for _ in range(2):
+        with ExitStack() as stack:
+            model, _ = run(name, 2, stack)
+            found.append({key: tensor.numpy() for key, tensor in model.state().items()})
+    for key, array in found[0].items():
+        assert np.array_equal(array, found[1][key]), key
+
+
+def chamfer(model: Train) -> float:
+    """Half the sum of the mean distances from the learned surface to the mesh, and from the mesh to it."""
+    mesh = solid(model._tables.data)
+    learned = crossings(model.outputs()["distance"].numpy())
+    there = np.abs(solid_samples.distances(mesh.positions, mesh.index, learned)).mean()
+    on_mesh = solid_samples.on_surface(mesh.positions, mesh.index, 2000, np.random.default_rng(0))
+    apart = ((on_mesh[:, None] - learned[None]) ** 2).sum(-1)
+    return 0.5 * float(there + np.sqrt(apart.min(axis=1)).mean())
+
+
+def crossings(distance: np.ndarray) -> np.ndarray:
+    """Where the distance is 0 on the edges of its grid, by lines between the samples: places (n, 3)."""
+    side, found = len(distance), []
+    nodes = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, side)] * 3, indexing="ij"), axis=-1)[..., ::-1]
+    for axis in range(3):
+        low, high = (
+            tuple(part if at == axis else slice(None) for at in range(3)) for part in (slice(-1), slice(1, None))
+        )
+        a, b = distance[low].astype(float), distance[high].astype(float)
+        crossed = (a < 0.0) != (b < 0.0)
+        share = (a[crossed] / (a[crossed] - b[crossed]))[:, None]
+        found.append(nodes[low][crossed] * (1.0 - share) + nodes[high][crossed] * share)
+    return np.concatenate(found)
+
+
+def test_distances_are_those_of_the_twin_that_looks_at_every_triangle() -> None:
+    from vertigrad.models.data.mesh import distances as all_of
+    from vertigrad.models.data.mesh_file import read
+
+    mesh = read(resources.path("assets", "data", "knot.ply"), 1.6, "y", 40.0)
+    random = np.random.default_rng(2)
+    spots = solid_samples.places(mesh.positions, mesh.index, 64, 0.1, random)
+    found = solid_samples.distances(mesh.positions, mesh.index, spots)
+    np.testing.assert_allclose(found, all_of(mesh, spots), atol=1e-12)
+    assert (found < 0.0).any() and (found > 0.1).any()
+    on = solid_samples.on_surface(mesh.positions, mesh.index, 200, random)
+    assert np.abs(solid_samples.distances(mesh.positions, mesh.index, on)).max() < 1e-9

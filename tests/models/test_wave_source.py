@@ -1,0 +1,199 @@
+"""A source of waves found through the waves: the gradient, how the search goes, and that a run can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor
+from vertigrad.gpu import Gpu
+from vertigrad.models.learning import wave_source_twin as twin
+from vertigrad.models.learning.wave_source import HOLD, Params, WaveSource
+from vertigrad.models.learning.wave_source_look import GAP, LIFT, LOUD
+from vertigrad.models.learning.wave_source_scene import beginning
+from vertigrad.models.learning.wave_source_waves import Waves
+
+Make = Callable[..., WaveSource]
+SMALL: dict[str, Any] = {"resolution": 32, "steps": 40, "receivers": 10, "drops": 2, "pace": 60.0}
+
+
+@pytest.fixture
+def make(steady: Gpu) -> Iterator[Make]:
+    made: list[WaveSource] = []
+
+    def make_model(**params: Any) -> WaveSource:
+        made.append(WaveSource("waves", Params(**SMALL | params), {}, 4))
+        return made[-1]
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+def figures(model: WaveSource) -> dict[str, float]:
+    found = model.diagnostics()
+    values = {name: float(tensor.item()) for name, tensor in found.items()}
+    for tensor in found.values():
+        tensor.close()
+    return values
+
+
+def run(model: WaveSource, steps: int) -> None:
+    for _ in range(steps):
+        model.step(1 / 60)
+
+
+def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gpu) -> None:
+    """Of a weighted sum of what is heard, by the start: at receivers, at the edge, in a corner, anywhere."""
+    random = np.random.default_rng(2)
+    given = beginning(random, 32, 7, 2, 0.5)
+    medium, steps = given.medium.astype(np.float32).astype(float), 30
+    start, weights = random.normal(size=(32, 32)), random.normal(size=(steps, 7))
+
+    def heard(array: np.ndarray) -> float:
+        return float(np.sum(weights * twin.heard(array, medium, given.places, steps)))
+
+    waves = Waves(given.medium, given.places, "waves")
+    with Tensor.from_numpy(start.astype(np.float32)) as x, Tensor.from_numpy(weights.astype(np.float32)) as factors:
+        x.requires_grad = True
+        waves.heard(x, steps).backward(factors)
+        assert x.grad is not None
+        found = x.grad.numpy()
+        x.grad = None
+    waves.close()
+    places = [divmod(int(given.places[0]), 32), (0, 9), (31, 31), (16, 16), (4, 20)]
+    for at in places:
+        sides = []
+        for step in (0.5, -0.5):  # what is heard is linear: any step will do
+            moved = start.copy()
+            moved[at] += step
+            sides.append(heard(moved))
+        assert found[at] == pytest.approx(sides[0] - sides[1], rel=1e-4, abs=1e-5 * float(np.abs(found).max()))
+
+
+def test_what_is_kept_grows_with_the_root_of_the_steps(steady: Gpu) -> None:
+    given = beginning(np.random.default_rng(2), 48, 4, 1, 0.0)
+    waves, held = Waves(given.medium, given.places, "waves"), []
+    with Tensor.zeros((48, 48)) as start:
+        start.requires_grad = True
+        for steps in (64, 256):
+            steady.wait_idle()
+            before = steady.tracker.live_bytes
+            heard = waves.heard(start, steps)
+            steady.wait_idle()
+            held.append(steady.tracker.live_bytes - before)
+            del heard
+    waves.close()
+    state = 4 * (2 * 48**2 + 256 * 4)  # bytes of one of the longer run
+    assert 14 * state < held[1] < 24 * state and held[1] < 2.6 * held[0]
+
+
+def test_it_agrees_with_the_twin_before_and_after(make: Make) -> None:
+    model = make(noise=0.1)
+    for steps in (0, 30):
+        run(model, steps)
+        for comparison in model.compare_with_twin():
+            assert comparison.holds, str(comparison)
+
+
+def test_the_loss_falls_three_hundredfold_in_fifty_steps_and_the_drops_are_found(make: Make) -> None:
+    model = make(rate=0.6)
+    first = figures(model)
+    assert first["loss"] == pytest.approx(1.0) and first["error"] == pytest.approx(1.0) and first["distance"] > 0.2
+    run(model, 50)
+    last = figures(model)
+    assert last["loss"] < 1.0 / 300.0 and last["distance"] < 0.02 and last["error"] < 0.35
+    given, outputs = model._given, {name: tensor.numpy() for name, tensor in model.outputs().items()}
+    np.testing.assert_allclose(outputs["drop"][2:, [0, 2]] - [GAP, 0.0], given.drops, atol=1e-6)
+    for (x, z), sign in zip(given.drops, given.signs, strict=True):
+        row, column = (round((value + 1.0) * 31 / 2) for value in (z, x))
+        assert sign * outputs["found"][row, column] > 0.5
+
+
+def test_noise_is_what_remains(make: Make) -> None:
+    model = make(noise=0.3, rate=0.6)
+    run(model, 50)
+    found = figures(model)
+    assert 0.2 * 0.09 < found["loss"] < 1.0 * 0.09
+    receivers = model.outputs()["mismatch"].numpy()
+    assert np.array_equal(receivers[:10], receivers[10:])
+    assert float(np.mean(receivers**2)) == pytest.approx(found["loss"], rel=1e-4)
+    lines = model.outputs()["trace_wave"].numpy()
+    apart = np.sqrt(np.mean((lines[10:] - lines[:10]).astype(float) ** 2, axis=1) / model._power)
+    np.testing.assert_allclose(receivers[:10], apart, rtol=1e-4)
+    np.testing.assert_allclose(model.outputs()["trace"].numpy()[..., 1], LOUD * lines, rtol=1e-6)
+
+
+def test_too_fast_a_rate_overshoots_and_the_limit_tells(make: Make) -> None:
+    calm, wild = make(rate=1.0), make(rate=2.0)
+    for model in (calm, wild):
+        run(model, 36)
+    bound = WaveSource.limits["loss"].bound
+    assert figures(calm)["loss"] < 0.01 and figures(wild)["loss"] > bound
+
+
+def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
+    model, found = make(noise=0.1), []
+    for _ in range(2):
+        run(model, 6)
+        found.append({name: tensor.numpy() for name, tensor in model.state().items()})
+        model.reset()
+    other = make(noise=0.1)
+    run(other, 6)
+    found.append({name: tensor.numpy() for name, tensor in other.state().items()})
+    for again in found[1:]:
+        assert all(np.array_equal(array, again[name]) for name, array in found[0].items())
+
+
+def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
+    model = make(pace=20.0)
+    run(model, HOLD + 5)
+    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
+    run(model, 7)
+    wanted = {name: tensor.numpy() for name, tensor in model.outputs().items()}
+    run(model, 4)
+    for name, tensor in model.state().items():
+        tensor.detach()[...] = kept[name]
+    model.resume(numbers)
+    run(model, 7)
+    for name, tensor in model.outputs().items():
+        assert np.array_equal(tensor.numpy(), wanted[name]), name
+
+
+def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
+    """First the start itself, then as many steps of the waves as time has passed, then the start again."""
+    model = make(rate=0.6, height=2.0)
+    run(model, 10)
+    model._params.take(Params(**SMALL, train=False, height=2.0))
+    run(model, HOLD - 11)
+    before = model.outputs()["found"].numpy()
+    np.testing.assert_array_equal(model.outputs()["wave"].numpy(), before)
+    run(model, 1 + 9)
+    medium, places = model._given.medium, model._given.places
+    for start, prefix, rows in ((before, "", slice(10, 20)), (model._given.start, "true_", slice(0, 10))):
+        old = now = start.astype(float)
+        for _ in range(9):
+            old, now = twin.stepped(old, now, medium)
+        shown = {name: tensor.numpy() for name, tensor in model.outputs().items()}
+        np.testing.assert_allclose(shown[f"{prefix}wave"], now, atol=1e-5)
+        np.testing.assert_allclose(shown[f"{prefix}position"][..., 1], 2.0 * now, atol=2e-5)
+        heights = shown["receiver"][rows, 1]
+        np.testing.assert_allclose(heights, 2.0 * now.reshape(-1)[places] + LIFT, atol=2e-5)
+    run(model, SMALL["steps"] - 9 + 1)
+    np.testing.assert_array_equal(model.outputs()["wave"].numpy(), before)
+
+
+def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> None:
+    model = make()
+    run(model, 2)
+    before = model.outputs()["found"].numpy()
+    model.step(0.0)
+    model._params.take(Params(**SMALL, train=False))
+    run(model, 3)
+    assert np.array_equal(model.outputs()["found"].numpy(), before)
+    model._params.take(Params(**SMALL))
+    run(model, 1)
+    assert not np.array_equal(model.outputs()["found"].numpy(), before)

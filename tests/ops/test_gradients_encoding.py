@@ -1,0 +1,153 @@
+"""Gradients of encodings against finite differences in float64, and the whole numbers in which tables get them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vertigrad import Tensor, learn, ops
+from vertigrad.gpu import Gpu, Plan
+from vertigrad.ops.encoding import HashEncoding, PositionalEncoding
+from vertigrad.ops.gradients.encodings import words_of
+from vertigrad.ops.mlp import Mlp
+
+from .layouts import examples, lies, seeds
+from .test_encoding import frequencies, hashed
+from .test_gradients import check, numeric
+from .test_mlp import layers
+
+RANDOM = np.random.default_rng(21)
+
+
+def table(levels: int, entries: int, features: int) -> np.ndarray:
+    return RANDOM.normal(size=(levels, entries, features)).astype(np.float32)
+
+
+def leaf(array: np.ndarray) -> Tensor:
+    tensor = Tensor.from_numpy(array)
+    tensor.requires_grad = True
+    return tensor
+
+
+def gradients(x: np.ndarray, tables: np.ndarray, cells: tuple[int, int], back: np.ndarray) -> list[np.ndarray]:
+    """Ours, by points and by tables."""
+    leaves = leaf(x), leaf(tables)
+    ops.hash_encoding(*leaves, *cells).backward(Tensor.from_numpy(back))
+    return [tensor.grad.numpy() for tensor in leaves if tensor.grad is not None]
+
+
+@examples
+@given(st.data(), st.sampled_from([1, 5, 40]), st.integers(1, 4), st.sampled_from([1, 4]), st.booleans(), seeds)
+def test_frequencies(data: st.DataObject, count: int, dimensions: int, number: int, include: bool, seed: int) -> None:
+    lie, back = data.draw(lies((count, dimensions))), data.draw(lies((count, dimensions * (2 * number + include))))
+    random = np.random.default_rng(seed)
+    x, given_x = lie.both(random.normal(size=lie.whole).astype(np.float32))
+    gradient, given_gradient = back.both(random.normal(size=back.whole).astype(np.float32))
+    given_x = given_x.detach()
+    given_x.requires_grad = True
+    ops.positional_encoding(given_x, number, include=include).backward(given_gradient)
+    step = 1e-6
+    wanted = np.zeros((count, dimensions))
+    for d in range(dimensions):
+        away = step * (np.arange(dimensions) == d)
+        wide = x.astype(np.float64)
+        slope = (frequencies(wide + away, number, include) - frequencies(wide - away, number, include)) / (2.0 * step)
+        wanted[:, d] = (slope * gradient).sum(1)
+    assert given_x.grad is not None
+    assert np.abs(given_x.grad.numpy() - wanted).max() <= 1e-5 * max(1.0, np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    ("shape", "dimensions", "cells"),
+    [((3, 40, 2), 3, (2, 9)), ((2, 30, 4), 2, (3, 20)), ((4, 17, 1), 1, (2, 40)), ((1, 7, 2), 4, (2, 2))],
+)
+def test_hash_grids(steady: Gpu, shape: tuple[int, int, int], dimensions: int, cells: tuple[int, int]) -> None:
+    """By tables and points: levels with an entry for each corner and with shared ones; points outside get none."""
+    tables = table(*shape)
+    resolutions = HashEncoding(Tensor.from_numpy(tables), *cells).resolutions
+    x = RANDOM.uniform(0.01, 0.99, size=(20, dimensions)).astype(np.float32)
+    near = np.abs(x[:, :, None] * np.array(resolutions) % 1.0 - 0.5).max((1, 2)) > 0.499  # too near to a corner
+    x[near] = 0.37
+    x[3], x[7, 0] = -0.5, 1.5
+    back = RANDOM.normal(size=(20, shape[0] * shape[2])).astype(np.float32)
+    by_x, by_tables = gradients(x, tables, cells, back)
+
+    wanted_x, wanted_tables = numeric(lambda x, t: hashed(x, t, resolutions), [x, tables], back.astype(float))
+    np.testing.assert_allclose(by_tables, wanted_tables, atol=2e-6 * np.abs(back).max())
+    np.testing.assert_allclose(by_x, wanted_x, atol=2e-5 * np.abs(wanted_x).max())
+
+
+def test_any_order_gives_the_same_bits(steady: Gpu) -> None:
+    x = RANDOM.uniform(size=(3000, 3)).astype(np.float32)
+    back = RANDOM.normal(size=(3000, 8)).astype(np.float32)
+    tables, order = table(4, 64, 2), RANDOM.permutation(3000)
+    _, first = gradients(x, tables, (2, 30), back)
+    _, again = gradients(x, tables, (2, 30), back)
+    _, mixed = gradients(x[order], tables, (2, 30), back[order])
+    assert np.array_equal(first, again) and np.array_equal(first, mixed)
+
+
+@pytest.mark.parametrize("scale", [1e-36, 1.0, 1e33])
+def test_all_that_meets_in_one_entry_fits(steady: Gpu, scale: float) -> None:
+    """Every corner of every point has the one entry there is, and all are as large as they can be, or cancel."""
+    x = RANDOM.uniform(size=(4097, 3)).astype(np.float32)
+    for sign in (np.ones(4097), -np.ones(4097), np.where(np.arange(4097) % 2, 1.0, -1.0)):
+        back = (sign * 1.999 * scale).astype(np.float32)[:, None]
+        _, found = gradients(x, table(1, 1, 1), (5, 5), back)
+        allowed = 8 * 2.0 ** -words_of(4097, 3)[0] + 2.0**-22
+        assert abs(found.item() - back.astype(float).sum()) <= 4097 * 2 * scale * allowed
+
+
+def test_what_is_not_finite_is_seen(steady: Gpu) -> None:
+    x = RANDOM.uniform(size=(5, 2)).astype(np.float32)
+    for value in (np.nan, np.inf):
+        back = np.ones((5, 4), np.float32)
+        back[2, 1] = value
+        assert np.isnan(gradients(x, table(2, 50, 2), (2, 5), back)[1]).all()
+    assert not gradients(x, table(2, 50, 2), (2, 5), np.zeros((5, 4), np.float32))[1].any()
+
+
+@pytest.mark.parametrize(
+    ("points", "dimensions"), [(1, 1), (1, 4), (4096, 3), (1 << 18, 3), (1 << 20, 2), (1 << 24, 4)]
+)
+def test_words_hold_all_there_can_be(points: int, dimensions: int) -> None:
+    bits, low = words_of(points, dimensions)
+    corners = 1 << dimensions
+    assert points * corners * ((1 << low) - 1) < 1 << 32
+    assert points * ((1 << max(bits - low, 0)) + corners) <= 1 << 31
+    assert bits >= 10
+
+
+def test_a_network_behind_a_grid_learns_both(steady: Gpu) -> None:
+    """One plan of a whole step; tables and weights, and half tables get half gradients."""
+    x = RANDOM.uniform(size=(500, 2)).astype(np.float32)
+    wanted = np.sin(9.0 * x[:, :1]) * np.cos(7.0 * x[:, 1:])
+    tables = Tensor.from_numpy((table(4, 256, 2) * 1e-2), "tables")
+    with (
+        Mlp(*layers([8, 16, 1]), encoding=HashEncoding(tables, 4, 32), learns=True) as mlp,
+        learn.Adam([mlp.parameters, tables], rate=0.02) as optimiser,
+        Plan("step") as plan,
+    ):
+        with plan.recording():
+            loss = learn.l2_loss(mlp(Tensor.from_numpy(x)), Tensor.from_numpy(wanted))
+            loss.backward()
+            optimiser.step()
+        plan.replay(**optimiser.fields())
+        first = loss.item()
+        for _ in range(50):
+            plan.replay(**optimiser.fields())
+        assert loss.item() < 0.02 * first
+    half = leaf(table(2, 50, 2).astype(np.float16))
+    ops.hash_encoding(x, half, 2, 5).sum().backward()
+    assert half.grad is not None and half.grad.dtype.name == "f16"
+
+
+def test_frequencies_before_a_network(steady: Gpu) -> None:
+    weights, biases = layers([10, 16, 2])
+    check(
+        lambda x, w: ops.mlp(x, [w, weights[1]], biases, activation="tanh", encoding=PositionalEncoding(2)),
+        lambda x, w: np.tanh(frequencies(x, 2) @ w.T + biases[0]) @ weights[1].T.astype(float) + biases[1],
+        [RANDOM.uniform(-1, 1, (5, 2)).astype(np.float32), weights[0]],
+    )

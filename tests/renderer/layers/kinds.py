@@ -1,0 +1,59 @@
+"""One small thing of each kind of layer to draw: NumPy arrays that a layer is bound to, and where to look from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vertigrad.renderer import OrbitCamera
+
+PLAIN: dict[str, Any] = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
+SIZE = (48, 36)
+CAMERA = OrbitCamera.from_position((1.2, 1.5, 3.0), (0, 0, 0), fov=45)
+ROWS = 24
+
+
+def random(*shape: int, seed: int = 3, low: float = -1.0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(low, 1, shape).astype(np.float32)
+
+
+def lumps() -> np.ndarray:
+    z, y, x = np.meshgrid(*(np.linspace(-1, 1, n) for n in (7, 6, 8)), indexing="ij")
+    return (1.2 - np.sqrt(x**2 + 1.3 * y**2 + z**2) + 0.2 * np.sin(4 * x)).astype(np.float32)
+
+
+def corners() -> tuple[np.ndarray, np.ndarray]:
+    """A tetrahedron: vertices, and triangles between them."""
+    places = np.float32([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    return places, np.uint32([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+
+
+def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """(style, attributes): every attribute that a layer of this kind takes, each as an array."""
+    position, scalar = random(ROWS, 3), random(ROWS, seed=5, low=0.05)
+    colored = {"position": position, "color": scalar}
+    match kind:
+        case "points":
+            return {}, {**colored, "size": 0.3 * scalar}
+        case "instances":
+            mesh, index = corners()
+            turn = random(ROWS, 4, seed=7)
+            given = {"size": 0.1 + 0.2 * random(ROWS, 3, seed=6, low=0.0), "direction": turn}
+            return {}, {**colored, **given, "mesh": mesh, "mesh_normal": mesh, "index": index}
+        case "arrows":
+            return {"scale": 0.8, "thickness": 0.15}, {**colored, "direction": random(ROWS, 3, seed=8)}
+        case "lines" | "trails":
+            style = {"length": 4} if kind == "trails" else {}
+            return style, {**colored, "width": 8 * scalar}
+        case "surface":
+            mesh, index = corners()
+            return {}, {"position": mesh, "color": random(4, seed=5, low=0.0), "normal": mesh, "index": index}
+        case "isosurface":
+            return {"level": 0.3}, {"values": lumps(), "color": random(7, 6, 8, low=0.0)}
+        case "volume":
+            return {"extinction": 20.0}, {"density": lumps(), "color": random(7, 6, 8, low=0.0)}
+    raise AssertionError(f"nothing to draw is known for {kind!r}: add it here")
+
+
+KINDS = ("points", "instances", "arrows", "lines", "trails", "surface", "isosurface", "volume")

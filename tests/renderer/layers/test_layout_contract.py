@@ -1,0 +1,234 @@
+"""The contract of layouts, for every attribute of every layer and however a tensor lies: the picture is that of NumPy's
+values, or `LayoutError` names tensor, number and fix. Nothing that WebGPU can read is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vertigrad.errors import LayoutError
+from vertigrad.renderer.layers import types
+from vertigrad.renderer.layers.isosurface import VERTICES
+from vertigrad.renderer.moment import Moment
+from vertigrad.tensor import Tensor
+
+from .kinds import KINDS, drawn
+
+FORMATS = {
+    np.float32: (1, 2, 3, 4),
+    np.int32: (1, 2, 3, 4),
+    np.uint32: (1, 2, 3, 4),
+    np.float16: (2, 4),
+    np.uint8: (4,),
+}
+GRIDS = ("values", "density")
+UP = (0.0, 1.0, 0.0)
+
+
+class Lying(NamedTuple):
+    """How an array is laid out: elements before it, the step and the padding of each axis, which way round they are."""
+
+    before: int
+    steps: tuple[int, ...]
+    padding: tuple[int, ...]
+    backward: tuple[bool, ...]
+    order: tuple[int, ...]
+
+
+@st.composite
+def lyings(draw: Any, axes: int) -> Lying:
+    few = st.sampled_from([1, 1, 1, 2, 3])
+    return Lying(
+        before=draw(st.sampled_from([0, 0, 1, 2, 3, 4, 7])),
+        steps=tuple(draw(few) if axis < axes - 1 else draw(st.sampled_from([1, 1, 1, 1, 2])) for axis in range(axes)),
+        padding=tuple(draw(st.sampled_from([0, 0, 1, 2, 5])) for _ in range(axes)),
+        backward=tuple(draw(st.sampled_from([False] * 5 + [True])) for _ in range(axes)),
+        order=tuple(draw(st.permutations(range(axes)))) if draw(st.integers(0, 3)) == 0 else tuple(range(axes)),
+    )
+
+
+def laid_out(values: np.ndarray, how: Lying) -> tuple[np.ndarray, Any]:
+    """(memory, a function that finds the values in it, as an array or as a tensor)."""
+    spans = [n * step + pad for n, step, pad in zip(values.shape, how.steps, how.padding, strict=True)]
+    memory = np.full(how.before + int(np.prod(spans)), 7, values.dtype)
+    inner = [spans[axis] for axis in how.order]
+    back = tuple(int(n) for n in np.argsort(how.order))
+    keys = []
+    for n, step, backward in zip(values.shape, how.steps, how.backward, strict=True):
+        last = (n - 1) * step
+        keys.append(slice(last, None, -step) if backward else slice(0, last + 1, step))
+
+    def view(x: Any) -> Any:
+        spread = x[how.before :].reshape(*inner)
+        turned = spread.transpose(back) if isinstance(x, np.ndarray) else spread.permute(*back)
+        return turned[tuple(keys)]
+
+    view(memory)[...] = values
+    return memory, view
+
+
+def can_be_read(tensor: Tensor, components: int, rows: int) -> bool:
+    """Whether WebGPU reads it as a vertex buffer: from the specification, not from `vertex_layout`."""
+    size, strides = tensor.itemsize, tensor.strides
+    row = components * size
+    with_axis = tensor.ndim > 1
+    if with_axis and components > 1 and strides[-1] != size:
+        return False
+    step = strides[0] if rows > 1 else 0
+    fits = step % 4 == 0 and 0 <= step <= 2048 and (step == 0 or step >= row)
+    return fits and tensor.offset % 4 == 0
+
+
+def picture_of(shot: Any, made: Any) -> np.ndarray:
+    for time in (1.0, 2.0):  # trails begin when time has passed
+        made.prepare(Moment(UP, UP, time))
+    return shot(made, time=3.0)
+
+
+def cast(values: np.ndarray, dtype: Any) -> np.ndarray:
+    if np.issubdtype(dtype, np.floating):
+        return values.astype(dtype)
+    scaled = values * (255 if dtype is np.uint8 else 2)
+    lowest = 0 if np.issubdtype(dtype, np.unsignedinteger) else None
+    return np.round(scaled).clip(lowest, 255 if dtype is np.uint8 else None).astype(dtype)
+
+
+def meant(values: np.ndarray) -> np.ndarray:
+    """The numbers that a shader makes of them."""
+    return values.astype(np.float32) / (255 if values.dtype == np.uint8 else 1)
+
+
+def compare(layer: Any, shot: Any, kind: str, name: str, values: np.ndarray, how: Lying) -> bool:
+    """Whether it was drawn; fails if it was drawn wrong, or refused in other words than those agreed on."""
+    style, attributes = drawn(kind)
+    memory, view = laid_out(values, how)
+    with Tensor.from_numpy(memory, name="state") as whole:
+        tensor = view(whole)
+        try:
+            made = layer(kind, style, **{**attributes, name: tensor})
+        except LayoutError as error:
+            assert re.search(r"'state'", str(error)) and re.search(r"\d", str(error)), error
+            assert re.search(r"cast|contiguous\(\)|\[.*\]|give one row|are needed", str(error)), error
+            return False
+        got = picture_of(shot, made)
+    plain = meant(values) if name != "index" else values
+    expected = picture_of(shot, layer(kind, style, **{**attributes, name: np.ascontiguousarray(plain)}))
+    assert expected[..., :3].max() > 40, "there is nothing in the picture"
+    assert np.array_equal(got, expected), f"{kind}.{name}: {tensor.dtype} {tensor.shape} {tensor.strides} {how}"
+    return True
+
+
+ROWS_OF = [
+    (kind, name)
+    for kind in KINDS
+    for name in types()[kind].ATTRIBUTES
+    if name not in (*GRIDS, "index") and not (kind in ("isosurface", "volume") and name == "color")
+]
+SAMPLES_OF = [("isosurface", "values"), ("isosurface", "color"), ("volume", "density"), ("volume", "color")]
+CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@settings(max_examples=70, deadline=None, suppress_health_check=CHECKS)
+@given(st.data())
+def test_rows_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data: st.DataObject) -> None:
+    kind, name = data.draw(st.sampled_from(ROWS_OF))
+    dtype = data.draw(st.sampled_from([np.float32] * 3 + [np.float16, np.int32, np.uint32, np.uint8]))
+    whole = drawn(kind)[1][name]
+    choices = types()[kind].ATTRIBUTES[name].components
+    components = data.draw(st.sampled_from(choices))
+    values = np.resize(whole.reshape(len(whole), -1), (len(whole), components)) if whole.ndim == 1 else whole
+    if values.shape[-1] != components:
+        values = (
+            np.concatenate([whole, np.ones_like(whole)], axis=1)[:, :components] if components > 1 else whole[:, :1]
+        )
+    if components == 1 and data.draw(st.booleans()):
+        values = values[:, 0]
+    if kind in ("instances", "points") and name in ("color", "size"):
+        values = np.abs(values)
+    values = cast(values, dtype)
+    how = data.draw(lyings(values.ndim))
+    memory, view = laid_out(values, how)
+    with Tensor.from_numpy(memory) as held:
+        lies = view(held)
+        wanted = components in FORMATS[dtype] and can_be_read(lies, components, len(values))
+    assert compare(layer, shot, kind, name, values, how) == wanted
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=CHECKS)
+@given(st.data())
+def test_samples_are_drawn_as_numpy_has_them_however_they_lie(layer: Any, shot: Any, data: st.DataObject) -> None:
+    kind, name = data.draw(st.sampled_from(SAMPLES_OF))
+    values = drawn(kind)[1][name]
+    if name == "color" and data.draw(st.booleans()):
+        values = np.stack([values, 1 - values, values**2], axis=-1)
+    assert compare(layer, shot, kind, name, values, data.draw(lyings(values.ndim)))
+
+
+@pytest.mark.parametrize(("kind", "name"), SAMPLES_OF)
+@pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint8])
+def test_samples_of_another_type_are_refused(layer: Any, shot: Any, kind: str, name: str, dtype: Any) -> None:
+    values = cast(drawn(kind)[1][name], dtype)
+    assert not compare(layer, shot, kind, name, values, Lying(0, (1,) * 3, (0,) * 3, (False,) * 3, (0, 1, 2)))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=CHECKS)
+@given(st.data())
+def test_triangles_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(["surface", "instances"]))
+    dtype = data.draw(st.sampled_from([np.uint32] * 4 + [np.int32, np.float32, np.uint8]))
+    values = drawn(kind)[1]["index"].astype(dtype)
+    values = values.reshape(-1) if data.draw(st.booleans()) else values
+    how = data.draw(lyings(values.ndim))
+    memory, view = laid_out(values, how)
+    with Tensor.from_numpy(memory) as held:
+        wanted = dtype is np.uint32 and view(held).is_contiguous
+    assert compare(layer, shot, kind, "index", values, how) == wanted
+
+
+@pytest.mark.parametrize(("kind", "name"), ROWS_OF)
+@pytest.mark.parametrize(("step", "padding"), [(1, 0), (2, 5)], ids=["packed", "interleaved"])
+def test_every_attribute_is_drawn(layer: Any, shot: Any, kind: str, name: str, step: int, padding: int) -> None:
+    """The properties above could hold of few attributes only; here is each."""
+    values = drawn(kind)[1][name]
+    axes = values.ndim
+    how = Lying(4, (step, 1)[:axes], (0, padding)[-axes:], (False,) * axes, (0, 1)[:axes])
+    assert compare(layer, shot, kind, name, values, how)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "how"),
+    [
+        (np.float16, Lying(0, (1, 1), (0, 1), (False, False), (0, 1))),  # rows of 10 bytes
+        (np.float16, Lying(1, (1, 1), (0, 0), (False, False), (0, 1))),  # from byte 2 on
+        (np.uint8, Lying(0, (1, 1), (0, 1), (False, False), (0, 1))),
+        (np.uint8, Lying(3, (1, 1), (0, 0), (False, False), (0, 1))),
+        (np.float32, Lying(0, (1, 1), (0, 509), (False, False), (0, 1))),  # 2052 bytes from row to row
+        (np.float32, Lying(0, (1, 1), (0, 0), (True, False), (0, 1))),
+        (np.float32, Lying(0, (1, 1), (0, 0), (False, False), (1, 0))),
+    ],
+)
+def test_colors_that_no_vertex_buffer_reads_are_refused(layer: Any, shot: Any, dtype: Any, how: Lying) -> None:
+    values = cast(np.concatenate([drawn("points")[1]["position"], drawn("points")[1]["color"][:, None]], axis=1), dtype)
+    assert not compare(layer, shot, "points", "color", values, how)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=CHECKS)
+@given(lyings(3))
+def test_the_indirect_count_is_that_of_the_cells_numpy_finds(layer: Any, how: Lying) -> None:
+    """What `draw_indirect` reads: the vertices of each cell that the surface passes through."""
+    values, level = drawn("isosurface")[1]["values"], 0.3
+    memory, view = laid_out(values, how)
+    with Tensor.from_numpy(memory, name="state") as whole:
+        made = layer("isosurface", {"level": level}, values=view(whole))
+        made.prepare()
+        inside = values > level
+        ends = [inside[z : z + 6, y : y + 5, x : x + 7] for z, y, x in np.ndindex(2, 2, 2)]
+        crossed = int((np.any(ends, axis=0) & ~np.all(ends, axis=0)).sum())
+        assert crossed > 0
+        assert made._bound.size.numpy().tolist() == [VERTICES * crossed, 1, 0, 0]

@@ -1,0 +1,54 @@
+"""Where tensors lie, looked up again when it must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import UseAfterFree
+from vertigrad.gpu import Gpu
+from vertigrad.renderer.layers.places import Places
+from vertigrad.tensor import Tensor
+
+from .kinds import KINDS, drawn
+
+
+def test_the_list_is_the_same_until_a_tensor_moves(steady: Gpu) -> None:
+    with Tensor.zeros((4, 3), name="a") as a, Tensor.zeros(5, name="b") as b, Tensor.zeros(6, name="c") as other:
+        places = Places(steady, [a, b])
+        first = places.blocks
+        assert first == [a.block, b.block]
+        with other.clone():
+            steady.make_writable(other.owner)  # another one moves, and handles are closed
+        assert places.blocks is first
+        with a.clone() as kept:
+            steady.make_writable(a.owner)
+            assert places.blocks == [a.block, b.block] != first
+            assert kept.block is first[0]
+
+
+def test_a_view_that_is_closed_is_noticed_while_its_tensor_lives(steady: Gpu) -> None:
+    with Tensor.zeros((4, 3), name="state") as state:
+        part = state[1:]
+        places = Places(steady, [part])
+        assert places.blocks == [state.block]
+        part.close()
+        with pytest.raises(UseAfterFree, match="state"):
+            places.blocks  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "lines"])  # which hold views of their own
+def test_a_layer_that_was_drawn_notices_that_a_tensor_is_gone(gpu: Gpu, layer: Any, shot: Any, kind: str) -> None:
+    style, attributes = drawn(kind)
+    main = next(iter(attributes))
+    tensor = Tensor.from_numpy(attributes[main], name="gone")
+    made = layer(kind, style, **{**attributes, main: tensor})
+    assert shot(made, time=1.0).shape
+    shot(made, time=2.0)
+    tensor.close()
+    with pytest.raises(UseAfterFree, match="gone"):
+        shot(made, time=3.0)
+    gpu.abandon()
+    assert np.isfinite(shot(time=4.0)).all()

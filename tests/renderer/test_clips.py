@@ -1,0 +1,125 @@
+"""Planes that cut the scene: each kind of layer is gone on one side of them and as it was on the other."""
+
+import numpy as np
+import pytest
+
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.moment import Moment
+from vertigrad.tensor import Tensor
+
+from .conftest import PLAIN
+
+SIZE = (160, 120)
+PIXELS = 40  # to a world unit
+NOISE = 1  # of the dither
+
+
+def view(**changes):
+    return View(**{**PLAIN, **changes})
+
+
+@pytest.fixture
+def front():
+    camera = OrbitCamera(distance=10.0, orthographic=True)
+    camera.distance *= SIZE[1] / 2 / PIXELS / camera.half_height
+    return camera
+
+
+def sheet(n=9):
+    x, y = np.meshgrid(np.linspace(-1, 1, n), np.linspace(-1, 1, n))
+    return np.stack([x, y, 0.2 * np.sin(3 * x)], axis=-1).astype(np.float32)
+
+
+def drawn(layer, kind):
+    line = np.float32([[-1.2, 0.3, 0.0], [1.2, -0.4, 0.0]])
+    match kind:
+        case "spheres":
+            return layer("points", position=np.float32([[0, 0, 0], [-0.9, 0.5, 0]]), size=0.6)
+        case "spots":
+            place = np.random.default_rng(2).uniform(-1, 1, (900, 3)).astype(np.float32)
+            return layer("points", {"emissive": 1.0}, position=place, size=0.012)
+        case "surface":
+            return layer("surface", position=sheet())
+        case "instances" | "arrows":
+            place = np.float32([[0, 0, 0], [-0.6, 0.4, 0], [0.7, -0.5, 0]])
+            pointing = {"direction": np.float32([[1.0, 0.2, 0.1]] * 3)} if kind == "arrows" else {"size": 0.5}
+            return layer(kind, position=place, **pointing)
+        case "lines":
+            return layer("lines", position=line, width=9.0)
+        case "isosurface" | "volume":
+            z, y, x = np.meshgrid(*3 * [np.linspace(-1, 1, 17, dtype=np.float32)], indexing="ij")
+            ball = 0.9 - np.sqrt(x * x + y * y + z * z)
+            if kind == "isosurface":
+                return layer(kind, values=ball)
+            return layer(kind, {"density_range": (0.0, 0.4), "emissive": 1.0}, density=ball)
+
+
+KINDS = ["spheres", "spots", "surface", "instances", "arrows", "lines", "isosurface", "volume"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_lies_beyond_is_gone_and_the_rest_is_as_it_was(layer, picture, front, kind):
+    thing = drawn(layer, kind)
+    whole = picture([thing], front, view(), SIZE).astype(int)
+    cut = picture([thing], front, view(clip_normal=(3.0, 0.0, 0.0), clip_place=(0.25, 5.0, 5.0)), SIZE).astype(int)
+    edge = SIZE[0] // 2 + PIXELS // 4
+    soft = 3 if kind == "spots" else 1
+    assert whole[:, edge + soft :].max() > 20, "there was something"
+    assert cut[:, edge + soft :].max() <= NOISE
+    assert np.abs(cut - whole)[:, : edge - soft].max() <= 2 * NOISE
+    assert cut[:, : edge - soft].max() > 20
+
+
+def test_three_planes_cut_together(layer, picture, front):
+    thing = drawn(layer, "surface")
+    planes = {
+        "clip_normal": (1, 0, 0),
+        "clip_place": (0.5, 0, 0),
+        "clip_normal_2": (-1, 0, 0),
+        "clip_place_2": (-0.5, 0, 0),
+        "clip_normal_3": (0, -2, 0),
+        "clip_place_3": (0, -0.25, 0),
+    }
+    kept = picture([thing], front, view(**planes), SIZE).astype(int).sum(axis=-1) > 10
+    rows, columns = (np.flatnonzero(kept.any(axis=axis)) for axis in (1, 0))
+    assert (columns[0], columns[-1]) == (60, 99)
+    assert (rows[0], rows[-1]) == (20, 69)
+
+
+def test_a_plane_stays_where_it_is_in_the_world(layer, picture):
+    """Seen from behind and above, in perspective: what is left lies on the side that is kept."""
+    thing = layer("points", position=np.float32([[-0.5, 0, 0], [0.5, 0, 0]]), size=0.3)
+    camera = OrbitCamera.from_position((0.0, 1.0, -6.0), (0, 0, 0), fov=30)
+    cut = picture([thing], camera, view(clip_normal=(1, 0, 0)), SIZE).astype(int).sum(axis=-1)
+    assert cut[:, :80].max() <= 3 * NOISE
+    assert cut[:, 80:].max() > 100
+
+
+def test_an_open_sphere_shows_its_inside(layer, picture, front):
+    ball = layer("points", {"emissive": 1.0}, position=np.zeros((1, 3), np.float32), size=1.0, color=(0.4, 0.4, 0.4))
+    whole = picture([ball], front, view(), SIZE).astype(int)
+    half = picture([ball], front, view(clip_normal=(0, 0, 1)), SIZE).astype(int)
+    # What shines is darker toward the rim, inside as outside.
+    np.testing.assert_allclose(half[60, 50:110], whole[60, 50:110], atol=2 * NOISE)
+    assert picture([ball], front, view(clip_normal=(0, 0, 1), clip_place=(0, 0, -1.01)), SIZE).max() <= NOISE
+
+
+def test_trails_end_at_a_plane(gpu, layer, picture, front):
+    with Tensor.from_numpy(np.float32([[-1.0, 0.2, 0.0]])) as head:
+        trails = layer("trails", {"length": 60, "taper": 0.0}, position=head, width=6.0)
+        for step in range(60):
+            with Tensor.from_numpy(np.float32([[-1.0 + step / 30, 0.2, 0.0]])) as now:
+                head[...] = now
+            trails.prepare(Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), step / 30 - 2.0))
+        whole = picture([trails], front, view(), SIZE)
+        cut = picture([trails], front, view(clip_normal=(1, 0, 0)), SIZE)
+    assert whole[:, 90:110].max() > 20
+    assert cut[:, 85:].max() <= NOISE
+    assert cut[:, 60:76].max() > 20
+
+
+def test_a_normal_without_length_cuts_nothing(layer, picture, front):
+    thing = drawn(layer, "surface")
+    np.testing.assert_array_equal(
+        picture([thing], front, view(clip_normal=(0, 0, 0)), SIZE), picture([thing], front, view(), SIZE)
+    )

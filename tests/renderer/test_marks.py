@@ -1,0 +1,118 @@
+"""Discs, sprites and single pixels against the places they cover."""
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import LayoutError, ParameterError
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.picking import Picker
+from vertigrad.renderer.target import handles_samples
+from vertigrad.renderer.view import linear
+from vertigrad.tensor import Tensor
+
+from .light_twin import developed
+
+SIZE = (160, 120)
+CAMERA = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, fov=40.0)
+VIEW = View(bloom=0.0, vignette=0.0, background="#000000")
+X, Y = np.meshgrid(np.arange(SIZE[0]) + 0.5 - SIZE[0] / 2, SIZE[1] / 2 - np.arange(SIZE[1]) - 0.5)
+GREY = "#909090"
+
+
+def on_screen(x, y, z=0.0):
+    """Pixels from the middle of the picture, y up."""
+    return np.array([x, y]) / (4.0 - z) / CAMERA.pixel(SIZE[1])
+
+
+def decoded(shown):
+    """Amounts of light: what samples show is averaged as that."""
+    encoded = shown / 255.0
+    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
+def light_of(color):
+    return np.array(linear([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]))
+
+
+@pytest.mark.parametrize(("pixels", "size"), [(False, 0.3), (True, 9.0), (True, 2.3)])
+def test_a_disc_covers_a_circle(gpu, layer, picture, pixels, size):
+    if not handles_samples(gpu):
+        pytest.skip("samples cannot be chosen there")
+    place = np.float32([[0.4, 0.2, 1.0]])
+    shown = picture([layer("marks", {"pixels": pixels}, position=place, size=size, color="#ffffff")], CAMERA, VIEW)
+    radius = size if pixels else size / 3.0 / CAMERA.pixel(SIZE[1])
+    away = np.hypot(*(axis - c for axis, c in zip((X, Y), on_screen(0.4, 0.2, 1.0), strict=True))) - radius
+    white = developed(np.ones(3)).round()
+    assert np.abs(shown[away < -1] - white).max() <= 1.5
+    assert shown[away > 1].max() <= 1
+    covered = (decoded(shown[..., 1]) / decoded(white[1])).sum()
+    assert abs(covered - np.pi * radius**2) < 0.02 * np.pi * radius**2 + 1
+
+
+def test_a_single_pixel_is_one(layer, picture):
+    cells = np.array([[3, 5], [-40, 20], [77, -58]])  # of the middle of the picture
+    place = np.zeros((3, 3))
+    place[:, :2] = (cells + 0.5) * 4.0 * CAMERA.pixel(SIZE[1])
+    marks = layer("marks", {"shape": "pixel"}, position=place.astype(np.float32), color="#ff8000")
+    shown = picture([marks], CAMERA, VIEW)
+    lit = np.argwhere(shown.max(axis=-1) > 2)
+    expected = sorted((59 - y, 80 + x) for x, y in cells)
+    assert sorted(map(tuple, lit)) == expected
+    for y, x in expected:
+        assert np.abs(shown[y, x] - developed(light_of("#ff8000"))).max() < 2
+
+
+@pytest.mark.parametrize(("hardness", "glow"), [(0.0, 0.0), (0.6, 1.0)])
+def test_a_sprite_fades_toward_its_rim(layer, picture, hardness, glow):
+    style = {"shape": "sprite", "pixels": True, "hardness": hardness, "glow": glow}
+    under = layer("marks", {"pixels": True}, position=np.float32([[0, 0, -1]]), size=90.0, color="#404040")
+    over = layer("marks", style, position=np.zeros((1, 3), np.float32), size=20.0, color="#c04020")
+    shown = picture([under, over], CAMERA, VIEW)
+    inner = hardness * (1 - 1 / 20)
+    t = np.clip((np.hypot(X, Y) / 20 - inner) / (1 - inner), 0, 1)
+    alpha = ((1 - t * t * (3 - 2 * t)) ** 2)[..., None]
+    light = light_of("#404040") * (1 - alpha * (1 - glow)) + alpha * light_of("#c04020")
+    inside = np.hypot(X, Y) < 22
+    assert np.abs(shown - developed(light))[inside].max() < 3
+
+
+def test_what_is_nearer_hides_what_is_not_finite_is_left_out(layer, picture):
+    place = np.float32([[0, 0, 0.5], [0, 0, 0], [np.nan, 0, 1], [0, np.inf, 1], [0, 0, 1]])
+    color = np.float32([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]])
+    size = np.float32([6, 12, 9, 9, np.nan])
+    shown = picture([layer("marks", {"pixels": True}, position=place, color=color, size=size)], CAMERA, VIEW)
+    assert np.argmax(shown[60, 80]) == 0 and np.argmax(shown[60, 89]) == 1 and shown[..., 2].max() < 60
+
+
+def test_another_shape_a_view_and_picking(gpu, layer, picture):
+    state = np.zeros((3, 6), np.float32)
+    state[:, 1], state[:, 5] = (-0.6, 0.0, 0.6), (1, 2, 3)
+    with Tensor.from_numpy(state) as whole, whole[:, 1:4] as position, whole[:, 5] as color:
+        marks = layer("marks", {"pixels": True}, position=position, color=color, size=8.0)
+        before = gpu.meter.read()["geometry"]
+        first = picture([marks], CAMERA, VIEW)
+        marks.style.change("shape", "sprite")
+        assert np.abs(picture([marks], CAMERA, VIEW).astype(int) - first).max() > 20
+        assert gpu.meter.read()["geometry"] == before
+        got = []
+        for shape in ("disc", "sprite", "pixel"):
+            marks.style.change("shape", shape)
+            cursor = on_screen(0.6, 0.0) * (1, -1) + (80, 60)
+            Picker(gpu).ask([marks], CAMERA, SIZE, tuple(cursor), got.append)
+        gpu.wait_idle()
+        assert [seen.row for seen in got] == [2, 2, 2]
+        assert marks.report()["color"]["offset"] == 20
+        marks.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, ParameterError, "position must be a tensor"),
+        ({"position": np.zeros((0, 3), np.float32)}, LayoutError, "has no rows"),
+        ({"position": np.zeros((2, 3), np.float32), "size": 0}, ParameterError, "size must be a number above 0"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(layer, given, error, message):
+    with pytest.raises(error, match=message):
+        layer("marks", **given)

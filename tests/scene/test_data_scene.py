@@ -1,0 +1,87 @@
+"""Files of data that open by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad import resources
+from vertigrad.errors import FileProtected, InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.data import splat_file
+from vertigrad.scene import load
+from vertigrad.scene.kinds import MADE, require_scene
+from vertigrad.scene.save import refuse_protected
+from vertigrad.scene.stage import Stage
+
+RNG = np.random.default_rng(2)
+
+
+def splats(path: Path) -> None:
+    one = RNG.uniform(0.1, 0.9, (5, 4)).astype(np.float32)
+    splat_file.write(path, splat_file.Splats(one[:, :3], one[:, 1:], one, one[:, 0], one[:, :3]))
+
+
+def array(*shape: int) -> Callable[[Path], None]:
+    return lambda path: np.save(path, RNG.normal(size=shape))
+
+
+def pixels(path: Path) -> None:
+    Image.fromarray(RNG.integers(0, 255, (6, 9, 3)).astype(np.uint8)).save(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "model", "layer"),
+    [
+        ("some splats.ply", splats, "splats", "splats"),
+        ("a.npy", array(5, 6, 7), "array", "volume"),
+        ("a.npy", array(6, 7), "array", "image"),
+        ("a.npy", array(6, 7, 3), "array", "image"),
+        ("a.npy", array(4, 6, 7, 3), "array", "streamlines"),
+        ("a.PNG", pixels, "image", "image"),
+        ("a.jpg", pixels, "image", "image"),
+    ],
+)
+def test_what_opens_as_what(
+    tmp_path: Path, steady: Gpu, name: str, write: Callable[[Path], None], model: str, layer: str
+) -> None:
+    path = tmp_path / name
+    write(path)
+    require_scene(path)
+    scene = load(path)
+    assert scene.title == path.stem
+    assert [resources_type for resources_type in (spec.type for spec in scene.layers.values())] == [layer]
+    assert next(iter(scene.models.values())).type == model
+    stage = Stage(scene, steady)
+    for one in stage.layers.values():
+        one.prepare()
+    stage.close()
+    with pytest.raises(FileProtected, match="is no scene, but what one is made of"):
+        refuse_protected(path)
+
+
+def test_a_mesh_is_still_a_mesh() -> None:
+    scene = load(resources.path("assets", "data", "knot.ply"))
+    assert [spec.type for spec in scene.layers.values()] == ["surface"]
+
+
+def test_an_archive_of_arrays(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", few=np.ones(3), many=RNG.normal(size=(4, 5, 6)))
+    assert [spec.type for spec in load(tmp_path / "a.npz").layers.values()] == ["volume"]
+
+
+@pytest.mark.parametrize("shape", [(7,), (5, 1, 7), (2, 3, 4, 5), (3, 3, 3, 3, 3)])
+def test_other_shapes_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array(*shape)(tmp_path / "a.npy")
+    with pytest.raises(InputError, match=r"its array has the shape \(.*write a scene for others"):
+        load(tmp_path / "a.npy")
+
+
+def test_what_can_be_opened_is_said() -> None:
+    with pytest.raises(InputError) as error:
+        require_scene(Path("a.xyz"))
+    assert all(suffix in str(error.value) for suffix in MADE)

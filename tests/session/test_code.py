@@ -1,0 +1,229 @@
+"""Python models edited while they run: swapped with their state, or left as they were, with the mistake told."""
+
+import os
+
+import pytest
+
+from vertigrad.errors import CodeError, SceneError, UntrustedCode
+from vertigrad.scene import trust
+from vertigrad.session.commands import Ask, Open, SetParameter, Undo
+from vertigrad.session.edits import Edits
+
+from .running import run_frame, values, written
+
+CODE = """
+from vertigrad import ops
+from vertigrad.models import Sketch
+from vertigrad.params import Params, integer, number
+
+class Row(Sketch):
+    class Params(Params):
+        count: int = integer(8, min=1, max=100, rebuild=True, doc="points")
+        speed: float = number(1.0, min=0.0, max=9.0, doc="of the rise")
+
+    tensors = {"position": ("count", 3)}
+
+    def start(self, random):
+        return {"position": random.random((self.params.count, 3))}
+
+    def advance(self, dt):
+        self.position[:, 1] += self.params.speed * dt
+"""
+SCENE = """
+version = 1
+
+[models.own]
+type = "own.py:Row"
+
+[models.echo]
+type = "scaled"
+inputs = { source = "own.position" }
+
+[models.other]
+type = "rising"
+
+[layers.dots]
+type = "points"
+position = "own.position"
+
+[layers.echoes]
+type = "points"
+position = "echo.position"
+"""
+
+
+@pytest.fixture
+def own(opened, tmp_path, monkeypatch):
+    """A session with a model in own.py, watched with a clock that the test moves."""
+    monkeypatch.setattr(trust, "_allowed", set())
+    (tmp_path / "own.py").write_text(CODE)
+    trust.allow([tmp_path / "own.py"])
+
+    def open_(text=SCENE):
+        session, now = opened(text), [0.0]
+        session.edits = Edits(lambda: now[0])
+        session.edits.on = True
+
+        def edit(code: str, name="own.py"):
+            file = tmp_path / name
+            file.write_text(code)
+            os.utime(file, ns=(edit.count * 10**9, edit.count * 10**9))
+            edit.count += 1
+            for _ in range(4):
+                now[0] += 1.1
+                run_frame(session)
+
+        edit.count = 1
+        run_frame(session)
+        return session, edit
+
+    return open_
+
+
+def test_an_edit_swaps_the_class_and_keeps_the_state(own):
+    session, edit = own()
+    run_frame(session)
+    old, other, echo = (session.stage.actors[name] for name in ("own", "other", "echo"))
+    session.playing = False
+    before, frame = values(session, "own.position"), session.frame
+    edit(CODE.replace("+= self.params.speed", "-= self.params.speed"))
+    fresh = session.stage.actors["own"]
+    assert fresh is not old and not session.messages and session.frame == frame
+    assert (values(session, "own.position") == before).all() and fresh.model.time == old.model.time > 0
+    assert session.stage.actors["other"] is other and session.stage.actors["echo"] is not echo
+    assert values(session, "echo.position") == pytest.approx(2 * before)
+    session.playing = True
+    run_frame(session)
+    assert values(session, "own.position")[:, 1] == pytest.approx(before[:, 1] - 1 / 60)
+
+
+def test_values_that_were_set_by_hand_stay(own):
+    session, edit = own()
+    session.post(SetParameter("models.own", "speed", 3.0))
+    run_frame(session)
+    edit(CODE.replace("number(1.0,", "number(2.0,").replace("max=9.0", "max=8.0"))
+    assert session.parameters()["models.own"].speed == 2.0, "the file has another value now"
+    session.post(SetParameter("models.own", "speed", 4.0))
+    run_frame(session)
+    edit(CODE.replace("number(1.0,", "number(2.0,").replace("max=9.0", "max=7.0"))
+    assert session.parameters()["models.own"].speed == 4.0 and session.unsaved
+    edit(CODE.replace("number(1.0,", "number(2.0,").replace("max=9.0", "max=3.0"))
+    assert session.parameters()["models.own"].speed == 2.0, "4 is not allowed any more"
+    session.post(Undo())
+    run_frame(session)
+    assert session.parameters()["models.own"].speed in (1.0, 2.0, 3.0)
+
+
+def test_a_state_that_does_not_fit_begins_anew(own):
+    session, edit = own()
+    edit(CODE.replace("integer(8,", "integer(5,"))
+    assert values(session, "own.position").shape == (5, 3) and not session.messages
+    edit(CODE.replace('{"position": ("count", 3)}', '{"position": ("count", 3), "more": ("count",)}'))
+    assert session.stage.actors["own"].outputs.keys() == {"position", "more"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("def advance(self, dt):", "def advance(self, dt:", "own.py:16: '(' was never closed"),
+        ("* dt", "* tt", "own.py:17: NameError: name 'tt' is not defined"),
+        ("random.random(", "random.rndom(", "own.py:14: AttributeError"),
+        ("class Row", "class Raw", 'unknown class "Row"; did you mean "Raw"?'),
+        ('{"position"', '{"place"', "position"),
+    ],
+)
+def test_a_broken_edit_leaves_the_last_good_version_running(own, old, new, expected):
+    session, edit = own()
+    actor = session.stage.actors["own"]
+    edit(CODE.replace(old, new, 1))
+    (message,) = session.messages.values()
+    assert expected in message and session.stage.actors["own"] is actor and session.playing
+    before = values(session, "own.position")
+    run_frame(session)
+    assert values(session, "own.position")[:, 1] == pytest.approx(before[:, 1] + 1 / 60), "it goes on"
+    edit(CODE + "\n# mended\n")
+    assert not session.messages and session.stage.actors["own"] is not actor
+    assert (values(session, "own.position")[:, 1] > before[:, 1]).all()
+
+
+def test_a_step_that_fails_later_stops_the_run_as_it_was(own):
+    session, edit = own()
+    edit(
+        CODE + "        self.position[:, 0] += 1.0\n        if self.time > 0.5:\n            raise ValueError('late')\n"
+    )
+    while not session.messages:
+        before = values(session, "own.position")
+        with session.gpu.frames.frame():
+            session.apply()
+            try:
+                session.advance()
+            except CodeError as error:
+                session.halt(error)
+    (message,) = session.messages.values()
+    assert message == "own.py:20: ValueError: late" and not session.playing
+    assert (values(session, "own.position") == before).all(), "half a step was not taken"
+    run_frame(session)
+    assert session.messages and session.clock.resting, "it is not tried again and again"
+    edit(CODE + "\n")
+    assert not session.messages
+
+
+def test_what_a_diagnostic_raises_is_told_with_its_line(own):
+    session, edit = own()
+    edit(CODE + "\n    def diagnostics(self):\n        return {'a': 1 / 0}\n")
+    with pytest.raises(CodeError, match=r"own\.py:20: ZeroDivisionError"):
+        session.measure()
+
+
+def test_another_scene_that_runs_code_is_asked_about_first(own, tmp_path):
+    session, _ = own()
+    runs = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
+    (tmp_path / "stranger.py").write_text(runs + CODE)
+    other = written(tmp_path, SCENE.replace("own.py", "stranger.py"), "other.toml")
+    session.post(Open(other))
+    run_frame(session)
+    question = session.question
+    assert question is not None and question.about == "code" and "stranger.py" in question.reason
+    assert session.scene.path.name == "scene.toml" and not session.messages and not (tmp_path / "ran").exists()
+    session.post(Ask(None))
+    run_frame(session)
+    assert session.question is None and session.scene.path.name == "scene.toml"
+    session.post(Open(other))
+    run_frame(session)
+    session.post(Ask(None))
+    session.post(session.question.then)
+    for _ in range(2):
+        run_frame(session)
+    assert session.scene.path == other and (tmp_path / "ran").exists() and trust.is_trusted(tmp_path / "stranger.py")
+
+
+def test_a_scene_that_is_edited_to_run_code_asks_too(own, opened, tmp_path):
+    session, edit = own(SCENE.replace("own.py:Row", "rising"))
+    (tmp_path / "stranger.py").write_text(CODE)
+    edit(SCENE.replace("own.py", "stranger.py"), "scene.toml")
+    assert session.question is not None and session.question.about == "code"
+    session.post(session.question.then)
+    run_frame(session)
+    run_frame(session)
+    assert session.stage.actors["own"].source == tmp_path / "stranger.py"
+
+
+def test_nothing_is_left_of_what_cannot_be_built(own, tmp_path):
+    session, edit = own()
+    blocks = len(session.left_behind())
+    for wrong in ("self.nothing", "self.run('main', 3)", "ops.sum(self.position, axis=9)"):
+        edit(CODE + f"        {wrong}\n")
+        assert session.messages
+    session.clock.past.snapshots.limit = 0
+    session.gpu.wait_idle()
+    assert len(session.left_behind()) == blocks
+
+
+def test_code_that_fails_at_the_first_opening(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr(trust, "_allowed", set())
+    (tmp_path / "own.py").write_text(CODE.replace("* dt", "* tt"))
+    with pytest.raises(UntrustedCode):
+        opened(SCENE)
+    trust.allow([tmp_path / "own.py"])
+    with pytest.raises(SceneError, match=r"models\.own: own\.py:17: NameError"):
+        opened(SCENE)

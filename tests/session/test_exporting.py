@@ -1,0 +1,122 @@
+"""Writing what a network of the scene has learned while it goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vertigrad.gpu import Gpu
+from vertigrad.session import Session
+from vertigrad.session.commands import ExportNetwork, GoTo, Play, SetParameter, Step
+from vertigrad.tensor.weights import read_arrays
+
+from .running import SCENE, use_models
+
+LEARNING = """version = 1
+title = "Hills"
+
+[models.learner]
+type = "train"
+rate = 0.01
+batch = 32
+
+[models.learner.data]
+kind = "plane"
+file = "hills.npy"
+resolution = 16
+
+[models.learner.network]
+width = 16
+depth = 1
+
+[models.relief]
+type = "relief"
+inputs = { values = "learner.value" }
+
+[layers.hills]
+type = "surface"
+position = "relief.position"
+"""
+
+
+def frame(session: Session) -> None:
+    with session.gpu.frames.frame():
+        session.apply()
+        session.advance()
+    session.gpu.sync()
+
+
+@pytest.fixture
+def hills(tmp_path: Path) -> Path:
+    y, x = np.mgrid[0:16, 0:16] / 5.0
+    np.save(tmp_path / "hills.npy", np.sin(x) * y)
+    path = tmp_path / "hills.toml"
+    path.write_text(LEARNING, encoding="utf-8")
+    return path
+
+
+def test_a_network_is_exported_between_frames(
+    steady: Gpu, hills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Session(steady, hills) as session:
+        for _ in range(3):
+            frame(session)
+        weights = {name: tensor.numpy() for name, tensor in session.stage.actors["learner"].model._weights.items()}
+        session.post(Play(False))
+        session.post(ExportNetwork())
+        session.post(ExportNetwork(".onnx"))
+        session.post(ExportNetwork(path=tmp_path / "own.safetensors"))
+        frame(session)
+        assert not session.messages
+        assert session.written["export"] == tmp_path / "own.safetensors"
+    found = read_arrays(tmp_path / "hills-learner.safetensors")
+    assert all(np.array_equal(array, found[name]) for name, array in weights.items())
+    assert (tmp_path / "hills-learner.onnx").stat().st_size > 100
+
+
+def test_going_back_in_time_takes_weights_and_memory_back(steady: Gpu, hills: Path) -> None:
+    with Session(steady, hills) as session:
+        session.clock.keep_past(1 << 24)
+        learner = session.stage.actors["learner"].model
+        states = []
+        for _ in range(4):
+            session.post(Step())
+            frame(session)
+            states.append({name: tensor.numpy() for name, tensor in learner.state().items()})
+        session.post(GoTo(session.frame - 2))
+        frame(session)
+        for name, tensor in learner.state().items():
+            assert np.array_equal(tensor.numpy(), states[1][name]), name
+        session.post(Step())
+        frame(session)
+        for name, tensor in learner.state().items():
+            assert np.array_equal(tensor.numpy(), states[2][name]), name
+
+
+def test_the_rate_is_changed_while_it_learns(steady: Gpu, hills: Path) -> None:
+    with Session(steady, hills) as session:
+        learner = session.stage.actors["learner"].model
+        frame(session)
+        session.post(SetParameter("models.learner", "rate", 0.0))
+        frame(session)
+        before = learner._weights["0.weight"].numpy()
+        frame(session)
+        assert np.array_equal(learner._weights["0.weight"].numpy(), before)
+
+
+def test_what_cannot_be_exported_is_told(
+    steady: Gpu, hills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session(steady, hills) as session:
+        session.post(ExportNetwork(path=tmp_path / "weights.txt"))
+        frame(session)
+        assert "exported as .safetensors or .onnx, not as .txt" in session.messages["export"]
+    use_models(monkeypatch)
+    (tmp_path / "row.toml").write_text(SCENE, encoding="utf-8")
+    with Session(steady, tmp_path / "row.toml") as session:
+        session.post(ExportNetwork())
+        frame(session)
+        assert "no model of this scene learns" in session.messages["export"]

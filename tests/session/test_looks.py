@@ -1,0 +1,133 @@
+"""Looks: in a scene's file, chosen while it runs, undone and saved."""
+
+import tomllib
+
+import pytest
+
+from vertigrad import gpu as the_gpu
+from vertigrad.renderer.looks import LOOKS, NAMES, OWN, SET
+from vertigrad.renderer.view import View, view_of
+from vertigrad.scene import load
+from vertigrad.session import Session
+from vertigrad.session.commands import Redo, ResetParameters, Save, SetParameter, Undo
+from vertigrad.session.parameters import LOOK, Key
+
+SCENE = """version = 1
+
+[models.galaxy]
+type = "nbody"
+count = 64
+
+[layers.stars]
+type = "points"
+position = "galaxy.position"
+
+[view]
+{view}
+"""
+
+
+def written(tmp_path, view):
+    path = tmp_path / "scene.toml"
+    path.write_text(SCENE.format(view=view))
+    return path
+
+
+@pytest.fixture
+def opened(tmp_path):
+    sessions = []
+
+    def make(view="", sets=()):
+        session = Session(the_gpu(), written(tmp_path, view), sets)
+        sessions.append(session)
+        return session
+
+    yield make
+    for session in sessions:
+        session.close()
+
+
+def post(session, *commands):
+    for command in commands:
+        session.post(command)
+    session.apply()
+    assert not session.messages, session.messages
+
+
+@pytest.mark.parametrize("look", sorted(LOOKS))
+def test_a_look_is_a_whole_set_of_values_that_can_be(look):
+    assert set(LOOKS[look]) == set(SET)
+    assert set(SET) < set(View.model_fields)
+    assert view_of(look).look == look
+    assert any(getattr(view_of(look), name) != getattr(View(), name) for name in SET)
+
+
+def test_a_scene_takes_its_look_and_overrides_it(tmp_path):
+    view = load(written(tmp_path, 'look = "night"\nexposure = 2.5')).view
+    assert view.look == "night"
+    assert view.exposure == 2.5
+    expected = view_of("night")
+    assert all(getattr(view, name) == getattr(expected, name) for name in SET if name != "exposure")
+
+
+def test_the_command_line_can_ask_for_a_look(tmp_path):
+    path = written(tmp_path, "exposure = 2.5")
+    view = load(path, sets=["view.look=paper"]).view
+    assert view.tint == view_of("paper").tint
+    assert view.exposure == 2.5
+
+
+def test_an_unknown_look_is_told_where_it_stands(tmp_path):
+    with pytest.raises(Exception, match=r"scene.toml:12:8.*view.look.*paper"):
+        load(written(tmp_path, 'look = "papers"'))
+
+
+def test_choosing_a_look_is_one_step_that_can_be_undone(opened):
+    session = opened('background = "#102030"\nsun_azimuth = 70')
+    before = session.view.model_copy()
+    post(session, SetParameter(*LOOK, "studio"))
+    expected = view_of("studio")
+    assert all(getattr(session.view, name) == getattr(expected, name) for name in SET)
+    assert session.view.sun_azimuth == 70
+    post(session, Undo())
+    assert session.view == before
+    post(session, Redo())
+    assert session.view.look == "studio"
+    assert session.view.background == expected.background
+
+
+def test_going_back_to_the_scenes_look_brings_its_own_values(opened):
+    session = opened('look = "night"\nexposure = 2.5')
+    before = session.view.model_copy()
+    post(session, SetParameter(*LOOK, "paper"))
+    assert session.view.exposure == view_of("paper").exposure
+    post(session, ResetParameters((LOOK,)))
+    assert session.view == before
+    post(session, SetParameter(*LOOK, OWN))
+    assert session.view.exposure == View().exposure
+    assert session.view.background == View().background
+
+
+@pytest.mark.parametrize("start", ["", 'look = "night"', 'look = "night"\nbloom = 0.01', "bloom = 0.01"])
+@pytest.mark.parametrize("look", [OWN, "paper"])
+def test_a_look_that_is_saved_is_what_was_seen(opened, start, look):
+    session = opened(start)
+    post(session, SetParameter(*LOOK, "blueprint"), SetParameter(*LOOK, look))
+    post(session, SetParameter("view", "tint", 0.0), SetParameter("view", "vignette", View().vignette))
+    seen = session.view.model_copy()
+    post(session, Save())
+    assert load(session.scene.path).view == seen
+    assert session.view == seen
+    assert not session.unsaved
+
+
+def test_a_saved_look_is_one_line_of_the_file(opened):
+    session = opened()
+    post(session, SetParameter(*LOOK, "studio"), Save())
+    assert tomllib.loads(session.scene.path.read_text())["view"] == {"look": "studio"}
+
+
+def test_the_look_has_a_place_among_the_parameters():
+    spec = next(spec for spec in View.specs() if spec.name == "look")
+    assert spec.choices == NAMES
+    assert Key("view", "look") == LOOK

@@ -1,0 +1,76 @@
+"""Gestures with the mouse on models as they come: what is painted and dragged is there where the ring was."""
+
+import numpy as np
+
+from vertigrad.models.touch import Gesture
+
+SIZE = (480, 340)
+
+
+def middle(driver, x=0.0, y=0.0):
+    view = driver.viewer.gui.viewport
+    return view.left + view.width / 2 + x, view.top + view.height / 2 + y
+
+
+def output(driver, name):
+    model, _, key = name.partition(".")
+    return driver.session.stage.actors[model].outputs[key].numpy()
+
+
+def touching(driver, start, end, frames=3):
+    """Hold the tool at one place, carry it to another, and let go; what the models felt, in the order of the steps."""
+    session = driver.session
+    known = len(session.clock.touches._changes)
+    driver.hold(start)
+    session.playing = True
+    driver.frames_until(lambda: session.clock.held is not None)
+    driver.carry(start, end, steps=frames)
+    driver.desktop.release()
+    driver.frames(2)
+    session.playing = False
+    assert session.clock.held is None and not session.hand.pressed and not session.messages
+    return [change.touch for change in session.clock.touches._changes[known:] if change.touch is not None]
+
+
+def near(points, touch, radius=1.5):
+    return np.linalg.norm(points.reshape(-1, 3) - np.array(touch.point), axis=1) < radius * touch.radius
+
+
+def test_paint_on_a_reaction(opened):
+    driver = opened("gray_scott", "skin.resolution=48", "skin.spots=1", size=SIZE)
+    picture = driver.picture()
+    driver.key("p")
+    assert driver.session.hand.tool is Gesture.PAINT
+    before = output(driver, "skin.v")
+    touch = touching(driver, middle(driver, 40, 20), middle(driver, 60, 20))[-1]
+    after, points = output(driver, "skin.v"), output(driver, "skin.position")
+    painted = near(points, touch).reshape(before.shape)
+    assert painted.any() and after[painted].max() > before[painted].max() + 0.15
+    change = np.abs(after - before)
+    assert change[painted].mean() > 4 * change[~painted].mean(), "most of it where the ring was"
+    driver.desktop.move(5, 5)
+    driver.frames(2)
+    assert np.abs(driver.picture() - picture).max() > 30
+
+
+def test_drag_a_cloth(opened):
+    driver = opened("cloth", "cloth.resolution=20", "cloth.small_steps=4", size=SIZE)
+    driver.session.hand.brush.radius = 0.15
+    start = output(driver, "cloth.position").reshape(-1, 3)
+    driver.key("d")
+    touch = touching(driver, middle(driver, 0, -30), middle(driver, 30, -80), frames=5)[0]
+    assert driver.session.clock.touches.gestures == {Gesture.DRAG}
+    moved = output(driver, "cloth.position").reshape(-1, 3) - start
+    held = near(start, touch, 3.0)
+    assert held.any() and moved[held, 1].mean() > moved[~held, 1].mean() + 0.005, "it was lifted where it was held"
+
+
+def test_drag_water(opened):
+    driver = opened("fluid", "water.count=800", size=SIZE)
+    driver.key("d")
+    touches = touching(driver, middle(driver, -90, 30), middle(driver, -30, 30), frames=5)
+    fastest = max(touches, key=lambda touch: np.linalg.norm(touch.velocity))
+    along = np.array(fastest.velocity) / np.linalg.norm(fastest.velocity)
+    positions, speeds = output(driver, "water.position"), output(driver, "water.velocity") @ along
+    held = near(positions, touches[-1], 2.0)
+    assert held.any() and speeds[held].mean() > speeds[~held].mean() + 0.1, "it goes where it is pulled"
