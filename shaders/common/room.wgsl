@@ -30,12 +30,11 @@ fn eye_in_world() -> vec3f {
 
 // Whether the face at the low (0) or the high (1) end of an axis turns its outside to the viewer.
 fn faces_viewer(axis: u32, end: u32) -> bool {
-    if is_parallel() {
-        let toward = turned_to_world(vec3f(0.0, 0.0, 1.0))[axis];
-        return select((toward < -1e-4), (toward > 1e-4), end == 1u);
-    }
+    let toward = turned_to_world(vec3f(0.0, 0.0, 1.0))[axis];
+    let along = select((toward < -1e-4), (toward > 1e-4), end == 1u);
     let eye = eye_in_world()[axis];
-    return select((eye < room_low()[axis]), (eye > room_high()[axis]), end == 1u);
+    let outside = select((eye < room_low()[axis]), (eye > room_high()[axis]), end == 1u);
+    return select(outside, along, is_parallel());
 }
 
 fn place_in_room(axis: u32, along: f32, ends: vec2u) -> vec3f {
@@ -53,7 +52,7 @@ fn place_in_room(axis: u32, along: f32, ends: vec2u) -> vec3f {
 fn seen_at(world: vec3f) -> vec3f {
     let eye = view.world_to_eye * vec4f(world, 1.0);
     let clip = view.eye_to_clip * eye;
-    let before = is_parallel() || -eye.z > view.near;
+    let before = is_parallel() | (-eye.z > view.near);
     let share = vec2f(0.5, -0.5) * clip.xy / select(1.0, clip.w, before) + 0.5;
     return vec3f(share * page.picture, f32(before));
 }

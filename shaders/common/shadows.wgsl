@@ -1,7 +1,8 @@
 // How much of the sun and of the sky a place sees. Needs a uniform `view` of common/view.wgsl and common/lighting.wgsl; the
 // bindings are renderer/lighting.py's. Soft shadows: the penumbra grows with the distance to what throws the shadow
 // (Fernando 2005, "Percentage-Closer Soft Shadows"). Where there are none, loops without turns: they cost next to nothing
-// also where both sides of every branch are run.
+// also where both sides of every branch are run. It is so infinitely far away too: were it a uniform alone that ends them,
+// llvmpipe would compile the shader anew in every picture.
 
 @group(1) @binding(0) var sun_map: texture_depth_2d;
 @group(1) @binding(1) var nearer_to_sun: sampler_comparison;
@@ -17,7 +18,8 @@ fn lit_at(material: Material, normal: vec3f, to_eye: vec3f, eye: vec3f, pixel: v
 
 // The share of the sun that is seen from `eye`, a place in eye space on a surface with this normal.
 fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
-    if view.shadow_taps == 0u { return 1.0; }
+    let taps = select(0u, view.shadow_taps, dot(eye, eye) < 1e30);
+    if taps == 0u { return 1.0; }
     let across = (view.eye_to_sun * vec4f(normal, 0.0)).xyz;
     let sunward = max(dot(normal, view.sun_direction), 0.05);
     let away = eye + normal * view.sun_texel * (0.6 + 1.2 * sqrt(1.0 - sunward * sunward));
@@ -26,22 +28,21 @@ fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
     var slope = -across.xy / max(across.z, 1e-9) / 16.0;
     slope *= min(1.0, 1.2 / max(length(slope), 1e-9));
     let turn = 6.2831853 * fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
-    let reach = penumbra(place, slope, turn);
+    let reach = penumbra(place, slope, turn, taps / 2u + 1u);
     var seen = 0.0;
-    for (var i = 0u; i < view.shadow_taps; i++) {
-        let aside = spiral(i, view.shadow_taps, turn) * max(reach, 0.75 / f32(textureDimensions(sun_map).x));
+    for (var i = 0u; i < taps; i++) {
+        let aside = spiral(i, taps, turn) * max(reach, 0.75 / f32(textureDimensions(sun_map).x));
         seen += textureSampleCompareLevel(sun_map, nearer_to_sun, place.xy + aside, place.z + max(dot(slope, aside), 0.0));
     }
     let border = max(abs(place.x - 0.5), abs(place.y - 0.5));
     let there = view.shadows * (1.0 - smoothstep(0.44, 0.49, border));
-    return 1.0 - there * (1.0 - seen / f32(max(view.shadow_taps, 1u)));
+    return 1.0 - there * (1.0 - seen / f32(max(taps, 1u)));
 }
 
-// How far around a place in the map to look for what is in the sun's way, in map widths.
-fn penumbra(place: vec3f, slope: vec2f, turn: f32) -> f32 {
+// How far around a place in the map to look for what is in the sun's way, in map widths, by `count` looks.
+fn penumbra(place: vec3f, slope: vec2f, turn: f32, count: u32) -> f32 {
     let texels = vec2f(textureDimensions(sun_map));
     let search = clamp(view.sun_spread * 0.25, 1.5 / texels.x, 0.08);
-    let count = view.shadow_taps / 2u + 1u;
     var sum = vec2f(0.0);
     for (var i = 0u; i < count; i++) {
         let aside = spiral(i, count, turn + 1.3) * search;
@@ -66,12 +67,13 @@ fn sky_open(eye: vec3f, pixel: vec2f) -> f32 {
     let size = vec2i(textureDimensions(occlusion));
     let place = pixel * 0.5 - 0.5;
     let low = floor(place);
-    for (var i = 0u; i < view.occlusion_taps; i++) {
+    let taps = select(0u, view.occlusion_taps, dot(eye, eye) < 1e30);
+    for (var i = 0u; i < taps; i++) {
         let beside = vec2f(f32(i & 1u), f32(i >> 1u));
         let found = textureLoad(occlusion, clamp(vec2i(low + beside), vec2i(0), size - 1), 0).xy;
         let near = 1.0 - abs(place - low - beside);
         let weight = near.x * near.y / (1e-3 + abs(found.y - here));
         sum += vec2f(found.x, 1.0) * max(weight, 1e-6);
     }
-    return select(1.0, 1.0 - view.occlusion * (1.0 - sum.x / max(sum.y, 1e-9)), view.occlusion_taps > 0u);
+    return select(1.0, 1.0 - view.occlusion * (1.0 - sum.x / max(sum.y, 1e-9)), taps > 0u);
 }

@@ -21,15 +21,14 @@ struct Number {
 
 const MOST_TICKS = 12;
 
-// Exact up to 10^10, and as near as one division or product makes it.
+// Exact up to 10^10, and as near as one division or product makes it. Tables and no loop: llvmpipe compiles a shader whose
+// loop a uniform ends anew in every picture.
 fn power_of_ten(exponent: i32) -> f32 {
-    var left = abs(exponent);
-    var value = 1.0;
-    while left > 0 {
-        let taken = min(left, 10);
-        value *= array<f32, 11>(1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10)[taken];
-        left -= taken;
-    }
+    let size = abs(exponent);
+    let tens = select(clamp(size / 10, 0, 3), 0, size == 10);
+    let rest = clamp(size - 10 * tens, 0, 10);
+    let value = array<f32, 4>(1.0, 1e10, 1e20, 1e30)[tens]
+        * array<f32, 11>(1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10)[rest];
     return select(value, 1.0 / value, exponent < 0);
 }
 

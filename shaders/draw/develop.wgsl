@@ -28,7 +28,9 @@ struct Develop {            // mirrored by renderer/view.py
 //% endif
 @group(0) @binding(2) var glow: texture_2d<f32>;
 @group(0) @binding(3) var smooth_sampler: sampler;
-@group(0) @binding(4) var depths: texture_depth_2d;     // of what is solid, one sample a pixel, if edges are drawn
+//% if EDGES
+@group(0) @binding(4) var depths: texture_depth_2d;     // of what is solid, one sample a pixel
+//% endif
 
 // The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that keeps
 // middle grey where it is. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
@@ -84,6 +86,7 @@ fn shown_sample(drawn: vec4f, scattered: vec3f, behind: vec3f) -> vec3f {
     return tinted(shown, covered) + behind * (1.0 - covered);
 }
 
+//% if EDGES
 // How much of an edge a pixel shows. A plane's reversed depth is linear on the screen, so what differs from the mean of two
 // opposite neighbours is no plane: the farther side of a step, or a fold. After Boucheny 2009, eye-dome lighting, with that
 // difference in the place of his.
@@ -102,16 +105,18 @@ fn edge_of(place: vec2i) -> f32 {
     return 1.0 - exp2(-2.0 * steps);
 }
 
-// The same, smooth across pixels. A loop without turns costs nothing.
+// The same, smooth across pixels. The turns are constants: llvmpipe keeps a MB for each picture with a loop here whose
+// turns it does not know.
 fn edge_at(place: vec2i) -> f32 {
     var sum = 0.0;
-    let count = select(0u, 5u, develop.edges > 0.0);
-    for (var i = 0u; i < count; i++) {
+    for (var i = 0u; i < 5u; i++) {
         let beside = array<vec2i, 5>(vec2i(0), vec2i(1, 0), vec2i(-1, 0), vec2i(0, 1), vec2i(0, -1))[i];
         sum += edge_of(place + beside) * select(0.15, 0.4, i == 0u);
     }
     return develop.edges * sum;
 }
+
+//% endif
 
 // A colour, or its place between what black and white become.
 fn tinted(shown: vec3f, covered: f32) -> vec3f {
@@ -176,10 +181,14 @@ fn develop_fragment(in: Screen) -> @location(0) vec4f {
     coverage /= f32(samples);
 //% endif
 //% endif
+//% if EDGES
     let edge = edge_at(place);
     shown = mix(shown, develop.edge_color, edge);
 //% if TRANSPARENT
     coverage = mix(coverage, 1.0, edge);
+//% endif
+//% endif
+//% if TRANSPARENT
     let straight = with_alpha(shown * vignette(in.uv), coverage);
     let encoded = straight.rgb + dither(floor(in.pixel.xy));
     let alpha = straight.a;

@@ -76,7 +76,7 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let up = round(turned_to_world(view.up));
     let pixel = at.xy;
     let here = meeting(pixel, up);
-    if !is_parallel() && !(-here.eye.z > view.near) { discard; }
+    if !(-here.eye.z > view.near) & !is_parallel() { discard; }
     let place = here.place;
     let right = abs(meeting(pixel + vec2f(1.0, 0.0), up).place - place);
     let below = abs(meeting(pixel + vec2f(0.0, 1.0), up).place - place);

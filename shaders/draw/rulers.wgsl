@@ -91,8 +91,9 @@ struct Scale {
     pixels: f32,
 }
 
-fn scale_of() -> Scale {
-    let pixel = view.pixel * select(page.distance, 1.0, is_parallel());
+// The corner, below 4, matters in name only: see common/shadows.wgsl.
+fn scale_of(corner: u32) -> Scale {
+    let pixel = view.pixel * select(page.distance, 1.0, is_parallel() | (corner > 3u));
     let most = page.scale.z * pixel;
     let exponent = decade(most);
     let share = most / power_of_ten(exponent);
@@ -104,7 +105,7 @@ fn scale_of() -> Scale {
 
 @vertex
 fn scale_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) instance: u32) -> Mark {
-    let scale = scale_of();
+    let scale = scale_of(corner);
     let low = page.scale.xy;
     let thick = max(round(1.5 * page.unit), 1.0);
     let foot = round(5.0 * page.unit);
@@ -136,7 +137,7 @@ fn text_vertex(@builtin(vertex_index) corner: u32, text: Letters) -> Mark {
         start = axis_name_at(u32(text.place.w), size);
         strength = f32(start.x > -1e6);
     } else if text.letter.w == 2.0 {
-        let scale = scale_of();
+        let scale = scale_of(corner);
         start = scale_pen(scale, page.scale.x + max(round(scale.pixels), 1.0)) + vec2f(written_width(scale.number), 0.0);
     } else if text.letter.w == 3.0 {
         let seen = seen_at(text.place.xyz);

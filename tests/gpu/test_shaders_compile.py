@@ -349,7 +349,11 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/transparency.wgsl": [{}],
     "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/develop.wgsl": choices(
-        GLOW=[False, True], ENCODED_BY_TARGET=[False, True], BY_SAMPLE=[False, True], TRANSPARENT=[False, True]
+        GLOW=[False, True],
+        EDGES=[False, True],
+        ENCODED_BY_TARGET=[False, True],
+        BY_SAMPLE=[False, True],
+        TRANSPARENT=[False, True],
     ),
     "draw/highlight.wgsl": choices(
         POSITION=["vec3f", "vec3i"], SIZE=["", "f32", "u32"], ENCODED_BY_TARGET=[False, True]

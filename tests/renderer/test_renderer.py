@@ -200,11 +200,3 @@ def test_every_variant_compiles(gpu, path, position, color, components, third, m
         return
     defines[third_name] = third
     gpu.device.create_shader_module(code=shader.render(path, defines))
-
-
-@pytest.mark.parametrize("glow", [True, False])
-@pytest.mark.parametrize("by_sample", [True, False])
-@pytest.mark.parametrize("encoded", [True, False])
-def test_every_way_to_develop_compiles(gpu, glow, by_sample, encoded):
-    defines = {"GLOW": glow, "BY_SAMPLE": by_sample, "ENCODED_BY_TARGET": encoded, "TRANSPARENT": False}
-    gpu.device.create_shader_module(code=shader.render("draw/develop.wgsl", defines))

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import wgpu
 
-from ..gpu import Gpu, RenderPass
+from ..gpu import Gpu
 from .annotations.annotations import Annotations, wanted
 from .bloom import Bloom
 from .camera import OrbitCamera
+from .develop import Developer, Finish
 from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
 from .lighting import Lighting
-from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
+from .pipelines import draw_cache
 from .target import Target
 from .transparency import Transparency
-from .view import DEVELOP_SIZE, PictureUniforms, View
+from .view import PictureUniforms, View
 
-SHADER = "draw/develop.wgsl"
 UNIFORM_BYTES = 64 << 10  # more than one picture pushes; if less is left, the submission before is closed first
 
 
@@ -38,13 +37,9 @@ class Renderer:
         self._lighting = Lighting(gpu)
         self._transparency: Transparency | None = None
         self._uniforms = PictureUniforms()
-        self._layouts = {glow: _develop_layout(gpu, glow, self._target.by_sample) for glow in (False, True)}
         self._transparent = transparent
-        self.compile()
+        self._developer = Developer(gpu, self._target, self._bloom, color_format, transparent)
         draw_cache(gpu).users.add(self)
-        self._groups: dict[bool, wgpu.GPUBindGroup] = {}
-        self._developed: wgpu.GPUTextureView | None = None  # the depths that are bound in them
-        self._last_pass = RenderPass([{"load_op": "clear", "store_op": "store"}])
         self._highlight: Highlight | None = None
         self._annotations: Annotations | None = None
 
@@ -79,7 +74,8 @@ class Renderer:
         frame = Frame(gpu.uniforms.push(view_bytes))
         self._lighting.record(layers, frame, view, size, self._uniforms.sun)
         self._draw_layers(layers, frame, view.bloom > 0.0, notes)
-        self._develop(view.bloom > 0.0, gpu.uniforms.push(develop_bytes), target_view, corner)
+        finish = Finish(glow=view.bloom > 0.0, edges=view.edges > 0.0)
+        self._developer.record(finish, self._lighting.depths, gpu.uniforms.push(develop_bytes), target_view, corner)
         if notes is not None:
             notes.draw_letters(frame.view_offset, corner, target_view)
         if mark is not None:
@@ -88,26 +84,16 @@ class Renderer:
 
     def compile(self) -> None:
         """Make the pipelines, or make them anew from shaders that have changed. Raises `ShaderError`."""
-        self._pipelines = {glow: self._develop_pipeline(glow) for glow in self._layouts}
+        self._developer.compile()
         self._bloom.compile()
         self._lighting.compile()
         if self._transparency is not None:
             self._transparency.compile()
 
-    def _develop_pipeline(self, glow: bool) -> wgpu.GPURenderPipeline:
-        defines = {
-            "GLOW": glow,
-            "BY_SAMPLE": self._target.by_sample,
-            "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
-            "TRANSPARENT": self._transparent,
-        }
-        layout = self._layouts[glow]
-        return fullscreen_pipeline(self._gpu, SHADER, "develop_fragment", self._format, layout, defines=defines)
-
     def _resized(self) -> None:
         self._bloom.resize(self._target.light, self._target.size)
         self._transparency = None
-        self._developed = None
+        self._developer.resized()
 
     def _noted(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> Annotations:
         if self._annotations is None:
@@ -152,41 +138,3 @@ class Renderer:
                 notes.draw_lines(pass_, over)
             for layer in layers:
                 layer.draw_over(pass_, over)
-
-    def _develop(self, glow: bool, offset: int, target_view: wgpu.GPUTextureView, corner: tuple[int, int]) -> None:
-        if glow:
-            self._bloom.record(self._gpu.recorder)
-        if self._developed is not self._lighting.depths:
-            self._developed = self._lighting.depths
-            self._groups = {glow: self._develop_group(glow) for glow in self._layouts}
-        with self._gpu.recorder.render_pass("develop", self._last_pass, target_view) as pass_:
-            pass_.set_viewport(*corner, *self._target.size, 0.0, 1.0)
-            pass_.set_pipeline(self._pipelines[glow])
-            pass_.set_bind_group(0, self._groups[glow], (offset,))
-            pass_.draw(3)
-
-    def _develop_group(self, glow: bool) -> wgpu.GPUBindGroup:
-        ring = {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": DEVELOP_SIZE}
-        entries: list[dict[str, Any]] = [
-            {"binding": 0, "resource": ring},
-            {"binding": 1, "resource": self._target.picture},
-        ]
-        if glow:
-            entries.append({"binding": 2, "resource": self._bloom.glow})
-            entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
-        entries.append({"binding": 4, "resource": self._lighting.depths})
-        return self._gpu.device.create_bind_group(layout=self._layouts[glow], entries=entries)
-
-
-def _develop_layout(gpu: Gpu, glow: bool, by_sample: bool) -> wgpu.GPUBindGroupLayout:
-    fragment = wgpu.ShaderStage.FRAGMENT
-    picture = {"sample_type": "unfilterable-float", "multisampled": by_sample}
-    entries: list[dict[str, Any]] = [
-        {"binding": 0, "visibility": fragment, "buffer": {"type": "uniform", "has_dynamic_offset": True}},
-        {"binding": 1, "visibility": fragment, "texture": picture},
-    ]
-    if glow:
-        entries.append({"binding": 2, "visibility": fragment, "texture": {"sample_type": "float"}})
-        entries.append({"binding": 3, "visibility": fragment, "sampler": {"type": "filtering"}})
-    entries.append({"binding": 4, "visibility": fragment, "texture": {"sample_type": "depth"}})
-    return draw_cache(gpu).get(("develop layout", glow), lambda: gpu.device.create_bind_group_layout(entries=entries))
