@@ -10,7 +10,7 @@ QUICK_TESTS := tests/test_architecture.py tests/gpu/test_shaders_compile.py
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help setup run test check bench golden format lock wheel clean
+.PHONY: help setup run test lint check bench golden format lock wheel clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,16 +30,18 @@ run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 fr
 	  $(BIN)/vertigrad run $(SCENE); \
 	fi
 
-test: check ## everything: make check, then all tests; those that measure time last, with nothing beside them
+test: lint ## everything: ruff, pyright, import-linter, then all tests; those that measure time last, with nothing beside them
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=tests/,$(ALONE))
 	$(BIN)/pytest $(addprefix tests/,$(filter-out bench,$(ALONE)))
 	$(BIN)/pytest tests/bench
 
-check: setup ## ruff, pyright, import-linter, WGSL compile
+lint: setup ## ruff, pyright, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+check: lint ## the same, and that the WGSL compiles
 	$(BIN)/pytest -q $(QUICK_TESTS)
 
 bench: setup ## the benchmarks alone, with what they measure
