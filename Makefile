@@ -5,7 +5,8 @@ BIN := .venv/bin
 SCENE ?= scenes/nbody.toml
 NAME = $(basename $(notdir $(SCENE)))
 STAMP := .venv/.set-up
-ALONE := window packaging bench
+WINDOW := tests/window tests/packaging
+TIMED := tests/window/test_time.py tests/window/test_start.py  # with nothing beside them
 QUICK_TESTS := tests/test_architecture.py tests/gpu/test_shaders_compile.py
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -31,8 +32,9 @@ run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 fr
 	fi
 
 test: lint ## everything: ruff, pyright, import-linter, then all tests; those that measure time last, with nothing beside them
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=tests/,$(ALONE))
-	$(BIN)/pytest $(addprefix tests/,$(filter-out bench,$(ALONE)))
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=,$(WINDOW) tests/bench)
+	$(BIN)/pytest -n 2 --dist loadfile $(WINDOW) $(addprefix --ignore=,$(TIMED))
+	$(BIN)/pytest $(TIMED)
 	$(BIN)/pytest tests/bench
 
 lint: setup ## ruff, pyright, import-linter

@@ -40,7 +40,7 @@ from .driver import Driver
 
 ACTIONS = 20_000  # one every tenth of a second would take half an hour
 SEEDS = [int(seed) for seed in os.environ.get("VERTIGRAD_MONKEY_SEEDS", "1").split(",")]
-DRAWN = 0.1  # share of the frames that are drawn as well as built: drawing is what takes the time here
+DRAWN = 0.05  # share of the frames that are drawn as well as built: drawing is what takes the time here
 SIZES = [(480, 320), (320, 240), (640, 400), (240, 360), (64, 48), (7, 5)]
 SCALES = [1.0, 1.0, 1.0, 1.5, 2.0]
 KEYS = [*keys.KEYS.values(), *keys.LETTERS.values(), *keys.MODIFIERS]
