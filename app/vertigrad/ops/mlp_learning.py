@@ -230,12 +230,12 @@ def _sections(sums: Sums, sizes: list[int]) -> dict[str, Any]:
     return {"SECTIONS": sections, "BIASES": biases, "SIZE": sums.size}
 
 
-_UNROLLED = Pull(64, 8, 4, 8, 264, True)
+_UNROLLED = Pull(64, 4, 4, 4, 264, True)
 _LOOPED = Pull(64, 8, 4, 8, 264, False)
 _SMALLEST = (*(Pull(points, 4, 4, 4, 264, False) for points in (32, 16, 8)), Pull(4, 4, 4, 4, 264, False))
 _SOFTWARE = tuple(variant._replace(groups=16) for variant in _SMALLEST)
 _OTHERS = (
-    *(Pull(64, 4, 4, 4, 264, True), Pull(32, 4, 4, 4, 396, True), Pull(64, 8, 4, 4, 264, True)),
+    *(Pull(64, 8, 4, 8, 264, True), Pull(32, 4, 4, 4, 528, True), Pull(64, 8, 4, 4, 264, True)),
     *(Pull(64, 8, 8, 8, 396, True), Pull(64, 4, 8, 8, 264, True), Pull(32, 8, 4, 8, 528, True)),
     *(Pull(64, 8, 4, 8, 132, True), Pull(64, 8, 4, 8, 396, True), Pull(32, 4, 4, 4, 528, False)),
 )
