@@ -3,7 +3,8 @@
 // `solid_*` draws spheres of at least `min_pixels` radius: every fragment meets the sphere with its ray, so outline
 // and depth are those of a true sphere in perspective. `distant_*` draws the smaller ones as soft spots that carry
 // the light of the sphere's true area, so that they fade with distance and never flicker.
-// With PICKING the same spheres and spots are drawn as the numbers of their rows.
+// With PICKING the same spheres and spots are drawn as the numbers of their rows. With PULLED a list says which spheres are
+// drawn, and spots are left to draw/spots.wgsl.
 //% include "common/view.wgsl"
 //% include "common/colour.wgsl"
 //% include "common/lighting.wgsl"
@@ -15,18 +16,10 @@
 //% include "common/transparency.wgsl"
 //% endif
 
-struct Style {              // mirrored by renderer/layers/points.py
-    color: vec4f,           // linear; where no color is bound
-    range: vec2f,           // values at the two ends of the colormap
-    size: f32,              // radius in world units; a factor where sizes are bound
-    min_pixels: f32,
-    metallic: f32,
-    roughness: f32,
-    emissive: f32,          // 0: lit by sun and sky; 1: shines by itself
-    brightness: f32,        // radiance of what shines
-    auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
-}
-
+//% if PULLED
+//% include "common/point_rows.wgsl"
+@group(0) @binding(12) var<storage, read> spheres: array<u32>;  // rows that are drawn
+//% else
 struct Point {
     @location(0) position: ${POSITION},
 //% if COLOR
@@ -39,6 +32,7 @@ struct Point {
     @location(3) extent: vec2f,
 //% endif
 }
+//% endif
 
 struct Corner {
     @builtin(position) clip: vec4f,
@@ -51,7 +45,7 @@ struct Corner {
 //% endif
 }
 
-struct Spot {
+struct SpotCorner {
     @builtin(position) clip: vec4f,
     @location(0) place: vec2f,                      // -1 to 1 across the quad
     @location(1) @interpolate(flat) light: vec4f,   // premultiplied
@@ -61,38 +55,7 @@ struct Spot {
 //% endif
 }
 
-@group(0) @binding(0) var<uniform> view: View;
-@group(0) @binding(1) var<uniform> style: Style;
-//% if COLORMAPPED
-@group(0) @binding(2) var colormap: texture_2d<f32>;
-@group(0) @binding(3) var smooth_sampler: sampler;
-//% endif
-
-fn point_color(point: Point) -> vec4f {
-//% if COLORMAPPED
-    let range = select(style.range, point.extent, style.auto_range > 0.0);
-    let x = colormap_coordinate(f32(point.color), range, f32(textureDimensions(colormap).x));
-    return textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0);
-//% elif COLOR and COLOR_COMPONENTS == 4
-    return vec4f(srgb_to_linear(vec3f(point.color.rgb)), f32(point.color.a));
-//% elif COLOR
-    return vec4f(srgb_to_linear(vec3f(point.color)), 1.0);
-//% else
-    return style.color;
-//% endif
-}
-
-fn point_radius(point: Point) -> f32 {
-//% if SIZE
-    return style.size * f32(point.size);
-//% else
-    return style.size;
-//% endif
-}
-
-fn eye_position(point: Point) -> vec3f {
-    return (view.world_to_eye * vec4f(vec3f(point.position), 1.0)).xyz;
-}
+//% include "common/points.wgsl"
 
 // A quad across the line of sight to `centre`, which reaches `reach` from it.
 fn quad_corner(corner: u32, centre: vec3f, reach: f32) -> vec3f {
@@ -109,35 +72,27 @@ fn quad_place(corner: u32) -> vec2f {
 
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 
-// How far a quad through `centre` must reach for the whole outline of the sphere to lie on it; 0 from within it.
-fn outline_reach(centre: vec3f, radius: f32) -> f32 {
-    // The cone that touches the sphere is wider than the sphere where the quad stands.
-    let distance2 = dot(centre, centre);
-    let outside = distance2 > radius * radius;
-    let wider = radius * sqrt(distance2 / select(1.0, distance2 - radius * radius, outside));
-    // Chosen without branches: Mesa 22's llvmpipe loses memory at every draw whose vertex stage returns early.
-    return select(select(0.0, wider, outside), radius, is_parallel());
-}
-
 @vertex
 fn solid_vertex(
     @builtin(vertex_index) corner: u32,
-//% if PICKING
+//% if PICKING or PULLED
     @builtin(instance_index) row: u32,
 //% endif
+//% if not PULLED
     point: Point,
+//% endif
 ) -> Corner {
     var out: Corner;
+//% if PULLED
+    let point = point_at(spheres[row]);
+//% endif
     let centre = eye_position(point);
     let radius = point_radius(point);
-    let pixel = pixel_at(centre);
-    let outline = outline_reach(centre, radius);
     out.clip = NOWHERE;
-    // Written so that a NaN, a sphere behind the eye and one around the eye all fail.
-    if !(-centre.z > view.near && radius >= style.min_pixels * pixel && outline > 0.0) {
+    if !is_sphere(centre, radius) {
         return out;
     }
-    let reach = outline + pixel;
+    let reach = outline_reach(centre, radius) + pixel_at(centre);
     out.eye = quad_corner(corner, centre, reach);
     out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
     out.centre = centre;
@@ -246,6 +201,7 @@ fn sphere_light(in: Corner, hit: Hit, normal: vec3f) -> vec3f {
 }
 //% endif
 
+//% if not PULLED
 @vertex
 fn distant_vertex(
     @builtin(vertex_index) corner: u32,
@@ -253,26 +209,17 @@ fn distant_vertex(
     @builtin(instance_index) row: u32,
 //% endif
     point: Point,
-) -> Spot {
-    var out: Spot;
+) -> SpotCorner {
+    var out: SpotCorner;
     let centre = eye_position(point);
-    let radius = point_radius(point);
-    let pixel = pixel_at(centre);
+    let spot = spot_of(point, centre, point_radius(point));
     out.clip = NOWHERE;
-    if !(-centre.z > view.near && radius < style.min_pixels * pixel && radius > 1e-3 * pixel
-        && beyond_clips(centre) <= 0.0) {
+    if spot.reach <= 0.0 {
         return out;
     }
-    let reach = (style.min_pixels + 1.0) * pixel;
-    let color = point_color(point);
-    // The spot's profile (1 - x²)² sums to a third of its square's reach: this keeps the sphere's light.
-    let alpha = 3.0 * radius * radius / (reach * reach) * color.a;
-    let to_eye = -sight_to(centre);
-    let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);
-    let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
-    out.light = clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive);
+    out.light = spot.light;
     out.place = quad_place(corner);
-    out.clip = view.eye_to_clip * vec4f(quad_corner(corner, centre, reach), 1.0);
+    out.clip = view.eye_to_clip * vec4f(quad_corner(corner, centre, spot.reach), 1.0);
 //% if PICKING
     out.centre = centre;
     out.row = row;
@@ -282,14 +229,15 @@ fn distant_vertex(
 
 //% if PICKING
 @fragment
-fn distant_fragment(in: Spot) -> SeenPixel {
+fn distant_fragment(in: SpotCorner) -> SeenPixel {
     if dot(in.place, in.place) >= 1.0 || !any(in.light > vec4f(0.0)) { discard; }
     return seen_row(in.row, in.centre);
 }
 //% else
 @fragment
-fn distant_fragment(in: Spot) -> @location(0) vec4f {
+fn distant_fragment(in: SpotCorner) -> @location(0) vec4f {
     let fall = max(1.0 - dot(in.place, in.place), 0.0);
     return in.light * (fall * fall);
 }
+//% endif
 //% endif

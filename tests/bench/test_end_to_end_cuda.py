@@ -1,7 +1,8 @@
 """A network moves a million points and they are drawn: by us, and by PyTorch through the host to pygfx, in one run.
 
-Floor on an H100, ours: 8,640 fused multiply-adds a point are 0.27 ms, reading and writing 24 MB of positions 10 µs, and
-a million spheres of about a pixel under 1 ms. Theirs moves 12 MB to the host and 12 MB back besides.
+Floor on an H100, ours: 8,640 fused multiply-adds a point are 0.27 ms, reading and writing 24 MB of positions 10 µs.
+Its rasterizers are those of a card that does not draw: clearing four samples of colour and depth takes 0.79 ms of a
+frame (56 GB/s), and a million quads 1.7 ms before any pixel of them. Theirs moves 12 MB to the host and 12 MB back.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def test_uniforms_have_the_size_that_the_shaders_give_them():
     }
     for name, (source, size, packed) in sources.items():
         assert wgsl_fields(source, name)[1] == size == packed, name
-    for module, path in ((points, "draw/points.wgsl"), (surface, "draw/surface.wgsl")):
+    for module, path in ((points, "common/points.wgsl"), (surface, "draw/surface.wgsl")):
         assert wgsl_fields(resources.shader(path), "Style")[1] == module.STYLE.size == module.RECIPE.style_size
 
 
@@ -192,8 +192,9 @@ def test_every_variant_compiles(gpu, path, position, color, components, third, m
         "COLOR": color,
         "COLOR_COMPONENTS": components,
         "COLORMAPPED": components == 1,
-        "SAMPLE_MASK": True,
+        "SAMPLE_MASK": mask,
         "PICKING": False,
+        **({"PULLED": False} if path == "draw/points.wgsl" else {}),
     }
     third_name = "SIZE" if path == "draw/points.wgsl" else "NORMAL"
     if third == ("vec3f" if third_name == "SIZE" else "f32"):

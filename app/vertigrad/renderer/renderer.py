@@ -10,11 +10,13 @@ from ..gpu import Gpu
 from .annotations.annotations import Annotations, wanted
 from .bloom import Bloom
 from .camera import OrbitCamera
-from .develop import Developer, Finish
+from .develop import Developer, Finish, Place
+from .handles import HandleDrawing, Handles
 from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
 from .lighting import Lighting
 from .pipelines import draw_cache
+from .quality import Level, drawn_size, level_of
 from .target import Target
 from .transparency import Transparency
 from .view import PictureUniforms, View
@@ -41,6 +43,7 @@ class Renderer:
         self._developer = Developer(gpu, self._target, self._bloom, color_format, transparent)
         draw_cache(gpu).users.add(self)
         self._highlight: Highlight | None = None
+        self._handles: HandleDrawing | None = None
         self._annotations: Annotations | None = None
 
     def draw(
@@ -53,34 +56,43 @@ class Renderer:
         time: float = 0.0,
         corner: tuple[int, int] = (0, 0),
         mark: Mark | None = None,
+        level: Level | None = None,
+        handles: Handles | None = None,
     ) -> None:
         """Record the picture, of `size` pixels, into `target_view`; nothing if that is no pixels at all.
 
         `time` is in seconds. `corner` is the pixel of the target at which the upper left of the picture lies; what the
-        picture leaves of the target turns black. `mark` is drawn over it. The layers must have been bound. Raises
-        `UseAfterFree` if a tensor was closed since.
+        picture leaves of the target turns black. `mark` and `handles` are drawn over it. `level` is how finely it is
+        drawn, if not as `view.quality` says. The layers must have been bound. Raises `UseAfterFree` if a tensor was
+        closed since.
         """
         if min(size) <= 0:
             return
-        gpu = self._gpu
-        view_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time)
+        gpu, level = self._gpu, level or level_of(view.quality)
+        view_bytes, over_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time, level)
         for layer in layers:
             layer.prepare(self._uniforms.moment)
         notes = self._noted(layers, camera, view, size) if wanted(view, layers) else None
         if not gpu.uniforms.fits(UNIFORM_BYTES):
             gpu.submit()
-        if self._target.resize(size):
-            self._resized()
+        drawn = drawn_size(size, level)
+        if self._target.resize(drawn):
+            self._resized(level)
+        finish = Finish(glow=view.bloom > 0.0, edges=view.edges > 0.0, enlarged=drawn != size)
         frame = Frame(gpu.uniforms.push(view_bytes))
-        self._lighting.record(layers, frame, view, size, self._uniforms.sun)
-        self._draw_layers(layers, frame, view.bloom > 0.0, notes)
-        finish = Finish(glow=view.bloom > 0.0, edges=view.edges > 0.0)
-        self._developer.record(finish, self._lighting.depths, gpu.uniforms.push(develop_bytes), target_view, corner)
+        over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
+        self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)
+        self._draw_layers(layers, frame, finish.glow, notes, handles is not None)
+        place = Place(target_view, corner, size)
+        self._developer.record(finish, self._lighting.depths, gpu.uniforms.push(develop_bytes), place)
         if notes is not None:
-            notes.draw_letters(frame.view_offset, corner, target_view)
+            notes.draw_letters(over, corner, target_view)
         if mark is not None:
             self._highlight = self._highlight or Highlight(gpu, self._format)
-            self._highlight.record(mark, frame.view_offset, size, corner, target_view)
+            self._highlight.record(mark, over, size, corner, target_view)
+        if handles is not None:
+            self._handles = self._handles or HandleDrawing(gpu, self._format)
+            self._handles.record(handles, self._target.depth, size, corner, target_view)
 
     def compile(self) -> None:
         """Make the pipelines, or make them anew from shaders that have changed. Raises `ShaderError`."""
@@ -90,8 +102,8 @@ class Renderer:
         if self._transparency is not None:
             self._transparency.compile()
 
-    def _resized(self) -> None:
-        self._bloom.resize(self._target.light, self._target.size)
+    def _resized(self, level: Level) -> None:
+        self._bloom.resize(self._target.light, self._target.size, level.scale)
         self._transparency = None
         self._developer.resized()
 
@@ -101,11 +113,13 @@ class Renderer:
         self._annotations.prepare(layers, camera, view, size)
         return self._annotations
 
-    def _draw_layers(self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None) -> None:
+    def _draw_layers(
+        self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None, keep_depth: bool
+    ) -> None:
         recorder = self._gpu.recorder
         for layer in layers:
             recorder.use(layer.blocks())
-        if any(layer.reads_depth or layer.transparency != "none" for layer in layers):
+        if keep_depth or any(layer.reads_depth or layer.transparency != "none" for layer in layers):
             self._draw_apart(layers, frame, resolve, notes)
             return
         with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
@@ -120,16 +134,21 @@ class Renderer:
     def _draw_apart(self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None) -> None:
         """The same in two passes: what is drawn over may read the depth of what is solid, which is finished by then."""
         recorder, target = self._gpu.recorder, self._target
+        over = Frame(frame.view_offset, target.depth)
+        deep = [layer for layer in layers if layer.reads_depth]
+        for layer in deep:
+            layer.survey(over)
         with recorder.render_pass("layers", target.solid_pass) as pass_:
             pass_.set_bind_group(1, self._lighting.group)
             for layer in layers:
                 if layer.transparency != "all":
                     layer.draw(pass_, frame)
+        for layer in deep:
+            layer.gather(over)
         clear = [layer for layer in layers if layer.transparency != "none"]
         if clear:
             self._transparency = self._transparency or Transparency(self._gpu, target)
             self._transparency.record(clear, frame.view_offset, self._lighting.group)
-        over = Frame(frame.view_offset, target.depth)
         with recorder.render_pass("layers", target.over_pass[resolve]) as pass_:
             if clear and self._transparency is not None:
                 self._transparency.cover(pass_)

@@ -60,8 +60,9 @@ class Layer(ABC):
     Style: ClassVar[type[Params]]
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]]
 
-    reads_depth: ClassVar[bool] = False  # whether what is drawn over asks how far away solid things are
-    casts: ClassVar[bool] = False  # whether `draw` can also draw "depth" and "clear" frames
+    reads_depth: bool = False  # whether what is drawn over asks how far away solid things are
+    casts: ClassVar[bool] = False  # whether `draw` can also draw "depth" frames
+    blends: ClassVar[bool] = False  # and "clear" ones
 
     name: str
     style: Any  # of the class `Style`
@@ -83,6 +84,12 @@ class Layer(ABC):
 
         `moment` is None where only places are wanted, not how things look.
         """
+
+    def survey(self, frame: Frame) -> None:  # noqa: B027  most layers need nothing of this
+        """Record what must be known before `draw`; called where `reads_depth`, outside of any pass."""
+
+    def gather(self, frame: Frame) -> None:  # noqa: B027
+        """Record what is found by the depth of solid things, before `draw_over`; called where `reads_depth`."""
 
     @abstractmethod
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
@@ -109,7 +116,7 @@ class Layer(ABC):
     @property
     def transparency(self) -> Transparency:
         """How much of what `draw` draws lets light through."""
-        return self.attributes.transparency if self.casts else "none"
+        return self.attributes.transparency if self.blends else "none"
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 import wgpu
 
-from ...gpu import Gpu, VertexBuffers
+from ...gpu import Gpu, Plan, VertexBuffers
 from ...memory import Block
 from ...tensor import Tensor
 from ..colormap import colormap_texture
@@ -75,14 +75,15 @@ class Drawing(Content):
         self.attributes = attributes
         self._sets = [attributes] if mesh is None else [attributes, mesh]
         self._storage = storage
-        self._extent: Extent | None = None
+        self.extent: Extent | None = None
+        self._found_elsewhere = False
         self._group: tuple[Any, wgpu.GPUBindGroup] | None = None
         if attributes.components("color") == 1:
             color = scalars or attributes.tensors["color"]
-            self._extent = Extent(color.tensor, color.layout)
+            self.extent = Extent(color.tensor, color.layout)
         try:
-            if self._extent is not None:
-                attributes.add("extent", self._extent.pair.expand(attributes.rows, 2), (2,))
+            if self.extent is not None:
+                attributes.add("extent", self.extent.pair.expand(attributes.rows, 2), (2,))
             self._pipelines = {stage: self._color_pipeline(stage, over) for stage, over in recipe.stages.items()}
         except Exception:
             self.close()
@@ -97,8 +98,14 @@ class Drawing(Content):
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
         if self._places.blocks is not self._lying:
             self._look_up()
-        if self._extent is not None and style.range == "auto":
-            self._extent.record()
+        if self.extent is not None and style.range == "auto" and not self._found_elsewhere:
+            self.extent.record()
+
+    def find_extent(self, plan: Plan) -> None:
+        """Leave it to `plan`, which makes the colours, to find their extent: one replay instead of two."""
+        if self.extent is not None:
+            self.extent.add_to(plan)
+        self._found_elsewhere = True
 
     def start(
         self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style: Coloring, style_offset: int
@@ -106,6 +113,13 @@ class Drawing(Content):
         """Set pipeline, bind group and vertex buffers; draw calls follow."""
         pass_.set_pipeline(self._color_or_other(stage, frame.drawn))
         self._set_resources(pass_, frame, style, style_offset)
+
+    def start_again(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style_offset: int) -> None:
+        """`start` of another stage in the same picture: nothing can have moved since."""
+        assert self._group is not None, "set by `start`"
+        pass_.set_pipeline(self._pipelines[stage])
+        pass_.set_bind_group(0, self._group[1], (frame.view_offset, style_offset))
+        self._buffers.set(pass_)
 
     def start_rows(
         self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style: Coloring, style_offset: int
@@ -131,19 +145,25 @@ class Drawing(Content):
         """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
         return self.attributes.report()
 
+    def colormap(self, style: Coloring) -> list[Any]:
+        """The texture and the sampler through which scalars go; nothing where colours are none."""
+        if self.extent is None:
+            return []
+        return [colormap_texture(self._gpu, style.colormap, style.colormap_flip), smooth_sampler(self._gpu)]
+
     def close(self) -> None:
         """Give up the memory that was made here. Idempotent."""
-        if self._extent is not None:
-            self._extent.close()
-            self._extent = None
+        if self.extent is not None:
+            self.extent.close()
+            self.extent = None
 
     def _look_up(self) -> None:
         """Find the vertex buffers: tensors were borrowed, or copy-on-write moved them."""
         for bound in self._bound:
             self._gpu.make_resident(bound.tensor.owner)
         self._lying = self._places.blocks
-        places = [(bound.tensor.offset, bound.layout.nbytes) for bound in self._bound]
-        self._buffers = VertexBuffers([(b.buffer, *place) for b, place in zip(self._lying, places, strict=True)])
+        shared = [one for attributes in self._sets for one in attributes.buffers]
+        self._buffers = VertexBuffers([(one[0][1].tensor.block.buffer, *one.place) for one in shared])
 
     def _defines(self, picking: bool) -> dict[str, Any]:
         names = self._recipe.locations
@@ -152,7 +172,7 @@ class Drawing(Content):
             **types,
             **self._recipe.defines,
             "COLOR_COMPONENTS": self.attributes.components("color"),
-            "COLORMAPPED": self._extent is not None,
+            "COLORMAPPED": self.extent is not None,
             "SAMPLE_MASK": handles_samples(self._gpu),
             "PICKING": picking,
         }
@@ -198,7 +218,7 @@ class Drawing(Content):
 
         def make() -> wgpu.GPURenderPipeline:
             module = draw_shader(self._gpu, recipe.shader, self._defines(picking))
-            buffers = [buffer for one in self._sets for buffer in one.vertex_buffers(recipe.locations)]
+            buffers = [shared.descriptor(recipe.locations) for one in self._sets for shared in one.buffers]
             layouts = [self._layout()] if picking or drawn == "depth" else [self._layout(), lighting_layout(self._gpu)]
             return device.create_render_pipeline(
                 label=f"{recipe.shader}:{stage}",
@@ -215,7 +235,7 @@ class Drawing(Content):
 
     def _bind_group(self, style: Coloring) -> wgpu.GPUBindGroup:
         """The bind group; made anew when the colormap changes."""
-        key = (style.colormap, style.colormap_flip) if self._extent is not None else None
+        key = (style.colormap, style.colormap_flip) if self.extent is not None else None
         if self._storage is not None:
             key = key, self._storage.block.id
         if self._group is None or self._group[0] != key:
@@ -228,10 +248,7 @@ class Drawing(Content):
         entries: list[dict[str, Any]] = [
             {"binding": i, "resource": {"buffer": ring, "offset": 0, "size": size}} for i, size in enumerate(sizes)
         ]
-        if self._extent is not None:
-            texture = colormap_texture(self._gpu, style.colormap, style.colormap_flip)
-            entries.append({"binding": 2, "resource": texture})
-            entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
+        entries += [{"binding": 2 + n, "resource": part} for n, part in enumerate(self.colormap(style))]
         if self._storage is not None:
             entries.append({"binding": 4, "resource": whole(self._storage)})
         return self._gpu.device.create_bind_group(layout=self._layout(), entries=entries)
@@ -240,7 +257,7 @@ class Drawing(Content):
         both = wgpu.ShaderStage.VERTEX | wgpu.ShaderStage.FRAGMENT
         uniform = {"type": "uniform", "has_dynamic_offset": True}
         entries: list[dict[str, Any]] = [{"binding": i, "visibility": both, "buffer": uniform} for i in (0, 1)]
-        if self._extent is not None:
+        if self.extent is not None:
             entries.append({"binding": 2, "visibility": both, "texture": {"sample_type": "float"}})
             entries.append({"binding": 3, "visibility": both, "sampler": {"type": "filtering"}})
         if self._storage is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal
 
 import wgpu
 
 from ...gpu import Gpu
+from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ..colormap import COLORMAPS
 from ..moment import Moment
@@ -16,6 +17,7 @@ from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .content import ContentLayer
 from .drawing import Drawing, Recipe
+from .spots import Spots, adds_up
 
 STYLE = struct.Struct("<13f12x")  # `Style` in shaders/draw/points.wgsl
 RECIPE = Recipe(
@@ -24,6 +26,7 @@ RECIPE = Recipe(
     locations={"position": 0, "color": 1, "size": 2, "extent": 3},
     style_size=STYLE.size,
     primitive={"topology": "triangle-strip"},
+    defines={"PULLED": False},
 )
 
 
@@ -47,9 +50,14 @@ class PointsStyle(Params):
 
 
 class PointsLayer(ContentLayer[Drawing]):
-    """One sphere for each row of `position`: an instance of a quad, on which each pixel's ray meets the sphere."""
+    """One sphere for each row of `position`: an instance of a quad, on which each pixel's ray meets the sphere.
+
+    Those too small to be seen as spheres are soft spots, which blend in the order of rows; a great many of them are
+    added up instead, as if they lay at random before one another.
+    """
 
     casts: ClassVar[bool] = True
+    blends: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = PointsStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
@@ -62,6 +70,7 @@ class PointsLayer(ContentLayer[Drawing]):
     def __init__(self, gpu: Gpu, name: str, style: PointsStyle):
         super().__init__(gpu, name, style)
         self._style_offset = 0
+        self._spots: Spots | None = None
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on.
@@ -70,21 +79,56 @@ class PointsLayer(ContentLayer[Drawing]):
         """
         bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
         color, size = bound.color(), bound.number("size")
-        self._take(Drawing(self._gpu, RECIPE, bound))
+        drawing = Drawing(self._gpu, RECIPE, bound)
+        try:
+            spots = Spots(self._gpu, self.name, drawing, STYLE.size) if adds_up(self._gpu, bound) else None
+        except BaseException:
+            drawing.close()
+            raise
+        self._take(drawing)
+        self._spots, self.reads_depth = spots, spots is not None
         self._color, self._size = color, size
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
         self._bound.prepare(self.style)
 
+    def survey(self, frame: Frame) -> None:
+        """Find out which are spheres, where spots are added up."""
+        if self._spots is not None:
+            self._style_offset = self._gpu.uniforms.push(self._uniform())
+            self._spots.survey(frame, self.style, self._style_offset)
+
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the spheres that are large enough to be seen as such."""
-        self._style_offset = self._gpu.uniforms.push(self._uniform())
-        self._record(pass_, frame, "solid")
+        if self._spots is None or frame.drawn != "color":
+            self._style_offset = self._gpu.uniforms.push(self._uniform())
+            self._record(pass_, frame, "solid")
+        else:
+            self._spots.draw(pass_, frame, self.style, self._style_offset)
+
+    def gather(self, frame: Frame) -> None:
+        """Add the others up, where they are so many."""
+        if self._spots is not None:
+            self._spots.gather(frame, self.style, self._style_offset)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the others as soft spots."""
-        self._record(pass_, frame, "distant")
+        if self._spots is None:
+            self._record(pass_, frame, "distant")
+        else:
+            self._spots.cover(pass_, self.style)
+
+    def blocks(self) -> Iterable[Block]:
+        """Every block that is read when the layer is drawn."""
+        return self._bound.blocks() if self._spots is None else [*self._bound.blocks(), *self._spots.blocks()]
+
+    def close(self) -> None:
+        """Give up the memory that the layer itself made. Idempotent."""
+        super().close()
+        if self._spots is not None:
+            self._spots.close()
+            self._spots = None
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw spheres and spots as the numbers of their rows."""

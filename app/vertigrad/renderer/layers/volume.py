@@ -77,7 +77,7 @@ class VolumeLayer(ContentLayer["_Content"]):
             False, (1, 3), (0.86, 0.87, 0.89), "a scalar for the colormap, or sRGB, on the same or another grid"
         ),
     }
-    reads_depth: ClassVar[bool] = True
+    reads_depth: bool = True
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on.

@@ -1,0 +1,83 @@
+// What draws points as spheres and spots has in common: how they look, how large and how bright they are.
+// Needs a struct `Point` with a `position`, and with `color`, `size` and `extent` where those are bound; COLOR and SIZE are
+// their types, empty if they are constants. Include common/view.wgsl, common/colour.wgsl and common/lighting.wgsl before.
+
+struct Style {              // mirrored by renderer/layers/points.py
+    color: vec4f,           // linear; where no color is bound
+    range: vec2f,           // values at the two ends of the colormap
+    size: f32,              // radius in world units; a factor where sizes are bound
+    min_pixels: f32,
+    metallic: f32,
+    roughness: f32,
+    emissive: f32,          // 0: lit by sun and sky; 1: shines by itself
+    brightness: f32,        // radiance of what shines
+    auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
+}
+
+@group(0) @binding(0) var<uniform> view: View;
+@group(0) @binding(1) var<uniform> style: Style;
+//% if COLORMAPPED
+@group(0) @binding(2) var colormap: texture_2d<f32>;
+@group(0) @binding(3) var smooth_sampler: sampler;
+//% endif
+
+fn point_color(point: Point) -> vec4f {
+//% if COLORMAPPED
+    let range = select(style.range, point.extent, style.auto_range > 0.0);
+    let x = colormap_coordinate(f32(point.color), range, f32(textureDimensions(colormap).x));
+    return textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0);
+//% elif COLOR and COLOR_COMPONENTS == 4
+    return vec4f(srgb_to_linear(vec3f(point.color.rgb)), f32(point.color.a));
+//% elif COLOR
+    return vec4f(srgb_to_linear(vec3f(point.color)), 1.0);
+//% else
+    return style.color;
+//% endif
+}
+
+fn point_radius(point: Point) -> f32 {
+//% if SIZE
+    return style.size * f32(point.size);
+//% else
+    return style.size;
+//% endif
+}
+
+fn eye_position(point: Point) -> vec3f {
+    return (view.world_to_eye * vec4f(vec3f(point.position), 1.0)).xyz;
+}
+
+// How far a quad through `centre` must reach for the whole outline of the sphere to lie on it; 0 from within it.
+fn outline_reach(centre: vec3f, radius: f32) -> f32 {
+    // The cone that touches the sphere is wider than the sphere where the quad stands.
+    let distance2 = dot(centre, centre);
+    let outside = distance2 > radius * radius;
+    let wider = radius * sqrt(distance2 / select(1.0, distance2 - radius * radius, outside));
+    // Chosen without branches: Mesa 22's llvmpipe loses memory at every draw whose vertex stage returns early.
+    return select(select(0.0, wider, outside), radius, is_parallel());
+}
+
+// Whether a point is drawn as a sphere. Written so that a NaN, a sphere behind the eye and one around the eye all fail.
+fn is_sphere(centre: vec3f, radius: f32) -> bool {
+    return -centre.z > view.near && radius >= style.min_pixels * pixel_at(centre) && outline_reach(centre, radius) > 0.0;
+}
+
+// A sphere that is too small to be seen as one: a soft spot that carries the light of its true area.
+struct Spot {
+    light: vec4f,       // premultiplied, in its middle; it falls to the rim as (1 - x²)²
+    reach: f32,         // radius in world units; 0: there is none
+}
+
+fn spot_of(point: Point, centre: vec3f, radius: f32) -> Spot {
+    let pixel = pixel_at(centre);
+    let seen = -centre.z > view.near && radius < style.min_pixels * pixel && radius > 1e-3 * pixel
+        && beyond_clips(centre) <= 0.0;
+    let reach = (style.min_pixels + 1.0) * pixel;
+    let color = point_color(point);
+    // The profile sums to a third of its square's reach: this keeps the sphere's light.
+    let alpha = 3.0 * radius * radius / (reach * reach) * color.a;
+    let to_eye = -sight_to(centre);
+    let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);
+    let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
+    return Spot(clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive), select(0.0, reach, seen));
+}
