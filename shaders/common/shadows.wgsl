@@ -22,7 +22,7 @@ fn sun_open(eye: vec3f, normal: vec3f, pixel: vec2f) -> f32 {
     if taps == 0u { return 1.0; }
     let across = (view.eye_to_sun * vec4f(normal, 0.0)).xyz;
     let sunward = max(dot(normal, view.sun_direction), 0.05);
-    let away = eye + normal * view.sun_texel * (0.6 + 1.2 * sqrt(1.0 - sunward * sunward));
+    let away = eye + normal * view.sun_texel * (0.6 + 1.2 * sqrt(max(1.0 - sunward * sunward, 0.0)));
     let place = (view.eye_to_sun * vec4f(away, 1.0)).xyz;
     // How the depth of the surface itself changes across the map; 16 is (map depth / map width)².
     var slope = -across.xy / max(across.z, 1e-9) / 16.0;

@@ -195,5 +195,5 @@ def test_a_network_learns_a_function(steady: Gpu) -> None:
         first = loss.item()
         for _ in range(300):
             plan.replay(**optimiser.fields())
-        assert loss.item() < first / 100.0
+        assert loss.item() < first / 80.0
         loss.close()
