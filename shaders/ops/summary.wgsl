@@ -172,10 +172,12 @@ fn counted(lane: u32, begin: u32, end: u32) {
     // halves, so that the distance of the ends does not overflow
     let least = 0.5 * f32(bitcast<${VALUE}>(record[params.record_offset + 4u]));
     let width = 0.5 * f32(bitcast<${VALUE}>(record[params.record_offset + 5u])) - least;
+    // NVIDIA divides by way of 1 / width, which is nothing where the width is larger than 2^126
+    let unit = select(1.0, 1e-18, width > 1e18);
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
         let x = f32(element(i));
         if !is_nan(x) && !is_inf(x) {
-            let bin = u32(clamp((0.5 * x - least) / width * ${BINS}.0, 0.0, ${BINS - 1}.0));
+            let bin = u32(clamp((0.5 * x - least) * unit / (width * unit) * ${BINS}.0, 0.0, ${BINS - 1}.0));
             atomicAdd(&counts[select(bin, ${BINS // 2}u, width <= 0.0)], 1u);
         }
     }
