@@ -61,7 +61,7 @@ def test_there_are_no_sources(make: Make) -> None:
     assert np.abs(along[0]).max() > 1.0, "slopes are large, their sum is not"
     assert np.abs(sum(along)).max() < 1e-4
     told = model.diagnostics()
-    assert told["divergence"].item() == pytest.approx(np.abs(sum(along)).max(), rel=0.1)
+    assert told["divergence"].item() == pytest.approx(np.abs(sum(along)).max(), abs=3e-6)  # roundings differ
     for tensor in told.values():
         tensor.close()
 
