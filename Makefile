@@ -10,8 +10,9 @@ TIMED := tests/window/test_time.py tests/window/test_start.py  # with nothing be
 QUICK_TESTS := tests/test_architecture.py tests/gpu/test_shaders_compile.py
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+unexport PYTHONDONTWRITEBYTECODE  # half the time of collecting tests goes into compiling them
 
-.PHONY: help setup run test lint check bench golden format lock wheel clean
+.PHONY: help setup run test untimed lint styled typed check bench golden format lock wheel clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -31,17 +32,24 @@ run: setup ## the viewer on SCENE (scenes/nbody.toml); without a display, 120 fr
 	  $(BIN)/vertigrad run $(SCENE); \
 	fi
 
-test: lint ## everything: ruff, pyright, import-linter, then all tests; those that measure time last, with nothing beside them
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=,$(WINDOW) tests/bench)
-	$(BIN)/pytest -n 2 --dist loadfile $(WINDOW) $(addprefix --ignore=,$(TIMED))
+test: styled ## everything: ruff, pyright, import-linter, all tests; those that measure time last, with nothing beside them
+	$(MAKE) --no-print-directory -j 2 typed untimed
 	$(BIN)/pytest $(TIMED)
 	$(BIN)/pytest tests/bench
 
-lint: setup ## ruff, pyright, import-linter
+untimed: setup
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=,$(WINDOW) tests/bench)
+	$(BIN)/pytest -n 2 --dist loadfile $(WINDOW) $(addprefix --ignore=,$(TIMED))
+
+lint: styled typed ## ruff, pyright, import-linter
+
+styled: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+typed: setup
+	$(BIN)/pyright
 
 check: lint ## the same, and that the WGSL compiles
 	$(BIN)/pytest -q $(QUICK_TESTS)
@@ -50,7 +58,7 @@ bench: setup ## the benchmarks alone, with what they measure
 	$(BIN)/pytest tests/bench -s
 
 golden: setup ## keep the pictures that tests draw now instead of those they are compared with, where they differ
-	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py
+	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py tests/renderer/test_golden_reading.py
 	git status --short tests/renderer/golden
 
 format: setup ## let ruff mend what it can

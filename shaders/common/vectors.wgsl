@@ -1,7 +1,15 @@
-// Vectors on a grid of three axes, read as they lie. Needs the array `vectors` and in `params`: vectors_size, samples along
-// x, y and z; vectors_offset; vectors_strides, elements from one sample to the next; component, and from one component to
-// the next; second, the axis along which the second of two components points, or 0 if there are three; low and high, the
-// box; inset, samples between the box and the first one.
+// Vectors on a grid of three axes, read as they lie. Needs the array `vectors`, and in `params` what the macro `fields`
+// declares. Include this for the functions, import it for the macro.
+//% macro fields()
+    vectors_size: vec3u,    // samples along x, y and z
+    vectors_offset: u32,
+    vectors_strides: vec3i, // elements from one sample to the next
+    component: i32,         // and from one component to the next
+    low: vec3f,             // the box
+    inset: f32,             // samples between the box and the first one
+    high: vec3f,
+    second: u32,            // the axis along which the second of two components points, or 0 if there are three
+//%- endmacro
 
 fn vector_at(cell: vec3i) -> vec3f {
     let at = clamp(cell, vec3i(0), vec3i(params.vectors_size) - 1) * params.vectors_strides;

@@ -27,6 +27,9 @@ struct View {
     occlusion_reach: f32,   // and how near that is, in world units
     occlusion_taps: u32,    // 4, or 0: it takes nothing away
     distance: f32,          // from the eye to what the camera looks at
+    scale: vec2f,           // pixels drawn to each one shown, across and down: below 1 where the quality is low
+    march: f32,             // steps through a volume, to those that its layer wants
+    pad3: f32,
 }
 
 fn is_parallel() -> bool {

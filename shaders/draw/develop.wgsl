@@ -1,7 +1,8 @@
 // From light to what a screen shows: exposure, glow, film curve, background, dithering.
 // In: the linear premultiplied picture, each of its samples, and its glow. Out: colours of the screen.
 // Every sample is developed by itself and the results are averaged: bright outlines stay smooth that way.
-// If TRANSPARENT, no background: colours not multiplied by their alpha, which is the coverage.
+// If TRANSPARENT, no background: colours not multiplied by their alpha, which is the coverage. If ENLARGED, fewer pixels were
+// drawn than are shown: what is shown lies between the four nearest.
 //% include "common/fullscreen.wgsl"
 //% include "common/colour.wgsl"
 
@@ -41,6 +42,7 @@ const INWARD = 0.12;
 const OUTWARD = 0.10;
 const EDGE_GAIN = 40.0;     // steps of so small a share of the distance are drawn in full
 const LINEAR = 0.001;       // linear depth of one distance, about
+const SAMPLES = ${4 if BY_SAMPLE else 1};   // of each pixel
 
 fn film(light: vec3f) -> vec3f {
     let grey = luminance(light);
@@ -140,6 +142,30 @@ fn with_alpha(shown: vec3f, coverage: f32) -> vec4f {
 }
 
 //% endif
+//% if ENLARGED
+// What is shown between the four nearest pixels that were drawn, and how much of it is covered. One film for all of their
+// samples, the brighter ones counting less, so that bright outlines stay smooth: this is drawn because time is short.
+fn developed(uv: vec2f, scattered: vec3f, behind: vec3f) -> vec4f {
+    let size = vec2f(textureDimensions(picture));
+    let upper = floor(uv * size - 0.5);
+    let part = uv * size - 0.5 - upper;
+    var sum = vec4f(0.0);
+    var weights = 0.0;
+    for (var i = 0; i < 4; i++) {
+        let beside = vec2i(i & 1, i >> 1u);
+        let near = select(1.0 - part, part, beside == vec2i(1));
+        let place = clamp(vec2i(upper) + beside, vec2i(0), vec2i(size) - 1);
+        for (var which = 0; which < SAMPLES; which++) {
+            let drawn = textureLoad(picture, place, which);
+            let weight = near.x * near.y / (1.0 + develop.exposure * max(drawn.r, max(drawn.g, drawn.b)));
+            sum += weight * drawn;
+            weights += weight;
+        }
+    }
+    sum /= max(weights, 1e-9);
+    return vec4f(shown_sample(sum, scattered, behind), clamp(sum.a, 0.0, 1.0));
+}
+//% else
 //% if BY_SAMPLE
 // Whether the samples of a pixel differ.
 fn on_outline(place: vec2i, first: vec4f) -> bool {
@@ -148,9 +174,26 @@ fn on_outline(place: vec2i, first: vec4f) -> bool {
 }
 
 //% endif
+// What a pixel shows, in linear light, before the vignette; and how much of it is covered.
+fn developed(uv: vec2f, scattered: vec3f, behind: vec3f) -> vec4f {
+    let place = vec2i(uv * vec2f(textureDimensions(picture)));  // the picture may lie anywhere in the target
+    let first = textureLoad(picture, place, 0);
+    var shown = vec4f(shown_sample(first, scattered, behind), clamp(first.a, 0.0, 1.0));
+//% if BY_SAMPLE
+    // A loop without turns is skipped even by adapters that run both sides of every branch.
+    let samples = select(1, SAMPLES, on_outline(place, first));
+    for (var i = 1; i < samples; i++) {
+        let drawn = textureLoad(picture, place, i);
+        shown += vec4f(shown_sample(drawn, scattered, behind), clamp(drawn.a, 0.0, 1.0));
+    }
+    shown /= f32(samples);
+//% endif
+    return shown;
+}
+//% endif
+
 @fragment
 fn develop_fragment(in: Screen) -> @location(0) vec4f {
-    let place = vec2i(in.uv * vec2f(textureDimensions(picture)));  // the picture may lie anywhere in the target
 //% if GLOW
     let scattered = textureSampleLevel(glow, smooth_sampler, in.uv, 0.0).rgb;
 //% else
@@ -161,28 +204,13 @@ fn develop_fragment(in: Screen) -> @location(0) vec4f {
 //% else
     let behind = background(in.uv);
 //% endif
-    let first = textureLoad(picture, place, 0);
-    var shown = shown_sample(first, scattered, behind);
+    let mean = developed(in.uv, scattered, behind);
+    var shown = mean.rgb;
 //% if TRANSPARENT
-    var coverage = clamp(first.a, 0.0, 1.0);
-//% endif
-//% if BY_SAMPLE
-    // A loop without turns is skipped even by adapters that run both sides of every branch.
-    let samples = select(1, 4, on_outline(place, first));
-    for (var i = 1; i < samples; i++) {
-        let drawn = textureLoad(picture, place, i);
-        shown += shown_sample(drawn, scattered, behind);
-//% if TRANSPARENT
-        coverage += clamp(drawn.a, 0.0, 1.0);
-//% endif
-    }
-    shown /= f32(samples);
-//% if TRANSPARENT
-    coverage /= f32(samples);
-//% endif
+    var coverage = mean.a;
 //% endif
 //% if EDGES
-    let edge = edge_at(place);
+    let edge = edge_at(vec2i(in.uv * vec2f(textureDimensions(picture))));
     shown = mix(shown, develop.edge_color, edge);
 //% if TRANSPARENT
     coverage = mix(coverage, 1.0, edge);

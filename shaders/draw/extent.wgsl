@@ -1,5 +1,5 @@
 // The smallest and the largest of many numbers, for the two ends of a colormap. NaN and infinities are passed over.
-// `gather` reduces the values to one pair for each workgroup, `finish` those pairs to one.
+// `gather` reduces the values to one pair for each workgroup, `finish` those pairs to one; `settle` does it alone for a few.
 // In: TYPE, the type of the values. Out: extent[0] <= extent[1]; (0, 1) if there was no finite number.
 
 struct Params {
@@ -40,6 +40,22 @@ fn place_of(i: u32) -> i32 {
     return i32(params.values_offset) + places.x + places.y + places.z;
 }
 
+// Of every `step`th value from one on.
+fn widest_of_own(first: u32, step: u32) -> vec2f {
+    var mine = NOTHING;
+    for (var i = first; i < params.count; i += step) {
+        let value = f32(values[place_of(i)]);
+        // Judged by its bits: comparisons with NaN may be optimized away.
+        let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
+        mine = select(mine, wider(mine, vec2f(value)), finite);
+    }
+    return mine;
+}
+
+fn keep(all: vec2f, lane: u32) {
+    if lane == 0u { extent[0] = select(vec2f(0.0, 1.0), all, all.x <= all.y); }
+}
+
 @compute @workgroup_size(${WORKGROUP})
 fn gather(
     @builtin(global_invocation_id) id: vec3u,
@@ -47,21 +63,18 @@ fn gather(
     @builtin(workgroup_id) group: vec3u,
     @builtin(num_workgroups) groups: vec3u,
 ) {
-    var mine = NOTHING;
-    for (var i = id.x; i < params.count; i += groups.x * ${WORKGROUP}u) {
-        let value = f32(values[place_of(i)]);
-        // Judged by its bits: comparisons with NaN may be optimized away.
-        let finite = (bitcast<u32>(value) & 0x7f800000u) != 0x7f800000u;
-        mine = select(mine, wider(mine, vec2f(value)), finite);
-    }
-    let all = widest(mine, lane);
+    let all = widest(widest_of_own(id.x, groups.x * ${WORKGROUP}u), lane);
     if lane == 0u { pairs[group.x] = all; }
+}
+
+@compute @workgroup_size(${WORKGROUP})
+fn settle(@builtin(local_invocation_index) lane: u32) {
+    keep(widest(widest_of_own(lane, ${WORKGROUP}u), lane), lane);
 }
 
 @compute @workgroup_size(${WORKGROUP})
 fn finish(@builtin(local_invocation_index) lane: u32) {
     var mine = NOTHING;
     for (var i = lane; i < params.count; i += ${WORKGROUP}u) { mine = wider(mine, pairs[i]); }
-    let all = widest(mine, lane);
-    if lane == 0u { extent[0] = select(vec2f(0.0, 1.0), all, all.x <= all.y); }
+    keep(widest(mine, lane), lane);
 }

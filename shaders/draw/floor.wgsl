@@ -74,7 +74,7 @@ fn both(lines: vec2f) -> f32 {
 @fragment
 fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let up = round(turned_to_world(view.up));
-    let pixel = at.xy;
+    let pixel = at.xy / view.scale;     // of those that are shown
     let here = meeting(pixel, up);
     if !(-here.eye.z > view.near) & !is_parallel() { discard; }
     let place = here.place;
@@ -86,7 +86,7 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let wanted = log2(CLOSEST * length(per_pixel)) * 0.30103;
     let exponent = i32(ceil(wanted));
     let fresh = f32(exponent) - wanted;
-    let width = max(page.unit, 1.0);
+    let width = max(page.unit, 1.0 / view.scale.y);
     let fine = place / power_of_ten(exponent);
     let fine_step = per_pixel / power_of_ten(exponent);
     let first = both(covered(fine, fine_step, width)) * FINE * fresh;

@@ -4,7 +4,8 @@
 // Of lines an instance is a piece, from a row to the next. With TRAILS it is a row, and its pieces go back through a ring
 // of past positions (renderer/layers/trails.py). A piece with an end that is not finite is not drawn.
 // With PICKING the same is drawn as the numbers of the rows.
-// Lines may also be tubes: with a width in world units, and lit.
+// Lines may also be tubes: with a width in world units, lit, and throwing shadows. `line_*` draws what is at least one pixel
+// wide and solid, `thin_*` blends the rest over it, so that what becomes ever thinner fades away.
 //% include "common/view.wgsl"
 //% include "common/colour.wgsl"
 //% include "common/coverage.wgsl"
@@ -86,6 +87,7 @@ struct Corner {
 
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume
 const THINNEST = 1.0;       // pixels; what is thinner is as wide, and lets through the more
+const FULL = 0.98;          // of that width: what is as wide but for a rounding is not thin
 
 //% macro color_of(row)
 //% if COLORMAPPED
@@ -118,16 +120,16 @@ fn seen_end(a: vec3f, b: vec3f) -> vec3f {
     return select(a, mix(a, b, part), a.z > -view.near * 1.001 && !is_parallel());
 }
 
-fn on_screen(eye: vec3f) -> vec2f {
-    return eye.xy / pixel_at(eye);
+// Width of a pixel where `eye` lies, in world units; about that of a texel where the sun's map is drawn, which tells none.
+fn pixel_of(eye: vec3f) -> f32 {
+    return select(pixel_at(eye), 2e-3 / view.eye_to_clip[0][0], view.distance == 0.0);
 }
 
-@vertex
-fn line_vertex(
-    @builtin(vertex_index) number: u32,
-    @builtin(instance_index) instance: u32,
-    row: Row,
-) -> Corner {
+fn on_screen(eye: vec3f) -> vec2f {
+    return eye.xy / pixel_of(eye);
+}
+
+fn corner_of(number: u32, instance: u32, row: Row) -> Corner {
     var out: Corner;
 //% if TRAILS
     let ago = number / 6u;
@@ -136,7 +138,7 @@ fn line_vertex(
     var drawn = ago + 1u < style.filled;
     let age = vec2f(f32(ago), f32(ago + 1u)) / f32(max(style.slots, 2u) - 1u);
     let light = 1.0 - style.fade * age;
-    var widths = style.width * (1.0 - style.taper * age);
+    var widths = view.scale.y * style.width * (1.0 - style.taper * age);
     out.first = ${color_of("row.color")};
     out.last = out.first;
 //% if WIDTH
@@ -170,7 +172,7 @@ fn line_vertex(
     let place_a = on_screen(seen_a);
     let place_b = on_screen(seen_b);
 //% if not TRAILS
-    widths /= select(vec2f(1.0), vec2f(pixel_at(seen_a), pixel_at(seen_b)), style.tube > 0.0);
+    widths /= select(vec2f(1.0 / view.scale.y), vec2f(pixel_of(seen_a), pixel_of(seen_b)), style.tube > 0.0);
 //% endif
     let shown = max(widths, vec2f(THINNEST));
     out.ends = vec4f(place_a, place_b);
@@ -185,7 +187,7 @@ fn line_vertex(
     let reach = 0.5 * max(shown.x, shown.y) + 1.0;
     let offset = reach * (select(-along, along, at_end) + side * vec2f(-along.y, along.x));
     let eye = select(seen_a, seen_b, at_end);
-    let moved = eye + vec3f(offset * pixel_at(eye), 0.0);
+    let moved = eye + vec3f(offset * pixel_of(eye), 0.0);
     out.place = select(place_a, place_b, at_end) + offset;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
 //% if PICKING or not TRAILS
@@ -197,6 +199,20 @@ fn line_vertex(
 //% endif
     return out;
 }
+
+@vertex
+fn line_vertex(@builtin(vertex_index) number: u32, @builtin(instance_index) instance: u32, row: Row) -> Corner {
+    return corner_of(number, instance, row);
+}
+//% if not TRAILS
+
+@vertex
+fn thin_vertex(@builtin(vertex_index) number: u32, @builtin(instance_index) instance: u32, row: Row) -> Corner {
+    var out = corner_of(number, instance, row);
+    out.clip = select(out.clip, NOWHERE, min(out.widths.z, out.widths.w) >= FULL);
+    return out;
+}
+//% endif
 
 // How far along the piece a fragment is, 0 to 1, how far outside, in pixels, and in which direction that grows.
 struct Beside {
@@ -224,6 +240,12 @@ fn line_place(in: Corner, part: f32) -> vec3f {
     return mix(in.first_eye, in.last_eye, along);
 }
 
+// What a fragment shows, as deep as the line is there.
+fn seen_place(in: Corner, part: f32) -> vec3f {
+    let middle = line_place(in, part);
+    return vec3f(in.place * pixel_of(middle), middle.z);
+}
+
 //% endif
 fn line_color(in: Corner, part: f32) -> vec4f {
 //% if COLORMAPPED
@@ -233,30 +255,42 @@ fn line_color(in: Corner, part: f32) -> vec4f {
 //% else
     let color = mix(in.first, in.last, part);
 //% endif
-    return vec4f(color.rgb, color.a * mix(in.widths.z, in.widths.w, part));
+    return color;
+}
+
+fn share_of_light(in: Corner, part: f32) -> f32 {
+    return mix(in.widths.z, in.widths.w, part);
 }
 
 //% if PICKING
 @fragment
 fn line_fragment(in: Corner) -> SeenPixel {
     let here = beside(in);
-    if here.outside >= 0.5 || line_color(in, here.part).a < LEAST_ALPHA { discard; }
+    let alpha = line_color(in, here.part).a * share_of_light(in, here.part);
+    if here.outside >= 0.5 || alpha < LEAST_ALPHA { discard; }
 //% if TRAILS
     let row = in.row;
 //% else
     let row = in.row + select(0u, 1u, here.part > 0.5);
 //% endif
-    return seen_row(row, line_place(in, here.part));
+    return seen_row(row, seen_place(in, here.part));
 }
-//% elif TRAILS
+//% else
+// How much of a pixel is covered, without the round ends: pieces that blend must not lie over each other.
+fn covered(here: Beside) -> f32 {
+    return select(clamp(0.5 - here.outside, 0.0, 1.0), 0.0, here.beyond);
+}
+
+//% endif
+//% if TRAILS and not PICKING
 @fragment
 fn line_fragment(in: Corner) -> @location(0) vec4f {
     let here = beside(in);
     let color = line_color(in, here.part);
-    let alpha = select(clamp(0.5 - here.outside, 0.0, 1.0) * color.a, 0.0, here.beyond);
+    let alpha = color.a * share_of_light(in, here.part) * covered(here);
     return vec4f(bounded(color.rgb * style.brightness), 1.0) * alpha;
 }
-//% else
+//% elif not PICKING
 struct Pixel {
     @location(0) color: vec4f,
 //% if SAMPLE_MASK
@@ -272,13 +306,20 @@ fn tube_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
     let radius = max(0.5 * mix(in.widths.x, in.widths.y, here.part), 1e-6);
     let way = in.ends.zw - in.ends.xy;
     let left = select(here.outward, vec2f(-way.y, way.x) / length(way), dot(way, way) > 1e-12);
-    let aside = clamp(dot(in.place - in.ends.xy, left) / radius, -0.999, 0.999);
+    let fine = clamp(1.4 - 0.7 * radius, 0.0, 1.0);     // of a few pixels one sees all around: no glint falls between them
+    let aside = (1.0 - fine) * clamp(dot(in.place - in.ends.xy, left) / radius, -0.999, 0.999);
     let across = cross(in.last_eye - in.first_eye, to_eye);
     let side = select(vec3f(left, 0.0), normalize(across), dot(across, across) > 1e-20 * dot(in.last_eye, in.last_eye));
     let outward = side * select(-1.0, 1.0, dot(side.xy, left) > 0.0);
     let facing = normalize(to_eye - outward * dot(to_eye, outward));
     let normal = outward * aside + facing * sqrt(1.0 - aside * aside);
-    return lit_at(Material(base, 0.0, style.roughness), normal, to_eye, eye, in.clip.xy);
+    let place = eye + normal * (radius * pixel_of(eye));    // the sun's map has a ribbon through the middle of the tube
+    return lit_at(Material(base, 0.0, mix(style.roughness, 1.0, fine)), normal, to_eye, place, in.clip.xy);
+}
+
+fn line_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
+    if (style.tube > 0.0) & (here.part >= 0.0) { return bounded(tube_light(in, here, base)); }
+    return bounded(base * style.brightness);
 }
 
 @fragment
@@ -287,16 +328,32 @@ fn line_fragment(in: Corner) -> Pixel {
     let color = line_color(in, here.part);
     var out: Pixel;
     var samples = covered_samples(here.outside, here.outward * vec2f(1.0, -1.0));
-    if color.a < 1.0 { samples &= alpha_samples(color.a, in.clip.xy); }
-    if samples == 0u || beyond_clips(line_place(in, here.part)) > 0.0 { discard; }
-    var light = color.rgb * style.brightness;
-    if style.tube > 0.0 { light = tube_light(in, here, color.rgb); }
-    out.color = vec4f(bounded(light), 1.0);
+    samples &= select(alpha_samples(color.a, in.clip.xy), 15u, color.a >= 1.0);
+    let is_thin = share_of_light(in, here.part) < FULL;
+    if samples == 0u || is_thin || beyond_clips(seen_place(in, here.part)) > 0.0 { discard; }
+    out.color = vec4f(line_light(in, here, color.rgb), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
     out.color.a = share(samples);
 //% endif
     return out;
+}
+
+@fragment
+fn thin_fragment(in: Corner) -> @location(0) vec4f {
+    let here = beside(in);
+    let color = line_color(in, here.part);
+    let light = share_of_light(in, here.part);
+    let alpha = color.a * light * covered(here);
+    if light >= FULL || alpha <= 0.0 || beyond_clips(seen_place(in, here.part)) > 0.0 { discard; }
+    return vec4f(line_light(in, here, color.rgb), 1.0) * alpha;
+}
+
+@fragment
+fn line_depth(in: Corner) {
+    let here = beside(in);
+    let hole = is_hole(line_color(in, here.part).a * share_of_light(in, here.part), in.clip.xy);
+    if hole || here.outside >= 0.0 || beyond_clips(seen_place(in, here.part)) > 0.0 { discard; }
 }
 //% endif

@@ -83,7 +83,7 @@ fn mark_vertex(
     let size = style.size;
 //% endif
     let sound = all_finite(world) && is_finite(size) && size > 0.0;
-    let wanted = size / select(pixel_at(centre), 1.0, style.in_pixels > 0.0);
+    let wanted = size / select(pixel_at(centre), 1.0 / view.scale.y, style.in_pixels > 0.0);
     out.radius = max(wanted, SMALLEST);
     out.color.a *= min(wanted * wanted / (SMALLEST * SMALLEST), 1.0);
     out.place = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * (out.radius + 1.0);

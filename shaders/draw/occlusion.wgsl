@@ -9,8 +9,8 @@
 @group(0) @binding(1) var depths: texture_depth_2d;
 @group(0) @binding(2) var found: texture_2d<f32>;
 
-const PLANES = 3u;
-const STEPS = 4u;           // to either side
+const PLANES = ${PLANES}u;
+const STEPS = ${STEPS}u;    // to either side
 const PI = 3.14159265;
 const WIDEST = 160.0;       // pixels that are looked over
 const NOWHERE = 60.0;       // `deepness` where there is nothing

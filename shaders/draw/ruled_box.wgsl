@@ -65,20 +65,20 @@ fn placed(line: Line, first: vec3f, last: vec3f, corner: u32) -> Line {
     if to.z > nearest { to = mix(from_, to, (from_.z - nearest) / (from_.z - to.z)); }
     let a = view.eye_to_clip * vec4f(from_, 1.0);
     let b = view.eye_to_clip * vec4f(to, 1.0);
-    let way = (b.xy / b.w - a.xy / a.w) * page.picture;
+    let way = (b.xy / b.w - a.xy / a.w) * page.picture * view.scale;
     let size = length(way);
     if !(size > 1e-6) { return out; }
     let across = vec2f(-way.y, way.x) / size;
-    let half_width = 0.5 * max(page.unit, 1.0) + 0.5;
+    let half_width = 0.5 * max(page.unit * view.scale.y, 1.0) + 0.5;
     out.aside = select(-half_width, half_width, (corner & 1u) == 1u);
     var clip = select(a, b, corner > 1u);
-    clip += vec4f(across * out.aside * 2.0 / page.picture * clip.w, 0.0, 0.0);
+    clip += vec4f(across * out.aside * 2.0 / (page.picture * view.scale) * clip.w, 0.0, 0.0);
     out.clip = clip;
     return out;
 }
 
 @fragment
 fn box_fragment(in: Line) -> @location(0) vec4f {
-    let cover = clamp(0.5 * max(page.unit, 1.0) + 0.5 - abs(in.aside), 0.0, 1.0) * in.strength;
+    let cover = clamp(0.5 * max(page.unit * view.scale.y, 1.0) + 0.5 - abs(in.aside), 0.0, 1.0) * in.strength;
     return vec4f(vec3f(page.light), 1.0) * cover;
 }

@@ -160,7 +160,17 @@ fn axis_name_at(axis: u32, size: vec2f) -> vec2f {
     let way = outward(axis, ends);
     let numbers = dot(abs(way), vec2f(widest, CAPITAL * page.em));
     let gap = (TICK + 2.0 * GAP) * page.unit + numbers;
-    return beside(seen.xy, way, gap, size) + vec2f(-0.5, 0.5) * size;
+    let start = beside(seen.xy, way, gap, size) + vec2f(-0.5, 0.5) * size;
+    let fits = all(start >= vec2f(0.0, size.y)) & (start.x + size.x <= page.picture.x);
+    return select(above_edge(axis, ends, size), start, fits || abs(up_along(axis)) < 0.5);
+}
+
+// Where a name begins that stands over the upper end of an upright edge.
+fn above_edge(axis: u32, ends: vec2u, size: vec2f) -> vec2f {
+    let low = seen_at(place_in_room(axis, room_low()[axis], ends)).xy;
+    let high = seen_at(place_in_room(axis, room_high()[axis], ends)).xy;
+    let place = select(high, low, low.y < high.y) - vec2f(0.5 * size.x, page.em);
+    return clamp(place, vec2f(0.5 * page.em), max(page.picture - size - 0.5 * page.em, vec2f(0.0)));
 }
 
 @fragment

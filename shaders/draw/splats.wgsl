@@ -28,9 +28,10 @@ struct Corner {
     @builtin(position) clip: vec4f,
     @location(0) @interpolate(linear) place: vec2f,     // in standard deviations along the axes of the ellipse
     @location(1) @interpolate(flat) color: vec4f,
+    @location(2) eye: vec3f,        // as deep as its middle
 //% if PICKING
-    @location(2) @interpolate(flat) row: u32,
-    @location(3) @interpolate(flat) centre: vec3f,
+    @location(3) @interpolate(flat) row: u32,
+    @location(4) @interpolate(flat) centre: vec3f,
 //% endif
 }
 
@@ -139,7 +140,8 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
     let side = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * reach;
     let offset = longer * (side.x * deviations.x) + vec2f(-longer.y, longer.x) * (side.y * deviations.y);
     let moved = eye + vec3f(offset * pixel_at(eye), 0.0);
-    let drawn = -eye.z > view.near && alpha > LEAST && beyond_clips(eye) <= 0.0;
+    let drawn = -eye.z > view.near && alpha > LEAST;
+    out.eye = moved;
     out.place = side;
     out.color.a = alpha;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
@@ -160,7 +162,7 @@ fn splat_fragment(in: Corner) -> SeenPixel {
 @fragment
 fn splat_fragment(in: Corner) -> @location(0) vec4f {
     let alpha = in.color.a * exp(-0.5 * dot(in.place, in.place));
-    if alpha < LEAST { discard; }
+    if alpha < LEAST || beyond_clips(in.eye) > 0.0 { discard; }
     return vec4f(bounded(in.color.rgb * style.brightness), 1.0) * alpha;
 }
 //% endif

@@ -2,20 +2,14 @@
 // over steps of equal length. A line ends where the box ends, where nothing moves, and where the field is not finite.
 // In: vectors on a grid, as they lie; seeds (lines, 3) if SEEDS, else they are spread evenly (Roberts 2018, "The
 //     Unreasonable Effectiveness of Quasirandom Sequences"); scalars on a grid of their own if SCALARS.
-// Out: positions (lines, rows, 3), NaN beyond the ends; values (lines, rows), the speed or the scalar there; widths.
+// Out: places (lines, rows, 5): x, y and z, NaN beyond the ends; the speed or the scalar there; and the width.
 //% import "common/field.wgsl" as field
+//% import "common/vectors.wgsl" as vectors
 //% include "common/index.wgsl"
 //% include "common/finite.wgsl"
 
 struct Params {
-    vectors_size: vec3u,
-    vectors_offset: u32,
-    vectors_strides: vec3i,
-    component: i32,
-    low: vec3f,
-    inset: f32,
-    high: vec3f,
-    second: u32,
+    ${vectors.fields()}
     seed_low: vec3f,        // the box in which seeds are spread
     count: u32,             // lines
     seed_high: vec3f,
@@ -38,20 +32,21 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> vectors: array<f32>;
-@group(0) @binding(2) var<storage, read_write> positions: array<f32>;
-@group(0) @binding(3) var<storage, read_write> values: array<f32>;
-@group(0) @binding(4) var<storage, read_write> widths: array<f32>;
+@group(0) @binding(2) var<storage, read_write> places: array<f32>;
 //% if SEEDS
-@group(0) @binding(5) var<storage, read> seeds: array<f32>;
+@group(0) @binding(3) var<storage, read> seeds: array<f32>;
 //% endif
 //% if SCALARS
-@group(0) @binding(6) var<storage, read> scalars: array<f32>;
+@group(0) @binding(4) var<storage, read> scalars: array<f32>;
 
 ${field.functions("scalars", "params.scalars_size", "params.scalars_offset", "params.scalars_strides")}
 
 //% endif
 //% include "common/vectors.wgsl"
 
+const VALUE = 3u;           // elements of a row before its value, and before its width
+const WIDTH = 4u;
+const STEP = 5u;            // and of a whole row
 const SLACK = 1e-5;         // of the box: a seed on its border is inside
 
 fn seed_of(line: u32) -> vec3f {
@@ -93,13 +88,18 @@ fn moved(start: vec3f, step: f32) -> Moved {
     return Moved(start + step * along, dot(along, along) > 0.25);
 }
 
-fn write(at: u32, place: vec3f) {
-    for (var axis = 0u; axis < 3u; axis++) { positions[3u * at + axis] = place[axis]; }
+fn write(row: u32, place: vec3f) {
+    let at = STEP * row;
+    for (var axis = 0u; axis < 3u; axis++) { places[at + axis] = place[axis]; }
 //% if SCALARS
-    values[at] = scalars_between(sample_place(place, params.scalars_size));
+    places[at + VALUE] = scalars_between(sample_place(place, params.scalars_size));
 //% else
-    values[at] = length(vector_between(place));
+    places[at + VALUE] = length(vector_between(place));
 //% endif
+}
+
+fn write_nothing(row: u32) {
+    for (var i = 0u; i <= VALUE; i++) { places[STEP * row + i] = params.nothing; }
 }
 
 // Rows from the seed's on, one way; how many there are besides it.
@@ -119,8 +119,7 @@ fn follow(line: u32, seed: vec3f, rows: u32, sign: i32) -> u32 {
             write(at, place);
             found = row;
         } else {
-            for (var axis = 0u; axis < 3u; axis++) { positions[3u * at + axis] = params.nothing; }
-            values[at] = params.nothing;
+            write_nothing(at);
         }
     }
     return found;
@@ -147,14 +146,13 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let middle = line * params.rows + params.backward;
     write(middle, seed);
     if !inside(seed) {
-        for (var axis = 0u; axis < 3u; axis++) { positions[3u * middle + axis] = params.nothing; }
-        values[middle] = params.nothing;
+        write_nothing(middle);
     }
     let first = params.backward - follow(line, seed, params.backward, -1);
     let last = params.backward + follow(line, seed, params.rows - 1u - params.backward, 1);
     for (var row = 0u; row < params.rows; row++) {
         let share = f32(min(row - min(row, first), max(last, row) - row)) / max(f32(last - first), 1.0);
         let thinned = select(1.0, sqrt(smooth_between(0.0, params.taper, share)), params.taper > 0.0);
-        widths[line * params.rows + row] = params.width * thinned * mix(1.0, stroke(line, row), params.pulse);
+        places[STEP * (line * params.rows + row) + WIDTH] = params.width * thinned * mix(1.0, stroke(line, row), params.pulse);
     }
 }

@@ -1,24 +1,16 @@
 // A field of vectors taken at the places of a coarser lattice, for arrows. In: vectors on a grid, as they lie.
-// Out: positions (count, 3), x fastest; directions (count, 3), and their lengths.
+// Out: arrows (count, 7), x fastest: the place, the direction, and its length.
+//% import "common/vectors.wgsl" as vectors
 //% include "common/index.wgsl"
 
 struct Params {
-    vectors_size: vec3u,
-    vectors_offset: u32,
-    vectors_strides: vec3i,
-    component: i32,
-    low: vec3f,
-    inset: f32,
-    high: vec3f,
-    second: u32,
+    ${vectors.fields()}
     lattice: vec3u,         // places along x, y and z, each in the middle of its share of the box
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> vectors: array<f32>;
-@group(0) @binding(2) var<storage, read_write> positions: array<f32>;
-@group(0) @binding(3) var<storage, read_write> directions: array<f32>;
-@group(0) @binding(4) var<storage, read_write> lengths: array<f32>;
+@group(0) @binding(2) var<storage, read_write> arrows: array<f32>;
 
 //% include "common/vectors.wgsl"
 
@@ -31,8 +23,8 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let place = mix(params.low, params.high, (vec3f(cell) + 0.5) / vec3f(lattice));
     let vector = vector_between(place);
     for (var axis = 0u; axis < 3u; axis++) {
-        positions[3u * i + axis] = place[axis];
-        directions[3u * i + axis] = vector[axis];
+        arrows[7u * i + axis] = place[axis];
+        arrows[7u * i + 3u + axis] = vector[axis];
     }
-    lengths[i] = length(vector);
+    arrows[7u * i + 6u] = length(vector);
 }

@@ -150,7 +150,7 @@ fn reached(world: vec3f) -> vec2f {
 // Light scattered toward the eye by what is white, for each unit that it takes away.
 fn scattered(world: vec3f, phase: f32, overhead: vec3f) -> vec3f {
     var open = vec2f(1.0);
-    if style.shadow > 0.0 { open = mix(open, reached(world), style.shadow); }
+    if (style.shadow > 0.0) & (abs(world.x) < 1e30) { open = mix(open, reached(world), style.shadow); }
     return view.sun * (SUNNY * phase * open.x) + overhead * open.y;
 }
 
@@ -193,7 +193,7 @@ fn way_through(back: vec3f, depth: f32) -> Way {
 
 fn step_length() -> f32 {
     let cell = (style.high - style.low) / vec3f(style.density.size);
-    return min(cell.x, min(cell.y, cell.z)) / style.detail;
+    return min(cell.x, min(cell.y, cell.z)) / (style.detail * view.march);
 }
 
 fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
@@ -216,7 +216,7 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
         if extinction <= 0.0 { continue; }
         let taken = clear * (1.0 - exp(-extinction * step));
         var seen = vec3f(style.brightness);
-        if style.emissive < 1.0 {
+        if (style.emissive < 1.0) & (taken > 0.0) {     // a place matters in name only: see common/shadows.wgsl
             seen = mix(scattered(world, phase, overhead), seen, style.emissive);
         }
         color += taken * seen * color_at(world);

@@ -111,6 +111,12 @@ fn taken(rate: f32) -> f32 {
     return part / (1.0 + part);
 }
 
+// How firmly the hand holds what is at `place`: the share of its own motion that it loses in h.
+fn held(place: vec3f) -> f32 {
+    let near = 1.0 - smoothstep(0.5, 1.0, distance(place, params.hand) / params.hand_radius);
+    return taken(params.hand_rate * near);
+}
+
 @compute @workgroup_size(64)
 fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
@@ -126,8 +132,7 @@ fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
         let across = normals[i].xyz * dot(past, normals[i].xyz);
         velocity += across * taken(rate) + (past - across) * taken(rate * ALONG);
         velocity *= 1.0 - taken(params.damping);
-        let near = 1.0 - smoothstep(0.5, 1.0, distance(vertex.xyz, params.hand) / params.hand_radius);
-        velocity += (params.hand_velocity - velocity) * taken(params.hand_rate * near);
+        velocity += (params.hand_velocity - velocity) * held(vertex.xyz);
     }
     let next = vec4f(vertex.xyz + velocity * params.h, vertex.w);
     velocities[i] = vec4f(velocity, velocities[i].w);
@@ -233,6 +238,7 @@ fn settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     //% if SELF
     place += pushes[i].xyz;
     //% endif
+    place = mix(place, free, held(start));  // nor do threads take from the hand what it holds
     let out = place - params.centre;
     let far = length(out);
     if params.radius > 0.0 && far > 0.0 {

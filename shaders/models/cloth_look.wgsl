@@ -17,10 +17,6 @@ struct Params {
     shear: f32,
     bend: f32,
     gravity: f32,
-    knife: vec3f,           // where it is
-    knife_radius: f32,      // how far it reaches; 0: there is none
-    knife_way: vec3f,       // from where it was
-    knife_side: vec3f,      // across its blade
     radius: f32,            // of the sphere in the way
     centre: vec3f,
 }
@@ -52,18 +48,6 @@ fn put_ball() {
     ball[0] = vec4f(params.centre, params.radius);
 }
 
-// Whether the blade lies between the ends, where it passed since the last time or now.
-fn parted(a: vec3f, b: vec3f) -> bool {
-    let side = params.knife_side;
-    if params.knife_radius <= 0.0 || dot(a - params.knife, side) * dot(b - params.knife, side) > 0.0 {
-        return false;
-    }
-    let back = 0.5 * (a + b) - params.knife;
-    let way = params.knife_way;
-    let along = clamp(dot(back, way) / max(dot(way, way), 1e-20), 0.0, 1.0);
-    return length(back - along * way) < params.knife_radius;
-}
-
 @compute @workgroup_size(64)
 fn tear(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let n = linear_index(id, num_workgroups, 64u);
@@ -73,7 +57,7 @@ fn tear(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let spring = tearing[n];
     let a = vertices[edges[n].x].xyz;
     let b = vertices[edges[n].y].xyz;
-    if spring.x > 0.0 && (distance(a, b) > spring.x * (1.0 + params.limit) || parted(a, b)) {
+    if spring.x > 0.0 && distance(a, b) > spring.x * (1.0 + params.limit) {
         tearing[n] = vec2f(-spring.x, spring.y);
     }
 }

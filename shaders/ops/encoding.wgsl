@@ -24,10 +24,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> tables: array<${{1: TABLES, 2: "vec2<" ~ TABLES ~ ">", 4: "vec4<" ~ TABLES ~ ">"}[FEATURES]}>;
 //% endif
 //% include "common/encoding.wgsl"
-
-fn coordinate(point: u32, axis: u32) -> f32 {
-    return f32(x[i32(params.x_offset) + i32(point) * params.x_strides.x + i32(axis) * params.x_strides.y]);
-}
+//% include "common/coordinates.wgsl"
 
 fn write(point: u32, feature: u32, value: f32) {
     out[i32(params.out_offset) + i32(point) * params.out_strides.x + i32(feature) * params.out_strides.y] = ${OUT}(value);
@@ -58,12 +55,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if point >= params.count {
         return;
     }
-    let place = array<f32, ${DIMENSIONS}>(
-        //% for d in range(DIMENSIONS)
-        coordinate(point, ${d}u),
-        //% endfor
-    );
-    let features = level_features(place, level);
+    let features = level_features(coordinates_of(point), level);
     //% for n in range(FEATURES)
     write(point, level * ${FEATURES}u + ${n}u, features${"[" ~ n ~ "]" if FEATURES > 1 else ""});
     //% endfor

@@ -35,10 +35,7 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> words: array<atomic<u32>>;
 //% endif
 //% include "common/encoding.wgsl"
-
-fn coordinate(point: u32, axis: u32) -> f32 {
-    return f32(x[i32(params.x_offset) + i32(point) * params.x_strides.x + i32(axis) * params.x_strides.y]);
-}
+//% include "common/coordinates.wgsl"
 
 fn pulled(point: u32, feature: u32) -> f32 {
     let row = i32(params.gradient_offset) + i32(point) * params.gradient_strides.x;
@@ -68,14 +65,6 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 }
 //% else
 
-fn place(point: u32) -> array<f32, ${DIMENSIONS}> {
-    return array<f32, ${DIMENSIONS}>(
-        //% for d in range(DIMENSIONS)
-        coordinate(point, ${d}u),
-        //% endfor
-    );
-}
-
 // The power of two by which shares are counted: params.bits below the largest gradient, rounded up to one.
 fn unit_exponent() -> i32 {
     return i32((bitcast<u32>(largest[params.largest_offset]) >> 23u) & 255u) - 126 - i32(params.bits);
@@ -95,7 +84,7 @@ fn spread(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     if level >= ${LEVELS}u {
         return;
     }
-    let cell = cell_with(place(point), level);
+    let cell = cell_with(coordinates_of(point), level);
     let exponent = unit_exponent();
     //% for n in range(FEATURES)
     let g${n} = scaled(pulled(point, level * ${FEATURES}u + ${n}u), -exponent);
@@ -137,7 +126,7 @@ fn points(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     if point >= params.count {
         return;
     }
-    let here = place(point);
+    let here = coordinates_of(point);
     //% for d in range(DIMENSIONS)
     var sum${d} = 0.0;
     //% endfor

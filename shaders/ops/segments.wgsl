@@ -3,6 +3,7 @@
 //   pieces   how many pieces each segment has: ends[s], of which a running total is made after it
 //   fold     one total for each piece and column; LANES invocations take its rows in turn, a tree joins what they have
 //   join     the totals of the pieces of each segment, in the same way
+//   spread   the gradient of a sum or a mean: each row of a segment takes the segment's value, or its share of it
 //   starts   the offsets of segments that are given by keys in rising order: offsets[s] = how many keys are below s
 // In: FROM and TO, the dtypes read and written; VALUE, the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a
 //     and b as one; NOTHING, the value that changes none; FINISH, the total of rows as a result; LANES, a power of two up
@@ -159,6 +160,37 @@ fn join(${team_arguments()}) {
         let result = ${FINISH};
         ${element.store("out", TO, "params.out_offset + team", "result")}
     }
+}
+
+@compute @workgroup_size(256)
+fn spread(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+    let i = linear_index(id, num_workgroups, 256u);
+    if i >= params.rows * params.columns {
+        return;
+    }
+    let row = i / params.columns;
+    var segment = 0u;  // the first one that ends behind the row
+    var high = params.segments;
+    while segment < high {
+        let middle = (segment + high) / 2u;
+        if offsets[params.offsets_offset + middle + 1u] > row {
+            high = middle;
+        } else {
+            segment = middle + 1u;
+        }
+    }
+    var result = ${TO}(0);
+    if segment < params.segments {
+        let range = rows_of(segment);
+        if range.x <= row {
+            let rows = range.y - range.x;
+            let at = column_at(i % params.columns) + i32(segment) * params.source_step;
+            let x = ${element.load("source", FROM, "u32(at)")};
+            let total = ${LIFT};
+            result = ${FINISH};
+        }
+    }
+    ${element.store("out", TO, "params.out_offset + i", "result")}
 }
 
 @compute @workgroup_size(256)

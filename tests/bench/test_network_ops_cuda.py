@@ -7,16 +7,15 @@ Floors on an H100 (4 × 32 lanes of 132 multiprocessors at 1.755 GHz): 4.8 GFLOP
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-import vertigrad
 from vertigrad import Tensor, ops
-from vertigrad.gpu import Plan
+
+from .cuda import our_milliseconds, torch_milliseconds, torch_on_the_same_gpu
 
 pytestmark = pytest.mark.bench
 
@@ -24,10 +23,8 @@ pytestmark = pytest.mark.bench
 @pytest.fixture
 def torch() -> Any:
     """PyTorch, on the GPU that is measured."""
-    found = pytest.importorskip("torch", reason="compares with PyTorch on CUDA, which is not installed here")
-    if vertigrad.gpu().adapter.kind != "discrete" or not found.cuda.is_available():
-        pytest.skip(f"compares two programs on one NVIDIA GPU; this is {vertigrad.gpu().adapter}")
-    found.backends.cuda.matmul.allow_tf32 = found.backends.cudnn.allow_tf32 = False
+    found = torch_on_the_same_gpu()
+    found.backends.cudnn.allow_tf32 = False
     found.backends.cudnn.benchmark = True
     return found
 
@@ -36,45 +33,11 @@ def drawn(*shape: int, seed: int = 1) -> np.ndarray:
     return (np.random.default_rng(seed).normal(size=shape) / 4).astype(np.float32)
 
 
-def our_milliseconds(call: Callable[[], Tensor]) -> float:
-    """Many replays of one call against few, by the wall clock, so that the cost of waiting cancels."""
-    gpu = vertigrad.gpu()
-    with Plan() as plan:
-        with plan.recording():
-            result = call()
-
-        def seconds(replays: int) -> float:
-            gpu.sync()
-            begin = time.perf_counter()
-            for _ in range(replays):
-                plan.replay()
-            gpu.sync()
-            return time.perf_counter() - begin
-
-        seconds(20)
-        times = [(seconds(220) - seconds(20)) / 200 * 1e3 for _ in range(5)]
-        result.close()
-    return float(np.median(times))
-
-
-def their_milliseconds(torch: Any, call: Callable[[], Any]) -> float:
-    times = []
-    for _ in range(7):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        for _ in range(50):
-            call()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) / 50)
-    return float(np.median(times[2:]))
-
-
 def compare(torch: Any, name: str, ours: Callable[[], Tensor], theirs: Callable[[], Any], ratio: float) -> None:
     """Print both, and see that ours is right and takes no longer than theirs / `ratio`."""
     got, want = ours().numpy(), theirs().cpu().numpy()
     assert np.abs(got - want).max() < 2e-5 * max(1.0, np.abs(want).max())
-    mine, other = our_milliseconds(ours), their_milliseconds(torch, theirs)
+    mine, other = our_milliseconds(ours, copies=1), torch_milliseconds(torch, theirs)
     print(f"\n{name}: ours {mine:.4f} ms, PyTorch {other:.4f} ms: {other / mine:.2f}x", end="")
     assert mine <= other / ratio
 

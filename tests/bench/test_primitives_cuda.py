@@ -10,17 +10,17 @@ The scan was meant to run at 0.85 of a copy and runs at 0.82 to 0.84 (H100): wit
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
-import vertigrad
 from vertigrad import Tensor, ops
 from vertigrad.gpu import Kernel, Plan
+
+from .cuda import replay_milliseconds, torch_milliseconds, torch_on_the_same_gpu
 
 LENGTH = 1 << 27
 PAIRS = 1 << 24
@@ -39,42 +39,8 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 @pytest.fixture
 def peers() -> tuple[Any, Any]:
     """PyTorch and CuPy, on the GPU that is measured."""
-    torch = pytest.importorskip("torch", reason="compares with PyTorch on CUDA, which is not installed here")
-    cupy = pytest.importorskip("cupy", reason="compares with CUDA through cupy, which is not installed here")
-    if vertigrad.gpu().adapter.kind != "discrete":
-        pytest.skip(f"compares two programs on one NVIDIA GPU; this is {vertigrad.gpu().adapter}")
-    return torch, cupy
-
-
-def our_milliseconds(plan: Plan) -> float:
-    """Many replays against few, by the wall clock, so that the cost of waiting cancels."""
-    gpu = vertigrad.gpu()
-
-    def seconds(replays: int) -> float:
-        gpu.sync()
-        begin = time.perf_counter()
-        for _ in range(replays):
-            plan.replay()
-        gpu.sync()
-        return time.perf_counter() - begin
-
-    seconds(20)
-    return float(np.median([(seconds(120) - seconds(20)) / 100 * 1e3 for _ in range(7)]))
-
-
-def their_milliseconds(torch: Any, work: Callable[[], Any]) -> float:
-    for _ in range(5):
-        work()
-    times = []
-    for _ in range(7):
-        begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
-        begin.record()
-        for _ in range(20):
-            work()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) / 20)
-    return float(np.median(times))
+    cupy = pytest.importorskip("cupy", reason="compares with CUDA through CuPy, which is not installed here")
+    return torch_on_the_same_gpu(), cupy
 
 
 @contextmanager
@@ -90,11 +56,11 @@ def test_sorting_pairs_is_as_fast_as_half_of_cuda(peers: tuple[Any, Any]) -> Non
     torch, cupy = peers
     host = np.random.default_rng(1).integers(-(2**31), 2**31, PAIRS, dtype=np.int64).astype(np.int32)
     keys, same = torch.tensor(host, device="cuda"), cupy.asarray(host)
-    theirs = {"torch.sort": their_milliseconds(torch, lambda: torch.sort(keys))}
-    theirs["cupy.argsort"] = their_milliseconds(torch, lambda: cupy.argsort(same))  # both on CUDA's default stream
+    theirs = {"torch.sort": torch_milliseconds(torch, lambda: torch.sort(keys))}
+    theirs["cupy.argsort"] = torch_milliseconds(torch, lambda: cupy.argsort(same))  # both on CUDA's default stream
     with uploaded(host, np.empty_like(host), np.empty_like(host)) as (given, ordered, places), Plan("sort") as plan:
         ops.record_sort(plan, given, sorted_keys=ordered, sorted_values=places)
-        mine = our_milliseconds(plan)
+        mine = replay_milliseconds(plan.replay)
         expected = np.argsort(host, kind="stable")
         assert np.array_equal(places.numpy(), expected)
         assert np.array_equal(ordered.numpy(), host[expected])
@@ -112,9 +78,9 @@ def test_scan_and_sum_run_at_the_speed_of_a_copy(peers: tuple[Any, Any]) -> None
     x = torch.tensor(host, device="cuda")
     y = torch.empty_like(x)
     rates = {
-        "torch copy": 8 / their_milliseconds(torch, lambda: y.copy_(x)),
-        "torch cumsum": 8 / their_milliseconds(torch, lambda: torch.cumsum(x, 0, out=y)),
-        "torch sum": 4 / their_milliseconds(torch, lambda: torch.sum(x)),
+        "torch copy": 8 / torch_milliseconds(torch, lambda: y.copy_(x)),
+        "torch cumsum": 8 / torch_milliseconds(torch, lambda: torch.cumsum(x, 0, out=y)),
+        "torch sum": 4 / torch_milliseconds(torch, lambda: torch.sum(x)),
     }
     with uploaded(host) as (source,), Tensor.empty(LENGTH) as out, Tensor.empty(()) as total:
         plans = {"copy": Plan("copy"), "cumsum": Plan("cumsum"), "sum": Plan("sum")}
@@ -122,7 +88,7 @@ def test_scan_and_sum_run_at_the_speed_of_a_copy(peers: tuple[Any, Any]) -> None
         ops.record_scan(plans["cumsum"], "sum", source, out)
         ops.record_reduce(plans["sum"], "sum", source, total)
         for name, plan in plans.items():
-            rates[f"our {name}"] = (4 if name == "sum" else 8) / our_milliseconds(plan)
+            rates[f"our {name}"] = (4 if name == "sum" else 8) / replay_milliseconds(plan.replay)
             if name == "cumsum":
                 exact = np.cumsum(host, dtype=np.float64)
                 assert np.abs(out.numpy() - exact).max() < 1e-5 * np.abs(host).sum(dtype=np.float64)

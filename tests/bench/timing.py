@@ -14,11 +14,13 @@ ATTEMPTS = 8
 PAUSE = 2.0  # seconds between them, for a neighbour to go away
 
 
-def quiet_quartiles(*programs: Callable[[int], object], rounds: int, warm_up: int) -> list[float]:
+def quiet_quartiles(
+    *programs: Callable[[int], object], rounds: int, warm_up: int, percentile: float = 25.0
+) -> list[float]:
     """Main-thread CPU seconds of each, given the number of the round.
 
     They take turns, so that drift of the machine hits all alike, each beginning with an idle GPU; the lower quartile is
-    taken, since other processes can only add to a time.
+    taken, since other processes can only add to a time; of many rounds a lower percentile, which they disturb less.
     """
     times: list[list[float]] = [[] for _ in programs]
     gc.disable()
@@ -32,7 +34,7 @@ def quiet_quartiles(*programs: Callable[[int], object], rounds: int, warm_up: in
                     kept.append(time.thread_time() - start)
     finally:
         gc.enable()
-    return [float(np.percentile(kept, 25)) for kept in times]
+    return [float(np.percentile(kept, percentile)) for kept in times]
 
 
 def lowest(measure: Callable[[], float], bound: float) -> float:

@@ -9,42 +9,14 @@ import pytest
 
 from vertigrad.tensor.weights import read_arrays
 
+from ..session.learning import hills_in
 from ..session.running import SCENE, use_models
-
-HEAD = """version = 1
-title = "Hills"
-
-[models.learner]
-type = "train"
-rate = 0.01
-
-[models.learner.data]
-kind = "plane"
-file = "hills.npy"
-resolution = 16
-
-[models.learner.network]
-width = 16
-depth = 1
-
-[models.relief]
-type = "relief"
-inputs = { values = "learner.value" }
-
-[layers.hills]
-type = "surface"
-position = "relief.position"
-"""
 
 
 @pytest.fixture
 def hills(tmp_path: Path) -> Path:
     """A scene whose model learns a plane."""
-    y, x = np.mgrid[0:16, 0:16] / 5.0
-    np.save(tmp_path / "hills.npy", np.sin(x) * y)
-    path = tmp_path / "hills.toml"
-    path.write_text(HEAD, encoding="utf-8")
-    return path
+    return hills_in(tmp_path)
 
 
 def test_it_learns_and_writes_what_it_learned(vertigrad, hills, tmp_path):
@@ -77,7 +49,7 @@ def test_the_newest_weights_on_request(vertigrad, hills, tmp_path):
 def test_it_goes_on_from_weights(vertigrad, hills, tmp_path):
     first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
     assert vertigrad("train", hills, "--steps", 5, "-o", first).code == 0
-    hills.write_text(HEAD.replace("rate = 0.01", 'rate = 0.0\nweights = "first.safetensors"'), encoding="utf-8")
+    hills_in(tmp_path, 'rate = 0.0\nweights = "first.safetensors"')
     assert vertigrad("train", hills, "--steps", 1, "-o", second).code == 0
     one, two = read_arrays(first), read_arrays(second)
     assert all(np.array_equal(array, two[name]) for name, array in one.items())

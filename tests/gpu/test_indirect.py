@@ -49,10 +49,12 @@ def test_a_plan_reads_it_at_each_replay_and_within_it() -> None:
         plan.dispatch(kernel(RAISE), 1, size=s)
         plan.dispatch(kernel(COUNT), 0, indirect=s, x=x)
         plan.dispatch(kernel(STEP), 1, x=Tensor.zeros(1), count=1, factor=1.0, value=0.0)
-        plan.dispatch(kernel(COUNT), (1, 1, 1), x=x)
+        for groups in (1, 4):
+            plan.dispatch(kernel(COUNT), groups, x=x)
+        plan.dispatch(kernel(COUNT), 0, indirect=s, x=x)  # one pipeline, sizes given in both ways
         for _ in range(3):
             plan.replay(step=10)
-        assert x.numpy()[0] == (2 + 4 + 6 + 3) * 10
+        assert x.numpy()[0] == 2 * (2 + 4 + 6) * 10 + 3 * (1 + 4) * 10
 
 
 def test_a_part_of_a_tensor_will_do() -> None:

@@ -377,6 +377,24 @@ def test_a_plan_that_is_never_closed_is_caught_and_reported(gpu: Gpu) -> None:
     assert (leak.name, leak.nbytes, leak.origin.file) == ("plan step", 4, __file__)
 
 
+def test_it_is_so_too_with_results_that_share_memory(gpu: Gpu) -> None:
+    with vector(1, 2) as x:
+        live, leaks = gpu.tracker.live_bytes, gpu.tracker.leak_count
+        plan = Plan("chain")
+        with plan.recording():
+            last = x + 1
+            for _ in range(5):
+                last = last * 1.0
+        plan.replay()
+        last.close()
+        del plan, last
+        gc.collect()
+        gpu.wait_idle()
+        assert gpu.tracker.live_bytes == live
+        assert gpu.tracker.leak_count == leaks + 1
+        assert gpu.tracker.leaks.pop().name == "plan chain"
+
+
 def test_a_failed_replay_leaves_what_it_would_have_overwritten(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     with vector(1, 2) as x, Plan() as plan, x.clone() as clone:
         plan.dispatch(kernel(PUT), 2, overwrites=("x",), x=x, count=2, value=0.0)

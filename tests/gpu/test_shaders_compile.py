@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import jinja2.meta
@@ -24,6 +24,19 @@ COMPUTE = re.compile(r"@compute\b[^{};]*?\bfn\s+(\w+)", re.S)
 def choices(**values: list[Any]) -> list[Defines]:
     """Every combination of the values."""
     return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+
+
+def pairs(**values: list[Any]) -> list[Defines]:
+    """Few combinations in which every two values meet, for a file whose parts take one value each."""
+
+    def met(chosen: Defines) -> set[Any]:
+        return set(combinations(chosen.items(), 2))
+
+    left, kept = set().union(*map(met, choices(**values))), []
+    while left:
+        kept.append(max(choices(**values), key=lambda chosen: len(met(chosen) & left)))
+        left -= met(kept[-1])
+    return kept
 
 
 def reductions() -> list[Defines]:
@@ -355,7 +368,7 @@ SHADERS: dict[str, list[Defines]] = {
     "models/fluid_body.wgsl": [{}],
     "models/fluid_pour.wgsl": [{}],
     "models/gray_scott.wgsl": choices(MESH=[False, True]),
-    "models/lattice_boltzmann.wgsl": choices(
+    "models/lattice_boltzmann.wgsl": pairs(
         COLLISION=["regularised", "trt"],
         ENDS=["open", "repeat"],
         SIDES=["slip", "no slip", "repeat"],

@@ -40,7 +40,26 @@ def test_it_is_the_definition(steady: Gpu, span: float) -> None:
     with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted, Tensor.from_numpy(1 - y / span) as other:
         assert learn.ssim(result, wanted, span).item() == pytest.approx(twin(x, y, span), abs=2e-5)
         assert learn.ssim(result, result, span).item() == pytest.approx(1.0, abs=1e-6)
+        turned = learn.ssim(result.permute(0, 1, 3, 2), wanted.permute(0, 1, 3, 2), span).item()
+        assert turned == pytest.approx(twin(x, y, span), abs=2e-5)
         assert learn.ssim_loss(wanted * (1 / span), other).item() > 1.2  # turned round: below 0
+
+
+def test_pictures_may_begin_anywhere_in_their_block(steady: Gpu) -> None:
+    x, y = pictures(1.0)
+    rows = np.concatenate([np.zeros(1, np.float32), x.ravel(), y.ravel()])
+    with Tensor.from_numpy(rows) as block, block[1 : 1 + x.size] as first, block[1 + x.size :] as second:
+        first.requires_grad = True
+        value = learn.ssim(first.reshape(*x.shape), second.reshape(*x.shape))
+        value.backward()
+        assert first.grad is not None and value.item() == pytest.approx(twin(x, y, 1.0), abs=2e-5)
+        with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted:
+            result.requires_grad = True
+            learn.ssim(result, wanted).backward()
+            assert result.grad is not None
+            assert np.array_equal(first.grad.numpy(), result.grad.numpy().ravel())
+            result.grad = None
+        first.grad = None
 
 
 def test_its_gradient_is_that_of_the_definition(steady: Gpu) -> None:

@@ -50,7 +50,7 @@ def test_the_start_is_a_normal_distribution(make: Make) -> None:
 @pytest.mark.parametrize("shape", [0, 1])
 def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: int) -> None:
     """Half of the points end within 0.12 of the trefoil, or of the rings: the noise has nobody near them."""
-    model = make(shape=tuple(float(index == shape) for index in range(3)))
+    model = make(count=500, shape=tuple(float(index == shape) for index in range(3)))
     t = np.linspace(0, 2 * np.pi, 2000)
     circle = np.stack([np.cos(t), np.sin(t), np.zeros_like(t)], 1) * 0.85
     curves = [
@@ -59,7 +59,7 @@ def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: in
     ]
 
     def near() -> float:
-        apart = position(model)[:500, None] - curves[shape][None]
+        apart = position(model)[:, None] - curves[shape][None]
         return float(np.mean(np.linalg.norm(apart, axis=2).min(axis=1) < 0.12))
 
     before = near()
@@ -70,7 +70,7 @@ def test_noise_becomes_the_curves_that_the_network_learned(make: Make, shape: in
 
 
 def test_a_lap_ends_where_it_began_and_the_next_shape_follows(make: Make) -> None:
-    model = make()
+    model = make(count=500)
     start = position(model)
     for _ in range(149):
         model.step(1.0 / 60.0)
@@ -105,7 +105,7 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
 
 
 def test_a_long_step_is_taken_in_parts(make: Make) -> None:
-    once, often = make(rate=0.9), make(rate=0.9)
+    once, often = make(count=500, rate=0.9), make(count=500, rate=0.9)
     once.step(1.0)
     for _ in range(60):
         often.step(1.0 / 60.0)

@@ -14,6 +14,7 @@ from vertigrad import resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.base import Fault, Model
+from vertigrad.models.learning import train_views
 from vertigrad.models.learning.train import Train, declare
 
 Make = Callable[..., Train]
@@ -262,6 +263,10 @@ def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(mak
     cells = np.round((point[:, ::2] + 1.0) * 4.0).astype(int)
     beneath = ground[cells[:, 1], cells[:, 0]]
     np.testing.assert_allclose(beneath[:, ::2], point[:, ::2], atol=0.126)
+    # Where it is sure, the land has the color of one class, darker than the points.
+    land = model.outputs()["ground_color"].numpy()[ground[..., 1] > 0.49]
+    wanted = train_views.GROUND * np.unique(colors, axis=0) + (1.0 - train_views.GROUND) * np.array(train_views.DUSK)
+    assert len(land) and np.abs(land[:, None] - wanted).max(2).min(1).max() < 0.02
 
 
 def test_a_solid_is_learned_as_its_distance(make: Make) -> None:
@@ -373,3 +378,66 @@ def test_the_handwritten_digits_are_all_there() -> None:
 
 def scene(name: str) -> dict[str, Any]:
     return tomllib.loads(resources.path("scenes", f"{name}.toml").read_text())["models"]["learner"]
+
+
+@pytest.mark.parametrize("what", ["blobs", "hash"])
+def test_fused_layers_learn_as_single_ones_do(make: Make, what: str) -> None:
+    network = KINDS[what]["network"]
+    one, other = (make({**KINDS[what], "network": {**network, "fused": how}}, batch=64) for how in ("never", "always"))
+    assert not one._network.runs and other._network.runs and len(other._learn) < len(one._learn)
+    assert all(comparison.holds for comparison in other.compare_with_twin())
+    for _ in range(2):
+        for model in (one, other):
+            advance(model, 3)
+        kept = one.state()
+        for name, tensor in other.state().items():
+            np.testing.assert_allclose(tensor.numpy(), kept[name].numpy(), rtol=1e-3, atol=2e-5, err_msg=name)
+            tensor[...] = kept[name]  # each goes on from what the other one learned and remembers
+
+
+def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
+    plain, model = (make({**BLOBS, "data": {**BLOBS["data"], "normalize": on}}) for on in (False, True))
+    learned, given = plain._given.inputs, model._given
+    np.testing.assert_allclose(given.inputs, (learned - learned.mean()) / learned.std(), atol=1e-5)
+    np.testing.assert_allclose(given.shown, (plain._given.shown - learned.mean()) / learned.std(), atol=1e-5)
+    advance(model, 5)
+    import onnxruntime
+    import safetensors
+
+    session = onnxruntime.InferenceSession(model.export(".onnx"), providers=["CPUExecutionProvider"])
+    weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
+    wanted = model._network.twin(given.shown, weights)
+    found = np.asarray(session.run(None, {"x": plain._given.shown})[0])
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    (folder / "scaled.safetensors").write_bytes(model.export(".safetensors"))
+    with safetensors.safe_open(folder / "scaled.safetensors", "numpy") as file:
+        assert float(file.metadata()["mean"]) == pytest.approx(learned.mean())
+
+
+@pytest.mark.parametrize("what", ["blobs", "plane"])
+def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what: str) -> None:
+    model = make(what, batch=32, rate=0.01, steps=2)
+    advance(model, 3)
+    (folder / "on.checkpoint").write_bytes(model.export(".checkpoint"))
+    other = make(what, batch=32, rate=0.01, steps=2, weights=folder / "on.checkpoint")
+
+    def require_alike() -> None:
+        assert other.numbers() == model.numbers()
+        for name, tensor in model.state().items():
+            assert np.array_equal(other.state()[name].numpy(), tensor.numpy()), name
+
+    require_alike()
+    advance(other, 1)
+    other.reset()  # to where it went on from
+    require_alike()
+    advance(model, 2)
+    advance(other, 2)
+    require_alike()
+    with pytest.raises(InputError, match="do not fit"):
+        make(what, weights=folder / "on.checkpoint", optimiser={"kind": "sgd"})
+
+
+def test_there_are_a_loss_and_a_gradient_before_the_first_step(make: Make) -> None:
+    told = figures(make(batch=0))
+    assert told["loss"] == pytest.approx(np.log(3.0), rel=0.3) and told["gradient_norm"] > 0.0
+    assert told["best_loss"] == told["test_loss"] > 0.5

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vertigrad import resources
+from vertigrad import Tensor, learn, resources
 from vertigrad.gpu import Gpu
 from vertigrad.models.learning import solid_samples
 from vertigrad.models.learning.train import Train, declare
 from vertigrad.models.learning.train_data import solid
 
 # What makes the scene of each name quick to test, the model's steps, and the factor by which the loss falls in them.
+# The digits are learned as their scene says, in 992 steps of the optimiser.
 RUNS: dict[str, tuple[dict[str, Any], int, float]] = {
-    "digits": ({"draw": {"resolution": 12}}, 12, 2.5),
-    "field_fit": ({"data": {"resolution": 32}}, 40, 10.0),
-    "sdf_fit": ({"data": {"samples": 3000}, "draw": {"resolution": 24}, "batch": 1024}, 25, 15.0),
-    "image_fit": ({"data": {"resolution": 40}, "batch": 1024}, 20, 4.0),
+    "digits": ({"draw": {"resolution": 12}}, 62, 15.0),
+    "field_fit": ({"data": {"resolution": 32}, "steps": 10}, 4, 25.0),
+    "sdf_fit": ({"data": {"samples": 4000}, "batch": 1024, "steps": 30}, 3, 15.0),
+    "image_fit": ({"data": {"resolution": 40}, "batch": 1024, "steps": 10}, 4, 50.0),
 }
 
 
@@ -40,8 +41,8 @@ def packaged(name: str) -> Path:
     return resources.root().joinpath(name)
 
 
-def run(name: str, steps: int, stack: ExitStack) -> tuple[Train, float]:
-    """The scene's model after so many steps, and its loss on tests at the start."""
+def start(name: str, stack: ExitStack) -> Train:
+    """The scene's model."""
     table = table_of(name, RUNS[name][0])
     kind, faults = declare(table, packaged)
     assert not faults, faults
@@ -49,44 +50,48 @@ def run(name: str, steps: int, stack: ExitStack) -> tuple[Train, float]:
     model = kind("learner", kind.Params.parse(values), {}, table["seed"])
     assert isinstance(model, Train)
     stack.callback(model.close)
-    before = model._figures["test_loss"].item()
+    return model
+
+
+def advance(model: Train, steps: int) -> dict[str, np.ndarray]:
+    """The model's state after so many steps."""
     for _ in range(steps):
         model.step(1 / 60)
-    return model, float(before)
+    return {key: tensor.numpy() for key, tensor in model.state().items()}
+
+
+def figures(model: Train) -> dict[str, float]:
+    found = model.diagnostics()
+    told = {key: float(tensor.item()) for key, tensor in found.items()}
+    for tensor in found.values():
+        tensor.close()
+    return told
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_loss_falls(steady: Gpu, name: str) -> None:
+def test_the_loss_falls_with_the_same_bits_each_time(steady: Gpu, name: str) -> None:
     _, steps, factor = RUNS[name]
     with ExitStack() as stack:
-        model, before = run(name, steps, stack)
-        told = {key: float(tensor.item()) for key, tensor in model._figures.items()}
+        again, model = start(name, stack), start(name, stack)
+        before, wanted = figures(model)["test_loss"], advance(again, 1)
+        for key, array in advance(model, 1).items():
+            assert np.array_equal(array, wanted[key]), key
+        advance(model, steps - 1)
+        told = figures(model)
         assert told["test_loss"] < before / factor, told
         if name == "digits":
-            assert told["accuracy"] > 0.6
+            assert told["accuracy"] >= 0.97
         if name == "sdf_fit":
-            assert chamfer(model) < 0.03
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_the_same_bits_come_twice(steady: Gpu, name: str) -> None:
-    found = []
-    for _ in range(2):
-        with ExitStack() as stack:
-            model, _ = run(name, 2, stack)
-            found.append({key: tensor.numpy() for key, tensor in model.state().items()})
-    for key, array in found[0].items():
-        assert np.array_equal(array, found[1][key]), key
+            assert chamfer(model) < 0.05
 
 
 def chamfer(model: Train) -> float:
-    """Half the sum of the mean distances from the learned surface to the mesh, and from the mesh to it."""
+    """The mean distance from the learned surface to points of the mesh, and that from these to it, added up."""
     mesh = solid(model._tables.data)
     learned = crossings(model.outputs()["distance"].numpy())
-    there = np.abs(solid_samples.distances(mesh.positions, mesh.index, learned)).mean()
-    on_mesh = solid_samples.on_surface(mesh.positions, mesh.index, 2000, np.random.default_rng(0))
-    apart = ((on_mesh[:, None] - learned[None]) ** 2).sum(-1)
-    return 0.5 * float(there + np.sqrt(apart.min(axis=1)).mean())
+    on_mesh = solid_samples.on_surface(mesh.positions, mesh.index, 8000, np.random.default_rng(0))
+    with Tensor.from_numpy(learned.astype(np.float32)) as a, Tensor.from_numpy(on_mesh.astype(np.float32)) as b:
+        return float(learn.chamfer(a, b, squared=False).item())
 
 
 def crossings(distance: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import os
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,9 +82,13 @@ def operator(name: str, model: onnx.ModelProto) -> str:
     if len(ops) == 1:
         return ops.pop()
     plain = name.removeprefix("test_").replace("_", "")
-    known = {schema.name for schema in onnx.defs.get_all_schemas()}
-    named = [op for op in known if plain.startswith(op.lower())]
+    named = [op for op in all_operators() if plain.startswith(op.lower())]
     return max(named, key=len) if named else sorted(ops)[0]
+
+
+@cache
+def all_operators() -> set[str]:
+    return {schema.name for schema in onnx.defs.get_all_schemas()}
 
 
 def data_sets(case: Any, model: onnx.ModelProto) -> Iterator[tuple[list[Any], list[Any]]]:

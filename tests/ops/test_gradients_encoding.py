@@ -13,9 +13,9 @@ from vertigrad.ops.encoding import HashEncoding, PositionalEncoding
 from vertigrad.ops.gradients.encodings import words_of
 from vertigrad.ops.mlp import Mlp
 
+from .differences import check, numeric
 from .layouts import examples, lies, seeds
 from .test_encoding import frequencies, hashed
-from .test_gradients import check, numeric
 from .test_mlp import layers
 
 RANDOM = np.random.default_rng(21)

@@ -10,6 +10,7 @@ import wgpu
 from vertigrad.gpu import Gpu
 from vertigrad.gpu import gpu as the_gpu
 from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer.highlight import Mark
 from vertigrad.renderer.layers import Layer, types
 from vertigrad.tensor import Tensor
 
@@ -52,11 +53,12 @@ def picture(gpu: Gpu) -> Callable[..., np.ndarray]:
         view: View | None = None,
         size: tuple[int, int] = (160, 120),
         format: str = "rgba8unorm",
+        mark: Mark | None = None,
     ) -> np.ndarray:
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
         texture = gpu.device.create_texture(size=(*size, 1), format=format, usage=usage)  # type: ignore[arg-type]
         renderer = Renderer(gpu, format)
-        renderer.draw(layers, camera, view or View(**PLAIN), texture.create_view(), size)
+        renderer.draw(layers, camera, view or View(**PLAIN), texture.create_view(), size, mark=mark)
         return read(gpu, texture)[..., :3]
 
     return draw

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, View
-from vertigrad.renderer.view import linear, sun_direction
+from vertigrad.renderer.view import sun_direction
 
 SIZE = (160, 120)
 CAMERA = OrbitCamera(distance=4.0, yaw=0.3, pitch=0.4, fov=40.0)

@@ -155,11 +155,15 @@ def test_which_layers_have_a_bar(layer, picture, front):
     assert np.any(wanted != named)
 
 
-@pytest.mark.parametrize("kind", ["volume", "isosurface"])
-def test_layers_of_grids_have_bars_too(layer, picture, front, kind):
+@pytest.mark.parametrize("range_", [(0.0, 1.0), "auto"])
+@pytest.mark.parametrize("kind", ["volume", "isosurface", "image"])
+def test_layers_of_grids_have_bars_too(layer, picture, front, kind, range_):
     grid = np.linspace(0, 1, 27, dtype=np.float32).reshape(3, 3, 3)
-    name = "density" if kind == "volume" else "values"
-    drawn = layer(kind, {"range": (0.0, 1.0), "colormap": "viridis"}, **{name: grid - 9.0}, color=grid)
+    style = {"range": range_, "colormap": "viridis"}
+    if kind == "image":
+        drawn = layer(kind, {**style, "centre": (50.0, 50.0, 50.0)}, pixels=grid.reshape(9, 3))
+    else:
+        drawn = layer(kind, style, **{"density" if kind == "volume" else "values": grid - 9.0}, color=grid)
     drawn.colorbar = ColorBar(title="speed", unit="m/s")
     shown = picture([drawn], front, view(), SIZE)
     left, top, *_ = place_of_bar(drawn)

@@ -5,8 +5,9 @@ import pytest
 
 from vertigrad import resources
 from vertigrad.gpu import Kernel
+from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, View
-from vertigrad.renderer.view import linear, sun_direction
+from vertigrad.renderer.view import sun_direction
 from vertigrad.tensor import Tensor
 
 from .light_twin import CAMERA, SIZE, developed, dot, lit, rays, shares, sky_reflectance, sphere, unit

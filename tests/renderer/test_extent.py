@@ -36,7 +36,7 @@ def test_nan_and_infinities_do_not_count(gpu, values):
         assert extent_of(tensor) == pytest.approx(expected, rel=1e-6, abs=1e-37)
 
 
-@pytest.mark.parametrize("count", [1, 127, 128, 129, 8192, 100_001])
+@pytest.mark.parametrize("count", [1, 127, 128, 129, 1024, 1025, 8192, 100_001])
 def test_every_value_is_seen(gpu, count):
     rng = np.random.default_rng(count)
     array = rng.normal(size=count).astype(np.float32)

@@ -1,15 +1,12 @@
-"""Pictures against those kept in `golden/`, on the software adapter only: others may round in their own way.
+"""Pictures of layers and looks against those kept in `golden/`, on the software adapter only: others may round in their
+own way.
 
 On failure the picture, the one kept and their difference, eight times as strong, are written to out/golden/. If the
 change is meant, look at the new picture; `make golden` keeps those that differ, and tells which. Git has the old ones.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
-from PIL import Image
 
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.looks import LOOKS
@@ -17,33 +14,10 @@ from vertigrad.renderer.moment import Moment
 from vertigrad.renderer.view import view_of
 from vertigrad.tensor import Tensor
 
-KEPT = Path(__file__).parent / "golden"
-FAILED = Path(__file__).parents[2] / "out" / "golden"
-SIZE = (256, 192)
-MEAN, WORST = 0.35, 24  # levels of 255: on the whole, and in any one pixel of an outline
+from .kept import SIZE, check, software_only
 
-
-def check(shown, name):
-    file, renewing = KEPT / f"{name}.png", "VERTIGRAD_KEEP_GOLDEN" in os.environ
-    if renewing and not file.exists():
-        Image.fromarray(shown).save(file)
-    kept = np.asarray(Image.open(file).convert("RGB")).astype(int)
-    difference = np.abs(shown.astype(int) - kept)
-    if difference.mean() > MEAN or np.quantile(difference.max(axis=-1), 0.999) > WORST:
-        FAILED.mkdir(parents=True, exist_ok=True)
-        strong = np.clip(8 * difference, 0, 255).astype(np.uint8)
-        side_by_side = np.concatenate([shown, kept.astype(np.uint8), strong], axis=1)
-        Image.fromarray(shown).save(FAILED / f"{name}.png")
-        Image.fromarray(side_by_side).save(FAILED / f"{name}-difference.png")
-        if renewing:
-            Image.fromarray(shown).save(file)
-        pytest.fail(f"{name}: off by {difference.mean():.2f} levels on average, see {FAILED / name}-difference.png")
-
-
-@pytest.fixture(autouse=True)
-def software_only(gpu):
-    if gpu.adapter.kind != "software" or gpu.adapter.backend != "Vulkan":
-        pytest.skip(f"pictures are kept of the software adapter on Vulkan; this is {gpu.adapter}")
+__all__ = ["software_only"]
+pytestmark = pytest.mark.usefixtures("software_only")
 
 
 def spiral(n, seed):
@@ -114,7 +88,7 @@ def test_isosurface(layer, picture):
     values = lumps(40)
     style = {"level": 0.7, "colormap": "lapaz", "roughness": 0.25, "contours": 0.25}
     blobs = layer("isosurface", style, values=values, color=np.roll(values, 7, axis=1))
-    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=28)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, -0.08, 0), fov=39)
     check(picture([blobs], camera, View(background="#20242c"), SIZE), "isosurface")
 
 
@@ -122,7 +96,7 @@ def test_volume_of_smoke_around_balls(layer, picture):
     smoke = layer("volume", {"extinction": 25.0, "density_range": (0.3, 1.4)}, density=lumps(32))
     place = np.float32([[0.45, 0.2, 0.55], [-0.5, 0.35, -0.2], [-0.2, -0.5, 0.5]])
     balls = layer("points", position=place, size=0.22, color="#c8643c")
-    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=28)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, -0.08, 0), fov=39)
     check(picture([smoke, balls], camera, View(background="#5a7aa5"), SIZE), "volume")
 
 
@@ -130,7 +104,7 @@ def test_volume_that_shines(layer, picture):
     density = lumps(32)
     style = {"extinction": 10.0, "emissive": 1.0, "brightness": 4.0, "density_range": (0.2, 1.6), "colormap": "inferno"}
     fire = layer("volume", style, density=density, color=density)
-    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=28)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, -0.08, 0), fov=39)
     check(picture([fire], camera, View(background="#05060a", bloom=0.1), SIZE), "volume-shining")
 
 
@@ -140,7 +114,7 @@ def test_instances(layer, picture):
     given = {"position": position.astype(np.float32), "direction": turn.astype(np.float32)}
     shade = rng.uniform(0, 1, 60).astype(np.float32)
     bricks = layer("instances", {"roughness": 0.35}, color=shade, size=(0.13, 0.05, 0.08), **given)
-    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=38)
+    camera = OrbitCamera.from_position((1.5, 1.3, 2.6), (0, 0, 0), fov=52)
     check(picture([bricks], camera, View(background="#20242c"), SIZE), "instances")
 
 
@@ -179,6 +153,104 @@ def test_trails(layer, picture):
             trails.prepare(Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), 0.02 * step - 1.0))  # the picture's time is 0
         camera = OrbitCamera.from_position((0.6, 1.4, 2.4), (0, 0, 0), fov=45)
         check(picture([trails], camera, View(background="#05060a", bloom=0.1), SIZE), "trails")
+
+
+def test_marks(layer, picture):
+    """Discs and soft sprites in world units, and single pixels behind them."""
+    position, brightness = spiral(1500, 4)
+    stars = layer("marks", {"shape": "pixel", "colormap": "ice"}, position=position[400:], color=brightness[400:])
+    style = {"shape": "sprite", "glow": 0.8, "brightness": 0.5, "colormap": "inferno", "range": (0.2, 2.6)}
+    clouds = layer("marks", style, position=position[:300], color=brightness[:300], size=0.07)
+    chosen = position[300:400][brightness[300:400] < 1.3]
+    discs = layer("marks", {"colormap": "viridis"}, position=chosen, color=chosen[:, 0].copy(), size=0.035)
+    camera = OrbitCamera.from_position((0.5, 1.4, 2.0), (0, 0, 0), fov=45)
+    check(picture([stars, clouds, discs], camera, View(background="#0b0e14", bloom=0.05), SIZE), "marks")
+
+
+def shell(n):
+    """Splats on a sphere, flat along its normals, and quaternions that turn them so."""
+    height, angle = 1 - 2 * (np.arange(n) + 0.5) / n, 2.399963 * np.arange(n)
+    ring = np.sqrt(1 - height**2)
+    normal = np.stack([ring * np.cos(angle), height, ring * np.sin(angle)], axis=-1)
+    turn = np.stack([-normal[:, 1], normal[:, 0], 0 * angle, 1 + normal[:, 2]], axis=-1)  # from z to the normal
+    return normal.astype(np.float32), (turn / np.linalg.norm(turn, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_splats_and_a_ball_among_them(layer, picture):
+    normal, turn = shell(900)
+    lit = np.clip(normal @ np.float32([0.4, 0.7, 0.6]), 0, 1)[:, None]
+    bands = np.where(np.sin(9 * normal[:, 1:2]) > 0, np.float32([[0.95, 0.62, 0.25]]), np.float32([[0.2, 0.5, 0.75]]))
+    scale = np.tile(np.float32([0.06, 0.06, 0.01]), (900, 1))
+    given = {
+        "rotation": turn,
+        "scale": scale,
+        "opacity": np.full(900, 0.95, np.float32),
+        "color": (bands * (0.35 + 0.65 * lit)).astype(np.float32),
+    }
+    away = normal[:, 0] + normal[:, 2] < 0.85  # a hole to look in
+    splats = layer("splats", position=normal[away], **{name: value[away] for name, value in given.items()})
+    ball = layer("points", position=np.zeros((1, 3), np.float32), size=0.45, color="#d8d4cc")
+    camera = OrbitCamera.from_position((1.9, 1.3, 2.4), (0, 0, 0), fov=40)
+    check(picture([splats, ball], camera, View(background="#14171d"), SIZE), "splats")
+
+
+def test_images_in_the_world_and_on_the_screen(layer, picture):
+    y, x = np.meshgrid(np.linspace(-3, 3, 60), np.linspace(-4, 4, 80), indexing="ij")
+    waves = (np.sin(3 * np.hypot(x - 1, y)) + np.sin(3 * np.hypot(x + 1, y))).astype(np.float32)
+    pond = layer("image", {"plane": "xz", "width": 2.6, "colormap": "lapaz", "range": (-2, 2)}, pixels=waves)
+    checks = (np.indices((6, 8)).sum(axis=0) % 2).astype(np.float32)
+    tiles = np.stack([0.85 - 0.5 * checks, 0.55 + 0.2 * checks, 0.3 + 0.5 * checks], axis=-1).astype(np.float32)
+    style = {"place": "front", "anchor": "upper right", "share": 0.3, "smooth": False}
+    inset = layer("image", style, pixels=tiles)
+    glass = layer("image", {"width": 0.9, "centre": (-0.3, 0.36, 0.2), "opacity": 0.55}, pixels=tiles)
+    ball = layer("points", position=np.float32([[0.55, 0.25, 0.1]]), size=0.25, color="#c8643c")
+    camera = OrbitCamera.from_position((0.7, 1.5, 2.5), (0, 0.05, 0), fov=42)
+    check(picture([pond, inset, glass, ball], camera, View(background="#20242c"), SIZE), "image")
+
+
+def whirl(n):
+    """A current that turns around the upright axis and rises in its middle, (n, n, n, 3)."""
+    z, y, x = np.meshgrid(*3 * [np.linspace(-1, 1, n)], indexing="ij")
+    near = np.exp(-2 * (x**2 + z**2))
+    return np.stack([-z - 0.35 * x * y, 1.3 * near - 0.35, x - 0.35 * z * y], axis=-1).astype(np.float32)
+
+
+def test_streamlines_that_end_in_fine_tips(layer, picture):
+    style = {"count": 70, "length": 1.8, "width": 0.035, "taper": 0.5, "colormap": "viridis", "rows": 64}
+    lines = layer("streamlines", style, vectors=whirl(16))
+    camera = OrbitCamera.from_position((1.5, 1.5, 2.9), (0, -0.05, 0), fov=42)
+    check(picture([lines], camera, view_of("studio"), SIZE), "streamlines")
+
+
+def test_strokes_along_streamlines(layer, picture):
+    style = {"count": 160, "length": 1.6, "width": 0.02, "pulse": 1.0, "pulse_length": 0.7, "colormap": "plasma"}
+    lines = layer("streamlines", {**style, "tube": True}, vectors=whirl(16))
+    camera = OrbitCamera.from_position((1.5, 1.5, 2.9), (0, -0.05, 0), fov=42)
+    check(picture([lines], camera, View(background="#14171d"), SIZE), "streamlines-strokes")
+
+
+def test_vectors(layer, picture):
+    field = layer("vectors", {"count": 5, "scale": 0.26, "thickness": 0.12, "colormap": "viridis"}, vectors=whirl(16))
+    camera = OrbitCamera.from_position((1.6, 1.5, 2.9), (0, 0, 0), fov=42)
+    check(picture([field], camera, view_of("studio"), SIZE), "vectors")
+
+
+def test_tubes_throw_shadows(layer, picture):
+    t = np.linspace(0, 2 * np.pi, 160)
+    knot = [
+        (0.62 + 0.25 * np.cos(3 * t)) * np.cos(2 * t),
+        0.25 * np.sin(3 * t),
+        (0.62 + 0.25 * np.cos(3 * t)) * np.sin(2 * t),
+    ]
+    position = np.stack(knot, axis=-1).astype(np.float32)
+    tube = layer(
+        "lines", {"tube": True, "colormap": "twilight"}, position=position, color=t.astype(np.float32), width=0.13
+    )
+    ground = np.float32([[[-4, -0.45, -4], [4, -0.45, -4]], [[-4, -0.45, 4], [4, -0.45, 4]]])
+    table = layer("surface", {"roughness": 0.8}, position=ground, color="#cfc8bb")
+    camera = OrbitCamera.from_position((0.9, 1.7, 2.1), (0, -0.1, 0), fov=42)
+    view = View(background="#c8d2de", shadows=0.9, occlusion=0.7, sun_elevation=48.0, sun_azimuth=70.0)
+    check(picture([tube, table], camera, view, SIZE), "tubes")
 
 
 @pytest.mark.parametrize("look", LOOKS)

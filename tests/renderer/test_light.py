@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.target import handles_samples
-from vertigrad.renderer.view import linear, sun_direction
+from vertigrad.renderer.view import sun_direction
 
 from .light_twin import CAMERA, SIZE, VIEW, developed, dot, lit, rays, sphere, unit
 

@@ -12,6 +12,8 @@ from vertigrad.renderer.picking import Picker
 from vertigrad.renderer.target import handles_samples
 from vertigrad.tensor import Tensor
 
+from .light_twin import developed
+
 SIZE = (160, 120)
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
 VIEW = View(bloom=0.0, vignette=0.0, background="#000000")
@@ -109,6 +111,25 @@ def test_colors_and_widths_run_from_row_to_row(layer, picture):
     assert heights[columns[-8]] > heights[columns[8]] + 5
     row = got[60, columns[10] : columns[-10], 0].astype(int)
     assert (np.diff(row) >= -1).all() and row[-1] - row[0] > 100  # from the first value to the last, the last included
+
+
+@pytest.mark.parametrize("tube", [False, True])
+@pytest.mark.parametrize("tilt", [0.0, 0.31])
+def test_what_becomes_thinner_fades_evenly(layer, picture, tube, tilt):
+    """As much light as it is wide, where that is less than a pixel: no dots, no dashes, no steps."""
+    camera = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, orthographic=True)
+    camera.distance *= 1.0 / camera.half_height  # 60 pixels to a unit
+    x, pixels = np.linspace(-1.2, 1.2, 25, dtype=np.float32), np.linspace(0.97, 0.0, 25, dtype=np.float32)
+    place = np.stack([x, tilt * x + 0.013, 0 * x], axis=-1).astype(np.float32)
+    line = layer("lines", {"tube": tube}, position=place, color="#ffffff", width=pixels / 60 if tube else pixels)
+    given = np.linspace(0, 4, 2000)
+    shown = picture([line], camera, VIEW)[..., 1].astype(float)
+    light = np.interp(shown, developed(given[:, None].repeat(3, axis=1))[:, 1], given)
+    columns = light.sum(axis=0)[10:150]
+    widths = np.interp(np.arange(10, 150) + 0.5, [8, 152], [0.97, 0.0])
+    columns *= (widths @ widths) / (widths @ columns)
+    assert np.abs(columns - widths).max() < 0.08
+    assert np.abs(np.diff(columns)).max() < 0.06
 
 
 def test_hidden_by_what_is_in_front(layer, picture):

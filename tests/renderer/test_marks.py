@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import LayoutError, ParameterError
+from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.picking import Picker
 from vertigrad.renderer.target import handles_samples
-from vertigrad.renderer.view import linear
 from vertigrad.tensor import Tensor
 
 from .light_twin import developed

@@ -126,6 +126,34 @@ def test_every_solid_layer_throws_a_shadow_and_none_on_itself(layer, picture, fl
     assert with_it[y, x] == pytest.approx(without[y, x], abs=0.01)
 
 
+@pytest.mark.parametrize(("tube", "width"), [(True, 0.3), (False, 20.0)])
+def test_tubes_throw_shadows_as_wide_as_they_are_and_what_shines_none(layer, picture, floor, tube, width):
+    """Seen straight from above, the sun low behind the picture's lower edge: the shadow lies beside the tube."""
+    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_width": 0.2, "sun_azimuth": 0.0, "sun_elevation": 45.0}
+    line = layer("lines", {"tube": tube}, position=np.float32([[-1, 1, 0], [0, 1, 0], [1, 1, 0]]), width=width)
+    with_it, without = (seen(picture, [floor, line], **{**sun, "shadows": s}) for s in (1.0, 0.0))
+    dark = {
+        z: with_it[y, x] < 0.1 * without[y, x]
+        for z in (-0.6, -0.85, -1.0, -1.15, -1.4)
+        for x, y in [on_screen(DOWN, (0.4, 0, z))]
+    }
+    assert dark == {z: tube and abs(z + 1) < 0.2 for z in dark}
+    upon = with_it[on_screen(DOWN, (0.4, 1.15, 0.1))[::-1]]
+    assert upon == pytest.approx(without[on_screen(DOWN, (0.4, 1.15, 0.1))[::-1]], rel=0.03)  # none on itself
+
+
+def test_a_tube_lies_in_the_shadow_of_another_across_it(layer, picture):
+    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_width": 0.2, "sun_elevation": 88.0}
+    lower = layer("lines", {"tube": True}, position=np.float32([[-2, 0, 0], [2, 0, 0]]), width=0.6)
+    upper = layer("lines", {"tube": True}, position=np.float32([[0, 1, -0.6], [0, 1, 0.6]]), width=0.3)
+    camera = OrbitCamera(distance=6.0, pitch=0.5, fov=40.0)
+    both, alone = (seen(picture, layers, camera, **sun) for layers in ([lower, upper], [lower]))
+    x, y = on_screen(camera, (0.0, 0.28, 0.1))
+    assert both[y, x] < 0.1 * alone[y, x]
+    x, y = on_screen(camera, (0.5, 0.28, 0.1))
+    assert both[y, x] == pytest.approx(alone[y, x], rel=0.03)
+
+
 def test_a_curved_surface_has_no_specks_of_its_own_shadow(layer, picture):
     ball = layer("points", position=np.zeros((1, 3), np.float32), size=1.5, color=(0.8, 0.8, 0.8))
     for width in (0.3, 6.0):

@@ -10,9 +10,10 @@ import wgpu
 
 from vertigrad import resources
 from vertigrad.gpu import shader
+from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.layers import points, surface
-from vertigrad.renderer.view import DEVELOP_SIZE, VIEW_SIZE, develop_uniform, linear, view_uniform
+from vertigrad.renderer.view import DEVELOP_SIZE, VIEW_SIZE, develop_uniform, view_uniform
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
 POSITION = np.random.default_rng(2).uniform(-1, 1, (40, 3)).astype(np.float32)

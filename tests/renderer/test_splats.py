@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import LayoutError, ParameterError
+from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.moment import Moment
 from vertigrad.renderer.picking import Picker
-from vertigrad.renderer.view import linear
 from vertigrad.tensor import Tensor
 
 from .light_twin import developed
@@ -197,3 +197,13 @@ def test_what_is_given_back(gpu, layer, picture):
         tensor.close()
     gpu.wait_idle()
     assert {block.id for block in gpu.tracker.live} == live
+
+
+def test_a_range_found_on_the_gpu_comes_and_goes(layer, picture):
+    place = np.random.default_rng(4).uniform(-0.8, 0.8, (40, 3)).astype(np.float32)
+    value = np.linspace(3, 8, 40, dtype=np.float32)
+    splats = layer("splats", {"range": (3.0, 8.0)}, position=place, color=value, scale=0.1)
+    given = picture([splats], CAMERA, VIEW, SIZE)
+    for range_, alike in (("auto", True), ((0.0, 30.0), False), ("auto", True)):
+        splats.style.change("range", range_)
+        assert np.array_equal(picture([splats], CAMERA, VIEW, SIZE), given) == alike

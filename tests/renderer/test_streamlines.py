@@ -20,8 +20,8 @@ SADDLE = np.stack([X, 0 * X, -Z], axis=-1).astype(np.float32)
 def lines_of(layer):
     """Places (lines, rows, 3), values and widths, as they would be drawn."""
     layer.prepare(Moment((0, 1, 0), (0, 1, 0)))
-    content = layer._bound
-    return tuple(tensor.numpy().astype(float) for tensor in (content._positions, content._values, content._widths))
+    rows = layer._bound._places.numpy().astype(float)
+    return rows[..., :3], rows[..., 3], rows[..., 4]
 
 
 def there(place):
@@ -125,9 +125,9 @@ def test_another_number_of_lines_and_strokes_that_move(layer):
     first = lines_of(lines)[2]
     assert first.shape == (9, 20) and first.min() < 0.1 < 0.4 < first.max()
     lines.prepare(Moment((0, 1, 0), (0, 1, 0), lines.style.pulse_length / lines.style.pulse_speed))
-    assert np.allclose(lines._bound._widths.numpy(), first, atol=1e-4)  # one stroke farther
+    assert np.allclose(lines._bound._places.numpy()[..., 4], first, atol=1e-4)  # one stroke farther
     lines.prepare(Moment((0, 1, 0), (0, 1, 0), 0.5 * lines.style.pulse_length / lines.style.pulse_speed))
-    assert np.abs(lines._bound._widths.numpy() - first).max() > 0.1
+    assert np.abs(lines._bound._places.numpy()[..., 4] - first).max() > 0.1
 
 
 def test_a_tube_is_lit_like_a_cylinder(layer, picture):
@@ -210,3 +210,15 @@ def test_seeds_are_a_tensor_of_places(layer):
         layer("streamlines", vectors=CIRCLES, seeds=np.zeros((4, 2), np.float32))
     with pytest.raises(LayoutError, match="must be f32"):
         layer("streamlines", vectors=CIRCLES, seeds=np.zeros((4, 3), np.int32))
+
+
+def test_another_style_is_followed_at_once(layer):
+    seeds = np.float32([[0.5, 0.2, 0], [0, -0.4, 0.85]])
+    lines = layer("streamlines", {**BOX, "length": 0.5, "rows": 32}, vectors=CIRCLES, seeds=seeds)
+    short, _, thin = lines_of(lines)
+    for name, value in (("length", 1.0), ("width", 0.02), ("range", (0.0, 1.0)), ("range", "auto")):
+        lines.style.change(name, value)
+    long, _, thick = lines_of(lines)
+    reach = [np.linalg.norm(np.diff(place[0], axis=0), axis=-1).sum() for place in (short, long)]
+    assert reach == pytest.approx([0.5, 1.0], rel=0.01)
+    assert thick == pytest.approx(2 * thin)

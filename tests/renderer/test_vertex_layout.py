@@ -106,9 +106,10 @@ def read_rows(gpu, tensor, layout):
     module = gpu.device.create_shader_module(code=code)
     usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
     texture = gpu.device.create_texture(size=(WIDTH, 1, 1), format="rgba32float", usage=usage)
+    buffer = {"array_stride": layout.stride, "step_mode": layout.step_mode, "attributes": [layout.attribute(0)]}
     pipeline = gpu.device.create_render_pipeline(
         layout="auto",
-        vertex={"module": module, "entry_point": "vertex", "buffers": [layout.descriptor(0)]},
+        vertex={"module": module, "entry_point": "vertex", "buffers": [buffer]},
         fragment={"module": module, "entry_point": "fragment", "targets": [{"format": "rgba32float"}]},
         primitive={"topology": "point-list"},
     )

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import LayoutError, LimitError, ParameterError
+from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.bounds import Bounds
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.renderer.target import handles_samples
-from vertigrad.renderer.view import linear
 from vertigrad.tensor import Tensor
 
 from .light_twin import CAMERA, SIZE, VIEW, developed, rays, sphere

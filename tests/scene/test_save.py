@@ -174,7 +174,7 @@ KILLED = """
             while True:
                 size += 1
                 save(found, {("models", "a", "count"): size}, overwrite=True)
-        time.sleep(chance.uniform(0.0, 5 * once))
+        time.sleep(chance.uniform(0.0, 3 * once))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         content = path.read_text()

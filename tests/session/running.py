@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -12,12 +11,12 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import InputError
-from vertigrad.gpu import Gpu, Kernel, Plan
-from vertigrad.models import Model, OutputSpec, registry
+from vertigrad.gpu import Gpu, Kernel
+from vertigrad.models import OutputSpec, registry
 from vertigrad.models.base import Comparison, compare
+from vertigrad.models.built import TimelessModel
 from vertigrad.params import Params, integer, number
 from vertigrad.session import Session
-from vertigrad.tensor import Tensor
 
 RISE = """
 struct Params { count: u32, dt: f32, height: f32 }
@@ -96,7 +95,7 @@ class Fault(Exception):
     """What nobody expects a model to raise."""
 
 
-class Rising(Model):
+class Rising(TimelessModel):
     """A row of points; `phase` adds up the time, and lifts them above `height`."""
 
     class Params(Params):
@@ -117,13 +116,12 @@ class Rising(Model):
         if params.count == params.forbidden:
             raise InputError(f"{name}: not with {params.count} points")
         self.name, self.params, self.seed = name, params, seed
-        with ExitStack() as stack:
-            self._phase = stack.enter_context(Tensor.zeros(params.count, name=f"{name}.phase"))
-            self._position = stack.enter_context(Tensor.empty((params.count, 3), name=f"{name}.position"))
-            self._plan = stack.enter_context(Plan(f"{name}.step"))
-            count = params.count
+        count = params.count
+        with self._building() as parts:
+            self._phase = parts.zeros("phase", count)
+            self._position = parts.empty("position", count, 3)
+            self._plan = parts.plan("step")
             self._plan.dispatch(kernel("rise"), count, phase=self._phase, position=self._position, count=count)
-            self._stack = stack.pop_all()
         self.step(0.0)
 
     def step(self, dt):
@@ -149,20 +147,8 @@ class Rising(Model):
     def state(self):
         return {"phase": self._phase, "position": self._position}
 
-    def numbers(self):
-        return {}
 
-    def resume(self, numbers):
-        pass
-
-    def reread(self, name):
-        return False
-
-    def close(self):
-        self._stack.close()
-
-
-class Scaled(Model):
+class Scaled(TimelessModel):
     """`source` times `gain`."""
 
     class Params(Params):
@@ -177,12 +163,11 @@ class Scaled(Model):
 
     def __init__(self, name, params, inputs, seed):
         self.name, self.params, self.source = name, params, inputs["source"]
-        with ExitStack() as stack:
-            self._position = stack.enter_context(Tensor.empty(self.source.shape, name=f"{name}.position"))
-            self._plan = stack.enter_context(Plan(f"{name}.step"))
+        with self._building() as parts:
+            self._position = parts.empty("position", *self.source.shape)
+            self._plan = parts.plan("step")
             size = self.source.size
             self._plan.dispatch(kernel("scale"), size, source=self.source, position=self._position, count=size)
-            self._stack = stack.pop_all()
         self.step(0.0)
 
     def step(self, dt):
@@ -202,18 +187,6 @@ class Scaled(Model):
 
     def state(self):
         return {"position": self._position}
-
-    def numbers(self):
-        return {}
-
-    def resume(self, numbers):
-        pass
-
-    def reread(self, name):
-        return False
-
-    def close(self):
-        self._stack.close()
 
 
 MODELS = {"rising": Rising, "scaled": Scaled}

@@ -12,33 +12,8 @@ from vertigrad.session import Session
 from vertigrad.session.commands import ExportNetwork, GoTo, Play, SetParameter, Step
 from vertigrad.tensor.weights import read_arrays
 
+from .learning import hills_in
 from .running import SCENE, use_models
-
-LEARNING = """version = 1
-title = "Hills"
-
-[models.learner]
-type = "train"
-rate = 0.01
-batch = 32
-
-[models.learner.data]
-kind = "plane"
-file = "hills.npy"
-resolution = 16
-
-[models.learner.network]
-width = 16
-depth = 1
-
-[models.relief]
-type = "relief"
-inputs = { values = "learner.value" }
-
-[layers.hills]
-type = "surface"
-position = "relief.position"
-"""
 
 
 def frame(session: Session) -> None:
@@ -50,11 +25,7 @@ def frame(session: Session) -> None:
 
 @pytest.fixture
 def hills(tmp_path: Path) -> Path:
-    y, x = np.mgrid[0:16, 0:16] / 5.0
-    np.save(tmp_path / "hills.npy", np.sin(x) * y)
-    path = tmp_path / "hills.toml"
-    path.write_text(LEARNING, encoding="utf-8")
-    return path
+    return hills_in(tmp_path, "rate = 0.01\nbatch = 32")
 
 
 def test_a_network_is_exported_between_frames(
@@ -75,6 +46,25 @@ def test_a_network_is_exported_between_frames(
     found = read_arrays(tmp_path / "hills-learner.safetensors")
     assert all(np.array_equal(array, found[name]) for name, array in weights.items())
     assert (tmp_path / "hills-learner.onnx").stat().st_size > 100
+
+
+def test_what_is_being_drawn_when_it_is_exported_is_drawn_after_it(steady: Gpu, hills: Path, tmp_path: Path) -> None:
+    with Session(steady, hills, ["learner.rate=0.1"]) as session:
+        learner = session.stage.actors["learner"].model
+        frame(session)
+        session.post(SetParameter("models.learner", "rate", 9.0))
+        for _ in range(3):
+            frame(session)
+        session.post(Play(False))
+        frame(session)
+        spoilt = learner.outputs()["error"].numpy()
+        session.post(SetParameter("models.learner", "show", "best"))
+        session.apply()
+        session.clock.stale = False
+        session.stage.begin_step(0.0)  # what a long step is: recorded, and carried out in parts
+        session.post(ExportNetwork(path=tmp_path / "weights.onnx"))
+        frame(session)
+        assert learner.outputs()["error"].numpy().mean() < 0.5 * spoilt.mean()
 
 
 def test_going_back_in_time_takes_weights_and_memory_back(steady: Gpu, hills: Path) -> None:
@@ -113,7 +103,7 @@ def test_what_cannot_be_exported_is_told(
     with Session(steady, hills) as session:
         session.post(ExportNetwork(path=tmp_path / "weights.txt"))
         frame(session)
-        assert "exported as .safetensors or .onnx, not as .txt" in session.messages["export"]
+        assert "exported as .safetensors or .onnx or .checkpoint, not as .txt" in session.messages["export"]
     use_models(monkeypatch)
     (tmp_path / "row.toml").write_text(SCENE, encoding="utf-8")
     with Session(steady, tmp_path / "row.toml") as session:

@@ -46,6 +46,37 @@ def held(session):
     return session.clock.held
 
 
+def pixel(session, place):
+    """Where a place is seen."""
+    clip = session.camera.projection(SIZE[0] / SIZE[1]) @ session.camera.view() @ [*place, 1.0]
+    return (clip[0] / clip[3] + 1) / 2 * SIZE[0], (1 - clip[1] / clip[3]) / 2 * SIZE[1]
+
+
+@pytest.mark.parametrize("clings", [False, True])
+def test_on_a_surface_it_stays_on_what_is_seen(row, monkeypatch, clings):
+    monkeypatch.setattr(type(model(row)), "touched_on_surface", clings)
+    row.cameras.now.yaw = 0.9  # the row leads away from the eye
+    do(row, SetSpeed(0.0))
+    first, last = row.stage.actors["row"].outputs["position"].numpy()[[0, -1]]
+    row.post(Touch(Gesture.PAINT, pixel(row, first), SIZE))
+    for _ in range(3):
+        run_frame(row)
+    start = held(row).point
+    assert np.linalg.norm(np.subtract(start, first)) < 0.25
+    do(row, MoveTouch(pixel(row, last), SIZE))
+    for _ in range(3):
+        run_frame(row)
+    end, eye = np.array(held(row).point), np.array(row.camera.position)
+    off = np.linalg.norm(end - last)
+    assert off < 0.3 if clings else off > 0.5
+    assert np.cross(end - eye, held(row).direction) == pytest.approx(0.0, abs=1e-9)
+    do(row, MoveTouch(BESIDE, SIZE))
+    for _ in range(3):
+        run_frame(row)
+    back = row.camera.rotation()[:, 2]
+    assert (held(row).point - end) @ back == pytest.approx(0.0, abs=1e-6), "over nothing it is as deep as before"
+
+
 @pytest.mark.parametrize("orthographic", [False, True])
 @pytest.mark.parametrize("cursor", [(0.0, 0.0), (123.0, 250.0), MIDDLE])
 def test_a_ray_leads_to_what_is_drawn_there(orthographic, cursor):

@@ -3,18 +3,16 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
 
 from vertigrad import resources
 from vertigrad.errors import LayoutError, ShaderError
-from vertigrad.gpu import Gpu, shader
+from vertigrad.gpu import Gpu
 from vertigrad.gpu import kernel as kernels
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.models.neural import field_twin
-from vertigrad.renderer import pipelines
 from vertigrad.renderer.layers.points import PointsLayer
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import STEP, Session, edits
@@ -22,6 +20,7 @@ from vertigrad.session.commands import GoTo, Play, Reload, SetParameter, SetSeed
 from vertigrad.session.edits import Edits
 from vertigrad.session.saving import save_scene
 
+from .projects import copied_project
 from .running import LINKED, SCENE, Rising, run_frame, values
 
 OTHER = '\n[models.other]\ntype = "rising"\n'
@@ -37,16 +36,8 @@ class Clock:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of shaders and scenes that may be edited, in the place of the real ones."""
-    root = tmp_path / "project"
-    for folder in ("shaders", "scenes"):
-        shutil.copytree(resources.path(folder), root / folder)
-    (root / "assets").symlink_to(resources.path("assets"))
-    monkeypatch.setattr(resources, "root", lambda: root)
-    monkeypatch.setattr(kernels, "_loaded", {})
-    monkeypatch.setattr(pipelines, "_caches", WeakKeyDictionary())
-    shader.forget()
-    yield root
-    shader.forget()
+    with copied_project(tmp_path, monkeypatch) as root:
+        yield root
 
 
 def watched(session: Session) -> Callable[[], None]:

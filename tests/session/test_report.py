@@ -37,7 +37,7 @@ def recorded(session: Session, frames: int, between=lambda: None) -> dict:
 
 def test_frames_that_copy_nothing(opened):
     report = recorded(opened(LINKED), 4)
-    assert (report["frames"], report["submits_per_frame"]) == (4, 1.0)
+    assert (report["frames"], report["submits_per_frame"], report["quality"]) == (4, 1.0, "high")
     assert geometry(report) == [0, 0, 0]
     assert report["bytes_per_frame"]["uniforms"]["host_to_device"] > 0
 

@@ -206,6 +206,7 @@ def test_until_a_frame():
 
 def test_the_file_says_it_again_to_the_last_bit(tmp_path):
     touches = noted((0, None), (1, HELD._replace(point=(0.1, 1e-30, -1 / 7))), (2, HELD), (5, None))
+    touches.note(7, 0.1, HELD._replace(parallel=True))
     path = tmp_path / "hand.jsonl"
     write_touches(touches, "Ein Bär „x“", path)
     assert read_touches(path) == touches
@@ -256,6 +257,7 @@ def touch(**changes):
         (touch(direction=[0, 0, -2]), "3: direction: expected a vector of length 1, got one of 2"),
         (touch(radius=0), "3: radius: expected a number above 0"),
         (touch(speed=1), "3: unknown key"),
+        (touch(parallel=1), "3: parallel: expected true or false, got 1"),
         ("[" * 100_000, "1: not a record of touches: expected a line of JSON"),
     ],
 )

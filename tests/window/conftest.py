@@ -14,7 +14,7 @@ import pytest
 
 from vertigrad import resources
 from vertigrad.gpu import Gpu
-from vertigrad.session import Session
+from vertigrad.session import Session, quality
 
 from .desktop import Desktop, running_server
 from .driver import Driver, Items, Rows
@@ -55,6 +55,7 @@ def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> It
     from vertigrad.viewer import Viewer, loop
 
     monkeypatch.setattr(loop, "STILL_AFTER", math.inf)  # a paused viewer would show only ten pictures a second
+    monkeypatch.setattr(quality, "FEWEST", math.inf)  # pictures are as fine whatever else the machine does
     with ExitStack() as stack:
 
         def open_(

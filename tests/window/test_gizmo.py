@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from vertigrad.models import registry
-from vertigrad.panels.docks import Rect
-from vertigrad.panels.gizmo import REACH, corners, finite_projection, is_near
+from vertigrad.panels.gizmo import MIDDLE, PLANES, REACH, Grip, dragged, ends, part_at
 from vertigrad.params import Params, number, vector
 from vertigrad.renderer.camera import OrbitCamera
 from vertigrad.session.commands import Undo
+from vertigrad.session.hand import ray
 from vertigrad.session.parameters import Key
 
 from ..session.running import LINKED, Rising, Scaled, written
@@ -49,7 +49,8 @@ def shown(driver, key=PLACE):
     driver.viewer.gui.workspace.gizmo = key
     driver.frames()
     gui = driver.viewer.gui
-    return corners(driver.session.camera, value(driver, key), gui.viewport, REACH * gui.scale)
+    left, top, *size = gui.viewport
+    return ends(driver.session.camera, value(driver, key), tuple(size), REACH * gui.scale)[:, :2] + (left, top)
 
 
 def value(driver, key=PLACE):
@@ -173,30 +174,56 @@ def test_it_goes_with_its_scene(hill, tmp_path):
 @pytest.mark.parametrize("orthographic", [False, True])
 def test_where_the_arrows_are(orthographic):
     camera = OrbitCamera((1.0, 2.0, 3.0), 6.0, 0.4, 0.3, 50.0, "y", orthographic)
-    picture = Rect(100, 50, 800, 400)
-    found = corners(camera, camera.target, picture, 50.0)
-    assert found[0] == pytest.approx((500.0, 250.0)), "the target is in the middle"
-    right, up, _ = camera.rotation().T
-    lengths = np.hypot(*(found[1:] - found[0]).T)
+    found = ends(camera, camera.target, (800, 400), 50.0)
+    assert found[0, :2] == pytest.approx((400.0, 200.0)), "the target is in the middle"
+    right, up, back = camera.rotation().T
+    lengths = np.hypot(*(found[1:, :2] - found[0, :2]).T)
     assert lengths.max() <= 50.0 * 1.2 and lengths.min() > 5.0
-    flat = found[1:] - found[0]
+    flat = found[1:, :2] - found[0, :2]
     assert flat == pytest.approx(50.0 * np.column_stack([right, -up]), abs=0 if orthographic else 8.0, rel=1e-6)
-    both = camera.projection(2.0), finite_projection(camera, 2.0)
-    points = np.array([[0.3, -0.2, -5.0, 1.0], [1.0, 1.0, -9.0, 1.0]])
-    one, other = ((points @ matrix.T)[:, :2] / (points @ matrix.T)[:, 3:] for matrix in both)
-    assert one == pytest.approx(other)
+    assert (np.sign(found[1:, 2] - found[0, 2]) == np.sign(back)).all(), "depth is larger nearer to the eye"
 
 
-def test_what_is_near():
+def test_what_is_taken_hold_of():
     arrows = np.array([(100.0, 100.0), (180.0, 100.0), (100.0, 20.0), (60.0, 130.0)])
-    assert is_near(arrows, 100, 100, 11) and is_near(arrows, 178, 105, 11) and is_near(arrows, 150, 60, 11)
-    assert not is_near(arrows, 200, 100, 11) and not is_near(arrows, 140, 140, 11) and not is_near(arrows, 176, 30, 11)
+    at = lambda x, y: part_at(arrows, x, y, 1.0)  # noqa: E731
+    assert at(100, 100) == at(106, 104) == MIDDLE
+    assert at(178, 105) == 0 and at(96, 40) == 1 and at(70, 122) == 2
+    assert at(130, 70) == PLANES + 2, "between x and y: the plane across z"
+    assert at(85, 81) == PLANES + 0 and at(117, 113) == PLANES + 1
+    assert all(at(*place) is None for place in ((200, 100), (150, 140), (176, 30), (150, 60)))
+    away = np.array([(100.0, 100.0), (103.0, 100.0), (100.0, 20.0), (60.0, 130.0)])
+    assert part_at(away, 112, 100, 1.0) is None, "an arrow that is seen from its end"
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+@pytest.mark.parametrize("part", range(7))
+def test_what_is_dragged_stays_under_the_mouse(part, orthographic):
+    camera = OrbitCamera((0.0, 0.0, 0.0), 6.0, 0.6, 0.5, 50.0, "y", orthographic)
+    place, size = (0.4, -0.2, 0.1), (800, 400)
+    start = ends(camera, place, size, 50.0)[0, :2]
+    lines = {0: (1, 0, 0), 1: (0, 1, 0), 2: (0, 0, 1), 3: (0, 1, -2), 4: (1, 0, 3), 5: (2, -1, 0)}
+    way = np.array(lines.get(part, camera.rotation()[:, 0]), float)
+    goal = np.array(place) + 0.3 * way
+    cursor = ends(camera, tuple(goal), size, 50.0)[0, :2]
+    grip = Grip(part, place, ray(camera, tuple(start), size))
+    assert dragged(grip, ray(camera, tuple(cursor), size), camera) == pytest.approx(tuple(goal), abs=1e-9)
+
+
+def test_a_line_of_sight_along_the_arrow_moves_nothing():
+    camera = OrbitCamera((0.0, 0.0, 0.0), 5.0)
+    grip = Grip(2, (0.0, 0.0, 0.0), ray(camera, (200, 200), (400, 400)))
+    assert dragged(grip, ray(camera, (200, 200), (400, 400)), camera) is None
+    flat = Grip(PLANES + 1, (0.0, 0.0, 0.0), ray(camera, (200, 200), (400, 400)))
+    assert dragged(flat, ray(camera, (200, 260), (400, 400)), camera) is None
+    behind = Grip(0, (0.0, 0.0, 9.0), ray(camera, (200, 200), (400, 400)))
+    assert dragged(behind, ray(camera, (260, 200), (400, 400)), camera) is None
 
 
 def test_behind_the_eye_there_is_none():
     camera = OrbitCamera((0.0, 0.0, 0.0), 5.0)
-    assert corners(camera, (0.0, 0.0, 9.0), Rect(0, 0, 100, 100), 50.0) is None
-    assert corners(camera, (0.0, 0.0, 4.0), Rect(0, 0, 100, 100), 50.0) is not None
+    assert ends(camera, (0.0, 0.0, 9.0), (100, 100), 50.0) is None
+    assert ends(camera, (0.0, 0.0, 4.0), (100, 100), 50.0) is not None
 
 
 def test_only_three_numbers_are_a_place():

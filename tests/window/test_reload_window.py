@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
 
-from vertigrad import resources
-from vertigrad.gpu import kernel as kernels
-from vertigrad.gpu import shader
-from vertigrad.renderer import pipelines
-
+from ..session.projects import copied_project
 from .driver import Driver
 
 SEEN = 3.0  # seconds in which an edit is seen, on a busy machine; on a quiet one a quarter of a second
@@ -25,16 +19,8 @@ SEEN = 3.0  # seconds in which an edit is seen, on a busy machine; on a quiet on
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of shaders and scenes, in the place of the packaged ones."""
-    root = tmp_path / "project"
-    for folder in ("shaders", "scenes"):
-        shutil.copytree(resources.path(folder), root / folder)
-    (root / "assets").symlink_to(resources.path("assets"))
-    monkeypatch.setattr(resources, "root", lambda: root)
-    monkeypatch.setattr(kernels, "_loaded", {})
-    monkeypatch.setattr(pipelines, "_caches", WeakKeyDictionary())
-    shader.forget()
-    yield root
-    shader.forget()
+    with copied_project(tmp_path, monkeypatch) as root:
+        yield root
 
 
 def frames_until(driver: Driver, condition: Callable[[], object]) -> None:

@@ -4,6 +4,8 @@ import numpy as np
 
 from vertigrad.models.touch import Gesture
 
+from ..session.test_cutting import crossed
+
 SIZE = (480, 340)
 
 
@@ -54,7 +56,7 @@ def test_paint_on_a_reaction(opened):
 
 
 def test_drag_a_cloth(opened):
-    driver = opened("cloth", "cloth.resolution=20", "cloth.small_steps=4", size=SIZE)
+    driver = opened("cloth", "cloth.resolution=20", "cloth.small_steps=4", "view.look=own", size=SIZE)
     driver.session.hand.brush.radius = 0.15
     start = output(driver, "cloth.position").reshape(-1, 3)
     driver.key("d")
@@ -74,3 +76,32 @@ def test_drag_water(opened):
     positions, speeds = output(driver, "water.position"), output(driver, "water.velocity") @ along
     held = near(positions, touches[-1], 2.0)
     assert held.any() and speeds[held].mean() > speeds[~held].mean() + 0.1, "it goes where it is pulled"
+
+
+def test_cut_a_cloth_that_lies_over_a_ball(opened):
+    """From beside the cloth to beside it, over what hides the ball: the stroke goes all the way through."""
+    sets = "cloth.resolution=16", "cloth.small_steps=2", "cloth.self_collision=false"
+    driver = opened("cloth", *sets, "cloth.gravity=0", "view.look=own", size=SIZE, panels=False)
+    session, model = driver.session, driver.session.stage.actors["cloth"].model
+    session.cameras.now.pitch = 0.8
+    driver.key("c")
+    way = middle(driver, -150, 80), middle(driver, 150, -60)
+    under = crossed(session, way, SIZE)
+    touches = touching(driver, *way, frames=4)
+    assert {touch.gesture for touch in touches} == {Gesture.CUT}
+    torn = model._fabric.springs.numpy()[:, 0] < 0
+    assert under.sum() > 20 and not (under & ~torn).any() and torn.sum() < 2 * under.sum()
+    index = output(driver, "cloth.index")
+    assert (index[:, 0] == index[:, 1]).sum() > 16, "and it is seen"
+
+
+def test_emit_water(opened):
+    driver = opened("fluid", "water.count=800", "view.look=own", "view.quality=low", size=SIZE)
+    before = output(driver, "water.position")
+    driver.key("e")
+    touch = touching(driver, middle(driver, 20, -60), middle(driver, 60, -70), frames=4)[-1]
+    assert driver.session.clock.touches.gestures == {Gesture.EMIT}
+    after = output(driver, "water.position")
+    assert near(after, touch, 2.0).sum() >= near(before, touch, 2.0).sum() + 5, "it comes out where the ring is"
+    jet = output(driver, "water.velocity")[near(after, touch, 2.0)] @ np.array(touch.direction)
+    assert np.median(jet) > 0.5, "away from the eye"

@@ -39,6 +39,9 @@ TouchesOption = Annotated[
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="run the Python that the scene names, for this once without being asked")
 ]
+QualityOption = Annotated[
+    str, typer.Option(metavar="LEVEL", help="how finely it is drawn: auto, low, medium, high or ultra")
+]
 SizeOption = Annotated[str, typer.Option(metavar="WxH", help="size of the picture in pixels")]
 CameraOption = Annotated[
     str,

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from .options import (
     AdapterOption,
     CameraOption,
+    QualityOption,
     ReportOption,
     SceneArgument,
     SeedOption,
@@ -46,6 +47,7 @@ def command(
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     camera: CameraOption = "",
+    quality: QualityOption = "",
     touches: TouchesOption = None,
     turntable: Annotated[
         float, typer.Option(metavar="DEG", help="circle the target, so many degrees a second of the video")
@@ -66,7 +68,7 @@ def command(
         require_output(path, pixels, transparent)
     if report is not None:
         require_writable(report)
-    with open_session(scene, set, seed, adapter, camera, trust=trust) as session:
+    with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         session.cameras.turntable = finite("--turntable", turntable)
         session.watches.thorough = stop_on_nan
         if touches is not None:

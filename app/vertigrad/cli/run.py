@@ -12,6 +12,7 @@ from ..errors import InputError
 from .options import (
     AdapterOption,
     CameraOption,
+    QualityOption,
     ReportOption,
     SceneArgument,
     SeedOption,
@@ -37,6 +38,7 @@ def command(
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     camera: CameraOption = "",
+    quality: QualityOption = "",
     touches: TouchesOption = None,
     adapter: AdapterOption = "",
     trust: TrustOption = False,
@@ -67,7 +69,7 @@ def command(
 
     if report is not None:
         require_writable(report)
-    with open_session(scene, set, seed, adapter, camera, trust=trust) as session:
+    with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         session.watches.thorough = stop_on_nan
         if touches is not None:
             session.play_touches(touches)

@@ -13,6 +13,7 @@ from .. import resources
 from ..errors import InputError, RequirementError, UntrustedCode
 from ..gpu import Gpu, gpu
 from ..params import hint, joined
+from ..renderer.quality import NAMES as QUALITIES
 from ..scene import load
 from ..scene.kinds import MADE, require_scene
 from ..scene.trust import allow
@@ -45,13 +46,20 @@ def scene_path(name: str) -> Path:
 
 
 def open_session(
-    scene: str, sets: list[str], seed: int | None, adapter: str, camera: str = "", trust: bool = False
+    scene: str,
+    sets: list[str],
+    seed: int | None,
+    adapter: str,
+    camera: str = "",
+    trust: bool = False,
+    quality: str = "",
 ) -> Session:
     """The scene running on the GPU, seen from `camera`; its mistakes are told even where there is no GPU.
 
     The Python that it names runs if the user allowed that, or does now; see `scene.trust`.
     """
     path = scene_path(scene)
+    sets = [*sets, _quality_set(quality)] if quality else sets
     try:
         found = load(path, sets=sets, seed=seed)
     except UntrustedCode as error:
@@ -65,6 +73,13 @@ def open_session(
         for chosen in autos(actor.params):
             errors_console.print(f"{name}.{chosen.name}: auto, {getattr(actor.params, chosen.name):,} on this adapter")
     return session
+
+
+def _quality_set(quality: str) -> str:
+    if quality not in QUALITIES:
+        told = f"--quality {quality}: expected one of {', '.join(QUALITIES)}"
+        raise InputError(joined(told, hint(quality, QUALITIES)))
+    return f"view.quality={quality}"
 
 
 def _allow(error: UntrustedCode, trust: bool) -> None:

@@ -22,7 +22,7 @@ def command(
     scene: SceneArgument,
     output: Annotated[
         list[Path],
-        typer.Option("--output", "-o", metavar="FILE", help="file.safetensors or file.onnx; may be repeated"),
+        typer.Option("--output", "-o", metavar="FILE", help="file.safetensors, .onnx or .ply; may be repeated"),
     ] = [],  # noqa: B006
     steps: Annotated[int, typer.Option(min=1, metavar="N", help="how many steps the models take")] = 1000,
     model: Annotated[str, typer.Option(metavar="NAME", help="whose weights are written, if several learn")] = "",
@@ -46,7 +46,7 @@ def command(
             if path.suffix.lower() not in actor.model.exports:
                 raise InputError(f"--output {path}: expected a name that ends in {' or '.join(actor.model.exports)}")
         _learn(session, name, steps)
-        if best:
+        if best and "show" in type(actor.params).model_fields:
             actor.params.take(actor.params.with_values({"show": "best"}))
         for path in output:
             ExportNetwork(model=name, path=path).apply(session)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from ..errors import DtypeError, LayoutError, LimitError, ShaderError
 from ..memory import Owner
@@ -13,8 +13,6 @@ from .wgsl import FIRST, Binding
 
 if TYPE_CHECKING:
     from .kernel import Kernel
-
-_SCALAR_OF_DTYPE = {"bool": "u32", "u8": "u32"}
 
 
 @runtime_checkable
@@ -149,7 +147,7 @@ class Dispatch:
     def keep(self) -> None:
         """Hold no tensors any longer, only where they lie: `again` needs no more."""
         threads, overwrites, arguments, indirect = self._given
-        kept = {name: _Lying.of(value) if isinstance(value, Bindable) else value for name, value in arguments.items()}
+        kept = {name: _Lying.of(value) if _is_bindable(value) else value for name, value in arguments.items()}
         self._given = threads, tuple(overwrites), kept, None if indirect is None else _Lying.of(indirect)
 
     def move(self, owners: Mapping[Owner, Owner]) -> None:
@@ -213,7 +211,7 @@ class Dispatch:
     def _entry(self, binding: Binding, tensor: Any, values: dict[str, Any]) -> Entry:
         kernel, layout = self.kernel, self.kernel.interface.uniform
         where = f"kernel {kernel.name}: {binding.name}"
-        if not isinstance(tensor, Bindable):
+        if not _is_bindable(tensor):
             raise ShaderError(f"{where} must be a tensor, got {type(tensor).__name__}")
         if binding.scalar is not None and binding.scalar != tensor.scalar:
             raise DtypeError(f"{where} is {binding.type}; tensor {tensor.name!r} has {tensor.scalar}: cast it first")
@@ -247,13 +245,24 @@ class Dispatch:
 def _indirect(kernel: Kernel, tensor: Bindable) -> Indirect:
     """Where `tensor` holds a number of workgroups. Raises `ShaderError`, `DtypeError` or `LayoutError` if it cannot."""
     where = f"kernel {kernel.name}: indirect"
-    if not isinstance(tensor, Bindable):
+    if not _is_bindable(tensor):
         raise ShaderError(f"{where} must be a tensor of three u32, got {type(tensor).__name__}")
     if tensor.scalar != "u32" or tensor.itemsize != 4:
         raise DtypeError(f"{where} must be three u32; tensor {tensor.name!r} has {tensor.scalar}: cast it first")
     if not tensor.is_contiguous or tensor.extent != 12:
         raise LayoutError(f"{where} must be three u32 in a row; tensor {tensor.name!r} spans {tensor.extent} bytes")
     return Indirect(tensor.owner, tensor.offset)
+
+
+def _is_bindable(value: Any) -> TypeGuard[Bindable]:
+    """Whether a value is a `Bindable`, asked once of each type: Python takes 20 µs to find out."""
+    kind = type(value)
+    if kind not in _bindable:
+        _bindable[kind] = isinstance(value, Bindable)
+    return _bindable[kind]
+
+
+_bindable: dict[type, bool] = {}
 
 
 class _Lying(NamedTuple):

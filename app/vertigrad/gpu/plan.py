@@ -207,7 +207,7 @@ class Plan:
             for dispatch in self._dispatches:
                 dispatch.move(moved)
             self.adopt(self._dispatches)
-        self._scratch = [owner for owner in self._scratch if owner not in gone]
+        self._scratch[:] = [owner for owner in self._scratch if owner not in gone]
         _drop(gone)
         used = [owner for owner in gone if owner in self._owners]
         for owner in used:

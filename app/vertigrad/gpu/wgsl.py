@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"@(\w+)\(\s*(\d+)[iu]?\s*,?\s*\)")  # an attribute with on
 _STRUCT = re.compile(r"\bstruct\s+(\w+)\s*\{([^}]*)\}")
 _FIELD = re.compile(r"((?:@\w+(?:\([^)]*\))?\s*)*)(\w+)\s*:\s*(.+)", re.S)
 _FUNCTION = re.compile(r"((?:@\w+(?:\([^)]*\))?\s*)*)\bfn\s+(\w+)\s*\(")
+_BRACE = re.compile(r"[{}]")
 _WORKGROUP = re.compile(r"@workgroup_size\(\s*(\d+)[iu]?\s*(?:,\s*(\d+)[iu]?\s*)?(?:,\s*(\d+)[iu]?\s*)?,?\s*\)")
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")  # no member names
 _ARRAY = re.compile(r"array<\s*(.+?)\s*(?:,\s*(\d+)\s*)?>$", re.S)
@@ -119,11 +120,11 @@ def interface(source: str, entry: str, name: str) -> Interface:
 def _functions(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
     """(name, (attributes, signature and body)) of each function."""
     for match in _FUNCTION.finditer(text):
-        depth, start = 0, text.index("{", match.end())
-        for end in range(start, len(text)):
-            depth += {"{": 1, "}": -1}.get(text[end], 0)
+        depth = 0
+        for brace in _BRACE.finditer(text, match.end()):
+            depth += 1 if brace[0] == "{" else -1
             if depth == 0:
-                yield match[2], (match[1], text[match.end() : end])
+                yield match[2], (match[1], text[match.end() : brace.start()])
                 break
 
 

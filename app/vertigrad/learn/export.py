@@ -22,28 +22,38 @@ def to_safetensors(weights: Mapping[str, np.ndarray], told: Mapping[str, str] | 
     return save({name: np.ascontiguousarray(array) for name, array in weights.items()}, dict(told or {}) or None)
 
 
-def to_onnx(network: Network, weights: Mapping[str, np.ndarray], name: str = "network") -> bytes:
+def to_onnx(
+    network: Network,
+    weights: Mapping[str, np.ndarray],
+    name: str = "network",
+    mean: float = 0.0,
+    deviation: float = 1.0,
+) -> bytes:
     """An .onnx file: input "x" (batch, ...), output "y" (batch, ...), f32.
 
+    The network learned from inputs less `mean`, divided by `deviation`; the file takes them as they were before.
     Raises `InputError` for a network with a layer that ONNX has no operators for.
     """
     from onnx import TensorProto, checker, helper, numpy_helper
 
-    nodes: list[Any] = []
-    last = "x"
+    scale = {"input.mean": np.float32(mean), "input.deviation": np.float32(deviation)}
+    scale = scale if (mean, deviation) != (0.0, 1.0) else {}
+    nodes: list[Any] = _scaling() if scale else []
+    last = "scaled" if scale else "x"
     for number, layer in enumerate(network.layers):
         end = number == len(network.layers) - 1
         result = "y" if end else f"h{number}"
         nodes += _nodes(layer, number, last, result)
         last = result
-    if not nodes:
+    if not network.layers:
         raise InputError("a network without layers cannot be written")
     shapes = (network.given, network.shape_after(len(network.layers)))
     x, y = (
         helper.make_tensor_value_info(which, TensorProto.FLOAT, ["batch", *shape])
         for which, shape in zip("xy", shapes, strict=True)
     )
-    kept = [numpy_helper.from_array(np.ascontiguousarray(array), of) for of, array in weights.items()]
+    arrays = {**weights, **scale}
+    kept = [numpy_helper.from_array(np.asarray(array, order="C"), of) for of, array in arrays.items()]
     model = helper.make_model(
         helper.make_graph(nodes, name, [x], [y], kept),
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -52,6 +62,15 @@ def to_onnx(network: Network, weights: Mapping[str, np.ndarray], name: str = "ne
     )
     checker.check_model(model)
     return model.SerializeToString()
+
+
+def _scaling() -> list[Any]:
+    from onnx import helper
+
+    return [
+        helper.make_node("Sub", ["x", "input.mean"], ["centred"]),
+        helper.make_node("Div", ["centred", "input.deviation"], ["scaled"]),
+    ]
 
 
 def _nodes(layer: Layer, number: int, given: str, result: str) -> list[Any]:

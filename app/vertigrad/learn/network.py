@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
 from ..tensor import Tensor
+from .fused import Run, runs_of
 from .layers import Activation, Conv, Layer, Linear, Shape
+from .weights import Leaves, Weights
 
 T = TypeVar("T")
 
@@ -19,11 +21,13 @@ class Network:
     """Layers in their order, for examples of the shape `given`.
 
     A weight's name is its layer's number and its own, "2.weight": those of PyTorch's `Sequential` of the same layers.
+    `runs` are those layers, by the first of them, that are one kernel where weights lie in a row.
     Raises `ShapeError` if a layer cannot take what the one before it gives.
     """
 
     layers: Sequence[Layer]
     given: Shape
+    runs: Mapping[int, Run] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shape_after(len(self.layers))
@@ -47,11 +51,25 @@ class Network:
         """Those of the weights that are learned."""
         return {name: value for name, value in weights.items() if not self.layers[int(name.split(".")[0])].frozen}
 
+    def fused(self, how: str, rows: int) -> Network:
+        """The same, linear layers run together "always" where they can be, "never", or "auto", if that is faster here.
+
+        It is to learn by batches of `rows`.
+        """
+        return replace(self, runs=runs_of(self.layers, how, rows))
+
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], first: int = 0, last: int | None = None) -> Tensor:
         """What layers `first` to `last` − 1 make of a batch (n, ...); activations are folded in where they can be."""
         end = len(self.layers) if last is None else last
         at = first
         while at < end:
+            run = self.runs.get(at)
+            if run and run.last > end:
+                run = None
+            if run and (isinstance(weights, Weights) or (run.learns and isinstance(weights, Leaves))):
+                x = run.apply(x, weights.together(f"{at}.weight", f"{run.last - 1}.bias"))
+                at = run.last
+                continue
             layer = self.layers[at]
             follows = self.layers[at + 1] if at + 1 < end and isinstance(layer, Linear | Conv) else None
             folded = follows.name if isinstance(follows, Activation) else None
@@ -86,4 +104,4 @@ class Network:
 def _of(weights: Mapping[str, T], number: int) -> dict[str, T]:
     """The weights of one layer, by their own names."""
     start = f"{number}."
-    return {name.removeprefix(start): value for name, value in weights.items() if name.startswith(start)}
+    return {name.removeprefix(start): weights[name] for name in weights if name.startswith(start)}

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
-from .. import ops
 from ..errors import DtypeError, ParameterError, ShapeError
+from ..gpu import Kernel
 from ..tensor import Tensor, f32
+from .checkpoint import custom
 
+SHADER = "learn/similarity.wgsl"
 WINDOW, SIGMA = 11, 1.5  # pixels
 K1, K2 = 0.01, 0.03
+SUMS = 5  # numbers that are summed over a window
 
 
 def ssim(result: Tensor, wanted: Tensor, span: float = 1.0) -> Tensor:
@@ -21,14 +27,17 @@ def ssim(result: Tensor, wanted: Tensor, span: float = 1.0) -> Tensor:
     """
     _check(result, wanted, span)
     count, rows, columns = result.shape[0] * result.shape[1], *result.shape[2:]
-    x, y = (picture.contiguous().reshape(count, 1, rows, columns) for picture in (result, wanted))
-    means = _blurred(ops.concatenate([x, y, x * x, y * y, x * y], 0))
-    mean_x, mean_y, square_x, square_y, product = (means[i * count : (i + 1) * count] for i in range(5))
-    c1, c2 = (K1 * span) ** 2, (K2 * span) ** 2
-    both, squares = mean_x * mean_y, mean_x * mean_x + mean_y * mean_y
-    light = (both * 2.0 + c1) / (squares + c1)
-    structure = ((product - both) * 2.0 + c2) / (square_x + square_y - squares + c2)
-    return (light * structure).mean()
+    fields = {"planes": count, "rows": rows, "columns": columns, "c1": (K1 * span) ** 2, "c2": (K2 * span) ** 2}
+    parts: list[Tensor] = []  # how each window's value depends on its sums: made by the way forward
+
+    def forward(x: Tensor, y: Tensor) -> Tensor:
+        values, parts[:] = _judged(x.contiguous(), y.contiguous(), fields)
+        return values.mean()
+
+    def backward(gradient: Tensor, _: Tensor, x: Tensor, y: Tensor) -> list[Tensor]:
+        return _pulled(gradient.contiguous(), parts[0], x.contiguous(), y.contiguous(), fields)
+
+    return custom("ssim", forward, backward)(result, wanted)
 
 
 def ssim_loss(result: Tensor, wanted: Tensor, span: float = 1.0) -> Tensor:
@@ -36,13 +45,37 @@ def ssim_loss(result: Tensor, wanted: Tensor, span: float = 1.0) -> Tensor:
     return 1.0 - ssim(result, wanted, span)
 
 
-def _blurred(pictures: Tensor) -> Tensor:
-    """The Gaussian window over pictures (n, 1, rows, columns), one axis after the other."""
-    offsets = np.arange(WINDOW) - WINDOW // 2
-    shares = np.exp(-0.5 * (offsets / SIGMA) ** 2)
-    row = (shares / shares.sum()).astype(np.float32).reshape(1, 1, 1, WINDOW)
-    with Tensor.from_numpy(row) as along:
-        return ops.conv(ops.conv(pictures, along), along.reshape(1, 1, WINDOW, 1))
+def _judged(x: Tensor, y: Tensor, fields: dict[str, Any]) -> tuple[Tensor, list[Tensor]]:
+    """The value of each window, and how it depends on the window's sums."""
+    count, rows, columns = (fields[name] for name in ("planes", "rows", "columns"))
+    windows = (count, rows - WINDOW + 1, columns - WINDOW + 1)
+    lines = Tensor.empty((count, rows, windows[2], SUMS), temporary=True)
+    values, parts = Tensor.empty(windows, temporary=True), Tensor.empty((*windows, SUMS), temporary=True)
+    _launch("along", lines.size // SUMS, ("lines",), fields, x=x, y=y, lines=lines)
+    _launch("judge", values.size, ("values", "parts"), fields, summed=lines, values=values, parts=parts)
+    return values, [parts]
+
+
+def _pulled(gradient: Tensor, parts: Tensor, x: Tensor, y: Tensor, fields: dict[str, Any]) -> list[Tensor]:
+    """The gradients by both pictures."""
+    spread = Tensor.empty((*x.shape[:-1], parts.shape[2], SUMS), temporary=True)
+    by_x, by_y = (Tensor.empty(x.shape, temporary=True) for _ in range(2))
+    _launch("down", spread.size // SUMS, ("spread",), fields, known=parts, spread=spread)
+    told = {"carried": spread, "gradient": gradient, "x": x, "y": y, "by_x": by_x, "by_y": by_y}
+    _launch("back", x.size, ("by_x", "by_y"), fields, **told)
+    return [by_x, by_y]
+
+
+def _launch(entry: str, threads: int, made: tuple[str, ...], fields: dict[str, Any], **tensors: Tensor) -> None:
+    unused = {f"{name}_offset": 0 for name in ("x", "y", "gradient") if name not in tensors}
+    Kernel.load(SHADER, entry, {"SHARES": window()})(threads, overwrites=made, **tensors, **fields, **unused)
+
+
+@cache
+def window() -> tuple[float, ...]:
+    """The Gaussian along each axis, its sum 1."""
+    shares = np.exp(-0.5 * ((np.arange(WINDOW) - WINDOW // 2) / SIGMA) ** 2)
+    return tuple(float(share) for share in shares / shares.sum())
 
 
 def _check(result: Tensor, wanted: Tensor, span: float) -> None:

@@ -96,7 +96,8 @@ class Model(ABC):
     `inputs` says by name what other models' outputs it can take, and what each is for; those in
     `required_inputs` it cannot do without. `own_inputs` are inputs that a scene gives in another way, and `tables` keys
     of a scene's table that are neither parameters nor known to every model. `gestures` are those that `touch` takes,
-    and `limits` say of diagnostics how large they may become.
+    `touched_on_surface` is whether one that moves stays on what is seen, and `limits` say of diagnostics how large they
+    may become.
     """
 
     Params: ClassVar[type[declared.Params]]
@@ -105,8 +106,10 @@ class Model(ABC):
     own_inputs: ClassVar[frozenset[str]] = frozenset()
     tables: ClassVar[frozenset[str]] = frozenset()
     gestures: ClassVar[frozenset[Gesture]] = frozenset()
+    touched_on_surface: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, Limit]] = {}
     exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
+    _touch: Touch | None = None
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
@@ -129,7 +132,8 @@ class Model(ABC):
 
         Its gesture is one of `gestures`. Records nothing: a step is a function of the state, the parameters and this.
         """
-        assert touch is None, f"{type(self).__name__} has no gestures"
+        assert touch is None or self.gestures, f"{type(self).__name__} has no gestures"
+        self._touch = touch
 
     @abstractmethod
     def outputs(self) -> dict[str, Tensor]:

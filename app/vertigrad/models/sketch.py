@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..errors import InputError, ShaderError
 from ..params import unknown
-from .base import Comparison, Model, OutputSpec
+from .base import Comparison, OutputSpec
+from .built import SealedModel
 
 if TYPE_CHECKING:
     from ..gpu import Kernel, Plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Shape = tuple[int | str, ...]
 
 
-class Sketch(Model):
+class Sketch(SealedModel):
     """A model made of `tensors`, each with its shape: {"position": ("count", 3), "cell": ("count", "u32")}.
 
     A size may be the name of a whole-number parameter; a dtype comes last, where it is not f32. All are outputs, and
@@ -56,17 +56,16 @@ class Sketch(Model):
         self._taken = dict(inputs)
         self._kernels: dict[str, Kernel] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+        with self._building() as parts:
             for key, spec in self.output_specs(params).items():
                 shape = [size or 0 for size in spec.shape]
-                made = stack.enter_context(Tensor.empty(shape, spec.dtype, f"{name}.{key}"))
+                made = parts.enter_context(Tensor.empty(shape, spec.dtype, f"{name}.{key}"))
                 super().__setattr__(key, made)
                 self._tensors[key] = made
             for key, taken in self._taken.items():
                 super().__setattr__(key, taken)
-            stack.callback(self.forget_kernels)
+            parts.callback(self.forget_kernels)
             self.reset()
-            self._held = stack.pop_all()
 
     @classmethod
     def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
@@ -127,12 +126,6 @@ class Sketch(Model):
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         self.time = numbers["time"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
     def forget_kernels(self) -> None:
         """Compile the shader anew when it is needed next."""

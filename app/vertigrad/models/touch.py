@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import NamedTuple
 
 Vector = tuple[float, float, float]
+FAR = 1e6  # units along a ray, beyond which nothing is touched
 
 
 class Gesture(StrEnum):
@@ -13,7 +15,7 @@ class Gesture(StrEnum):
 
     DRAG = "drag"  # pull what is near the point along with it
     EMIT = "emit"  # let more of the matter come out at the point
-    CUT = "cut"  # part what the point passes through
+    CUT = "cut"  # part what is seen where the mouse goes along, however deep it lies
     PAINT = "paint"  # add to a field near the point
 
 
@@ -21,8 +23,9 @@ class Touch(NamedTuple):
     """A gesture as it is now, in the coordinates of the scene.
 
     `origin` and `direction`, a unit vector, are the ray from the eye through the mouse. `point` lies on that ray, as
-    far away as what was under the mouse when the button was pressed; it moves at `velocity` [units/s of model time]. It
-    acts within `radius`, `strength` times as much as by itself.
+    far away as what was under the mouse when the button was pressed; it moves at `velocity` [units/s of model time],
+    and came to where it is in the step. It acts within `radius`, `strength` times as much as by itself. `parallel` is
+    whether all rays have one direction, as without perspective; else they meet in `origin`.
     """
 
     gesture: Gesture
@@ -32,3 +35,28 @@ class Touch(NamedTuple):
     velocity: Vector = (0.0, 0.0, 0.0)
     radius: float = 0.1
     strength: float = 1.0
+    parallel: bool = False
+
+    def later(self, seconds: float) -> Touch:
+        """The touch as it will be after so much model time, or as it was if that is below 0."""
+        moved = tuple(seconds * part for part in self.velocity)
+        if not any(moved):
+            return self
+        point = _sum(self.point, moved)
+        if self.parallel:
+            return self._replace(origin=_sum(self.origin, moved), point=point)
+        way = tuple(one - other for one, other in zip(point, self.origin, strict=True))
+        x, y, z = (part / math.hypot(*way) for part in way)
+        return self._replace(direction=(x, y, z), point=point)
+
+    def at_height(self, y: float) -> Vector:
+        """Where the ray meets the plane at this height; `point` if it does not."""
+        rise = self.direction[1]
+        far = (y - self.origin[1]) / rise if rise else math.inf
+        if not 0.0 < far < FAR:
+            return self.point
+        return _sum(self.origin, tuple(far * part for part in self.direction))
+
+
+def _sum(one: Vector, other: tuple[float, ...]) -> Vector:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]

@@ -1,5 +1,6 @@
 """ONNX networks: read, checked, lowered to `ops`, and recorded as one plan."""
 
-from .network import Network, Program
+from .network import Network
+from .program import Program
 
 __all__ = ["Network", "Program"]

@@ -13,11 +13,13 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor, i32, u32
 from . import launch
+from .differentiable import differentiable
 from .functions import Operand
 from .lines import Launch, words
 from .scans import running_count
 
 
+@differentiable
 def compact(x: Operand, mask: Operand) -> tuple[Tensor, Tensor]:
     """The rows of `x` whose `mask` is not 0, in order, and how many they are: (values, count).
 
@@ -34,6 +36,7 @@ def compact(x: Operand, mask: Operand) -> tuple[Tensor, Tensor]:
     return values, count
 
 
+@differentiable
 def nonzero(x: Operand) -> tuple[Tensor, Tensor]:
     """Where `x` is not 0, in row-major order, and at how many places: (places, count).
 

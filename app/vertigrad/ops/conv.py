@@ -87,16 +87,9 @@ def conv_transpose(
             raise ShapeError(f"conv_transpose: x {source.shape} and weights {kernel.shape} must have the same axes")
         channels = kernel.shape[1] * groups
         _check_channels("conv_transpose", source.shape[1], kernel.shape[0], channels, groups)
-        named = padding if isinstance(padding, str) else "same_upper"
-        given = 0 if isinstance(padding, str) else padding
-        window = Window.of("conv_transpose", spatial, kernel.shape[2:], stride, given, dilation)
-        more = per_axis("conv_transpose", "output_padding", output_padding, rank, 0)
-        full = [(n - 1) * s + e + p for n, s, e, p in zip(spatial, window.stride, window.extent, more, strict=True)]
-        if output_shape is None and isinstance(padding, str) and padding != "valid":
-            output_shape = [n * s for n, s in zip(spatial, window.stride, strict=True)]
-        if output_shape is not None:
-            wanted = per_axis("conv_transpose", "output_shape", output_shape, rank)
-            window = _cropped(window, full, wanted, named == "same_lower")
+        window, full = transposed_window(
+            spatial, kernel.shape[2:], stride, padding, output_padding, output_shape, dilation
+        )
         sizes = [n - b - e for n, b, e in zip(full, window.begin, window.end, strict=True)]
         if min(sizes) < 0:
             raise ShapeError(f"conv_transpose: padding {padding} leaves nothing of x {source.shape}")
@@ -107,6 +100,30 @@ def conv_transpose(
             if out.size:
                 _run_residue(operands, window, residues)
     return out
+
+
+def transposed_window(
+    spatial: Sequence[int],
+    size: Sequence[int],
+    stride: Sizes,
+    padding: Padding,
+    output_padding: Sizes,
+    output_shape: Sequence[int] | None,
+    dilation: Sizes,
+) -> tuple[Window, list[int]]:
+    """For `conv_transpose` and its gradient: the window, and the result's sizes before its padding is cut off."""
+    rank = len(spatial)
+    named = padding if isinstance(padding, str) else "same_upper"
+    given = 0 if isinstance(padding, str) else padding
+    window = Window.of("conv_transpose", spatial, size, stride, given, dilation)
+    more = per_axis("conv_transpose", "output_padding", output_padding, rank, 0)
+    full = [(n - 1) * s + e + p for n, s, e, p in zip(spatial, window.stride, window.extent, more, strict=True)]
+    if output_shape is None and isinstance(padding, str) and padding != "valid":
+        output_shape = [n * s for n, s in zip(spatial, window.stride, strict=True)]
+    if output_shape is not None:
+        wanted = per_axis("conv_transpose", "output_shape", output_shape, rank)
+        window = _cropped(window, full, wanted, named == "same_lower")
+    return window, full
 
 
 def pack_conv_weights(weights: Tensor) -> Tensor:

@@ -1,17 +1,21 @@
 """How operations get gradients: a decorator for those on tensors, and the rules that the files in `gradients` give.
 
-An operation without a rule raises `GradientError` for operands that want a gradient: none is dropped in silence.
+An operation without a rule raises `GradientError` for operands that want a gradient: none is dropped in silence. What
+has no slope by nature (places, counts, whether, whole numbers) gives constants, and `backward` of them says why.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from ..errors import GradientError
-from ..tensor import Tensor, graph, operators
+from ..tensor import DType, Tensor, graph, operators
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 RESULT = "result"
@@ -21,13 +25,14 @@ class Rule(NamedTuple):
     """How gradients flow back through an operation.
 
     `pull` takes the gradient of the result and a `Call`; it returns the gradients of operands by name. `saves` names
-    the operands, and perhaps "result", whose values it reads. Without `pull` the result is constant: no gradient. With
-    `through`, which takes the arguments by name, other operations work the result out instead; these have rules.
+    the operands, and perhaps "result", whose values it reads. With `through`, which takes the arguments by name, other
+    operations work the result out instead; these have rules. With neither the result is a constant, and `why` says so.
     """
 
     pull: Callable[[Tensor, Call], Mapping[str, Tensor]] | None = None
     saves: frozenset[str] = frozenset()
-    through: Callable[..., Tensor] | None = None
+    through: Callable[..., Any] | None = None
+    why: str = ""
 
 
 class Call:
@@ -77,9 +82,9 @@ def through(name: str) -> Callable[[Function], Function]:
     return decorate
 
 
-def constant(*names: str) -> None:
-    """Let the results of these operations have no gradients."""
-    RULES.update(dict.fromkeys(names, Rule()))
+def constant(why: str, *names: str) -> None:
+    """Let the results of these operations be constants, as they have no slope by nature: `why`."""
+    RULES.update(dict.fromkeys(names, Rule(why=why)))
 
 
 def wants_gradient(values: Iterable[Any]) -> bool:
@@ -94,8 +99,9 @@ def wants_gradient(values: Iterable[Any]) -> bool:
 
 def require_no_gradient(what: str, values: Iterable[Any]) -> None:
     """Raise `GradientError` if gradients flow to any of the values."""
+    values = list(values)
     if wants_gradient(values):
-        raise GradientError(f"{what} has no gradient; give it x.detach() if it is to have none")
+        raise _missing(what, values)
 
 
 def differentiable(function: Function) -> Function:
@@ -115,14 +121,39 @@ def differentiable(function: Function) -> Function:
         steps = RULES[function.__name__].through if function.__name__ in RULES else None
         if steps is not None:
             out = given.pop("out", None)
-            result = steps(**given)
-            return result if out is None else operators.call("assign", out, result)
+            with _uploaded(given) as ready:
+                return _into(out, steps(**ready))
         with graph.no_grad():
             result = function(*arguments, **options)
         attach(function.__name__, given, result)
         return result
 
     return tracked  # type: ignore[return-value]
+
+
+@contextmanager
+def _uploaded(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The arguments, those that are arrays of floats as tensors for as long as the block runs."""
+    made = {key: Tensor.from_numpy(value) for key, value in given.items() if _is_floats(value)}
+    try:
+        yield {**given, **made}
+    finally:
+        for tensor in made.values():
+            tensor.close()
+
+
+def _is_floats(value: Any) -> bool:
+    """Whether it is an array of floats; lists and arrays of places are read as they are."""
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _into(out: Tensor | None, result: Any) -> Any:
+    """`result`, or the first of several, written to `out` if there is one."""
+    if out is None:
+        return result
+    if isinstance(result, tuple):
+        return operators.call("assign", out, result[0]), *result[1:]
+    return operators.call("assign", out, result)
 
 
 def require_free(name: str, out: Tensor | None) -> None:
@@ -134,27 +165,53 @@ def require_free(name: str, out: Tensor | None) -> None:
         )
 
 
-def attach(name: str, given: Mapping[str, Any], result: Tensor) -> None:
-    """Give `result` its node. Raises `GradientError` if the operation has no rule."""
+def attach(name: str, given: Mapping[str, Any], result: Any) -> None:
+    """Give `result`, or the first of several, its node. Raises `GradientError` if the operation has no rule."""
     found = RULES.get(name)
     if found is None:
-        raise GradientError(f"{name} has no gradient; give it x.detach() if it is to have none")
+        raise _missing(name, given.values())
     if found.pull is None:
+        end(name, given.values(), result)
         return
+    result = result[0] if isinstance(result, tuple) else result
     operands = {key: value for key, value in _flat(given) if isinstance(value, Tensor) and key != "out"}
     nodes = {key: value.node for key, value in operands.items() if value.node is not None}
-    saved = {key: graph.Saved(value) for key, value in operands.items() if key in found.saves}
+    with _uploaded({key: value for key, value in given.items() if key in found.saves}) as ready:
+        saved = {key: graph.Saved(value) for key, value in ready.items() if isinstance(value, Tensor)}
     if RESULT in found.saves:
         saved[RESULT] = graph.Saved(result)
-    plain = {key: value for key, value in given.items() if key not in operands}
+    plain = {key: value for key, value in given.items() if key not in operands and key not in saved}
     call = Call({**plain, **saved}, {key: value.shape for key, value in operands.items()}, frozenset(nodes))
-    pull = found.pull
+    pull, dtypes = found.pull, {key: operands[key].dtype for key in nodes}
 
     def pulled(gradient: Tensor) -> list[Tensor | None]:
         parts = pull(gradient, call)
-        return [parts[key] for key in nodes]
+        return [_cast(parts[key], dtype) for key, dtype in dtypes.items()]
 
     graph.attach(result, name, list(nodes.values()), pulled, list(saved.values()))
+
+
+def _cast(part: Tensor, dtype: DType) -> Tensor:
+    return part if part.dtype is dtype else part.to(dtype)
+
+
+def end(name: str, values: Iterable[Any], result: Any) -> None:
+    """Let `backward` of what the operation `name` made of `values` say why that has no gradient."""
+    why = RULES[name].why if name in RULES else "it only says where to change"
+    said = f"{name} of {_wanting(values)} has no gradient: {why}; use a smooth operation, or give it x.detach()"
+    for each in result if isinstance(result, tuple) else (result,):
+        each.ended = said
+
+
+def _missing(name: str, values: Iterable[Any]) -> GradientError:
+    return GradientError(f"{name} of {_wanting(values)} has no gradient; give it x.detach() if it is to have none")
+
+
+def _wanting(values: Iterable[Any]) -> str:
+    """The names of the tensors to which gradients flow."""
+    parts = (each for value in values for each in (value if isinstance(value, list | tuple) else (value,)))
+    names = [part.name or "unnamed" for part in parts if isinstance(part, Tensor) and part.node is not None]
+    return "tensor " + ", ".join(map(repr, names))
 
 
 def _flat(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

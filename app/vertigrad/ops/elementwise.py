@@ -20,6 +20,7 @@ from . import launch
 from .differentiable import require_no_gradient, wants_gradient
 from .expression import Expression, Program, converted
 
+Leaves = list[tuple[str, str, str]]  # name, dtype, and whether it is a "tensor", a "number", or is "out"
 MANY = 1 << 14  # results from which on an invocation makes four, if it can read and write them as one
 
 _FUNCTION = re.compile(r"^fn (\w+)", re.M)
@@ -116,17 +117,23 @@ def _split(expression: Expression) -> Expression:
     return Expression(expression.name, operands, expression.text, expression.computed, expression.dtype)
 
 
-def _launch(program: Program, result: DType, out: Tensor) -> None:
-    arguments: dict[str, Any] = {}
-    leaves: list[tuple[str, str, str]] = []
+def _leaves(program: Program, out: Tensor) -> tuple[Leaves, dict[str, Any]]:
+    """What the kernel reads, and what it is given for it: nothing where `out` is read where it is written."""
+    given: dict[str, Any] = {}
+    leaves: Leaves = []
     for i, tensor in enumerate(program.tensors):
         in_place = tensor.owner is out.owner and tensor.layout == out.layout and tensor.dtype is out.dtype
         leaves.append((f"t{i}", tensor.dtype.name, "out" if in_place else "tensor"))
         if not in_place:
-            arguments[f"t{i}"] = launch.apart(tensor, out)
+            given[f"t{i}"] = launch.apart(tensor, out)
     for i, (value, dtype) in enumerate(program.numbers):
         leaves.append((f"n{i}", dtype.name, "number"))
-        arguments[f"n{i}"] = float(value) if dtype.kind == "float" else int(value)
+        given[f"n{i}"] = float(value) if dtype.kind == "float" else int(value)
+    return leaves, given
+
+
+def _launch(program: Program, result: DType, out: Tensor) -> None:
+    leaves, arguments = _leaves(program, out)
     strided = {name: arguments[name].expand(*out.shape) for name, _, where in leaves if where == "tensor"}
     strides = [launch.element_strides(t) for t in (out, *strided.values())]
     shape, rows = launch.merge_axes(out.shape, strides)

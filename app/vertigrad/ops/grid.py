@@ -13,14 +13,16 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor, f32
 from . import launch
+from .differentiable import differentiable
 
 
+@differentiable
 def grid_normals(positions: Tensor, out: Tensor | None = None) -> Tensor:
     """Unit normals (rows, columns, 3) of a grid of points (rows, columns, 3), f32, into `out` or a new tensor.
 
     Raises `ShapeError` or `DtypeError` if either is anything else.
     """
-    _check("positions", positions)
+    check_grid("positions", positions)
     out = launch.destination("grid_normals", positions.shape, f32, out)
     if out.size:
         kernel, threads, arguments = _dispatch(launch.apart(positions, out), out)
@@ -33,14 +35,15 @@ def record_grid_normals(plan: Plan, positions: Tensor, normals: Tensor) -> None:
 
     Raises `ShapeError` or `DtypeError` if they are anything else, and `LayoutError` if one is a view of the other.
     """
-    _check("positions", positions)
+    check_grid("positions", positions)
     launch.destination("grid_normals", positions.shape, f32, normals)
     if positions.size:
         kernel, threads, arguments = _dispatch(positions, normals)
         plan.dispatch(kernel, threads, overwrites=("normals",), **arguments)
 
 
-def _check(name: str, points: Tensor) -> None:
+def check_grid(name: str, points: Tensor) -> None:
+    """Raise `ShapeError` or `DtypeError` unless they are a grid of points."""
     if points.ndim != 3 or points.shape[2] != 3:
         raise ShapeError(f"grid_normals: {name} have shape {points.shape}; it must be (rows, columns, 3)")
     if points.dtype is not f32:

@@ -13,6 +13,7 @@ from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor, u32
 from . import launch
+from .differentiable import differentiable
 from .functions import Operand
 from .lines import Launch
 from .scans import clear
@@ -21,6 +22,7 @@ ELEMENTS = 4096  # of a workgroup, as in the shader
 SHARED = (256, 2048)  # bins that a workgroup counts in its own memory
 
 
+@differentiable
 def histogram(x: Operand, bins: int, limits: tuple[float, float]) -> Tensor:
     """How many elements lie in each of `bins` bins of equal width between two `limits`, as u32, shape (bins,).
 
@@ -34,6 +36,7 @@ def histogram(x: Operand, bins: int, limits: tuple[float, float]) -> Tensor:
     return counts
 
 
+@differentiable
 def bincount(x: Operand, bins: int) -> Tensor:
     """How many elements of the integers `x` are 0, 1, ... `bins` − 1, as u32, shape (bins,); others are left out."""
     with launch.tensors(x) as (source,):

@@ -18,12 +18,12 @@ from ..errors import DtypeError, LimitError, ShapeError
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor, f32, u32
 from . import launch
+from .differentiable import require_no_gradient
 from .lines import Launch, words
 from .segments import add_starts
 from .sorting import add_sort
 
 MOST_CELLS = 1 << 24
-LEAST_WRAPPED = 4  # cells along an axis, so that three neighbours are different ones
 
 
 class NeighbourGrid:
@@ -114,8 +114,10 @@ def neighbour_grid(
 def reorder(rows: Tensor, order: Tensor, out: Tensor) -> None:
     """Set `out`, contiguous, to the rows of `rows` (n, k), 32 bits each, in the `order` (u32) of a grid.
 
-    Neighbours then lie close together, which is what makes walks fast. Raises `ShapeError`, `DtypeError`.
+    Neighbours then lie close together, which is what makes walks fast. Raises `ShapeError`, `DtypeError`, and
+    `GradientError` if gradients flow to the rows: `take(rows, order, 0)` has one.
     """
+    require_no_gradient("reorder", (rows, out))
     _reorder(Kernel.__call__, rows, order, out)
 
 

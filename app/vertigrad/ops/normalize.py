@@ -60,6 +60,7 @@ def layer_norm(
     return layer_norm_with_statistics(x, scale, bias, axes=axes, epsilon=epsilon, out=out, _store=False)[0]
 
 
+@differentiable
 def layer_norm_with_statistics(
     x: Operand,
     scale: Operand | None = None,
@@ -173,6 +174,7 @@ def lp_normalize(x: Operand, axis: Axes = -1, p: float = 2, *, least: float = 0.
         return fused(lambda v, n: divide(v, maximum(n, floor)), source, norm, out=out)
 
 
+@differentiable
 def local_response_norm(
     x: Operand,
     size: int,
@@ -249,34 +251,15 @@ def _rows(
     out = _destination(name, x, out)
     if not x.size:
         return out
-    if not out.is_contiguous:
-        with Tensor.empty(out.shape, out.dtype, temporary=True) as packed:
-            _rows(
-                name,
-                x,
-                rows,
-                scale,
-                shift,
-                epsilon,
-                packed,
-                centred=centred,
-                period=period,
-                row_step=row_step,
-                run=run,
-                statistics=statistics,
-            )
-            return assign(out, packed)
+    packed = out if out.is_contiguous else Tensor.empty(out.shape, out.dtype, temporary=True)
     mean, inverse = statistics or (None, None)
     tensors: dict[str, Any] = {"mean": mean, "inverse": inverse}
     tensors |= {"scale": scale, "shift": shift, "x": x}
-    tensors = {key: None if t is None else launch.apart(t, out).contiguous() for key, t in tensors.items()}
+    tensors = {key: None if t is None else launch.apart(t, packed).contiguous() for key, t in tensors.items()}
     arguments: dict[str, Any] = {f"{key}_offset": 0 for key, t in tensors.items() if t is None}
     arguments |= {key: t for key, t in tensors.items() if t is not None}
     count = x.size // rows
-    lanes = 8
-    while lanes < WORKGROUP and lanes * (4 if lanes < 64 else KEPT) < count:
-        lanes *= 2
-    each = -(-count // lanes)
+    lanes = _lanes(count)
     kernel = Kernel.load(
         "ops/normalize.wgsl",
         defines={
@@ -284,17 +267,15 @@ def _rows(
             "SCALE": "" if scale is None else scale.dtype.name,
             "SHIFT": "" if shift is None else shift.dtype.name,
             "OUT": out.dtype.name,
-            "LANES": lanes,
-            "ROWS": WORKGROUP // lanes,
-            "EACH": 1 << (each - 1).bit_length() if each <= KEPT else 0,
             "CENTRED": centred,
             "STATISTICS": mean is not None,
+            **_shares(count, lanes),
         },
     )
     kernel(
         -(-rows // (WORKGROUP // lanes)) * WORKGROUP,
         overwrites=("out", "mean", "inverse"),
-        out=out,
+        out=packed,
         rows=rows,
         count=count,
         period=period,
@@ -303,4 +284,19 @@ def _rows(
         epsilon=epsilon,
         **arguments,
     )
-    return out
+    return out if packed is out else assign(out, packed)
+
+
+def _lanes(count: int) -> int:
+    """Invocations that share a row of `count` elements."""
+    lanes = 8
+    while lanes < WORKGROUP and lanes * (4 if lanes < 64 else KEPT) < count:
+        lanes *= 2
+    return lanes
+
+
+def _shares(count: int, lanes: int) -> dict[str, int]:
+    """How rows share a workgroup. EACH, the elements that an invocation keeps of one, is 0 if there are too many."""
+    each = -(-count // lanes)
+    kept = 1 << (each - 1).bit_length() if each <= KEPT else 0
+    return {"LANES": lanes, "ROWS": WORKGROUP // lanes, "EACH": kept}

@@ -124,6 +124,7 @@ def triu(x: Operand, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     return _triangle("triu", x, lambda row, column: column - row >= k, out)
 
 
+@differentiable
 def one_hot(
     indices: Operand,
     depth: int,

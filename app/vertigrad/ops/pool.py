@@ -48,6 +48,7 @@ def max_pool(
     return out
 
 
+@differentiable
 def max_pool_with_places(
     x: Operand,
     size: Sizes,
@@ -125,6 +126,7 @@ def max_pool_gradient(
     return out
 
 
+@differentiable
 def lp_pool(
     x: Operand,
     size: Sizes,

@@ -11,24 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..errors import DtypeError, ShapeError
+from ..errors import ShapeError
 from ..gpu import Kernel
-from ..tensor import DType, Tensor, i32
+from ..tensor import DType, Tensor
 from . import launch
-from .activation import Activation, expression
+from .activation import Activation
+from .cell import DIRECTIONS, GATES, How, check
 from .define import Operand
+from .differentiable import differentiable
 from .elementwise import assign
 from .matmul import matmul
 
-DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-_GATES = {"rnn": 1, "lstm": 4, "gru": 3}
-_DEFAULTS: dict[str, tuple[Activation, ...]] = {
-    "rnn": ("tanh",),
-    "lstm": ("sigmoid", "tanh", "tanh"),
-    "gru": ("sigmoid", "tanh"),
-}
 
-
+@differentiable
 def rnn(
     x: Operand,
     weights: Operand,
@@ -49,11 +44,12 @@ def rnn(
     for all directions or one for each, by the names of `activation.py` or ("affine", a, b), ("scaled_tanh", a, b);
     `clip` holds what goes into them to ± that number. Raises `ShapeError`, `DtypeError`.
     """
-    how = _How("rnn", direction, activations, clip)
+    how = How("rnn", direction, activations, clip)
     y, last, _ = _run(how, x, weights, recurrence, bias, initial, None, None, lengths, out)
     return y, last
 
 
+@differentiable
 def gru(
     x: Operand,
     weights: Operand,
@@ -72,11 +68,12 @@ def gru(
 
     With `linear_before_reset` r multiplies h Rhᵀ + its bias instead. Otherwise as `rnn`.
     """
-    how = _How("gru", direction, activations, clip, linear_before_reset=linear_before_reset)
+    how = How("gru", direction, activations, clip, linear_before_reset=linear_before_reset)
     y, last, _ = _run(how, x, weights, recurrence, bias, initial, None, None, lengths, out)
     return y, last
 
 
+@differentiable
 def lstm(
     x: Operand,
     weights: Operand,
@@ -98,31 +95,11 @@ def lstm(
     `peepholes` (directions, 3 · size) let the cell into the gates i, o, f; `coupled` makes f = 1 − i (`input_forget` of
     ONNX). Otherwise as `rnn`.
     """
-    how = _How("lstm", direction, activations, clip, coupled=coupled)
+    how = How("lstm", direction, activations, clip, coupled=coupled)
     return _run(how, x, weights, recurrence, bias, initial, initial_cell, peepholes, lengths, out)
 
 
 # inside -------------------------------------------------------------------------------------------------------------
-
-
-class _How(NamedTuple):
-    """What is worked out, tensors aside."""
-
-    kind: str
-    direction: str
-    activations: Sequence[Activation] | None
-    clip: float | None
-    coupled: bool = False
-    linear_before_reset: bool = False
-
-    def functions(self, number: int) -> list[str]:
-        """WGSL over x of the activations of one direction."""
-        each = len(_DEFAULTS[self.kind])
-        given = list(self.activations or _DEFAULTS[self.kind])
-        if len(given) not in (each, each * len(DIRECTIONS[self.direction])):
-            raise ShapeError(f"{self.kind}: {len(given)} activations; {each} for each direction")
-        mine = given[number * each : number * each + each] if len(given) > each else given
-        return [_text(activation) for activation in mine]
 
 
 class _State(NamedTuple):
@@ -134,16 +111,8 @@ class _State(NamedTuple):
     reset: Tensor | None
 
 
-def _text(activation: Activation) -> str:
-    if isinstance(activation, tuple) and activation[0] == "affine":
-        return f"{float(activation[1])!r} * x + {float(activation[2])!r}"
-    if isinstance(activation, tuple) and activation[0] == "scaled_tanh":
-        return f"{float(activation[1])!r} * tanh_({float(activation[2])!r} * x)"
-    return expression(activation)
-
-
 def _run(
-    how: _How,
+    how: How,
     x: Any,
     weights: Any,
     recurrence: Any,
@@ -161,50 +130,33 @@ def _run(
     there = {name: value for name, value in named.items() if value is not None}
     with launch.tensors(*there.values()) as ready:
         given = dict(zip(there, ready, strict=True))
-        steps, members, size = _check(how, given)
+        steps, members, size = check(how, given)
         directions, dtype = DIRECTIONS[how.direction], given["x"].dtype
         out = launch.destination(how.kind, (steps, len(directions), members, size), dtype, out)
         given = {name: launch.apart(tensor, out) for name, tensor in given.items()}
         last = Tensor.empty((len(directions), members, size), dtype, temporary=True)
         last_cell = Tensor.empty((len(directions), members, size), dtype, temporary=True)
-        for number, backwards in enumerate(directions):
-            if last.size:
-                mine = {n: t if n in ("x", "lengths") else t[number] for n, t in given.items()}
-                carried = _start(how.kind, mine, members, size, dtype)
-                _direction(how, number, backwards, mine, carried, out[:, number])
-                assign(last[number], carried.state)
-                if carried.cell is not None:
-                    assign(last_cell[number], carried.cell)
+        for number in range(len(directions)):
+            one_direction(how, number, of_direction(given, number), out[:, number], last[number], last_cell[number])
     return out, last, last_cell
 
 
-def _check(how: _How, given: dict[str, Tensor]) -> tuple[int, int, int]:
-    """(steps, members, size). Raises `ShapeError`, `DtypeError`."""
-    x, recurrence = given["x"], given["recurrence"]
-    if x.ndim != 3 or recurrence.ndim != 3:
-        raise ShapeError(
-            f"{how.kind}: x {x.shape} must be (steps, n, inputs), recurrence {recurrence.shape} too of 3 axes"
-        )
-    directions, gates, size = len(DIRECTIONS[how.direction]), _GATES[how.kind], recurrence.shape[2]
-    steps, members, inputs = x.shape
-    wanted = {
-        "weights": (directions, gates * size, inputs),
-        "recurrence": (directions, gates * size, size),
-        "bias": (directions, 2 * gates * size),
-        "initial": (directions, members, size),
-        "initial_cell": (directions, members, size),
-        "peepholes": (directions, 3 * size),
-        "lengths": (members,),
-    }
-    for name, shape in wanted.items():
-        tensor = given.get(name)
-        if tensor is not None and tensor.shape != shape:
-            raise ShapeError(f"{how.kind}: {name} of shape {tensor.shape}; {how.direction} it must be {shape}")
-    for name, tensor in given.items():
-        kind = i32 if name == "lengths" else x.dtype
-        if tensor.dtype is not kind or x.dtype.kind != "float":
-            raise DtypeError(f"{how.kind}: {name} is {tensor.dtype}; x is {x.dtype}, and all must be f32 or f16 alike")
-    return steps, members, size
+def of_direction(given: dict[str, Tensor], number: int) -> dict[str, Tensor]:
+    """What belongs to one direction."""
+    return {name: tensor if name in ("x", "lengths") else tensor[number] for name, tensor in given.items()}
+
+
+def one_direction(
+    how: How, number: int, given: dict[str, Tensor], out: Tensor, last: Tensor, last_cell: Tensor | None
+) -> None:
+    """All steps of one direction: `out` (steps, members, size), and the last state and cell."""
+    if last.size:
+        members, size = last.shape
+        carried = _start(how.kind, given, members, size, last.dtype)
+        _direction(how, number, DIRECTIONS[how.direction][number], given, carried, out)
+        assign(last, carried.state)
+        if carried.cell is not None and last_cell is not None:
+            assign(last_cell, carried.cell)
 
 
 def _start(kind: str, given: dict[str, Tensor], members: int, size: int, dtype: DType) -> _State:
@@ -213,16 +165,15 @@ def _start(kind: str, given: dict[str, Tensor], members: int, size: int, dtype: 
 
     cell = assign(room(), given.get("initial_cell", 0)) if kind == "lstm" else None
     state = assign(room(), given.get("initial", 0))
-    return _State(state, cell, room(_GATES[kind] * size), room() if kind == "gru" else None)
+    return _State(state, cell, room(GATES[kind] * size), room() if kind == "gru" else None)
 
 
-def _direction(how: _How, number: int, backwards: bool, given: dict[str, Tensor], carried: _State, out: Tensor) -> None:
+def _direction(how: How, number: int, backwards: bool, given: dict[str, Tensor], carried: _State, out: Tensor) -> None:
     """All steps of one direction; `out` is (steps, members, size)."""
     steps, size = out.shape[0], out.shape[2]
     recurrence = given["recurrence"].T
     from_x = matmul(given["x"], given["weights"].T)
     functions = how.functions(number)
-    functions += ["x"] * (3 - len(functions))
     resets = how.kind == "gru" and not how.linear_before_reset
     kind = "gru_linear" if how.linear_before_reset else how.kind
     for step in reversed(range(steps)) if backwards else range(steps):
@@ -238,7 +189,7 @@ def _direction(how: _How, number: int, backwards: bool, given: dict[str, Tensor]
 
 def _step(
     kind: str,
-    how: _How,
+    how: How,
     functions: Sequence[str],
     step: int,
     from_x: Tensor,

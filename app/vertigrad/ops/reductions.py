@@ -20,6 +20,7 @@ def l1(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | N
         return total(sizes, axis, keepdims, out=out)
 
 
+@differentiable
 def l2(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """√(Σ x²) over `axis`, f32 or f16."""
     with sum_square(x, axis, keepdims) as sums:
@@ -53,11 +54,13 @@ def log_sum_exp(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: T
                 return fused(lambda s, t: log(s) + t, sums[key], finite[key], out=out)
 
 
+@differentiable
 def last_argmax(x: Operand, axis: int, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Place of the last largest value along `axis`, i32."""
     return _last(argmax, x, axis, keepdims, out)
 
 
+@differentiable
 def last_argmin(x: Operand, axis: int, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Place of the last smallest value along `axis`, i32."""
     return _last(argmin, x, axis, keepdims, out)

@@ -47,6 +47,19 @@ class Axis(NamedTuple):
     places: np.ndarray
     weights: np.ndarray
 
+    def transposed(self, size: int) -> Axis:
+        """The way back: for each of `size` elements of x the results that it is part of, and its weight in each."""
+        result, tap = np.nonzero((self.places >= 0) & (self.weights != 0))
+        element, weight = self.places[result, tap], self.weights[result, tap]
+        order = np.argsort(element, kind="stable")
+        counts = np.bincount(element, minlength=size)
+        column = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = np.full((size, max(counts.max(initial=0), 1)), -1, np.int32)
+        weights = np.zeros(places.shape, np.float32)
+        places[element[order], column] = result[order]
+        weights[element[order], column] = weight[order]
+        return Axis(np.where(places < 0, places[:, :1], places), weights)
+
 
 @differentiable
 def resize(
@@ -76,33 +89,73 @@ def resize(
     or around `size`. Raises `ShapeError`, `DtypeError`.
     """
     with launch.tensors(x) as (source,):
-        named = [launch.normal_axis(a, source.ndim) for a in (range(source.ndim) if axes is None else axes)]
-        _check(source, named, size, scale, mode, coordinates, rounding, region, antialias)
-        sizes, scales = _sizes([source.shape[a] for a in named], size, scale, keep)
-        tables: dict[int, Axis] = {}
-        for i, axis in enumerate(named):
-            part = region[i] if region is not None and coordinates == "tf_crop_and_resize" else None
-            n, m, s = source.shape[axis], sizes[i], scales[i]
-            if n == m and math.isclose(s, 1) and part in (None, (0, 1)):
-                continue
-            where = _where(coordinates, n, m, s, part)
-            tables[axis] = _table(where, n, s, mode, rounding, cubic, antialias, exclude_outside, part is not None)
-        shape = list(source.shape)
-        for axis, m in zip(named, sizes, strict=True):
-            shape[axis] = m
-        out = launch.destination("resize", tuple(shape), source.dtype, out)
+        how = {"mode": mode, "coordinates": coordinates, "rounding": rounding, "cubic": cubic}
+        how |= {"antialias": antialias, "exclude_outside": exclude_outside, "region": region, "keep": keep}
+        shape, tables = tables_of(source.shape, size, scale, axes, **how)
+        if mode != "nearest" and source.dtype.kind != "float":
+            raise DtypeError(f"resize: {mode} of {source.dtype}; cast it first with .to('f32')")
+        out = launch.destination("resize", shape, source.dtype, out)
         if out.size and not source.size:
-            raise ShapeError(f"resize: {source.shape} has no elements to make {tuple(shape)} of")
+            raise ShapeError(f"resize: {source.shape} has no elements to make {shape} of")
         if out.size:
-            _run(launch.apart(source, out), tables, outside, out)
+            resample(launch.apart(source, out), tables, outside, out)
     return out
+
+
+def tables_of(
+    x_shape: Sequence[int],
+    size: Sequence[int] | None,
+    scale: Sequence[float] | None,
+    axes: Sequence[int] | None,
+    *,
+    mode: str,
+    coordinates: str,
+    rounding: str,
+    cubic: float,
+    antialias: bool,
+    exclude_outside: bool,
+    region: Sequence[tuple[float, float]] | None,
+    keep: str,
+) -> tuple[tuple[int, ...], dict[int, Axis]]:
+    """For `resize` and its gradient: the shape of the result, and how each axis that changes is resampled."""
+    named = [launch.normal_axis(a, len(x_shape)) for a in (range(len(x_shape)) if axes is None else axes)]
+    _check(named, size, scale, mode, coordinates, rounding, region, antialias)
+    sizes, scales = _sizes([x_shape[a] for a in named], size, scale, keep)
+    tables: dict[int, Axis] = {}
+    for i, axis in enumerate(named):
+        part = region[i] if region is not None and coordinates == "tf_crop_and_resize" else None
+        n, m, s = x_shape[axis], sizes[i], scales[i]
+        if n == m and math.isclose(s, 1) and part in (None, (0, 1)):
+            continue
+        where = _where(coordinates, n, m, s, part)
+        tables[axis] = _table(where, n, s, mode, rounding, cubic, antialias, exclude_outside, part is not None)
+    shape = list(x_shape)
+    for axis, m in zip(named, sizes, strict=True):
+        shape[axis] = m
+    return tuple(shape), tables
+
+
+def resample(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> None:
+    """Write x to `out`, the axes of `tables` resampled; `outside` is what lies outside of x."""
+    if not tables:
+        assign(out, x)
+    elif math.prod(table.places.shape[1] for table in tables.values()) <= MOST_TAPS:
+        _launch(x, tables, outside, out)
+    else:
+        axis = min(tables, key=lambda a: len(tables[a].places) / x.shape[a])  # what shrinks most first
+        shape = [len(tables[axis].places) if i == axis else n for i, n in enumerate(x.shape)]
+        rest = {a: table for a, table in tables.items() if a != axis}
+        if not rest:
+            return _launch(x, tables, outside, out)
+        with Tensor.empty(shape, f32 if x.dtype is f16 else x.dtype, temporary=True) as part:
+            _launch(x, {axis: tables[axis]}, outside, part)
+            resample(part, rest, outside, out)
 
 
 # inside -------------------------------------------------------------------------------------------------------------
 
 
 def _check(
-    x: Tensor,
     axes: Sequence[int],
     size: Sequence[int] | None,
     scale: Sequence[float] | None,
@@ -129,8 +182,6 @@ def _check(
         raise ShapeError("resize: tf_crop_and_resize needs the part of each axis, (start, end), as `region`")
     if mode == "nearest" and antialias:
         raise ShapeError("resize: the nearest element cannot be smoothed; use linear or cubic with antialias")
-    if mode != "nearest" and x.dtype.kind != "float":
-        raise DtypeError(f"resize: {mode} of {x.dtype}; cast it first with .to('f32')")
 
 
 def _sizes(
@@ -204,29 +255,13 @@ def _filter(mode: str, x: np.ndarray, a: float) -> np.ndarray:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-def _run(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> None:
-    if not tables:
-        assign(out, x)
-    elif math.prod(table.places.shape[1] for table in tables.values()) <= MOST_TAPS:
-        _launch(x, tables, outside, out)
-    else:
-        axis = min(tables, key=lambda a: len(tables[a].places) / x.shape[a])  # what shrinks most first
-        shape = [len(tables[axis].places) if i == axis else n for i, n in enumerate(x.shape)]
-        rest = {a: table for a, table in tables.items() if a != axis}
-        if not rest:
-            return _launch(x, tables, outside, out)
-        with Tensor.empty(shape, f32 if x.dtype is f16 else x.dtype, temporary=True) as part:
-            _launch(x, {axis: tables[axis]}, outside, part)
-            _run(part, rest, outside, out)
-
-
 def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> None:
     taps = [tables[a].places.shape[1] if a in tables else 0 for a in range(x.ndim)]
     lengths = [tables[a].places.size if a in tables else 0 for a in range(x.ndim)]
     starts = [sum(lengths[:a]) for a in range(x.ndim)]
     places = np.concatenate([table.places.ravel() for _, table in sorted(tables.items())])
     weights = np.concatenate([table.weights.ravel() for _, table in sorted(tables.items())])
-    weighted = max(taps) > 1
+    weighted = max(taps) > 1 or bool((weights != 1).any())
     value = "f32" if x.dtype.kind == "float" else {"bool": "bool", "u8": "u32"}.get(x.dtype.name, x.dtype.name)
     kernel = Kernel.load(
         "ops/resize.wgsl",

@@ -11,12 +11,14 @@ from ..gpu import Kernel
 from ..tensor import Tensor, f32
 from . import launch
 from .define import Operand
+from .differentiable import differentiable
 from .matmul import matmul
 
 MODES = ("nearest", "linear", "cubic")
 PADDING = ("zeros", "border", "reflection")
 
 
+@differentiable
 def grid_sample(
     x: Operand,
     grid: Operand,
@@ -57,6 +59,7 @@ def grid_sample(
     return out
 
 
+@differentiable
 def affine_grid(
     theta: Operand, size: Sequence[int], *, align_corners: bool = False, out: Tensor | None = None
 ) -> Tensor:
@@ -65,21 +68,32 @@ def affine_grid(
     `theta` is (N, axes, axes + 1), with one to three axes; `size` gives the spatial ones. Raises `ShapeError`.
     """
     with launch.tensors(theta) as (maps,):
-        rank = len(size)
-        if not 1 <= rank <= 3 or maps.shape[1:] != (rank, rank + 1):
-            raise ShapeError(f"affine_grid: theta {maps.shape} for a grid of {tuple(size)}")
-        if maps.dtype is not f32:
-            raise DtypeError(f"affine_grid: theta of {maps.dtype}; cast it first with .to('f32')")
+        rank = check_theta(maps, size)
         out = launch.destination("affine_grid", (maps.shape[0], *size, rank), f32, out)
         if out.size:
-            lines = [_centres(n, align_corners) for n in size]
-            mesh = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(tuple(size))], -1)
-            flat = mesh.reshape(-1, rank + 1).astype(np.float32)
+            flat = centres(size, align_corners)
             flat_out = out.reshape(maps.shape[0], len(flat), rank) if out.is_contiguous else None
             made = matmul(flat, maps.permute(0, 2, 1), out=flat_out)
             if flat_out is None:
                 out[...] = made.reshape(*out.shape)
     return out
+
+
+def check_theta(theta: Tensor, size: Sequence[int]) -> int:
+    """The number of axes. Raises `ShapeError`, `DtypeError`."""
+    rank = len(size)
+    if not 1 <= rank <= 3 or theta.shape[1:] != (rank, rank + 1):
+        raise ShapeError(f"affine_grid: theta {theta.shape} for a grid of {tuple(size)}")
+    if theta.dtype is not f32:
+        raise DtypeError(f"affine_grid: theta of {theta.dtype}; cast it first with .to('f32')")
+    return rank
+
+
+def centres(size: Sequence[int], align_corners: bool) -> np.ndarray:
+    """The places of all elements between −1 and 1, last axis first, and a 1: (elements, axes + 1)."""
+    lines = [_centres(n, align_corners) for n in size]
+    mesh = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(tuple(size))], -1)
+    return mesh.reshape(-1, len(size) + 1).astype(np.float32)
 
 
 def _centres(n: int, align_corners: bool) -> np.ndarray:
@@ -105,15 +119,20 @@ def _launch(x: Tensor, grid: Tensor, out: Tensor, mode: str, padding: str, align
         out=out,
         count=out.size,
         channels=x.shape[1],
-        size=[*[1] * (5 - x.ndim), *x.shape[2:]],
-        outs=[*[1] * (5 - x.ndim), *out.shape[2:]],
-        x_strides=_eight(x, (0, 1)),
-        grid_strides=_eight(grid, (0, grid.ndim - 1)),
-        out_strides=_eight(out, (0, 1)),
+        size=three(x.shape[2:]),
+        outs=three(out.shape[2:]),
+        x_strides=strides_of(x, (0, 1)),
+        grid_strides=strides_of(grid, (0, grid.ndim - 1)),
+        out_strides=strides_of(out, (0, 1)),
     )
 
 
-def _eight(tensor: Tensor, first: tuple[int, int]) -> list[int]:
+def three(sizes: Sequence[int]) -> list[int]:
+    """Sizes of three spatial axes, the first ones 1 where there are fewer."""
+    return [*[1] * (3 - len(sizes)), *sizes]
+
+
+def strides_of(tensor: Tensor, first: tuple[int, int]) -> list[int]:
     """Strides in elements: of the two axes named, a gap, and of three spatial axes."""
     strides = launch.element_strides(tensor)
     spatial = [stride for axis, stride in enumerate(strides) if axis not in first]

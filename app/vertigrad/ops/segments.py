@@ -30,6 +30,7 @@ _UNUSED: dict[str, Any] = {  # fields of the shader that not every entry needs; 
 }
 
 
+@differentiable
 def segmented_reduce(how: str, x: Operand, offsets: Operand) -> Tensor:
     """The "sum", "mean", "min" or "max" of each segment of rows of `x`, shape (segments, ...).
 
@@ -56,12 +57,37 @@ def reduce_by_key(how: str, x: Operand, keys: Operand, segments: int) -> Tensor:
         return segmented_reduce(how, source, offsets)
 
 
+@differentiable
 def segment_starts(keys: Operand, segments: int) -> Tensor:
     """Where each of `segments` begins among `keys` (i32 or u32, in rising order), and where the last ends: u32."""
     offsets = Tensor.empty(segments + 1, u32, temporary=True)
     with launch.tensors(keys) as (given,), given.contiguous() as packed:
         add_starts(Kernel.__call__, packed, offsets)
     return offsets
+
+
+def spread_segments(values: Tensor, offsets: Tensor, rows: int, mean: bool = False) -> Tensor:
+    """For the gradient: row s of `values` for each row of segment s, (rows, ...) f32; by `mean` a share of it.
+
+    Rows of no segment are 0.
+    """
+    out = Tensor.empty((rows, *values.shape[1:]), f32, "gradient", temporary=True)
+    if out.size:
+        kernel = Kernel.load(
+            "ops/segments.wgsl", "spread", _defines("mean" if mean else "sum", values.dtype, f32, _Work(1, 1, 1))
+        )
+        fields = _UNUSED | _lie(values) | {"rows": rows, "segments": len(offsets) - 1, "columns": out.size // rows}
+        bound = {f"{name}_offset" for name in ("offsets", "source", "out")}
+        with offsets.contiguous() as packed, words(packed) as begins:
+            kernel(
+                out.size,
+                overwrites=("out",),
+                offsets=begins,
+                source=values,
+                out=out,
+                **{name: value for name, value in fields.items() if name not in bound},
+            )
+    return out
 
 
 def record_segmented_reduce(plan: Plan, how: str, x: Tensor, offsets: Tensor, out: Tensor) -> None:

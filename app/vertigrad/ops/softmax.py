@@ -26,6 +26,7 @@ def log_softmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Ten
     return _softmax("log", x, axis, out)
 
 
+@differentiable
 def hardmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """1 at the first largest element along `axis`, 0 elsewhere."""
     return _softmax("hard", x, axis, out)

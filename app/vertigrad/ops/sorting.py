@@ -36,6 +36,7 @@ def sort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tensor:
     return _back(out, axis)
 
 
+@differentiable
 def argsort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tensor:
     """Places (i32) along `axis` of the keys in order; of equal keys the first comes first. Raises `DtypeError`."""
     with launch.tensors(keys) as (given,):
@@ -45,6 +46,7 @@ def argsort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tenso
     return _back(out, axis)
 
 
+@differentiable
 def sort_pairs(
     keys: Operand, values: Operand | None = None, axis: int = -1, *, descending: bool = False
 ) -> tuple[Tensor, Tensor]:

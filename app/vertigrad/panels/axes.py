@@ -183,5 +183,5 @@ def _draw_lens(session: Session, left: float, side: float) -> None:
     place = ImVec2(round(low.x), round(low.y))
     pad, high = 6 * scale(), 2 * scale()
     box = ImVec2(place.x - pad, place.y - high), ImVec2(place.x + size.x + pad, place.y + size.y + high)
-    draw.add_rect_filled(*box, color(ImVec4(BAR.x, BAR.y, BAR.z, 0.45)), 5 * scale())
+    draw.add_rect_filled(*box, color(ImVec4(BAR.x, BAR.y, BAR.z, 0.75)), 5 * scale())
     draw.add_text(place, color(TEXT if hovered else DIM), word)

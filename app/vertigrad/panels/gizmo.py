@@ -4,101 +4,104 @@ from __future__ import annotations
 
 import math
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
-from imgui_bundle import ImVec2, imgui
-from imgui_bundle import imguizmo as _imguizmo  # pyright: ignore[reportMissingModuleSource]
+from imgui_bundle import imgui
 
 from ..params import ParamSpec
 from ..renderer.camera import OrbitCamera
+from ..renderer.handles import Handles
 from ..session import Session
 from ..session.commands import SetParameter
+from ..session.hand import Ray, ray
 from ..session.parameters import Key, spec_of
+from .axes import TINTS
 from .docks import Rect
 from .rows import scale
 
 REACH = 78.0  # from the place to the tips of the arrows, in logical pixels
-NEAR = 11.0  # logical pixels from an arrow in which a press is its own
-FAR = 1e4  # of the far plane, in distances of the camera: ImGuizmo wants one
+NEAR = 10.0  # logical pixels from an arrow, or from the middle, in which a press is its own
+SQUARE = 0.24, 0.52  # of a plane, in lengths of its two arrows; mirrored by draw/handles.wgsl
+SHORT, FLAT = 0.2, 0.15  # what is seen at less than this share of its full size is not taken hold of
+PLANES, MIDDLE = 3, 6  # numbers of the parts: arrows, from 3 on the planes across them, and what moves across the view
+STEEP = 0.02  # sine of the angle below which a line of sight goes along an arrow or a plane
 DIGITS = 6  # of a coordinate
-_FLAGS = (
-    imgui.WindowFlags_.no_decoration
-    | imgui.WindowFlags_.no_background
-    | imgui.WindowFlags_.no_inputs
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_docking
-    | imgui.WindowFlags_.no_nav
-    | imgui.WindowFlags_.no_focus_on_appearing
-    | imgui.WindowFlags_.no_bring_to_front_on_focus
-)
-_gizmo = _imguizmo.im_guizmo
+_RED, _GREEN, _BLUE = ((tint.x, tint.y, tint.z) for tint in TINTS)
 
 Place = tuple[float, float, float]
 
 
+class Grip(NamedTuple):
+    """What a drag holds: the part, where the place was, and the ray through the mouse when it began."""
+
+    part: int
+    place: Place
+    ray: Ray
+
+
 class Gizmo:
-    """Drawn for one parameter at a time. A drag from press to release is undone together.
+    """Of one parameter at a time. A drag from press to release is undone together; the renderer draws `handles`.
 
     A place whose change makes its model anew is set when it is let go.
     """
 
     def __init__(self) -> None:
+        self.handles: Handles | None = None
         self._strokes = count()
-        self._stroke: int | None = None  # of the drag that is under way
+        self._stroke = 0  # the number of the drag that is under way, or was
+        self._grip: Grip | None = None
         self._pending: Place | None = None
-        self._corners: np.ndarray | None = None  # pixels of the place and of the three tips, as they were drawn last
+        self._ends: np.ndarray | None = None  # of the arrows, in pixels of the window
 
     def draw(self, session: Session, key: Key | None, picture: Rect) -> None:
-        """Draw it at the place that `key` names, if that is in the scene, and post where it was dragged to."""
-        self._corners = None
+        """Lay it out at the place that `key` names, if that is in the scene, and post where it was dragged to."""
         found = _place(session, key)
+        self.handles = self._ends = None
         if key is None or found is None or min(picture.width, picture.height) <= 0:
-            self._stroke = self._pending = None
+            self._grip = self._pending = None
             return
         spec, value = found
-        place = self._pending or value
-        self._corners = corners(session.camera, place, picture, REACH * scale())
-        moved = self._manipulate(session.camera, place, picture) if self._corners is not None else None
-        self._follow(session, key, spec, moved)
+        place, reach = self._pending or value, REACH * scale()
+        seen = ends(session.camera, place, (picture.width, picture.height), reach)
+        if seen is not None:
+            self._ends = seen[:, :2] + (picture.left, picture.top)
+            self._drag(session.camera, picture, spec, value)
+            lit = self._grip.part if self._grip else self._under_mouse()
+            self.handles = Handles(seen, (_RED, _GREEN, _BLUE), lit, scale(), reach)
+        self._follow(session, key, spec)
 
     def holds(self, x: float, y: float) -> bool:
         """Whether a press at this pixel is the gizmo's."""
-        if self._stroke is not None:
-            return True
-        return self._corners is not None and is_near(self._corners, x, y, NEAR * scale())
+        return self._grip is not None or (self._ends is not None and part_at(self._ends, x, y, scale()) is not None)
 
-    def _manipulate(self, camera: OrbitCamera, place: Place, picture: Rect) -> Place | None:
-        """Draw the arrows; where they were dragged to, if they were in this frame."""
-        imgui.set_next_window_pos(ImVec2(picture.left, picture.top))
-        imgui.set_next_window_size(ImVec2(picture.width, picture.height))
-        imgui.begin("##gizmo", None, _FLAGS)
-        _gizmo.begin_frame()
-        _gizmo.set_drawlist()
-        _gizmo.set_rect(picture.left, picture.top, picture.width, picture.height)
-        _gizmo.set_orthographic(camera.orthographic)
-        _gizmo.allow_axis_flip(False)
-        _gizmo.set_gizmo_size_clip_space(2.0 * REACH * scale() / max(picture.width, picture.height))
-        world = np.eye(4)
-        world[:3, 3] = place
-        matrix = _matrix(world)
-        projection = _matrix(finite_projection(camera, picture.width / picture.height))
-        operation, mode = _gizmo.OPERATION.translate, _gizmo.MODE.world
-        moved = _gizmo.manipulate(_matrix(camera.view()), projection, operation, mode, matrix)
-        imgui.end()
-        x, y, z = (float(part) for part in matrix.values[12:15])
-        return (x, y, z) if moved else None
+    def _under_mouse(self) -> int | None:
+        """The part that a press would take hold of."""
+        mouse, io = imgui.get_mouse_pos(), imgui.get_io()
+        if self._ends is None or io.want_capture_mouse:
+            return None
+        return part_at(self._ends, mouse.x, mouse.y, scale())
 
-    def _follow(self, session: Session, key: Key, spec: ParamSpec, moved: Place | None) -> None:
-        using = _gizmo.is_using()
-        if using and self._stroke is None:
-            self._stroke = next(self._strokes)
-        if using and moved is not None:
-            self._pending = _limited(spec, moved)
-        if self._pending is not None and not (using and spec.rebuild):
-            session.post(SetParameter(*key, self._pending, -1 - (self._stroke or 0)))  # not one of the panel's strokes
+    def _drag(self, camera: OrbitCamera, picture: Rect, spec: ParamSpec, value: Place) -> None:
+        """Take hold, and work out where the place is dragged to."""
+        mouse = imgui.get_mouse_pos()
+        way = ray(camera, (mouse.x - picture.left, mouse.y - picture.top), (picture.width, picture.height))
+        if imgui.is_mouse_clicked(imgui.MouseButton_.left.value):
+            part = self._under_mouse()
+            if part is not None:
+                self._grip, self._stroke = Grip(part, value, way), next(self._strokes)
+        elif self._grip is not None and imgui.is_mouse_down(imgui.MouseButton_.left.value):
+            moved = dragged(self._grip, way, camera)
+            if moved is not None and moved != self._grip.place:
+                self._pending = _limited(spec, moved)
+
+    def _follow(self, session: Session, key: Key, spec: ParamSpec) -> None:
+        held = self._grip is not None and imgui.is_mouse_down(imgui.MouseButton_.left.value)
+        if self._pending is not None and not (held and spec.rebuild):
+            session.post(SetParameter(*key, self._pending, -1 - self._stroke))  # not one of the panel's strokes
             self._pending = None
-        if not using:
-            self._stroke = None
+        if not held:
+            self._grip = None
 
 
 def _place(session: Session, key: Key | None) -> tuple[ParamSpec, Place] | None:
@@ -110,69 +113,84 @@ def _place(session: Session, key: Key | None) -> tuple[ParamSpec, Place] | None:
     return (spec, value) if spec.gizmo and isinstance(value, tuple) else None
 
 
-def corners(camera: OrbitCamera, place: Place, picture: Rect, reach: float) -> np.ndarray | None:
-    """Pixels of a place, and of the ends of three arrows from it along the axes, shape (4, 2); None if it lies behind.
+def ends(camera: OrbitCamera, place: Place, size: tuple[int, int], reach: float) -> np.ndarray | None:
+    """A place, and the tips of three arrows from it along the axes, in a picture of `size`; None if it lies behind.
 
-    An arrow across the view is `reach` pixels long.
+    Shape (4, 3): pixels from the upper left, and the depth of clip space. An arrow across the view is `reach` pixels
+    long.
     """
     depth = -(camera.view() @ [*place, 1.0])[2]
     if depth <= 0.0 and not camera.orthographic:
         return None
-    length = reach * camera.pixel(picture.height) * (1.0 if camera.orthographic else depth)
+    length = reach * camera.pixel(size[1]) * (1.0 if camera.orthographic else depth)
     points = np.array(place) + np.vstack([np.zeros(3), length * np.eye(3)])
-    clip = np.column_stack([points, np.ones(4)]) @ (camera.projection(picture.width / picture.height) @ camera.view()).T
+    clip = np.column_stack([points, np.ones(4)]) @ (camera.projection(size[0] / size[1]) @ camera.view()).T
     if (clip[:, 3] <= 0.0).any():
         return None
-    x, y = clip[:, 0] / clip[:, 3], clip[:, 1] / clip[:, 3]
-    return np.column_stack(
-        [picture.left + (x + 1.0) / 2.0 * picture.width, picture.top + (1.0 - y) / 2.0 * picture.height]
-    )
+    x, y, z = (clip[:, :3] / clip[:, 3:]).T
+    return np.column_stack([(x + 1.0) / 2.0 * size[0], (1.0 - y) / 2.0 * size[1], z])
 
 
-def is_near(corners: np.ndarray, x: float, y: float, near: float) -> bool:
-    """Whether a pixel is on one of the arrows, or between two of them where the planes lie."""
-    middle, tips = corners[0], corners[1:]
-    mouse = np.array((x, y))
-    for tip in tips:
-        way = tip - middle
-        share = float(np.clip((mouse - middle) @ way / max(float(way @ way), 1e-12), 0.0, 1.0))
-        if float(np.hypot(*(mouse - middle - share * way))) <= near:
-            return True
-    return any(_is_between(mouse - middle, tips[a] - middle, tips[b] - middle) for a, b in ((0, 1), (0, 2), (1, 2)))
+def part_at(ends: np.ndarray, x: float, y: float, unit: float) -> int | None:
+    """The part at a pixel, the ends (4, 2) of the arrows being in the same ones; `unit` pixels to a logical one."""
+    middle, tips = ends[0], ends[1:]
+    mouse = np.array((x, y)) - middle
+    if float(np.hypot(*mouse)) <= NEAR * unit:
+        return MIDDLE
+    ways = tips - middle
+    off = [_off(mouse, way) if np.hypot(*way) > SHORT * REACH * unit else math.inf for way in ways]
+    nearest = int(np.argmin(off))
+    if off[nearest] <= NEAR * unit:
+        return nearest
+    inside = (axis for axis in range(3) if _is_on_plane(mouse, ways[axis - 2], ways[axis - 1], unit))
+    return next((PLANES + axis for axis in inside), None)
 
 
-def finite_projection(camera: OrbitCamera, aspect: float) -> np.ndarray:
-    """What the camera does, with depths from -1 to 1 and a far plane, as ImGuizmo expects them."""
-    if camera.orthographic:
-        near, far = -FAR * camera.distance, FAR * camera.distance
-        scale_ = 1.0 / camera.half_height
-        return np.array(
-            [
-                [scale_ / aspect, 0.0, 0.0, 0.0],
-                [0.0, scale_, 0.0, 0.0],
-                [0.0, 0.0, -2.0 / (far - near), -(far + near) / (far - near)],
-                [0.0, 0.0, 0.0, 1.0],
-            ]
-        )
-    near, far, scale_ = camera.near, FAR * camera.distance, 1.0 / math.tan(math.radians(camera.fov) / 2.0)
-    return np.array(
-        [
-            [scale_ / aspect, 0.0, 0.0, 0.0],
-            [0.0, scale_, 0.0, 0.0],
-            [0.0, 0.0, -(far + near) / (far - near), -2.0 * far * near / (far - near)],
-            [0.0, 0.0, -1.0, 0.0],
-        ]
-    )
+def dragged(grip: Grip, now: Ray, camera: OrbitCamera) -> Place | None:
+    """Where the place comes to when the mouse is on the ray `now`; None where that is seen along the arrow or plane."""
+    start = np.array(grip.place)
+    meet = _along if grip.part < PLANES else _across
+    line = camera.rotation()[:, 2] if grip.part == MIDDLE else np.eye(3)[grip.part % 3]
+    before, after = (meet(start, line, way) for way in (grip.ray, now))
+    if before is None or after is None:
+        return None
+    x, y, z = (float(part) for part in start + after - before)
+    return x, y, z
 
 
-def _is_between(mouse: np.ndarray, one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether it is within the parallelogram of two arrows, as far as the planes reach."""
+def _along(start: np.ndarray, line: np.ndarray, way: Ray) -> np.ndarray | None:
+    """The point of a line that is nearest to a ray."""
+    sight = way.along / np.linalg.norm(way.along)
+    across, off = float(line @ sight), start - way.origin
+    apart = 1.0 - across**2
+    if apart < STEEP**2 or (far := float(sight @ off - across * (line @ off)) / apart) <= 0.0:
+        return None
+    return start + (far * across - float(line @ off)) * line
+
+
+def _across(start: np.ndarray, normal: np.ndarray, way: Ray) -> np.ndarray | None:
+    """Where a ray meets the plane through `start`."""
+    sight = way.along / np.linalg.norm(way.along)
+    toward = float(normal @ sight)
+    if abs(toward) < STEEP or (far := float(normal @ (start - way.origin)) / toward) <= 0.0:
+        return None
+    return way.origin + far * sight
+
+
+def _off(mouse: np.ndarray, way: np.ndarray) -> float:
+    """How far a pixel is from an arrow, both from its beginning."""
+    share = float(np.clip(mouse @ way / (way @ way), 0.0, 1.0))
+    return float(np.hypot(*(mouse - share * way)))
+
+
+def _is_on_plane(mouse: np.ndarray, one: np.ndarray, other: np.ndarray, unit: float) -> bool:
+    """Whether it is within the square between two arrows."""
     area = one[0] * other[1] - one[1] * other[0]
-    if abs(area) < 1e-6:
+    if abs(area) < FLAT * (REACH * unit) ** 2:
         return False
     a = (mouse[0] * other[1] - mouse[1] * other[0]) / area
     b = (one[0] * mouse[1] - one[1] * mouse[0]) / area
-    return bool(0.0 <= a <= 0.85 and 0.0 <= b <= 0.85)
+    return bool(SQUARE[0] <= a <= SQUARE[1] and SQUARE[0] <= b <= SQUARE[1])
 
 
 def _limited(spec: ParamSpec, place: Place) -> Place:
@@ -180,8 +198,3 @@ def _limited(spec: ParamSpec, place: Place) -> Place:
     high = math.inf if spec.max is None else spec.max
     x, y, z = (min(max(float(f"{part:.{DIGITS}g}"), low), high) for part in place)
     return x, y, z
-
-
-def _matrix(matrix: np.ndarray) -> _gizmo.Matrix16:
-    """Column by column."""
-    return _gizmo.Matrix16(matrix.T.ravel().tolist())

@@ -10,6 +10,7 @@ from imgui_bundle import ImVec2, imgui
 
 from .. import resources
 from ..gpu import Gpu
+from ..renderer.handles import Handles
 from ..session import Session
 from . import plots
 from .actions import ACTIONS, Action, for_panels
@@ -113,6 +114,11 @@ class Gui:
         imgui.set_current_context(self._context)
         plots.use(self._plots)
         return imgui.get_io()
+
+    @property
+    def handles(self) -> Handles | None:
+        """What is to be drawn into the picture by which a place is moved."""
+        return self._gizmo.handles
 
     @property
     def visible(self) -> bool:

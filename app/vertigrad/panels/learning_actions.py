@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..session import Session
 from ..session.commands import ExportNetwork
 from .actions import Action, posts
 from .workspace import Workspace
 
 
-def _learns(session: Session, workspace: Workspace) -> bool:
-    return sum(bool(actor.model.exports) for actor in session.stage.actors.values()) == 1
+def _writes(suffix: str) -> Callable[[Session, Workspace], bool]:
+    """Whether the one model that learns is exported as such a file."""
+
+    def writes(session: Session, workspace: Workspace) -> bool:
+        kinds = [actor.model.exports for actor in session.stage.actors.values() if actor.model.exports]
+        return len(kinds) == 1 and suffix in kinds[0]
+
+    return writes
 
 
 LEARNING_ACTIONS: tuple[Action, ...] = tuple(
-    Action("File", f"Export what was learned as {name}", posts(ExportNetwork(suffix)), possible=_learns, group=4)
-    for name, suffix in (("safetensors", ".safetensors"), ("ONNX", ".onnx"))
+    Action(
+        "File", f"Export what was learned as {name}", posts(ExportNetwork(suffix)), possible=_writes(suffix), group=4
+    )
+    for name, suffix in (
+        ("safetensors", ".safetensors"),
+        ("ONNX", ".onnx"),
+        ("PLY", ".ply"),
+        ("a checkpoint", ".checkpoint"),
+    )
 )

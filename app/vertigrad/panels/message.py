@@ -9,6 +9,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import Dismiss
+from .card import OVER_PICTURE
 from .docks import Rect
 from .look import BAD, CLEAR, MARGIN
 from .rows import scale
@@ -26,9 +27,7 @@ def draw_message(session: Session, picture: Rect) -> None:
     low = ImVec2(picture.left + picture.width / 2, picture.top + picture.height - margin)
     imgui.set_next_window_pos(low, imgui.Cond_.always.value, ImVec2(0.5, 1.0))
     imgui.set_next_window_size(ImVec2(width, 0.0))
-    flags = imgui.WindowFlags_.no_decoration | imgui.WindowFlags_.no_move | imgui.WindowFlags_.no_saved_settings
-    flags |= imgui.WindowFlags_.no_focus_on_appearing | imgui.WindowFlags_.no_nav | imgui.WindowFlags_.no_docking
-    imgui.begin("##message", None, flags)
+    imgui.begin("##message", None, OVER_PICTURE)
     button = imgui.get_frame_height()
     imgui.text_colored(BAD, icons.ICON_FA_TRIANGLE_EXCLAMATION)
     imgui.same_line()

@@ -15,7 +15,7 @@ from ..scene.preset_tables import can_be_animated
 from ..session import Session
 from ..session.command_line import setting_of
 from ..session.commands import Animate, Randomise, ResetParameters, SetParameter
-from ..session.parameters import Key
+from ..session.parameters import QUALITY, Key
 from ..session.ranges import can_be_random, slider_range
 from ..session.saving import plain
 from .look import DIM, TEXT
@@ -152,8 +152,11 @@ def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
 
 
 def tame(rows: tuple[Row, ...]) -> tuple[Key, ...]:
-    """Those that may be randomised many at a time: none that makes its model anew, perhaps a hundred times as large."""
-    return tuple(row.key for row in rows if not row.spec.rebuild and can_be_random(row.spec, row.hint))
+    """Those that may be randomised many at a time: none that makes its model anew, perhaps a hundred times as large,
+    nor how finely the picture is drawn.
+    """
+    rows = tuple(row for row in rows if not row.spec.rebuild and row.key != QUALITY)
+    return tuple(row.key for row in rows if can_be_random(row.spec, row.hint))
 
 
 def chosen(icon: str, label: str, keys: str = "", possible: bool = True) -> bool:

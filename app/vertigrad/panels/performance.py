@@ -12,6 +12,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import SaveTrace, TimeKernels
+from ..session.quality import reason, told
 from ..session.statistics import statistics
 from ..session.timeline import Timeline
 from . import plots
@@ -62,6 +63,7 @@ class Figures(NamedTuple):
     groups: tuple[Group, ...]
     top: float  # of the plot, ms
     target: float  # ms; 0 if there is none
+    quality: tuple[str, str]  # the level in force, and why
 
 
 class PerformancePanel(Panel):
@@ -118,6 +120,7 @@ class PerformancePanel(Panel):
                 right(text)
         imgui.end_table()
         fact("missed", shown.missed, BAD if shown.late else TEXT, "pictures that came too late for the screen's turn")
+        fact("quality", shown.quality[0], tooltip=shown.quality[1])
 
     @staticmethod
     def _plot(timeline: Timeline, shown: Figures, height: float) -> None:
@@ -168,7 +171,9 @@ def figures(session: Session) -> Figures:
     shown_in_time = max(timeline.shown, 1)
     missed = f"{timeline.missed:,} · {timeline.missed / (timeline.missed + shown_in_time):.1%}" if target else "–"
     top = plots.nice_above(max(1.25 * slow, 1.25 * target, 1.0))
-    return Figures(rows, missed, timeline.missed > 0, tuple(_grouped(session)), top, target)
+    chosen = session.view.quality, session.quality
+    quality = told(*chosen), reason(*chosen)
+    return Figures(rows, missed, timeline.missed > 0, tuple(_grouped(session)), top, target, quality)
 
 
 def _row(name: str, values: np.ndarray) -> Row:

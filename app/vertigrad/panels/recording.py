@@ -12,6 +12,7 @@ from ..session import Session
 from ..session.commands import StartRecording, StopRecording, TakeScreenshot
 from ..session.output import LARGEST, Film, Shot
 from .base import Panel
+from .card import FITTED
 from .docks import Rect
 from .look import DIM, GOOD, LIFTED, TEXT
 from .rows import fact, fitted, labelled, scale, section
@@ -24,15 +25,6 @@ WIDTH = 420.0  # of what tells it
 TIMES = (1.0, 2.0, 4.0)  # as large as the window
 TOPICS = "screenshot", "recording", "export"
 ICONS = {"screenshot": icons.ICON_FA_IMAGE, "recording": icons.ICON_FA_FILM, "export": icons.ICON_FA_FILE_EXPORT}
-_FLAGS = (
-    imgui.WindowFlags_.no_decoration
-    | imgui.WindowFlags_.no_move
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_docking
-    | imgui.WindowFlags_.no_nav
-    | imgui.WindowFlags_.no_focus_on_appearing
-    | imgui.WindowFlags_.always_auto_resize
-)
 
 
 class Notices:
@@ -175,7 +167,7 @@ def _begin(name: str, picture: Rect, top: float) -> None:
     imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.0))
     imgui.push_style_color(imgui.Col_.window_bg.value, LIFTED)
     imgui.push_style_color(imgui.Col_.text.value, TEXT)
-    imgui.begin(name, None, _FLAGS)
+    imgui.begin(name, None, FITTED)
 
 
 def _end() -> None:

@@ -12,6 +12,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..gpu import Traffic
 from ..session import Session
 from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Step
+from ..session.quality import reason, told
 from .base import Panel
 from .figures import size
 from .look import ACCENT, BAD, DIM, GOOD, TEXT
@@ -45,6 +46,7 @@ class Pace:
     bytes_copied: float = 0.0  # of geometry, in a frame
     bytes_kept: float = 0.0  # of snapshots, in a frame
     gpu_ms: Mapping[str, float] = field(default_factory=dict)
+    quality: tuple[str, str] = "", ""  # the level in force, and why
     live_bytes: int = 0
     live_blocks: int = 0
     _seconds: float = 0.0
@@ -65,6 +67,8 @@ class Pace:
             self.frame_ms = 1e3 * self._seconds / self._frames
             self.bytes_copied = max(moved - self._moved, 0) / self._frames
             self.gpu_ms = dict(session.gpu.timer.latest)
+        chosen = session.view.quality, session.quality
+        self.quality = told(*chosen), reason(*chosen)
         self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
         self._seconds, self._frames, self._moved, self._kept = 0.0, 0, moved, kept
 
@@ -125,6 +129,7 @@ def _buttons(session: Session) -> None:
 def _cost(pace: Pace) -> None:
     rate = f"{1e3 / pace.frame_ms:.0f} /s · {pace.frame_ms:.1f} ms" if pace.frame_ms else "…"
     fact("frames", rate, tooltip="averaged over half a second")
+    fact("quality", pace.quality[0], tooltip=pace.quality[1])
     fact("memory", size(pace.live_bytes), tooltip=f"{pace.live_bytes:,} bytes in {pace.live_blocks} blocks")
     if pace.bytes_copied:
         fact("copied", f"{size(pace.bytes_copied)} a frame", BAD, "geometry that was copied, in any direction")

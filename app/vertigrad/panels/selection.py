@@ -13,23 +13,15 @@ from ..session import Session
 from ..session.commands import Deselect, FrameSelection, Select
 from ..session.selection import Fact
 from .base import Panel
+from .card import card
 from .docks import Rect
-from .look import BAD, CLEAR, DIM, PANEL, TEXT, bold
+from .look import BAD, CLEAR, DIM, TEXT, bold
 from .rows import fact, fitted, labelled, scale
 
 WIDTH = 250.0  # of the card, in logical pixels
 MARGIN = 12.0
 LINES = 10  # facts that the card shows; the panel shows all
 ELEMENTS = 4  # of a row that are written out
-_FLAGS = (
-    imgui.WindowFlags_.no_decoration
-    | imgui.WindowFlags_.no_move
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_docking
-    | imgui.WindowFlags_.no_nav
-    | imgui.WindowFlags_.no_focus_on_appearing
-    | imgui.WindowFlags_.always_auto_resize
-)
 
 
 def draw_selection(session: Session, picture: Rect) -> None:
@@ -38,19 +30,14 @@ def draw_selection(session: Session, picture: Rect) -> None:
         return
     margin, width = MARGIN * scale(), WIDTH * scale()
     low = ImVec2(picture.left + margin, picture.top + picture.height - margin)
-    imgui.set_next_window_pos(low, imgui.Cond_.always.value, ImVec2(0.0, 1.0))
     imgui.set_next_window_size_constraints(ImVec2(width, 0.0), ImVec2(width, picture.height - 2 * margin))
-    imgui.set_next_window_bg_alpha(0.9)
-    imgui.push_style_color(imgui.Col_.window_bg.value, PANEL)
-    imgui.begin("##selection", None, _FLAGS)
-    _draw_heading(session)
-    facts = session.selection.facts
-    for known in facts[:LINES]:
-        _draw_fact(known)
-    if len(facts) > LINES:
-        imgui.text_colored(DIM, f"… and {len(facts) - LINES} more in the Selection panel")
-    imgui.end()
-    imgui.pop_style_color()
+    with card("##selection", low, ImVec2(0.0, 1.0)):
+        _draw_heading(session)
+        facts = session.selection.facts
+        for known in facts[:LINES]:
+            _draw_fact(known)
+        if len(facts) > LINES:
+            imgui.text_colored(DIM, f"… and {len(facts) - LINES} more in the Selection panel")
 
 
 class SelectionPanel(Panel):

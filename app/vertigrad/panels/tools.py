@@ -9,8 +9,9 @@ from ..models.touch import Gesture
 from ..session import Session
 from ..session.commands import SetBrush, SetTool
 from ..session.hand import Brush, gestures
+from .card import card
 from .docks import Rect
-from .look import ACCENT, CLEAR, DIM, FILL, PANEL, TEXT
+from .look import ACCENT, CLEAR, DIM, FILL, TEXT
 from .rows import color, labelled, scale
 from .widgets import edit
 
@@ -23,21 +24,12 @@ TOOLS: dict[Gesture | None, tuple[str, str, str]] = {  # icon, name and key, wha
     None: (icons.ICON_FA_ARROWS_SPIN, "Orbit", "a drag moves the camera"),
     Gesture.DRAG: (icons.ICON_FA_HAND, "Drag (D)", "pull what is within the ring along"),
     Gesture.EMIT: (icons.ICON_FA_DROPLET, "Emit (E)", "let more come out where the mouse is"),
-    Gesture.CUT: (icons.ICON_FA_SCISSORS, "Cut (C)", "part what the ring passes through"),
+    Gesture.CUT: (icons.ICON_FA_SCISSORS, "Cut (C)", "part what is seen where the mouse goes along"),
     Gesture.PAINT: (icons.ICON_FA_PAINTBRUSH, "Paint (P)", "add to the field within the ring"),
 }
 HINT = "Ctrl+wheel: radius · Ctrl+Shift+wheel: strength · Alt+drag: camera"
 _SHADOW = ImVec4(0.0, 0.0, 0.0, 0.45)
 _PALE = ImVec4(1.0, 1.0, 1.0, 0.75)
-_FLAGS = (
-    imgui.WindowFlags_.no_decoration
-    | imgui.WindowFlags_.no_move
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_docking
-    | imgui.WindowFlags_.no_nav
-    | imgui.WindowFlags_.no_focus_on_appearing
-    | imgui.WindowFlags_.always_auto_resize
-)
 
 
 def draw_tools(session: Session, picture: Rect) -> None:
@@ -45,21 +37,16 @@ def draw_tools(session: Session, picture: Rect) -> None:
     known, unit = gestures(session.stage), scale()
     if not known or picture.width < NEEDED[0] * unit or picture.height < NEEDED[1] * unit:
         return
-    imgui.set_next_window_pos(ImVec2(picture.left + MARGIN * unit, picture.top + MARGIN * unit))
-    imgui.set_next_window_bg_alpha(0.9)
-    imgui.push_style_color(imgui.Col_.window_bg.value, PANEL)
     imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(5 * unit, 5 * unit))
-    imgui.begin("##tools", None, _FLAGS)
-    for place, tool in enumerate((None, *known)):
-        if place:
-            imgui.same_line(0.0, 3 * unit)
-        _draw_button(session, tool)
-    if session.hand.tool is not None:
-        imgui.dummy(ImVec2((WIDTH - 10) * unit, 0.0))
-        _draw_brush(session)
-    imgui.end()
+    with card("##tools", ImVec2(picture.left + MARGIN * unit, picture.top + MARGIN * unit)):
+        for place, tool in enumerate((None, *known)):
+            if place:
+                imgui.same_line(0.0, 3 * unit)
+            _draw_button(session, tool)
+        if session.hand.tool is not None:
+            imgui.dummy(ImVec2((WIDTH - 10) * unit, 0.0))
+            _draw_brush(session)
     imgui.pop_style_var()
-    imgui.pop_style_color()
 
 
 def draw_ring(session: Session, picture: Rect, free: bool) -> None:

@@ -6,23 +6,15 @@ from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
+from .card import OVER_PICTURE, card
 from .docks import Rect
-from .look import ACCENT, DIM, PANEL, TEXT
+from .look import ACCENT, DIM, TEXT
 from .message import message_top
 from .rows import scale
 
 WIDTH = 330.0  # at most, in logical pixels
 LEAST = 160.0
 MARGIN = 12.0
-_FLAGS = (
-    imgui.WindowFlags_.no_decoration
-    | imgui.WindowFlags_.no_move
-    | imgui.WindowFlags_.no_saved_settings
-    | imgui.WindowFlags_.no_docking
-    | imgui.WindowFlags_.no_nav
-    | imgui.WindowFlags_.no_focus_on_appearing
-    | imgui.WindowFlags_.no_inputs
-)
 
 
 def draw_warnings(session: Session, picture: Rect) -> None:
@@ -34,22 +26,17 @@ def draw_warnings(session: Session, picture: Rect) -> None:
     low = picture.top + picture.height - MARGIN * unit
     low = min(low, message_top() - MARGIN * unit) if session.messages else low
     corner = ImVec2(picture.left + picture.width - MARGIN * unit, low)
-    imgui.set_next_window_pos(corner, imgui.Cond_.always.value, ImVec2(1.0, 1.0))
     imgui.set_next_window_size(ImVec2(width, 0.0))
-    imgui.set_next_window_bg_alpha(0.85)
-    imgui.push_style_color(imgui.Col_.window_bg.value, PANEL)
-    imgui.begin("##warnings", None, _FLAGS)
-    several = len(session.stage.actors) > 1
-    for excess in exceeded:
-        model, _, quantity = excess.name.partition(".")
-        name = f"{model}: {quantity}" if several else quantity
-        imgui.text_colored(ACCENT, icons.ICON_FA_TRIANGLE_EXCLAMATION)
-        imgui.same_line()
-        imgui.push_text_wrap_pos(0.0)
-        imgui.text_colored(
-            TEXT, f"{name.replace('_', ' ')} is {excess.value:.3g}; up to {excess.limit.bound:g} is well"
-        )
-        imgui.text_colored(DIM, excess.limit.advice)
-        imgui.pop_text_wrap_pos()
-    imgui.end()
-    imgui.pop_style_color()
+    with card("##warnings", corner, ImVec2(1.0, 1.0), OVER_PICTURE | imgui.WindowFlags_.no_inputs, 0.85):
+        several = len(session.stage.actors) > 1
+        for excess in exceeded:
+            model, _, quantity = excess.name.partition(".")
+            name = f"{model}: {quantity}" if several else quantity
+            imgui.text_colored(ACCENT, icons.ICON_FA_TRIANGLE_EXCLAMATION)
+            imgui.same_line()
+            imgui.push_text_wrap_pos(0.0)
+            imgui.text_colored(
+                TEXT, f"{name.replace('_', ' ')} is {excess.value:.3g}; up to {excess.limit.bound:g} is well"
+            )
+            imgui.text_colored(DIM, excess.limit.advice)
+            imgui.pop_text_wrap_pos()

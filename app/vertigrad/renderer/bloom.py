@@ -39,11 +39,14 @@ class Bloom:
         """The picture's light, spread out."""
         return self._levels[0]
 
-    def resize(self, light: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
-        """Work on `light`, a picture of `size` pixels, from now on."""
+    def resize(self, light: wgpu.GPUTextureView, size: tuple[int, int], scale: float = 1.0) -> None:
+        """Work on `light`, a picture of `size` pixels, from now on: `scale` times as many as are shown.
+
+        Light spreads over as much of the picture whatever that is.
+        """
         self._levels = []
         for level in range(LEVELS):
-            width, height = (max(1, n // FIRST >> level) for n in size)
+            width, height = (max(1, int(n / (FIRST * scale)) >> level) for n in size)
             if level and min(width, height) < SMALLEST:
                 break
             self._levels.append(self._texture(width, height))

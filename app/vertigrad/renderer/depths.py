@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import wgpu
 
 from ..gpu import Gpu, RenderPass
 from .layers.base import Frame, Layer
-from .target import DEPTH, depth_state
+from .target import DEPTH
 
 
 class Depths:
@@ -29,23 +28,3 @@ class Depths:
         with self._gpu.recorder.render_pass(group, self._pass) as pass_:
             for layer in layers:
                 layer.draw(pass_, frame)
-
-
-def depth_pipeline(
-    gpu: Gpu,
-    module: wgpu.GPUShaderModule,
-    layout: wgpu.GPUBindGroupLayout,
-    stage: str,
-    primitive: Any,
-    buffers: Any = (),
-) -> wgpu.GPURenderPipeline:
-    """The pipeline that draws `STAGE_vertex` and `STAGE_depth` of a layer's shader into `Depths`."""
-    return gpu.device.create_render_pipeline(
-        label=f"{stage} depth",
-        layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
-        vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": buffers},
-        fragment={"module": module, "entry_point": f"{stage}_depth", "targets": []},
-        primitive=primitive,
-        depth_stencil=depth_state(write=True),  # pyright: ignore
-        multisample={"count": 1},
-    )

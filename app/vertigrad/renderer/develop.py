@@ -20,6 +20,15 @@ class Finish(NamedTuple):
 
     glow: bool
     edges: bool
+    enlarged: bool = False  # fewer pixels were drawn than are shown
+
+
+class Place(NamedTuple):
+    """Where a picture is shown: `size` pixels of a target, the upper left at its pixel `corner`."""
+
+    view: wgpu.GPUTextureView
+    corner: tuple[int, int]
+    size: tuple[int, int]
 
 
 class Developer:
@@ -46,15 +55,8 @@ class Developer:
         """The target's textures are others."""
         self._groups.clear()
 
-    def record(
-        self,
-        finish: Finish,
-        depths: wgpu.GPUTextureView,
-        offset: int,
-        target_view: wgpu.GPUTextureView,
-        corner: tuple[int, int],
-    ) -> None:
-        """Record the picture into `target_view`, its upper left at the pixel `corner`.
+    def record(self, finish: Finish, depths: wgpu.GPUTextureView, offset: int, place: Place) -> None:
+        """Record the picture into its place.
 
         `depths` is how deep solid things lie, for edges; `offset` that of `Develop` in the uniform ring.
         """
@@ -65,8 +67,8 @@ class Developer:
             self._groups.clear()
         if finish not in self._groups:
             self._groups[finish] = self._group(finish, depths)
-        with self._gpu.recorder.render_pass("develop", self._pass, target_view) as pass_:
-            pass_.set_viewport(*corner, *self._target.size, 0.0, 1.0)
+        with self._gpu.recorder.render_pass("develop", self._pass, place.view) as pass_:
+            pass_.set_viewport(*place.corner, *place.size, 0.0, 1.0)
             pass_.set_pipeline(self._pipelines[finish])
             pass_.set_bind_group(0, self._groups[finish], (offset,))
             pass_.draw(3)
@@ -76,6 +78,7 @@ class Developer:
             "GLOW": finish.glow,
             "EDGES": finish.edges,
             "BY_SAMPLE": self._target.by_sample,
+            "ENLARGED": finish.enlarged,
             "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
             "TRANSPARENT": self._transparent,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor
@@ -11,6 +12,7 @@ from .vertex_layout import VertexLayout
 SHADER = "draw/extent.wgsl"
 WORKGROUP = 128
 GROUPS = 64  # workgroups that share the values
+FEW = 1024  # values for which one workgroup does, in one dispatch
 
 
 class Extent:
@@ -61,16 +63,18 @@ class Extent:
         """Make it part of a plan, which sets `pair` when it is replayed, like `record`."""
         defines = {"TYPE": self._type, "WORKGROUP": WORKGROUP}
         missing = 3 - len(self._shape)
-        plan.dispatch(
-            Kernel.load(SHADER, "gather", defines),
-            self._groups * WORKGROUP,
-            overwrites=("pairs",),
-            values=self._values,
-            pairs=self._pairs,
-            count=self._count,
-            shape=(*[1] * missing, *self._shape),
-            values_strides=(*[0] * missing, *self._strides),
-        )
+        given: dict[str, Any] = {
+            "values": self._values,
+            "count": self._count,
+            "shape": (*[1] * missing, *self._shape),
+            "values_strides": (*[0] * missing, *self._strides),
+        }
+        if self._count <= FEW:
+            settle = Kernel.load(SHADER, "settle", defines)
+            plan.dispatch(settle, WORKGROUP, overwrites=("extent",), extent=self.pair, **given)
+            return
+        gather = Kernel.load(SHADER, "gather", defines)
+        plan.dispatch(gather, self._groups * WORKGROUP, overwrites=("pairs",), pairs=self._pairs, **given)
         plan.dispatch(
             Kernel.load(SHADER, "finish", defines),
             WORKGROUP,

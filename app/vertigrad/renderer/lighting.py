@@ -12,8 +12,8 @@ from .depths import Depths
 from .layers.base import Frame, Layer
 from .occlusion import Occlusion
 from .openness import lighting_layout
-from .sun import TEXELS
-from .view import View
+from .quality import HIGH, Level
+from .view import View, darkened
 
 
 class Lighting:
@@ -33,7 +33,7 @@ class Lighting:
         self._eye: Depths | None = None
         self._occlusion: Occlusion | None = None
         self._groups: dict[tuple[bool, bool], wgpu.GPUBindGroup] = {}
-        self._size = (0, 0)
+        self._level, self._size = HIGH, (0, 0)
         self.group = self._group((False, False))
         self.depths = self._nothing.view
 
@@ -43,39 +43,43 @@ class Lighting:
             self._occlusion.compile()
 
     def record(
-        self, layers: Sequence[Layer], frame: Frame, view: View, size: tuple[int, int], sun: bytes | bytearray
+        self,
+        layers: Sequence[Layer],
+        frame: Frame,
+        view: View,
+        size: tuple[int, int],
+        sun: bytes | bytearray,
+        level: Level = HIGH,
     ) -> None:
-        """Record what the next picture of `layers` needs; sets `group` and `depths`.
+        """Record what the next picture of `layers` needs, as finely as `level` says; sets `group` and `depths`.
 
-        `sun` is `View` in shaders/common/view.wgsl as the sun has it.
+        `size` is in pixels that are drawn; `sun` is `View` in shaders/common/view.wgsl as the sun has it.
         """
-        wanted = view.shadows > 0.0, view.occlusion > 0.0
-        if any(wanted) or view.edges > 0.0:
-            self._record(layers, frame, view, size, sun)
+        self._take(level, size)
+        wanted = view.shadows > 0.0, darkened(view, level)
+        solid = [layer for layer in layers if layer.casts]
+        if wanted[0]:
+            self._sun = self._sun or Depths(self._gpu, level.sun_texels)
+            self._sun.record("shadows", solid, self._gpu.uniforms.push(sun))
+        if wanted[1] or view.edges > 0.0:
+            self._eye = self._eye or Depths(self._gpu, *size)
+            self.depths = self._eye.view
+            self._eye.record("depths", [layer for layer in solid if layer.transparency != "all"], frame.view_offset)
+        if wanted[1] and self._eye is not None:
+            self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
+            self._occlusion.record(frame.view_offset)
         self.group = self._group(wanted)
 
-    def _record(
-        self, layers: Sequence[Layer], frame: Frame, view: View, size: tuple[int, int], sun: bytes | bytearray
-    ) -> None:
-        solid = [layer for layer in layers if layer.casts]
-        if view.shadows > 0.0:
-            self._sun = self._sun or Depths(self._gpu, TEXELS)
-            self._sun.record("shadows", solid, self._gpu.uniforms.push(sun))
-        if view.occlusion > 0.0 or view.edges > 0.0:
-            self._resize(size)
-            assert self._eye is not None and self._occlusion is not None, "made when it was resized"
-            opaque = [layer for layer in solid if layer.transparency != "all"]
-            self._eye.record("depths", opaque, frame.view_offset)
-            if view.occlusion > 0.0:
-                self._occlusion.record(frame.view_offset)
-
-    def _resize(self, size: tuple[int, int]) -> None:
-        if size == self._size:
-            return
-        self._eye = Depths(self._gpu, *size)
-        self._occlusion = Occlusion(self._gpu, self._eye.view, size)
-        self.depths, self._size = self._eye.view, size
-        self._groups.clear()
+    def _take(self, level: Level, size: tuple[int, int]) -> None:
+        """Drop what was made for another level or size: it is made anew when it is wanted."""
+        if level.sun_texels != self._level.sun_texels:
+            self._sun = None
+        if size != self._size:
+            self._eye = None
+        if (level, size) != (self._level, self._size):
+            self._occlusion = None
+            self._level, self._size = level, size
+            self._groups.clear()
 
     def _group(self, wanted: tuple[bool, bool]) -> wgpu.GPUBindGroup:
         if wanted not in self._groups:

@@ -8,6 +8,7 @@ import wgpu
 
 from ..gpu import Gpu, RenderPass
 from .pipelines import draw_cache, fullscreen_pipeline
+from .quality import HIGH, Level
 from .view import VIEW_SIZE
 
 SHADER = "draw/occlusion.wgsl"
@@ -16,10 +17,11 @@ SMALLER = 2  # than the picture
 
 
 class Occlusion:
-    """Works on pictures of `size` pixels; `open` is the result, half as wide and high."""
+    """Works on pictures of `size` pixels, as finely as `level` says; `open` is the result, half as wide and high."""
 
-    def __init__(self, gpu: Gpu, depths: wgpu.GPUTextureView, size: tuple[int, int]):
+    def __init__(self, gpu: Gpu, depths: wgpu.GPUTextureView, size: tuple[int, int], level: Level = HIGH):
         self._gpu = gpu
+        self._defines = {"PLANES": level.sky_planes, "STEPS": level.sky_steps}
         self._layouts = _layouts(gpu)
         self.compile()
         half = tuple(max(1, -(-n // SMALLER)) for n in size)
@@ -40,7 +42,7 @@ class Occlusion:
     def compile(self) -> None:
         """Make the pipelines, or make them anew from a shader that has changed. Raises `ShaderError`."""
         self._pipelines = [
-            fullscreen_pipeline(self._gpu, SHADER, entry, FORMAT, layout)
+            fullscreen_pipeline(self._gpu, SHADER, entry, FORMAT, layout, defines=self._defines)
             for entry, layout in zip(("search_fragment", "smooth_fragment"), self._layouts, strict=True)
         ]
 

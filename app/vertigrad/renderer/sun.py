@@ -14,14 +14,18 @@ from .camera import OrbitCamera
 
 MARGIN = 1.6  # half the map, in half diagonals of what is seen as deep as the target
 DEPTH = 4.0  # how far the map reaches toward the sun and away from it, in half widths of it
-TEXELS = 1024  # along each side of the map
+TEXELS = 1024  # along each side of the map, if nobody says another number
 
 
 class SunCamera:
-    """`reach` is half the width of the map in world units; eye space is as `OrbitCamera` has it."""
+    """`reach` is half the width of the map in world units; eye space is as `OrbitCamera` has it.
 
-    def __init__(self, camera: OrbitCamera, sun: np.ndarray, aspect: float):
+    The map has `texels` along each side.
+    """
+
+    def __init__(self, camera: OrbitCamera, sun: np.ndarray, aspect: float, texels: int = TEXELS):
         self.reach = MARGIN * camera.half_height * math.hypot(1.0, max(aspect, 1.0))
+        self._texels = texels
         self._axes = _axes(sun)
         middle = self._axes @ np.asarray(camera.target)
         # In whole texels across the map: edges of shadows would crawl when the camera's target moves.
@@ -31,7 +35,7 @@ class SunCamera:
     @property
     def texel(self) -> float:
         """Width of a texel in world units."""
-        return 2.0 * self.reach / TEXELS
+        return 2.0 * self.reach / self._texels
 
     def view(self) -> np.ndarray:
         """World space to eye space, 4x4: the middle of the map is the origin, the sun shines along -z."""

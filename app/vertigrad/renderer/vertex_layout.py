@@ -36,10 +36,10 @@ _FORMATS: dict[tuple[str, int], tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class VertexLayout:
-    """One attribute in a vertex buffer of its own. `stride` and `offset` are in bytes, `wgsl` is the shader's type.
+    """One attribute in a vertex buffer. `stride` and `offset` are in bytes, `wgsl` is the shader's type.
 
-    A stride of 0 gives every row the same value. The offset goes to `set_vertex_buffer`, so that it is no part of a
-    pipeline: two layouts with the same `key` share one.
+    A stride of 0 gives every row the same value. Where the buffer begins goes to `set_vertex_buffer`, so that it is no
+    part of a pipeline: two layouts with the same `key` share one.
     """
 
     stride: int
@@ -56,10 +56,9 @@ class VertexLayout:
         """What a pipeline depends on."""
         return self.stride, self.format, self.step_mode
 
-    def descriptor(self, location: int) -> dict[str, object]:
-        """The layout as a render pipeline takes it."""
-        attribute = {"format": self.format, "offset": 0, "shader_location": location}
-        return {"array_stride": self.stride, "step_mode": self.step_mode, "attributes": [attribute]}
+    def attribute(self, location: int, offset: int = 0) -> dict[str, object]:
+        """The attribute as a render pipeline takes it, `offset` bytes from where the buffer begins."""
+        return {"format": self.format, "offset": offset, "shader_location": location}
 
 
 def vertex_layout(

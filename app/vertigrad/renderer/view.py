@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from pydantic import field_validator
 
 from ..params import Params, angle, choice, color, number, switch, text, vector
+from ..params.colour import linear
 from .camera import OrbitCamera
 from .labels import labels
 from .looks import LOOKS, NAMES, OWN
 from .moment import Moment
+from .quality import AUTO, HIGH, Level, drawn_size
+from .quality import NAMES as QUALITIES
 from .sun import SunCamera
 
-VIEW_SIZE = 368  # bytes of `View` in shaders/common/view.wgsl
+VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
 LAYER_AT = 204  # and the number of the layer
 DEVELOP_SIZE = 80  # bytes of `Develop` in shaders/draw/develop.wgsl
@@ -27,6 +29,7 @@ class View(Params):
     """Background, light and development of the picture. Colours are as a screen shows them (sRGB)."""
 
     look: str = choice(OWN, NAMES, doc="a finished way to show anything: it sets light, shades, edges and background")
+    quality: str = choice(AUTO, QUALITIES, doc="how finely it is drawn; auto: as long as frames come in time")
     background: tuple[float, float, float] = color("#0b0d12", doc="color behind everything")
     exposure: float = number(1.0, min=1e-3, max=1e3, soft_min=0.1, soft_max=10.0, scale="log", doc="gain of the light")
     sun: float = number(2.2, min=0.0, max=1e3, soft_max=10.0, doc="strength of the sun")
@@ -95,18 +98,11 @@ class View(Params):
 
 
 UNIT_HEIGHT = 800.0  # pixels of a picture in which edges are as wide as they are said to be; they grow with larger ones
-TAPS = 16  # places of the sun's map that are looked at for each fragment
 
 
 def view_of(look: str) -> View:
     """The view that a look makes; that of "own" has the defaults."""
     return View(look=look, **LOOKS.get(look, {}))
-
-
-def linear(encoded: Sequence[float]) -> tuple[float, ...]:
-    """sRGB components as amounts of light (IEC 61966-2-1); a fourth component is kept."""
-    decoded = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in encoded[:3])
-    return (*decoded, *encoded[3:])
 
 
 def sun_in_world(view: View, camera: OrbitCamera) -> np.ndarray:
@@ -128,16 +124,17 @@ def moment_of(view: View, camera: OrbitCamera, time: float) -> Moment:
     return Moment(sun, up, time, forward)
 
 
-def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> bytes:
-    """The bytes of `View` in shaders/common/view.wgsl."""
+def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH) -> bytes:
+    """The bytes of `View` in shaders/common/view.wgsl, of a picture that is shown with `size` in pixels."""
     width, height = size
+    drawn = drawn_size(size, level)
     to_eye = camera.rotation().T
     # Matrices lie column by column in WGSL.
     matrices = np.stack((camera.view().T, camera.projection(width / height).T)).astype("<f4")
     lights = struct.pack(
         "<24f",
         *sun_direction(view, camera),
-        camera.pixel(height),
+        camera.pixel(drawn[1]),
         *(view.sun * c for c in linear(view.sun_color)),
         camera.near,
         *(to_eye @ camera.up_direction),
@@ -149,28 +146,36 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
         *(view.sky * c for c in linear(view.ground_color)),
         0.0,
     )
-    return matrices.tobytes() + lights + clip_planes(view, camera) + openness(view, camera, width / height)
+    cost = struct.pack("<3f4x", drawn[0] / width, drawn[1] / height, level.march)
+    lights += clip_planes(view, camera) + openness(view, camera, width / height, level)
+    return matrices.tobytes() + lights + cost
 
 
-def openness(view: View, camera: OrbitCamera, aspect: float) -> bytes:
+def darkened(view: View, level: Level) -> bool:
+    """Whether what is near takes away some of the sky's light."""
+    return view.occlusion > 0.0 and level.sky_planes > 0
+
+
+def openness(view: View, camera: OrbitCamera, aspect: float, level: Level) -> bytes:
     """What shaders/common/shadows.wgsl is told of shadows and of what takes the sky's light away."""
     to_map, shadow = bytes(64), (0.0, 0.0, 0.0, 0)
     if view.shadows > 0.0:
-        sun = SunCamera(camera, sun_in_world(view, camera), aspect)
+        sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
         to_map = (sun.to_map() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
-        shadow = view.shadows, sun.spread(view.sun_width), sun.texel, TAPS
+        shadow = view.shadows, sun.spread(view.sun_width), sun.texel, level.sun_taps
     reach = 2.0 * camera.half_height * view.occlusion_reach
-    sky = view.occlusion, reach, 4 if view.occlusion > 0.0 else 0, camera.distance
+    sky = view.occlusion, reach, 4 if darkened(view, level) else 0, camera.distance
     return to_map + struct.pack("<3fI2fIf", *shadow, *sky)
 
 
-def sun_uniform(view: View, camera: OrbitCamera, aspect: float) -> bytes:
+def sun_uniform(view: View, camera: OrbitCamera, aspect: float, level: Level = HIGH) -> bytes:
     """The bytes of `View` with which layers draw how deep things lie for the sun."""
-    sun = SunCamera(camera, sun_in_world(view, camera), aspect)
+    sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
     matrices = np.stack((sun.view().T, sun.projection().T)).astype("<f4")
     # Nothing lies behind this eye, and no sphere is too small to be one.
     lights = struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
-    return matrices.tobytes() + lights + clip_planes(view, sun) + bytes(VIEW_SIZE - 272)
+    cost = struct.pack("<3f4x", 1.0, 1.0, level.march)
+    return matrices.tobytes() + lights + clip_planes(view, sun) + bytes(VIEW_SIZE - 272 - len(cost)) + cost
 
 
 NOTHING_CUT = np.array((0.0, 0.0, 0.0, -1.0))  # a plane on whose other side there is nothing
@@ -197,13 +202,14 @@ def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
     return planes.astype("<f4").tobytes()
 
 
-def develop_uniform(view: View, size: tuple[int, int], parallel: bool = False) -> bytes:
+def develop_uniform(view: View, size: tuple[int, int], parallel: bool = False, level: Level = HIGH) -> bytes:
     """The bytes of `Develop` in shaders/draw/develop.wgsl."""
     width, height = size
+    edge_width = view.edge_width * max(height / UNIT_HEIGHT, 1.0)
     return struct.pack(
         "<20f",
         *(*linear(view.background), view.exposure, view.bloom, view.vignette, width / height, view.edges),
-        *(*linear(view.edge_color), view.edge_width * max(height / UNIT_HEIGHT, 1.0)),
+        *(*linear(view.edge_color), edge_width if level.scale == 1.0 else max(edge_width * level.scale, 1.0)),
         *(*linear(view.tint_light), view.tint, *linear(view.tint_dark), parallel),
     )
 
@@ -213,21 +219,25 @@ class PictureUniforms:
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
-        self._view = bytearray()
+        self._view, self._over = bytearray(), bytearray()
         self._develop = b""
         self.sun = b""  # what `View` is while the sun's map is drawn, if there are shadows
         self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the picture that was packed last
 
-    def pack(self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float) -> tuple[bytearray, bytes]:
-        """The bytes of `View` and of `Develop`."""
-        key = (size, *vars(view).values(), *vars(camera).values())
+    def pack(
+        self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH
+    ) -> tuple[bytearray, bytearray, bytes]:
+        """The bytes of `View` for what is drawn and for what is drawn over the developed picture, and of `Develop`."""
+        key = (size, level, *vars(view).values(), *vars(camera).values())
         if key != self._key:
-            self._view = bytearray(view_uniform(view, camera, size, time))
-            self._develop = develop_uniform(view, size, camera.orthographic)
+            self._view = bytearray(view_uniform(view, camera, size, time, level))
+            self._over = self._view if level.scale == 1.0 else bytearray(view_uniform(view, camera, size, time))
+            self._develop = develop_uniform(view, size, camera.orthographic, level)
             self.moment = moment_of(view, camera, time)
-            self.sun = sun_uniform(view, camera, size[0] / size[1]) if view.shadows > 0.0 else b""
+            self.sun = sun_uniform(view, camera, size[0] / size[1], level) if view.shadows > 0.0 else b""
             self._key = key
         elif time != self.moment.time:
             self.moment = self.moment._replace(time=time)
-        struct.pack_into("<f", self._view, TIME_AT, time)
-        return self._view, self._develop
+        for packed in (self._view, self._over):
+            struct.pack_into("<f", packed, TIME_AT, time)
+        return self._view, self._over, self._develop

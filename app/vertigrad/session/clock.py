@@ -36,6 +36,7 @@ class Clock:
         self.wanted = 0  # further steps, although it does not play
         self.steps = 1  # in each picture
         self.held: Touch | None = None
+        self._held_steps = 0  # of those in which the hand comes to where `held` is, how many are still to be made
         self.touches = Touches()
         self.played: Touches | None = None
         self.pacer = Pacer(gpu)
@@ -77,7 +78,7 @@ class Clock:
     def play(self, on: bool) -> None:
         """Let time pass, or stand still at once."""
         self.playing = on
-        self.wanted = 0
+        self.wanted = self._held_steps = 0
 
     def halt(self) -> None:
         """Stand still, and do not try again what could not be done."""
@@ -109,6 +110,7 @@ class Clock:
     def restart(self, stage: Stage) -> None:
         """Time begins anew, with the models of `stage` as they are."""
         self._stage, self.time = stage, 0.0
+        self._held_steps = 0
         self.touches.clear()
         self._begin_past(0)
 
@@ -136,6 +138,15 @@ class Clock:
         self.past.close()
 
     # a frame ----------------------------------------------------------------------------------------------------
+
+    def reach(self, ask: Callable[[float], Touch | None]) -> None:
+        """Let `held` be what is done by hand in the steps of this picture; `ask` is given their seconds.
+
+        A way that was not gone to its end, since some of its steps are still to be made, is gone on with first.
+        """
+        if self._stage.underway is None and (self.held is None or not self._held_steps or self.played is not None):
+            self._held_steps = self.steps if self.playing else min(self.steps, self.wanted)
+            self.held = ask(STEP * self.speed * self._held_steps)
 
     def advance(self) -> bool:
         """Record what this picture's models are to do, if anything; returns whether they came to another state."""
@@ -195,9 +206,15 @@ class Clock:
             return self._again[0]
         if self.moves:
             played = self.played.at(self.frame) if self.played is not None else None
-            dt, touch = (played.dt, played.touch) if played is not None else (STEP * self.speed, self.held)
+            dt, touch = self._next_of_held() if played is None else played[1:]
             return self.past.next_step(self._stage, dt, 1, touch)
         return self.past.next_step(self._stage, 0.0, 0) if self.stale else None
+
+    def _next_of_held(self) -> tuple[float, Touch | None]:
+        """The next step on the way of the hand: its seconds, and where it ends."""
+        dt = STEP * self.speed
+        self._held_steps = max(0, self._held_steps - 1)
+        return dt, self.held and self.held.later(-self._held_steps * dt)
 
     def _go_on(self, step: Step) -> bool:
         """Record the step, or the next part of it; returns whether it has ended."""

@@ -27,7 +27,7 @@ def take_in(session: Session) -> None:
     session.diagnostics.collect()
     judge(session)
     session.inspector.collect()
-    session.hand.follow(session.stage, session.camera)
+    session.hand.follow(session.stage, session.camera, session.view)
     session.selection.follow(session.stage, session.changes)
     _frame_what_was_found(session)
     alarm = session.watches.collect()

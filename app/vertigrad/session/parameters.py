@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
 
 Values = Mapping[Key, Any]
-LOOK = Key("view", "look")
+LOOK, QUALITY = Key("view", "look"), Key("view", "quality")
 
 
 def key_at(path: KeyPath) -> Key:

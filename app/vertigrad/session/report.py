@@ -12,6 +12,7 @@ from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..renderer.bounds import Bounds
 from ..tensor import Tensor
+from .quality import level_in_force
 from .session import Session
 from .statistics import GpuTimes, Series, statistics
 
@@ -65,6 +66,7 @@ class RunRecord:
             "title": session.scene.title,
             "adapter": self._gpu.report(),
             "frames": self.frames,
+            "quality": level_in_force(session.view.quality, session.quality).name,
             "submits_per_frame": (self._gpu.meter.submits - self._submits) / frames,
             "bytes_per_frame": {**per_frame.pop(Traffic.GEOMETRY.value), **per_frame},
             "bytes_loaded": dict(session.loaded),

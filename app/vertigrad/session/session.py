@@ -17,6 +17,7 @@ from ..gpu.meter import difference
 from ..memory import Block
 from ..params import Auto, Params
 from ..renderer.camera import OrbitCamera
+from ..renderer.handles import Handles
 from ..renderer.renderer import Renderer
 from ..scene import UiHint
 from ..scene.locate import KeyPath
@@ -24,7 +25,7 @@ from ..scene.stage import Stage
 from ..scene.viewpoints import home
 from . import parameters, saving
 from .cameras import Cameras
-from .clock import STEP, Clock
+from .clock import Clock
 from .diagnostics import Diagnostics
 from .edits import Edits
 from .findings import awaits, observe, read_everything, take_in
@@ -34,6 +35,7 @@ from .limits import Limits
 from .output import Studio
 from .pacing import Pacing
 from .parameters import Key, Values
+from .quality import AutoQuality, level_in_force
 from .reading import Origin, as_it_runs, ask_to_run, open_anew, reread, take_over
 from .saving import Question
 from .selection import Selection
@@ -72,6 +74,7 @@ class Session:
         self.view = self.scene.view.model_copy()
         self.clock = Clock(gpu, self.stage)
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
+        self.quality = AutoQuality()  # moves in a window only
         self.messages: dict[str, str] = {}
         self.diagnostics, self.limits = Diagnostics(), Limits()
         self.timeline, self.watches, self.inspector = Timeline(gpu), Watches(), Inspector()
@@ -197,18 +200,20 @@ class Session:
         target: wgpu.GPUTextureView,
         size: tuple[int, int],
         corner: tuple[int, int] = (0, 0),
+        handles: Handles | None = None,
     ) -> None:
         """Record the picture of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
 
-        What is selected is marked in it.
+        What is selected is marked in it, and `handles` are drawn over it.
         """
         layers, mark = list(self.stage.layers.values()), self.selection.mark(self.stage)
-        renderer.draw(layers, self.camera, self.view, target, size, self.time, corner, mark)
+        level = level_in_force(self.view.quality, self.quality)
+        renderer.draw(layers, self.camera, self.view, target, size, self.time, corner, mark, level, handles)
         if min(size) > 0:  # while panels leave no room for a picture, the last one stands for it
             self.picture_size = size
 
     def draw_elsewhere(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
-        """Record the same picture for a file: of any size, nothing marked in it."""
+        """Record the same picture for a file: of any size, nothing marked in it, as fine as it may be."""
         layers = list(self.stage.layers.values())
         renderer.draw(layers, self.camera, self.view, target, size, self.time)
 
@@ -358,11 +363,10 @@ class Session:
 
     def _reach(self) -> None:
         """Where the hand is in the steps that begin in this frame; one that is under way stays as it was begun."""
-        clock = self.clock
-        if not clock.moves:
+        if not self.clock.moves:
             self.hand.rest()
-        elif self.stage.underway is None:
-            clock.held = self.hand.touch(self.camera, STEP * clock.speed * clock.steps)
+        else:
+            self.clock.reach(lambda seconds: self.hand.touch(self.camera, seconds))
 
     def _carry_out(self, command: Command) -> None:
         now = self.frame, self.time

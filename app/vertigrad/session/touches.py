@@ -168,11 +168,14 @@ def _touch(given: Any) -> Touch:
         raise ValueError(unknown("gesture", str(gesture), list(Gesture)))
     origin, direction, point, velocity = (_vector(given, name) for name in Touch._fields[1:5])
     radius, strength = _number(given, "radius"), _number(given, "strength")
+    parallel = given.get("parallel", False)
+    if not isinstance(parallel, bool):
+        raise ValueError(f"parallel: expected true or false, got {described(parallel)}")
     if abs(math.hypot(*direction) - 1.0) > 1e-6:
         raise ValueError(f"direction: expected a vector of length 1, got one of {math.hypot(*direction):.6g}")
     if not radius > 0.0:
         raise ValueError(f"radius: expected a number above 0, got {radius:g}")
-    return Touch(Gesture(gesture), origin, direction, point, velocity, radius, strength)
+    return Touch(Gesture(gesture), origin, direction, point, velocity, radius, strength, parallel)
 
 
 def _known(given: Mapping[str, Any], names: Sequence[str]) -> None:

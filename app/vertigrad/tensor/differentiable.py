@@ -21,6 +21,7 @@ class Differentiable:
 
     node: graph.Node | None = None
     grad: Tensor | None = None
+    ended: str = ""  # why it has no gradient, though what it was made of wants one
 
     @property
     def requires_grad(self) -> bool:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 Pull: TypeAlias = "Callable[[Tensor], Sequence[Tensor | None]]"
 
+_CUT_OFF = (
+    "nothing it was made of wants one, or what does went through comparisons, rounding or places, which have none by "
+    "nature; set requires_grad on what is to be learned, and use smooth operations from there on"
+)
 _numbers = itertools.count()
 _paused = 0
 
@@ -139,9 +143,7 @@ def backward(results: Sequence[Tensor], gradients: Sequence[Tensor], keep_graph:
     waiting: dict[Node, Tensor] = {}
     for result, gradient in zip(results, gradients, strict=True):
         if result.node is None:
-            raise GradientError(
-                f"tensor {result.name or 'unnamed'!r} has no gradient: nothing it was made of wants one"
-            )
+            raise GradientError(result.ended or f"tensor {result.name or 'unnamed'!r} has no gradient: {_CUT_OFF}")
         _add(waiting, result.node, gradient)
     queue = [(-node.number, node) for node in waiting]
     heapq.heapify(queue)

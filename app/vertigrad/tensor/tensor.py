@@ -6,7 +6,6 @@ import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from . import graph
 from . import shape as shapes
 from .differentiable import Differentiable
 from .dtype import DType, dtype_of, f32
+from .laid_out import LaidOut
 from .operators import Arithmetic, call
 from .shape import Layout
 from .transfer import Readback, blob_type, host_array, require
@@ -33,7 +33,7 @@ class Resource(NamedTuple):
     size: int
 
 
-class Tensor(Arithmetic, Differentiable):
+class Tensor(LaidOut, Arithmetic, Differentiable):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
@@ -132,60 +132,6 @@ class Tensor(Arithmetic, Differentiable):
     def block(self) -> Block:
         """The block the elements lie in now. Raises `UseAfterFree`."""
         return self.owner.block
-
-    @property
-    def layout(self) -> Layout:
-        """Shape, strides and offset together."""
-        return Layout(self.shape, self.strides, self.offset)
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @cached_property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return self.size * self.dtype.itemsize
-
-    @property
-    def scalar(self) -> str:
-        """The WGSL scalar its block is an array of."""
-        return self.dtype.scalar
-
-    @cached_property
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        return shapes.is_contiguous(self.shape, self.strides, self.dtype.itemsize)
-
-    @property
-    def start(self) -> int:
-        """Lowest byte of the block that belongs to an element."""
-        return self._span[0]
-
-    @property
-    def extent(self) -> int:
-        """Bytes from `start` to the end of the highest element."""
-        return self._span[1]
-
-    @cached_property
-    def _span(self) -> tuple[int, int]:
-        return shapes.span(self.shape, self.strides, self.offset, self.dtype.itemsize)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise ShapeError("a tensor without axes has no length")
-        return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))

@@ -16,6 +16,7 @@ from ..session import RunRecord, Session
 from ..session.commands import Leave
 from .clipboard import share_clipboard
 from .input import Input
+from .quality import QualityWatch
 from .recording import Crew
 from .settings import NewerSettings, Settings, load_settings, save_settings
 from .tempo import Tempo
@@ -65,7 +66,7 @@ class Viewer:
             stack.callback(self._crew.close)
             self._stack = stack.pop_all()
         session.pace({"vsync": vsync})
-        self._tempo = Tempo()
+        self._tempo, self._quality = Tempo(), QualityWatch(session)
         self._last = time.perf_counter()
         self._measured, self._frames_since = -DIAGNOSTICS_EVERY, 0
         self._begun = False  # the first picture is of the start, without a step: it is there sooner
@@ -102,11 +103,13 @@ class Viewer:
 
         Sleeps while the window shows nothing, or while nothing in it changes.
         """
-        if not self._shown or self._still():
+        resting = not self._shown or self._still()
+        if resting:
             self._timeline.rest()
             self.window.wait(STILL_WAIT)
         self._keep_pace()
         self._timeline.begin()
+        self._quality.frame(not resting and self._hurried(), self._tempo.held_back)
         with self._gpu.frames.frame():
             picture = self.window.acquire()
             self._shown = picture is not None
@@ -132,7 +135,7 @@ class Viewer:
             self.gui.build(self._session, picture.size, seconds, self.window.scale)
             self._timeline.enter("draw")
             left, top, *size = self.gui.viewport
-            self._session.draw(self._renderer, picture.view, (size[0], size[1]), (left, top))
+            self._session.draw(self._renderer, picture.view, (size[0], size[1]), (left, top), self.gui.handles)
             self.gui.draw(picture.view)
             self._crew.shoot_frame()
             self._timeline.enter("submit")
@@ -156,10 +159,14 @@ class Viewer:
         """Hold this picture back if there were to be too many of them."""
         pacing = self._session.pacing
         self.window.set_vsync(pacing.vsync)
-        if pacing.unfocused and not self._attended():
-            self._tempo.wait(min(pacing.rate or pacing.unfocused, pacing.unfocused), self.window.wait, self._attended)
-        else:
+        if self._hurried():
             self._tempo.wait(pacing.rate, self.window.wait)
+        else:
+            self._tempo.wait(min(pacing.rate or pacing.unfocused, pacing.unfocused), self.window.wait, self._attended)
+
+    def _hurried(self) -> bool:
+        """Whether pictures are to come as fast as the user wants to see them."""
+        return not self._session.pacing.unfocused or self._attended()
 
     def _attended(self) -> bool:
         """Whether the user has to do with the window, or needs every picture of it."""

@@ -112,7 +112,7 @@ def test_a_sweep_equals_the_twin(make: Make, case: str) -> None:
     for comparison in model.compare_with_twin():
         assert comparison.holds, str(comparison)
     state = model.twin_state()
-    expected = cloth_twin.energies(state, model._sheet, model._looks(0.0))
+    expected = cloth_twin.energies(state, model._sheet, model._looks())
     told = measured(model)
     assert told["kinetic"] == pytest.approx(expected["kinetic"], rel=1e-4)
     assert told["potential"] == pytest.approx(expected["height"], rel=1e-4)
@@ -369,6 +369,22 @@ def test_a_hand_takes_what_is_near_along(make: Make) -> None:
     assert np.abs(moved[near > 0.8]).max() < 0.002
     model.touch(None)
     model.step(FRAME)
+
+
+def test_what_a_hand_holds_stays_in_it(make: Make) -> None:
+    """Lifted from the lower edge against the sheet's weight: threads do not pull the cloth out of the hand."""
+    model = make(resolution=16, pins="edge", small_steps=6)
+    run(model, 0.1)
+    before = out(model, "position")
+    point, speed = before[-1, 8], np.array([0.3, 1.5, 1.0])
+    near = np.linalg.norm(before - point, axis=-1) < 0.13
+    steps = 24
+    for step in range(1, steps + 1):
+        model.touch(touched(Gesture.DRAG, tuple(point + step * FRAME * speed), tuple(speed), 0.3))
+        model.step(FRAME)
+    moved = (out(model, "position") - before)[near]
+    slip = np.linalg.norm(moved - steps * FRAME * speed, axis=-1)
+    assert near.sum() >= 3 and slip.max() < 0.1 * steps * FRAME * np.linalg.norm(speed)
 
 
 # bits, time, input ------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from vertigrad.models.physics import flock_twin
 from vertigrad.models.physics.flock import Flock, Params
 from vertigrad.models.touch import Gesture, Touch
 
+from ..snapshots import assert_a_snapshot_holds
+
 STEP = 1.0 / 60.0
 # Each by itself: nothing pulls, and nothing is random.
 ALONE = {
@@ -249,19 +251,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
     model = make(500, width=20.0, height=20.0, length=0.01)
-    run(model, 5)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
-    shown = [tensor.numpy() for tensor in model.outputs().values()]
-    run(model, 8)
-    first = [tensor.numpy() for tensor in model.outputs().values()]
-    run(model, 3)
-    for name, values in kept.items():
-        with Tensor.from_numpy(values) as given:
-            ops.assign(model.state()[name], given)
-    model.resume(numbers)
-    assert all(np.array_equal(a, b.numpy()) for a, b in zip(shown, model.outputs().values(), strict=True))
-    run(model, 8)
-    assert all(np.array_equal(a, b.numpy()) for a, b in zip(first, model.outputs().values(), strict=True))
+    assert_a_snapshot_holds(model, lambda steps: run(model, steps))
 
 
 def test_a_closed_model_leaves_nothing(steady) -> None:

@@ -154,7 +154,7 @@ def test_shapes_have_their_size(make: Make) -> None:
 def test_a_hand_paints_walls_and_cuts_them_away(make: Make) -> None:
     model = make(obstacle="none")
     edge = 3.0 / 64.0
-    stroke = Touch(Gesture.PAINT, (0.0, 1.0, 0.0), DOWN, (0.3, 0.0, 0.1), (6.0, 0.0, 0.0), 2.0 * edge)
+    stroke = Touch(Gesture.PAINT, (0.3, 1.0, 0.1), DOWN, (0.3, 0.0, 0.1), (6.0, 0.0, 0.0), 2.0 * edge)
     model.touch(stroke)
     model.step(0.02)
     inside = model.outputs()["distance"].numpy() < 0.0

@@ -17,18 +17,10 @@ from vertigrad.models.physics.plummer import CROSSING, SCALE, enclosed, plummer
 from vertigrad.models.touch import Gesture, Touch
 from vertigrad.tensor import Tensor
 
+from ..bodies import bodies, random_bodies
+
 Make = Callable[..., NBodyFar]
 STEP = 1.0 / 60.0
-
-
-def bodies(positions: object, velocities: object, masses: object) -> Bodies:
-    m = np.asarray(masses, np.float32)
-    return Bodies(np.asarray(positions, np.float32), np.asarray(velocities, np.float32), m, np.zeros(len(m), np.uint32))
-
-
-def random_bodies(count: int, seed: int = 3) -> Bodies:
-    random = np.random.default_rng(seed)
-    return bodies(random.normal(size=(count, 3)), 0.3 * random.normal(size=(count, 3)), random.random(count) / count)
 
 
 @pytest.fixture

@@ -11,10 +11,13 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import ShapeError
 from vertigrad.gpu import Plan
 from vertigrad.models.physics import smoke_pressure_twin as pressure_twin
-from vertigrad.models.physics.smoke import MOST_COURANT, Params, Smoke, cells_of
+from vertigrad.models.physics.smoke import Smoke
+from vertigrad.models.physics.smoke_params import MOST_COURANT, Params, cells_of
 from vertigrad.models.physics.smoke_pressure import Multigrid
 from vertigrad.models.physics.smoke_twin import centred, outflow
 from vertigrad.models.touch import Gesture, Touch
+
+from ..snapshots import assert_a_snapshot_holds
 
 STEP = 1.0 / 60.0
 SMALL = {"cells": 32, "width": 1.0, "depth": 1.0, "tracers": 64}  # 16 x 32 x 16
@@ -368,19 +371,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
     model = make(length=0.01)
-    run(model, 5)
-    kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
-    shown = [tensor.numpy() for tensor in model.outputs().values()]
-    run(model, 4)
-    first = [tensor.numpy() for tensor in model.outputs().values()]
-    run(model, 3)
-    for name, values in kept.items():
-        with Tensor.from_numpy(values) as given:
-            ops.assign(model.state()[name], given)
-    model.resume(numbers)
-    assert all(np.array_equal(a, b.numpy()) for a, b in zip(shown, model.outputs().values(), strict=True))
-    run(model, 4)
-    assert all(np.array_equal(a, b.numpy()) for a, b in zip(first, model.outputs().values(), strict=True))
+    assert_a_snapshot_holds(model, lambda steps: run(model, steps))
 
 
 def test_a_closed_model_leaves_nothing(steady) -> None:

@@ -23,6 +23,12 @@ def lumps() -> np.ndarray:
     return (1.2 - np.sqrt(x**2 + 1.3 * y**2 + z**2) + 0.2 * np.sin(4 * x)).astype(np.float32)
 
 
+def currents() -> np.ndarray:
+    """Vectors on a grid that turn around its upright axis."""
+    z, y, x = np.meshgrid(*(np.linspace(-1, 1, n) for n in (5, 4, 6)), indexing="ij")
+    return np.stack([-z, 0.3 * np.sin(3 * x), x + 0.2 * y], axis=-1).astype(np.float32)
+
+
 def corners() -> tuple[np.ndarray, np.ndarray]:
     """A tetrahedron: vertices, and triangles between them."""
     places = np.float32([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
@@ -53,7 +59,21 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             return {"level": 0.3}, {"values": lumps(), "color": random(7, 6, 8, low=0.0)}
         case "volume":
             return {"extinction": 20.0}, {"density": lumps(), "color": random(7, 6, 8, low=0.0)}
+        case "marks":
+            return {}, {**colored, "size": 0.3 * scalar}
+        case "splats":
+            scale, turn = 0.1 + 0.1 * random(ROWS, 3, seed=6, low=0.0), random(ROWS, 4, seed=7)
+            return {}, {**colored, "scale": scale, "rotation": turn, "opacity": scalar}
+        case "image":
+            return {"plane": "xz"}, {"pixels": random(7, 9, low=0.0)}
+        case "streamlines":
+            style = {"length": 2.0, "width": 0.1, "rows": 16}
+            return style, {"vectors": currents(), "seeds": 0.6 * position, "color": random(7, 6, 8, low=0.0)}
+        case "vectors":
+            return {"count": 3, "scale": 0.8, "thickness": 0.15}, {"vectors": currents()}
     raise AssertionError(f"nothing to draw is known for {kind!r}: add it here")
 
 
-KINDS = ("points", "instances", "arrows", "lines", "trails", "surface", "isosurface", "volume")
+OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "surface", "splats")
+OF_GRIDS = ("isosurface", "volume", "image", "streamlines", "vectors")
+KINDS = (*OF_ROWS, *OF_GRIDS)

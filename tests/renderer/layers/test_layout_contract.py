@@ -5,6 +5,7 @@ values, or `LayoutError` names tensor, number and fix. Nothing that WebGPU can r
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from vertigrad.renderer.layers.isosurface import VERTICES
 from vertigrad.renderer.moment import Moment
 from vertigrad.tensor import Tensor
 
-from .kinds import KINDS, drawn
+from .kinds import KINDS, ROWS, drawn
 
 FORMATS = {
     np.float32: (1, 2, 3, 4),
@@ -27,7 +28,9 @@ FORMATS = {
     np.float16: (2, 4),
     np.uint8: (4,),
 }
-GRIDS = ("values", "density")
+GRIDS = {"isosurface": ("values", "color"), "volume": ("density", "color"), "image": ("pixels",)}
+GRIDS |= {"streamlines": ("vectors", "color"), "vectors": ("vectors", "color")}
+F32 = ("splats", "streamlines")  # rows that shaders read as storage, not as vertex buffers
 UP = (0.0, 1.0, 0.0)
 
 
@@ -71,6 +74,10 @@ def laid_out(values: np.ndarray, how: Lying) -> tuple[np.ndarray, Any]:
 
     view(memory)[...] = values
     return memory, view
+
+
+def plainly(axes: int) -> Lying:
+    return Lying(0, (1,) * axes, (0,) * axes, (False,) * axes, tuple(range(axes)))
 
 
 def can_be_read(tensor: Tensor, components: int, rows: int) -> bool:
@@ -128,9 +135,9 @@ ROWS_OF = [
     (kind, name)
     for kind in KINDS
     for name in types()[kind].ATTRIBUTES
-    if name not in (*GRIDS, "index") and not (kind in ("isosurface", "volume") and name == "color")
+    if name != "index" and name not in GRIDS.get(kind, ())
 ]
-SAMPLES_OF = [("isosurface", "values"), ("isosurface", "color"), ("volume", "density"), ("volume", "color")]
+SAMPLES_OF = [(kind, name) for kind, names in GRIDS.items() for name in names if (kind, name) != ("vectors", "color")]
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
@@ -149,7 +156,7 @@ def test_rows_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data
         )
     if components == 1 and data.draw(st.booleans()):
         values = values[:, 0]
-    if kind in ("instances", "points") and name in ("color", "size"):
+    if name in ("color", "size", "scale", "opacity") and kind in ("instances", "points", "marks", "splats"):
         values = np.abs(values)
     values = cast(values, dtype)
     how = data.draw(lyings(values.ndim))
@@ -157,6 +164,7 @@ def test_rows_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data
     with Tensor.from_numpy(memory) as held:
         lies = view(held)
         wanted = components in FORMATS[dtype] and can_be_read(lies, components, len(values))
+        wanted = wanted and not (kind in F32 and dtype is not np.float32)
     assert compare(layer, shot, kind, name, values, how) == wanted
 
 
@@ -165,8 +173,10 @@ def test_rows_are_drawn_as_numpy_has_them_or_refused(layer: Any, shot: Any, data
 def test_samples_are_drawn_as_numpy_has_them_however_they_lie(layer: Any, shot: Any, data: st.DataObject) -> None:
     kind, name = data.draw(st.sampled_from(SAMPLES_OF))
     values = drawn(kind)[1][name]
-    if name == "color" and data.draw(st.booleans()):
+    if name in ("color", "pixels") and kind != "streamlines" and data.draw(st.booleans()):
         values = np.stack([values, 1 - values, values**2], axis=-1)
+        dtype = data.draw(st.sampled_from([np.float32, np.float16, np.uint8])) if kind == "image" else np.float32
+        values = cast(values, dtype)
     assert compare(layer, shot, kind, name, values, data.draw(lyings(values.ndim)))
 
 
@@ -174,7 +184,7 @@ def test_samples_are_drawn_as_numpy_has_them_however_they_lie(layer: Any, shot: 
 @pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint8])
 def test_samples_of_another_type_are_refused(layer: Any, shot: Any, kind: str, name: str, dtype: Any) -> None:
     values = cast(drawn(kind)[1][name], dtype)
-    assert not compare(layer, shot, kind, name, values, Lying(0, (1,) * 3, (0,) * 3, (False,) * 3, (0, 1, 2)))
+    assert not compare(layer, shot, kind, name, values, plainly(values.ndim))
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=CHECKS)
@@ -216,6 +226,31 @@ def test_every_attribute_is_drawn(layer: Any, shot: Any, kind: str, name: str, s
 def test_colors_that_no_vertex_buffer_reads_are_refused(layer: Any, shot: Any, dtype: Any, how: Lying) -> None:
     values = cast(np.concatenate([drawn("points")[1]["position"], drawn("points")[1]["color"][:, None]], axis=1), dtype)
     assert not compare(layer, shot, "points", "color", values, how)
+
+
+SETS = [("position", "color", "size"), ("position", "color"), ("position", "size"), ("color", "size")]
+
+
+@pytest.mark.parametrize("among", SETS)
+@pytest.mark.parametrize("row", [5, 8])
+def test_attributes_that_lie_among_each_other_share_a_buffer(layer: Any, shot: Any, among: Any, row: int) -> None:
+    """And each is still read where it is: pipelines for other sets of them, with the same offsets, are others."""
+    attributes = drawn("points")[1]
+    groups = [group for group in (among, [name for name in attributes if name not in among]) if group]
+    with ExitStack() as stack:
+        views: dict[str, Tensor] = {}
+        for group in groups:
+            wide = {name: attributes[name].reshape(ROWS, -1) for name in group}
+            columns = np.concatenate(list(wide.values()), axis=1)
+            padded = np.pad(columns, ((0, 0), (0, row - columns.shape[1])))
+            state, end = stack.enter_context(Tensor.from_numpy(padded, name="state")), 0
+            for name, values in wide.items():
+                views[name], end = state[:, end : end + values.shape[1]], end + values.shape[1]
+        made = layer("points", **views)
+        shared = [sorted(one.names) for one in made.attributes.buffers]
+        got = shot(made)
+    assert sorted(shared) == sorted([*map(sorted, groups), ["extent"]])
+    assert np.array_equal(got, shot(layer("points", **attributes)))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=CHECKS)

@@ -17,9 +17,12 @@ from vertigrad.renderer.moment import Moment
 from .kinds import CAMERA, KINDS, PLAIN, ROWS, drawn
 
 UP = (0.0, 1.0, 0.0)
-OF_ROWS = ("points", "instances", "arrows", "lines", "trails")
+OF_ROWS = ("points", "marks", "instances", "arrows", "lines", "trails", "splats")
 OF_SAMPLES = {"isosurface": "values", "volume": "density"}
-LENGTHS = {"size", "direction", "position", "mesh"}  # attributes in world units
+OF_GRIDS = {**OF_SAMPLES, "image": "pixels", "streamlines": "vectors", "vectors": "vectors"}
+STORED = ("splats", *OF_GRIDS)  # whose shaders read all that is bound as storage
+LENGTHS = {"size", "direction", "position", "mesh", "scale", "seeds"}  # attributes in world units
+STYLED = {"streamlines": ("length", "width"), "vectors": ("scale",), "image": ("width",)}  # and values of styles
 
 
 def settled(made: Layer) -> Layer:
@@ -36,13 +39,13 @@ def shown(shot: Any, made: Layer, **options: Any) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_rows_are_refused_by_name(layer: Any, kind: str) -> None:
     style, attributes = drawn(kind)
-    main = OF_SAMPLES.get(kind, "position")
+    main = OF_GRIDS.get(kind, "position")
     nothing = attributes[main][:0]
     with pytest.raises(LayoutError, match=rf"{main}.*\(0, [0-9, ]+\)"):
         layer(kind, style, **{**attributes, main: nothing})
 
 
-@pytest.mark.parametrize("kind", ["points", "instances", "arrows", "trails"])
+@pytest.mark.parametrize("kind", [kind for kind in OF_ROWS if kind != "lines"])
 def test_one_row_is_drawn(layer: Any, shot: Any, kind: str) -> None:
     style, attributes = drawn(kind)
     one = {name: values if name.startswith(("mesh", "index")) else values[1:2] for name, values in attributes.items()}
@@ -139,7 +142,9 @@ def scaled(kind: str, style: dict[str, Any], attributes: dict[str, Any], by: flo
     """The same scene, `by` times as large."""
     lengths = LENGTHS - ({"direction", "mesh"} if kind == "instances" else set())
     larger = {n: (v * np.float32(by) if n in lengths else v) for n, v in attributes.items()}
-    if kind in OF_SAMPLES:
+    defaults = types()[kind].Style()
+    style = style | {name: by * style.get(name, getattr(defaults, name)) for name in STYLED.get(kind, ())}
+    if "low" in vars(defaults):
         style = {**style, "low": (-by, -by, -by), "high": (by, by, by)}
         if kind == "volume":
             style["extinction"] = style["extinction"] / by
@@ -199,10 +204,10 @@ def test_more_than_the_adapter_binds_is_refused_by_name(
         shown(shot, layer(kind, style, **attributes))
     gpu.abandon()
     constant = {n: v for n, v in attributes.items() if n != "color"}
-    if kind not in ("trails", *OF_SAMPLES):
+    if kind not in ("trails", *STORED):
         assert shown(shot, layer(kind, style, **constant))[..., 3].max() > 0
 
 
 def test_every_kind_of_layer_is_tried_here() -> None:
-    assert set(KINDS) <= set(types())
+    assert set(KINDS) == set(types())
     assert issubclass(LimitError, VertigradError)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from ... import ops, params
 from ...params import file, text
 from ...tensor import Tensor
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import StillModel
 from . import array_file
 
 
@@ -22,7 +22,7 @@ class Params(params.Params):
     name: str = text("", doc="of the array, in an .npz file; empty: the one with the most elements")
 
 
-class Array(Model):
+class Array(StillModel):
     """An array as it lies in its file, as f32; it stands still."""
 
     Params = Params
@@ -35,12 +35,8 @@ class Array(Model):
         self.name, self._params = name, params
         array = _array(params)
         self._not_finite = array.size - int(np.isfinite(array).sum())
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._values = stack.enter_context(Tensor.from_numpy(array, name=f"{name}.values"))
-            self._held = stack.pop_all()
-
-    def step(self, dt: float) -> None:
-        pass
+        with self._building() as parts:
+            self._values = parts.copied("values", array)
 
     def outputs(self) -> dict[str, Tensor]:
         return {"values": self._values}
@@ -55,24 +51,6 @@ class Array(Model):
         arrays = self._values.numpy(), _array(self._params)
         found, twin = (np.nan_to_num(array, posinf=0.0, neginf=0.0) for array in arrays)
         return [compare("values", found, twin.astype(float), 1e-7)]
-
-    def reset(self) -> None:
-        pass
-
-    def state(self) -> dict[str, Tensor]:
-        return {}
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
 
 def _array(params: Params) -> np.ndarray:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import ClassVar
 
 import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor, f16, f32
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import TimelessModel
 
 CORNERS = 24  # of a box, each once for every face that it belongs to
 
@@ -29,7 +29,7 @@ class Params(params.Params):
     )
 
 
-class Bars(Model):
+class Bars(TimelessModel):
     """Boxes on the plane y = 0 as high as the values; those of negative values hang from it.
 
     `values` is a row (columns,) or a plane (rows, columns); leading axes of 1 do not count. A pure function of it.
@@ -50,16 +50,16 @@ class Bars(Model):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
+        with self._building() as parts:
+            held = parts.enter_context
             self._values = held(_rows_of(inputs["values"]))
             rows, columns = self._values.shape
             count = rows * columns * CORNERS
-            self._positions = held(Tensor.empty((count, 3), name=f"{name}.position"))
-            self._normals = held(Tensor.empty((count, 3), name=f"{name}.normal"))
-            self._levels = held(Tensor.empty(count, name=f"{name}.level"))
-            self._triangles = held(Tensor.from_numpy(box_triangles(rows * columns), f"{name}.triangles"))
-            self._plan = held(Plan(f"{name}.step"))
+            self._positions = parts.empty("position", count, 3)
+            self._normals = parts.empty("normal", count, 3)
+            self._levels = parts.empty("level", count)
+            self._triangles = parts.copied("triangles", box_triangles(rows * columns))
+            self._plan = parts.plan("step")
             self._plan.dispatch(
                 Kernel.load("models/bars.wgsl", defines={"DTYPE": self._values.scalar}),
                 count,
@@ -73,7 +73,6 @@ class Bars(Model):
                 values_strides=element_strides(self._values),
             )
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         spacing, values = self._spacing(), self._params
@@ -107,18 +106,6 @@ class Bars(Model):
 
     def state(self) -> dict[str, Tensor]:
         return {name: tensor for name, tensor in self.outputs().items() if name != "triangles"}
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
     def _spacing(self) -> float:
         """Distance of neighbouring bars."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from ... import ops, params
 from ...gpu import Kernel
 from ...params import angle, choice, file, integer, number
 from ...tensor import Tensor
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import StillModel
 from .mesh_file import FORMATS, MeshFile, read
 
 SHADER = "models/mesh.wgsl"
@@ -41,7 +41,7 @@ class Params(params.Params):
     )
 
 
-class Mesh(Model):
+class Mesh(StillModel):
     """A mesh with its middle at the origin; it stands still.
 
     `distance` is worked out once, when the model is built, by looking at every triangle from every sample. A software
@@ -66,21 +66,17 @@ class Mesh(Model):
         self.name, self._params = name, params
         mesh = _mesh(params)
         self._dropped = mesh.dropped
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+        with self._building() as parts:
             self._outputs = {
-                "position": stack.enter_context(Tensor.from_numpy(mesh.positions, name=f"{name}.position")),
-                "normal": stack.enter_context(Tensor.from_numpy(mesh.normals, name=f"{name}.normal")),
-                "index": stack.enter_context(Tensor.from_numpy(mesh.index, name=f"{name}.index")),
+                "position": parts.copied("position", mesh.positions),
+                "normal": parts.copied("normal", mesh.normals),
+                "index": parts.copied("index", mesh.index),
             }
             side = _side(params)
             if side:
-                distance = stack.enter_context(Tensor.empty((side,) * 3, name=f"{name}.distance"))
+                distance = parts.empty("distance", side, side, side)
                 sample(mesh, params.reach, distance)
                 self._outputs["distance"] = distance
-            self._held = stack.pop_all()
-
-    def step(self, dt: float) -> None:
-        pass
 
     def outputs(self) -> dict[str, Tensor]:
         return dict(self._outputs)
@@ -99,24 +95,6 @@ class Mesh(Model):
             places = lattice(_side(self._params), self._params.reach)[pick]
             found.append(compare("distance", distance[pick], distances(mesh, places), 1e-4))
         return found
-
-    def reset(self) -> None:
-        pass
-
-    def state(self) -> dict[str, Tensor]:
-        return {}
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
 
 def sample(mesh: MeshFile, reach: float, distance: Tensor) -> None:

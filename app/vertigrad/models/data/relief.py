@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor, f16, f32
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import TimelessModel
 
 LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
 
@@ -30,7 +30,7 @@ class Params(params.Params):
     base: float = number(0.0, min=-1e6, max=1e6, soft_min=-1.0, soft_max=1.0, doc="value that lies at height 0")
 
 
-class Relief(Model):
+class Relief(TimelessModel):
     """Vertices on a grid, y up, as high as the values: no other model need know that it is drawn.
 
     `values` is a plane (rows, columns) or a picture of 3 channels, before or behind its other axes; leading axes of 1
@@ -56,16 +56,16 @@ class Relief(Model):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
+        with self._building() as parts:
+            held = parts.enter_context
             self._values = held(_by_channel(inputs["values"]))
             self._heights = held(_plane(inputs["height"])) if "height" in inputs else None
             rows, columns, channels = self._values.shape
-            self._positions = held(Tensor.empty((rows, columns, 3), name=f"{name}.position"))
-            self._normals = held(Tensor.empty((rows, columns, 3), name=f"{name}.normal"))
-            self._colors = held(Tensor.empty((rows, columns, 3), name=f"{name}.color"))
-            self._levels = held(Tensor.empty((rows, columns), name=f"{name}.level"))
-            self._plan = held(Plan(f"{name}.step"))
+            self._positions = parts.empty("position", rows, columns, 3)
+            self._normals = parts.empty("normal", rows, columns, 3)
+            self._colors = parts.empty("color", rows, columns, 3)
+            self._levels = parts.empty("level", rows, columns)
+            self._plan = parts.plan("step")
             plane = "" if self._heights is None else self._heights.scalar
             defines = {"DTYPE": self._values.scalar, "CHANNELS": channels, "HEIGHT": plane}
             self._plan.dispatch(
@@ -83,7 +83,6 @@ class Relief(Model):
             )
             record_grid_normals(self._plan, self._positions, self._normals)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         values = self._params
@@ -127,18 +126,6 @@ class Relief(Model):
 
     def state(self) -> dict[str, Tensor]:
         return self.outputs()
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
     def _plane_arguments(self) -> dict[str, Any]:
         """What the kernel is told about `height`."""

@@ -1,29 +1,25 @@
-"""`Screen`: footage on the GPU, one picture of it at a time, as networks and layers want it."""
+"""`Screen`: footage on the GPU, one picture of it at a time, as networks and layers want it; `ScreenModel` shows it."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
+from typing import Any
 
 import numpy as np
 
+from ... import ops
 from ...gpu import Kernel, Plan, Traffic, gpu
 from ...tensor import Tensor, u8
 from ..base import Comparison, OutputSpec, compare
+from ..built import SealedModel
+from ..parts import Parts
 from .footage import Footage
 from .reader import Reader
 
 SURE = 64  # steps after a jump in time; as many lie between a snapshot and a frame that is gone back to, at most
 KEPT = 256 << 20  # bytes of footage that stay on the GPU; what is longer is uploaded again in each round
-
-
-def outputs_of(footage: Footage) -> dict[str, OutputSpec]:
-    """What a screen for this footage gives."""
-    rows, columns = footage.rows, footage.columns
-    return {
-        "pixels": OutputSpec((rows, columns, 3), "f32", "red, green, blue of each pixel as stored (sRGB), 0 to 1"),
-        "planes": OutputSpec((1, 3, rows, columns), "f32", "the same by channel, as networks take it"),
-    }
 
 
 class Screen:
@@ -41,14 +37,18 @@ class Screen:
         self._keeps = footage.count * footage.nbytes <= KEPT
         self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the pictures on the GPU, and what shows each
         shape = footage.rows, footage.columns
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._pixels = stack.enter_context(Tensor.empty((*shape, 3), name=f"{name}.pixels"))
-            self._planes = stack.enter_context(Tensor.empty((1, 3, *shape), name=f"{name}.planes"))
-            stack.callback(self._forget)
+        with Parts(name) as parts:
+            self._pixels, self._planes = parts.empty("pixels", *shape, 3), parts.empty("planes", 1, 3, *shape)
+            parts.callback(self._forget)
             self._reader = Reader(footage)
-            stack.callback(self._reader.close)
+            parts.callback(self._reader.close)
             self.restart()
-            self._held = stack.pop_all()
+            self._held = parts.pop_all()
+
+    @property
+    def moves(self) -> bool:
+        """Whether there is more than one picture."""
+        return self._footage.count > 1
 
     def outputs(self) -> dict[str, Tensor]:
         """The two tensors by name."""
@@ -131,3 +131,47 @@ class Screen:
             plan.close()
             frame.close()
         self._plans.clear()
+
+
+class ScreenModel(SealedModel):
+    """A model that shows footage: left to say are which, and what is seen after a step."""
+
+    @staticmethod
+    @abstractmethod
+    def footage(params: Any) -> Footage:
+        """What these parameters name. Raises `InputError`."""
+
+    @classmethod
+    def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
+        footage = cls.footage(params)
+        rows, columns = footage.rows, footage.columns
+        return {
+            "pixels": OutputSpec((rows, columns, 3), "f32", "red, green, blue of each pixel as stored (sRGB), 0 to 1"),
+            "planes": OutputSpec((1, 3, rows, columns), "f32", "the same by channel, as networks take it"),
+        }
+
+    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        with self._building() as parts:
+            self._screen = Screen(name, self.footage(params))
+            parts.callback(self._screen.close)
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._screen.outputs()
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """The mean of all `pixels`."""
+        return {"mean": ops.mean(self.outputs()["pixels"])}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """The picture beside the same, read from its file once more."""
+        return self._screen.compare_with_file()
+
+    def reset(self) -> None:
+        self._screen.restart()
+
+    def numbers(self) -> dict[str, float]:
+        return self._screen.numbers()
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._screen.resume(numbers)

@@ -104,6 +104,14 @@ def _read(path: Path, modified: int, size: float, up: str) -> Splats:
 
 def write(path: Path, splats: Splats) -> None:
     """A binary PLY, as `read` takes it. Raises `InputError` if it cannot be written."""
+    try:
+        path.write_bytes(packed(splats))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def packed(splats: Splats) -> bytes:
+    """The bytes of a binary PLY, as `read` takes it."""
     count = len(splats.position)
     rows = np.zeros(count, [(name, "<f4") for name in NEEDED])
     chance = np.clip(splats.opacity.astype(float), 1e-6, 1.0 - 1e-6)
@@ -119,10 +127,7 @@ def write(path: Path, splats: Splats) -> None:
             rows[name] = column
     properties = "".join(f"property float {name}\n" for name in NEEDED)
     header = f"ply\nformat binary_little_endian 1.0\nelement vertex {count}\n{properties}end_header\n"
-    try:
-        path.write_bytes(header.encode("ascii") + rows.tobytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    return header.encode("ascii") + rows.tobytes()
 
 
 def _header(path: Path) -> _Header:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...params import color, integer, number, vector
+from ...params.colour import linear
 from ...tensor import Tensor, f32, u32
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import SealedModel
 
 SHADER = "models/splat_mesh.wgsl"
 COMPARED = 500  # splats that the twin works out
@@ -41,7 +42,7 @@ class Params(params.Params):
     rate: float = number(0.1, min=-100.0, max=100.0, soft_min=-1.0, soft_max=1.0, unit="1/s", doc="turns in a second")
 
 
-class SplatMesh(Model):
+class SplatMesh(SealedModel):
     """One splat for each part of a triangle, with the covariance of its area: flat, and as long and wide as that.
 
     A triangle without an area, or with a corner that is not finite, makes splats that are not finite; the layer leaves
@@ -71,11 +72,10 @@ class SplatMesh(Model):
         self._turn = 0.0
         _check(inputs)
         count = inputs["index"].shape[0] * params.each**2
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
+        with self._building() as parts:
             rows = {"position": (3,), "scale": (3,), "rotation": (4,), "opacity": (), "color": (3,)}
-            self._outputs = {key: held(Tensor.empty((count, *row), name=f"{name}.{key}")) for key, row in rows.items()}
-            self._plan = held(Plan(f"{name}.step"))
+            self._outputs = {key: parts.empty(key, count, *row) for key, row in rows.items()}
+            self._plan = parts.plan("step")
             self._plan.dispatch(
                 Kernel.load(SHADER),
                 count,
@@ -90,7 +90,6 @@ class SplatMesh(Model):
                 **self._outputs,
             )
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         self._turn = math.fmod(self._turn + dt * self._params.rate, 1.0)
@@ -129,12 +128,6 @@ class SplatMesh(Model):
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._turn = numbers["turn"]
 
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
     def _values(self) -> dict[str, Any]:
@@ -145,7 +138,7 @@ class SplatMesh(Model):
             **{"cover": p.cover, "stroke": p.stroke, "thickness": p.thickness, "opacity": p.opacity, "lift": p.lift},
             **{"phase": self._turn, "front": p.front, "variety": p.variety},
             "sun": tuple(s / length for s in p.sun) if length else (0.0, 1.0, 0.0),
-            **{"light": _linear(p.light), "dark": _linear(p.dark)},
+            **{"light": linear(p.light), "dark": linear(p.dark)},
         }
 
     def _twin(self, pick: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,7 +190,3 @@ def _check(inputs: Mapping[str, Tensor]) -> None:
         raise InputError("index does not lie in one piece; call .contiguous() first")
     if inputs["normal"].shape != inputs["position"].shape:
         raise InputError(f"normal has the shape {inputs['normal'].shape}, position {inputs['position'].shape}")
-
-
-def _linear(encoded: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in encoded)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 from ... import ops, params
 from ...params import choice, file, number
 from ...tensor import Tensor
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import StillModel
 from . import splat_file
 
 
@@ -26,7 +26,7 @@ class Params(params.Params):
     up: str = choice("-y", tuple(splat_file.UPWARDS), rebuild=True, doc="the axis of the file that points upwards")
 
 
-class Splats(Model):
+class Splats(StillModel):
     """Splats with the middle of their box at the origin; they stand still. Rows that are not finite are left out.
 
     Colours are those of the first spherical harmonic: the same from all sides.
@@ -49,15 +49,8 @@ class Splats(Model):
         self.name, self._params = name, params
         arrays = _splats(params)._asdict()
         self._dropped = arrays.pop("dropped")
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._outputs = {
-                key: stack.enter_context(Tensor.from_numpy(array, name=f"{name}.{key}"))
-                for key, array in arrays.items()
-            }
-            self._held = stack.pop_all()
-
-    def step(self, dt: float) -> None:
-        pass
+        with self._building() as parts:
+            self._outputs = {key: parts.copied(key, array) for key, array in arrays.items()}
 
     def outputs(self) -> dict[str, Tensor]:
         return dict(self._outputs)
@@ -72,24 +65,6 @@ class Splats(Model):
         return [
             compare(key, tensor.numpy(), np.asarray(arrays[key], float), 1e-7) for key, tensor in self._outputs.items()
         ]
-
-    def reset(self) -> None:
-        pass
-
-    def state(self) -> dict[str, Tensor]:
-        return {}
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
 
 def _splats(params: Params) -> splat_file.Splats:

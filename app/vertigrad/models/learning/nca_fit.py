@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 
 import numpy as np
 
 from ... import learn, ops, params
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...params import choice, integer, number, switch
 from ...tensor import Tensor, f32
 from ...tensor.graph import no_grad
-from ..base import Comparison, Model, OutputSpec, compare
-from ..stepping import FixedStep
+from ..base import Comparison, OutputSpec, compare
+from ..parts import Parts
 from . import nca_fit_twin as twin
+from .learner import LearningModel
 from .nca_fit_picture import PICTURES, picture
 
 SHADER = "models/nca_fit.wgsl"
@@ -40,7 +40,7 @@ class Params(params.Params):
     train: bool = switch(True, doc="learn as time passes; off: stay as it is")
 
 
-class NcaFit(Model):
+class NcaFit(LearningModel):
     """A neural cellular automaton that is taught a picture (Mordvintsev et al. 2020, Growing neural cellular automata).
 
     In a step each cell sees its own numbers and their differences around it, and one small network, the same for all,
@@ -65,24 +65,19 @@ class NcaFit(Model):
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._learning, self._playing = FixedStep(most=4), FixedStep(most=64)
+        super().__init__(name, params, inputs, seed)
         random = np.random.default_rng(seed)
         spread = 1.0 / math.sqrt(params.channels)
         self._first = (spread * random.normal(size=(params.hidden, 3 * params.channels))).astype(np.float32)
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(stack)
-            self._optimiser = stack.enter_context(learn.Adam([self._one, self._two], clip=CLIP))
-            self._record(stack)
+        with self._building() as parts:
+            self._make(parts)
+            self._optimiser = parts.enter_context(learn.Adam([self._one, self._two], clip=CLIP))
+            self._record(parts)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         given = self._params
-        if given.train:
-            self._optimiser.rate = given.rate
-            for _ in range(self._learning.due(dt, 1.0 / given.pace)):
-                self._step.replay(**self._optimiser.fields())
+        self._learn(dt, given.rate)
         for _ in range(self._playing.due(dt, 1.0 / given.play)):
             self._shown += 1
             if self._shown > given.steps + HOLD:
@@ -97,7 +92,7 @@ class NcaFit(Model):
 
     def diagnostics(self) -> dict[str, Tensor]:
         """`loss`, the mean squared error of colours and alpha before the last step, and `gradient_norm`."""
-        return {"loss": ops.copy(self._loss), "gradient_norm": ops.copy(self._norm)}
+        return self._figures()
 
     def compare_with_twin(self) -> list[Comparison]:
         """What is grown by the rule as it is, and the gradients of the loss by both layers."""
@@ -121,61 +116,38 @@ class NcaFit(Model):
     def reset(self) -> None:
         with no_grad():
             self._one[...] = self._first
-            for tensor in (self._two, *self._optimiser.state.values(), self._norm):
-                tensor.fill_(0.0)
-        self._optimiser.taken = 0
-        self._learning.rest = self._playing.rest = 0.0
+            self._two.fill_(0.0)
+        self._forget()
         self._look.replay()
         self._begin()
         self._show.replay()
 
     def state(self) -> dict[str, Tensor]:
-        kept = {"one": self._one, "two": self._two, "now": self._now, "loss": self._loss, "norm": self._norm}
+        kept = {"one": self._one, "two": self._two, "now": self._now}
         drawn = {"picture": self._picture, "height": self._height, "radius": self._radius}
-        return kept | self._optimiser.state | drawn
-
-    def numbers(self) -> dict[str, float]:
-        rests = {"learning": self._learning.rest, "playing": self._playing.rest}
-        return {"taken": self._optimiser.taken, "shown": self._shown, **rests}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimiser.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
-        self._learning.rest, self._playing.rest = numbers["learning"], numbers["playing"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
+        return kept | self._memory() | drawn
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, stack: ExitStack) -> None:
+    def _make(self, parts: Parts) -> None:
         given = self._params
-        side, channels = given.resolution, given.channels
-
-        def held(what: str, array: np.ndarray) -> Tensor:
-            return stack.enter_context(
-                Tensor.from_numpy(np.ascontiguousarray(array, np.float32), f"{self.name}.{what}")
-            )
-
+        side, channels, copied = given.resolution, given.channels, parts.copied
         seed = np.zeros((side, side, channels))
         seed[side // 2, side // 2, COLORS - 1 :] = 1.0
         wanted = picture(given.picture, side)
-        self._seed, self._now = held("seed", seed.reshape(-1, channels)), held("now", seed.reshape(-1, channels))
-        self._wanted = held("wanted", wanted.reshape(-1, COLORS))
-        self._target = held("target", wanted[..., :3] + PAPER * (1.0 - wanted[..., 3:]))
-        self._picture, self._height = held("picture", np.zeros((side, side, 3))), held("height", np.zeros((side, side)))
-        self._color = stack.enter_context(self._picture.reshape(-1, 3))
-        self._position, self._radius = held("position", _places(side)), held("radius", np.zeros(side * side))
-        self._one = held("one", self._first)
-        self._two = held("two", np.zeros((channels, given.hidden)))
-        self._loss, self._norm = held("loss", np.zeros(1)), held("norm", np.zeros(1))
+        self._seed, self._now = copied("seed", seed.reshape(-1, channels)), copied("now", seed.reshape(-1, channels))
+        self._wanted = copied("wanted", wanted.reshape(-1, COLORS))
+        self._target = copied("target", wanted[..., :3] + PAPER * (1.0 - wanted[..., 3:]))
+        self._picture = copied("picture", np.zeros((side, side, 3)))
+        self._height = copied("height", np.zeros((side, side)))
+        self._color = parts.enter_context(self._picture.reshape(-1, 3))
+        self._position, self._radius = copied("position", _places(side)), copied("radius", np.zeros(side * side))
+        self._one = copied("one", self._first)
+        self._two = copied("two", np.zeros((channels, given.hidden)))
+        self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
 
-    def _record(self, stack: ExitStack) -> None:
-        self._step, self._look, self._grow, self._show = (
-            stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("step", "look", "grow", "show")
-        )
+    def _record(self, parts: Parts) -> None:
+        self._step, self._look, self._grow, self._show = parts.plans("step", "look", "grow", "show")
         with self._step.recording():
             loss = learn.l2_loss(self._grown(self._one, self._two)[:, :COLORS], self._wanted)
             loss.backward()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,14 +13,17 @@ from ... import ops, params
 from ...errors import InputError, ShapeError
 from ...gpu import Kernel, Plan
 from ...learn.export import to_onnx, to_safetensors
+from ...learn.weights import Weights
 from ...ops.lines import words
 from ...ops.philox import key_of, stream_words
 from ...params import choice, file, integer, number, switch
 from ...tensor import Tensor, f32, i32
 from ...tensor.graph import no_grad
-from ...tensor.weights import read_arrays, require_fitting
 from ..base import Comparison, Fault, Model, OutputSpec, compare
+from ..built import SealedModel
+from ..parts import Parts
 from .train_data import Examples, Kind, examples, kind_of
+from .train_files import CHECKPOINT, checkpoint, read_start, restore
 from .train_network import loss_gradient, loss_of, network_of, optimiser_of, prepared
 from .train_tables import NAMES, Classes, Find, Tables, read_tables
 from .train_views import specs_of, view_of
@@ -41,10 +43,14 @@ class Params(params.Params):
     )
     train: bool = switch(True, doc="learn at each step; off: stay as it is")
     show: str = choice("newest", ("newest", "best"), doc="the weights that are drawn and exported")
-    weights: Path | None = file(None, suffixes=[".safetensors"], doc="weights to start from, in place of random ones")
+    weights: Path | None = file(
+        None,
+        suffixes=[".safetensors", CHECKPOINT],
+        doc="weights to start from, in place of random ones, or a checkpoint to go on from",
+    )
 
 
-class Train(Model):
+class Train(SealedModel):
     """A network that is taught, some steps of an optimiser in each of the model's.
 
     A step is one plan: the choice of examples, forward, backward, clipping and the optimiser. After each of the model's
@@ -54,7 +60,7 @@ class Train(Model):
 
     Params = Params
     tables = frozenset(NAMES)
-    exports = (".safetensors", ".onnx")
+    exports = (".safetensors", ".onnx", CHECKPOINT)
     told: ClassVar[Tables | None] = None
 
     @classmethod
@@ -72,22 +78,23 @@ class Train(Model):
         kind, random = kind_of(self._tables.data), np.random.default_rng(seed)
         self._given = examples(self._tables.data, seed)
         self._network, self._cut = network_of(self._tables, kind, random)
+        self._network = self._network.fused(self._tables.network.fused, params.batch or len(self._given.inputs))
         self._loss_of = loss_of(self._tables.loss)
         self._start = self._network.start(random)
-        if params.weights is not None:
-            self._start = _read(params.weights, self._start)
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._build(stack, kind)
+        self._file = params.weights
+        self._goes_on = self._file is not None and self._file.suffix == CHECKPOINT
+        if self._file is not None and not self._goes_on:
+            self._start = read_start(self._file, self._start)
+        with self._building() as parts:
+            self._build(parts, kind)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         values = self._params
         if values.train and dt > 0.0:
             self._optimiser.rate, self._optimiser.decay = values.rate, values.decay
             for _ in range(values.steps):
-                open_fields = {} if self._batch is None else self._first()
-                self._learn.replay(**open_fields, **self._optimiser.fields())
+                self._step()
             self._judge.replay()
         self._draws[values.show].replay()
 
@@ -107,33 +114,38 @@ class Train(Model):
         """What the network makes of some of the tests, and the gradients of all that is learned, in float64."""
         inputs, targets = self._tests(self._given)
         inputs, targets = inputs[:COMPARED], targets[:COMPARED]
+        leaves = self._weights.leaves()
         with Tensor.from_numpy(inputs) as x, Tensor.from_numpy(targets) as wanted:
-            result = self._network.apply(x, self._weights)
+            result = self._network.apply(x, leaves)
             self._loss_of(result, wanted).backward()
-            ours = result.numpy()
-        found = [_gradient(tensor) for tensor in self._optimiser.weights]
+            ours, found = result.numpy(), leaves.gradient().numpy()
         weights = {name: tensor.numpy() for name, tensor in self._weights.items()}
         value = self._network.twin(inputs, weights)
         pulled = self._network.gradients(inputs, weights, loss_gradient(self._tables.loss, value, targets))
         gradients = np.concatenate([pulled[name].ravel() for name in self._network.learned(weights)])
-        return [compare("result", ours, value, 1e-4), compare("gradients", np.concatenate(found), gradients, 1e-3)]
+        return [compare("result", ours, value, 1e-4), compare("gradients", found, gradients, 1e-3)]
 
     def reset(self) -> None:
         with no_grad():
-            for name, array in self._start.items():
+            for name, array in self._network.learned(self._start).items():
                 self._weights[name][...] = array
                 self._best[name][...] = array
-            for tensor in (*self._optimiser.state.values(), *self._figures.values()):
+        self._optimiser.taken = 0
+        rate, self._optimiser.rate = self._optimiser.rate, 0.0
+        self._step()  # which moves nothing: so there are a loss and a gradient from the start
+        self._optimiser.rate = rate
+        with no_grad():
+            for tensor in self._optimiser.state.values():
                 tensor.fill_(0.0)
             self._figures["best_loss"].fill_(NOT_YET)
         self._optimiser.taken = 0
         self._judge.replay()
+        if self._file is not None and self._goes_on:
+            self._optimiser.taken = restore(self._file, self._memory())
         self._draws[self._params.show].replay()
 
     def state(self) -> dict[str, Tensor]:
-        learned, best = self._network.learned(self._weights), self._network.learned(self._best)
-        kept = {f"best.{name}": tensor for name, tensor in best.items()}
-        return learned | kept | self._optimiser.state | self._figures | self._view.outputs
+        return self._memory() | self._view.outputs
 
     def numbers(self) -> dict[str, float]:
         return {"taken": self._optimiser.taken}
@@ -141,49 +153,52 @@ class Train(Model):
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._optimiser.taken = int(numbers["taken"])
 
-    def reread(self, name: str) -> bool:
-        return False
-
     def export(self, suffix: str) -> bytes:
+        if suffix == CHECKPOINT:
+            return checkpoint(self._memory(), self._optimiser.taken)
         chosen = self._best if self._params.show == "best" else self._weights
         weights = {name: tensor.numpy() for name, tensor in chosen.items()}
         if suffix == ".onnx":
-            return to_onnx(self._network, weights, self.name)
-        return to_safetensors(weights, {"steps": str(self._optimiser.taken)})
-
-    def close(self) -> None:
-        self._held.close()
+            return to_onnx(self._network, weights, self.name, self._given.mean, self._given.deviation)
+        told = {"steps": self._optimiser.taken, "mean": self._given.mean, "deviation": self._given.deviation}
+        return to_safetensors(weights, {name: str(value) for name, value in told.items()})
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _build(self, stack: ExitStack, kind: Kind) -> None:
+    def _build(self, parts: Parts, kind: Kind) -> None:
         """Every tensor and plan."""
-        name, held = self.name, stack.enter_context
-        self._weights, self._best = (
-            {key: held(Tensor.from_numpy(array, f"{name}.{what}{key}")) for key, array in self._start.items()}
-            for what in ("", "best.")
-        )
-        told = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
-        self._figures = {key: held(Tensor.zeros(1, name=f"{name}.{key}")) for key in told}
-        learned = list(self._network.learned(self._weights).values())
-        momentum = getattr(self._params, "momentum", 0.0)
-        self._optimiser = held(optimiser_of(self._tables.optimiser, self._tables.schedule, learned, momentum))
+        name, held = self.name, parts.enter_context
+        learned = self._network.learned(self._start)
+        self._weights, self._best = (held(Weights(self._start, learned, f"{name}.{what}")) for what in ("now", "best"))
+        figures = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
+        self._figures = {key: parts.zeros(key, 1) for key in figures}
+        momentum, told = getattr(self._params, "momentum", 0.0), self._tables
+        self._optimiser = held(optimiser_of(told.optimiser, told.schedule, [self._weights.row], momentum))
         shown = self._given._replace(shown=prepared(self._tables, self._given.shown))
         self._view = view_of(name, self._tables, kind, shown, self._cut)
-        stack.callback(self._view.close)
-        self._inputs = held(Tensor.from_numpy(prepared(self._tables, self._given.inputs), f"{name}.inputs"))
-        self._targets = held(Tensor.from_numpy(self._given.targets, f"{name}.targets"))
+        parts.callback(self._view.close)
+        self._inputs = parts.copied("inputs", prepared(self._tables, self._given.inputs))
+        self._targets = parts.copied("targets", self._given.targets)
         wanted, count = self._params.batch, len(self._given.inputs)
         self._batch = held(Tensor.zeros(wanted, i32, f"{name}.batch")) if 0 < wanted < count else None
-        self._learn, self._judge = held(Plan(f"{name}.learn")), held(Plan(f"{name}.judge"))
+        self._learn, self._judge = parts.plan("learn"), parts.plan("judge")
         self._draws = {which: held(Plan(f"{name}.draw {which}")) for which in ("newest", "best")}
         self._record_learning()
-        tests = [held(Tensor.from_numpy(array, f"{name}.tests")) for array in self._tests(self._given)]
+        tests = [parts.copied("tests", array) for array in self._tests(self._given)]
         with self._judge.recording(), no_grad():
             self._record_judgement(*tests)
         for which, weights in (("newest", self._weights), ("best", self._best)):
             with self._draws[which].recording(), no_grad():
                 self._view.record(self._network, weights)
+
+    def _memory(self) -> dict[str, Tensor]:
+        """All that steps depend on, but for their number."""
+        best = {f"best.{name}": tensor for name, tensor in self._best.items()}
+        return {**self._weights, **best, **self._optimiser.state, **self._figures}
+
+    def _step(self) -> None:
+        first = {} if self._batch is None else self._first()
+        self._learn.replay(**first, **self._optimiser.fields())
 
     def _record_learning(self) -> None:
         with self._learn.recording():
@@ -191,8 +206,10 @@ class Train(Model):
             if self._batch is not None:
                 self._record_choice(self._batch, inputs.shape[0])
                 inputs, targets = ops.take(inputs, self._batch, 0), ops.take(targets, self._batch, 0)
-            loss = self._loss_of(self._network.apply(inputs, self._weights), targets)
+            leaves = self._weights.leaves()
+            loss = self._loss_of(self._network.apply(inputs, leaves), targets)
             loss.backward()
+            self._weights.row.grad = leaves.gradient()
             with no_grad():
                 ops.assign(self._figures["loss"], loss.detach())
                 norm = self._optimiser.norm()
@@ -226,8 +243,7 @@ class Train(Model):
         figures = self._figures
         ops.assign(figures["test_loss"], self._loss_of(result, targets))
         is_better = ops.less(figures["test_loss"], figures["best_loss"])
-        for name, best in self._network.learned(self._best).items():
-            ops.where(is_better, self._weights[name], best, out=best)
+        ops.where(is_better, self._weights.row, self._best.row, out=self._best.row)
         ops.minimum(figures["test_loss"], figures["best_loss"], out=figures["best_loss"])
         if isinstance(self._tables.data, Classes):
             right = ops.equal(ops.argmax(result, axis=-1), targets)
@@ -264,16 +280,3 @@ def _told(kind: type[Train]) -> Tables:
     if kind.told is None:
         raise InputError("a network that learns is described by the tables of a scene; use `declare`")
     return kind.told
-
-
-def _read(path: Path, wanted: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Weights of a file. Raises `InputError` if they are not those of this network."""
-    found = read_arrays(path)
-    require_fitting(path, found, {name: array.shape for name, array in wanted.items()})
-    return {name: np.ascontiguousarray(found[name]).astype(np.float32) for name in wanted}
-
-
-def _gradient(tensor: Tensor) -> np.ndarray:
-    assert tensor.grad is not None
-    gradient, tensor.grad = tensor.grad.numpy().reshape(-1), None
-    return gradient

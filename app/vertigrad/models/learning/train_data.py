@@ -16,13 +16,15 @@ from . import solid_samples
 from .train_tables import Classes, Plane, Solid
 
 MOST_CLASSES = 64
+CREASE = 40.0  # degrees from which on an edge of a mesh is sharp
 
 
 class Examples(NamedTuple):
     """`inputs` (n, ...) f32 and `targets`: classes (n,) i32, or numbers (n, outputs) f32.
 
     `shown` are all examples that are drawn, none of them moved; the last `tests` of them are kept back: `inputs` have
-    none of these. Where there is nothing to keep back, as in a plane, all of `shown` are tests.
+    none of these. Where there is nothing to keep back, as in a plane, all of `shown` are tests. Inputs are the file's
+    less `mean`, divided by `deviation`.
     """
 
     inputs: np.ndarray
@@ -30,6 +32,8 @@ class Examples(NamedTuple):
     shown: np.ndarray
     shown_targets: np.ndarray
     tests: int
+    mean: float = 0.0
+    deviation: float = 1.0
 
 
 class Kind(NamedTuple):
@@ -62,12 +66,13 @@ def examples(data: Classes | Plane | Solid, seed: int) -> Examples:
             values = plane(data)
             spots, wanted = places_of(values.shape[:2]), values.reshape(-1, values.shape[2])
             return Examples(spots, wanted, spots, wanted, len(spots))
-    return _of_solid(data, random)
+    modified = data.file.stat().st_mtime_ns
+    return _of_solid(data.file, modified, data.size, data.up, data.samples, data.spread, seed)
 
 
 def solid(data: Solid) -> MeshFile:
     """The mesh that is learned. Raises `InputError`."""
-    return read(data.file, data.size, data.up, 40.0)
+    return read(data.file, data.size, data.up, CREASE)
 
 
 def places_of(shape: tuple[int, ...]) -> np.ndarray:
@@ -93,26 +98,30 @@ def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
     learned, wanted = inputs[:-tests], labels[:-tests]
     if not len(learned):
         raise InputError(f"{data.file}: {len(inputs)} examples, all of which are kept back to test")
-    if not data.shift:
-        return Examples(learned, wanted, inputs, labels, tests)
-    if inputs.ndim != 3:
-        raise InputError(f"{data.file}: inputs {inputs.shape[1:]} are no pictures (rows, columns) that could be moved")
-    moved = _moved(learned, data.shift)
-    return Examples(moved, np.tile(wanted, len(moved) // len(learned)), inputs, labels, tests)
+    moved = _moved(learned, data.shift, data.file)
+    mean, deviation = (float(learned.mean()), float(learned.std()) or 1.0) if data.normalize else (0.0, 1.0)
+    seen, shown = ((array - np.float32(mean)) / np.float32(deviation) for array in (moved, inputs))
+    return Examples(seen, np.tile(wanted, len(moved) // len(learned)), shown, labels, tests, mean, deviation)
 
 
-def _moved(pictures: np.ndarray, shift: int) -> np.ndarray:
+def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
     """Pictures (n, rows, columns) and all that are moved by up to `shift` pixels; what comes in is empty."""
+    if not shift:
+        return pictures
+    if pictures.ndim != 3:
+        told = f"inputs {pictures.shape[1:]} are no pictures (rows, columns) that could be moved"
+        raise InputError(f"{path}: {told}")
     rows, columns = pictures.shape[1:]
     padded = np.pad(pictures, np.array([[0], [shift], [shift]]))
     steps = range(2 * shift + 1)
     return np.concatenate([padded[:, a : a + rows, b : b + columns] for a in steps for b in steps])
 
 
-def _of_solid(data: Solid, random: np.random.Generator) -> Examples:
-    mesh = solid(data)
-    tests = max(data.samples // 8, 16)
-    spots = solid_samples.places(mesh.positions, mesh.index, data.samples + tests, data.spread, random)
+@lru_cache(maxsize=2)  # a scene that is built again wants the same ones
+def _of_solid(path: Path, modified: int, size: float, up: str, samples: int, spread: float, seed: int) -> Examples:
+    mesh, random = read(path, size, up, CREASE), np.random.default_rng(seed)
+    tests = max(samples // 8, 16)
+    spots = solid_samples.places(mesh.positions, mesh.index, samples + tests, spread, random)
     spots = random.permutation(spots).astype(np.float32)
     wanted = solid_samples.distances(mesh.positions, mesh.index, spots.astype(float)).astype(np.float32)[:, None]
     return Examples(spots[:-tests], wanted[:-tests], spots, wanted, tests)

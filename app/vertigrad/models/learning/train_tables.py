@@ -28,6 +28,7 @@ class Classes(params.Params):
         0.25, min=0.02, max=0.9, doc="share of the examples that is kept back to test what was learned"
     )
     shift: int = integer(0, min=0, max=3, doc="pixels by which pictures are also shown moved, in every direction")
+    normalize: bool = switch(False, doc="bring inputs to mean 0 and variance 1, all by the same two numbers")
 
 
 class Plane(params.Params):
@@ -70,6 +71,9 @@ class Network(params.Params):
     channels: int = integer(16, min=1, max=256, doc="of the first convolution; each further one has twice as many")
     convolutions: int = integer(2, min=1, max=8, doc="each followed by pooling, which halves the picture")
     activation: str = choice("silu", CURVES, doc="after each hidden layer")
+    fused: str = choice(
+        "auto", ("auto", "always", "never"), doc="linear layers as one kernel: where that is faster, or can be"
+    )
 
 
 class Loss(params.Params):

@@ -110,7 +110,8 @@ class _Land(View):
         self._place("point", spots, self._shares(network, points, weights), self._draw.lift)
         shares = self._shares(network, self._places * reach, weights)
         self._place("ground", self._spots, shares, 0.0)
-        ops.assign(self.outputs["ground_color"].reshape(-1, 3), ops.matmul(shares, self._colors))
+        colors = ops.sum(shares[:, :, None] * self._colors, axis=1)  # too few for a product of matrices
+        ops.assign(self.outputs["ground_color"].reshape(-1, 3), colors)
         ops.grid_normals(self.outputs["ground"], self.outputs["ground_normal"])
 
     def _shares(self, network: Network, points: Tensor, weights: Weights) -> Tensor:

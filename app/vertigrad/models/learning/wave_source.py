@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import ClassVar
 
 import numpy as np
@@ -14,9 +13,10 @@ from ...ops.grid import record_grid_normals
 from ...params import integer, number, switch
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
-from ..base import Comparison, Limit, Model, OutputSpec, compare
-from ..stepping import FixedStep
+from ..base import Comparison, Limit, OutputSpec, compare
+from ..parts import Parts
 from . import wave_source_twin as twin
+from .learner import LearningModel
 from .wave_source_look import GAP, LIFT, LOUD, claims, drawn
 from .wave_source_scene import bay, beginning, plane, shares
 from .wave_source_waves import SHADER, Waves
@@ -49,7 +49,7 @@ class Params(params.Params):
     train: bool = switch(True, doc="learn as time passes; off: stay as it is")
 
 
-class WaveSource(Model):
+class WaveSource(LearningModel):
     """The heights that water at rest began with, sought so that waves from there bring what was heard.
 
     The sought start is a smoothed plane of numbers; its gradient is pulled through every step of the waves, which is
@@ -87,28 +87,23 @@ class WaveSource(Model):
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._learning, self._playing = FixedStep(most=4), FixedStep(most=64)
+        super().__init__(name, params, inputs, seed)
         random = np.random.default_rng(seed)
         side = params.resolution
         self._given = beginning(random, side, params.receivers, params.drops, params.shoals)
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
+        with self._building() as parts:
             self._waves = Waves(self._given.medium, self._given.places, name)
-            stack.callback(self._waves.close)
-            self._make(stack)
+            parts.callback(self._waves.close)
+            self._make(parts)
             self._listen(random)
             self._steepest = self._curvature(random)
-            self._optimiser = stack.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))
-            self._record(stack)
+            self._optimiser = parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))
+            self._record(parts)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         given = self._params
-        if given.train:
-            self._optimiser.rate = given.rate / self._steepest
-            for _ in range(self._learning.due(dt, 1.0 / given.pace)):
-                self._step.replay(**self._optimiser.fields())
+        self._learn(dt, given.rate / self._steepest)
         for _ in range(self._playing.due(dt, 1.0 / given.play)):
             self._shown = self._shown + 1 if self._shown < given.steps else -HOLD
             if self._shown > 0:
@@ -123,8 +118,7 @@ class WaveSource(Model):
         `error`: of the start that was found, over the true one; `distance` [half sides] of the drops found, mean.
         """
         return {
-            "loss": ops.copy(self._loss),
-            "gradient_norm": ops.copy(self._norm),
+            **self._figures(),
             "error": ops.sqrt(ops.sum_square(self._found - self._truth) / ops.sum_square(self._truth)).reshape(1),
             "distance": self._distance(),
         }
@@ -156,56 +150,35 @@ class WaveSource(Model):
 
     def reset(self) -> None:
         with no_grad():
-            for tensor in (self._weights, *self._optimiser.state.values(), self._norm):
-                tensor.fill_(0.0)
-        self._optimiser.taken, self._shown = 0, -HOLD
-        self._learning.rest = self._playing.rest = 0.0
+            self._weights.fill_(0.0)
+        self._forget()
+        self._shown = -HOLD
         self._look.replay()
         self._draw()
 
     def state(self) -> dict[str, Tensor]:
-        kept = {"weights": self._weights, "now": self._now, "true": self._true, "loss": self._loss, "norm": self._norm}
+        kept = {"weights": self._weights, "now": self._now, "true": self._true}
         drawn = {key: value for key, value in self._outputs.items() if key not in UNCHANGED}
-        return kept | self._optimiser.state | drawn
-
-    def numbers(self) -> dict[str, float]:
-        rests = {"learning": self._learning.rest, "playing": self._playing.rest}
-        return {"taken": self._optimiser.taken, "shown": self._shown, **rests}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimiser.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
-        self._learning.rest, self._playing.rest = numbers["learning"], numbers["playing"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
+        return kept | self._memory() | drawn
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, stack: ExitStack) -> None:
+    def _make(self, parts: Parts) -> None:
         given, side, receivers = self._given, self._params.resolution, self._params.receivers
-
-        def held(what: str, array: np.ndarray) -> Tensor:
-            return stack.enter_context(
-                Tensor.from_numpy(np.ascontiguousarray(array, np.float32), f"{self.name}.{what}")
-            )
-
-        curve = shares(side)
-        self._along = held("along", curve.reshape(1, 1, 1, -1))
-        self._down = held("down", curve.reshape(1, 1, -1, 1))
-        self._bay, self._truth = held("bay", bay(side)), held("truth", given.start)
-        self._weights, self._found = held("weights", np.zeros((side, side))), held("found", np.zeros((side, side)))
-        self._wanted = held("wanted", np.zeros((self._params.steps, receivers)))
-        self._loss, self._norm = held("loss", np.zeros(1)), held("norm", np.zeros(1))
-        self._now, self._true = (held(what, np.zeros(2 * side**2 + receivers)) for what in ("now", "true"))
-        self._claims = held("claims", claims(given))
+        copied, curve = parts.copied, shares(side)
+        self._along = copied("along", curve.reshape(1, 1, 1, -1))
+        self._down = copied("down", curve.reshape(1, 1, -1, 1))
+        self._bay, self._truth = copied("bay", bay(side)), copied("truth", given.start)
+        self._weights, self._found = copied("weights", np.zeros((side, side))), copied("found", np.zeros((side, side)))
+        self._wanted = copied("wanted", np.zeros((self._params.steps, receivers)))
+        self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
+        self._now, self._true = (copied(what, np.zeros(2 * side**2 + receivers)) for what in ("now", "true"))
+        self._claims = copied("claims", claims(given))
         x, z = plane(side)
-        self._places = held("places", np.stack([x, z], axis=-1).reshape(-1, 2))
-        shown = {name: held(name, array) for name, array in drawn(given, self._params.steps).items()}
+        self._places = copied("places", np.stack([x, z], axis=-1).reshape(-1, 2))
+        shown = {name: copied(name, array) for name, array in drawn(given, self._params.steps).items()}
         heads = {"drop": shown["drop_pin"][:, 1], "found_drop": shown["found_pin"][:, 1]}
-        stack.callback(lambda: [view.close() for view in heads.values()])
+        parts.views(heads)
         self._outputs = {"found": self._found, "truth": self._truth} | shown | heads
 
     def _listen(self, random: np.random.Generator) -> None:
@@ -249,10 +222,9 @@ class WaveSource(Model):
             direction.requires_grad = False
             return float(length.item())
 
-    def _record(self, stack: ExitStack) -> None:
-        self._step, self._look, self._wave, self._begin, self._show = (
-            stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("step", "look", "wave", "begin", "show")
-        )
+    def _record(self, parts: Parts) -> None:
+        plans = parts.plans("step", "look", "wave", "begin", "show")
+        self._step, self._look, self._wave, self._begin, self._show = plans
         with self._step.recording():
             heard = self._heard(self._weights)
             loss = learn.l2_loss(heard, self._wanted) * (1.0 / self._power)

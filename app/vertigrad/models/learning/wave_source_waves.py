@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
 
 import numpy as np
 
 from ... import learn, ops
 from ...gpu import Kernel
 from ...tensor import Tensor, f32
+from ..parts import Parts
 
 SHADER = "models/wave_source.wgsl"
 
@@ -27,10 +27,10 @@ class Waves:
         self.side, self.receivers = len(medium), len(places)
         receiver_of = np.full(self.side**2, -1, np.int32)
         receiver_of[places] = np.arange(len(places))
-        with ExitStack() as stack:
-            self._medium = stack.enter_context(Tensor.from_numpy(medium.astype(np.float32), f"{name}.medium"))
-            self.receiver_of = stack.enter_context(Tensor.from_numpy(receiver_of, f"{name}.receiver_of"))
-            self._held = stack.pop_all()
+        with Parts(name) as parts:
+            self._medium = parts.copied("medium", medium)
+            self.receiver_of = parts.copied("receiver_of", receiver_of)
+            self._held = parts.pop_all()
 
     @property
     def cells(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,12 +11,13 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ...tensor.weights import read_arrays
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import BuiltModel
 
 SHADER = "models/flow.wgsl"
 COMPARED = 2048  # points that the twin works out
@@ -39,7 +39,7 @@ class Params(params.Params):
     rest: float = number(1.5, min=0.0, max=1e3, soft_max=5.0, unit="s", doc="how long the points stay a shape")
 
 
-class Flow(Model):
+class Flow(BuiltModel):
     """A neural ordinary differential equation, dx/dt = v(x, t, shape), solved with the midpoint rule.
 
     Points start as noise from a normal distribution, made from the seed. At t = 1 they are the shape; then time runs
@@ -63,25 +63,24 @@ class Flow(Model):
         self._layers = _read(params.weights)
         self._count, self._phase, self._turn, self._now = params.count, 0.0, 0, 0.0
         noise = np.random.default_rng(seed).standard_normal((params.count, 3)).astype(np.float32)
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
+        with self._building() as parts:
+            held = parts.enter_context
             weights, biases = zip(*self._layers, strict=True)
             self._net = held(Mlp(weights, biases, "silu", name=f"{name}.network"))
-            self._noise = held(Tensor.from_numpy(noise, f"{name}.noise"))
-            self._origin = held(Tensor.from_numpy(np.linalg.norm(noise, axis=1), f"{name}.origin"))
-            self._points = held(Tensor.zeros((params.count, 8), name=f"{name}.points"))
-            self._middles = held(Tensor.zeros((params.count, 8), name=f"{name}.middles"))
-            self._velocities = held(Tensor.empty((params.count, 3), name=f"{name}.velocities"))
-            self._plan = held(Plan(f"{name}.step"))
+            self._noise = parts.copied("noise", noise)
+            self._origin = parts.copied("origin", np.linalg.norm(noise, axis=1))
+            self._points = parts.zeros("points", params.count, 8)
+            self._middles = parts.zeros("middles", params.count, 8)
+            self._velocities = parts.empty("velocities", params.count, 3)
+            self._plan = parts.plan("step")
             self._record()
             self._views = {
                 "position": self._points[:, 0:3],
                 "speed": self._points[:, 7],
                 "origin": self._origin[:],
             }
-            stack.callback(lambda: [view.close() for view in self._views.values()])
+            parts.views(self._views)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         self._phase += dt
@@ -136,9 +135,6 @@ class Flow(Model):
         self._net.load(*zip(*layers, strict=True))
         self._layers = layers
         return True
-
-    def close(self) -> None:
-        self._held.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 

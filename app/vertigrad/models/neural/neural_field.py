@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from ...gpu import Kernel, Plan
 from ...ops.grid import record_grid_normals
 from ...params import file, integer, number
 from ...tensor import Tensor
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import BuiltModel
 from .field_twin import GOLDEN, Field, load, surface
 
 SHADER = "models/neural_field.wgsl"
@@ -50,7 +50,7 @@ class Params(params.Params):
     frequency: float = number(0.1, min=0.0, max=10.0, soft_max=1.0, unit="Hz", doc="how often it does")
 
 
-class NeuralField(Model):
+class NeuralField(BuiltModel):
     """Heights over a square from a network with several bands, evaluated anew at each step on the GPU.
 
     A pure function of parameters and time: the same values give the same bits on one adapter. Bands beyond the third
@@ -73,16 +73,14 @@ class NeuralField(Model):
         self._cycle = 0.0
         self._field = _read(params.weights)
         side = params.resolution
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
-            self._weights = held(Tensor.from_numpy(pack(self._field), f"{name}.weights"))
-            self._positions = held(Tensor.empty((side, side, 3), name=f"{name}.position"))
-            self._normals = held(Tensor.empty((side, side, 3), name=f"{name}.normal"))
-            self._elevations = held(Tensor.empty((side, side), name=f"{name}.elevation"))
-            self._plan = held(Plan(f"{name}.step"))
+        with self._building() as parts:
+            self._weights = parts.copied("weights", pack(self._field))
+            self._positions = parts.empty("position", side, side, 3)
+            self._normals = parts.empty("normal", side, side, 3)
+            self._elevations = parts.empty("elevation", side, side)
+            self._plan = parts.plan("step")
             self._record(self._plan, side)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         values = self._params
@@ -146,9 +144,6 @@ class NeuralField(Model):
         self._weights[...] = pack(field)
         self._field = field
         return True
-
-    def close(self) -> None:
-        self._held.close()
 
     def _blend(self) -> tuple[float, ...]:
         """The share of each band, padded to whole vectors."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,10 +11,11 @@ from pydantic import create_model
 
 from ... import ops, params
 from ...errors import InputError, ParameterError
-from ...gpu import Plan
 from ...params import file
 from ...tensor import Tensor
 from ..base import Comparison, Fault, Model, OutputSpec, compare
+from ..built import SealedModel
+from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
 from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, inputs_of, parameter, size_parameter
 
@@ -32,7 +32,7 @@ class Params(params.Params):
     file: Path = file(..., suffixes=[".onnx"], doc="the network")
 
 
-class Onnx(Model):
+class Onnx(SealedModel):
     """A network as a model: each step runs it once. What it does to its own outputs, `Recurrent` inputs say.
 
     The classes that a scene uses are made by `declare`, since inputs, sliders and outputs are the file's.
@@ -62,18 +62,16 @@ class Onnx(Model):
         self.name, self._params, self._seed = name, params, seed
         self._time = self._dt = 0.0
         self._fed: dict[str, Any] = {}  # what the sliders were when they were uploaded last
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._network = stack.enter_context(_network(params.file, _dims(type(self), params)))
-            self._tensors = self._own_inputs(stack)
+        with self._building() as parts:
+            self._network = parts.enter_context(_network(params.file, _dims(type(self), params)))
+            self._tensors = self._own_inputs(parts)
             linked = {name: inputs[name] for name in self._network.inputs if name in inputs}
             self._program = self._bind(linked)
-            stack.callback(self._program.close)
-            self._carry = stack.enter_context(Plan(f"{name}.carry"))
+            parts.callback(self._program.close)
+            self._carry = parts.plan("carry")
             self._record_carry()
-            self._outputs = {ours: self._output(theirs) for ours, theirs in self.names.items()}
-            stack.callback(lambda: [view.close() for view in self._outputs.values()])
+            self._outputs = parts.views({ours: self._output(theirs) for ours, theirs in self.names.items()})
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         self._time, self._dt = self._time + dt, dt
@@ -127,15 +125,9 @@ class Onnx(Model):
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._time = numbers["time"]
 
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _own_inputs(self, stack: ExitStack) -> dict[str, Tensor]:
+    def _own_inputs(self, parts: Parts) -> dict[str, Tensor]:
         """A tensor for each input that is fed from here and may change."""
         made = {}
         for name, (dtype, sizes) in self._network.inputs.items():
@@ -144,7 +136,7 @@ class Onnx(Model):
                 continue
             shape = fixed(sizes or (), _dims(type(self), self._params))
             kind = "i32" if dtype.kind in "iu" else dtype
-            made[name] = stack.enter_context(Tensor.empty(shape, kind, f"{self.name}.{name}"))
+            made[name] = parts.enter_context(Tensor.empty(shape, kind, f"{self.name}.{name}"))
         return made
 
     def _bind(self, linked: Mapping[str, Tensor]) -> Program:

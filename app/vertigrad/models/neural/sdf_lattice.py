@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import numpy as np
 
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...ops.mlp import Mlp
-from ...tensor import Tensor
+from ..parts import Parts
 
 SHADER = "models/sdf_lattice.wgsl"
 
@@ -22,17 +20,16 @@ class Lattice:
     def __init__(self, name: str, net: Mlp, side: int, reach: float):
         self._latent: tuple[float, ...] | None = None
         count = side**3
-        with ExitStack() as stack:
-            held = stack.enter_context
-            points = held(Tensor.empty((count, 6), name=f"{name}.lattice"))
-            self.distances = held(Tensor.empty((side, side, side), name=f"{name}.distance"))
-            self._plan = held(Plan(f"{name}.lattice"))
+        with Parts(name) as parts:
+            points = parts.empty("lattice", count, 6)
+            self.distances = parts.empty("distance", side, side, side)
+            self._plan = parts.plan("lattice")
             self._plan.dispatch(
                 Kernel.load(SHADER), count, overwrites=("points",), points=points, side=side, reach=reach
             )
             with self._plan.recording(), self.distances.reshape(count, 1) as out:
                 net(points, out=out)
-            self._held = stack.pop_all()
+            self._held = parts.pop_all()
 
     def sample(self, latent: tuple[float, ...]) -> None:
         """Record the sampling of this solid, unless it is the one that was sampled last."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -11,12 +10,13 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ...tensor.weights import read_arrays
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import BuiltModel
 from .sdf_lattice import Lattice, places
 
 SHADER = "models/sdf_surface.wgsl"
@@ -53,7 +53,7 @@ class Network(NamedTuple):
     latents: np.ndarray
 
 
-class SdfSurface(Model):
+class SdfSurface(BuiltModel):
     """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), drawn without a volume of samples.
 
     Each vertex lies on a ray from the centre. The ray is followed inwards, first by the distance itself (sphere
@@ -85,26 +85,25 @@ class SdfSurface(Model):
         self._network = _read(params.weights)
         n, count = params.resolution, params.resolution**2
         self._count, self._turn = count, 0.0
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
+        with self._building() as parts:
+            held = parts.enter_context
             weights, biases = zip(*self._network.layers, strict=True)
             self._net = held(Mlp(weights, biases, "silu", name=f"{name}.network"))
-            self._directions = held(Tensor.from_numpy(directions(n).astype(np.float32), f"{name}.directions"))
-            self._points = held(Tensor.empty((count, 6), name=f"{name}.points"))
-            self._rays = held(Tensor.zeros((count, 3), name=f"{name}.rays"))
-            self._distances = held(Tensor.empty((count, 1), name=f"{name}.distances"))
-            self._around = held(Tensor.empty((4 * count, 6), name=f"{name}.around"))
-            self._slopes = held(Tensor.empty((4 * count, 1), name=f"{name}.slopes"))
-            self._positions = held(Tensor.empty((n, n, 3), name=f"{name}.position"))
-            self._normals = held(Tensor.empty((n, n, 3), name=f"{name}.normal"))
-            self._levels = held(Tensor.empty((n, n), name=f"{name}.level"))
-            self._plan = held(Plan(f"{name}.step"))
+            self._directions = parts.copied("directions", directions(n).astype(np.float32))
+            self._points = parts.empty("points", count, 6)
+            self._rays = parts.zeros("rays", count, 3)
+            self._distances = parts.empty("distances", count, 1)
+            self._around = parts.empty("around", 4 * count, 6)
+            self._slopes = parts.empty("slopes", 4 * count, 1)
+            self._positions = parts.empty("position", n, n, 3)
+            self._normals = parts.empty("normal", n, n, 3)
+            self._levels = parts.empty("level", n, n)
+            self._plan = parts.plan("step")
             self._record()
             self._lattice = Lattice(name, self._net, side, params.reach) if (side := _side(params)) else None
             if self._lattice is not None:
-                stack.callback(self._lattice.close)
+                parts.callback(self._lattice.close)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         if self._params.latent == "in turn":
@@ -161,9 +160,6 @@ class SdfSurface(Model):
         if self._lattice is not None:
             self._lattice.forget()
         return True
-
-    def close(self) -> None:
-        self._held.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 

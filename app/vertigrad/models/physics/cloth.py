@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,16 +12,19 @@ from ... import ops, params
 from ...errors import InputError
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor, f32
-from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..base import Comparison, Limit, OutputSpec, compare
+from ..built import SealedModel
+from ..parts import Parts
 from ..stepping import FixedStep
 from ..touch import Gesture, Touch
 from . import cloth_twin as twin
+from .cloth_cut import Knife
 from .cloth_fabric import Course, Fabric
 from .cloth_sheet import Pins, Sheet, hung, woven
 
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
-HAND = 600.0  # [1/s] how fast a hand makes things move as it does
+HAND = 6000.0  # [1/s] how fast a hand makes things move as it does
 UNTORN = 1e9  # a strain that is never reached
 SLOW = 0.1  # [m/s] below which velocities are compared by their difference: places are rounded to 1e-7 m in each h
 CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet would not know which way to fold
@@ -74,14 +76,14 @@ class Params(params.Params):
     small_steps: int = integer(12, min=1, max=64, rebuild=True, doc="steps in 1/120 s; more make it stiffer")
 
 
-class Cloth(Model):
+class Cloth(SealedModel):
     """XPBD with small steps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019), constraints by colours.
 
     Stiffness is the material's, for any resolution; but one iteration a step lets threads give by a strain of about
     2 n g h² / l more, n the vertices that hang below, l their distance and h the small step: `small_steps` or a coarser
     sheet make it stiffer. Self-collision keeps vertices 0.9 spacings apart, so a finer cloth is a thinner one. All is
     gathered in a fixed order: the same seed gives the same bits on one adapter. Without wind nothing adds energy.
-    A hand drags what is within its radius; a blade parts the threads that it passes through.
+    A hand drags what is within its radius; a blade parts the threads that are seen to lie under its stroke.
     """
 
     Params = Params
@@ -111,7 +113,6 @@ class Cloth(Model):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        self._touch: Touch | None = None
         self._clock = FixedStep()
         self._phases = [0.0, 0.0, 0.0]
         self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
@@ -120,22 +121,22 @@ class Cloth(Model):
         noise = np.random.default_rng(seed).standard_normal(len(places)) * CRUMPLE * self._sheet.spacing
         across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
         places = places + np.array(params.centre) + np.where(pinned, 0.0, noise)[:, None] * across
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._wind = _grid("wind", inputs, 4, stack)
-            self._obstacle = _grid("obstacle", inputs, 3, stack)
+        with self._building() as parts:
+            self._wind = _grid("wind", inputs, 4, parts)
+            self._obstacle = _grid("obstacle", inputs, 3, parts)
             grids = self._wind, self._obstacle
             self._fabric = Fabric(name, self._sheet, places, pinned, self._course, *grids, params.self_collision)
-            stack.callback(self._fabric.close)
-            self._pattern = stack.enter_context(
-                Tensor.from_numpy(_pattern(self._sheet, params.pattern), f"{name}.pattern")
-            )
-            self._views = self._look()
-            stack.callback(lambda: [view.close() for view in self._views.values()])
+            parts.callback(self._fabric.close)
+            self._knife = Knife(name, self._sheet, self._fabric.threads())
+            parts.callback(self._knife.close)
+            self._pattern = parts.copied("pattern", _pattern(self._sheet, params.pattern))
+            self._views = parts.views(self._look())
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
-        values = self._values(dt)
+        if self._touch is not None and self._touch.gesture is Gesture.CUT:
+            self._knife.cut(self._touch, dt, {"centre": self._params.sphere, "radius": self._params.sphere_radius})
+        values = self._values()
         for _ in range(self._clock.due(dt, SWEEP)):
             values["phases"] = tuple(self._phases)
             self._fabric.sweep.replay(**values)
@@ -143,9 +144,6 @@ class Cloth(Model):
             self._phases = [
                 math.fmod(p + q * speed * SWEEP, 2.0 * math.pi) for p, q in zip(self._phases, WAVES, strict=True)
             ]
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -156,7 +154,7 @@ class Cloth(Model):
         `max_strain`, the number of edges that are `torn`, and `cfl`: the way in a small step over half the thickness.
         """
         fabric = self._fabric
-        fabric.measure.replay(**self._looks(0.0))
+        fabric.measure.replay(**self._looks())
         with ops.sum(fabric.tallies, axis=0) as sums, ops.max(fabric.tallies[:, 3]) as fastest:
             kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
             with ops.sum(fabric.bending) as bent:
@@ -177,7 +175,7 @@ class Cloth(Model):
         fabric, sheet = self._fabric, self._sheet
         state = self.twin_state()
         hand, self._touch = self._touch, None
-        values = self._values(SWEEP)
+        values = self._values()
         self._touch = hand
         values["phases"] = tuple(self._phases)
         fabric.sweep.replay(**values)
@@ -203,7 +201,7 @@ class Cloth(Model):
     def reset(self) -> None:
         self._clock.rest, self._phases = 0.0, [0.0, 0.0, 0.0]
         self._fabric.start()
-        self._fabric.dress.replay(**self._looks(0.0) | {"limit": UNTORN, "knife_radius": 0.0})
+        self._fabric.dress.replay(**self._looks() | {"limit": UNTORN})
 
     def state(self) -> dict[str, Tensor]:
         fabric = self._fabric
@@ -218,12 +216,6 @@ class Cloth(Model):
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._clock.rest = numbers["rest"]
         self._phases = [numbers[f"phase{k}"] for k in range(3)]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -240,11 +232,11 @@ class Cloth(Model):
             "index": fabric.index[:],
         }
 
-    def _values(self, dt: float) -> dict[str, Any]:
+    def _values(self) -> dict[str, Any]:
         """Every field that a sweep takes, but for the phases."""
         p = self._params
         return {
-            **self._looks(dt),
+            **self._looks(),
             **{
                 "damping": p.damping,
                 "drag": 0.5 * AIR * p.drag,
@@ -257,11 +249,11 @@ class Cloth(Model):
             **_hand(self._touch),
         }
 
-    def _looks(self, dt: float) -> dict[str, Any]:
+    def _looks(self) -> dict[str, Any]:
         p = self._params
         named = {name: getattr(p, name) for name in ("density", "stretch", "shear", "bend", "gravity")}
         named |= {"centre": p.sphere, "radius": p.sphere_radius}
-        return named | {"limit": p.tear_strain if p.tearing else UNTORN} | _knife(self._touch, max(dt, SWEEP))
+        return named | {"limit": p.tear_strain if p.tearing else UNTORN}
 
     def _box(self, grid: Tensor | None, name: str) -> twin.Box | None:
         if grid is None:
@@ -288,7 +280,7 @@ def _pattern(sheet: Sheet, kind: str) -> np.ndarray:
     return values.astype(np.float32).reshape(sheet.rows, sheet.columns)
 
 
-def _grid(name: str, inputs: Mapping[str, Tensor], rank: int, stack: ExitStack) -> Tensor | None:
+def _grid(name: str, inputs: Mapping[str, Tensor], rank: int, parts: Parts) -> Tensor | None:
     """A view of an input. Raises `InputError` if it is no such grid."""
     if name not in inputs:
         return None
@@ -296,7 +288,7 @@ def _grid(name: str, inputs: Mapping[str, Tensor], rank: int, stack: ExitStack) 
     if given.ndim != rank or (rank == 4 and given.shape[3] != 3) or given.dtype is not f32 or not given.size:
         wanted = "(nz, ny, nx, 3)" if rank == 4 else "(nz, ny, nx)"
         raise InputError(f"{name} is {given.dtype} of shape {given.shape}; a cloth takes f32 of shape {wanted}")
-    return stack.enter_context(given[:])
+    return parts.enter_context(given[:])
 
 
 def _box_fields(name: str, grid: Tensor | None, centre: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
@@ -314,17 +306,3 @@ def _hand(touch: Touch | None) -> dict[str, Any]:
         return {"hand_rate": 0.0, "hand": (0.0, 0.0, 0.0), "hand_radius": 1.0, "hand_velocity": (0.0, 0.0, 0.0)}
     moving = {"hand": touch.point, "hand_radius": max(touch.radius, 1e-6), "hand_velocity": touch.velocity}
     return {"hand_rate": HAND * touch.strength, **moving}
-
-
-def _knife(touch: Touch | None, dt: float) -> dict[str, Any]:
-    """The blade that cuts: it holds the ray through the mouse, and the way that it went in `dt`."""
-    nothing = (0.0, 0.0, 0.0)
-    if touch is None or touch.gesture is not Gesture.CUT:
-        return {"knife": nothing, "knife_radius": 0.0, "knife_way": nothing, "knife_side": nothing}
-    way = -dt * np.array(touch.velocity)
-    side = np.cross(touch.direction, way)
-    size = float(np.linalg.norm(side))
-    if size == 0.0:  # a blade that rests cuts nothing
-        return {"knife": nothing, "knife_radius": 0.0, "knife_way": nothing, "knife_side": nothing}
-    moved = {"knife_way": tuple(way.tolist()), "knife_side": tuple((side / size).tolist())}
-    return {"knife": touch.point, "knife_radius": touch.radius, **moved}

@@ -73,6 +73,11 @@ class Fabric:
         self.velocities.fill_(0.0)
         self.normals.fill_(0.0)
 
+    def threads(self) -> dict[str, Tensor]:
+        """What a blade sees and parts."""
+        woven = {"vertices": self.vertices, "edges": self._fixed["edges"], "springs": self.springs}
+        return woven | {"triangles": self.index}
+
     def close(self) -> None:
         """Give back every tensor. Idempotent."""
         self._stack.close()

@@ -105,13 +105,17 @@ def predict(state: State, values: Values, wind: Box | None) -> Doubles:
     across = state.normals * np.sum(past * state.normals, axis=1, keepdims=True)
     velocity += across * _taken(rate, h) + (past - across) * _taken(rate * ALONG, h)
     velocity *= 1.0 - _taken(values["damping"], h)
-    far = np.linalg.norm(state.places - values["hand"], axis=1, keepdims=True) / values["hand_radius"]
-    x = np.clip((far - 0.5) / 0.5, 0.0, 1.0)
-    near = 1.0 - x * x * (3.0 - 2.0 * x)
-    velocity += (np.array(values["hand_velocity"]) - velocity) * _taken(values["hand_rate"] * near, h)
+    velocity += (np.array(values["hand_velocity"]) - velocity) * held(state.places, values)
     state.velocities[free] = velocity[free]
     state.places = state.places + h * state.velocities
     return state.places.copy()
+
+
+def held(places: Doubles, values: Values) -> Doubles:
+    """How firmly the hand holds what is there (n, 1): the share of its own motion that it loses in a small step."""
+    far = np.linalg.norm(places - values["hand"], axis=1, keepdims=True) / values["hand_radius"]
+    x = np.clip((far - 0.5) / 0.5, 0.0, 1.0)
+    return _taken(values["hand_rate"] * (1.0 - x * x * (3.0 - 2.0 * x)), values["h"])
 
 
 def stretch(state: State, sheet: Sheet, colour: Colour, values: Values) -> None:
@@ -176,6 +180,7 @@ def settle(state: State, predicted: Doubles, pushes: Doubles | float, values: Va
     h, free = values["h"], state.inverse > 0
     start = predicted - h * state.velocities
     place = state.places + pushes
+    place = place + (predicted - place) * held(start, values)
     if values["radius"] > 0:
         out = place - values["centre"]
         far = np.linalg.norm(out, axis=1, keepdims=True)

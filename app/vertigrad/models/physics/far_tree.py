@@ -13,7 +13,6 @@ bodies in a row walk together, and a node is far enough if it is for the box aro
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from ...gpu import Kernel, Plan
 from ...ops.reduce import record_reduce
 from ...ops.sorting import record_sort
 from ...tensor import Tensor, u32
+from ..parts import Parts
 
 SHADER = "models/nbody_far.wgsl"
 LEAF, FAN, GROUP = 16, 4, 64
@@ -59,21 +59,17 @@ def form(count: int) -> Form:
 
 
 class FarTree:
-    """The tree's tensors for bodies (count, 4): position and mass; closed with `stack`."""
+    """The tree's tensors for bodies (count, 4): position and mass; closed with `parts`."""
 
-    def __init__(self, bodies: Tensor, name: str, stack: ExitStack):
-        def empty(shape: Any, dtype: Any, what: str) -> Tensor:
-            return stack.enter_context(Tensor.empty(shape, dtype, f"{name}.{what}"))
-
+    def __init__(self, bodies: Tensor, parts: Parts):
         self._bodies, self.count = bodies, len(bodies)
         made = form(self.count)
-        self._levels = [stack.enter_context(Tensor.from_numpy(level, f"{name}.level")) for level in made.levels]
-        self._links = stack.enter_context(Tensor.from_numpy(made.links, f"{name}.links"))
-        self._nodes = empty((len(made.links), 12), "float32", "nodes")
-        self._boxes = empty((len(made.links), 8), "float32", "boxes")
-        self._centre, self._spread = empty(3, "float32", "centre"), empty(3, "float32", "spread")
-        self._keys, self._order = empty(self.count, u32, "keys"), empty(self.count, u32, "order")
-        self._sorted = empty((self.count, 4), "float32", "sorted")
+        self._levels = [parts.copied("level", level) for level in made.levels]
+        self._links = parts.copied("links", made.links)
+        self._nodes, self._boxes = parts.empty("nodes", len(made.links), 12), parts.empty("boxes", len(made.links), 8)
+        self._centre, self._spread = parts.empty("centre", 3), parts.empty("spread", 3)
+        self._keys, self._order = (parts.empty(what, self.count, dtype=u32) for what in ("keys", "order"))
+        self._sorted = parts.empty("sorted", self.count, 4)
 
     def record(self, plan: Plan, unused: dict[str, Any]) -> None:
         """Add to `plan` what builds the tree of the bodies as they are then."""

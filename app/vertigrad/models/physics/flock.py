@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, Literal
 
 import numpy as np
 
 from ... import ops, params
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...ops.philox import key_of, stream_words
 from ...params import angle, choice, integer, number, vector
 from ...tensor import Tensor
-from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..base import Comparison, Limit, OutputSpec, compare
+from ..built import SealedModel
+from ..parts import Parts
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
+from ..touch import Gesture
 from . import flock_twin
 
 SHADER = "models/flock.wgsl"
@@ -57,7 +58,7 @@ class Params(params.Params):
     obstacle_radius: float = number(0.0, min=0.0, max=1e3, soft_max=20.0, unit="m", doc="of the sphere; 0: none")
 
 
-class Flock(Model):
+class Flock(SealedModel):
     """Boids (Reynolds 1987) in three dimensions; the equations are in `flock_twin`.
 
     Each step sorts the birds into a grid and has each look around it. Neighbours are met in the order of the grid, so
@@ -88,21 +89,16 @@ class Flock(Model):
         self.name, self._params, self._seed = name, params, seed
         self._count, self._periodic = params.count, params.bounds == "periodic"
         self._extent = (params.width, params.height, params.width)
-        self._stepping, self._turn, self._way, self._touch = FixedStep(most=16), 0, 0.0, None
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(stack)
+        self._clock, self._turn, self._way = FixedStep(most=16), 0, 0.0
+        with self._building() as parts:
+            self._make(parts)
             self._record()
-            self._views = self._look()
-            stack.callback(lambda: [view.close() for view in self._views.values()])
+            self._views = parts.views(self._look())
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
-        for _ in range(self._stepping.due(dt * self._params.rate, self._params.length)):
+        for _ in range(self._clock.due(dt * self._params.rate, self._params.length)):
             self._advance()
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -134,7 +130,7 @@ class Flock(Model):
         ]
 
     def reset(self) -> None:
-        self._stepping.rest, self._turn, self._way = 0.0, 0, 0.0
+        self._clock.rest, self._turn, self._way = 0.0, 0, 0.0
         ops.assign(self._places, self._first_places)
         ops.assign(self._velocities, self._first_velocities)
         ops.assign(self._headings[:, 0:3], self._first_headings)
@@ -149,36 +145,30 @@ class Flock(Model):
         }
 
     def numbers(self) -> dict[str, float]:
-        return {"rest": self._stepping.rest, "turn": self._turn, "way": self._way}
+        return {"rest": self._clock.rest, "turn": self._turn, "way": self._way}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._stepping.rest, self._turn, self._way = numbers["rest"], int(numbers["turn"]), numbers["way"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
+        self._clock.rest, self._turn, self._way = numbers["rest"], int(numbers["turn"]), numbers["way"]
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, stack: ExitStack) -> None:
-        name, n, held = self.name, self._count, stack.enter_context
+    def _make(self, parts: Parts) -> None:
+        n = self._count
         places, headings = start(n, self._extent, self._seed)
         velocities = np.column_stack([headings * self._params.speed, np.full(n, self._params.speed)])
-        self._first_places = held(Tensor.from_numpy(np.column_stack([places, np.zeros(n, np.float32)])))
-        self._first_velocities = held(Tensor.from_numpy(velocities.astype(np.float32)))
-        self._first_headings = held(Tensor.from_numpy(headings))
-        self._first_predator = held(Tensor.from_numpy(np.array([self._hunter()], np.float32)))
-        tensors = (held(Tensor.zeros((n, 4), name=f"{name}.{kind}")) for kind in ("places", "velocities", "headings"))
+        self._first_places = parts.copied("first_places", np.column_stack([places, np.zeros(n, np.float32)]))
+        self._first_velocities = parts.copied("first_velocities", velocities)
+        self._first_headings = parts.copied("first_headings", headings)
+        self._first_predator = parts.copied("first_predator", np.array([self._hunter()]))
+        tensors = (parts.zeros(kind, n, 4) for kind in ("places", "velocities", "headings"))
         self._places, self._velocities, self._headings = tensors
-        self._sorted_places = held(Tensor.empty((n, 4), name=f"{name}.sorted_places"))
-        self._sorted_velocities = held(Tensor.empty((n, 4), name=f"{name}.sorted_velocities"))
-        self._predator = held(Tensor.zeros((1, 3), name=f"{name}.predator"))
+        self._sorted_places = parts.empty("sorted_places", n, 4)
+        self._sorted_velocities = parts.empty("sorted_velocities", n, 4)
+        self._predator = parts.zeros("predator", 1, 3)
         self._cell = max(self._params.radius, max(self._extent) / MOST_CELLS)
         low, high = [-0.5 * side for side in self._extent], [0.5 * side for side in self._extent]
-        self._grid = held(ops.NeighbourGrid(n, 3, self._cell, low, high, f"{name}.grid"))
-        self._plan = held(Plan(f"{name}.step"))
+        self._grid = parts.enter_context(ops.NeighbourGrid(n, 3, self._cell, low, high, f"{self.name}.grid"))
+        self._plan = parts.plan("step")
 
     def _record(self) -> None:
         plan, grid = self._plan, self._grid

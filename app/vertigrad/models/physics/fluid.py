@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import ops
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...tensor import Tensor, f32, u32
-from ..base import Comparison, Limit, Model, OutputSpec
+from ..base import Comparison, Limit, OutputSpec
+from ..built import SealedModel
+from ..parts import Parts
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
+from ..touch import Gesture
 from . import fluid_twin
 from .fluid_params import Params, uniforms
 from .fluid_pour import Nozzle
@@ -29,7 +30,7 @@ CROWD = {name: name for name in ("here", "near", "found")}  # what every walk ov
 FACETS = (48, 64)  # rows and columns of the body's surface; whole numbers of four
 
 
-class Fluid(Model):
+class Fluid(SealedModel):
     """Incompressible SPH with an implicit pressure (Ihmsen et al. 2014); shaders/models/fluid.wgsl has the equations.
 
     Walls let the fluid slip. Rows are sorted by cell at each step: a row is not the same particle for long. A physical
@@ -73,12 +74,11 @@ class Fluid(Model):
         self.name, self._params = name, params
         self._start = Start.of(params)
         self._obstacle = _checked(name, inputs.get("obstacle"))
-        self._clock, self._touch = FixedStep(), None
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(stack, seed)
-            self._record(stack)
+        self._clock = FixedStep()
+        with self._building() as parts:
+            self._make(parts, seed)
+            self._record(parts)
             self.reset()
-            self._held = stack.pop_all()
 
     @property
     def spacing(self) -> float:
@@ -102,9 +102,6 @@ class Fluid(Model):
             if touch is not None and touch.gesture is Gesture.EMIT:
                 self._nozzle.pour(touch, length)
             self._step.replay(dt=length, **self._fields())
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -169,12 +166,6 @@ class Fluid(Model):
         self._clock.rest, self._nozzle.poured = numbers["rest"], numbers["poured"]
         self._nozzle.layers = int(numbers["layers"])
 
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
     @property
@@ -186,20 +177,20 @@ class Fluid(Model):
     def _thickness(self) -> float:
         return self._params.viscosity + self._params.smoothing * self.spacing * self._fall
 
-    def _make(self, stack: ExitStack, seed: int) -> None:
-        n, name, held = self._start.count, self.name, stack.enter_context
+    def _make(self, parts: Parts, seed: int) -> None:
+        n, name = self._start.count, self.name
         first = np.column_stack([self._start.places(seed), np.full(n, self._params.density)]).astype(np.float32)
-        self._first = held(Tensor.from_numpy(first, f"{name}.first"))
-        self._places = held(Tensor.empty((n, 4), name=f"{name}.places"))
-        self._motions = held(Tensor.empty((n, 4), name=f"{name}.motions"))
-        self._pressures = held(Tensor.empty(n, name=f"{name}.pressures"))
+        self._first = parts.copied("first", first)
+        self._places = parts.empty("places", n, 4)
+        self._motions = parts.empty("motions", n, 4)
+        self._pressures = parts.empty("pressures", n)
         lines = ("pressing", "before", "excess")
         shapes = {key: (n, 4) for key in ("here", "moving", "pushed", "walls")} | dict.fromkeys(lines, (n,))
-        self._scratch = {key: held(Tensor.empty(shape, name=f"{name}.{key}")) for key, shape in shapes.items()}
-        self._found = self._scratch["found"] = held(Tensor.empty(n, u32, f"{name}.found"))
-        self._scratch["near"] = held(Tensor.empty((MOST, n), u32, f"{name}.near"))
+        self._scratch = {key: parts.empty(key, *shape) for key, shape in shapes.items()}
+        self._found = self._scratch["found"] = parts.empty("found", n, dtype=u32)
+        self._scratch["near"] = parts.empty("near", MOST, n, dtype=u32)
         low, high = self._start.low, self._start.high
-        self._grid = held(ops.NeighbourGrid(n, 3, 2.0 * self.spacing, low, high, f"{name}.grid"))
+        self._grid = parts.enter_context(ops.NeighbourGrid(n, 3, 2.0 * self.spacing, low, high, f"{name}.grid"))
         self._views = {
             "position": self._places[:, 0:3],
             "velocity": self._motions[:, 0:3],
@@ -210,11 +201,11 @@ class Fluid(Model):
             "body_normal": Tensor.empty((*FACETS, 3), name=f"{name}.body_normal"),
             "floor": Tensor.from_numpy(self._start.floor(), f"{name}.floor"),
         }
-        stack.callback(lambda: [view.close() for view in self._views.values()])
+        parts.views(self._views)
 
-    def _record(self, stack: ExitStack) -> None:
+    def _record(self, parts: Parts) -> None:
         state: dict[str, Any] = {"places": self._places, "motions": self._motions, "pressures": self._pressures}
-        self._step = stack.enter_context(Plan(f"{self.name}.step"))
+        self._step = parts.plan("step")
         self._grid.record(self._step, self._views["position"])
         made = {"new_here": "here", "new_velocities": "moving", "new_pressing": "pressing", "before": "before"}
         self._add("gather", made, order=self._grid.order, **state)
@@ -229,8 +220,8 @@ class Fluid(Model):
             self._add("relax", turn, stride)
         self._add("finish", {**walled, "velocities": "pushed", "pressing": "pressing"}, **state)
         self._nozzle = Nozzle(self.name, self._start, state)
-        stack.callback(self._nozzle.close)
-        self._body = stack.enter_context(Plan(f"{self.name}.body"))
+        parts.callback(self._nozzle.close)
+        self._body = parts.plan("body")
         shape: dict[str, Any] = {"positions": self._views["body"], "normals": self._views["body_normal"]}
         shape |= {"rows": FACETS[0], "columns": FACETS[1]}
         self._body.dispatch(Kernel.load(BODY), math.prod(FACETS), overwrites=("positions", "normals"), **shape)

@@ -185,6 +185,7 @@ class MeanField:
     def __init__(self, galaxy: Galaxy, softening: float) -> None:
         self.galaxy = galaxy
         self.softening = softening
+        self._speed_tables: dict[Spheroid, Doubles] = {}
         self._ring_radii = galaxy.disc_radii(_middles(_RINGS))
         self._sheet_heights = _sheets(galaxy)
         parts = [(part.radii(_middles(_SHELLS)), part.mass) for part in (galaxy.bulge, galaxy.halo)]
@@ -242,8 +243,18 @@ class MeanField:
 
     def speeds(self, part: Spheroid, radii: Doubles, quantiles: Doubles) -> Doubles:
         """Speeds of bodies of an isotropic part at `radii`, each at its quantile of the local speeds."""
-        grid = np.geomspace(1e-3 * part.length, part.edge, _RADII)
-        depth = -self.spherical_potential(grid)[0]
+        rows = np.interp(np.log(radii), np.log(_grid(part)), np.arange(_RADII))
+        # Quantiles are denser near 0 and 1, where the speed changes fastest with them.
+        return _bilinear(self._speed_table(part), rows, np.arcsin(np.sqrt(quantiles)) * 2.0 / np.pi)
+
+    def _speed_table(self, part: Spheroid) -> Doubles:
+        """Speeds at `_RADII` radii and `_SPEEDS` quantiles; worked out once for each part."""
+        if part not in self._speed_tables:
+            self._speed_tables[part] = self._tabulated(part)
+        return self._speed_tables[part]
+
+    def _tabulated(self, part: Spheroid) -> Doubles:
+        depth = -self.spherical_potential(_grid(part))[0]
         energies, weights = self._distribution(part)
         share = np.linspace(0.0, 1.0, _SPEEDS)
         table = np.empty((_RADII, _SPEEDS))
@@ -252,9 +263,7 @@ class MeanField:
             density = np.interp(well - 0.5 * speed**2, energies, weights) * speed**2
             below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(speed))])
             table[row] = np.interp(np.sin(0.5 * np.pi * share) ** 2 * below[-1], below, speed)
-        rows = np.interp(np.log(radii), np.log(grid), np.arange(_RADII))
-        # Quantiles are denser near 0 and 1, where the speed changes fastest with them.
-        return _bilinear(table, rows, np.arcsin(np.sqrt(quantiles)) * 2.0 / np.pi)
+        return table
 
     def _distribution(self, part: Spheroid) -> tuple[Doubles, Doubles]:
         """Energies (rising) and Eddington's f at them, up to a constant factor.
@@ -275,6 +284,10 @@ class MeanField:
 def mean_field(galaxy: Galaxy, softening: float) -> MeanField:
     """The field of a shape, kept: starting again with another seed or count works none of it out anew."""
     return MeanField(galaxy, softening)
+
+
+def _grid(part: Spheroid) -> Doubles:
+    return np.geomspace(1e-3 * part.length, part.edge, _RADII)
 
 
 def _joined(parts: list[tuple[Doubles, float]]) -> tuple[Doubles, Doubles]:

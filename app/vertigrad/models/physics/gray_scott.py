@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...params import choice, integer, number
 from ...tensor import Tensor
-from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..base import Comparison, Limit, OutputSpec, compare
+from ..built import ClockedModel
+from ..parts import Parts
 from ..stepping import FixedStep
 from ..touch import Gesture, Touch
 from . import gray_scott_twin as twin
@@ -87,7 +88,7 @@ class Params(params.Params):
     )
 
 
-class GrayScott(Model):
+class GrayScott(ClockedModel):
     """Gray & Scott's reaction U + 2V → 3V, V → P with diffusion (Pearson 1993, Science 261, 189), on any surface.
 
     Explicit steps as in the paper. The Laplacian is the nine-point one on the plane, and that of linear finite elements
@@ -129,7 +130,7 @@ class GrayScott(Model):
     ):
         """`start` gives u and v (points, 2) at first, instead of places made from `seed`."""
         self.name, self._params, self._seed, self._start = name, params, seed, start
-        self._pairs, self._touch = FixedStep(), None
+        self._clock = FixedStep()
         self._mesh = _mesh(params, inputs)
         if self._mesh is None:
             self._points, self._normals = surfaces.plane(params.resolution)
@@ -138,15 +139,14 @@ class GrayScott(Model):
         else:
             self._points, self._normals, self._edge = self._mesh.points, self._mesh.normals, 0.0
             self._area, self._steepest = self._mesh.area, self._mesh.steepest
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(stack)
-            self._record(stack)
+        with self._building() as parts:
+            self._make(parts)
+            self._record(parts)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         step = self._length()
-        pairs = self._pairs.due(dt * self._params.rate, 2.0 * step)
+        pairs = self._clock.due(dt * self._params.rate, 2.0 * step)
         values = {"dt": step, "diffusion": self._diffusion(), **self._reaction()}
         if pairs and self._touch is not None:
             self._paint.replay(**_brush(self._touch, 2.0 * step * pairs))
@@ -155,9 +155,6 @@ class GrayScott(Model):
         for _ in range(pairs % BUNDLE):
             self._pair.replay(**values)
         self._show.replay(height=self._params.height)
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -191,7 +188,7 @@ class GrayScott(Model):
         ]
 
     def reset(self) -> None:
-        self._pairs.rest = 0.0
+        self._clock.rest = 0.0
         first = self._start
         if first is None:
             turn = surfaces.EDGE if self._mesh is None else None
@@ -203,35 +200,20 @@ class GrayScott(Model):
     def state(self) -> dict[str, Tensor]:
         return {"field": self._field, "position": self._raised, "normal": self._tilted}
 
-    def numbers(self) -> dict[str, float]:
-        return {"rest": self._pairs.rest}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._pairs.rest = numbers["rest"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, stack: ExitStack) -> None:
-        n, held = len(self._points), stack.enter_context
-
-        def constant(values: np.ndarray, what: str, dtype: type = np.float32) -> Tensor:
-            return held(Tensor.from_numpy(np.ascontiguousarray(values, dtype), f"{self.name}.{what}"))
+    def _make(self, parts: Parts) -> None:
+        n = len(self._points)
 
         beside = np.zeros((n, 1))
-        self._base = constant(np.hstack([self._points, beside]), "points")
-        self._upwards = constant(np.hstack([self._normals, beside]), "normals")
+        self._base = parts.copied("points", np.hstack([self._points, beside]))
+        self._upwards = parts.copied("normals", np.hstack([self._normals, beside]))
         areas = np.full(n, 1.0 / n) if self._mesh is None else self._mesh.areas / self._mesh.area
-        self._shares = constant(areas[:, None], "shares")
-        self._field = held(Tensor.empty((n, 2), name=f"{self.name}.field"))
-        self._between = held(Tensor.empty((n, 2), name=f"{self.name}.between"))
-        self._raised = held(Tensor.empty((n, 3), name=f"{self.name}.position"))
-        self._tilted = held(Tensor.empty((n, 3), name=f"{self.name}.normal"))
+        self._shares = parts.copied("shares", areas[:, None])
+        self._field = parts.empty("field", n, 2)
+        self._between = parts.empty("between", n, 2)
+        self._raised = parts.empty("position", n, 3)
+        self._tilted = parts.empty("normal", n, 3)
         rows = (self._params.resolution,) * 2 if self._mesh is None else (n,)
         self._links: dict[str, Tensor] = {}
         self._views = {
@@ -240,17 +222,15 @@ class GrayScott(Model):
             "u": self._field.reshape(*rows, 2)[..., 0],
             "v": self._field.reshape(*rows, 2)[..., 1],
         }
-        stack.callback(lambda: [view.close() for view in self._views.values()])
+        parts.views(self._views)
         if self._mesh is not None:
             for what in ("starts", "neighbours"):
-                self._links[what] = constant(getattr(self._mesh, what), what, np.uint32)
-            self._links["weights"] = constant(self._mesh.weights, "weights")
-            self._views["index"] = constant(self._mesh.triangles, "index", np.uint32)
+                self._links[what] = parts.copied(what, getattr(self._mesh, what).astype(np.uint32))
+            self._links["weights"] = parts.copied("weights", self._mesh.weights)
+            self._views["index"] = parts.copied("index", self._mesh.triangles.astype(np.uint32))
 
-    def _record(self, stack: ExitStack) -> None:
-        self._pair, self._many, self._paint, self._show = (
-            stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("steps", "steps", "paint", "show")
-        )
+    def _record(self, parts: Parts) -> None:
+        self._pair, self._many, self._paint, self._show = parts.plans("steps", "steps", "paint", "show")
         n, mesh = len(self._points), self._mesh is not None
         react, paint, show = (Kernel.load(SHADER, entry, {"MESH": mesh}) for entry in ("react", "paint", "show"))
         side = 0 if mesh else self._params.resolution

@@ -3,77 +3,30 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ... import ops, params
+from ... import ops
 from ...errors import InputError
 from ...gpu import Kernel, Plan
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
-from ...params import angle, choice, integer, number, text
 from ...tensor import Tensor, f32
-from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..base import Comparison, Limit, OutputSpec, compare
+from ..built import ClockedModel
+from ..parts import Parts
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
+from ..touch import Gesture
 from . import lattice_boltzmann_twin as twin
+from .lattice_boltzmann_params import Params, section_of, stroke, uniforms
 
 SHADER = "models/lattice_boltzmann.wgsl"
 BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
-MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
-# [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
-LEAST_VISCOSITY = {"regularised": 0.02, "trt": 0.15}
-SPONGE = 0.12  # of the columns, before the outlet
-LONGER_SIDE = 3.0  # in the scene
 
 
-class Params(params.Params):
-    """Lengths are cells and times steps, but for what is drawn; velocities are drawn over that of the inflow."""
-
-    columns: int = integer(400, min=4, max=8192, scale="log", rebuild=True, doc="cells along the flow")
-    rows: int = integer(144, min=2, max=4096, scale="log", rebuild=True, doc="cells across it: the lattice's width")
-    reynolds: float = number(
-        150.0,
-        min=0.01,
-        max=1e5,
-        soft_min=1.0,
-        soft_max=1000.0,
-        scale="log",
-        doc="speed times the obstacle's size, or without one the channel's width, over the viscosity",
-    )
-    speed: float = number(
-        0.08, min=0.001, max=0.12, soft_min=0.02, unit="cells/step", doc="of the inflow; a third of sound's is too much"
-    )
-    rate: float = number(900.0, min=0.0, max=1e5, soft_max=4000.0, unit="steps/s", doc="steps in a second")
-    ends: str = choice(
-        "open", ("open", "repeat"), rebuild=True, doc="inflow and outflow, or a channel without ends and a force"
-    )
-    sides: str = choice("slip", ("slip", "no slip", "repeat"), rebuild=True, doc="what is above and below")
-    collision: str = choice(
-        "regularised",
-        ("regularised", "trt"),
-        rebuild=True,
-        doc="regularised: the most stable; trt: two relaxation times, walls exactly where they should be",
-    )
-    obstacle: str = choice("circle", ("circle", "square", "aerofoil", "none"), rebuild=True, doc="what is in the way")
-    size: float = number(
-        0.125, min=0.01, max=0.8, soft_max=0.4, doc="of the obstacle, its diameter, side or chord, over the width"
-    )
-    x: float = number(0.22, min=0.0, max=1.0, doc="where its middle is, over the length")
-    y: float = number(0.5, min=0.0, max=1.0, doc="where its middle is, over the width")
-    attack: float = angle(0.0, min=-90.0, max=90.0, doc="how far it is turned nose up")
-    section: str = text("2412", doc="the aerofoil's four digits, as NACA has them")
-    height: float = number(
-        0.01, min=-1.0, max=1.0, soft_min=-0.05, soft_max=0.05, doc="how much vorticity raises the surface"
-    )
-    pedestal: float = number(0.12, min=0.0, max=2.0, soft_max=0.5, doc="how high the obstacle is drawn")
-
-
-class LatticeBoltzmann(Model):
+class LatticeBoltzmann(ClockedModel):
     """Nine populations a cell, D2Q9 (Krüger et al. 2017, The Lattice Boltzmann Method), streaming and colliding.
 
     Collisions are regularised with the third moments (Malaspinas 2015) or have two relaxation times (Ginzburg et al.
@@ -112,29 +65,25 @@ class LatticeBoltzmann(Model):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        self._pairs, self._touch = FixedStep(most=512), None
-        _section(params.section)
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._mask = stack.enter_context(_plane(inputs["mask"])) if "mask" in inputs else None
-            self._make(stack)
-            self._record(stack)
+        self._clock = FixedStep(most=512)
+        section_of(params.section)
+        with self._building() as parts:
+            self._mask = parts.enter_context(_plane(inputs["mask"])) if "mask" in inputs else None
+            self._make(parts)
+            self._record(parts)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
-        pairs = self._pairs.due(dt * self._params.rate, 2.0)
+        pairs = self._clock.due(dt * self._params.rate, 2.0)
         values = self._values()
         if self._touch is not None:
-            self._paint.replay(**values | self._stroke(self._touch, dt))
+            self._paint.replay(**values | stroke(self._params, self._touch, dt))
         self._obstruct.replay(**values)
         for _ in range(pairs // BUNDLE):
             self._many.replay(**values)
         for _ in range(pairs % BUNDLE):
             self._pair.replay(**values)
         self._show.replay(**values)
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -175,7 +124,7 @@ class LatticeBoltzmann(Model):
         ]
 
     def reset(self) -> None:
-        self._pairs.rest = 0.0
+        self._clock.rest = 0.0
         ops.assign(self._painted, 0.0)
         values = self._values()
         self._obstruct.replay(**values)
@@ -195,26 +144,10 @@ class LatticeBoltzmann(Model):
             "obstacle_normal": self._obstacle_normal,
         }
 
-    def numbers(self) -> dict[str, float]:
-        return {"rest": self._pairs.rest}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._pairs.rest = numbers["rest"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, stack: ExitStack) -> None:
-        rows, columns = self._params.rows, self._params.columns
-
-        def empty(what: str, *shape: int) -> Tensor:
-            return stack.enter_context(Tensor.empty(shape, name=f"{self.name}.{what}"))
-
+    def _make(self, parts: Parts) -> None:
+        rows, columns, empty = self._params.rows, self._params.columns, parts.empty
         self._now = empty("populations", 9, rows * columns)
         self._next = empty("next", 9, rows * columns)
         self._distance = empty("distance", rows, columns)
@@ -225,7 +158,7 @@ class LatticeBoltzmann(Model):
         self._normal = empty("normal", rows, columns, 3)
         self._obstacle = empty("obstacle", rows, columns, 3)
         self._obstacle_normal = empty("obstacle_normal", rows, columns, 3)
-        moments = self._moments.reshape(rows, columns, 4)
+        moments = parts.enter_context(self._moments.reshape(rows, columns, 4))
         self._views = {
             "velocity": moments[..., :2],
             "speed": moments[..., 2],
@@ -237,13 +170,11 @@ class LatticeBoltzmann(Model):
             "obstacle_normal": self._obstacle_normal[:],
             "distance": self._distance[:],
         }
-        stack.callback(lambda: [view.close() for view in (moments, *self._views.values())])
+        parts.views(self._views)
 
-    def _record(self, stack: ExitStack) -> None:
-        names = ("pair", "many", "paint", "obstruct", "begin", "show")
-        plans = {name: stack.enter_context(Plan(f"{self.name}.{name}")) for name in names}
-        self._pair, self._many, self._paint = plans["pair"], plans["many"], plans["paint"]
-        self._obstruct, self._begin, self._show = plans["obstruct"], plans["begin"], plans["show"]
+    def _record(self, parts: Parts) -> None:
+        self._pair, self._many = parts.plans("pair", "many")
+        self._paint, self._obstruct, self._begin, self._show = parts.plans("paint", "obstruct", "begin", "show")
         given, cells = self._params, self._params.rows * self._params.columns
         defines = {
             "COLLISION": given.collision,
@@ -275,61 +206,7 @@ class LatticeBoltzmann(Model):
         record_grid_normals(self._show, self._obstacle, self._obstacle_normal)
 
     def _values(self) -> dict[str, Any]:
-        """What every kernel is told, in cells and steps."""
-        given = self._params
-        across = given.obstacle == "none" and self._mask is None
-        length = float(given.rows) if across else given.size * given.rows
-        viscosity = max(given.speed * length / given.reynolds, LEAST_VISCOSITY[given.collision] * given.speed)
-        driven = given.ends == "repeat"
-        camber, camber_at, thickness = _section(given.section)
-        turned = math.radians(given.attack)
-        return {
-            "rows": given.rows,
-            "columns": given.columns,
-            "inflow": given.speed,
-            "viscosity": viscosity,
-            "odd_rate": 1.0 / (MAGIC / (3.0 * viscosity) + 0.5),
-            "force": 8.0 * viscosity * given.speed / given.rows**2 if driven else 0.0,
-            "sponge": 0.0 if driven else SPONGE * given.columns,
-            "start": 0.0 if driven else given.speed,
-            "place": (given.x * given.columns - 0.5, given.y * given.rows - 0.5),
-            "turn": (math.cos(turned), math.sin(turned)),
-            "size": given.size * given.rows,
-            "thickness": thickness,
-            "camber": camber,
-            "camber_at": camber_at,
-            "edge": LONGER_SIDE / max(given.rows, given.columns),
-            "height": given.height,
-            "pedestal": given.pedestal,
-            "length": length,
-            **_NO_HAND,
-        }
-
-    def _stroke(self, touch: Touch, dt: float) -> dict[str, Any]:
-        """What the hand passes over in `dt`, in cells."""
-        given, edge = self._params, LONGER_SIDE / max(self._params.rows, self._params.columns)
-        middle = np.array([given.columns - 1, given.rows - 1]) / 2.0
-        to = np.array([touch.point[0], touch.point[2]])
-        way = np.array([touch.velocity[0], touch.velocity[2]]) * dt
-        return {
-            "hand_from": tuple((to - way) / edge + middle),
-            "hand_to": tuple(to / edge + middle),
-            "hand_radius": max(touch.radius / edge, 0.75),
-            "painted_as": 1.0 if touch.gesture is Gesture.PAINT else 0.0,
-        }
-
-
-_NO_HAND = {"hand_from": (0.0, 0.0), "hand_to": (0.0, 0.0), "hand_radius": 0.0, "painted_as": 0.0}
-
-
-def _section(digits: str) -> tuple[float, float, float]:
-    """Camber, where it is largest, and thickness, over the chord. Raises `InputError` if there is no such section."""
-    if not re.fullmatch(r"\d{4}", digits) or digits[2:] == "00" or (digits[0] == "0") != (digits[1] == "0"):
-        raise InputError(
-            f'section {digits!r} is none of NACA\'s four digits, such as "2412": camber in hundredths of the chord, '
-            "its place in tenths, thickness in hundredths; without camber the first two are 00"
-        )
-    return int(digits[0]) / 100.0, max(int(digits[1]), 1) / 10.0, int(digits[2:]) / 100.0
+        return uniforms(self._params, self._mask is not None)
 
 
 def _plane(mask: Tensor) -> Tensor:

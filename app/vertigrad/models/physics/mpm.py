@@ -4,123 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ... import ops, params
+from ... import ops
 from ...errors import InputError
 from ...gpu import Kernel, Plan, gpu
-from ...params import angle, choice, color, integer, number, vector
 from ...tensor import Tensor, f32, i32, u32
-from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..base import Comparison, Limit, OutputSpec, compare
+from ..built import ClockedModel
+from ..parts import Parts
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
+from ..touch import Gesture
 from . import mpm_twin
-from .mpm_bodies import SHAPES, bodies, filled
+from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
 from .mpm_matter import CONSTANTS, slowest_wave_step, uniforms
+from .mpm_params import Params, told
 
 SHADER = "models/mpm.wgsl"
 WORKGROUP = {"software": 32}  # invocations for a block; processors pay for each, needed or not
 TOGETHER = 8  # steps in the longer of two plans: a frame costs the CPU few replays
-PULL = 40.0  # 1/s, at which matter takes on the velocity of the hand
-AWAY = -1e6  # m, where what is not there is
 
 
-class Params(params.Params):
-    """The box, what falls into it, and what that is made of. Lengths in metres; the floor's middle is the origin."""
-
-    count: int = integer(
-        40_000, min=64, max=1 << 23, scale="log", rebuild=True, auto=True, doc="particles, of one size"
-    )
-    resolution: int = integer(
-        48,
-        min=8,
-        max=512,
-        soft_max=192,
-        scale="log",
-        rebuild=True,
-        doc="cells along the box's longest edge",
-    )
-    box: tuple[float, ...] = vector(
-        (1.2, 0.9, 0.8), min=0.1, max=100.0, soft_max=3.0, unit="m", rebuild=True, doc="inner size of the box"
-    )
-    gravity: float = number(9.81, min=0.0, max=100.0, soft_max=20.0, unit="m/s²", doc="downwards, along -y")
-    time_step: float = number(
-        2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest physical step; fast waves make it shorter"
-    )
-    courant: float = number(0.5, min=0.05, max=0.6, doc="cells that the fastest wave may cross in a physical step")
-    rate: float = number(1.0, min=0.0, max=10.0, soft_max=2.0, doc="seconds of this world in a simulated second")
-    friction: float = number(0.5, min=0.0, max=10.0, soft_max=1.0, doc="Coulomb's, at walls, floor and obstacles")
-
-    water: str = choice("box", SHAPES, rebuild=True, doc="what the water starts as")
-    water_at: tuple[float, ...] = vector(
-        (-0.44, 0.25, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the water"
-    )
-    water_size: tuple[float, ...] = vector(
-        (0.28, 0.46, 0.7), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
-    )
-    bulk: float = number(
-        5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water: how hard it is to compress"
-    )
-    viscosity: float = number(0.05, min=0.0, max=100.0, soft_max=10.0, unit="Pa s", doc="of the water; honey has 10")
-    jelly: str = choice("box", SHAPES, rebuild=True, doc="what the jelly starts as")
-    jelly_at: tuple[float, ...] = vector(
-        (0.02, 0.62, 0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the jelly"
-    )
-    jelly_size: tuple[float, ...] = vector(
-        (0.22, 0.22, 0.22), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
-    )
-    jelly_young: float = number(1.5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the jelly")
-    snow: str = choice("ball", SHAPES, rebuild=True, doc="what the snow starts as")
-    snow_at: tuple[float, ...] = vector(
-        (0.02, 0.6, -0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the snow"
-    )
-    snow_size: tuple[float, ...] = vector(
-        (0.28, 0.28, 0.28), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
-    )
-    snow_young: float = number(8e3, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of fresh snow")
-    hardening: float = number(10.0, min=0.0, max=20.0, doc="exponent at which packed snow is stiffer")
-    compression: float = number(
-        0.025, min=1e-3, max=0.5, scale="log", doc="strain at which snow gives way when pressed"
-    )
-    stretch: float = number(0.0075, min=1e-4, max=0.5, scale="log", doc="strain at which snow tears")
-    sand: str = choice("box", SHAPES, rebuild=True, doc="what the sand starts as")
-    sand_at: tuple[float, ...] = vector(
-        (0.4, 0.35, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the sand"
-    )
-    sand_size: tuple[float, ...] = vector(
-        (0.22, 0.5, 0.3), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
-    )
-    sand_young: float = number(5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the sand")
-    friction_angle: float = angle(35.0, min=0.0, max=60.0, doc="of the sand, inside: how steep it can lie")
-    poisson: float = number(0.25, min=0.0, max=0.45, doc="Poisson's ratio of jelly, snow and sand")
-
-    ball_at: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0),
-        min=-100.0,
-        max=100.0,
-        unit="m",
-        gizmo="position",
-        doc="middle of a ball in the way",
-    )
-    ball_radius: float = number(0.0, min=0.0, max=100.0, soft_max=0.5, unit="m", doc="its radius; 0: there is none")
-    obstacle_corner: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), min=-100.0, max=100.0, unit="m", doc="where the first of the obstacle's distances lies"
-    )
-    obstacle_spacing: float = number(
-        0.05, min=1e-3, max=10.0, unit="m", scale="log", doc="from one of the obstacle's distances to the next"
-    )
-
-    water_color: tuple[float, float, float] = color("#2f8fd0", doc="the colour of water; where it is fast it is white")
-    jelly_color: tuple[float, float, float] = color("#e2567a", doc="the colour of jelly")
-    snow_color: tuple[float, float, float] = color("#f2f6fa", doc="the colour of fresh snow")
-    sand_color: tuple[float, float, float] = color("#d9a860", doc="the colour of sand")
-
-
-class Mpm(Model):
+class Mpm(ClockedModel):
     """MLS-MPM (Hu et al. 2018) with APIC transfers (Jiang et al. 2015); shaders/models/mpm.wgsl has the equations.
 
     Water, jelly, snow and sand are kinds of particles and meet on the grid (common/matter.wgsl says how each is
@@ -165,14 +73,13 @@ class Mpm(Model):
         shape = _checked(name, "shape", inputs.get("shape"))
         if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
             raise InputError(f"{name}: matter that starts as a mesh needs the input shape, such as a mesh's distance")
-        self._clock, self._touch = FixedStep(), None
+        self._clock = FixedStep()
         start = filled(bodies(params, None if shape is None else shape.numpy()), params.count, seed, self._grid.cell)
         self._volume = start.volume
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(stack, start.positions, start.materials, seed)
-            self._record(stack)
+        with self._building() as parts:
+            self._make(parts, start.positions, start.materials, seed)
+            self._record(parts)
             self.reset()
-            self._held = stack.pop_all()
 
     @property
     def length(self) -> float:
@@ -189,9 +96,6 @@ class Mpm(Model):
         for _ in range(due % TOGETHER):
             self._step.replay(**fields)
         self._paint.replay(**fields)
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -262,43 +166,31 @@ class Mpm(Model):
             "colors": self._colors,
         }
 
-    def numbers(self) -> dict[str, float]:
-        return {"rest": self._clock.rest}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.rest = numbers["rest"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, stack: ExitStack, positions: np.ndarray, materials: np.ndarray, seed: int) -> None:
-        n, name, held = self._count, self.name, stack.enter_context
+    def _make(self, parts: Parts, positions: np.ndarray, materials: np.ndarray, seed: int) -> None:
+        n = self._count
         motions, strains = np.zeros((n, 8), np.float32), np.zeros((n, 12), np.float32)
         motions[:, 0:3], motions[:, 3] = positions, np.random.default_rng([seed, 1]).random(n)
         strains[:, [0, 5, 10]] = 1.0
         strains[:, 3] = materials != mpm_twin.SAND
-        self._first = held(Tensor.from_numpy(motions, f"{name}.first_motions"))
-        self._first_strains = held(Tensor.from_numpy(strains, f"{name}.first_strains"))
-        self._materials = held(Tensor.from_numpy(materials, f"{name}.material"))
-        self._motions = held(Tensor.empty((n, 8), name=f"{name}.motions"))
-        self._affine = held(Tensor.empty((n, 12), name=f"{name}.affine"))
-        self._strains = held(Tensor.empty((n, 12), name=f"{name}.strains"))
-        self._colors = held(Tensor.empty((n, 3), name=f"{name}.color"))
-        self._floor = held(Tensor.from_numpy(self._grid.floor, f"{name}.floor"))
-        self._energies = held(Tensor.empty((n, 4), name=f"{name}.energies"))
-        self._momenta = held(Tensor.empty((n, 4), name=f"{name}.momenta"))
-        self._places = held(Tensor.empty((n, 2), u32, f"{name}.places"))
-        self._order = held(Tensor.empty(n, u32, f"{name}.order"))
+        self._first = parts.copied("first_motions", motions)
+        self._first_strains = parts.copied("first_strains", strains)
+        self._materials = parts.copied("material", materials)
+        self._motions = parts.empty("motions", n, 8)
+        self._affine = parts.empty("affine", n, 12)
+        self._strains = parts.empty("strains", n, 12)
+        self._colors = parts.empty("color", n, 3)
+        self._floor = parts.copied("floor", self._grid.floor)
+        self._energies = parts.empty("energies", n, 4)
+        self._momenta = parts.empty("momenta", n, 4)
+        self._places = parts.empty("places", n, 2, dtype=u32)
+        self._order = parts.empty("order", n, dtype=u32)
         blocks = math.prod(self._grid.blocks)
-        self._counts = held(Tensor.zeros(blocks + 1, u32, f"{name}.counts"))
-        self._starts = held(Tensor.empty(blocks + 1, u32, f"{name}.starts"))
-        self._sums = held(Tensor.zeros((self._grid.nodes, 4), i32, f"{name}.sums"))
-        self._nodes = held(Tensor.zeros((self._grid.nodes, 4), f32, f"{name}.nodes"))
+        self._counts = parts.zeros("counts", blocks + 1, dtype=u32)
+        self._starts = parts.empty("starts", blocks + 1, dtype=u32)
+        self._sums = parts.zeros("sums", self._grid.nodes, 4, dtype=i32)
+        self._nodes = parts.zeros("nodes", self._grid.nodes, 4)
         self._constants = uniforms(self._params, self._volume)
         self._known: dict[str, Any] = {
             "count": n,
@@ -315,13 +207,10 @@ class Mpm(Model):
             "color": self._colors[:],
             "floor": self._floor[:],
         }
-        stack.callback(lambda: [view.close() for view in self._views.values()])
+        parts.views(self._views)
 
-    def _record(self, stack: ExitStack) -> None:
-        self._step = stack.enter_context(Plan(f"{self.name}.step"))
-        self._steps = stack.enter_context(Plan(f"{self.name}.steps"))
-        self._paint = stack.enter_context(Plan(f"{self.name}.paint"))
-        self._measure = stack.enter_context(Plan(f"{self.name}.measure"))
+    def _record(self, parts: Parts) -> None:
+        self._step, self._steps, self._paint, self._measure = parts.plans("step", "steps", "paint", "measure")
         self._record_step(self._step)
         for _ in range(TOGETHER):
             self._record_step(self._steps)
@@ -355,26 +244,8 @@ class Mpm(Model):
 
     def _fields(self, length: float) -> dict[str, Any]:
         """What a step is told, with the parameters as they are."""
-        p, touch = self._params, self._touch
-        self._constants = uniforms(p, self._volume)
-        return {
-            **self._constants.named(),
-            "dt": length,
-            "gravity": p.gravity,
-            "friction": p.friction,
-            "ball": (*p.ball_at, p.ball_radius),
-            "obstacle_low": tuple(p.obstacle_corner),
-            "obstacle_cell": p.obstacle_spacing,
-            "hand": (AWAY,) * 3 if touch is None else touch.point,
-            "hand_velocity": (0.0,) * 3 if touch is None else touch.velocity,
-            "hand_radius": 1.0 if touch is None else max(touch.radius, 1e-6),
-            "hand_share": 0.0 if touch is None else 1.0 - math.exp(-PULL * touch.strength * length),
-            "foam": 0.5 * math.sqrt(2.0 * p.gravity * p.box[1]) + 1e-6,
-            "water": tuple(p.water_color),
-            "jelly": tuple(p.jelly_color),
-            "snow": tuple(p.snow_color),
-            "sand": tuple(p.sand_color),
-        }
+        self._constants = uniforms(self._params, self._volume)
+        return {**self._constants.named(), **told(self._params, length, self._touch)}
 
 
 def _workgroup() -> int:

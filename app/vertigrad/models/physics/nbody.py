@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from ... import ops, params
+from ... import params
 from ...gpu import Kernel, Plan
 from ...params import angle, integer, number
-from ...tensor import Tensor
-from ..base import Comparison, Model, OutputSpec, compare
-from ..touch import Gesture, Touch
-from . import gravity_bodies
+from ..base import Comparison, compare
+from ..parts import Parts
 from .galaxy import SOFTENING, Bodies, luminous_count
+from .gravity_bodies import GravityModel, galaxies, hand
 from .gravity_twin import accelerations
 
 SHADER = "models/nbody.wgsl"
@@ -44,7 +41,7 @@ class Params(params.Params):
     inclination_2: float = angle(50.0, min=0.0, max=180.0, rebuild=True, doc="second disc to the orbit")
 
 
-class NBody(Model):
+class NBody(GravityModel):
     """All-pairs gravity with leapfrog steps; position, velocity and mass lie interleaved and are drawn from there.
 
     The number of bodies is unbounded, their pairs cost count² interactions a step. The same seed gives the same start;
@@ -53,40 +50,17 @@ class NBody(Model):
     """
 
     Params = Params
-    gestures = frozenset({Gesture.DRAG})
 
-    @classmethod
-    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        n, stars = params.count, luminous_count(params.count, params.mass_ratio)
-        return gravity_bodies.output_specs(n, stars)
+    @staticmethod
+    def stars(params: Params) -> int:
+        return luminous_count(params.count, params.mass_ratio)
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
-        """`start` gives the bodies, instead of two galaxies made from `seed`; all of them count as stars."""
-        self._params = params
-        self._touch: Touch | None = None
-        stars = luminous_count(params.count, params.mass_ratio) if start is None else len(start.masses)
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(name, gravity_bodies.galaxies(params, seed) if start is None else start, stack)
-            self._views = gravity_bodies.outputs(self._bodies, self._velocities, self._galaxy, stars)
-            stack.callback(lambda: [view.close() for view in self._views.values()])
-            self.reset()
-            self._held = stack.pop_all()
+    @staticmethod
+    def first(params: Params, seed: int) -> Bodies:
+        return galaxies(params, seed)
 
     def step(self, dt: float) -> None:
-        self._step.replay(
-            dt=dt * self._params.rate, softening=self._params.softening, **gravity_bodies.hand(self._touch)
-        )
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
-
-    def diagnostics(self) -> dict[str, Tensor]:
-        """`kinetic`, `potential` and total `energy` (f32 sums); lengths of `momentum` and `drift_of_centre`."""
-        self._energy.replay(dt=0.0, softening=self._params.softening, **gravity_bodies.hand(None))
-        return gravity_bodies.diagnostics(self._energies, self._bodies, self._velocities)
+        self._step.replay(dt=dt * self._params.rate, softening=self._params.softening, **hand(self._touch))
 
     def compare_with_twin(self) -> list[Comparison]:
         """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64."""
@@ -94,7 +68,7 @@ class NBody(Model):
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         touch = self._touch
-        self._step.replay(dt=dt, softening=self._params.softening, **gravity_bodies.hand(touch))
+        self._step.replay(dt=dt, softening=self._params.softening, **hand(touch))
         after = self._bodies.numpy().astype(float)
 
         def pull(bodies: np.ndarray) -> np.ndarray:
@@ -115,48 +89,15 @@ class NBody(Model):
             compare("acceleration", self._accelerations.numpy()[pick, :3], force, 1e-5),
         ]
 
-    def reset(self) -> None:
-        ops.assign(self._bodies, self._first_bodies)
-        ops.assign(self._velocities, self._first_velocities)
-        with Plan(f"{self.name}.start") as first_force:
-            self._record_kick(first_force)
-            first_force.replay(dt=0.0, softening=self._params.softening, **gravity_bodies.hand(None))
-
-    def state(self) -> dict[str, Tensor]:
-        return {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, name: str, start: Bodies, stack: ExitStack) -> None:
-        self.name, n = name, len(start.masses)
-        self._count, held = n, stack.enter_context
-        bodies = np.column_stack([start.positions, start.masses]).astype(np.float32)
-        speeds = np.linalg.norm(start.velocities, axis=1)
-        velocities = np.column_stack([start.velocities, speeds]).astype(np.float32)
-        self._first_bodies = held(Tensor.from_numpy(bodies, f"{name}.first_bodies"))
-        self._first_velocities = held(Tensor.from_numpy(velocities, f"{name}.first_velocities"))
-        self._galaxy = held(Tensor.from_numpy(start.galaxy.astype(np.float32), f"{name}.galaxy"))
-        self._bodies = held(Tensor.empty((n, 4), name=f"{name}.bodies"))
-        self._velocities = held(Tensor.empty((n, 4), name=f"{name}.velocities"))
-        self._accelerations = held(Tensor.empty((n, 4), name=f"{name}.accelerations"))
-        self._energies = held(Tensor.empty((n, 2), name=f"{name}.energies"))
-        self._step = held(Plan(f"{name}.step"))
+    def _record(self, parts: Parts) -> None:
+        self._step, self._force, self._energy = parts.plans("step", "force", "energy")
+        n = self._count
         moving: dict[str, Any] = {"velocities": self._velocities, "accelerations": self._accelerations}
         self._step.dispatch(_kernel("drift"), n, count=n, drifting=self._bodies, **moving)
         self._record_kick(self._step)
-        self._energy = held(Plan(f"{name}.energy"))
+        self._record_kick(self._force)
         reading: dict[str, Any] = {"bodies": self._bodies, "moving": self._velocities}
         self._energy.dispatch(
             _kernel("energy"), n, count=n, energies=self._energies, overwrites=("energies",), **reading
@@ -167,6 +108,9 @@ class NBody(Model):
         n, each = self._count, 2 if self._count >= MANY else 1
         kernel = _kernel("kick", each)
         plan.dispatch(kernel, -(-n // each), count=n, bodies=self._bodies, overwrites=("accelerations",), **moving)
+
+    def _still(self) -> dict[str, Any]:
+        return {"dt": 0.0, "softening": self._params.softening, **hand(None)}
 
 
 def _kernel(entry: str, each: int = 1) -> Kernel:

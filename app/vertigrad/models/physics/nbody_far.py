@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from ... import ops, params
-from ...gpu import Plan
+from ... import params
 from ...params import angle, choice, integer, number
-from ...tensor import Tensor
-from ..base import Comparison, Model, OutputSpec, compare
-from ..touch import Gesture, Touch
-from . import gravity_bodies
+from ..base import Comparison, compare
+from ..parts import Parts
 from .far_tree import FarTree, kernel
 from .galaxy import SOFTENING, Bodies, luminous_count
+from .gravity_bodies import GravityModel, galaxies, hand
 from .gravity_twin import accelerations
 from .plummer import plummer
 
@@ -50,7 +46,7 @@ class Params(params.Params):
     inclination_2: float = angle(50.0, min=0.0, max=180.0, rebuild=True, doc="second disc to the orbit")
 
 
-class NBodyFar(Model):
+class NBodyFar(GravityModel):
     """Gravity with leapfrog steps as of `NBody`, through a tree that is built anew at each step: see `far_tree`.
 
     A step costs about count · log(count). Forces err by 1e-4 of themselves at theta = 0.5, by 5e-4 at 0.7, by 2e-3 at 1
@@ -59,39 +55,19 @@ class NBodyFar(Model):
     """
 
     Params = Params
-    gestures = frozenset({Gesture.DRAG})
 
-    @classmethod
-    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        n, stars = params.count, _stars(params)
-        return gravity_bodies.output_specs(n, stars)
+    @staticmethod
+    def stars(params: Params) -> int:
+        return params.count if params.start == "cluster" else luminous_count(params.count, params.mass_ratio)
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
-        """`start` gives the bodies, instead of those made from `seed`; all of them count as stars."""
-        self.name, self._params = name, params
-        self._touch: Touch | None = None
-        stars = _stars(params) if start is None else len(start.masses)
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._make(_bodies(params, seed) if start is None else start, stack)
-            self._record(stack)
-            self._views = gravity_bodies.outputs(self._bodies, self._velocities, self._galaxy, stars)
-            stack.callback(lambda: [view.close() for view in self._views.values()])
-            self.reset()
-            self._held = stack.pop_all()
+    @staticmethod
+    def first(params: Params, seed: int) -> Bodies:
+        if params.start == "cluster":
+            return plummer(params.count, seed=seed)
+        return galaxies(params, seed)
 
     def step(self, dt: float) -> None:
-        self._step.replay(dt=dt * self._params.rate, **self._gravity(), **gravity_bodies.hand(self._touch))
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
-
-    def diagnostics(self) -> dict[str, Tensor]:
-        """`kinetic`, `potential` and total `energy` (f32 sums); lengths of `momentum` and `drift_of_centre`."""
-        self._energy.replay(**self._gravity())
-        return gravity_bodies.diagnostics(self._energies, self._bodies, self._velocities)
+        self._step.replay(dt=dt * self._params.rate, **self._still(), **hand(self._touch))
 
     def compare_with_twin(self) -> list[Comparison]:
         """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64, by all pairs.
@@ -102,7 +78,7 @@ class NBodyFar(Model):
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         first = self._accelerations.numpy().astype(float)[pick, :3]
-        self._step.replay(dt=dt, **self._gravity(), **gravity_bodies.hand(None))
+        self._step.replay(dt=dt, **self._still(), **hand(None))
         after = self._bodies.numpy().astype(float)
         force = accelerations(after[:, :3], after[:, 3], self._params.softening, at=after[pick, :3])
         position = before[pick, :3] + dt * (speed + 0.5 * dt * first)
@@ -114,50 +90,13 @@ class NBodyFar(Model):
             compare("acceleration", self._accelerations.numpy()[pick, :3], force, bound),
         ]
 
-    def reset(self) -> None:
-        ops.assign(self._bodies, self._first_bodies)
-        ops.assign(self._velocities, self._first_velocities)
-        self._force.replay(**self._gravity())
-
-    def state(self) -> dict[str, Tensor]:
-        return {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
-
-    def numbers(self) -> dict[str, float]:
-        return {}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        pass
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, start: Bodies, stack: ExitStack) -> None:
-        n, name, held = len(start.masses), self.name, stack.enter_context
-        self._count = n
-        bodies = np.column_stack([start.positions, start.masses]).astype(np.float32)
-        speeds = np.linalg.norm(start.velocities, axis=1)
-        velocities = np.column_stack([start.velocities, speeds]).astype(np.float32)
-        self._first_bodies = held(Tensor.from_numpy(bodies, f"{name}.first_bodies"))
-        self._first_velocities = held(Tensor.from_numpy(velocities, f"{name}.first_velocities"))
-        self._galaxy = held(Tensor.from_numpy(start.galaxy.astype(np.float32), f"{name}.galaxy"))
-        self._bodies = held(Tensor.empty((n, 4), name=f"{name}.bodies"))
-        self._velocities = held(Tensor.empty((n, 4), name=f"{name}.velocities"))
-        self._accelerations = held(Tensor.empty((n, 4), name=f"{name}.accelerations"))
-        self._energies = held(Tensor.empty((n, 2), name=f"{name}.energies"))
-        self._tree = FarTree(self._bodies, name, stack)
-
-    def _record(self, stack: ExitStack) -> None:
-        """A step; the force alone; the energy."""
-        self._step, self._force, self._energy = (
-            stack.enter_context(Plan(f"{self.name}.{what}")) for what in ("step", "force", "energy")
-        )
+    def _record(self, parts: Parts) -> None:
+        self._tree = FarTree(self._bodies, parts)
+        self._step, self._force, self._energy = parts.plans("step", "force", "energy")
         moving: dict[str, Any] = {"velocities": self._velocities, "accelerations": self._accelerations}
-        still = {"dt": 0.0, **gravity_bodies.hand(None)}
+        still = {"dt": 0.0, **hand(None)}
         nothing = {"softening": 0.0, "theta": 0.0, **still}
         stepping = {**nothing, "count": self._count}
         del stepping["dt"]
@@ -169,15 +108,5 @@ class NBodyFar(Model):
         self._tree.record(self._energy, nothing)
         self._tree.walk(self._energy, "energy", still, moving=self._velocities, energies=self._energies)
 
-    def _gravity(self) -> dict[str, float]:
+    def _still(self) -> dict[str, float]:
         return {"softening": self._params.softening, "theta": self._params.theta}
-
-
-def _stars(params: Params) -> int:
-    return params.count if params.start == "cluster" else luminous_count(params.count, params.mass_ratio)
-
-
-def _bodies(params: Params, seed: int) -> Bodies:
-    if params.start == "cluster":
-        return plummer(params.count, seed=seed)
-    return gravity_bodies.galaxies(params, seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -17,9 +16,11 @@ from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor, f32
-from ..base import Comparison, Limit, Model, OutputSpec, compare
+from ..base import Comparison, Limit, OutputSpec, compare
+from ..built import ClockedModel
+from ..parts import Parts
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
+from ..touch import Gesture
 from . import shallow_water_twin as twin
 
 SHADER = "models/shallow_water.wgsl"
@@ -65,7 +66,7 @@ class Params(params.Params):
     )
 
 
-class ShallowWater(Model):
+class ShallowWater(ClockedModel):
     """Saint-Venant's equations by finite volumes: linear reconstruction of depth, level and velocity (minmod),
     hydrostatic reconstruction at the faces (Audusse et al. 2004), the flux of Harten, Lax & van Leer, and Heun's two
     stages, with Manning's friction. A lake at rest stays as it is, depths never fall below zero, and with walls and no
@@ -80,6 +81,7 @@ class ShallowWater(Model):
     inputs: ClassVar[Mapping[str, str]] = {
         "bed": "elevations of the ground [m], (rows, columns) f32, read where they lie"
     }
+    touched_on_surface = True
     gestures = frozenset({Gesture.EMIT, Gesture.DRAG})
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "waves outrun the steps and the water falls behind: more parts, or a shorter time_step")
@@ -100,24 +102,20 @@ class ShallowWater(Model):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        self._steps, self._touch = FixedStep(most=64), None
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            self._bed = stack.enter_context(_given(inputs["bed"]) if "bed" in inputs else _own_bed(name, params))
+        self._clock = FixedStep(most=64)
+        with self._building() as parts:
+            self._bed = parts.enter_context(_given(inputs["bed"]) if "bed" in inputs else _own_bed(name, params))
             self._rows, self._columns = self._bed.shape
-            self._make(stack)
-            self._record(stack)
+            self._make(parts)
+            self._record(parts)
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
-        steps = self._steps.due(dt * self._params.rate, self._params.time_step)
+        steps = self._clock.due(dt * self._params.rate, self._params.time_step)
         values = self._values() | self._hand(dt)
         for _ in range(steps):
             self._step.replay(**values)
         self._show.replay(**values)
-
-    def touch(self, touch: Touch | None) -> None:
-        self._touch = touch
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -126,7 +124,7 @@ class ShallowWater(Model):
         """`volume` [m³]; `fastest` water [m/s]; `cfl`: steps needed over those allowed; `lag` [s] of the last."""
         given = self._params
         self._pace.replay(**self._values())
-        lag = self._clock[1:2].contiguous()
+        lag = self._timing[1:2].contiguous()
         return {
             "volume": ops.sum(self._water[:, 0]) * given.cell**2,
             "fastest": ops.max(self._depth_speed[:, 1]),
@@ -151,16 +149,16 @@ class ShallowWater(Model):
         ]
 
     def reset(self) -> None:
-        self._steps.rest = 0.0
+        self._clock.rest = 0.0
         values = self._values()
-        ops.assign(self._clock, 0.0)
+        ops.assign(self._timing, 0.0)
         self._begin.replay(**values)
         self._show.replay(**values)
 
     def state(self) -> dict[str, Tensor]:
         return {
             "water": self._water,
-            "clock": self._clock,
+            "clock": self._timing,
             "depth_speed": self._depth_speed,
             "color": self._color,
             "position": self._position,
@@ -169,34 +167,18 @@ class ShallowWater(Model):
             "ground_normal": self._ground_normal,
         }
 
-    def numbers(self) -> dict[str, float]:
-        return {"rest": self._steps.rest}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._steps.rest = numbers["rest"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, stack: ExitStack) -> None:
-        rows, columns = self._rows, self._columns
+    def _make(self, parts: Parts) -> None:
+        rows, columns, empty = self._rows, self._columns, parts.empty
         cells = rows * columns
-
-        def empty(what: str, *shape: int) -> Tensor:
-            return stack.enter_context(Tensor.empty(shape, name=f"{self.name}.{what}"))
-
         self._water, self._between = empty("water", cells, 4), empty("between", cells, 4)
-        self._clock, self._pace_of = empty("clock", 3), empty("pace", cells)
+        self._timing, self._pace_of = empty("clock", 3), empty("pace", cells)
         self._fastest = empty("fastest", 1)
         self._depth_speed, self._color = empty("depth_speed", cells, 2), empty("color", rows, columns, 4)
         self._position, self._normal = empty("position", rows, columns, 3), empty("normal", rows, columns, 3)
         self._ground, self._ground_normal = empty("ground", rows, columns, 3), empty("ground_normal", rows, columns, 3)
-        both = self._depth_speed.reshape(rows, columns, 2)
+        both = parts.enter_context(self._depth_speed.reshape(rows, columns, 2))
         self._views = {
             "position": self._position[:],
             "normal": self._normal[:],
@@ -206,13 +188,10 @@ class ShallowWater(Model):
             "ground": self._ground[:],
             "ground_normal": self._ground_normal[:],
         }
-        stack.callback(lambda: [view.close() for view in (both, *self._views.values())])
+        parts.views(self._views)
 
-    def _record(self, stack: ExitStack) -> None:
-        names = ("step", "pace", "begin", "show")
-        self._step, self._pace, self._begin, self._show = (
-            stack.enter_context(Plan(f"{self.name}.{name}")) for name in names
-        )
+    def _record(self, parts: Parts) -> None:
+        self._step, self._pace, self._begin, self._show = parts.plans("step", "pace", "begin", "show")
         cells = self._rows * self._columns
         bed: dict[str, Any] = {"bed": self._bed}
 
@@ -228,12 +207,12 @@ class ShallowWater(Model):
             add(plan, "pace", "rate", before=self._water, rate=self._pace_of)
             ops.record_reduce(plan, "max", self._pace_of, self._fastest, keepdims=True)
 
-        add(self._step, "wind", threads=1, clock=self._clock)
+        add(self._step, "wind", threads=1, clock=self._timing)
         for _ in range(self._params.parts):
             pace(self._step)
-            add(self._step, "tick", threads=1, clock=self._clock, fastest=self._fastest)
-            add(self._step, "advance", "after", before=self._water, after=self._between, timing=self._clock, **bed)
-            add(self._step, "advance", second=True, before=self._between, after=self._water, timing=self._clock, **bed)
+            add(self._step, "tick", threads=1, clock=self._timing, fastest=self._fastest)
+            add(self._step, "advance", "after", before=self._water, after=self._between, timing=self._timing, **bed)
+            add(self._step, "advance", second=True, before=self._between, after=self._water, timing=self._timing, **bed)
         pace(self._pace)
         add(self._begin, "begin", "after", after=self._water, **bed)
         drawn = {"position": self._position, "ground": self._ground}

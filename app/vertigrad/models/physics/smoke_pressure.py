@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 
 from ...gpu import Kernel, Plan
 from ...tensor import Tensor, u32
+from ..parts import Parts
 from .smoke_pressure_twin import LAST_SWEEPS, SMOOTHINGS
 
 SHADER = "models/smoke_pressure.wgsl"
@@ -26,13 +26,13 @@ class Multigrid:
         while all(n % 2 == 0 for n in self.sizes[-1]):
             x, y, z = self.sizes[-1]
             self.sizes.append((x // 2, y // 2, z // 2))
-        with ExitStack() as stack:
+        with Parts(name) as parts:
             shapes = [(z, y, x) for x, y, z in self.sizes]
-            self.solid = stack.enter_context(Tensor.zeros(shapes[0], u32, f"{name}.solid"))
-            self._walls = [stack.enter_context(Tensor.empty((*shape, 4), name=f"{name}.walls")) for shape in shapes]
-            self._rhs = [stack.enter_context(Tensor.zeros(shape, name=f"{name}.rhs")) for shape in shapes]
-            self._pressures = [stack.enter_context(Tensor.zeros(shape, name=f"{name}.pressure")) for shape in shapes]
-            self._held = stack.pop_all()
+            self.solid = parts.zeros("solid", *shapes[0], dtype=u32)
+            self._walls = [parts.empty("walls", *shape, 4) for shape in shapes]
+            self._rhs = [parts.zeros("rhs", *shape) for shape in shapes]
+            self._pressures = [parts.zeros("pressure", *shape) for shape in shapes]
+            self._held = parts.pop_all()
 
     @property
     def rhs(self) -> Tensor:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from ... import ops, params
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...params import integer, number, switch, vector
 from ...tensor import Tensor
-from ..base import Comparison, Model, OutputSpec, compare
+from ..base import Comparison, OutputSpec, compare
+from ..built import SealedModel
 from . import wind_twin as twin
 
 SHADER = "models/wind.wgsl"
@@ -38,7 +38,7 @@ class Params(params.Params):
     floor: bool = switch(False, doc="nothing blows through the bottom of the box")
 
 
-class Wind(Model):
+class Wind(SealedModel):
     """Curl noise (Bridson et al. 2007): no sources, by central differences exactly; eddies drift with the mean wind.
 
     A function of time and seed alone: the same seed gives the same bits on one adapter. Cells are cubes; velocities are
@@ -64,20 +64,18 @@ class Wind(Model):
         self._lattice = twin.Lattice.random(seed)
         self._turn, self._drift = 0.0, [0.0, 0.0, 0.0]
         nx, ny, nz = self._size
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
-            self._axes = held(Tensor.from_numpy(self._lattice.rows(), f"{name}.axes"))
-            self._gradients = held(Tensor.zeros((3 * twin.SIDE**3, 4), name=f"{name}.gradients"))
-            self._potential = held(Tensor.zeros((nz + 2, ny + 2, nx + 2, 4), name=f"{name}.potential"))
-            self._velocities = held(Tensor.zeros((nz, ny, nx, 3), name=f"{name}.velocity"))
-            self._speeds = held(Tensor.zeros((nz, ny, nx), name=f"{name}.speed"))
-            self._divergences = held(Tensor.zeros((nz, ny, nx), name=f"{name}.divergence"))
-            self._positions = held(Tensor.from_numpy(self._middles(), f"{name}.position"))
-            self._plan = held(Plan(f"{name}.step"))
-            self._check = held(Plan(f"{name}.divergence"))
+        with self._building() as parts:
+            self._axes = parts.copied("axes", self._lattice.rows())
+            self._gradients = parts.zeros("gradients", 3 * twin.SIDE**3, 4)
+            self._potential = parts.zeros("potential", nz + 2, ny + 2, nx + 2, 4)
+            self._velocities = parts.zeros("velocity", nz, ny, nx, 3)
+            self._speeds = parts.zeros("speed", nz, ny, nx)
+            self._divergences = parts.zeros("divergence", nz, ny, nx)
+            self._positions = parts.copied("position", self._middles())
+            self._plan = parts.plan("step")
+            self._check = parts.plan("divergence")
             self._record()
             self.reset()
-            self._held = stack.pop_all()
 
     def step(self, dt: float) -> None:
         p = self._params
@@ -121,12 +119,6 @@ class Wind(Model):
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._turn, self._drift = numbers["turn"], [numbers[f"drift_{axis}"] for axis in "xyz"]
-
-    def reread(self, name: str) -> bool:
-        return False
-
-    def close(self) -> None:
-        self._held.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import GradientError
 from ...tensor import Tensor
 from .. import functions as f
 from .. import launch
@@ -19,8 +18,7 @@ from ..matmul import matmul
 from ..reduce import Axes
 from ..reduce import max as max_
 from ..reduce import sum as sum_
-from ..resize import resize
-from ..segments import reduce_by_key
+from ..scans import scan
 from ..sorting import argsort, topk
 
 
@@ -29,23 +27,18 @@ def _(keys: Tensor, axis: int, descending: bool) -> Tensor:
     return take_along_axis(keys, argsort(keys.detach(), axis, descending=descending), axis)
 
 
+@through("sort_pairs")
+def _(keys: Tensor, values: Any, axis: int, descending: bool) -> tuple[Tensor, Tensor]:
+    """To the keys and, where they are given, to the values."""
+    with launch.operands(keys, *([] if values is None else [values])) as (given, *others):
+        places = argsort(given.detach(), axis, descending=descending)
+        return take_along_axis(given, places, axis), take_along_axis(others[0], places, axis) if others else places
+
+
 @through("topk")
 def _(x: Tensor, k: int, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
     places = topk(x.detach(), k, axis, largest=largest)[1]
     return take_along_axis(x, places, axis), places
-
-
-@rule("reduce_by_key", "keys")
-def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    how, keys = call["how"], call["keys"]
-    if how not in ("sum", "mean"):
-        raise GradientError(f"reduce_by_key by {how!r} has no gradient; use 'sum' or 'mean'")
-    back = take(gradient, keys, 0)
-    if how == "mean":
-        with Tensor.full(back.shape[0], 1.0) as ones:
-            counts = take(reduce_by_key("sum", ones, keys, call["segments"]), keys, 0)
-        back = back / counts.reshape(-1, *[1] * (back.ndim - 1))
-    return {"x": back}
 
 
 @through("gemm")
@@ -96,32 +89,6 @@ def _(x: Tensor, block: int) -> Tensor:
     return parts.permute(0, 3, 5, 1, 2, 4).contiguous().reshape(n, channels * block**2, height // block, width // block)
 
 
-@through("resize")
-def _(
-    x: Tensor,
-    size: Sequence[int] | None,
-    scale: Sequence[float] | None,
-    axes: Sequence[int] | None,
-    region: Sequence[tuple[float, float]] | None,
-    outside: float,
-    keep: str,
-    **options: Any,
-) -> Tensor:
-    """Axis by axis, as a product with the matrix that resampling is."""
-    if outside or keep != "stretch":
-        raise GradientError("resize with outside, or keep other than 'stretch', has no gradient; give the size")
-    for number, axis in enumerate(range(x.ndim) if axes is None else axes):
-        at = launch.normal_axis(axis, x.ndim)
-        own: dict[str, Any] = {"size": None if size is None else [size[number]], "axes": [1], **options}
-        own |= {"scale": None if scale is None else [scale[number]]}
-        own |= {"region": None if region is None else [region[number]]}
-        matrix = resize(np.eye(x.shape[at], dtype=np.float32), **own)
-        others = [i for i in range(x.ndim) if i != at]
-        back = [*others, at]
-        x = matmul(x.permute(*back), matrix).permute(*(back.index(i) for i in range(x.ndim)))
-    return x.contiguous()
-
-
 @through("l1")
 def _(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
     return sum_(f.absolute(x), axis, keepdims)
@@ -140,6 +107,12 @@ def _(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
     return sums if keepdims else sum_(sums, axis)
 
 
+@through("l2")
+def _(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
+    length = _length(x, axis, 2.0)
+    return length if keepdims else sum_(length, axis)
+
+
 @through("lp_norm")
 def _(x: Tensor, axis: Axes, p: float) -> Tensor:
     return _length(x, axis, p)
@@ -151,10 +124,27 @@ def _(x: Tensor, axis: Axes, p: float, least: float) -> Tensor:
 
 
 def _length(x: Tensor, axis: Axes, p: float) -> Tensor:
+    """The p-norm; where it is 0 it has a corner, and the gradient there is 0."""
     if math.isinf(p):
         return max_(f.absolute(x), axis, True)
     if p == 1:
         return sum_(f.absolute(x), axis, True)
-    if p == 2:
-        return f.sqrt(sum_(f.square(x), axis, True))
-    return f.power(sum_(f.power(f.absolute(x), p), axis, True), 1.0 / p)
+    return root(sum_(f.square(x) if p == 2 else f.power(f.absolute(x), p), axis, True), p)
+
+
+def root(sums: Tensor, p: float) -> Tensor:
+    """sums^(1/p), and 0 with the gradient 0 where there is nothing to take a root of."""
+    there = f.greater(sums, 0.0)
+    some = f.where(there, sums, 1.0)
+    return f.where(there, f.sqrt(some) if p == 2 else f.power(some, 1.0 / p), 0.0)
+
+
+@rule("compact", "mask")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    """Each row that was chosen takes back what became of it; what lies behind the last of them is not read."""
+    shape = call.shapes["x"]
+    with launch.tensors(call["mask"]) as (mask,):
+        chosen = f.not_equal(mask.contiguous().reshape(-1), 0)
+        ordinals = f.maximum(scan("sum", chosen, 0).to("i32"), 1) - 1
+        rows = gradient.reshape(len(gradient), -1)
+        return {"x": f.where(chosen[:, None], take(rows, ordinals, 0), 0.0).reshape(*shape)}

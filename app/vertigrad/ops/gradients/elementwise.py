@@ -17,12 +17,13 @@ from .. import launch
 from .. import network_functions as n
 from ..activation import PARAMETERS
 from ..broadcast import sum_to
-from ..differentiable import DERIVATIVES, RULES, Derivative, constant, require_free
+from ..differentiable import DERIVATIVES, RULES, Derivative, constant, end, require_free, wants_gradient
 from ..elementwise import elementwise, evaluate, fused
 from ..expression import Expression
 
 _NAMED = {"sine": "sin", "cosine": "cos"}  # activations that have other names as operations
 LN2 = math.log(2.0)
+FLAT = "it is flat between its steps"
 
 
 def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | None) -> Tensor:
@@ -48,6 +49,8 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
         with graph.no_grad():
             result = evaluate(Expression.apply(name, ready), out)
     result.node = None
+    if not wanted and wants_gradient(values):
+        end(name, values, result)
     if wanted:
         if "r" in read:
             kept["r"] = graph.Saved(result)
@@ -208,10 +211,13 @@ DERIVATIVES |= {
     ),
 }
 
-# Flat between their steps, or not of a float type: nothing flows back.
+constant(FLAT, "floor", "ceil", "round", "trunc", "sign", "floor_divide", "truncate_divide")
 constant(
-    *("floor", "ceil", "round", "trunc", "sign", "floor_divide", "truncate_divide"),
+    "it is true or false",
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
     *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isposinf", "isneginf"),
+)
+constant(
+    "it is of whole numbers",
     *("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"),
 )

@@ -13,6 +13,7 @@ from ..differentiable import Call, rule
 from ..elementwise import assign
 from ..encoding import NOTHING, PositionalEncoding
 from ..reduce import max as max_
+from .precision import narrow, wide
 
 MOST_BITS = 30  # of a share, so that it is an i32
 _OFFSETS = ("x_offset", "tables_offset", "gradient_offset", "largest_offset")
@@ -26,13 +27,13 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     b is about 60 less two bits for each doubling of the points, 23 for 2¹⁸ of three coordinates (see `words_of`).
     """
     x, encoding = call["x"], call["encoding"]
-    gradient = gradient if gradient.dtype is f32 else gradient.to(f32)
+    gradient = wide(gradient)
     with launch.operands(x) as (points,):
         if isinstance(encoding, PositionalEncoding):
-            return {"x": _as(_launch("main", points, gradient, call, points.size), points)}
+            return {"x": narrow(_launch("main", points, gradient, call, points.size), points)}
         found: dict[str, Tensor] = {}
         if "x" in call.wanted:
-            found["x"] = _as(_launch("points", points, gradient, call, points.shape[0]), points)
+            found["x"] = narrow(_launch("points", points, gradient, call, points.shape[0]), points)
         if "tables" in call.wanted:
             found["tables"] = _by_tables(points, gradient, call)
         return found
@@ -63,7 +64,7 @@ def _by_tables(x: Tensor, gradient: Tensor, call: Call) -> Tensor:
     ):
         _launch("spread", x, gradient, call, x.shape[0] * tables.shape[0], largest=largest, words=words, **fields)
         found = _launch("finish", x, gradient, call, tables.size, largest=largest, words=words, **fields)
-    return _as(found, tables)
+    return narrow(found, tables)
 
 
 def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, **given: Any) -> Tensor:
@@ -88,7 +89,3 @@ def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, *
             **arguments,
         )
     return found
-
-
-def _as(found: Tensor, like: Tensor) -> Tensor:
-    return found if found.dtype is like.dtype else found.to(like.dtype)

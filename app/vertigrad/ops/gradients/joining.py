@@ -30,10 +30,16 @@ def sum_rows(rows: Tensor, places: Tensor, count: int) -> Tensor:
     """Row s of the result: the sum of `rows` (n, ...) whose place (n,) u32 is s < `count`; others do not count."""
     if not rows.size or not count:
         return zeros((count, *rows.shape[1:]), rows)
+    order, sorted_places = in_order(places, count)
+    return reduce_by_key("sum", take(rows, order, 0), sorted_places, count)
+
+
+def in_order(places: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """`places` (n,) u32, `count` at most, sorted stably: which of them comes where, and the places then, both u32."""
     order = Tensor.empty(places.shape, u32, temporary=True)
-    in_order = Tensor.empty(places.shape, u32, temporary=True)
-    add_sort(Kernel.__call__, places, None, in_order, order, False, max(count.bit_length(), 1))
-    return reduce_by_key("sum", take(rows, order, 0), in_order, count)
+    sorted_places = Tensor.empty(places.shape, u32, temporary=True)
+    add_sort(Kernel.__call__, places, None, sorted_places, order, False, max(count.bit_length(), 1))
+    return order, sorted_places
 
 
 def sum_at(gradient: Tensor, indices: Tensor, shape: Sequence[int], axis: int | None = None) -> Tensor:

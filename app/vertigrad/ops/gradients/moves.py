@@ -8,13 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...errors import GradientError
-from ...tensor import Tensor
+from ...tensor import Tensor, i32
+from .. import functions as f
 from .. import launch
 from ..broadcast import sum_to
-from ..differentiable import Call, rule
-from ..gather import places_of
-from ..scans import scan
-from ..scatter import scatter_elements, scatter_nd
+from ..concat import concatenate
+from ..differentiable import Call, constant, rule
+from ..gather import places_of, take_along_axis
+from ..scatter import gather_nd, numbered_places, scatter_elements, scatter_nd
 from .joining import are_distinct, sum_at, zeros
 
 
@@ -71,9 +72,54 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     return {"a": sum_to(joined, shape)}
 
 
-@rule("scan")
+@rule("gather_nd", "indices")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """Of running sums alone: the running sum from the other end."""
-    if call["how"] != "sum":
-        raise GradientError(f"a running {call['how']} has no gradient; give it x.detach() if it is to have none")
-    return {"x": scan("sum", gradient, call["axis"], exclusive=call["exclusive"], reverse=not call["reverse"])}
+    batch = call["batch_axes"]
+    with launch.tensors(call["indices"]) as (indices,):
+        if batch:
+            shape = indices.shape
+            members = np.moveaxis(np.asarray(np.indices(shape[:batch]), np.int32), 0, -1)
+            with launch.tensors(members[(..., *[None] * (len(shape) - batch - 1), slice(None))]) as (numbers,):
+                indices = concatenate([numbers.expand(*shape[:-1], batch), indices.to(i32)], -1)
+        return {"x": sum_at(gradient, indices, call.shapes["x"])}
+
+
+@rule("scatter_nd", "indices")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    """Where values are put into one place, each gets the gradient of that place, as in PyTorch."""
+    found, adds = {}, _adds("scatter_nd", call)
+    with launch.tensors(call["indices"]) as (indices,):
+        shape = (*indices.shape[:-1], *gradient.shape[indices.shape[-1] :])
+        sizes = gradient.shape[: indices.shape[-1]]
+        if "x" in call.wanted:
+            found["x"] = gradient if adds else scatter_nd(gradient, indices, zeros(shape, gradient))
+        if "updates" in call.wanted:
+            inside = f.less(numbered_places(indices, sizes), math.prod(sizes))
+            wide = inside.reshape(*inside.shape, *[1] * (len(shape) - inside.ndim))
+            found["updates"] = f.where(wide, gather_nd(gradient, indices), 0.0)
+    return found
+
+
+@rule("scatter_elements", "indices")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    found, adds = {}, _adds("scatter_elements", call)
+    axis = launch.normal_axis(call["axis"], gradient.ndim)
+    with launch.tensors(call["indices"]) as (indices,):
+        if "x" in call.wanted:
+            found["x"] = gradient if adds else scatter_elements(gradient, indices, zeros(indices.shape, gradient), axis)
+        if "updates" in call.wanted:
+            inside = f.less(numbered_places(indices, gradient.shape, axis), gradient.size)
+            lines = gradient[tuple(slice(None if i == axis else n) for i, n in enumerate(indices.shape))]
+            found["updates"] = f.where(inside, take_along_axis(lines, indices, axis), 0.0)
+    return found
+
+
+def _adds(name: str, call: Call) -> bool:
+    """Whether values are added and not put. Raises `GradientError` if they are joined in another way."""
+    if call["join"] not in ("add", "put"):
+        raise GradientError(f"{name} by {call['join']!r} has no gradient; use 'add' or 'put'")
+    return call["join"] == "add"
+
+
+constant("it depends on places, which are whole numbers", "one_hot")
+constant("it is flat: a winner is 1, however large", "hardmax")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...errors import GradientError
 from ...tensor import Tensor
-from ..conv import conv, conv_transpose
+from ..conv import conv, conv_transpose, transposed_window
 from ..differentiable import Call, rule
 from ..elementwise import fused
 from ..functions import exp
@@ -63,18 +62,17 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     """By x: the convolution. By the weights: as of a convolution, x and the gradient in each other's place."""
     x, weights, groups = call["x"], call["weights"], call["groups"]
-    if call["output_shape"] is not None or isinstance(call["padding"], str):
-        raise GradientError("conv_transpose with output_shape, or padding by name, has no gradient; give numbers")
-    spatial = gradient.shape[2:]
-    window = Window.of("conv", spatial, weights.shape[2:], call["stride"], call["padding"], call["dilation"])
-    padding = list(zip(window.begin, window.end, strict=True))
+    how = [call[name] for name in ("stride", "padding", "output_padding", "output_shape", "dilation")]
+    window, _ = transposed_window(x.shape[2:], weights.shape[2:], *how)
     found: dict[str, Tensor] = {}
+    inner = gradient[(..., *(slice(max(-begin, 0), None) for begin in window.begin))]  # nothing comes from before
+    padding = [(max(begin, 0), max(end, 0)) for begin, end in zip(window.begin, window.end, strict=True)]
     if "x" in call.wanted:
         options = {"stride": window.stride, "padding": padding, "dilation": window.dilation, "groups": groups}
-        whole = conv(gradient, weights, **options)
+        whole = conv(inner, weights, **options)
         found["x"] = whole[(..., *(slice(0, size) for size in x.shape[2:]))]
     if "weights" in call.wanted:
-        found["weights"] = _by_weights(gradient, x, window, padding, weights.shape, groups)
+        found["weights"] = _by_weights(inner, x, window, padding, weights.shape, groups)
     if "bias" in call.wanted:
         found["bias"] = sum_(gradient, (0, *range(2, gradient.ndim)))
     if "residual" in call.wanted:

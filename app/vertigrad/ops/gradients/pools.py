@@ -1,104 +1,89 @@
-"""Gradients of pooling and padding."""
+"""Gradients of pooling."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...errors import GradientError
 from ...tensor import Tensor
-from .. import launch
+from .. import functions as f
 from ..conv import conv_transpose
-from ..differentiable import Call, rule
-from ..gather import take_along_axis
+from ..differentiable import Call, rule, through
 from ..pool import average_pool, max_pool_gradient, max_pool_with_places
-from ..scatter import gather_nd
-from ..window import Window
-from .joining import sum_at
+from ..window import Sizes, Window, per_axis
+from .arrangements import root
 
 
-@rule("max_pool", "x")
-def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+def _by_places(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     """To the first of the largest elements of each window: every element adds up the windows that chose it."""
     x = call["x"]
     _, places = max_pool_with_places(x, call["size"], **_options(call))
     return {"x": max_pool_gradient(gradient, places, x.shape, call["size"], **_options(call))}
 
 
+rule("max_pool", "x")(_by_places)
+rule("max_pool_with_places", "x")(_by_places)
+
+
 @rule("average_pool")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     """Each window's gradient, shared among the elements that it has."""
-    shape, given = call.shapes["x"], _options(call)
-    if given.pop("ceil"):
-        raise GradientError("average_pool with ceil has no gradient; pad x instead")
-    window = Window.of(
-        "average_pool", shape[2:], call["size"], given["stride"] or 1, given["padding"], given["dilation"]
-    )
-    count = math.prod(window.size)
-    if not call["count_padding"]:
-        ones = np.ones((1, 1, *shape[2:]), np.float32)
-        gradient = gradient / average_pool(ones, call["size"], count_padding=True, **given)
-    with Tensor.full((shape[1], 1, *window.size), 1.0 / count) as shares:
+    shape = call.shapes["x"]
+    window = _window(shape, call)
+    counts = _counts(window, shape[2:], gradient.shape[2:], call["count_padding"])
+    whole = float(counts.flat[0]) if counts.size and (counts == counts.flat[0]).all() else 0.0
+    if not whole:
+        gradient = f.divide(gradient, counts)
+    with Tensor.full((shape[1], 1, *window.size), 1.0 / (whole or 1.0)) as shares:
         return {"x": _stretched(gradient, shares, window, shape)}
 
 
+@through("lp_pool")
+def _(x: Tensor, size: Sizes, p: float, **options: Any) -> Tensor:
+    """The root of a sum, which is a mean times the elements of its window."""
+    window = Window.of("lp_pool", x.shape[2:], per_axis("lp_pool", "size", size, x.ndim - 2), *_sliding(options))
+    powers = f.square(x) if p == 2 else f.power(f.absolute(x), p)
+    means = average_pool(powers, size, count_padding=True, **options)
+    return root(means * Tensor.from_numpy(_counts(window, x.shape[2:], means.shape[2:], True)), p)
+
+
+def _window(shape: tuple[int, ...], call: Call) -> Window:
+    size = per_axis("average_pool", "size", call["size"], len(shape) - 2)
+    return Window.of("average_pool", shape[2:], size, *_sliding(_options(call)))
+
+
+def _sliding(options: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    return options["stride"] or 1, options["padding"], options["dilation"]
+
+
+def _counts(window: Window, spatial: Sequence[int], places: Sequence[int], padded: bool) -> np.ndarray:
+    """How many elements each window's mean is of, 1 at least; those of the padding too if it is `padded`."""
+    counts = np.ones((), np.float32)
+    for axis, (n, m) in enumerate(zip(spatial, places, strict=True)):
+        first = np.arange(m) * window.stride[axis] - window.begin[axis]
+        taps = first[:, None] + np.arange(window.size[axis]) * window.dilation[axis]
+        low, high = (-window.begin[axis], n + window.end[axis]) if padded else (0, n)
+        counts = counts[..., None] * ((taps >= low) & (taps < high)).sum(1).astype(np.float32)
+    return np.maximum(counts, 1)
+
+
 def _stretched(gradient: Tensor, weights: Tensor, window: Window, shape: tuple[int, ...]) -> Tensor:
+    """Each window spread over its elements; a last one may reach beyond the padding."""
     sizes = zip(gradient.shape[2:], window.stride, window.extent, window.begin, window.end, strict=True)
     reached = [(n - 1) * s + e - b - a for n, s, e, b, a in sizes]
+    more = [n - end for n, end in zip(shape[2:], reached, strict=True)]
+    ends = [end + max(-left, 0) for end, left in zip(window.end, more, strict=True)]
     return conv_transpose(
         gradient,
         weights,
         stride=window.stride,
-        padding=list(zip(window.begin, window.end, strict=True)),
-        output_padding=[n - end for n, end in zip(shape[2:], reached, strict=True)],
+        padding=list(zip(window.begin, ends, strict=True)),
+        output_padding=[max(left, 0) for left in more],
         dilation=window.dilation,
         groups=shape[1],
     )
-
-
-@rule("pad")
-def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    if call["mode"] != "constant":
-        raise GradientError(f"pad by {call['mode']!r} has no gradient; use 'constant'")
-    shape, given = call.shapes["x"], call["padding"]
-    pairs = [given] * len(shape) if isinstance(given, int) else list(given)
-    pairs = [(pair, pair) if isinstance(pair, int) else tuple(pair) for pair in pairs]
-    if any(min(pair) < 0 for pair in pairs):
-        raise GradientError(f"pad by {given}, which cuts off, has no gradient; take a slice instead")
-    return {"x": gradient[tuple(slice(b, b + n) for n, (b, _) in zip(shape, pairs, strict=True))]}
-
-
-@rule("gather_nd", "indices")
-def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    if call["batch_axes"]:
-        raise GradientError("gather_nd with batch_axes has no gradient; put the member into the indices")
-    with launch.tensors(call["indices"]) as (indices,):
-        return {"x": sum_at(gradient, indices, call.shapes["x"])}
-
-
-@rule("scatter_nd", "indices")
-def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    if call["join"] != "add":
-        raise GradientError(f"scatter_nd by {call['join']!r} has no gradient; use 'add'")
-    found = {"x": gradient}
-    if "updates" in call.wanted:
-        found["updates"] = gather_nd(gradient, call["indices"])
-    return found
-
-
-@rule("scatter_elements", "indices")
-def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    if call["join"] != "add":
-        raise GradientError(f"scatter_elements by {call['join']!r} has no gradient; use 'add'")
-    found = {"x": gradient}
-    if "updates" in call.wanted:
-        shape, axis = call.shapes["updates"], launch.normal_axis(call["axis"], gradient.ndim)
-        lines = gradient[tuple(slice(None if i == axis else n) for i, n in enumerate(shape))]
-        found["updates"] = take_along_axis(lines, call["indices"], axis)
-    return found
 
 
 def _options(call: Call) -> dict[str, Any]:

@@ -52,7 +52,9 @@ def _extreme(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 rule("min", "a", "result")(_extreme)
 rule("max", "a", "result")(_extreme)
-constant("argmin", "argmax", "any", "all")
+constant("it is a place, a whole number", "argmin", "argmax", "last_argmin", "last_argmax", "argsort", "nonzero")
+constant("it is a number of elements", "histogram", "bincount")
+constant("it is true or false", "any", "all")
 
 
 def spread(value: Tensor, call: Call) -> Tensor:

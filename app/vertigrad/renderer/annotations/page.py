@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...params import Params, text
+from ...params.colour import linear
 from ..camera import OrbitCamera
 from ..labels import labels
 from ..layers.base import Layer
-from ..view import View, linear
+from ..view import View
 from .font import Font
 
 UNIT_HEIGHT = 800.0  # pixels of a picture in which lines are one unit wide; they grow with larger ones

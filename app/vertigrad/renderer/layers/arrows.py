@@ -30,7 +30,7 @@ class ArrowsStyle(Params):
     metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
     roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
     scale: float = number(
-        0.1, min=0.0, max=1e6, soft_min=1e-3, soft_max=10.0, scale="log", doc="length for each unit of the direction"
+        0.1, min=0.0, max=1e12, soft_min=1e-3, soft_max=10.0, scale="log", doc="length for each unit of the direction"
     )
     longest: float = number(
         1e12, min=0.0, max=1e12, soft_min=1e-2, soft_max=10.0, scale="log", doc="no arrow is longer, in world units"
@@ -45,6 +45,7 @@ class ArrowsLayer(MeshesLayer):
     """An arrow for each row of `position`, along `direction`. A row without a finite length is not drawn."""
 
     casts: ClassVar[bool] = True
+    blends: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = ArrowsStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),

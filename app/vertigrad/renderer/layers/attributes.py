@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
 from ...params import parse_color, unknown
+from ...params.colour import linear
 from ...tensor import Tensor
 from ..vertex_layout import StepMode, VertexLayout, vertex_layout
-from ..view import linear
 from .base import Attribute, AttributeSpec, Constant, Transparency
 
 
@@ -21,6 +21,56 @@ class Bound:
 
     tensor: Tensor
     layout: VertexLayout
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Attributes, by name, whose rows lie among each other in one block: a single vertex buffer serves them all."""
+
+    parts: list[tuple[str, Bound]]
+
+    @property
+    def names(self) -> list[str]:
+        """Those of the attributes."""
+        return [name for name, _ in self.parts]
+
+    @property
+    def offsets(self) -> list[int]:
+        """Bytes from where the buffer begins to each attribute."""
+        return [bound.tensor.offset - self.place[0] for _, bound in self.parts]
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where the buffer begins in the block, and its bytes."""
+        (low, high), layout = _reach([bound for _, bound in self.parts]), self.first.layout
+        return low, (layout.rows - 1) * layout.stride + high - low
+
+    @property
+    def first(self) -> Bound:
+        """One of them."""
+        return self.parts[0][1]
+
+    def takes(self, bound: Bound) -> bool:
+        """Whether the rows of one more lie among these."""
+        first, (low, high) = self.first, _reach([*[one for _, one in self.parts], bound])
+        alike = first.tensor.owner is bound.tensor.owner and first.layout.step_mode == bound.layout.step_mode
+        return alike and first.layout.stride == bound.layout.stride >= high - low
+
+    def descriptor(self, locations: Mapping[str, int]) -> dict[str, object]:
+        """The buffer as a render pipeline takes it, given each attribute's location in the shader."""
+        attributes = [
+            bound.layout.attribute(locations[name], offset)
+            for (name, bound), offset in zip(self.parts, self.offsets, strict=True)
+        ]
+        layout = self.first.layout
+        return {"array_stride": layout.stride, "step_mode": layout.step_mode, "attributes": attributes}
+
+
+def _reach(bounds: Sequence[Bound]) -> tuple[int, int]:
+    """The bytes of the block between which the first rows lie."""
+    sizes = [one.layout.nbytes - (one.layout.rows - 1) * one.layout.stride for one in bounds]
+    ends = [one.tensor.offset + size for one, size in zip(bounds, sizes, strict=True)]
+    return min(one.tensor.offset for one in bounds), max(ends)
 
 
 class Attributes:
@@ -57,7 +107,8 @@ class Attributes:
     @property
     def key(self) -> tuple[Any, ...]:
         """What pipelines depend on."""
-        return tuple((name, bound.layout.key) for name, bound in self.tensors.items())
+        found = [(name, bound.layout.key) for name, bound in self.tensors.items()]
+        return *found, *[(*one.names, *one.offsets) for one in self.buffers if len(one.parts) > 1]
 
     def add(self, name: str, tensor: Tensor, components: tuple[int, ...]) -> None:
         """Bind one more tensor. Raises `LayoutError`."""
@@ -84,9 +135,18 @@ class Attributes:
         bound = self.tensors.get(name)
         return bound.layout.components if bound else 0
 
-    def vertex_buffers(self, locations: Mapping[str, int]) -> list[dict[str, object]]:
-        """The vertex buffer layouts of a pipeline, given each attribute's location in the shader."""
-        return [bound.layout.descriptor(locations[name]) for name, bound in self.tensors.items()]
+    @property
+    def buffers(self) -> list[Shared]:
+        """All tensors, by the vertex buffers that they are read through."""
+        found: list[Shared] = []
+        for item in self.tensors.items():
+            for one in found:
+                if one.takes(item[1]):
+                    one.parts.append(item)
+                    break
+            else:
+                found.append(Shared([item]))
+        return found
 
     def color(self) -> tuple[float, float, float, float]:
         """The constant colour as linear light and alpha; black where colours are a tensor. Raises `ParameterError`."""

@@ -163,7 +163,7 @@ class Drawing(Content):
             self._gpu.make_resident(bound.tensor.owner)
         self._lying = self._places.blocks
         shared = [one for attributes in self._sets for one in attributes.buffers]
-        self._buffers = VertexBuffers([(one[0][1].tensor.block.buffer, *one.place) for one in shared])
+        self._buffers = VertexBuffers([(one.first.tensor.block.buffer, *one.place) for one in shared])
 
     def _defines(self, picking: bool) -> dict[str, Any]:
         names = self._recipe.locations

@@ -47,7 +47,7 @@ class ImageStyle(Params):
     place: str = choice("world", tuple(PLACES), doc="in the world; or on the screen, before or behind all else")
     centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="in the world: its middle")
     width: float = number(
-        2.0, min=1e-6, max=1e6, soft_min=0.1, soft_max=10.0, scale="log", doc="in the world: of its rows"
+        2.0, min=1e-12, max=1e12, soft_min=0.1, soft_max=10.0, scale="log", doc="in the world: of its rows"
     )
     plane: str = choice("xy", tuple(PLANES), doc="in the world: xy stands and faces z, zy stands and faces x, xz lies")
     share: float = number(0.3, min=0.01, max=1.0, doc="on the screen: how much of it it fills, along one side")
@@ -240,5 +240,5 @@ def _checked(layer: str, given: Mapping[str, Attribute]) -> Tensor:
             f"{where} have the shape {pixels.shape}; a picture has (rows, columns), or (rows, columns, 3 or 4)"
         )
     if pixels.ndim == 2 and pixels.dtype.name != "f32":
-        raise LayoutError(f"{where} are {pixels.dtype}; a single channel goes through the colormap and must be f32")
+        raise LayoutError(f"{where} are {pixels.dtype}; one channel goes through the colormap and must be f32: cast it")
     return pixels

@@ -48,6 +48,7 @@ class InstancesLayer(MeshesLayer):
     """A mesh for each row of `position`, turned and sized as the row says. Rows that are not finite are not drawn."""
 
     casts: ClassVar[bool] = True
+    blends: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = InstancesStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),

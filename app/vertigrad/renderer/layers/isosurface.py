@@ -67,6 +67,7 @@ class IsosurfaceLayer(ContentLayer["_Content"]):
     """Marching cubes, anew for each picture. How many triangles there are is known on the GPU only."""
 
     casts: ClassVar[bool] = True
+    blends: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = IsosurfaceStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "values": AttributeSpec(True, (1,), None, "samples on a grid (nz, ny, nx)"),

@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Literal
 import wgpu
 
 from ...errors import LayoutError
-from ...gpu import Gpu
+from ...gpu import Gpu, Plan
 from ...memory import Block
 from ...params import Params, choice, interval, number, switch
 from ...tensor import Tensor
 from ..colormap import COLORMAPS
 from ..moment import Moment
+from ..quality import LOW
 from .attributes import Attributes, Bound
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .drawing import Drawing, Recipe
@@ -25,7 +26,7 @@ from .field import ends
 STYLE = struct.Struct("<4f2f5f4I4x")  # `Style` in shaders/draw/lines.wgsl
 RECIPE = Recipe(
     shader="draw/lines.wgsl",
-    stages={"line": False},
+    stages={"line": False, "thin": True},
     locations={
         **{"position": 0, "color": 1, "width": 2, "extent": 3},
         **{"position_end": 4, "color_end": 5, "width_end": 6},
@@ -47,7 +48,7 @@ class LinesStyle(Params):
     brightness: float = number(
         1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="lines shine by themselves: how much"
     )
-    tube: bool = switch(False, doc="widths are in world units, and sun and sky give the light")
+    tube: bool = switch(False, doc="widths are in world units; lit by sun and sky, and throws shadows")
     roughness: float = number(0.4, min=0.05, max=1.0, doc="of tubes; 0.05: polished, 1: chalk")
 
 
@@ -57,6 +58,7 @@ class LinesLayer(Layer):
     Pieces with an end that is not finite are not drawn, so a NaN interrupts a line.
     """
 
+    casts: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = LinesStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(
@@ -74,6 +76,8 @@ class LinesLayer(Layer):
         self._gpu = gpu
         self._attributes: Attributes | None = None
         self._drawing: Drawing | None = None
+        self._style_offset = 0
+        self._packed: tuple[Any, bytes] = (), b""  # the style's uniform, and the values it was made of
         self._held = ExitStack()
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
@@ -99,19 +103,31 @@ class LinesLayer(Layer):
         self.close()
         self._attributes, self._drawing, self._held = bound, drawing, held
         self._color, self._width, self._rows = color, width, position.shape[-2]
+        self._packed = (), b""
 
     def prepare(self, moment: Moment | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
         self._bound.prepare(self.style)
 
+    def find_extent(self, plan: Plan, style: LinesStyle) -> None:
+        """Leave it to `plan`, which makes what is drawn, to find the extent of the colours, if it is wanted."""
+        if style.range == "auto":
+            self._bound.find_extent(plan)
+
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the pieces."""
+        """Draw the pieces. What is no tube shines by itself and has no width in the world: it throws no shadows."""
+        if frame.drawn == "depth" and not self.style.tube:
+            return
+        self._style_offset = self._gpu.uniforms.push(self._uniform())
         drawing = self._bound
-        drawing.start(pass_, frame, "line", self.style, self._gpu.uniforms.push(self._uniform()))
+        drawing.start(pass_, frame, "line", self.style, self._style_offset)
         pass_.draw(6, drawing.attributes.rows)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Lines are solid, as far as their samples are covered: nothing."""
+        """Draw what is thinner than a pixel."""
+        if self.style.tube or self._width * LOW.scale < 1.0 or "width" in self.attributes.tensors:
+            self._bound.start_again(pass_, frame, "thin", self._style_offset)
+            pass_.draw(6, self._bound.attributes.rows)
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the pieces as the numbers of the rows at their nearer ends."""
@@ -158,8 +174,11 @@ class LinesLayer(Layer):
 
     def _uniform(self) -> bytes:
         style = self.style
-        looks = (*self._color, *ends(style.range), style.range == "auto", style.brightness, self._width)
-        return STYLE.pack(*looks, style.tube, style.roughness, self._rows, 0, 1, 0)
+        key = tuple(vars(style).values())
+        if key != self._packed[0]:
+            looks = (*self._color, *ends(style.range), style.range == "auto", style.brightness, self._width)
+            self._packed = key, STYLE.pack(*looks, style.tube, style.roughness, self._rows, 0, 1, 0)
+        return self._packed[1]
 
 
 def _in_a_row(bound: Bound) -> Tensor:

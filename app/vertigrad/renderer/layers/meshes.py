@@ -10,7 +10,7 @@ from typing import Any
 import wgpu
 
 from ...errors import ParameterError
-from ...gpu import Gpu
+from ...gpu import Gpu, Plan
 from ...memory import Block
 from ...tensor import Tensor
 from ..moment import Moment
@@ -98,6 +98,10 @@ class MeshesLayer(ContentLayer[Meshes]):
     def prepare(self, moment: Moment | None = None) -> None:
         """Upload what is borrowed, and find the extent of the colours if it is wanted."""
         self._bound.prepare(self.style)
+
+    def find_extent(self, plan: Plan) -> None:
+        """Leave it to `plan`, which makes what is drawn, to find the extent of the colours."""
+        self._bound.drawing.find_extent(plan)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the meshes."""

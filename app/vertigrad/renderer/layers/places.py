@@ -20,10 +20,10 @@ class Places:
 
     @property
     def blocks(self) -> list[Block]:
-        """One for each tensor: the same list as the last time if they are the same. Raises `UseAfterFree`."""
+        """Each once: the same list as the last time if they are the same. Raises `UseAfterFree`."""
         tracker = self._tracker
         if self._moves != tracker.moves or self._drops != tracker.drops:
-            found = [tensor.block for tensor in self._tensors]
+            found = list(dict.fromkeys([tensor.block for tensor in self._tensors]))
             if found != self._found:
                 self._found = found
             self._moves, self._drops = tracker.moves, tracker.drops

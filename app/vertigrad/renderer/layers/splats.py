@@ -26,6 +26,7 @@ from .base import Attribute, AttributeSpec, Frame
 from .content import Content, ContentLayer
 from .drawing import BLEND_OVER
 from .field import ends, storage_range, whole
+from .places import Places
 from .stored import Stored
 
 SHADER, ORDER_SHADER = "draw/splats.wgsl", "draw/splat_order.wgsl"
@@ -121,6 +122,7 @@ class _Content(Content):
         self._gpu = gpu
         self._packed: tuple[Any, bytes] = (), b""  # the style's uniform, and the values it was made of
         self._forward: tuple[float, float, float] | None = None
+        self._resident: list[Block] | None = None
         self.attributes = Attributes(gpu, name, SplatsLayer.ATTRIBUTES, given, "instance")
         _check(name, self.attributes)
         self._color, self._scale = self.attributes.color(), _deviations(name, self.attributes)
@@ -139,21 +141,23 @@ class _Content(Content):
             self._keys = held(Tensor.empty(rows, "u32", name=f"{name}.keys"))
             self.order = held(Tensor.empty(rows, "i32", name=f"{name}.order"))
             self.size = held(Tensor.empty(4, "u32", name=f"{name}.draw"))
-            self._plan = held(Plan(f"{name}.order"))
-            self._record(rows)
+            self._plan = self._recorded(ranged=True)
+            stack.callback(lambda: self._plan.close())
+            made = [self._extent.pair] if self._extent is not None else []
+            self._lying = Places(gpu, [self.order, *(b.tensor for b in self._bound.values()), self.size, *made])
             kinds = ["storage"] * (1 + len(self._bound)) + (["storage", "texture", "sampler"] if self._extent else [])
             self._stored = Stored(gpu, STYLE.size, kinds)
             self._pipelines = {False: self._pipeline(picking=False)}
             self._held = stack.pop_all()
 
     def prepare(self, style: SplatsStyle, moment: Moment | None) -> None:
-        for bound in self._bound.values():
-            self._gpu.make_resident(bound.tensor.owner)
-        if self._extent is not None and style.range == "auto":
-            self._extent.record()
+        if self._lying.blocks is not self._resident:
+            for bound in self._bound.values():
+                self._gpu.make_resident(bound.tensor.owner)
+            self._resident = self._lying.blocks
         if moment is not None or self._forward is None:
             self._forward = moment.forward if moment is not None else (0.0, 0.0, -1.0)
-            self._plan.replay(forward=self._forward)
+            self._ordered(style.range == "auto").replay(forward=self._forward)
 
     def uniform(self, style: SplatsStyle) -> bytes:
         key = tuple(vars(style).values())
@@ -164,14 +168,11 @@ class _Content(Content):
         return self._packed[1]
 
     def group(self, style: SplatsStyle) -> wgpu.GPUBindGroup:
-        key = (style.colormap, style.colormap_flip, *[block.id for block in self.blocks()])
+        key = (style.colormap, style.colormap_flip, *self.blocks())
         return self._stored.group(key, lambda: self._resources(style))
 
     def blocks(self) -> list[Block]:
-        tensors = [self.order, *(bound.tensor for bound in self._bound.values()), self.size]
-        if self._extent is not None:
-            tensors.append(self._extent.pair)
-        return [tensor.block for tensor in tensors]
+        return self._lying.blocks
 
     def report(self) -> dict[str, Any]:
         return self.attributes.report()
@@ -200,17 +201,29 @@ class _Content(Content):
             found += [first // itemsize, bound.layout.stride // itemsize]
         return [*found, 0, 0]
 
-    def _record(self, rows: int) -> None:
+    def _ordered(self, ranged: bool) -> Plan:
+        """The plan that sorts the rows; if `ranged`, with what finds the extent of the colours."""
+        if ranged != self._ranged:
+            self._plan.close()
+            self._plan = self._recorded(ranged)
+        return self._plan
+
+    def _recorded(self, ranged: bool) -> Plan:
+        plan, rows = Plan(self.order.name), self.attributes.rows
+        self._ranged = ranged
+        if ranged and self._extent is not None:
+            self._extent.add_to(plan)
         given: dict[str, Any] = {}
         for name, array in zip(BOUND, ARRAYS, strict=True):
             if name in self._bound:
                 bound = self._bound[name]
                 given |= {array: bound.tensor, f"{array}_strides": bound.layout.stride // bound.tensor.itemsize}
-        defines, plan = self._components(), self._plan
+        defines = self._components()
         plan.dispatch(Kernel.load(ORDER_SHADER, "begin", defines), 1, overwrites=("draw",), draw=self.size)
         rank = Kernel.load(ORDER_SHADER, "rank", defines)
         plan.dispatch(rank, rows, overwrites=("keys",), keys=self._keys, draw=self.size, rows=rows, **given)
         record_sort(plan, self._keys, sorted_values=self.order)
+        return plan
 
     def _resources(self, style: SplatsStyle) -> list[Any]:
         found: list[Any] = [whole(self.order)]

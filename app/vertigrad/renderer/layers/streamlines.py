@@ -20,6 +20,7 @@ from .base import Attribute, AttributeSpec, Frame
 from .content import Content, ContentLayer
 from .field import Field
 from .lines import LinesLayer, LinesStyle
+from .places import Places
 from .vector_field import PLANES, VectorField, longest
 
 SHADER = "draw/streamlines.wgsl"
@@ -31,7 +32,7 @@ MOST_SUBSTEPS = 64
 class StreamlinesStyle(LinesStyle):
     """How lines through a field look, where it lies, and where they begin."""
 
-    tube: bool = switch(True, doc="widths are in world units, and sun and sky give the light")
+    tube: bool = switch(True, doc="widths are in world units; lit by sun and sky, and throws shadows")
     low: tuple[float, ...] | Literal["auto"] = vector(
         "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
     )
@@ -47,18 +48,18 @@ class StreamlinesStyle(LinesStyle):
     seed_high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="its high corner")
     rows: int = integer(96, min=2, max=4096, soft_max=512, scale="log", doc="places along each line")
     length: float = number(
-        1.0, min=1e-6, max=1e6, soft_min=0.05, soft_max=10.0, scale="log", doc="of the lines, in world units"
+        1.0, min=1e-12, max=1e12, soft_min=0.05, soft_max=10.0, scale="log", doc="of the lines, in world units"
     )
     ways: str = choice("both", ("both", "forward", "backward"), doc="which way lines go from their seeds")
     width: float = number(
-        0.01, min=1e-6, max=1e4, soft_min=1e-3, soft_max=0.1, scale="log", doc="world units of tubes, pixels of others"
+        0.01, min=1e-12, max=1e12, soft_min=1e-3, soft_max=0.1, scale="log", doc="world units of tubes, else pixels"
     )
     taper: float = number(0.3, min=0.0, max=0.5, doc="share of a line over which it becomes thinner to each end")
     pulse: float = number(0.0, min=0.0, max=1.0, doc="0: even lines; 1: strokes that move along them")
     pulse_length: float = number(
-        0.5, min=1e-4, max=1e4, soft_min=0.05, soft_max=5.0, scale="log", doc="world units from stroke to stroke"
+        0.5, min=1e-12, max=1e12, soft_min=0.05, soft_max=5.0, scale="log", doc="world units from stroke to stroke"
     )
-    pulse_speed: float = number(0.4, min=-1e3, max=1e3, soft_min=-2.0, soft_max=2.0, doc="world units in a second")
+    pulse_speed: float = number(0.4, min=-1e12, max=1e12, soft_min=-2.0, soft_max=2.0, doc="world units in a second")
 
 
 class StreamlinesLayer(ContentLayer["_Content"]):
@@ -68,6 +69,7 @@ class StreamlinesLayer(ContentLayer["_Content"]):
     lines show the way, and their colour the speed.
     """
 
+    casts: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = StreamlinesStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or a flat one"),
@@ -97,7 +99,8 @@ class StreamlinesLayer(ContentLayer["_Content"]):
         self._bound.lines.draw(pass_, frame)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Lines are solid: nothing."""
+        """Draw what of them is thinner than a pixel."""
+        self._bound.lines.draw_over(pass_, frame)
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the lines as the numbers of their places: line × rows + row."""
@@ -112,7 +115,8 @@ class _Content(Content):
         self.form = _form(style)
         self._time = 0.0
         self._asked: tuple[Any, ...] = ()
-        self._told: dict[str, Any] = {}
+        self._plan: Plan | None = None
+        self._resident: list[Block] | None = None
         specs = StreamlinesLayer.ATTRIBUTES
         with ExitStack() as stack:  # closes what was made if something that follows cannot be
             held = stack.enter_context
@@ -125,34 +129,36 @@ class _Content(Content):
             self._scalars = Field(gpu, name, "color", color) if isinstance(color, Tensor) else None
             self._lines, self._rows = self._seeds.rows if self._seeds else style.count, style.rows
             self._check(name)
-            shape = (self._lines, self._rows)
-            self._positions = held(Tensor.empty((*shape, 3), name=f"{name}.position"))
-            self._values = held(Tensor.empty(shape, name=f"{name}.value"))
-            self._widths = held(Tensor.empty(shape, name=f"{name}.width"))
-            self._plan = held(Plan(f"{name}.lines"))
-            self._record()
+            self._places = held(Tensor.empty((self._lines, self._rows, 5), name=f"{name}.places"))
+            parts = {"position": slice(0, 3), "color": 3, "width": 4}
+            drawn: dict[str, Attribute] = {key: held(self._places[..., part]) for key, part in parts.items()}
             self.lines = LinesLayer(gpu, name, style)
             stack.callback(self.lines.close)
-            plain = color if isinstance(color, tuple) or (isinstance(color, str) and color != SPEED) else self._values
-            self.lines.bind({"position": self._positions, "width": self._widths, "color": plain})
+            if not isinstance(color, Tensor) and color != SPEED:
+                drawn["color"] = color
+            self.lines.bind(drawn)
             if "extent" in self.lines.attributes.tensors:
                 extent = self.lines.attributes.tensors["extent"].tensor
                 self.attributes.add("extent", extent[:1].expand(self.attributes.rows, 2), (2,))
-            self._color = plain if plain is not self._values else SPEED
+            self._color = SPEED if isinstance(color, Tensor) else color
             self._field.ends(style)  # so that it can be framed before it is drawn
+            self._read = Places(gpu, self._given())
+            stack.callback(self._drop_plan)
             self._held = stack.pop_all()
 
     def prepare(self, style: StreamlinesStyle, moment: Moment | None) -> None:
-        for tensor in (self._field.tensor, *([self._scalars.tensor] if self._scalars else []), *self._seed_tensors()):
-            self._gpu.make_resident(tensor.owner)
+        if self._read.blocks is not self._resident:
+            for tensor in self._given():
+                self._gpu.make_resident(tensor.owner)
+            self._resident = self._read.blocks
         if moment is not None:
             self._time = moment.time
         place = math.fmod(self._time * style.pulse_speed / style.pulse_length, 1.0) if style.pulse else 0.0
-        self._plan.replay(**self._values_of(style), pulse_place=place)
+        self._followed(style).replay(pulse_place=place)
         self.lines.prepare(moment)
 
     def blocks(self) -> Iterable[Block]:
-        return self.lines.blocks()
+        return [*self.lines.blocks(), *self._read.blocks]
 
     def report(self) -> dict[str, Any]:
         found: dict[str, Any] = {"vectors": self._field.report(), "color": self._color}
@@ -165,8 +171,9 @@ class _Content(Content):
     def close(self) -> None:
         self._held.close()
 
-    def _seed_tensors(self) -> list[Tensor]:
-        return [bound.tensor for bound in self._seeds.tensors.values()] if self._seeds else []
+    def _given(self) -> list[Tensor]:
+        seeds = [bound.tensor for bound in self._seeds] if self._seeds else []
+        return [self._field.tensor, *([self._scalars.tensor] if self._scalars else []), *seeds]
 
     def _check(self, name: str) -> None:
         nbytes, limit = 12 * self._lines * self._rows, self._gpu.limits["max-storage-buffer-binding-size"]
@@ -176,8 +183,16 @@ class _Content(Content):
                 f"binds {limit:,}; take fewer rows or fewer lines"
             )
 
-    def _record(self) -> None:
-        out = {"positions": self._positions, "values": self._values, "widths": self._widths}
+    def _followed(self, style: StreamlinesStyle) -> Plan:
+        """The plan that follows the field, made anew only when the style has changed."""
+        asked = tuple(vars(style).values())
+        if self._plan is None or asked != self._asked:
+            plan = self._recorded(style)
+            self._drop_plan()
+            self._plan, self._asked = plan, asked
+        return self._plan
+
+    def _recorded(self, style: StreamlinesStyle) -> Plan:
         given: dict[str, Any] = {"seeds_offset": 0, "seeds_strides": 0}
         if self._seeds:
             bound = self._seeds.tensors["seeds"]
@@ -187,40 +202,44 @@ class _Content(Content):
             given |= {"scalars": scalars.tensor, "scalars_size": scalars.size, "scalars_strides": scalars.strides}
         else:
             given |= {"scalars_offset": 0, "scalars_size": (0, 0, 0), "scalars_strides": (0, 0, 0)}
-        defines = {"SEEDS": self._seeds is not None, "SCALARS": self._scalars is not None}
-        fixed = {"count": self._lines, "rows": self._rows, "nothing": math.nan}
-        self._plan.dispatch(
-            Kernel.load(SHADER, defines=defines),
+        plan = Plan(f"{self._places.name}.plan")
+        plan.dispatch(
+            Kernel.load(SHADER, defines={"SEEDS": self._seeds is not None, "SCALARS": self._scalars is not None}),
             self._lines,
-            overwrites=tuple(out),
+            overwrites=("places",),
             vectors=self._field.tensor,
+            places=self._places,
             **self._field.told,
-            **out,
             **given,
-            **fixed,
+            **self._told(style),
         )
+        self.lines.find_extent(plan, style)
+        return plan
 
-    def _values_of(self, style: StreamlinesStyle) -> dict[str, Any]:
-        """What the kernel is told, worked out anew only when the style has changed."""
-        asked = tuple(vars(style).values())
-        if asked != self._asked:
-            place = self._field.place(style)
-            low, high = place["low"], place["high"]
-            cell = longest((low, high)) / max(self._field.size)
-            step = style.length / (self._rows - 1)
-            self._told = place | {
-                "seed_low": low if style.seed_low == "auto" else style.seed_low,
-                "seed_high": high if style.seed_high == "auto" else style.seed_high,
-                "step": step,
-                "substeps": min(max(math.ceil(step / max(FINE * cell, 1e-30)), 1), MOST_SUBSTEPS),
-                "backward": {"both": self._rows // 2, "forward": 0, "backward": self._rows - 1}[style.ways],
-                "width": style.width,
-                "taper": style.taper,
-                "pulse": style.pulse,
-                "pulse_length": style.pulse_length,
-            }
-            self._asked = asked
-        return self._told
+    def _drop_plan(self) -> None:
+        if self._plan is not None:
+            self._plan.close()
+
+    def _told(self, style: StreamlinesStyle) -> dict[str, Any]:
+        """What of the style the kernel is told."""
+        place = self._field.place(style)
+        low, high = place["low"], place["high"]
+        cell = longest((low, high)) / max(self._field.size)
+        step = style.length / (self._rows - 1)
+        return place | {
+            "count": self._lines,
+            "rows": self._rows,
+            "nothing": math.nan,
+            "seed_low": low if style.seed_low == "auto" else style.seed_low,
+            "seed_high": high if style.seed_high == "auto" else style.seed_high,
+            "step": step,
+            "substeps": min(max(math.ceil(step / max(FINE * cell, 1e-30)), 1), MOST_SUBSTEPS),
+            "backward": {"both": self._rows // 2, "forward": 0, "backward": self._rows - 1}[style.ways],
+            "width": style.width,
+            "taper": style.taper,
+            "pulse": style.pulse,
+            "pulse_length": style.pulse_length,
+        }
 
 
 def _form(style: StreamlinesStyle) -> tuple[Any, ...]:

@@ -56,6 +56,7 @@ class SurfaceLayer(Layer):
     """Triangles between the rows of `position`: those of a grid if its shape is (h, w, 3), else those of `index`."""
 
     casts: ClassVar[bool] = True
+    blends: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = SurfaceStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),

@@ -43,6 +43,7 @@ class VectorsLayer(ContentLayer["_Content"]):
     """Arrows at the places of a lattice, along the vectors there; trilinear between the samples of the field."""
 
     casts: ClassVar[bool] = True
+    blends: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = VectorsStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or a flat one"),
@@ -88,45 +89,47 @@ class _Content(Content):
             self.attributes = Attributes(gpu, name, specs, given, "vertex", beside=tuple(specs))
             self.attributes.add("position", self._field.box.positions, (3,))
             self._asked = _asked(style)
-            self._told = self._field.place(style)
-            lattice = _lattice(self._told["low"], self._told["high"], style.count)
+            told = self._field.place(style)
+            lattice = _lattice(told["low"], told["high"], style.count)
             count = lattice[0] * lattice[1] * lattice[2]
-            out = {
-                "positions": held(Tensor.empty((count, 3), name=f"{name}.position")),
-                "directions": held(Tensor.empty((count, 3), name=f"{name}.direction")),
-                "lengths": held(Tensor.empty(count, name=f"{name}.length")),
-            }
+            places = held(Tensor.empty((count, 7), name=f"{name}.arrows"))
             self._plan = held(Plan(f"{name}.lattice"))
             self._plan.dispatch(
                 Kernel.load(SHADER),
                 count,
-                overwrites=tuple(out),
+                overwrites=("arrows",),
                 vectors=self._field.tensor,
                 lattice=lattice,
+                arrows=places,
                 **self._field.told,
-                **out,
+                **told,
             )
             self.arrows = ArrowsLayer(gpu, name, style)
             stack.callback(self.arrows.close)
+            parts = {"position": slice(0, 3), "direction": slice(3, 6), "color": 6}
+            drawn: dict[str, Attribute] = {key: held(places[:, part]) for key, part in parts.items()}
             self._color = given.get("color", LENGTH)
-            color = out["lengths"] if self._color == LENGTH else self._color
-            self.arrows.bind({"position": out["positions"], "direction": out["directions"], "color": color})
+            if self._color != LENGTH:
+                drawn["color"] = self._color
+            self.arrows.bind(drawn)
+            if style.range == "auto":
+                self.arrows.find_extent(self._plan)
             if "extent" in self.arrows.attributes.tensors:
                 extent = self.arrows.attributes.tensors["extent"].tensor
                 self.attributes.add("extent", extent[:1].expand(self.attributes.rows, 2), (2,))
             self._held = stack.pop_all()
 
     def is_another(self, style: VectorsStyle) -> bool:
-        """Whether the lattice of this style is another one."""
+        """Whether another plan is wanted for this style."""
         return _asked(style) != self._asked
 
     def prepare(self, style: VectorsStyle, moment: Moment | None) -> None:
         self._gpu.make_resident(self._field.tensor.owner)
-        self._plan.replay(**self._told)
+        self._plan.replay()
         self.arrows.prepare(moment)
 
     def blocks(self) -> Iterable[Block]:
-        return self.arrows.blocks()
+        return [*self.arrows.blocks(), self._field.tensor.block]
 
     def report(self) -> dict[str, Any]:
         return {"vectors": self._field.report(), "color": self._color}
@@ -136,8 +139,8 @@ class _Content(Content):
 
 
 def _asked(style: VectorsStyle) -> tuple[Any, ...]:
-    """What of a style the lattice depends on."""
-    return style.low, style.high, style.samples, style.plane, style.count
+    """What of a style the plan depends on."""
+    return style.low, style.high, style.samples, style.plane, style.count, style.range == "auto"
 
 
 def _lattice(low: Vector, high: Vector, count: int) -> tuple[int, int, int]:

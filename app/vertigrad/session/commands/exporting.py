@@ -30,7 +30,9 @@ class ExportNetwork(NamedTuple):
         suffix = self.path.suffix.lower() if self.path is not None else self.suffix
         if suffix not in model.exports:
             raise InputError(f"{name} is exported as {' or '.join(model.exports)}, not as {suffix or 'a bare name'}")
-        session.stage.cancel()
+        if session.stage.underway is not None:
+            session.stage.cancel()
+            session.clock.stale = True  # what is shown may have been on its way
         content = model.export(suffix)
         path = self.path or new_file(f"{session.scene.path.stem}-{name}", suffix)
         write_whole(path, content)

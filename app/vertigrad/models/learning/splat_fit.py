@@ -1,0 +1,283 @@
+"""`SplatFit`: Gaussian splats that are fitted to pictures of a mesh while they are looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import learn, ops, params
+from ...params import choice, color, file, integer, number, switch
+from ...tensor import Tensor
+from ...tensor.graph import no_grad
+from ..base import Comparison, OutputSpec, compare
+from ..built import SealedModel
+from ..data import splat_file
+from ..data.mesh_file import FORMATS, read
+from ..parts import Parts
+from ..stepping import FixedStep
+from . import splat_fit_twin as twin
+from .splat_fit_divide import record_division
+from .splat_fit_raster import Splats, decoded, drawn, encoded
+from .splat_fit_start import STARTS, beginning
+from .splat_fit_views import Views
+
+ALIKE = 0.2  # share of structural similarity in the loss, as in the paper
+DIVIDED = 2  # times `half`: until then splats are divided
+SIZE, CREASE = 2.0, 40.0  # of the mesh: its longest edge, and which edges are not smoothed [degrees]
+
+
+class Params(params.Params):
+    """What is looked at, by how many cameras, and how fast the splats learn."""
+
+    file: Path = file("assets/data/knot.ply", suffixes=FORMATS, rebuild=True, doc="the mesh")
+    up: str = choice("y", ("y", "z"), rebuild=True, doc="the axis of the file that points upwards")
+    light: tuple[float, float, float] = color("#f6e7cb", doc="color of its bands")
+    dark: tuple[float, float, float] = color("#c8424f", doc="color between them")
+    bands: float = number(9.0, min=0.0, max=64.0, doc="how many there are around it")
+    views: int = integer(24, min=2, max=512, scale="log", rebuild=True, doc="cameras around it")
+    resolution: int = integer(80, min=16, max=1024, scale="log", rebuild=True, doc="pixels along each side of a view")
+    count: int = integer(2000, min=1, max=1 << 20, soft_max=200_000, scale="log", rebuild=True, doc="splats")
+    start: str = choice("box", STARTS, rebuild=True, doc="where they begin: anywhere around it, or on it")
+    held_out: int = integer(
+        0, min=0, max=511, soft_max=31, doc="view that is shown, and not learned from; at most the last"
+    )
+    position_rate: float = number(4e-3, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of learning: of places")
+    scale_rate: float = number(2e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of logarithms of sizes")
+    rotation_rate: float = number(2e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of quaternions")
+    opacity_rate: float = number(5e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of logits of opacities")
+    color_rate: float = number(5e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of logits of colors")
+    half: int = integer(400, min=1, max=1_000_000, soft_max=10_000, scale="log", doc="steps in which all rates halve")
+    divide: int = integer(
+        60,
+        min=0,
+        max=100_000,
+        soft_max=1000,
+        doc="steps after which large splats are divided by ones not seen; 0: never",
+    )
+    pace: float = number(12.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
+    background: tuple[float, float, float] = color("#2b3544", doc="behind the picture that is shown")
+    train: bool = switch(True, doc="learn as time passes; off: stay as it is")
+
+
+class SplatFit(SealedModel):
+    """Gaussian splats that learn what a mesh looks like (Kerbl, Kopanas, Leimkühler and Drettakis 2023, 3D Gaussian
+    splatting for real-time radiance field rendering; without their spherical harmonics, and their number stays).
+
+    A step draws the splats as one of the cameras sees them, over a background that is another in each step, so that
+    only opaque splats can show the mesh; the gradient of 0.8 L1 + 0.2 (1 − SSIM) is pulled back to places, sizes,
+    rotations, opacities and colours, each with a rate of its own. What is learned is what a layer draws: light is added
+    up as there. The same seed gives the same bits on one adapter.
+    """
+
+    Params = Params
+    exports = (splat_file.SUFFIX,)
+
+    @classmethod
+    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
+        count, side = params.count, params.resolution
+        return {
+            "position": OutputSpec((count, 3), "f32", "middles of the splats"),
+            "scale": OutputSpec((count, 3), "f32", "standard deviations along their own axes"),
+            "rotation": OutputSpec((count, 4), "f32", "quaternions x, y, z, w, not of unit length"),
+            "opacity": OutputSpec((count,), "f32", "in their middles"),
+            "color": OutputSpec((count, 3), "f32", "sRGB"),
+            "picture": OutputSpec((side, side, 3), "f32", "the splats in the view that is not learned from"),
+            "target": OutputSpec((side, side, 3), "f32", "the mesh in that view"),
+            "camera": OutputSpec((params.views, 3), "f32", "where the cameras are"),
+        }
+
+    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params, self._seed = name, params, seed
+        self._learning = FixedStep(most=4)
+        self._looks: tuple[object, ...] = ()  # that the pictures were made with
+        mesh = read(params.file, SIZE, params.up, CREASE)
+        random = np.random.default_rng(seed)
+        self._first = beginning(params.start, params.count, mesh.positions, mesh.index, random)
+        with self._building() as parts:
+            self._views = Views(mesh, params.views, params.resolution, name)
+            parts.callback(self._views.close)
+            self._make(parts)
+            self._record(parts)
+            self.reset()
+
+    def step(self, dt: float) -> None:
+        given = self._params
+        self._look()
+        for _ in range(self._learning.due(dt, 1.0 / given.pace) if given.train else 0):
+            self._pull.replay(**self._lesson(self._taken))
+            for name, optimiser in self._optimisers.items():
+                optimiser.rate = getattr(given, f"{name}_rate")
+                self._moves[name].replay(**optimiser.fields())
+            if given.divide and self._taken % given.divide == 0 and self._taken <= DIVIDED * given.half:
+                self._divide.replay(step=self._taken)
+        self._draw()
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._outputs
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        """`loss` of the last step before it was taken, and `psnr` [dB] of the view that is not learned from."""
+        return {"loss": ops.copy(self._loss), "psnr": ops.copy(self._psnr)}
+
+    def compare_with_twin(self) -> list[Comparison]:
+        """The view that is not learned from, and gradients of a weighted sum of its pixels by all that is learned."""
+        view, background = self._shown_view(), (0.25, 0.5, 0.75)
+        leaves = Splats(*(tensor.detach() for tensor in self._splats()))
+        for leaf in leaves:
+            leaf.requires_grad = True
+        shape = self._outputs["picture"].shape
+        weights = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+        made = self._drawn(leaves, view=view, background=background)
+        with Tensor.from_numpy(weights) as factors:
+            made.backward(factors)
+        arrays = [leaf.numpy().astype(float) for leaf in leaves]
+        eye = twin.Eye(self._views.rows[view], *self._views.lens, np.array(background))
+        found = [compare("picture", made.numpy(), twin.picture(arrays, eye), 1e-3)]
+        for name, leaf, theirs in zip(Splats._fields, leaves, twin.pulled(weights, arrays, eye), strict=True):
+            assert leaf.grad is not None
+            found.append(compare(f"gradient by {name}", leaf.grad.numpy(), theirs, 1e-2))
+            leaf.grad = None
+        return found
+
+    def reset(self) -> None:
+        with no_grad():
+            for name, array in self._first.items():
+                self._learned[name][...] = array
+            for optimiser in self._optimisers.values():
+                optimiser.taken = 0
+                for tensor in optimiser.state.values():
+                    tensor.fill_(0.0)
+            self._loss.fill_(0.0)
+        self._learning.rest = 0.0
+        self._shown: tuple[object, ...] = ()
+        self._look()
+        self._draw()
+
+    def state(self) -> dict[str, Tensor]:
+        kept = {f"learned.{name}": tensor for name, tensor in self._learned.items()}
+        for name, optimiser in self._optimisers.items():
+            kept |= {f"{name}.{what}": tensor for what, tensor in optimiser.state.items()}
+        made = {name: self._outputs[name] for name in ("scale", "opacity", "color", "picture", "target")}
+        return kept | made | {"loss": self._loss, "psnr": self._psnr}
+
+    def numbers(self) -> dict[str, float]:
+        return {"taken": self._taken, "learning": self._learning.rest}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        for optimiser in self._optimisers.values():
+            optimiser.taken = int(numbers["taken"])
+        self._learning.rest = numbers["learning"]
+        self._shown = ()
+
+    def export(self, suffix: str) -> bytes:
+        """A PLY of the splats, as the model `splats` and other programs read it."""
+        names = ("position", "scale", "rotation", "opacity", "color")
+        position, scale, rotation, opacity, color = (self._outputs[name].numpy() for name in names)
+        rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
+        return splat_file.packed(splat_file.Splats(position, scale, rotation, opacity, color))
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _taken(self) -> int:
+        return self._optimisers["position"].taken
+
+    def _make(self, parts: Parts) -> None:
+        side, count, rows = self._params.resolution, self._params.count, self._views.rows
+        self._learned = {name: parts.copied(name, array) for name, array in self._first.items()}
+        self._gradients = {name: parts.zeros(f"by {name}", *array.shape) for name, array in self._first.items()}
+        self._wanted = parts.zeros("wanted", side, side, 3)
+        self._loss, self._psnr = parts.zeros("loss", 1), parts.zeros("psnr", 1)
+        shapes = {"scale": (count, 3), "opacity": (count,), "color": (count, 3)}
+        shapes |= dict.fromkeys(("picture", "target"), (side, side, 3))
+        made = {name: parts.zeros(name, *shape) for name, shape in shapes.items()}
+        eyes = -np.einsum("nij,ni->nj", rows[..., :3], rows[..., 3])
+        learned = {name: self._learned[name] for name in ("position", "rotation")}
+        self._outputs = {**learned, **made, "camera": parts.copied("camera", eyes)}
+
+    def _record(self, parts: Parts) -> None:
+        def schedule(step: int) -> float:
+            return 0.5 ** (step / self._params.half)
+
+        self._optimisers = {
+            name: parts.enter_context(learn.Adam([tensor], epsilon=1e-15, schedule=schedule))
+            for name, tensor in self._learned.items()
+        }
+        self._pull, self._divide, self._show = parts.plans("pull", "divide", "show")
+        self._moves = {name: parts.plan(f"move {name}") for name in self._learned}
+        with self._pull.recording():
+            self._views.record_choice(self._wanted)
+            loss = _loss(encoded(self._drawn(self._splats())), self._wanted)
+            loss.backward()
+            with no_grad():
+                ops.assign(self._loss, loss.detach())
+                for name, tensor in self._learned.items():
+                    assert tensor.grad is not None
+                    ops.assign(self._gradients[name], tensor.grad)
+                    tensor.grad = None
+        for name, plan in self._moves.items():
+            with plan.recording():
+                self._learned[name].grad = self._gradients[name]
+                self._optimisers[name].step()
+        memory = [tensor for optimiser in self._optimisers.values() for tensor in optimiser.state.values()]
+        with self._divide.recording(), no_grad():
+            record_division(self._learned, memory, self._seed)
+        with self._show.recording(), no_grad():
+            self._record_show()
+
+    def _record_show(self) -> None:
+        made, learned = self._outputs, self._learned
+        ops.exp(learned["scale"], out=made["scale"])
+        ops.sigmoid(learned["opacity"], out=made["opacity"])
+        ops.sigmoid(learned["color"], out=made["color"])
+        self._views.record_choice(made["target"])
+        picture = encoded(self._drawn(self._splats()))
+        ops.assign(made["picture"], picture)
+        ops.multiply(ops.log(ops.square(picture - made["target"]).mean()), -10.0 / math.log(10.0), out=self._psnr)
+
+    def _splats(self) -> Splats:
+        """What is learned, as the rasteriser takes it."""
+        told = self._learned
+        light = decoded(ops.sigmoid(told["color"]))
+        return Splats(told["position"], ops.exp(told["scale"]), told["rotation"], ops.sigmoid(told["opacity"]), light)
+
+    def _lesson(self, step: int) -> dict[str, object]:
+        """Which view a step learns from, and over which background: it follows from the step's number alone."""
+        random = np.random.default_rng((self._seed, step))
+        view = int(random.integers(self._params.views - 1))
+        return {"view": view + (view >= self._shown_view()), "background": tuple(random.uniform(0.0, 1.0, 3))}
+
+    def _shown_view(self) -> int:
+        return min(self._params.held_out, self._params.views - 1)
+
+    def _look(self) -> None:
+        """The pictures that are learned from, if the mesh has other colours now."""
+        given = self._params
+        looks = given.bands, given.light, given.dark
+        if looks != self._looks:
+            self._looks, self._shown = looks, ()
+            self._views.record(given.bands, _linear(given.light), _linear(given.dark))
+
+    def _draw(self) -> None:
+        """The outputs, if something of them is another now."""
+        told = self._taken, self._shown_view(), self._params.background
+        if told != self._shown:
+            self._shown = told
+            self._show.replay(view=told[1], background=_linear(told[2]))
+
+    def _drawn(self, splats: Splats, **open_fields: Any) -> Tensor:
+        return drawn(splats, self._views.cameras, self._views.lens, **open_fields)
+
+
+def _loss(picture: Tensor, wanted: Tensor) -> Tensor:
+    """Kerbl et al. 2023, eq. 7."""
+    planes = [tensor.permute(2, 0, 1)[None] for tensor in (picture, wanted)]
+    return learn.l1_loss(picture, wanted) * (1.0 - ALIKE) + learn.ssim_loss(planes[0], planes[1]) * ALIKE
+
+
+def _linear(color: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color)

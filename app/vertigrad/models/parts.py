@@ -1,0 +1,45 @@
+"""`Parts`: what a model is made of, to be closed with it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from ..gpu import Plan
+from ..tensor import DType, Tensor, f32
+
+
+class Parts(ExitStack):
+    """Tensors and plans that are named after their model, and closed together, the last one first."""
+
+    def __init__(self, name: str = ""):
+        super().__init__()
+        self._name = name
+
+    def copied(self, what: str, array: np.ndarray) -> Tensor:
+        """A tensor of the array's elements; f64 becomes f32."""
+        host = array.astype(np.float32) if array.dtype == np.float64 else array
+        return self.enter_context(Tensor.from_numpy(host, f"{self._name}.{what}"))
+
+    def empty(self, what: str, *shape: int, dtype: DType = f32) -> Tensor:
+        """A tensor that holds anything."""
+        return self.enter_context(Tensor.empty(shape, dtype, f"{self._name}.{what}"))
+
+    def zeros(self, what: str, *shape: int, dtype: DType = f32) -> Tensor:
+        """A tensor of zeros."""
+        return self.enter_context(Tensor.zeros(shape, dtype, f"{self._name}.{what}"))
+
+    def views(self, views: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The same, which were made just now."""
+        for view in views.values():
+            self.enter_context(view)
+        return views
+
+    def plan(self, what: str) -> Plan:
+        """An empty plan; the time of its work is counted under its name."""
+        return self.enter_context(Plan(f"{self._name}.{what}"))
+
+    def plans(self, *what: str) -> list[Plan]:
+        """Several of them."""
+        return [self.plan(one) for one in what]

@@ -1,0 +1,73 @@
+"""`Knife`: what parts the threads of a cloth along a stroke that is drawn across its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...gpu import Kernel, Plan
+from ...tensor import Tensor
+from ..touch import Touch
+from .cloth_sheet import Sheet
+
+CUT = "models/cloth_cut.wgsl"
+BINS = 256  # parts of a stroke in which it is looked for what is in front
+
+
+class Knife:
+    """Parts each thread that is seen to cross a stroke, however deep it lies, and those up to `radius` behind it.
+
+    `woven` has the cloth's `vertices`, `edges`, `springs` and `triangles`, those that are left. Close it.
+    """
+
+    def __init__(self, name: str, sheet: Sheet, woven: Mapping[str, Tensor]):
+        self._spacing = sheet.spacing
+        self._front = Tensor.zeros((BINS,), "u32", name=f"{name}.front")
+        self._plan = Plan(f"{name}.cut")
+        seen: dict[str, Any] = {"front": self._front, "vertices": woven["vertices"], "triangles": woven["triangles"]}
+        threads: dict[str, Any] = {name: woven[name] for name in ("vertices", "edges", "springs")}
+        self._plan.dispatch(_kernel("see_ball"), BINS, count=BINS, front=self._front)
+        triangles, edges = len(sheet.triangles), len(sheet.edges)
+        self._plan.dispatch(_kernel("see_sheet"), triangles, count=triangles, **seen)
+        self._plan.dispatch(_kernel("part"), edges, count=edges, nearest=self._front, **threads)
+
+    def cut(self, touch: Touch, dt: float, ball: Mapping[str, Any]) -> None:
+        """Record what the blade does on its way of `dt` seconds; `ball` has `centre` and `radius` of what may hide."""
+        way = stroke(touch, dt)
+        if way is not None:
+            self._plan.replay(**way, **ball, reach=max(touch.radius, self._spacing))
+
+    def close(self) -> None:
+        """Give back its tensor. Idempotent."""
+        self._plan.close()
+        self._front.close()
+
+
+def stroke(touch: Touch, dt: float) -> dict[str, Any] | None:
+    """The plane of sight between the rays of `dt` seconds ago and now, as the shader knows it.
+
+    None if the blade rests, or moves along its ray: that is seen as a point.
+    """
+    before = touch.later(-dt)
+    across = np.subtract(touch.point, before.point)
+    along = np.array(touch.direction if touch.parallel else np.subtract(before.point, before.origin))
+    side = np.cross(across, along)
+    size = float(np.linalg.norm(side))
+    if size <= 1e-9 * float(np.linalg.norm(across) * np.linalg.norm(along)):
+        return None
+    side /= size
+    across_from, along_from = np.cross(along, side), np.cross(side, across)
+    across_from, along_from = across_from / (across_from @ across), along_from / (along_from @ along)
+    vectors = {"across": across, "along": along, "side": side, "across_from": across_from, "along_from": along_from}
+    return {
+        "corner": before.origin,
+        "unit": float(np.linalg.norm(along)),
+        "meeting": 0.0 if touch.parallel else 1.0,
+        **{name: tuple(vector.tolist()) for name, vector in vectors.items()},
+    }
+
+
+def _kernel(entry: str) -> Kernel:
+    return Kernel.load(CUT, entry, {"BINS": BINS})

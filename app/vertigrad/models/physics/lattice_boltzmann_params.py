@@ -1,0 +1,120 @@
+"""The parameters of a flow on a lattice, and the values that its kernels take from them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from ... import params
+from ...errors import InputError
+from ...params import angle, choice, integer, number, text
+from ..touch import Gesture, Touch
+
+MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
+# [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
+LEAST_VISCOSITY = {"regularised": 0.02, "trt": 0.15}
+SPONGE = 0.12  # of the columns, before the outlet
+LONGER_SIDE = 3.0  # in the scene
+NO_HAND = {"hand_from": (0.0, 0.0), "hand_to": (0.0, 0.0), "hand_radius": 0.0, "painted_as": 0.0}
+
+
+class Params(params.Params):
+    """Lengths are cells and times steps, but for what is drawn; velocities are drawn over that of the inflow."""
+
+    columns: int = integer(400, min=4, max=8192, scale="log", rebuild=True, doc="cells along the flow")
+    rows: int = integer(144, min=2, max=4096, scale="log", rebuild=True, doc="cells across it: the lattice's width")
+    reynolds: float = number(
+        150.0,
+        min=0.01,
+        max=1e5,
+        soft_min=1.0,
+        soft_max=1000.0,
+        scale="log",
+        doc="speed times the obstacle's size, or without one the channel's width, over the viscosity",
+    )
+    speed: float = number(
+        0.08, min=0.001, max=0.12, soft_min=0.02, unit="cells/step", doc="of the inflow; a third of sound's is too much"
+    )
+    rate: float = number(900.0, min=0.0, max=1e5, soft_max=4000.0, unit="steps/s", doc="steps in a second")
+    ends: str = choice(
+        "open", ("open", "repeat"), rebuild=True, doc="inflow and outflow, or a channel without ends and a force"
+    )
+    sides: str = choice("slip", ("slip", "no slip", "repeat"), rebuild=True, doc="what is above and below")
+    collision: str = choice(
+        "regularised",
+        ("regularised", "trt"),
+        rebuild=True,
+        doc="regularised: the most stable; trt: two relaxation times, walls exactly where they should be",
+    )
+    obstacle: str = choice("circle", ("circle", "square", "aerofoil", "none"), rebuild=True, doc="what is in the way")
+    size: float = number(
+        0.125, min=0.01, max=0.8, soft_max=0.4, doc="of the obstacle, its diameter, side or chord, over the width"
+    )
+    x: float = number(0.22, min=0.0, max=1.0, doc="where its middle is, over the length")
+    y: float = number(0.5, min=0.0, max=1.0, doc="where its middle is, over the width")
+    attack: float = angle(0.0, min=-90.0, max=90.0, doc="how far it is turned nose up")
+    section: str = text("2412", doc="the aerofoil's four digits, as NACA has them")
+    height: float = number(
+        0.01, min=-1.0, max=1.0, soft_min=-0.05, soft_max=0.05, doc="how much vorticity raises the surface"
+    )
+    pedestal: float = number(0.12, min=0.0, max=2.0, soft_max=0.5, doc="how high the obstacle is drawn")
+
+
+def uniforms(given: Params, masked: bool) -> dict[str, Any]:
+    """Fields of `Params` in shaders/models/lattice_boltzmann.wgsl, in cells and steps; no hand.
+
+    `masked`: a mask is the obstacle, in place of the shape; lengths are still over `size`.
+    """
+    across = given.obstacle == "none" and not masked
+    length = float(given.rows) if across else given.size * given.rows
+    viscosity = max(given.speed * length / given.reynolds, LEAST_VISCOSITY[given.collision] * given.speed)
+    driven = given.ends == "repeat"
+    camber, camber_at, thickness = section_of(given.section)
+    turned = math.radians(given.attack)
+    return {
+        "rows": given.rows,
+        "columns": given.columns,
+        "inflow": given.speed,
+        "viscosity": viscosity,
+        "odd_rate": 1.0 / (MAGIC / (3.0 * viscosity) + 0.5),
+        "force": 8.0 * viscosity * given.speed / given.rows**2 if driven else 0.0,
+        "sponge": 0.0 if driven else SPONGE * given.columns,
+        "start": 0.0 if driven else given.speed,
+        "place": (given.x * given.columns - 0.5, given.y * given.rows - 0.5),
+        "turn": (math.cos(turned), math.sin(turned)),
+        "size": given.size * given.rows,
+        "thickness": thickness,
+        "camber": camber,
+        "camber_at": camber_at,
+        "edge": LONGER_SIDE / max(given.rows, given.columns),
+        "height": given.height,
+        "pedestal": given.pedestal,
+        "length": length,
+        **NO_HAND,
+    }
+
+
+def stroke(given: Params, touch: Touch, dt: float) -> dict[str, Any]:
+    """What the hand passes over in `dt`, in cells."""
+    edge = LONGER_SIDE / max(given.rows, given.columns)
+    middle = np.array([given.columns - 1, given.rows - 1]) / 2.0
+    to, since = (np.array(at.at_height(0.0))[[0, 2]] for at in (touch, touch.later(-dt)))
+    return {
+        "hand_from": tuple(since / edge + middle),
+        "hand_to": tuple(to / edge + middle),
+        "hand_radius": max(touch.radius / edge, 0.75),
+        "painted_as": 1.0 if touch.gesture is Gesture.PAINT else 0.0,
+    }
+
+
+def section_of(digits: str) -> tuple[float, float, float]:
+    """Camber, where it is largest, and thickness, over the chord. Raises `InputError` if there is no such section."""
+    if not re.fullmatch(r"\d{4}", digits) or digits[2:] == "00" or (digits[0] == "0") != (digits[1] == "0"):
+        raise InputError(
+            f'section {digits!r} is none of NACA\'s four digits, such as "2412": camber in hundredths of the chord, '
+            "its place in tenths, thickness in hundredths; without camber the first two are 00"
+        )
+    return int(digits[0]) / 100.0, max(int(digits[1]), 1) / 10.0, int(digits[2:]) / 100.0

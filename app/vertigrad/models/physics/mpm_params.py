@@ -1,0 +1,126 @@
+"""The parameters of a material point simulation, and what of them does not depend on the kinds of matter."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import params
+from ...params import angle, choice, color, integer, number, vector
+from ..touch import Touch
+from .mpm_bodies import SHAPES
+
+PULL = 40.0  # 1/s, at which matter takes on the velocity of the hand
+AWAY = -1e6  # m, where what is not there is
+
+
+class Params(params.Params):
+    """The box, what falls into it, and what that is made of. Lengths in metres; the floor's middle is the origin."""
+
+    count: int = integer(
+        40_000, min=64, max=1 << 23, scale="log", rebuild=True, auto=True, doc="particles, of one size"
+    )
+    resolution: int = integer(
+        48,
+        min=8,
+        max=512,
+        soft_max=192,
+        scale="log",
+        rebuild=True,
+        doc="cells along the box's longest edge",
+    )
+    box: tuple[float, ...] = vector(
+        (1.2, 0.9, 0.8), min=0.1, max=100.0, soft_max=3.0, unit="m", rebuild=True, doc="inner size of the box"
+    )
+    gravity: float = number(9.81, min=0.0, max=100.0, soft_max=20.0, unit="m/s²", doc="downwards, along -y")
+    time_step: float = number(
+        2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest physical step; fast waves make it shorter"
+    )
+    courant: float = number(0.5, min=0.05, max=0.6, doc="cells that the fastest wave may cross in a physical step")
+    rate: float = number(1.0, min=0.0, max=10.0, soft_max=2.0, doc="seconds of this world in a simulated second")
+    friction: float = number(0.5, min=0.0, max=10.0, soft_max=1.0, doc="Coulomb's, at walls, floor and obstacles")
+
+    water: str = choice("box", SHAPES, rebuild=True, doc="what the water starts as")
+    water_at: tuple[float, ...] = vector(
+        (-0.44, 0.25, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the water"
+    )
+    water_size: tuple[float, ...] = vector(
+        (0.28, 0.46, 0.7), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+    )
+    bulk: float = number(
+        5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water: how hard it is to compress"
+    )
+    viscosity: float = number(0.05, min=0.0, max=100.0, soft_max=10.0, unit="Pa s", doc="of the water; honey has 10")
+    jelly: str = choice("box", SHAPES, rebuild=True, doc="what the jelly starts as")
+    jelly_at: tuple[float, ...] = vector(
+        (0.02, 0.62, 0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the jelly"
+    )
+    jelly_size: tuple[float, ...] = vector(
+        (0.22, 0.22, 0.22), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+    )
+    jelly_young: float = number(1.5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the jelly")
+    snow: str = choice("ball", SHAPES, rebuild=True, doc="what the snow starts as")
+    snow_at: tuple[float, ...] = vector(
+        (0.02, 0.6, -0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the snow"
+    )
+    snow_size: tuple[float, ...] = vector(
+        (0.28, 0.28, 0.28), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+    )
+    snow_young: float = number(8e3, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of fresh snow")
+    hardening: float = number(10.0, min=0.0, max=20.0, doc="exponent at which packed snow is stiffer")
+    compression: float = number(
+        0.025, min=1e-3, max=0.5, scale="log", doc="strain at which snow gives way when pressed"
+    )
+    stretch: float = number(0.0075, min=1e-4, max=0.5, scale="log", doc="strain at which snow tears")
+    sand: str = choice("box", SHAPES, rebuild=True, doc="what the sand starts as")
+    sand_at: tuple[float, ...] = vector(
+        (0.4, 0.35, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the sand"
+    )
+    sand_size: tuple[float, ...] = vector(
+        (0.22, 0.5, 0.3), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+    )
+    sand_young: float = number(5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the sand")
+    friction_angle: float = angle(35.0, min=0.0, max=60.0, doc="of the sand, inside: how steep it can lie")
+    poisson: float = number(0.25, min=0.0, max=0.45, doc="Poisson's ratio of jelly, snow and sand")
+
+    ball_at: tuple[float, ...] = vector(
+        (0.0, 0.0, 0.0),
+        min=-100.0,
+        max=100.0,
+        unit="m",
+        gizmo="position",
+        doc="middle of a ball in the way",
+    )
+    ball_radius: float = number(0.0, min=0.0, max=100.0, soft_max=0.5, unit="m", doc="its radius; 0: there is none")
+    obstacle_corner: tuple[float, ...] = vector(
+        (0.0, 0.0, 0.0), min=-100.0, max=100.0, unit="m", doc="where the first of the obstacle's distances lies"
+    )
+    obstacle_spacing: float = number(
+        0.05, min=1e-3, max=10.0, unit="m", scale="log", doc="from one of the obstacle's distances to the next"
+    )
+
+    water_color: tuple[float, float, float] = color("#2f8fd0", doc="the colour of water; where it is fast it is white")
+    jelly_color: tuple[float, float, float] = color("#e2567a", doc="the colour of jelly")
+    snow_color: tuple[float, float, float] = color("#f2f6fa", doc="the colour of fresh snow")
+    sand_color: tuple[float, float, float] = color("#d9a860", doc="the colour of sand")
+
+
+def told(params: Params, length: float, touch: Touch | None) -> dict[str, Any]:
+    """Fields of `Params` in shaders/models/mpm.wgsl for a step of `length` seconds, beside those of `mpm_matter`."""
+    return {
+        "dt": length,
+        "gravity": params.gravity,
+        "friction": params.friction,
+        "ball": (*params.ball_at, params.ball_radius),
+        "obstacle_low": tuple(params.obstacle_corner),
+        "obstacle_cell": params.obstacle_spacing,
+        "hand": (AWAY,) * 3 if touch is None else touch.point,
+        "hand_velocity": (0.0,) * 3 if touch is None else touch.velocity,
+        "hand_radius": 1.0 if touch is None else max(touch.radius, 1e-6),
+        "hand_share": 0.0 if touch is None else 1.0 - math.exp(-PULL * touch.strength * length),
+        "foam": 0.5 * math.sqrt(2.0 * params.gravity * params.box[1]) + 1e-6,
+        "water": tuple(params.water_color),
+        "jelly": tuple(params.jelly_color),
+        "snow": tuple(params.snow_color),
+        "sand": tuple(params.sand_color),
+    }

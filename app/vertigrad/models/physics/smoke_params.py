@@ -1,0 +1,160 @@
+"""The parameters of smoke, and the values that its kernels take from them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, Literal
+
+from ... import params
+from ...ops.philox import key_of, stream, stream_words
+from ...params import choice, integer, number, vector
+from ..touch import Gesture, Touch
+from .smoke_pressure import Cells
+
+BLOCK = 16  # cells come in such blocks along each axis, so that the pressure has coarse grids that fit
+COARSE = 96  # cells along the height up to which a step is as long as it is said to be
+MOST_COURANT = 8.0  # edges that air may go in a step
+STRAY = 20  # steps from one place of a swaying source to the next
+SPREAD = 1.0 / 6.0  # most of diffusivity times time over edge² in a sweep: beyond, values would swing
+OPEN = {"closed": (0, 0, 0), "open top": (0, 1, 0), "open": (1, 1, 1)}
+
+
+class Params(params.Params):
+    """The box stands on y = 0, around x = z = 0. Width and depth are rounded to blocks of 16 cells."""
+
+    cells: int = integer(
+        64,
+        min=16,
+        max=512,
+        soft_min=48,
+        rebuild=True,
+        auto=True,
+        doc="cells along the height; rounded to a multiple of 16",
+    )
+    height: float = number(2.0, min=0.01, max=1e3, soft_max=10.0, unit="m", rebuild=True, doc="of the box")
+    width: float = number(1.5, min=0.01, max=1e3, soft_max=10.0, unit="m", rebuild=True, doc="of the box, along x")
+    depth: float = number(1.5, min=0.01, max=1e3, soft_max=10.0, unit="m", rebuild=True, doc="of the box, along z")
+    sides: Literal["closed", "open top", "open"] = choice(
+        "open top", ["closed", "open top", "open"], doc="where air may go out; the floor is always closed"
+    )
+    length: float = number(
+        1 / 60,
+        min=1e-4,
+        max=1 / 15,
+        soft_min=1 / 240,
+        unit="s",
+        doc="length of a physical step; shorter in proportion with more than 96 cells",
+    )
+    cycles: int = integer(2, min=1, max=16, soft_max=6, doc="V-cycles of a step's pressure; each leaves a seventh")
+    lift: float = number(
+        0.05, min=0.0, max=10.0, soft_max=0.2, unit="m/s²/K", doc="buoyancy of warm air; 9.8 / 300 near 300 K"
+    )
+    weight: float = number(
+        0.4, min=0.0, max=100.0, soft_max=4.0, unit="m/s²", doc="downward pull on smoke of density 1"
+    )
+    confinement: float = number(
+        1.5, min=0.0, max=20.0, soft_max=6.0, unit="1/s", doc="how strongly eddies that the grid wears down are fed"
+    )
+    diffusivity: float = number(0.0, min=0.0, max=0.01, soft_max=1e-3, unit="m²/s", doc="of density and warmth")
+    cooling: float = number(0.4, min=0.0, max=100.0, soft_max=4.0, unit="1/s", doc="rate at which warmth is lost")
+    fading: float = number(0.0, min=0.0, max=100.0, soft_max=4.0, unit="1/s", doc="rate at which smoke vanishes")
+    source: tuple[float, ...] = vector((0.0, 0.2, 0.0), unit="m", gizmo="position", doc="where smoke comes out")
+    source_radius: float = number(0.16, min=0.0, max=100.0, soft_max=0.5, unit="m", doc="of the source; 0: none")
+    density: float = number(1.0, min=0.0, max=100.0, soft_max=4.0, doc="of the smoke that comes out")
+    temperature: float = number(
+        60.0, min=0.0, max=2e3, soft_max=300.0, unit="K", doc="of the smoke that comes out, above the surroundings"
+    )
+    jet: float = number(0.4, min=0.0, max=50.0, soft_max=4.0, unit="m/s", doc="upward speed in the source, at least")
+    sway: float = number(0.3, min=0.0, max=10.0, soft_max=1.0, doc="how far the source strays, over its radius")
+    ball: tuple[float, ...] = vector((0.0, 0.85, 0.0), unit="m", gizmo="position", doc="middle of a sphere in the way")
+    ball_radius: float = number(0.22, min=0.0, max=100.0, soft_max=0.6, unit="m", doc="of the sphere; 0: none")
+    tracers: int = integer(20_000, min=1, max=1 << 22, scale="log", rebuild=True, doc="points carried by the air")
+    life: float = number(5.0, min=0.1, max=1e3, soft_max=20.0, unit="s", doc="of a tracer")
+
+
+def cells_of(params: Params) -> Cells:
+    """Cells along x, y and z: whole blocks, at least one."""
+    y = BLOCK * max(round(params.cells / BLOCK), 1)
+    edge = params.height / y
+    x, z = (BLOCK * max(round(extent / edge / BLOCK), 1) for extent in (params.width, params.depth))
+    return x, y, z
+
+
+def edge_of(params: Params) -> float:
+    """The edge of a cell [m]."""
+    return params.height / cells_of(params)[1]
+
+
+def length_of(params: Params) -> float:
+    """The length of a physical step [s]."""
+    return params.length * min(1.0, COARSE / params.cells)
+
+
+def sweep_pairs(params: Params) -> int:
+    """Twice so many sweeps of diffusion are enough for a step: an explicit one may not go too far."""
+    return math.ceil(params.diffusivity * length_of(params) / edge_of(params) ** 2 / (2.0 * SPREAD))
+
+
+def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[str, Any]:
+    """Fields of `Params` in shaders/models/smoke.wgsl in the step number `turn`, but for the size of an obstacle."""
+    edge, length, (x, y, z) = edge_of(params), length_of(params), cells_of(params)
+    opened = OPEN[params.sides]
+    return {
+        "size": (x, y, z),
+        "edge": edge,
+        "low": (-0.5 * x * edge, 0.0, -0.5 * z * edge),
+        "dt": length,
+        "open_low": (opened[0], 0, opened[2]),
+        "open_high": opened,
+        "turn": turn,
+        "top_speed": MOST_COURANT * edge / length,
+        "obstacle_place": params.ball,
+        "obstacle_radius": params.ball_radius,
+        "source_place": _source(params, seed, turn),
+        "source_radius": params.source_radius,
+        "source_matter": (params.density, params.temperature),
+        "jet": params.jet,
+        "weight": params.weight,
+        "lift": params.lift,
+        "confinement": params.confinement,
+        "spread": params.diffusivity * length / edge**2 / max(2 * sweep_pairs(params), 1),
+        "kept": (math.exp(-params.fading * length), math.exp(-params.cooling * length)),
+        "key": key_of(seed),
+        "stream": stream_words("tracers"),
+        "life": params.life,
+        "count": params.tracers,
+        **_hand(touch, length),
+    }
+
+
+def _source(params: Params, seed: int, turn: int) -> tuple[float, ...]:
+    """Where the source is: it strays smoothly from one random place to the next."""
+    number, part = divmod(turn, STRAY)
+    share = (part / STRAY) ** 2 * (3.0 - 2.0 * part / STRAY)
+    away = params.sway * params.source_radius
+    ends = zip(params.source, _random_place(seed, number), _random_place(seed, number + 1), strict=True)
+    return tuple(at + away * (a + share * (b - a)) for at, a, b in ends)
+
+
+@lru_cache(16)
+def _random_place(seed: int, number: int) -> tuple[float, ...]:
+    """A place in the cube from -1 to 1: the one of this number."""
+    words = stream(3, seed, "source", 4 * number)
+    return tuple(float(word) * 2.0**-31 - 1.0 for word in words)
+
+
+def _hand(touch: Touch | None, length: float) -> dict[str, Any]:
+    """What is done to the smoke from outside; a hand that drags takes the air along within a tenth of a second."""
+    if touch is None:
+        nowhere = (0.0, 0.0, 0.0)
+        return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "drag": 0.0, "emit": 0.0}
+    drags = touch.gesture is Gesture.DRAG
+    share = 1.0 - math.exp(-10.0 * touch.strength * length)
+    return {
+        "touch_point": touch.point,
+        "touch_radius": touch.radius,
+        "touch_velocity": touch.velocity,
+        "drag": share if drags else 0.0,
+        "emit": 0.0 if drags else touch.strength,
+    }

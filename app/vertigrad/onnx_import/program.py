@@ -1,0 +1,119 @@
+"""`Program`: a network recorded as one plan, for inputs of certain shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..gpu import Plan, gpu
+from ..tensor import Tensor
+from .trace import Trace
+from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
+
+
+class NodeTime(NamedTuple):
+    """How long the kernels of one node took on the GPU."""
+
+    node: str
+    dispatches: int
+    ms: float
+
+
+class Program:
+    """A network recorded for certain shapes. `inputs` and `outputs` are its tensors, by the names in the graph.
+
+    64-bit integers lie in 32 bits there, 8 and 16 bits as well. Outputs that no input changes are not tensors: `read`
+    gives them too. Close it.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        plan: Plan,
+        inputs: Mapping[str, Tensor],
+        values: Mapping[str, Value],
+        trace: Trace,
+        elems: Mapping[str, int],
+    ):
+        self.source = source
+        self.plan = plan
+        self.inputs = dict(inputs)
+        self._values = dict(values)
+        self._held, self._nodes, self._elems = trace.held, trace.nodes, elems
+
+    def tensor(self, name: str) -> Tensor:
+        """An output as a tensor; one that nothing changes is uploaded now. Raises `InputError` for a sequence."""
+        value = self._values[name]
+        if value.tensor is None:
+            if value.host is None or value.elem not in STORAGE:
+                raise InputError(f"{self.source}: output {name!r} is no tensor on the GPU")
+            value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, f"output {name!r}"), name)
+        return value.tensor
+
+    @property
+    def outputs(self) -> dict[str, Tensor]:
+        """The outputs that lie on the GPU."""
+        return {name: value.tensor for name, value in self._values.items() if value.tensor is not None}
+
+    def set(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Upload inputs. Raises `InputError` for numbers that do not fit 32 bits."""
+        for name, tensor in self.inputs.items():
+            if name not in arrays:
+                continue
+            what, array = f"{self.source}: input {name!r}", arrays[name]
+            if name in self._held and array.size and np.abs(array).max() > INPUT_BOUND:
+                raise InputError(f"{what} holds {np.abs(array).max()}; the network calculates with it in 32 bits, for "
+                                 f"which it may be ±{INPUT_BOUND:,}")  # fmt: skip
+            tensor[...] = to_storage(array, self._elems[name], what)
+
+    def replay(self) -> None:
+        """Record the whole network into the open submission."""
+        self.plan.replay()
+
+    def read(self) -> dict[str, Any]:
+        """The outputs as arrays, in the types that the graph declares; waits for the GPU."""
+        return {name: _read(value) for name, value in self._values.items()}
+
+    def profile(self) -> list[NodeTime] | None:
+        """Run once more with every kernel timed by itself; None where the adapter has no timestamps. Waits."""
+        device = gpu()
+        timer = device.timer
+        if not timer.available:
+            return None
+        device.sync()
+        before, timer.enabled, timer.each_kernel = (timer.enabled, timer.each_kernel), True, True
+        try:
+            self.plan.replay()
+            device.sync()
+        finally:
+            timer.enabled, timer.each_kernel = before
+        spans = [span for span in timer.submissions[-1].spans if span.group == self.plan.name]
+        taken: dict[str, NodeTime] = {}
+        for node, span in zip(self._nodes, spans, strict=False):
+            known = taken.get(node, NodeTime(node, 0, 0.0))
+            taken[node] = NodeTime(node, known.dispatches + 1, known.ms + span.ms)
+        return list(taken.values())
+
+    def wait(self) -> None:
+        """Until the GPU has finished what was recorded."""
+        gpu().sync()
+
+    def close(self) -> None:
+        """Give back every tensor. Idempotent."""
+        self.plan.close()
+        for tensor in [*self.inputs.values(), *self.outputs.values()]:
+            tensor.close()
+
+
+def _read(value: Value) -> Any:
+    if value.items is not None:
+        return [_read(item) for item in value.items]
+    if value.absent:
+        return None
+    if value.host is not None:
+        return value.host
+    assert value.tensor is not None
+    return from_storage(value.tensor.numpy(), value.elem)

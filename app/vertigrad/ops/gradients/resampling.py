@@ -1,0 +1,51 @@
+"""Gradients of what reads x at places that sizes alone decide: each element takes back what it gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..differentiable import Call, rule
+from ..resize import Axis, resample, tables_of
+
+_HOW = ("mode", "coordinates", "rounding", "cubic", "antialias", "exclude_outside", "region", "keep")
+
+
+@rule("resize")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    """The transposed filters. What lay outside of x was a number, and takes nothing back."""
+    shape = call.shapes["x"]
+    how = {name: call[name] for name in _HOW}
+    _, tables = tables_of(shape, call["size"], call["scale"], call["axes"], **how)
+    return {"x": _returned(gradient, tables, shape)}
+
+
+@rule("pad")
+def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
+    """Each element adds up its copies; one that was cut off has none."""
+    shape, given, mode = call.shapes["x"], call["padding"], call["mode"]
+    each = [given] * len(shape) if isinstance(given, int) else list(given)
+    pairs = [(pair, pair) if isinstance(pair, int) else (pair[0], pair[1]) for pair in each]
+    if mode == "constant" and all(min(pair) >= 0 for pair in pairs):
+        return {"x": gradient[tuple(slice(b, b + n) for n, (b, _) in zip(shape, pairs, strict=True))]}
+    axes = enumerate(zip(shape, pairs, strict=True))
+    tables = {axis: _copies(n, pair, mode) for axis, (n, pair) in axes if any(pair)}
+    return {"x": _returned(gradient, tables, shape)}
+
+
+def _copies(size: int, pair: tuple[int, int], mode: str) -> Axis:
+    """Which of `size` elements `pad` puts where along an axis; −1 for none of them."""
+    begin, end = pair
+    kept = np.arange(size)[max(-begin, 0) : size - max(-end, 0)]
+    beyond = {"constant_values": -1} if mode == "constant" else {}
+    places = np.pad(kept, (max(begin, 0), max(end, 0)), mode, **beyond)[:, None]  # type: ignore[call-overload]
+    return Axis(places.astype(np.int32), np.ones(places.shape, np.float32))
+
+
+def _returned(gradient: Tensor, tables: Mapping[int, Axis], shape: tuple[int, ...]) -> Tensor:
+    out = Tensor.empty(shape, gradient.dtype, "gradient", temporary=True)
+    if out.size:
+        resample(gradient, {axis: table.transposed(shape[axis]) for axis, table in tables.items()}, 0.0, out)
+    return out

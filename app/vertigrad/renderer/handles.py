@@ -1,0 +1,122 @@
+"""`Handles`: arrows in the picture by which a place is moved, faint where something lies in front of them."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+import wgpu
+
+from ..gpu import Gpu, RenderPass
+from .layers.drawing import BLEND_OVER
+from .pipelines import draw_cache, draw_shader
+from .target import SAMPLES, handles_samples
+
+SHADER = "draw/handles.wgsl"
+AXES = struct.Struct("<16f12f4f4I4f4f")  # `Handles` in the shader
+ROOM = 12.0  # around the tips, in units: heads and halos
+Color = tuple[float, float, float]
+
+
+class Handles(NamedTuple):
+    """Where they lie in a picture.
+
+    `ends` (4, 3): the place and the tips of the arrows along x, y and z: pixels from the picture's upper left, and the
+    depth of clip space. `tints` are sRGB from 0 to 1. `lit` is the part under the mouse: 0 to 2 an arrow, 3 to 5 the
+    plane across that axis, 6 the middle. `unit` is a line's width, and `reach` the length of an arrow across the view,
+    in pixels.
+    """
+
+    ends: np.ndarray
+    tints: tuple[Color, Color, Color]
+    lit: int | None
+    unit: float
+    reach: float
+
+
+class HandleDrawing:
+    """Draws handles over pictures of one format."""
+
+    def __init__(self, gpu: Gpu, color_format: str):
+        self._gpu, self._format = gpu, color_format
+        self._samples = SAMPLES if handles_samples(gpu) else 0
+        self._layout = _layout(gpu, self._samples)
+        self._depth: Any = None
+        self._group: wgpu.GPUBindGroup | None = None
+        self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
+
+    def record(
+        self,
+        handles: Handles,
+        depth: wgpu.GPUTextureView,
+        size: tuple[int, int],
+        corner: tuple[int, int],
+        target_view: wgpu.GPUTextureView,
+    ) -> None:
+        """Record them over the picture of `size`, at `corner` of the target; `depth` is that of the picture's solids,
+        of any size.
+        """
+        offset = self._gpu.uniforms.push(_packed(handles, size))
+        with self._gpu.recorder.render_pass("handles", self._pass, target_view) as pass_:
+            pass_.set_viewport(*corner, *size, 0.0, 1.0)
+            pass_.set_scissor_rect(*corner, *size)
+            pass_.set_pipeline(self._pipeline())
+            pass_.set_bind_group(0, self._bound(depth), (offset,))
+            pass_.draw(4)
+
+    def _bound(self, depth: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
+        if self._group is None or depth is not self._depth:
+            ring: Any = {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": AXES.size}
+            entries: list[Any] = [{"binding": 0, "resource": ring}]
+            entries += [{"binding": 1, "resource": depth}] if self._samples else []
+            self._group = self._gpu.device.create_bind_group(layout=self._layout, entries=entries)
+            self._depth = depth
+        return self._group
+
+    def _pipeline(self) -> wgpu.GPURenderPipeline:
+        defines = {"SAMPLES": self._samples, "ENCODED_BY_TARGET": self._format.endswith("-srgb")}
+
+        def make() -> wgpu.GPURenderPipeline:
+            module, device = draw_shader(self._gpu, SHADER, defines), self._gpu.device
+            return device.create_render_pipeline(
+                label=SHADER,
+                layout=device.create_pipeline_layout(bind_group_layouts=[self._layout]),
+                vertex={"module": module, "entry_point": "handles_vertex", "buffers": []},
+                fragment={
+                    "module": module,
+                    "entry_point": "handles_fragment",
+                    "targets": [{"format": self._format, "blend": BLEND_OVER}],  # pyright: ignore
+                },
+                primitive={"topology": "triangle-strip"},
+            )
+
+        return draw_cache(self._gpu).get((SHADER, self._format), make)
+
+
+def _packed(handles: Handles, size: tuple[int, int]) -> bytes:
+    ends, lit = handles.ends, handles.lit
+    room = ROOM * handles.unit
+    low = np.maximum(ends[:, :2].min(axis=0) - room, 0.0)
+    high = np.minimum(ends[:, :2].max(axis=0) + room, size)
+    return AXES.pack(
+        *np.column_stack([ends, np.zeros(4)]).ravel(),
+        *(part for axis, tint in enumerate(handles.tints) for part in (*tint, float(lit == axis))),
+        *(float(lit == part) for part in (3, 4, 5, 6)),
+        *np.argsort(ends[1:, 2]),
+        0,
+        *size,
+        handles.unit,
+        handles.reach,
+        *low,
+        *np.maximum(high, low),
+    )
+
+
+def _layout(gpu: Gpu, samples: int) -> wgpu.GPUBindGroupLayout:
+    both = wgpu.ShaderStage.VERTEX | wgpu.ShaderStage.FRAGMENT
+    entries: list[Any] = [{"binding": 0, "visibility": both, "buffer": {"type": "uniform", "has_dynamic_offset": True}}]
+    if samples:
+        texture = {"sample_type": "depth", "multisampled": True}
+        entries.append({"binding": 1, "visibility": wgpu.ShaderStage.FRAGMENT, "texture": texture})
+    return draw_cache(gpu).get("handles layout", lambda: gpu.device.create_bind_group_layout(entries=entries))

@@ -1,0 +1,42 @@
+"""`Level`: how finely a picture is drawn. The view says what is wanted, the level what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+AUTO = "auto"  # no level: by how long frames take in a window, the best of the usual ones in a file
+
+
+class Level(NamedTuple):
+    """What each part of a picture may cost. Those of "high" are what the shaders were made for."""
+
+    name: str
+    scale: float  # pixels drawn to each one shown, along each side
+    sun_texels: int  # along each side of the sun's map
+    sun_taps: int  # places of it that are looked at for each fragment
+    sky_planes: int  # planes in which occlusion is looked for; 0: nowhere
+    sky_steps: int  # and places to either side in each
+    march: float  # steps through a volume, to those that its layer wants
+
+
+LOW = Level("low", 0.5, 512, 4, 0, 0, 0.5)
+MEDIUM = Level("medium", 0.75, 1024, 12, 2, 3, 0.75)
+HIGH = Level("high", 1.0, 1024, 16, 3, 4, 1.0)
+ULTRA = Level("ultra", 1.0, 2048, 32, 6, 6, 2.0)
+
+LEVELS: Mapping[str, Level] = MappingProxyType({level.name: level for level in (LOW, MEDIUM, HIGH, ULTRA)})
+CHOSEN = (LOW, MEDIUM, HIGH)  # between which "auto" chooses, the cheapest first
+NAMES = (AUTO, *LEVELS)
+
+
+def level_of(quality: str) -> Level:
+    """The level of that name; of "auto" the one that files get."""
+    return LEVELS.get(quality, HIGH)
+
+
+def drawn_size(size: tuple[int, int], level: Level) -> tuple[int, int]:
+    """How many pixels are drawn of a picture that is shown with `size`; one at least."""
+    width, height = size
+    return max(1, round(width * level.scale)), max(1, round(height * level.scale))

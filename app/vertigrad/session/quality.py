@@ -1,0 +1,174 @@
+"""`AutoQuality`: how finely pictures may be drawn so that frames come in time. It is told times, and has no clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from statistics import median
+
+from ..renderer.quality import AUTO, CHOSEN, Level, level_of
+
+USUAL_MS = 1000.0 / 60.0  # of a frame, where neither the user nor the screen says how long it may take
+SLOW = 1.15  # times as long as wanted: too slow
+IN_TIME = 1.05
+HELD = 0.93  # of the time: frames that take longer may be waiting for the screen
+ROOM = 0.85  # of the time, which a finer level must be expected to leave free
+GAIN = 0.9  # what the cheapest level must bring the time down to, or it is not the picture that takes it
+DRAWN = 0.2  # share of a frame under which its drawing is not worth saving
+SETTLING = 1.0  # seconds after a beginning or a change in which nothing is judged: pipelines are made
+WINDOW = 1.2  # seconds over which frames are judged, by their median: a hiccup is none of its business
+FEWEST = 5  # frames that are judged
+PATIENCE, LONG_PATIENCE = 2.5, 10.0  # seconds in time before a finer level, where there is room or may be
+LOSS = 3.0  # times as patient after each finer level that did not hold
+PROBATION = 30.0  # seconds for which one must hold; and before another try where all were in vain
+LEAST_GAIN = 1.1  # that is believed: anything else may have changed meanwhile
+WORSE = 1.5  # times as long as when it was in vain: worth another try
+JUDGED_EVERY = 0.05  # seconds: there may be a thousand frames in one
+SHOWN_EVERY = 0.5  # seconds between two times that are told
+
+
+class AutoQuality:
+    """Goes down a level while frames take too long, and up again when there is clear room for it.
+
+    Call `take` after each frame, `rest` when none was due. A level that does not hold is tried again later and later.
+    If even the cheapest one brings little, the picture is not what takes the time, and is drawn finely again.
+    """
+
+    def __init__(self) -> None:
+        self.ms = 0.0  # what a frame took lately; 0: not known yet
+        self.target_ms = USUAL_MS
+        self._judged = self._told = 0.0  # when that was done last
+        self._recent: deque[tuple[float, float]] = deque()  # (when, ms)
+        self.restart()
+
+    def restart(self) -> None:
+        """Other pictures follow, of which nothing is known: the finest level first."""
+        self._place = len(CHOSEN) - 1
+        self.ms = 0.0
+        self.forget()
+        self.rest()
+
+    def forget(self) -> None:
+        """What was learned of the pictures holds no longer, such as when the user changed something; the level does."""
+        self._elsewhere = False  # frames are late, and little of them is drawing
+        self._vain_ms = 0.0  # what frames took when a cheaper level brought little; 0: none was in vain
+        self._descent: tuple[int, float] | None = None  # the level from which it goes down, and ms there
+        self._cost: dict[int, float] = {}  # ms of a frame at a level, when it was left for a cheaper one
+        self._gain: dict[int, float] = {}  # times as long as at the next cheaper level
+        self._failures, self._vain = 0, 0
+        self._again = 0.0  # when cheaper levels are tried again that were in vain
+        self._calm_since: float | None = None
+        self._raised: float | None = None  # when a finer level was tried that has not proved itself yet
+
+    def rest(self) -> None:
+        """No frame was due, or one that tells nothing: those before and after are apart."""
+        self._recent.clear()
+        self._settled: float | None = None
+        self._calm_since = None
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether frames are late, but not because of the picture."""
+        return self._elsewhere or self._vain_ms > 0.0
+
+    @property
+    def level(self) -> Level:
+        """The level in force."""
+        return CHOSEN[self._place]
+
+    def take(self, now: float, ms: float, target_ms: float = 0.0, drawing_ms: float | None = None) -> bool:
+        """A frame ended at `now`, in s, and took `ms`, where `target_ms` is wanted; whether the level is another now.
+
+        `drawing_ms` is what drawing took of it, where that is known.
+        """
+        self.target_ms = target_ms or USUAL_MS
+        self._settled = now + SETTLING if self._settled is None else self._settled
+        if now < self._settled:
+            return False
+        self._recent.append((now, ms))
+        if now - self._judged < JUDGED_EVERY:
+            return False
+        self._judged = now
+        while now - self._recent[0][0] > WINDOW and len(self._recent) > FEWEST:
+            self._recent.popleft()
+        if len(self._recent) < FEWEST or now - self._recent[0][0] < 0.6 * WINDOW:
+            return False
+        typical = median(ms for _, ms in self._recent)
+        self._tell(now, typical)
+        return self._judge(now, typical, drawing_ms)
+
+    def _tell(self, now: float, typical: float) -> None:
+        if not self.ms or now - self._told >= SHOWN_EVERY:
+            self.ms, self._told = typical, now
+
+    def _judge(self, now: float, typical: float, drawing_ms: float | None) -> bool:
+        self._learn(typical)
+        if typical > IN_TIME * self.target_ms:
+            self._calm_since = None
+            return typical > SLOW * self.target_ms and self._lower(now, typical, drawing_ms)
+        self._elsewhere, self._vain_ms, self._descent = False, 0.0, None
+        self._calm_since = now if self._calm_since is None else self._calm_since
+        if self._raised is not None and now - self._raised > PROBATION:
+            self._raised, self._failures = None, 0
+        return self._place + 1 < len(CHOSEN) and self._raise(now, typical, exact=drawing_ms is not None)
+
+    def _learn(self, typical: float) -> None:
+        """How much the last step down brought; known as soon as frames of the cheaper level can be judged."""
+        finer = self._place + 1
+        if finer in self._cost and finer not in self._gain:
+            self._gain[finer] = max(self._cost[finer] / max(typical, 1e-6), LEAST_GAIN)
+
+    def _lower(self, now: float, typical: float, drawing_ms: float | None) -> bool:
+        """The next cheaper level, if that may help; back from the cheapest one if that did not."""
+        self._elsewhere = drawing_ms is not None and drawing_ms < DRAWN * typical
+        if self._elsewhere or now < self._again or typical < WORSE * self._vain_ms:
+            return False
+        self._vain_ms, self._descent = 0.0, self._descent or (self._place, typical)
+        if self._place > 0:
+            self._cost[self._place] = typical
+            self._gain.pop(self._place, None)
+            self._failures += self._raised is not None
+            self._raised = None
+            return self._go(self._place - 1)
+        start, before = self._descent
+        if start == 0 or typical < GAIN * before:
+            self._descent = 0, typical
+            return False
+        self._vain_ms, self._again = typical, now + PROBATION * LOSS**self._vain
+        self._vain += 1
+        return self._go(start)
+
+    def _raise(self, now: float, typical: float, exact: bool) -> bool:
+        """The next finer level, if it is known to fit; where frames may wait for the screen, perhaps."""
+        assert self._calm_since is not None
+        fits = typical * self._gain.get(self._place + 1, 2.0) <= ROOM * self.target_ms
+        may_fit = not exact and typical > HELD * self.target_ms
+        patience = (PATIENCE if fits else LONG_PATIENCE) * LOSS**self._failures
+        if not (fits or may_fit) or now - self._calm_since < patience:
+            return False
+        self._raised = now
+        return self._go(self._place + 1)
+
+    def _go(self, place: int) -> bool:
+        self._place = place
+        self.rest()
+        return True
+
+
+def level_in_force(quality: str, auto: AutoQuality) -> Level:
+    """The level that a view's `quality` means in a window."""
+    return auto.level if quality == AUTO else level_of(quality)
+
+
+def told(quality: str, auto: AutoQuality) -> str:
+    """The level in force and why, as one line."""
+    if quality != AUTO or not auto.ms:
+        return quality if quality != AUTO else f"{AUTO}: {auto.level.name}"
+    return f"{AUTO}: {auto.level.name}, {auto.ms:.{int(auto.ms < 10.0)}f} ms of {auto.target_ms:.1f} ms"
+
+
+def reason(quality: str, auto: AutoQuality) -> str:
+    """The same at length."""
+    if quality != AUTO:
+        return "how finely the picture is drawn, as view.quality says"
+    why = "how finely the picture is drawn: as finely as frames come in time; they take, of what they may take"
+    return f"{why}. They are late, but not because of the picture" if auto.in_vain else why

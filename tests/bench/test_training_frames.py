@@ -1,0 +1,88 @@
+"""How much longer a picture takes in the window while a network learns beside it: no more than the models' budget.
+
+Floor: the same window, with the same scene in it, while it is paused.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vertigrad
+from vertigrad import resources
+from vertigrad.session import Session
+from vertigrad.viewer import Viewer, loop
+
+from .timing import lowest
+
+DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
+BUDGET = 25.0  # ms
+TOLERANCE = 1.25  # times the budget: the last part of a picture is granted by what it took before
+FRAMES, ROUNDS = 8, 4
+
+
+@pytest.fixture(scope="session")
+def display() -> Iterator[str]:
+    """For the whole session: glfw keeps its first connection as long as the process lives."""
+    if sys.platform != "linux":
+        pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
+    with runpy.run_path(str(DESKTOP))["running_server"]() as name:
+        yield name
+
+
+@pytest.fixture
+def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(loop, "STILL_AFTER", np.inf)  # a paused viewer would show only ten pictures a second
+    path = resources.path("scenes", "digits.toml")
+    with Session(vertigrad.gpu(), path, ["view.bloom=0", "view.quality=high"]) as session:
+        session.pace({"budget": BUDGET})
+        with Viewer(session, (320, 200), vsync=False) as viewer:
+            viewer.gui.visible = False
+            yield viewer
+
+
+def milliseconds(viewer: Viewer, playing: bool) -> list[float]:
+    """Of some pictures in a row, each with all that was recorded for it."""
+    viewer._session.playing = playing
+    taken = []
+    for number in range(2 + FRAMES):
+        vertigrad.gpu().sync()
+        begun = time.perf_counter()
+        assert viewer.frame()
+        vertigrad.gpu().sync()
+        if number >= 2:  # the first two still have what the state before left to do
+            taken.append((time.perf_counter() - begun) * 1e3)
+    return taken
+
+
+@pytest.mark.bench
+def test_learning_takes_its_budget_of_a_picture_and_no_more(viewer: Viewer) -> None:
+    session = viewer._session
+    session.playing = True
+    for _ in range(300):  # until it is known what each kernel costs
+        assert viewer.frame()
+        if session.frame >= 3:
+            break
+
+    def growth() -> float:
+        still: list[float] = []
+        learning: list[float] = []
+        for _ in range(ROUNDS):
+            still += milliseconds(viewer, False)
+            learning += milliseconds(viewer, True)
+        more = float(np.median(learning) - np.median(still))
+        step = session.clock.pacer.step_ms or 0.0
+        print(f"\n{np.median(still):.1f} ms a picture, {more:.1f} ms more while it learns; a step takes {step:.0f} ms")
+        return more / BUDGET
+
+    before = session.frame
+    assert lowest(growth, TOLERANCE) <= TOLERANCE
+    assert session.frame > before, "nothing was learned"

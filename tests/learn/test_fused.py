@@ -1,0 +1,91 @@
+"""Linear layers that are run as one kernel: which they are, and that they are what the layers are by themselves."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, no_grad
+from vertigrad.errors import GradientError
+from vertigrad.gpu import Gpu
+from vertigrad.learn import fused
+from vertigrad.learn.fused import LEAST_ROWS, runs_of
+from vertigrad.learn.layers import Activation, Flatten, Layer, Linear
+from vertigrad.learn.network import Network
+from vertigrad.learn.weights import Weights
+
+LINEAR, SILU, TANH = Linear(8, 8), Activation("silu"), Activation("tanh")
+FIXED = Linear(8, 8, fixed=(np.eye(8, dtype=np.float32), np.ones(8, np.float32)))
+DEEP: list[Layer] = [FIXED, TANH, Linear(8, 6), SILU, Linear(6, 2)]
+
+
+@pytest.mark.parametrize(
+    ("layers", "wanted"),
+    [
+        ([LINEAR, SILU, LINEAR], [(0, 3)]),
+        ([Flatten(), LINEAR, SILU, LINEAR, SILU, LINEAR, LINEAR, SILU, LINEAR], [(1, 6), (6, 9)]),
+        ([LINEAR, SILU, LINEAR, TANH, LINEAR], [(0, 3)]),
+        ([FIXED, SILU, LINEAR, SILU, LINEAR, SILU], [(2, 5)]),
+        ([LINEAR, SILU, FIXED], []),
+        ([Linear(8, 200), SILU, Linear(200, 8)], []),
+        ([Linear(300, 8), SILU, LINEAR], []),
+        ([LINEAR, LINEAR], []),
+        ([LINEAR], []),
+    ],
+)
+def test_what_is_run_together(gpu: Gpu, layers: list[Layer], wanted: list[tuple[int, int]]) -> None:
+    assert [(run.first, run.last) for run in runs_of(layers, "always", 1).values()] == wanted
+    assert runs_of(layers, "never", 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "width", "rows", "learns"),
+    [
+        ("software", 16, 64, 64, True),
+        ("software", 17, 64, 1 << 20, False),
+        ("software", 2, 128, 1 << 20, False),
+        ("discrete", 96, 128, LEAST_ROWS, True),
+        ("discrete", 96, 128, LEAST_ROWS - 1, False),
+    ],
+)
+def test_the_way_back_is_fused_where_that_is_faster(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch, kind: str, inputs: int, width: int, rows: int, learns: bool
+) -> None:
+    layers = [Linear(inputs, width), SILU, Linear(width, 3)]
+    monkeypatch.setattr(fused, "gpu", lambda: SimpleNamespace(adapter=SimpleNamespace(kind=kind)))
+    assert runs_of(layers, "auto", rows)[0].learns is learns and runs_of(layers, "always", rows)[0].learns
+
+
+def test_layers_run_together_are_what_they_are_by_themselves(steady: Gpu) -> None:
+    random = np.random.default_rng(5)
+    x = random.normal(size=(70, 8)).astype(np.float32)
+    network = Network(DEEP, (8,)).fused("always", 70)
+    start = {name: array + np.float32(0.02) for name, array in network.start(random).items()}
+    gradient = random.normal(size=(70, 2)).astype(np.float32)
+    with Weights(start, network.learned(start)) as weights, Tensor.from_numpy(x) as given:
+        for end in (2, 3, 4, 5):  # of which only the last is the end of the run
+            with no_grad():
+                found = network.apply(given, weights, 0, end).numpy()
+            np.testing.assert_allclose(found, Network(DEEP[:end], (8,)).twin(x, start), rtol=1e-4, atol=1e-5)
+        leaves = weights.leaves()
+        with Tensor.from_numpy(gradient) as pulled:
+            network.apply(given, leaves).backward(pulled)
+        wanted = network.gradients(x, start, gradient)
+        parts = [wanted[name].ravel() for name in network.learned(start)]
+        np.testing.assert_allclose(leaves.gradient().numpy(), np.concatenate(parts), rtol=1e-3, atol=1e-4)
+
+
+def test_weights_are_views_of_one_row_and_a_part_without_a_gradient_is_told(steady: Gpu) -> None:
+    network = Network(DEEP, (8,))
+    start = network.start(np.random.default_rng(5))
+    with Weights(start, network.learned(start)) as weights, Tensor.from_numpy(np.ones((3, 8), np.float32)) as x:
+        assert list(weights) == list(start) and len(weights) == len(start)
+        assert all(np.array_equal(weights[name].numpy(), array) for name, array in start.items())
+        weights.row.fill_(2.0)
+        assert (weights["4.bias"].numpy() == 2.0).all() and weights["0.weight"].numpy().sum() == 8.0
+        leaves = weights.leaves()
+        network.apply(x, leaves, 0, 3).sum().backward()
+        with pytest.raises(GradientError, match="apply the whole network"):
+            leaves.gradient()

@@ -1,0 +1,151 @@
+"""The blade of the cloth against what is seen of it: a stroke parts what it crosses in the picture, and no more."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from vertigrad.models.physics.cloth_cut import stroke
+from vertigrad.models.touch import Gesture, Touch
+
+from .test_cloth import FRAME, Make, make, out, put, touched  # noqa: F401
+
+EYE = np.array([0.4, 0.9, 4.0])
+AHEAD = np.array([-0.1, -0.2, -1.0]) / np.linalg.norm([-0.1, -0.2, -1.0])
+BALL = np.array([0.0, 0.0, 0.55])
+
+
+def a_stroke(start: np.ndarray, end: np.ndarray, radius: float, parallel: bool) -> Touch:
+    """From `start` to `end` in a frame; the rays meet in EYE, or lead ahead."""
+    velocity = tuple(((end - start) / FRAME).tolist())
+    along = AHEAD if parallel else (end - EYE) / np.linalg.norm(end - EYE)
+    origin = end - 4.0 * AHEAD if parallel else EYE
+    return Touch(Gesture.CUT, tuple(origin), tuple(along), tuple(end), velocity, radius, 1.0, parallel)  # type: ignore
+
+
+def torn(model) -> np.ndarray:
+    return model._fabric.springs.numpy()[:, 0] < 0
+
+
+def folded(model) -> np.ndarray:
+    """A sheet that is seen as three layers, one behind the other, for a part of its height."""
+    down, along = np.meshgrid(
+        *(np.linspace(0.0, 1.0, n) for n in (model._sheet.rows, model._sheet.columns)), indexing="ij"
+    )
+    height = 0.5 - down + 0.45 * np.sin(2.0 * np.pi * down)
+    return np.stack([1.6 * along - 0.8 + 0.05 * down, height, 1.2 * (0.5 - down) + 0.07 * along], axis=-1)
+
+
+def expected(model, touch: Touch, ball: float) -> tuple[np.ndarray, np.ndarray]:
+    """Which threads cross the stroke in a picture, and how far each lies there behind what is in front [m]."""
+    before, right = touch.later(-FRAME), np.cross(AHEAD, [0.0, 1.0, 0.0])
+    basis = np.stack([right / np.linalg.norm(right), np.cross(right, AHEAD) / np.linalg.norm(right), AHEAD])
+
+    def seen(places: object) -> np.ndarray:
+        """In the picture, and how deep."""
+        eye = (np.asarray(places, float) - EYE) @ basis.T
+        return eye if touch.parallel else np.concatenate([eye[..., :2] / eye[..., 2:], eye[..., 2:]], axis=-1)
+
+    start, end = seen(before.point)[:2], seen(touch.point)[:2]
+    places = out(model, "position").reshape(-1, 3)
+    ends = model._sheet.edges.T
+    a, b = (seen(places[which]) for which in ends)
+    sides = [_cross(end - start, one[:, :2] - start) for one in (a, b)]
+    others = [_cross(b[:, :2] - a[:, :2], one - a[:, :2]) for one in (start, end)]
+    crossed = (sides[0] * sides[1] < 0) & (others[0] * others[1] < 0)
+    share = sides[0] / (sides[0] - sides[1])
+    if not touch.parallel:  # a share of the picture is another one of the thread
+        share = share * a[:, 2] / (share * a[:, 2] + (1.0 - share) * b[:, 2])
+    at = places[ends[0]] + share[:, None] * (places[ends[1]] - places[ends[0]])
+    hidden = [
+        _hidden(places, model._sheet.triangles, place, touch, ball) if c else 0.0
+        for place, c in zip(at, crossed, strict=True)
+    ]
+    return crossed, np.array(hidden)
+
+
+def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0]
+
+
+def _hidden(places: np.ndarray, triangles: np.ndarray, at: np.ndarray, touch: Touch, ball: float) -> float:
+    """The distance along the line of sight from the first triangle, or the ball, to `at`."""
+    way = AHEAD if touch.parallel else (at - EYE) / np.linalg.norm(at - EYE)
+    start = at - 9.0 * way
+    a, b, c = (places[triangles[:, corner]] for corner in range(3))
+    normal = np.cross(b - a, c - a)
+    far = np.einsum("ij,ij->i", a - start, normal) / (normal @ way)
+    hit, inside = start + far[:, None] * way, far > 0.0
+    for one, other in ((a, b), (b, c), (c, a)):
+        inside &= np.einsum("ij,ij->i", np.cross(other - one, hit - one), normal) >= 0.0
+    back = start - BALL
+    inner = (way @ back) ** 2 - (back @ back - ball**2)
+    front = np.min(far[inside], initial=9.0 if ball == 0.0 or inner < 0.0 else -(way @ back) - np.sqrt(inner))
+    return float(9.0 - front)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("ball", [0.0, 0.3])
+def test_a_stroke_parts_what_is_seen_to_cross_it(make: Make, parallel: bool, ball: float) -> None:  # noqa: F811
+    model = make(resolution=24, pins="none", small_steps=1, sphere=tuple(BALL), sphere_radius=ball)
+    put(model, folded(model))
+    touch = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
+    crossed, behind = expected(model, touch, ball)
+    model._knife.cut(touch, FRAME, {"centre": tuple(BALL), "radius": ball})
+    cut = torn(model)
+    near, far = crossed & (behind < 0.09), crossed & (behind > 0.11)
+    assert near.sum() > 15 and far.sum() > 15, "layers in front, and layers behind"
+    assert not cut[~crossed].any()
+    wrong = (near & ~cut).sum() + (far & cut).sum()
+    assert wrong <= 1, "but one where what is in front ends, within a 256th of the stroke"
+
+
+def test_where_the_hand_is_deep_does_not_matter(make: Make) -> None:  # noqa: F811
+    found = []
+    for depth in (0.4, 1.0, 3.0):
+        model = make(resolution=16, pins="none", small_steps=1)
+        put(model, folded(model))
+        start, end = (EYE + depth * (np.array(place) - EYE) for place in ((-0.6, 0.35, 1.4), (0.35, -0.3, 1.6)))
+        model._knife.cut(a_stroke(start, end, 0.1, False), FRAME, {"centre": (0.0, 0.0, 0.0), "radius": 0.0})
+        found.append(torn(model))
+    assert found[0].sum() > 12
+    assert (found[0] == found[1]).all() and (found[1] == found[2]).all()
+
+
+def test_small_strokes_part_what_one_stroke_does(make: Make) -> None:  # noqa: F811
+    found = []
+    for count in (1, 40):
+        model = make(resolution=20, pins="none", small_steps=1)
+        put(model, folded(model))
+        start, end = np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6])
+        for one, other in pairwise(start + (end - start) * share for share in np.linspace(0.0, 1.0, count + 1)):
+            model._knife.cut(a_stroke(one, other, 0.1, False), FRAME, {"centre": (0.0, 0.0, 0.0), "radius": 0.0})
+        found.append(torn(model))
+    whole, pieces = found
+    assert whole.sum() > 12 and not (whole & ~pieces).any(), "no thread slips between two strokes"
+
+
+def test_a_blade_that_rests_or_goes_along_its_ray_is_none() -> None:
+    still = touched(Gesture.CUT, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1)
+    assert stroke(still, FRAME) is None
+    assert stroke(still._replace(velocity=(0.0, 0.0, -3.0)), FRAME) is None
+    assert stroke(still._replace(velocity=(1.0, 0.0, -3.0)), FRAME) is not None
+    assert stroke(still._replace(velocity=(1.0, 0.0, 0.0)), 0.0) is None
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_touch_is_followed_back_along_its_way(parallel: bool) -> None:
+    touch = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
+    before = touch.later(-FRAME)
+    assert before.point == pytest.approx((-0.6, 0.35, 1.4))
+    assert before.later(FRAME).direction == pytest.approx(touch.direction)
+    assert before.later(FRAME).origin == pytest.approx(touch.origin)
+    way = np.array(before.point) - before.origin
+    assert np.cross(way, before.direction) == pytest.approx(0.0, abs=1e-12), "the point lies on the ray"
+    assert (before.direction == touch.direction) == parallel
+    x, y, z = before.at_height(-1.0)
+    assert y == pytest.approx(-1.0)
+    assert np.cross(np.array((x, y, z)) - before.origin, before.direction) == pytest.approx(0.0, abs=1e-9)
+    assert touch._replace(direction=(1.0, 0.0, 0.0)).at_height(-1.0) == touch.point

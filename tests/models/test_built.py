@@ -1,0 +1,92 @@
+"""How models are made and closed, and what those that do not move have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import UseAfterFree
+from vertigrad.gpu import Gpu
+from vertigrad.models.built import ClockedModel, StillModel
+from vertigrad.models.parts import Parts
+from vertigrad.models.stepping import FixedStep
+from vertigrad.tensor import Tensor, f32, u32
+
+
+class Ground(StillModel):
+    """A row of numbers, and a view of it."""
+
+    made: list[Tensor]
+
+    @classmethod
+    def output_specs(cls, params):
+        return {}
+
+    def __init__(self, name: str, params: object, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self.made = name, []
+        with self._building() as parts:
+            self.made.append(parts.copied("row", np.arange(4.0)))
+            self.views = parts.views({"middle": self.made[0][1:3]})
+            if seed < 0:
+                raise ValueError("no such ground")
+
+    def outputs(self):
+        return {"row": self.made[0], **self.views}
+
+    def diagnostics(self):
+        return {}
+
+    def compare_with_twin(self):
+        return []
+
+
+def test_a_still_model_stays_as_it_was_made(steady: Gpu) -> None:
+    model = Ground("ground", None, {}, 0)
+    before = model.outputs()["row"].numpy()
+    model.step(1.0)
+    model.reset()
+    model.resume(model.numbers())
+    assert np.array_equal(model.outputs()["row"].numpy(), before)
+    assert (model.state(), model.numbers(), model.reread("file")) == ({}, {}, False)
+    model.close()
+    model.close()
+    for tensor in (*model.made, *model.views.values()):
+        with pytest.raises(UseAfterFree):
+            tensor.numpy()
+
+
+def test_what_was_made_is_closed_if_the_rest_cannot_be(steady: Gpu) -> None:
+    made: list[Tensor] = []
+
+    class Refused(Ground):
+        def _building(self):
+            self.made = made
+            return super()._building()
+
+    with pytest.raises(ValueError, match="no such ground"):
+        Refused("ground", None, {}, -1)
+    with pytest.raises(UseAfterFree):
+        made[0].numpy()
+
+
+def test_parts_are_named_after_their_model(steady: Gpu) -> None:
+    with Parts("sea") as parts:
+        made = parts.copied("waves", np.ones((2, 3))), parts.copied("index", np.ones(2, np.uint32))
+        made += parts.empty("wind", 2, 3), parts.zeros("counts", 5, dtype=u32)
+        assert [tensor.name for tensor in made] == ["sea.waves", "sea.index", "sea.wind", "sea.counts"]
+        assert [tensor.dtype for tensor in made] == [f32, u32, f32, u32]
+        assert [tensor.shape for tensor in made] == [(2, 3), (2,), (2, 3), (5,)]
+        assert [plan.name for plan in parts.plans("step", "show")] == ["sea.step", "sea.show"]
+    assert not made[3]._owner.handles
+
+
+def test_a_clocked_model_keeps_the_rest_of_its_time() -> None:
+    methods = dict.fromkeys(ClockedModel.__abstractmethods__, lambda self, *_: None)
+    model = type("Clock", (ClockedModel,), methods)("clock", None, {}, 0)
+    model._clock = FixedStep()
+    model._clock.due(0.25, 0.1)
+    assert model.numbers() == {"rest": pytest.approx(0.05)}
+    model.resume({"rest": 0.01})
+    assert model._clock.rest == 0.01

@@ -1,0 +1,256 @@
+"""Splats fitted to views of a mesh: the views, how the loss falls, division, and that a run can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.data import splat_file
+from vertigrad.models.learning import splat_fit_twin as twin
+from vertigrad.models.learning.splat_fit import Params, SplatFit
+from vertigrad.models.learning.splat_fit_views import FIELD, SAMPLES, cameras_around
+
+Make = Callable[..., SplatFit]
+SMALL: dict[str, Any] = {"resolution": 24, "count": 150, "views": 5, "pace": 60.0, "half": 60, "bands": 1.0}
+
+
+@pytest.fixture(scope="module")
+def pyramid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four triangles with four corners."""
+    path = tmp_path_factory.mktemp("mesh") / "pyramid.obj"
+    corners = ["1 1 1", "-1 -1 1", "-1 1 -1", "1 -1 -1"]
+    faces = ["1 2 4", "1 3 2", "1 4 3", "2 3 4"]
+    path.write_text("".join(f"v {row}\n" for row in corners) + "".join(f"f {row}\n" for row in faces))
+    return path
+
+
+@pytest.fixture
+def make(steady: Gpu, pyramid: Path) -> Iterator[Make]:
+    made: list[SplatFit] = []
+
+    def make_model(**params: Any) -> SplatFit:
+        values: dict[str, Any] = {"file": pyramid, **SMALL, **params}
+        made.append(SplatFit("fit", Params(**values), {}, 3))
+        return made[-1]
+
+    yield make_model
+    for model in made:
+        model.close()
+
+
+def figures(model: SplatFit) -> dict[str, float]:
+    found = model.diagnostics()
+    values = {name: float(tensor.item()) for name, tensor in found.items()}
+    for tensor in found.values():
+        tensor.close()
+    return values
+
+
+def run(model: SplatFit, steps: int) -> None:
+    for _ in range(steps):
+        model.step(1 / 60)
+
+
+def states(model: SplatFit) -> dict[str, np.ndarray]:
+    return {name: tensor.numpy() for name, tensor in model.state().items()}
+
+
+def test_cameras_look_at_the_origin_from_everywhere() -> None:
+    rows = cameras_around(40, 3.0)
+    axes, eyes = rows[..., :3], -np.einsum("nij,ni->nj", rows[..., :3], rows[..., 3])
+    np.testing.assert_allclose(axes @ axes.transpose(0, 2, 1), np.tile(np.eye(3), (40, 1, 1)), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(axes), 1.0)
+    np.testing.assert_allclose(eyes, -3.0 * axes[:, 2], atol=1e-12)
+    assert np.linalg.norm(eyes.mean(axis=0)) < 0.2 and (axes[:, 1, 1] < 0.0).all()  # down is down
+    nearest = np.sort(np.linalg.norm(eyes[:, None] - eyes, axis=-1), axis=1)[:, 1]
+    assert nearest.min() > 0.8
+
+
+def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
+    """Which share of each pixel's rays meets a triangle, and what colour the front one has there."""
+    views = make()._views
+    light, dark = (1.0, 0.5, 0.0), (0.0, 0.25, 1.0)
+    views.record(3.0, light, dark)
+    pictures = views.pictures.numpy()
+    corners = views._mesh["positions"].numpy()[views._mesh["index"].numpy()].astype(float)
+    assert views.lens.focal == pytest.approx(0.5 * views.lens.side / np.tan(0.5 * FIELD))
+    for view in (0, 3):
+        eye = twin.Eye(views.rows[view], *views.lens, np.zeros(3))
+        sums = twin.traced(corners, eye, SAMPLES, 3.0, (np.array(light), np.array(dark)))
+        coverage = sums[..., 3]
+        assert 0.1 < coverage.mean() < 0.8 and not coverage[0].any() and not coverage[:, -1].any()
+        wrong = np.abs(pictures[view] - sums).max(-1)
+        assert np.mean(wrong < 1e-3) > 0.99 and wrong.max() < 0.3  # rays along an edge may meet it or not
+
+
+def test_the_loss_is_halved_in_120_steps_and_the_view_that_is_held_out_is_found(make: Make) -> None:
+    model = make(views=12, held_out=5)
+    run(model, 1)
+    before = figures(model)
+    run(model, 119)
+    after = figures(model)
+    assert after["loss"] < before["loss"] / 2.0
+    assert after["psnr"] > before["psnr"] + 4.0
+    picture, target = (model.outputs()[name].numpy().astype(float) for name in ("picture", "target"))
+    assert after["psnr"] == pytest.approx(-10.0 * np.log10(np.mean((picture - target) ** 2)), abs=1e-3)
+
+
+def test_it_agrees_with_the_twin_while_it_learns(make: Make) -> None:
+    model = make()
+    for steps in (0, 10):
+        run(model, steps)
+        for comparison in model.compare_with_twin():
+            assert comparison.holds, str(comparison)
+
+
+def test_the_view_that_is_held_out_is_never_learned_from(make: Make) -> None:
+    model = make(held_out=2)
+    lessons = [model._lesson(step) for step in range(60)]
+    assert {lesson["view"] for lesson in lessons} == {0, 1, 3, 4}
+    assert len({lesson["background"] for lesson in lessons}) == 60
+    assert lessons == [model._lesson(step) for step in range(60)]
+
+
+def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
+    """Of one dense and large, one dense and small, and one that is barely seen, in proportion to opacity and area."""
+    model, random = make(), np.random.default_rng(0)
+    before = {name: tensor.numpy() for name, tensor in model._learned.items()}
+    before["opacity"][:] = -8.0
+    before["opacity"][[4, 7, 9]] = (3.0, 3.0, -3.7)
+    before["scale"][[4, 7, 9]] = np.log([[0.5, 0.1, 0.01], [0.1, 0.1, 0.3], [0.4, 0.4, 0.4]])
+    memory = {name: random.normal(size=tensor.shape).astype(np.float32) for name, tensor in model.state().items()}
+    for name, tensor in model.state().items():
+        tensor.detach()[...] = before.get(name.removeprefix("learned."), memory[name])
+    model._divide.replay(step=80)
+    after, kept = {name: tensor.numpy() for name, tensor in model._learned.items()}, states(model)
+    unseen = np.delete(np.arange(150), [4, 7, 9])
+    of = {source: unseen[(after["color"][unseen] == before["color"][source]).all(1)] for source in (4, 7, 9)}
+    assert sum(len(parts) for parts in of.values()) == 147
+    assert 70 < len(of[4]) < 105 and 35 < len(of[7]) < 70 and len(of[9]) < 22  # 0.048, 0.029 and 0.004 ask for them
+    for source in (4, 7):
+        for name in ("rotation", "opacity"):
+            assert (after[name][of[source]] == before[name][source]).all()
+        for rows in (of[source], [source]):
+            np.testing.assert_allclose(
+                after["scale"][rows], before["scale"][[source]] - np.log(1.6) + 0 * after["scale"][rows], atol=1e-6
+            )
+        away = (after["position"][of[source]] - before["position"][source]) @ twin.axes_of(
+            before["rotation"][[source]]
+        )[0]
+        assert np.allclose(np.std(away / np.exp(before["scale"][source]), axis=0), 1.0, atol=0.3)
+        assert np.array_equal(after["position"][source], before["position"][source])
+    for name in model._learned:
+        for what in ("mean.0", "square.0"):
+            assert not kept[f"{name}.{what}"][unseen].any()
+            assert np.array_equal(kept[f"{name}.{what}"][[4, 7, 9]], memory[f"{name}.{what}"][[4, 7, 9]])
+
+
+@pytest.mark.parametrize(("divide", "steps"), [(3, [3, 6]), (0, [])])
+def test_splats_are_divided_now_and_then_until_they_learn_slowly(
+    make: Make, monkeypatch: pytest.MonkeyPatch, divide: int, steps: list[int]
+) -> None:
+    model, found = make(divide=divide, half=4), []
+    monkeypatch.setattr(model._divide, "replay", lambda step: found.append(step))
+    run(model, 12)
+    assert found == steps
+
+
+def test_nothing_is_divided_where_nothing_is_seen(make: Make) -> None:
+    model = make()
+    model._learned["opacity"].detach()[...] = -8.0
+    before = states(model)
+    model._divide.replay(step=80)
+    assert all(np.array_equal(array, before[name]) for name, array in states(model).items())
+
+
+def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
+    model, found = make(start="surface", divide=3), []
+    for _ in range(2):
+        run(model, 5)
+        found.append(states(model))
+        model.reset()
+    other = make(start="surface", divide=3)
+    run(other, 5)
+    found.append(states(other))
+    for again in found[1:]:
+        assert all(np.array_equal(array, again[name]) for name, array in found[0].items())
+
+
+def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
+    model = make(pace=40.0, divide=3)
+    run(model, 5)
+    kept, numbers = states(model), model.numbers()
+    shown = {name: tensor.numpy() for name, tensor in model.outputs().items()}
+    run(model, 4)
+    wanted = states(model)
+    run(model, 3)
+    for name, tensor in model.state().items():
+        tensor.detach()[...] = kept[name]
+    model.resume(numbers)
+    for name, tensor in model.outputs().items():
+        assert np.array_equal(tensor.numpy(), shown[name]), name
+    run(model, 4)
+    for name, array in states(model).items():
+        assert np.array_equal(array, wanted[name]), name
+
+
+def test_what_is_changed_while_it_learns(make: Make) -> None:
+    """Nothing moves while it is off or time stands still; a rate of 0 holds what it is for; colours repaint all."""
+    model = make()
+    run(model, 2)
+    before = states(model)
+    model.step(0.0)
+    change(model, train=False)
+    run(model, 2)
+    assert all(np.array_equal(array, before[name]) for name, array in states(model).items())
+    change(model, position_rate=0.0)
+    run(model, 2)
+    after = states(model)
+    assert np.array_equal(after["learned.position"], before["learned.position"])
+    assert not np.array_equal(after["learned.scale"], before["learned.scale"])
+    change(model, train=False, held_out=3, light=(0.0, 1.0, 0.0), dark=(0.0, 1.0, 0.0), background=(0.0, 0.0, 0.0))
+    run(model, 1)
+    green = model.outputs()["target"].numpy()
+    assert green[..., 1].max() > 0.3 and not green[..., [0, 2]].any()
+
+
+def change(model: SplatFit, **params: Any) -> None:
+    values: dict[str, Any] = {"file": model._params.file, **SMALL, **params}
+    model._params.take(Params(**values))
+
+
+def test_memory_is_that_of_the_first_steps(make: Make, steady: Gpu) -> None:
+    model = make()
+    held = []
+    for steps in (5, 40):
+        run(model, steps)
+        steady.wait_idle()
+        held.append(steady.tracker.live_bytes)
+    assert held[0] == held[1]
+
+
+def test_what_was_learned_is_written_as_other_programs_read_it(make: Make, tmp_path: Path) -> None:
+    model = make()
+    run(model, 3)
+    content = model.export(".ply")
+    (tmp_path / "learned.ply").write_bytes(content)
+    found, outputs = splat_file.read(tmp_path / "learned.ply"), {k: t.numpy() for k, t in model.outputs().items()}
+    for name in ("scale", "opacity", "color"):
+        np.testing.assert_allclose(getattr(found, name), outputs[name], rtol=1e-4, atol=1e-5)
+    places = outputs["position"] - 0.5 * (outputs["position"].min(axis=0) + outputs["position"].max(axis=0))
+    np.testing.assert_allclose(found.position, places, atol=1e-5)
+    np.testing.assert_allclose(twin.axes_of(found.rotation), twin.axes_of(outputs["rotation"]), atol=1e-5)
+    turns = np.frombuffer(content.partition(b"end_header\n")[2], "<f4").reshape(len(places), -1)[:, -4:]
+    np.testing.assert_allclose(np.linalg.norm(turns, axis=1), 1.0, atol=1e-6)
+
+
+def test_a_file_that_is_no_mesh_is_told(tmp_path: Path) -> None:
+    (tmp_path / "empty.ply").write_text("ply\n")
+    with pytest.raises(InputError, match=r"empty\.ply"):
+        SplatFit("fit", Params(file=tmp_path / "empty.ply"), {}, 1)

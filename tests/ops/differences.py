@@ -1,0 +1,56 @@
+"""Gradients by central differences in float64, to which those of operations are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from vertigrad import Tensor
+
+RANDOM = np.random.default_rng(11)
+STEP = 1e-5
+
+
+def drawn(low: float, high: float, shape: tuple[int, ...]) -> np.ndarray:
+    return RANDOM.uniform(low, high, shape).astype(np.float32)
+
+
+def turned(array: np.ndarray) -> Tensor:
+    """A tensor that does not lie in order if it has two axes or more."""
+    return Tensor.from_numpy(np.ascontiguousarray(array.T)).T if array.ndim > 1 else Tensor.from_numpy(array)
+
+
+def leaf(array: np.ndarray) -> Tensor:
+    """A turned tensor that wants a gradient."""
+    tensor = turned(array).detach()
+    tensor.requires_grad = True
+    return tensor
+
+
+def numeric(function: Callable[..., np.ndarray], arrays: list[np.ndarray], weights: np.ndarray) -> list[np.ndarray]:
+    """The gradient of the weighted sum of the function, by central differences, element by element."""
+    arrays = [array.astype(np.float64) for array in arrays]
+    found = []
+    for array in arrays:
+        gradient = np.zeros_like(array)
+        for at in np.ndindex(array.shape):
+            value = array[at]
+            array[at] = value + STEP
+            above = np.sum(weights * function(*arrays))
+            array[at] = value - STEP
+            gradient[at] = (above - np.sum(weights * function(*arrays))) / (2.0 * STEP)
+            array[at] = value
+        found.append(gradient)
+    return found
+
+
+def check(ours: Callable[..., Tensor], theirs: Callable[..., np.ndarray], arrays: list[np.ndarray]) -> None:
+    """Both gradients of every operand, alike within what f32 allows; no tensor of two axes or more lies in order."""
+    leaves = [leaf(array) for array in arrays]
+    result = ours(*leaves)
+    weights = np.asarray(RANDOM.normal(size=result.shape), np.float32)
+    result.backward(turned(weights))
+    for tensor, wanted in zip(leaves, numeric(theirs, arrays, weights.astype(float)), strict=True):
+        assert tensor.grad is not None and tensor.grad.shape == tensor.shape
+        np.testing.assert_allclose(tensor.grad.numpy(), wanted, rtol=2e-4, atol=2e-4 * max(1.0, np.abs(wanted).max()))

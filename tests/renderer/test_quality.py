@@ -1,0 +1,187 @@
+"""Each level of quality shows the same picture for another price."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import wgpu
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer.layers import Layer
+from vertigrad.renderer.looks import LOOKS
+from vertigrad.renderer.quality import HIGH, LEVELS, NAMES, Level
+from vertigrad.renderer.view import view_uniform
+
+from .conftest import PLAIN, read
+from .test_renderer import wgsl_fields
+
+CAMERA = OrbitCamera(distance=5.0, yaw=0.6, pitch=0.45)
+FORMAT = "rgba8unorm"
+SIZE = (201, 141)  # odd, so that half of it is no whole number of pixels
+FULL: dict[str, Any] = {**LOOKS["studio"], "look": "studio", "bloom": 0.1, "axes": True, "scale_bar": True}
+
+
+@pytest.fixture
+def balls(layer: Callable[..., Layer]) -> Layer:
+    rng = np.random.default_rng(4)
+    places = rng.uniform(-1.0, 1.0, (60, 3)).astype(np.float32)
+    return layer("points", position=places, size=0.22, color=(0.8, 0.35, 0.2))
+
+
+@pytest.fixture
+def levels(picture: Callable[..., np.ndarray], balls: Layer) -> Iterator[dict[str, np.ndarray]]:
+    """A picture with all that a look has, for each quality."""
+    yield {name: picture([balls], CAMERA, View(**FULL, quality=name), SIZE).astype(np.float32) for name in NAMES}
+
+
+def test_every_level_shows_the_same_picture(levels: dict[str, np.ndarray]) -> None:
+    high = levels["high"]
+    assert np.array_equal(levels["auto"], high)
+    assert high.std() > 20.0
+    for name, most in {"low": 12.0, "medium": 6.0, "ultra": 2.0}.items():
+        difference = np.abs(levels[name] - high).mean()
+        assert 0.0 < difference < most, (name, difference)
+        assert abs(levels[name].mean() - high.mean()) < 4.0, name  # what is wanted is there, such as shadows
+
+
+def test_levels_differ_the_more_from_the_finest_the_cheaper_they_are(levels: dict[str, np.ndarray]) -> None:
+    off = [float(np.abs(levels[name] - levels["ultra"]).mean()) for name in ("low", "medium", "high")]
+    assert off[0] > off[1] > off[2] > 0.0
+
+
+def test_a_scene_without_what_a_level_saves_is_drawn_with_fewer_pixels_only(
+    picture: Callable[..., np.ndarray], balls: Layer
+) -> None:
+    low, high, ultra = (picture([balls], CAMERA, View(**PLAIN, quality=q), SIZE) for q in ("low", "high", "ultra"))
+    assert np.array_equal(high, ultra)
+    # An outline is as soft as two pixels are wide: the mean over blocks of them is the same.
+    blocks = [p[:140, :200].reshape(70, 2, 100, 2, 3).mean(axis=(1, 3)) for p in (low, high)]
+    assert np.abs(blocks[0] - blocks[1]).mean() < 3.0
+
+
+def test_letters_and_marks_are_as_sharp_at_every_level(picture: Callable[..., np.ndarray], balls: Layer) -> None:
+    view = {**PLAIN, "sun": 0.0, "sky": 0.0, "scale_bar": True, "labels": "here 0 1.3 0"}
+    low, high = (picture([balls], CAMERA, View(**view, quality=q), SIZE).astype(int) for q in ("low", "high"))
+    assert (high > 200).sum() > 60  # letters, and nothing else is bright
+    assert np.abs(low - high)[high.max(axis=2) > 30].max() <= 2
+
+
+@pytest.mark.parametrize("kind", ["lines", "marks"])
+def test_widths_in_pixels_are_those_of_the_screen(
+    kind: str, picture: Callable[..., np.ndarray], layer: Callable[..., Layer]
+) -> None:
+    ends = np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], np.float32)
+    if kind == "lines":
+        drawn = layer("lines", position=ends, width=8.0, color=(1.0, 1.0, 1.0))
+    else:
+        drawn = layer("marks", {"pixels": True}, position=ends[:1] * 0.0, size=6.0, color=(1.0, 1.0, 1.0))
+    camera = OrbitCamera(distance=5.0, pitch=0.0)
+    light = {}
+    for quality in ("low", "medium", "high"):
+        column = picture([drawn], camera, View(**PLAIN, quality=quality), (200, 140))[:, 100, 0] / 255.0
+        light[quality] = float((column**2.2).sum())  # of one column, about as much as its white pixels
+    assert light["high"] > 6.0
+    assert all(abs(width / light["high"] - 1.0) < 0.12 for width in light.values()), light
+
+
+def test_the_floor_lies_where_it_does_at_every_level(picture: Callable[..., np.ndarray], balls: Layer) -> None:
+    view = {**PLAIN, "floor": "height", "floor_height": -1.2, "background": "#204060"}
+    low, high = (picture([balls], CAMERA, View(**view, quality=q), (200, 140)).astype(float) for q in ("low", "high"))
+    blocks = [p.reshape(35, 4, 50, 4, 3).mean(axis=(1, 3)) for p in (low, high)]
+    lines = np.corrcoef(*(b[22:].ravel() for b in blocks))[0, 1]  # below the balls
+    assert lines > 0.8
+
+
+def test_what_is_drawn_with_fewer_pixels_is_smooth_between_them(
+    picture: Callable[..., np.ndarray], balls: Layer
+) -> None:
+    low = picture([balls], CAMERA, View(**PLAIN, quality="low"), (200, 140)).astype(float)
+    steps = np.abs(np.diff(low, axis=1)).mean(axis=(0, 2))
+    assert 0.6 < steps[0::2].mean() / steps[1::2].mean() < 1.6  # else it shows squares of two by two
+
+
+def test_light_is_scattered_as_far_at_every_level(
+    picture: Callable[..., np.ndarray], layer: Callable[..., Layer]
+) -> None:
+    style = {"emissive": 1.0, "brightness": 200.0}
+    lamp = layer("points", style, position=np.zeros((1, 3), np.float32), size=0.25, color=(1.0, 1.0, 1.0))
+    view = {**PLAIN, "bloom": 0.3}
+    glow = {}
+    for quality in ("low", "medium", "high"):
+        shown = picture([lamp], CAMERA, View(**view, quality=quality), (320, 240)).astype(float)
+        glow[quality] = np.array([shown[120, 160 + away : 168 + away].mean() for away in (30, 50, 80)])
+    assert glow["high"][0] > 20.0
+    for quality in ("low", "medium"):
+        np.testing.assert_allclose(glow[quality], glow["high"], rtol=0.25, atol=3.0)
+
+
+def test_volumes_are_marched_through_in_steps_of_the_level(
+    picture: Callable[..., np.ndarray], layer: Callable[..., Layer]
+) -> None:
+    places = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 8)] * 3), axis=-1)
+    density = np.exp(-3.0 * (places**2).sum(axis=-1)).astype(np.float32)
+    cloud, finer = (layer("volume", {"detail": detail}, density=density) for detail in (0.75, 1.5))
+    usual, ultra = (picture([cloud], CAMERA, View(**PLAIN, quality=quality)) for quality in ("high", "ultra"))
+    assert np.array_equal(picture([finer], CAMERA, View(**PLAIN)), ultra) and not np.array_equal(usual, ultra)
+
+
+@pytest.mark.parametrize("finer", [{"sun_texels": 2048}, {"sun_taps": 32}, {"sky_planes": 6}, {"sky_steps": 6}])
+def test_each_part_of_a_level_refines_the_picture(finer: dict[str, int], gpu: Gpu, balls: Layer) -> None:
+    view = View(**PLAIN, shadows=1.0, occlusion=1.0)
+    usual, other = (drawn(Renderer(gpu, FORMAT), gpu, balls, view, level) for level in (HIGH, HIGH._replace(**finer)))
+    assert 0.0 < np.abs(usual.astype(float) - other).mean() < 3.0
+
+
+def test_the_shaders_are_told_what_the_level_says() -> None:
+    fields, _ = wgsl_fields(resources.shader("common/view.wgsl"), "View")
+    told = {}
+    for name, level in LEVELS.items():
+        packed = view_uniform(View(shadows=1.0, occlusion=1.0), CAMERA, (200, 100), 0.0, level)
+        taps = [struct.unpack_from("<I", packed, fields[key])[0] for key in ("shadow_taps", "occlusion_taps")]
+        (texel,) = struct.unpack_from("<f", packed, fields["sun_texel"])
+        scale = struct.unpack_from("<2f", packed, fields["scale"])
+        told[name] = texel
+        assert taps == [level.sun_taps, 4 if level.sky_planes else 0]
+        assert scale == (level.scale, level.scale)
+    assert [told["low"] / told[name] for name in LEVELS] == pytest.approx([1.0, 2.0, 2.0, 4.0])
+
+
+def test_levels_can_change_from_picture_to_picture(gpu: Gpu, balls: Layer, picture: Callable[..., np.ndarray]) -> None:
+    renderer = Renderer(gpu, FORMAT)
+    for name in ("high", "low", "ultra", "low", "medium", "high"):
+        shown = drawn(renderer, gpu, balls, View(**FULL), LEVELS[name])
+        assert np.array_equal(shown, picture([balls], CAMERA, View(**FULL, quality=name), SIZE)), name
+
+
+def drawn(renderer: Renderer, gpu: Gpu, layer: Layer, view: View, level: Level) -> np.ndarray:
+    """A picture by a renderer that may have drawn others, at a level that is not the view's."""
+    usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
+    texture = gpu.device.create_texture(size=(*SIZE, 1), format=FORMAT, usage=usage)
+    renderer.draw([layer], CAMERA, view, texture.create_view(), SIZE, level=level)
+    return read(gpu, texture)[..., :3]
+
+
+def test_levels_cost_what_they_claim_in_their_order(gpu: Gpu, layer: Callable[..., Layer]) -> None:
+    size = (320, 240)
+    rng = np.random.default_rng(1)
+    crowd = layer("points", position=rng.uniform(-1.0, 1.0, (80, 3)).astype(np.float32), size=0.3)
+    texture = gpu.device.create_texture(size=(*size, 1), format=FORMAT, usage=wgpu.TextureUsage.RENDER_ATTACHMENT)
+    target, renderers = texture.create_view(), {name: Renderer(gpu, FORMAT) for name in LEVELS}
+    best = dict.fromkeys(LEVELS, np.inf)
+    for _ in range(3):  # side by side, so that what else the machine does meets all of them
+        for name, renderer in renderers.items():
+            gpu.wait_idle()
+            begun = time.perf_counter()
+            renderer.draw([crowd], CAMERA, View(**FULL), target, size, level=LEVELS[name])
+            gpu.submit()
+            gpu.wait_idle()
+            best[name] = min(best[name], time.perf_counter() - begun)
+    assert best["low"] < 0.75 * best["high"] < 1.2 * best["ultra"], best
+    assert best["low"] < 1.1 * best["medium"] < 1.3 * best["high"], best

@@ -1,0 +1,219 @@
+"""How finely pictures are drawn is chosen by what frames took, on clocks that the tests invent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from vertigrad.renderer.quality import AUTO, CHOSEN, HIGH, LEVELS, LOW, MEDIUM, NAMES, drawn_size, level_of
+from vertigrad.renderer.view import View
+from vertigrad.session import Session
+from vertigrad.session.commands import SetParameter
+from vertigrad.session.quality import AutoQuality, level_in_force, reason, told
+
+TARGET = 1000.0 / 60.0
+Cost = Callable[[str, float], float]  # ms of a frame, by the level's name and the time in s
+
+
+class Screen:
+    """Frames that follow each other, with a clock of its own; `changes` are (when, level) in their order."""
+
+    def __init__(self, cost: Cost, target: float = TARGET, vsync: bool = False, drawing: Cost | None = None):
+        self.auto, self.now = AutoQuality(), 100.0
+        self._began = self.now
+        self._cost, self._target, self._vsync, self._drawing = cost, target, vsync, drawing
+        self.changes: list[tuple[float, str]] = []
+
+    def run(self, seconds: float) -> str:
+        end = self.now + seconds
+        while self.now < end:
+            name, since = self.auto.level.name, self.now - self._began
+            ms = self._cost(name, since)
+            if self._vsync:
+                ms = self._target * np.ceil(ms / self._target)
+            drawing = self._drawing(name, since) if self._drawing else None
+            self.now += max(ms, self._target) / 1e3 if drawing is not None else ms / 1e3
+            if self.auto.take(self.now, ms, self._target, drawing):
+                self.changes.append((self.now - self._began, self.auto.level.name))
+        return self.auto.level.name
+
+    @property
+    def levels(self) -> list[str]:
+        return [name for _, name in self.changes]
+
+
+def costs(low: float, medium: float, high: float) -> Cost:
+    by_name = {"low": low, "medium": medium, "high": high}
+    return lambda name, _: by_name[name]
+
+
+def test_frames_in_time_stay_at_the_finest_level() -> None:
+    screen = Screen(costs(4.0, 8.0, 15.0))
+    assert screen.run(60.0) == "high" and not screen.changes
+
+
+@pytest.mark.parametrize("vsync", [False, True])
+def test_steadily_slow_frames_go_down_a_level_soon_and_stay_there(vsync: bool) -> None:
+    screen = Screen(costs(8.0, 13.0, 25.0), vsync=vsync, drawing=None if vsync else costs(7.0, 12.0, 24.0))
+    screen.run(8.0)
+    assert screen.levels == ["medium"] and screen.changes[0][0] < 3.0
+    screen.run(300.0)
+    # Frames that wait for the screen do not tell how much room there is: it is tried, ever more seldom.
+    assert len(screen.changes) <= (1 if not vsync else 9)
+    assert screen.levels[0] == "medium" and "low" not in screen.levels
+
+
+def test_very_slow_frames_go_down_as_far_as_it_helps() -> None:
+    screen = Screen(costs(40.0, 90.0, 250.0))
+    assert screen.run(20.0) == "low"
+    assert screen.levels == ["medium", "low"]
+    screen.run(300.0)
+    assert len(screen.changes) == 2
+
+
+def test_a_slow_start_and_hiccups_change_nothing() -> None:
+    def cost(_: str, since: float) -> float:
+        if since < 0.6:
+            return 180.0  # pipelines are made
+        return 700.0 if since % 3.0 < 0.02 else 12.0
+
+    screen = Screen(cost)
+    assert screen.run(120.0) == "high" and not screen.changes
+
+
+@pytest.mark.parametrize(("middle", "exact"), [(0.98, False), (1.15, False), (1.25, False), (1.4, False), (1.15, True)])
+def test_noise_around_the_border_does_not_oscillate(middle: float, exact: bool) -> None:
+    rng = np.random.default_rng(7)
+    share = {"low": 0.45, "medium": 0.7, "high": 1.0}
+
+    def cost(name: str, _: float) -> float:
+        return float(share[name] * middle * TARGET * rng.lognormal(0.0, 0.25))
+
+    screen = Screen(cost, drawing=(lambda name, since: 10.0) if exact else None)
+    screen.run(300.0)
+    assert len(screen.changes) <= 7
+    assert len([when for when, _ in screen.changes if when > 120.0]) <= 2
+
+
+def test_it_recovers_when_there_is_room_again() -> None:
+    def cost(name: str, since: float) -> float:
+        return costs(10.0, 15.0, 30.0)(name, since) * (1.0 if since < 20.0 else 0.3)
+
+    screen = Screen(cost)
+    assert screen.run(19.0) == "medium"
+    assert screen.run(15.0) == "high"
+    assert screen.levels == ["medium", "high"]
+
+
+def test_a_level_goes_up_only_if_what_was_learned_says_that_it_fits() -> None:
+    # 13 ms leave some room, but the next level was found to take 2.4 times as long.
+    screen = Screen(costs(5.0, 9.0, 21.6), drawing=costs(4.0, 8.0, 20.0))
+    screen.run(100.0)
+    assert screen.levels == ["medium"]
+
+
+def test_where_the_picture_is_not_what_takes_the_time_it_is_drawn_finely_again() -> None:
+    screen = Screen(costs(101.0, 102.0, 104.0))
+    screen.run(20.0)
+    assert screen.levels == ["medium", "low", "high"]
+    assert screen.auto.in_vain and "not because of the picture" in reason(AUTO, screen.auto)
+    screen.run(600.0)
+    assert len(screen.changes) == 3
+
+
+def test_vain_tries_become_rare_however_the_models_load_swings() -> None:
+    screen = Screen(lambda _, since: 12.0 if since % 40.0 < 20.0 else 110.0)
+    screen.run(600.0)
+    assert len(screen.changes) <= 15
+    assert len([when for when, _ in screen.changes if when > 300.0]) <= 3
+
+
+def test_frames_just_in_time_are_tried_more_finely_only_if_they_may_wait_for_the_screen() -> None:
+    cost = costs(10.0, 16.2, 40.0)
+    assert Screen(cost, drawing=cost).run(2.5) == "medium"
+    screen = Screen(cost, drawing=cost)
+    screen.run(60.0)
+    assert screen.levels == ["medium"]
+    screen = Screen(cost)
+    screen.run(60.0)
+    assert 1 < len(screen.changes) <= 5
+
+
+def test_after_a_vain_try_a_much_slower_picture_is_worth_another_one() -> None:
+    def cost(name: str, since: float) -> float:
+        return 101.0 if since < 60.0 else {"low": 60.0, "medium": 150.0, "high": 300.0}[name]
+
+    screen = Screen(cost)
+    assert screen.run(59.0) == "high"
+    assert screen.run(60.0) == "low"
+    assert not screen.auto.in_vain
+
+
+def test_frames_that_are_hardly_drawing_never_change_the_picture() -> None:
+    screen = Screen(costs(95.0, 98.0, 100.0), drawing=costs(1.0, 3.0, 5.0))
+    assert screen.run(120.0) == "high" and not screen.changes
+    assert screen.auto.in_vain
+
+
+def test_frames_before_and_after_a_rest_are_not_judged_together() -> None:
+    auto = AutoQuality()
+    now = 0.0
+    for _ in range(200):  # slow all the time, but never for long enough
+        for _ in range(8):
+            now += 0.1
+            assert not auto.take(now, 100.0, TARGET)
+        auto.rest()
+        now += 5.0
+    assert auto.level is HIGH
+
+
+def test_where_nobody_says_how_long_a_frame_may_take_it_is_a_sixtieth_of_a_second() -> None:
+    assert Screen(costs(5.0, 9.0, 25.0), target=0.0).run(5.0) == "medium"
+    assert Screen(costs(5.0, 9.0, 15.0), target=0.0).run(60.0) == "high"
+    assert Screen(costs(5.0, 9.0, 25.0), target=33.3).run(60.0) == "high"
+
+
+def test_a_restart_begins_at_the_finest_level_and_forgetting_keeps_the_level() -> None:
+    screen = Screen(costs(5.0, 9.0, 25.0))
+    screen.run(5.0)
+    screen.auto.forget()
+    assert screen.auto.level is MEDIUM
+    screen.auto.restart()
+    assert screen.auto.level is HIGH and screen.auto.ms == 0.0
+
+
+def test_one_line_says_the_level_in_force_and_why() -> None:
+    screen = Screen(costs(5.0, 9.0, 21.0))
+    assert told(AUTO, screen.auto) == "auto: high"
+    screen.run(2.5)
+    assert told(AUTO, screen.auto) == "auto: medium, 21 ms of 16.7 ms"
+    screen.run(5.0)
+    assert told(AUTO, screen.auto) == "auto: medium, 9.0 ms of 16.7 ms"
+    assert told("ultra", screen.auto) == "ultra"
+    assert level_in_force(AUTO, screen.auto) is MEDIUM and level_in_force("low", screen.auto) is LOW
+
+
+def test_levels_are_in_order_and_files_get_the_best_of_the_usual_ones() -> None:
+    assert NAMES == (AUTO, "low", "medium", "high", "ultra") and tuple(LEVELS.values())[:3] == CHOSEN
+    assert level_of(AUTO) is HIGH and View().quality == AUTO
+    for cheaper, finer in zip(LEVELS.values(), list(LEVELS.values())[1:], strict=False):
+        assert all(a <= b for a, b in zip(cheaper[1:], finer[1:], strict=True)) and cheaper[1:] != finer[1:]
+    assert drawn_size((641, 3), LOW) == (320, 2) and drawn_size((1, 1), LOW) == (1, 1)
+    assert drawn_size((641, 3), HIGH) == (641, 3)
+
+
+def test_auto_is_no_step_of_the_history_and_leaves_the_scene_saved(opened: Callable[..., Session]) -> None:
+    session = opened()
+    now = 0.0
+    while session.quality.level is HIGH:
+        now += 0.05
+        session.quality.take(now, 50.0)
+    assert session.view.quality == AUTO
+    assert not session.unsaved and not session.tweaks.history.done
+    session.post(SetParameter("view", "quality", "low"))
+    session.apply()
+    assert session.unsaved and level_in_force(session.view.quality, session.quality) is LOW
+    session.tweaks.undo()
+    assert session.view.quality == AUTO and not session.unsaved

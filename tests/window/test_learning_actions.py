@@ -1,0 +1,28 @@
+"""Which exports the File menu offers: those of the one model that learns."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from vertigrad.panels.learning_actions import LEARNING_ACTIONS
+from vertigrad.panels.workspace import Workspace
+
+
+@pytest.mark.parametrize(
+    ("exports", "offered"),
+    [
+        ([(".safetensors", ".onnx"), ()], ["safetensors", "ONNX"]),
+        ([(".safetensors", ".checkpoint")], ["safetensors", "a checkpoint"]),
+        ([(), (".ply",)], ["PLY"]),
+        ([(".ply",), (".ply",)], []),
+        ([()], []),
+    ],
+)
+def test_what_the_one_model_that_learns_can_be_written_as(exports: list[tuple[str, ...]], offered: list[str]):
+    actors = {str(number): SimpleNamespace(model=SimpleNamespace(exports=own)) for number, own in enumerate(exports)}
+    session: Any = SimpleNamespace(stage=SimpleNamespace(actors=actors))
+    found = [action.name for action in LEARNING_ACTIONS if action.possible(session, Workspace())]
+    assert found == [f"Export what was learned as {name}" for name in offered]
