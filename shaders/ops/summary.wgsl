@@ -168,16 +168,22 @@ fn found(lane: u32, begin: u32, end: u32) -> Record {
 //% endif
 
 //% if PASS == "bins"
+// Half of a number, by its exponent: the half of a difference of two may become that of their infinite difference.
+fn half_of(x: f32) -> f32 {
+    let bits = bitcast<u32>(x);
+    return select(0.5 * x, bitcast<f32>(bits - 0x00800000u), ((bits >> 23u) & 255u) > 1u);
+}
+
 fn counted(lane: u32, begin: u32, end: u32) {
     // halves, so that the distance of the ends does not overflow
-    let least = 0.5 * f32(bitcast<${VALUE}>(record[params.record_offset + 4u]));
-    let width = 0.5 * f32(bitcast<${VALUE}>(record[params.record_offset + 5u])) - least;
-    // NVIDIA divides by way of 1 / width, which is nothing where the width is larger than 2^126
-    let unit = select(1.0, 1e-18, width > 1e18);
+    let least = half_of(f32(bitcast<${VALUE}>(record[params.record_offset + 4u])));
+    let width = half_of(f32(bitcast<${VALUE}>(record[params.record_offset + 5u]))) - least;
+    // 2^-60: some divide by way of 1 / width, which is nothing where the width is larger than 2^126
+    let unit = select(1.0, 8.673617379884035e-19, width > 1e18);
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
         let x = f32(element(i));
         if !is_nan(x) && !is_inf(x) {
-            let bin = u32(clamp((0.5 * x - least) * unit / (width * unit) * ${BINS}.0, 0.0, ${BINS - 1}.0));
+            let bin = u32(clamp((half_of(x) - least) * unit / (width * unit) * ${BINS}.0, 0.0, ${BINS - 1}.0));
             atomicAdd(&counts[select(bin, ${BINS // 2}u, width <= 0.0)], 1u);
         }
     }

