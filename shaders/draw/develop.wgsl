@@ -2,7 +2,8 @@
 // In: the linear premultiplied picture, each of its samples, and its glow. Out: colours of the screen.
 // Every sample is developed by itself and the results are averaged: bright outlines stay smooth that way.
 // If TRANSPARENT, no background: colours not multiplied by their alpha, which is the coverage. If ENLARGED, fewer pixels were
-// drawn than are shown: what is shown lies between the four nearest.
+// drawn than are shown: what is shown lies between the four nearest. FINE pixels were drawn for each that is shown, along each
+// side: 1, or more, of which the mean is shown.
 //% include "common/fullscreen.wgsl"
 //% include "common/colour.wgsl"
 
@@ -174,9 +175,8 @@ fn on_outline(place: vec2i, first: vec4f) -> bool {
 }
 
 //% endif
-// What a pixel shows, in linear light, before the vignette; and how much of it is covered.
-fn developed(uv: vec2f, scattered: vec3f, behind: vec3f) -> vec4f {
-    let place = vec2i(uv * vec2f(textureDimensions(picture)));  // the picture may lie anywhere in the target
+// What a pixel that was drawn shows, in linear light, before the vignette; and how much of it is covered.
+fn developed_at(place: vec2i, scattered: vec3f, behind: vec3f) -> vec4f {
     let first = textureLoad(picture, place, 0);
     var shown = vec4f(shown_sample(first, scattered, behind), clamp(first.a, 0.0, 1.0));
 //% if BY_SAMPLE
@@ -189,6 +189,21 @@ fn developed(uv: vec2f, scattered: vec3f, behind: vec3f) -> vec4f {
     shown /= f32(samples);
 //% endif
     return shown;
+}
+
+// The same of a pixel that is shown.
+fn developed(uv: vec2f, scattered: vec3f, behind: vec3f) -> vec4f {
+    let middle = uv * vec2f(textureDimensions(picture));    // the picture may lie anywhere in the target
+//% if FINE > 1
+    let upper = vec2i(round(middle - ${0.5 * FINE}));
+    var sum = vec4f(0.0);
+    for (var i = 0; i < ${FINE * FINE}; i++) {
+        sum += developed_at(upper + vec2i(i % ${FINE}, i / ${FINE}), scattered, behind);
+    }
+    return sum / ${FINE * FINE}.0;
+//% else
+    return developed_at(vec2i(middle), scattered, behind);
+//% endif
 }
 //% endif
 

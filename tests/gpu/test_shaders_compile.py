@@ -393,6 +393,7 @@ SHADERS: dict[str, list[Defines]] = {
         BY_SAMPLE=[False, True],
         TRANSPARENT=[False, True],
         ENLARGED=[False, True],
+        FINE=[1, 2],
     ),
     "draw/handles.wgsl": choices(SAMPLES=[0, 4], ENCODED_BY_TARGET=[False, True]),
     "draw/highlight.wgsl": choices(

@@ -172,6 +172,16 @@ def test_a_size_that_cannot_be_drawn(session, steady: Gpu, size):
         Offscreen(steady, size)
 
 
+def test_pictures_of_many_pixels_for_each(session, tmp_path):
+    for times in (1, 3):
+        render(session, 1, (65, 40), [tmp_path / f"{times}.png"], supersample=times)
+    once, often = (np.asarray(Image.open(tmp_path / f"{times}.png")).astype(float) for times in (1, 3))
+    assert once.shape == often.shape == (40, 65, 3)
+    assert np.abs(once - often).mean() < 8.0
+    with pytest.raises(InputError, match="30000x30 pixels"):
+        render(session, 1, (10_000, 10), supersample=3)
+
+
 def test_a_picture_too_large_to_be_read_back(steady: Gpu, monkeypatch):
     monkeypatch.setitem(steady.limits, "max-buffer-size", 1 << 20)
     with pytest.raises(InputError, match="1024x1024 pixels takes 4,194,304 bytes"):

@@ -12,6 +12,7 @@ from vertigrad.gpu import gpu as the_gpu
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.highlight import Mark
 from vertigrad.renderer.layers import Layer, types
+from vertigrad.renderer.quality import Level
 from vertigrad.tensor import Tensor
 
 PLAIN: Mapping[str, Any] = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
@@ -54,11 +55,12 @@ def picture(gpu: Gpu) -> Callable[..., np.ndarray]:
         size: tuple[int, int] = (160, 120),
         format: str = "rgba8unorm",
         mark: Mark | None = None,
+        level: Level | None = None,
     ) -> np.ndarray:
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
         texture = gpu.device.create_texture(size=(*size, 1), format=format, usage=usage)  # type: ignore[arg-type]
         renderer = Renderer(gpu, format)
-        renderer.draw(layers, camera, view or View(**PLAIN), texture.create_view(), size, mark=mark)
+        renderer.draw(layers, camera, view or View(**PLAIN), texture.create_view(), size, mark=mark, level=level)
         return read(gpu, texture)[..., :3]
 
     return draw

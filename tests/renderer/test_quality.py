@@ -187,3 +187,36 @@ def test_levels_cost_what_they_claim_in_their_order(gpu: Gpu, layer: Callable[..
             best[name] = min(best[name], time.perf_counter() - begun)
     assert best["low"] < 0.75 * best["high"] < 1.2 * best["ultra"], best
     assert best["low"] < 1.1 * best["medium"] < 1.3 * best["high"], best
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_pixels_are_means_of_many_that_were_drawn(
+    gpu: Gpu, layer: Callable[..., Layer], picture: Callable[..., np.ndarray], times: int
+) -> None:
+    """The exact share of a disc in each pixel is known: it is met the better the more of it is drawn."""
+
+    def drawn(size: tuple[int, int], level: Level) -> np.ndarray:
+        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC
+        texture = gpu.device.create_texture(size=(*size, 1), format=FORMAT, usage=usage)
+        view = View(bloom=0.0, vignette=0.0)
+        Renderer(gpu, FORMAT, transparent=True).draw([ball], front, view, texture.create_view(), size, level=level)
+        return read(gpu, texture)[..., 3].astype(float) / 255.0
+
+    front = OrbitCamera(distance=4.0, fov=40.0)
+    ball = layer("points", {"emissive": 1.0}, position=np.zeros((1, 3), np.float32), color=(0.5, 0.5, 0.5), size=0.9)
+    size, fine = (60, 45), 16
+    exact = drawn((size[0] * fine, size[1] * fine), HIGH).reshape(size[1], fine, size[0], fine).mean(axis=(1, 3))
+    once, often = (drawn(size, level) for level in (HIGH, HIGH.supersampled(times)))
+    off = [float(np.abs(shown - exact).sum()) for shown in (once, often)]
+    assert off[1] < off[0] / times**0.5
+    assert np.abs(often - exact).max() < 0.5 / times
+
+
+def test_widths_in_pixels_stay_those_of_the_picture(picture: Callable[..., np.ndarray], balls: Layer) -> None:
+    """Rulers, names and glow too: only what is finer than a pixel may differ."""
+    view = View(**FULL)
+    plain, fine = (
+        picture([balls], CAMERA, view, SIZE, level=level).astype(float) for level in (HIGH, HIGH.supersampled(2))
+    )
+    assert 0.0 < np.abs(plain - fine).mean() < 2.0
+    assert abs(plain.mean() - fine.mean()) < 0.3

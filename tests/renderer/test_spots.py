@@ -150,3 +150,17 @@ def test_memory_is_given_back(gpu: Gpu, picture, monkeypatch):
 
         first = once()
         assert once() == first
+
+
+def test_ten_million_points(picture, layer):
+    """They are all there: a row of them at the end of the list is where it should be, and the others where they are."""
+    count = 10_000_000
+    place = np.broadcast_to(np.float32([-0.6, 0.0, 0.0]), (count, 3)).copy()
+    place[:, 0] += np.tile(np.linspace(-0.2, 0.2, 1000, dtype=np.float32), count // 1000)
+    place[-1000:, 0] += 1.2
+    points = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=place, size=0.004)
+    assert points.reads_depth
+    shown = picture([points], OrbitCamera(distance=4.0)).astype(int).max(axis=-1)
+    assert shown[58:62, 40:55].max() > 250
+    assert 100 < shown[58:62, 105:120].max() < 250
+    assert max(shown[:50].max(), shown[70:].max(), shown[:, 75:85].max()) <= 1

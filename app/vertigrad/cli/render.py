@@ -53,6 +53,9 @@ def command(
         float, typer.Option(metavar="DEG", help="circle the target, so many degrees a second of the video")
     ] = 0.0,
     transparent: Annotated[bool, typer.Option("--transparent", help="no background: PNG files with alpha")] = False,
+    supersample: Annotated[
+        int, typer.Option(min=1, max=4, metavar="N", help="draw N times as many pixels along each side, and show means")
+    ] = 1,
     adapter: AdapterOption = "",
     trust: TrustOption = False,
     require_zero_copy: ZeroCopyOption = False,
@@ -75,7 +78,12 @@ def command(
             session.play_touches(touches)
         with _progress() as progress:
             advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))
-            record = render(session, frames, pixels, output, advance, timed=report is not None, transparent=transparent)
+            record = render(
+                *(session, frames, pixels, output, advance),
+                timed=report is not None,
+                transparent=transparent,
+                supersample=supersample,
+            )
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)
     console.print(

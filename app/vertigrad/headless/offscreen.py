@@ -21,7 +21,7 @@ class Offscreen:
     """
 
     def __init__(self, gpu: Gpu, size: tuple[int, int], format: str = FORMAT):
-        _require_drawable(gpu, size)
+        require_drawable(gpu, size)
         self.size = size
         self._gpu = gpu
         self._blue_first = format.startswith("bgra8")
@@ -55,7 +55,8 @@ def enough_memory(size: tuple[int, int]) -> Iterator[None]:
         raise OutOfMemory(told) from error
 
 
-def _require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:
+def require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:
+    """Raise `InputError` if this adapter cannot draw that many pixels, or not read them back."""
     width, height = size
     side = gpu.limits["max-texture-dimension-2d"]
     if not (1 <= width <= side and 1 <= height <= side):

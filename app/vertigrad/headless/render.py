@@ -13,7 +13,7 @@ import numpy as np
 
 from ..renderer.renderer import Renderer
 from ..session import STEP, RunRecord, Session
-from .offscreen import FORMAT, Offscreen, enough_memory
+from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
 from .outputs import Output, open_output
 
 RATE = 60  # pictures a second of a video: one for each step of the session
@@ -28,18 +28,19 @@ def render(
     timed: bool = False,
     warm_up: int = 0,
     transparent: bool = False,
+    supersample: int = 1,
 ) -> RunRecord:
     """Run `frames` frames, write their pictures to `outputs`, and return what was counted.
 
     `progress` is called with the number of frames that are done; with `timed` the GPU's times are taken as well. The
-    frames of `warm_up` come first, neither counted nor written; `transparent` pictures have no background. Raises
-    `InputError` for outputs that cannot be written and for a size that cannot be drawn, `OutOfMemory` for one that
-    could be if the GPU had more memory.
+    frames of `warm_up` come first, neither counted nor written; `transparent` pictures have no background. With
+    `supersample` each pixel is the mean of so many along each side. Raises `InputError` for outputs that cannot be
+    written and for a size that cannot be drawn, `OutOfMemory` for one that could be if the GPU had more memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
         stack.enter_context(enough_memory(size))
-        shooting = _Shooting(session, size, transparent)
+        shooting = _Shooting(session, size, transparent, supersample)
         files = [stack.enter_context(closing(open_output(path, size, RATE, transparent))) for path in outputs]
         stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)
         gpu.timer.enabled = timed
@@ -63,8 +64,9 @@ def render(
 class _Shooting:
     """Draws a session's frames and hands the pictures to the files that want them, when they arrive."""
 
-    def __init__(self, session: Session, size: tuple[int, int], transparent: bool):
-        self._session = session
+    def __init__(self, session: Session, size: tuple[int, int], transparent: bool, supersample: int):
+        require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
+        self._session, self._supersample = session, supersample
         self._offscreen = Offscreen(session.gpu, size)
         self._renderer = Renderer(session.gpu, FORMAT, transparent)
         self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
@@ -77,7 +79,7 @@ class _Shooting:
             session.advance()
             if session.watches.thorough:
                 session.observe()
-            session.draw(self._renderer, self._offscreen.view, self._offscreen.size)
+            session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
             session.cameras.advance(STEP)
             if wanted_by:
                 self._offscreen.read(partial(self._arrive, number, wanted_by))

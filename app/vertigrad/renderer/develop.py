@@ -21,6 +21,7 @@ class Finish(NamedTuple):
     glow: bool
     edges: bool
     enlarged: bool = False  # fewer pixels were drawn than are shown
+    fine: int = 1  # pixels drawn for each that is shown, along each side
 
 
 class Place(NamedTuple):
@@ -79,6 +80,7 @@ class Developer:
             "EDGES": finish.edges,
             "BY_SAMPLE": self._target.by_sample,
             "ENLARGED": finish.enlarged,
+            "FINE": finish.fine,
             "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
             "TRANSPARENT": self._transparent,
         }

@@ -20,6 +20,15 @@ class Level(NamedTuple):
     sky_steps: int  # and places to either side in each
     march: float  # steps through a volume, to those that its layer wants
 
+    @property
+    def fine(self) -> int:
+        """Whole pixels drawn for each one shown, along each side."""
+        return max(1, round(self.scale))
+
+    def supersampled(self, times: int) -> Level:
+        """The same with so many times the pixels along each side, of which means are shown."""
+        return self if times == 1 else self._replace(scale=float(times))
+
 
 LOW = Level("low", 0.5, 512, 4, 0, 0, 0.5)
 MEDIUM = Level("medium", 0.75, 1024, 12, 2, 3, 0.75)

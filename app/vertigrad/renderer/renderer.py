@@ -78,7 +78,7 @@ class Renderer:
         drawn = drawn_size(size, level)
         if self._target.resize(drawn):
             self._resized(level)
-        finish = Finish(glow=view.bloom > 0.0, edges=view.edges > 0.0, enlarged=drawn != size)
+        finish = Finish(view.bloom > 0.0, view.edges > 0.0, drawn[0] < size[0] or drawn[1] < size[1], level.fine)
         frame = Frame(gpu.uniforms.push(view_bytes))
         over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
         self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)

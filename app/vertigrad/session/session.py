@@ -201,13 +201,15 @@ class Session:
         size: tuple[int, int],
         corner: tuple[int, int] = (0, 0),
         handles: Handles | None = None,
+        supersample: int = 1,
     ) -> None:
         """Record the picture of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
 
-        What is selected is marked in it, and `handles` are drawn over it.
+        What is selected is marked in it, and `handles` are drawn over it. With `supersample` each pixel is the mean of so
+        many along each side.
         """
         layers, mark = list(self.stage.layers.values()), self.selection.mark(self.stage)
-        level = level_in_force(self.view.quality, self.quality)
+        level = level_in_force(self.view.quality, self.quality).supersampled(supersample)
         renderer.draw(layers, self.camera, self.view, target, size, self.time, corner, mark, level, handles)
         if min(size) > 0:  # while panels leave no room for a picture, the last one stands for it
             self.picture_size = size

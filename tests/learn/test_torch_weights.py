@@ -1,0 +1,76 @@
+"""What was learned here goes on in PyTorch, and what was learned there goes on here; run where that is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, learn, no_grad
+from vertigrad.learn.export import to_safetensors
+from vertigrad.learn.layers import Activation, Conv, Flatten, Linear, Pool
+from vertigrad.learn.network import Network
+from vertigrad.tensor.weights import read_arrays
+
+torch: Any = pytest.importorskip("torch", reason="compares with PyTorch, which is not installed here")
+files: Any = pytest.importorskip("safetensors.torch")
+nn: Any = torch.nn
+
+RANDOM = np.random.default_rng(11)
+RATE, STEPS = 0.05, 5
+PAIRS: dict[str, Callable[[], tuple[Network, Any]]] = {
+    "perceptron": lambda: (
+        Network([Linear(3, 24), Activation("silu"), Linear(24, 24), Activation("tanh"), Linear(24, 4)], (3,)),
+        nn.Sequential(nn.Linear(3, 24), nn.SiLU(), nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 4)),
+    ),
+    "convolutions": lambda: (
+        Network([Conv(1, 4), Activation("relu"), Pool(), Flatten(), Linear(64, 4)], (1, 8, 8)),
+        nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 4)),
+    ),
+}
+
+
+def trained_here(network: Network, x: np.ndarray, y: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Weights after a few steps, and what they make of `x`."""
+    tensors = {name: Tensor.from_numpy(array, name) for name, array in network.start(RANDOM).items()}
+    with (
+        Tensor.from_numpy(x) as given,
+        Tensor.from_numpy(y) as wanted,
+        learn.Adam(list(tensors.values()), RATE) as adam,
+    ):
+        for _ in range(STEPS):
+            learn.l2_loss(network.apply(given, tensors), wanted).backward()
+            adam.step()
+        with no_grad():
+            found = network.apply(given, tensors).numpy()
+    weights = {name: tensor.numpy().copy() for name, tensor in tensors.items()}
+    for tensor in tensors.values():
+        tensor.close()
+    return weights, found
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_weights_go_both_ways(tmp_path: Path, pair: str) -> None:
+    network, module = PAIRS[pair]()
+    x, y = (RANDOM.normal(size=(16, *shape)).astype(np.float32) for shape in (network.given, (4,)))
+    given, path = torch.from_numpy(x), tmp_path / "weights.safetensors"
+
+    weights, found = trained_here(network, x, y)
+    path.write_bytes(to_safetensors(weights))
+    module.load_state_dict(files.load_file(str(path)), strict=True)
+    np.testing.assert_allclose(module(given).detach().numpy(), found, rtol=1e-5, atol=1e-5)
+
+    adam = torch.optim.Adam(module.parameters(), RATE)
+    for _ in range(STEPS):
+        adam.zero_grad()
+        nn.functional.mse_loss(module(given), torch.from_numpy(y)).backward()
+        adam.step()
+    there = module(given).detach().numpy()
+    assert np.abs(there - found).max() > 0.01, "it learned something"
+    files.save_file(module.state_dict(), str(path))
+    tensors = {name: Tensor.from_numpy(array) for name, array in read_arrays(path).items()}
+    with no_grad(), Tensor.from_numpy(x) as inputs:
+        np.testing.assert_allclose(network.apply(inputs, tensors).numpy(), there, rtol=1e-5, atol=1e-5)
