@@ -20,6 +20,14 @@
 var<workgroup> many: atomic<u32>;   // spheres of this workgroup,
 var<workgroup> first: u32;          // and where they go in the list
 
+// Whether a sphere lies within the picture's sides, or reaches in.
+fn is_in_sight(centre: vec3f, radius: f32) -> bool {
+    let slope = vec2f(view.eye_to_clip[0][0], view.eye_to_clip[1][1]);
+    let side = select(vec2f(-centre.z), vec2f(1.0), is_parallel());
+    let reach = radius * select(sqrt(1.0 + slope * slope), slope, is_parallel());
+    return all(abs(centre.xy) * slope <= side + reach);
+}
+
 // Which rows are seen as spheres, in the order in which workgroups come.
 @compute @workgroup_size(128)
 fn survey(
@@ -34,7 +42,9 @@ fn survey(
     var place = 0u;
     if row < places.rows {
         let point = point_at(row);
-        sphere = is_sphere(eye_position(point), point_radius(point));
+        let centre = eye_position(point);
+        let radius = point_radius(point);
+        sphere = is_sphere(centre, radius) && is_in_sight(centre, radius);
     }
     if sphere { place = atomicAdd(&many, 1u); }
     workgroupBarrier();

@@ -152,6 +152,20 @@ def test_memory_is_given_back(gpu: Gpu, picture, monkeypatch):
         assert once() == first
 
 
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_spheres_out_of_sight_are_not_drawn(layer, picture, monkeypatch, orthographic):
+    """More than half of them lie beside the picture, and none that reaches into it is left out."""
+    camera = OrbitCamera(distance=3.0, fov=30.0, orthographic=orthographic)
+    place = np.random.default_rng(7).uniform(-1.6, 1.6, (COUNT, 3)).astype("f4")
+    shown = []
+    for many in (1 << 30, 1):
+        monkeypatch.setattr(spots, "MANY", many)
+        points = layer("points", {}, position=place, size=0.12)
+        shown.append(picture([points], camera).astype(int))
+    np.testing.assert_allclose(*shown, atol=1)
+    assert 0.2 * COUNT < int(points._spots._many.numpy()[1]) < 0.6 * COUNT
+
+
 def test_ten_million_points(picture, layer):
     """They are all there: a row of them at the end of the list is where it should be, and the others where they are."""
     count = 10_000_000
