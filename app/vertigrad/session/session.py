@@ -205,8 +205,8 @@ class Session:
     ) -> None:
         """Record the picture of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
 
-        What is selected is marked in it, and `handles` are drawn over it. With `supersample` each pixel is the mean of so
-        many along each side.
+        What is selected is marked in it, and `handles` are drawn over it. With `supersample` each pixel is the mean of
+        so many along each side.
         """
         layers, mark = list(self.stage.layers.values()), self.selection.mark(self.stage)
         level = level_in_force(self.view.quality, self.quality).supersampled(supersample)
