@@ -1,6 +1,7 @@
 // What draws points as spheres and spots has in common: how they look, how large and how bright they are.
 // Needs a struct `Point` with a `position`, and with `color`, `size` and `extent` where those are bound; COLOR and SIZE are
 // their types, empty if they are constants. Include common/view.wgsl, common/colour.wgsl and common/lighting.wgsl before.
+//% import "common/attributes.wgsl" as attributes
 
 struct Style {              // mirrored by renderer/layers/points.py
     color: vec4f,           // linear; where no color is bound
@@ -21,19 +22,7 @@ struct Style {              // mirrored by renderer/layers/points.py
 @group(0) @binding(3) var smooth_sampler: sampler;
 //% endif
 
-fn point_color(point: Point) -> vec4f {
-//% if COLORMAPPED
-    let range = select(style.range, point.extent, style.auto_range > 0.0);
-    let x = colormap_coordinate(f32(point.color), range, f32(textureDimensions(colormap).x));
-    return textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0);
-//% elif COLOR and COLOR_COMPONENTS == 4
-    return vec4f(srgb_to_linear(vec3f(point.color.rgb)), f32(point.color.a));
-//% elif COLOR
-    return vec4f(srgb_to_linear(vec3f(point.color)), 1.0);
-//% else
-    return style.color;
-//% endif
-}
+${attributes.color("point", "Point", COLOR_COMPONENTS, COLORMAPPED)}
 
 fn point_radius(point: Point) -> f32 {
 //% if SIZE

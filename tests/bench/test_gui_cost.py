@@ -5,10 +5,7 @@ Floor: the same session stepped and drawn, acquired and presented in the same wi
 
 from __future__ import annotations
 
-import runpy
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,26 +16,14 @@ from vertigrad.viewer import Viewer
 
 from .timing import lowest, quiet_quartiles
 
-DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
 SIZE = (1280, 800)
 ROUNDS, WARM_UP = 60, 10
 NONE_OPEN, ALL_OPEN = 0.5e-3, 1.5e-3  # seconds of CPU a frame, on a machine whose
 FLOOR = 1.5e-3  # seconds are what the floor takes; where caches are shared with other programs everything takes longer
 
 
-@pytest.fixture(scope="session")
-def display() -> Iterator[str]:
-    """For the whole session: glfw keeps its first connection as long as the process lives."""
-    if sys.platform != "linux":
-        pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
-    with runpy.run_path(str(DESKTOP))["running_server"]() as name:
-        yield name
-
-
 @pytest.fixture
-def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
-    monkeypatch.setenv("DISPLAY", display)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+def viewer(display: str) -> Iterator[Viewer]:
     path = resources.path("scenes", "nbody.toml")
     with (
         Session(vertigrad.gpu(), path, ["galaxy.count=64", "view.bloom=0"]) as session,

@@ -5,11 +5,8 @@ Floor: the same window, with the same scene in it, while it is paused.
 
 from __future__ import annotations
 
-import runpy
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,25 +18,13 @@ from vertigrad.viewer import Viewer, loop
 
 from .timing import lowest
 
-DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
 BUDGET = 25.0  # ms
 TOLERANCE = 1.25  # times the budget: the last part of a picture is granted by what it took before
 FRAMES, ROUNDS = 8, 4
 
 
-@pytest.fixture(scope="session")
-def display() -> Iterator[str]:
-    """For the whole session: glfw keeps its first connection as long as the process lives."""
-    if sys.platform != "linux":
-        pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
-    with runpy.run_path(str(DESKTOP))["running_server"]() as name:
-        yield name
-
-
 @pytest.fixture
 def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
-    monkeypatch.setenv("DISPLAY", display)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr(loop, "STILL_AFTER", np.inf)  # a paused viewer would show only ten pictures a second
     path = resources.path("scenes", "digits.toml")
     with Session(vertigrad.gpu(), path, ["view.bloom=0", "view.quality=high"]) as session:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import learn, ops, params
 from ...params import choice, color, file, integer, number, switch
+from ...params.colour import linear
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
 from ..base import Comparison, OutputSpec, compare
@@ -260,14 +261,14 @@ class SplatFit(SealedModel):
         looks = given.bands, given.light, given.dark
         if looks != self._looks:
             self._looks, self._shown = looks, ()
-            self._views.record(given.bands, _linear(given.light), _linear(given.dark))
+            self._views.record(given.bands, linear(given.light), linear(given.dark))
 
     def _draw(self) -> None:
         """The outputs, if something of them is another now."""
         told = self._taken, self._shown_view(), self._params.background
         if told != self._shown:
             self._shown = told
-            self._show.replay(view=told[1], background=_linear(told[2]))
+            self._show.replay(view=told[1], background=linear(told[2]))
 
     def _drawn(self, splats: Splats, **open_fields: Any) -> Tensor:
         return drawn(splats, self._views.cameras, self._views.lens, **open_fields)
@@ -277,7 +278,3 @@ def _loss(picture: Tensor, wanted: Tensor) -> Tensor:
     """Kerbl et al. 2023, eq. 7."""
     planes = [tensor.permute(2, 0, 1)[None] for tensor in (picture, wanted)]
     return learn.l1_loss(picture, wanted) * (1.0 - ALIKE) + learn.ssim_loss(planes[0], planes[1]) * ALIKE
-
-
-def _linear(color: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color)

@@ -1,0 +1,29 @@
+"""A screen in memory, for benchmarks of the window."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
+
+
+@pytest.fixture(scope="session")
+def screen() -> Iterator[str]:
+    """For the whole session: glfw keeps its first connection as long as the process lives."""
+    if sys.platform != "linux":
+        pytest.skip("windows are tested on Linux only, where a screen can be made in memory")
+    with runpy.run_path(str(DESKTOP))["running_server"]() as name:
+        yield name
+
+
+@pytest.fixture
+def display(screen: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Windows that are opened in the test are there."""
+    monkeypatch.setenv("DISPLAY", screen)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    return screen
