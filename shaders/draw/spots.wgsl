@@ -13,12 +13,8 @@
 //% include "common/points.wgsl"
 
 @group(0) @binding(5) var<storage, read_write> sums: array<atomic<u32>>;
-@group(0) @binding(6) var<storage, read_write> draw: array<atomic<u32>>;   // of spheres: an indirect draw
-@group(0) @binding(7) var depths: texture_depth_multisampled_2d;           // of what is solid
-@group(0) @binding(12) var<storage, read_write> spheres: array<u32>;       // their rows
-
-var<workgroup> many: atomic<u32>;   // spheres of this workgroup,
-var<workgroup> first: u32;          // and where they go in the list
+@group(0) @binding(6) var<storage, read_write> seen: array<u32>;   // 1: as a sphere
+@group(0) @binding(7) var depths: texture_depth_multisampled_2d;   // of what is solid
 
 // Whether a sphere lies within the picture's sides, or reaches in.
 fn is_in_sight(centre: vec3f, radius: f32) -> bool {
@@ -28,30 +24,15 @@ fn is_in_sight(centre: vec3f, radius: f32) -> bool {
     return all(abs(centre.xy) * slope <= side + reach);
 }
 
-// Which rows are seen as spheres, in the order in which workgroups come.
+// Which rows are seen as spheres.
 @compute @workgroup_size(128)
-fn survey(
-    @builtin(global_invocation_id) id: vec3u,
-    @builtin(num_workgroups) groups: vec3u,
-    @builtin(local_invocation_index) lane: u32,
-) {
+fn survey(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let row = linear_index(id, groups, 128u);
-    if lane == 0u { atomicStore(&many, 0u); }
-    workgroupBarrier();
-    var sphere = false;
-    var place = 0u;
-    if row < places.rows {
-        let point = point_at(row);
-        let centre = eye_position(point);
-        let radius = point_radius(point);
-        sphere = is_sphere(centre, radius) && is_in_sight(centre, radius);
-    }
-    if sphere { place = atomicAdd(&many, 1u); }
-    workgroupBarrier();
-    if lane == 0u { first = atomicAdd(&draw[1], atomicLoad(&many)); }
-    workgroupBarrier();
-    if sphere { spheres[first + place] = row; }
-    if row == 0u { atomicStore(&draw[0], 4u); }
+    if row >= places.rows { return; }
+    let point = point_at(row);
+    let centre = eye_position(point);
+    let radius = point_radius(point);
+    seen[row] = u32(is_sphere(centre, radius) && is_in_sight(centre, radius));
 }
 
 @compute @workgroup_size(128)

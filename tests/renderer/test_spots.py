@@ -111,6 +111,16 @@ def test_the_same_picture_twice_and_in_any_order(layer, picture, monkeypatch):
     assert np.abs(again - first).max() <= 2  # another number decides which way a row is rounded
 
 
+def test_spheres_that_lie_in_one_another_do_not_take_turns(layer, picture, monkeypatch):
+    """As deep everywhere, in many workgroups: the order of the rows decides, as it does where they are drawn."""
+    monkeypatch.setattr(spots, "MANY", 1)
+    colors = np.random.default_rng(3).random((4 * COUNT, 3)).astype("f4")
+    points = layer("points", {}, position=np.zeros((4 * COUNT, 3), "f4"), color=colors, size=0.2)
+    first = picture([points], CAMERA, size=(40, 30))
+    for _ in range(8):
+        assert np.array_equal(picture([points], CAMERA, size=(40, 30)), first)
+
+
 def test_a_layer_is_drawn_in_pictures_of_any_size(layer, picture, monkeypatch):
     monkeypatch.setattr(spots, "MANY", 1)
     points = layer("points", {}, **arrays({"size": 0.006}, np.random.default_rng(3)))

@@ -10,9 +10,11 @@ from typing import Any
 import wgpu
 
 from ...errors import LimitError
-from ...gpu import Gpu
+from ...gpu import Gpu, Plan
 from ...memory import Block
-from ...tensor import Tensor, u32
+from ...ops.compaction import record_nonzero
+from ...ops.sizes import record_draw_size
+from ...tensor import Tensor, i32, u32
 from ..openness import lighting_layout
 from ..pipelines import draw_cache, draw_shader
 from ..target import COLOR, DEPTH, depth_state, handles_samples, multisample_state
@@ -25,9 +27,9 @@ from .field import storage_range, whole
 SHADER, COVER_SHADER, SPHERES_SHADER = "draw/spots.wgsl", "draw/spots_cover.wgsl", "draw/points.wgsl"
 PLACES = struct.Struct("<2II4x2I2I2I8x")  # `Places` in the shader
 MANY = 1 << 17  # rows from which on they are added up: a rasterizer takes longer for them by then
-WORDS = 6  # u32 of each pixel: two for light and optical depth, and one for what of each does not fit
+WORDS = 6  # u32 of each pixel: two for light and optical depth, and one for what does not fit of each number in them
 WORKGROUP = 128
-REMEMBERED = 4  # bind groups, for sets of blocks that alternate
+REMEMBERED = 12  # bind groups: three for each of four sets of blocks, which may alternate
 BOUND = ("position", "color", "size")
 UNIFORM: dict[str, Any] = {"buffer": {"type": "uniform", "has_dynamic_offset": True}}
 READ: dict[str, Any] = {"buffer": {"type": "read-only-storage"}}
@@ -64,8 +66,11 @@ class Spots:
         self._size, self._places_offset = (0, 0), 0
         self._groups: OrderedDict[Any, wgpu.GPUBindGroup] = OrderedDict()
         with ExitStack() as stack:
+            rows = drawing.attributes.rows
+            self._seen = stack.enter_context(Tensor.empty((rows,), u32, name=f"{name}.seen"))
+            self._spheres = stack.enter_context(Tensor.empty((rows, 1), i32, name=f"{name}.spheres"))
             self._many = stack.enter_context(Tensor.empty((4,), u32, name=f"{name}.many"))  # an indirect draw
-            self._spheres = stack.enter_context(Tensor.empty((drawing.attributes.rows,), u32, name=f"{name}.spheres"))
+            self._listing = stack.enter_context(self._recorded(stack))
             self._layouts = {kind: self._layout(kind) for kind in ("compute", "spheres", "cover")}
             self._computes = {entry: self._compute_pipeline(entry) for entry in ("survey", "gather")}
             self._draws = {"spheres": self._spheres_pipeline(), "cover": self._cover_pipeline()}
@@ -75,9 +80,9 @@ class Spots:
         """Clear the sums, and list the rows that are seen as spheres."""
         encoder, sums = self._gpu.recorder.encoder, self._fitted(frame)
         self._places_offset = self._gpu.uniforms.push(self._places())
-        for tensor in (sums, self._many):
-            encoder.clear_buffer(tensor.block.buffer, 0, tensor.nbytes)
+        encoder.clear_buffer(sums.block.buffer, 0, sums.nbytes)
         self._dispatch("survey", frame, style, style_offset)
+        self._listing.replay()
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, style_offset: int) -> None:
         """Draw the spheres."""
@@ -98,7 +103,7 @@ class Spots:
 
     def blocks(self) -> list[Block]:
         """Every block that is made here."""
-        made = [self._many, self._spheres] if self._sums is None else [self._many, self._spheres, self._sums]
+        made = [self._seen, self._spheres, self._many, *([] if self._sums is None else [self._sums])]
         return [tensor.block for tensor in made]
 
     def close(self) -> None:
@@ -107,6 +112,13 @@ class Spots:
         if self._sums is not None:
             self._sums.close()
         self._groups.clear()
+
+    def _recorded(self, stack: ExitStack) -> Plan:
+        """What lists the rows of spheres, in their order, so that those as deep as each other do not take turns."""
+        count, plan = stack.enter_context(Tensor.empty(1, u32, name=f"{self._name}.count")), Plan(self._spheres.name)
+        record_nonzero(plan, self._seen, self._spheres, count)
+        record_draw_size(plan, count, self._many, vertices=4)
+        return plan
 
     def _fitted(self, frame: Frame) -> Tensor:
         """The sums, as many as the picture has pixels."""
@@ -164,7 +176,7 @@ class Spots:
             n: {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": size} for n, size in sizes.items()
         }
         there |= {2 + n: part for n, part in enumerate(self._drawing.colormap(style))}
-        there |= {5: whole(self._sums), 6: whole(self._many), 7: depth, 12: whole(self._spheres)}
+        there |= {5: whole(self._sums), 6: whole(self._seen), 7: depth, 12: whole(self._spheres)}
         for name, bound in self._bound.items():
             there[8 + BOUND.index(name)] = storage_range(self._gpu, bound.tensor, "a layer", bound.layout.nbytes)[0]
         if self._drawing.extent is not None:
@@ -182,7 +194,7 @@ class Spots:
         if kind == "spheres":
             return found | {12: READ}
         depth = {"texture": {"sample_type": "depth", "multisampled": True}}
-        return found | {5: WRITTEN, 6: WRITTEN, 7: depth, 12: WRITTEN}
+        return found | {5: WRITTEN, 6: WRITTEN, 7: depth}
 
     def _layout(self, kind: str) -> wgpu.GPUBindGroupLayout:
         kinds, stages = self._kinds(kind), COMPUTED if kind == "compute" else DRAWN
