@@ -7,12 +7,14 @@ NAME = $(basename $(notdir $(SCENE)))
 STAMP := .venv/.set-up
 WINDOW := tests/window tests/packaging
 TIMED := tests/window/test_time.py tests/window/test_start.py  # with nothing beside them
-QUICK_TESTS := tests/test_architecture.py tests/gpu/test_shaders_compile.py
+CHECKED := tests/test_architecture.py tests/gpu/test_shaders_compile.py
+MUTANTS ?= 160
+MINUTES ?= 30
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONDONTWRITEBYTECODE  # half the time of collecting tests goes into compiling them
 
-.PHONY: help setup run test untimed lint styled typed check bench golden format lock wheel clean
+.PHONY: help setup run test quick mutants explore soak untimed lint styled typed check bench pages golden format lock wheel clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -37,6 +39,19 @@ test: styled ## everything: ruff, pyright, import-linter, all tests; those that 
 	$(BIN)/pytest $(TIMED)
 	$(BIN)/pytest tests/bench
 
+quick: setup ## under a minute: the tests that need no window nor long simulations, and those of what you changed
+	$(BIN)/python tools/quick_tests.py
+
+mutants: setup ## put MUTANTS (160) faults into the program, one at a time, and see which the tests notice; SEED=n
+	test -e .mutants/durations.json || $(BIN)/python tools/mutants.py map -n 2
+	$(BIN)/python tools/mutants.py run --count $(MUTANTS) --seed $(or $(SEED),1) --report .mutants/report.md
+
+explore: setup ## for MINUTES (30), new examples and seeds for the property tests, the window and damaged files; SEED=n
+	$(BIN)/python tools/explore.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+soak: setup ## FRAMES (20,000) of edits, reloads, rebuilds, refused memory and a lost device: nothing grows, no edit is lost; SEED=n
+	VERTIGRAD_SOAK=$(or $(FRAMES),20000) VERTIGRAD_SOAK_SEED=$(SEED) $(BIN)/python -m tests.headless.soak
+
 untimed: setup
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(addprefix --ignore=,$(WINDOW) tests/bench)
 	$(BIN)/pytest -n 2 --dist loadfile $(WINDOW) $(addprefix --ignore=,$(TIMED))
@@ -47,15 +62,20 @@ styled: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python tools/words.py
 
 typed: setup
 	$(BIN)/pyright
 
 check: lint ## the same, and that the WGSL compiles
-	$(BIN)/pytest -q $(QUICK_TESTS)
+	$(BIN)/pytest -q $(CHECKED)
 
-bench: setup ## the benchmarks alone, with what they measure
-	$(BIN)/pytest tests/bench -s
+bench: setup ## the benchmarks alone; their results go to docs/benchmarks/ and into the page
+	VERTIGRAD_BENCH=docs/benchmarks $(BIN)/pytest tests/bench -s
+	$(BIN)/python tools/benchmarks_page.py
+
+pages: setup ## docs/models/ and its list, from what the types of models declare
+	$(BIN)/python tools/model_pages.py
 
 golden: setup ## keep the pictures that tests draw now instead of those they are compared with, where they differ
 	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py tests/renderer/test_golden_reading.py

@@ -13,9 +13,10 @@ class Thomas(Sketch):
 
     class Params(Params):
         count: int = integer(60_000, min=1, max=4_000_000, scale="log", rebuild=True, doc="points")
-        b: float = number(0.19, min=0.0, max=1.0, soft_min=0.05, soft_max=0.33, doc="how fast all motion dies away")
+        b: float = number(0.19, min=0.0, max=1.0, slider_min=0.05, slider_max=0.33, doc="how fast all motion dies away")
         rate: float = number(4.0, min=0.0, max=20.0, unit="/s", doc="time that passes in a second")
 
+    replayed = True  # each step does the same
     tensors = {"position": ("count", 3), "velocity": ("count", 3), "speed": ("count",)}
 
     def start(self, random):

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase, ReadOnlyDatabase
+from hypothesis.internal.conjecture import providers
 
 if TYPE_CHECKING:
     from vertigrad.gpu import Gpu
+    from vertigrad.memory import Block
 
 TESTS = Path(__file__).parent
 # The suite runs cheapest first; these folders, in this order, wait for all others.
 LAST = ("window", "packaging", "bench")
+
+# The same examples at every run (pyproject.toml gives the seed), and those that `make explore` found before.
+FOUND = DirectoryBasedExampleDatabase(TESTS / "fuzz" / "examples")
+# No deadlines: kernels compile at first use, and the machine may have other things to do.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", UNHURRIED, database=ReadOnlyDatabase(FOUND))
+settings.register_profile("explore", UNHURRIED, database=FOUND, print_blob=True)
+if "VERTIGRAD_EXPLORE" in os.environ:
+    settings.load_profile("explore")
+else:
+    settings.load_profile("repeatable")
+    # Hypothesis also draws constants out of the modules that are loaded by then, which depend on the tests run before.
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -57,6 +75,8 @@ def gpu() -> Gpu:
 @pytest.fixture
 def steady(gpu: Gpu) -> Iterator[Gpu]:
     """The GPU, idle; fails the test afterwards if a block, an owner, a pin or recorded work is left over from it."""
+    if _held(gpu):
+        gc.collect()  # what an earlier test left in a cycle must not vanish while this one counts
     before = _held(gpu)
     yield gpu
     if _held(gpu) - before:
@@ -68,6 +88,18 @@ def steady(gpu: Gpu) -> Iterator[Gpu]:
     while gpu.readback.in_flight and time.perf_counter() < give_up:
         gpu.poll()
     assert gpu.readback.in_flight == 0
+
+
+@pytest.fixture
+def added(steady: Gpu) -> Callable[[], list[Block]]:
+    """Asks for the blocks that are live now and were not when the test began, once the GPU is idle."""
+    before = {block.id for block in steady.tracker.live}
+
+    def added() -> list[Block]:
+        steady.wait_idle()
+        return [block for block in steady.tracker.live if block.id not in before]
+
+    return added
 
 
 def _held(gpu: Gpu) -> set[tuple[int, int, str, int, int, int]]:

@@ -1,6 +1,7 @@
 """Who may import which part of an outside package; import-linter sees only whole packages."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,3 +64,85 @@ def test_no_file_imports_what_only_others_may():
 )
 def test_the_rule_sees_every_way_to_import(source, place, allowed):
     assert (not trespasses(source, place)) == allowed
+
+
+def test_the_rate_of_frames_and_videos_is_defined_in_one_place():
+    """Videos of the window and those without one have a picture for each frame, and so the same rate."""
+    files = [file for part in ("session", "headless", "viewer") for file in (PACKAGE / part).rglob("*.py")]
+    lines = {file: file.read_text(encoding="utf-8").splitlines() for file in files}
+    found = {file for file, each in lines.items() if any(re.match(r"(FPS|RATE|STEP)\b.*=", line) for line in each)}
+    assert found == {PACKAGE / "session" / "clock.py"}
+
+
+# Who drives a session may call these of it, and of its parts; what changes its state goes through commands.
+CALLED = {
+    *("post", "carry_out", "close"),
+    *("apply", "advance", "try_to_advance", "measure", "observe", "look_again", "cameras.advance"),  # a frame
+    *("draw", "draw_elsewhere"),
+    *("guarded", "fail", "frame_dropped", "require_device"),  # what goes wrong in it
+    *("parameters", "originals", "hints", "tweaks.value", "tweaks.values", "tweaks.differing"),  # to be read
+    *("pacing.specs", "view.specs"),
+    *("autosave.follow", "autosave.finish"),
+}
+INSTALLED = {"failures", "studio", "autosave", "rescue.every"}  # what a window lends to its session
+PARTS = {
+    *("autosave", "cameras", "clock", "edits", "hand", "inspector", "limits", "pacing", "quality", "questions"),
+    *("rescue", "running", "selection", "tweaks", "view", "watches"),
+}
+DRIVERS = ("cli", "viewer", "panels", "headless")
+
+
+def of_session(node: ast.AST) -> str:
+    """What of a session an expression means, as "clock.play"; nothing if it is none."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        if node.attr in ("session", "_session"):
+            return ".".join(reversed(names))
+        names.append(node.attr)
+        node = node.value
+    return ".".join(reversed(names)) if isinstance(node, ast.Name) and node.id == "session" else ""
+
+
+def changes(source: str) -> Iterator[str]:
+    """Where a driver changes a session by another way than a command."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            name = of_session(node.value if isinstance(node, ast.Subscript) else node)
+            if name and name not in INSTALLED:
+                yield f"{node.lineno} sets session.{name}"
+        elif isinstance(node, ast.Call) and (name := of_session(node.func)):
+            part, _, method = name.partition(".")
+            if name not in CALLED and "." not in method and (not method or part in PARTS):
+                yield f"{node.lineno} calls session.{name}"
+
+
+def test_nobody_changes_a_session_but_commands():
+    files = [file for driver in DRIVERS for file in sorted((PACKAGE / driver).rglob("*.py"))]
+    assert len(files) > 50
+    found = [
+        f"{file.relative_to(PACKAGE).as_posix()}:{line}"
+        for file in files
+        for line in changes(file.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "allowed"),
+    [
+        ("session.watches.thorough = True", False),
+        ("self._session.clock.steps += 1", False),
+        ("del viewer.session.messages['step']", False),
+        ("session.messages['step'] = 'late'", False),
+        ("session.clock.keep_past(0)", False),
+        ("session.pace({})", False),
+        ("session.quality.take(0.0, 1.0)", False),
+        ("session.post(Reset())", True),
+        ("session.autosave = None", True),
+        ("now = session.clock.frame", True),
+        ("self._session = session", True),
+        ("list(session.stage.actors.items())", True),
+    ],
+)
+def test_the_rule_sees_changes_of_a_session(source, allowed):
+    assert (not list(changes(source))) == allowed

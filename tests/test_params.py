@@ -33,7 +33,7 @@ from vertigrad.params import (
 
 class Everything(Params):
     softening: float = number(
-        0.05, min=1e-4, max=1.0, soft_min=0.01, soft_max=0.5, unit="kpc", scale="log", doc="Plummer length"
+        0.05, min=1e-4, max=1.0, slider_min=0.01, slider_max=0.5, unit="kpc", scale="log", doc="Plummer length"
     )
     free: float = number(0.0)
     count: int = integer(8192, min=2, max=1 << 20, rebuild=True)
@@ -112,16 +112,16 @@ def test_accepted(name, given, kept):
         ("softening", 2, "2.0 is above the maximum 1.0 kpc"),
         ("free", 1e39, "1e+39 is too large for a 32-bit number"),
         ("free", 10**400, "a number of more than 40 digits is too large for a 32-bit number"),
-        ("count", 3.0, "expected a whole number, got 3.0 (number)"),
-        ("count", False, "expected a whole number, got false (boolean)"),
+        ("count", 3.0, "expected an integer, got 3.0 (number)"),
+        ("count", False, "expected an integer, got false (boolean)"),
         ("count", 1, "1 is below the minimum 2"),
         ("whole", 2**32, "4294967296 does not fit 32 bits"),
-        ("frozen", 1, "expected true or false, got 1 (whole number)"),
+        ("frozen", 1, "expected true or false, got 1 (integer)"),
         ("frozen", "true", 'expected true or false, got "true" (string)'),
         ("start", "disk", '"disk" is not one of the choices; did you mean "disc"?'),
         ("start", "zzz", '"zzz" is not one of the choices; known: ball, disc'),
-        ("start", 1, "expected one of disc, ball, got 1 (whole number)"),
-        ("label", 5, "expected text in quotes, got 5 (whole number)"),
+        ("start", 1, "expected one of disc, ball, got 1 (integer)"),
+        ("label", 5, "expected text in quotes, got 5 (integer)"),
         ("tint", "#12345", 'expected a color like "#3366cc", got "#12345" (string)'),
         ("tint", "red", 'expected a color like "#3366cc", got "red" (string)'),
         ("tint", [0, 0, 2], "element 3: 2.0 is above the maximum 1.0"),
@@ -140,7 +140,7 @@ def test_accepted(name, given, kept):
         ("near", -1, "-1.0 is below the minimum 0.0"),
         ("softning", 1, 'unknown parameter; did you mean "softening"?'),
         ("SOFTENING", 1, 'unknown parameter; did you mean "softening"?'),
-        ("zzz", 1, "unknown parameter"),
+        ("zzz", 1, f"unknown parameter; known: {', '.join(sorted(Everything.model_fields))}"),
     ],
 )
 def test_refused(name, given, message):
@@ -200,7 +200,7 @@ def test_specs_tell_what_a_gui_needs():
     assert list(specs) == list(Everything.model_fields)
     softening = specs["softening"]
     assert (softening.kind, softening.default, softening.doc) == ("number", 0.05, "Plummer length")
-    assert (softening.min, softening.max, softening.soft_min, softening.soft_max) == (1e-4, 1.0, 0.01, 0.5)
+    assert (softening.min, softening.max, softening.slider_min, softening.slider_max) == (1e-4, 1.0, 0.01, 0.5)
     assert (softening.unit, softening.scale, softening.rebuild) == ("kpc", "log", False)
     assert (specs["count"].kind, specs["count"].rebuild) == ("integer", True)
     assert specs["start"].choices == ("disc", "ball")
@@ -210,6 +210,29 @@ def test_specs_tell_what_a_gui_needs():
     assert (specs["near"].optional, specs["free"].optional) == (True, False)
     (weights,) = Demanding.specs()
     assert (weights.required, weights.rebuild) == (True, True)
+
+
+def test_what_a_word_declares_unless_it_is_told_otherwise():
+    class Bare(Params):
+        a_number: float = number(0.0)
+        an_integer: int = integer(0)
+        an_angle: float = angle(0.0)
+        a_switch: bool = switch(False)
+        a_choice: str = choice("one", ("one", "two"))
+        a_text: str = text("")
+        a_color: tuple[float, float, float] = color("#000000")
+        a_vector: tuple[float, float, float] = vector((0, 0, 0))
+        an_interval: tuple[float, float] = interval((0, 1))
+        a_file: Path = file("net.npz")
+
+    for spec in Bare.specs():
+        assert spec.rebuild == (spec.kind == "file"), spec.name
+        assert (spec.scale, spec.words, spec.auto, spec.gizmo, spec.required) == ("linear", (), False, "", False)
+        assert (spec.min, spec.max) == ((0.0, 1.0) if spec.kind == "color" else (None, None)), spec.name
+        assert (spec.slider_min, spec.slider_max, spec.suffixes) == (None, None, ()), spec.name
+        assert spec.unit == ("degrees" if spec.kind == "angle" else "")
+    lengths = {spec.kind: spec.length for spec in Bare.specs()}
+    assert lengths == dict.fromkeys(lengths, 1) | {"color": 3, "vector": 3, "interval": 2}
 
 
 def test_the_schema_for_editors_carries_the_limits():
@@ -253,6 +276,7 @@ def test_suggestions():
     assert closest("x" * 100_000, ["softening"]) is None
     assert hint("zzz", []) == ""
     assert hint("zzz", [f"parameter_{i}" for i in range(50)]) == ""
+    assert hint("zzz", [f"p{i:02}" for i in range(20)]).startswith("known: p00, p01, ")
 
 
 def test_values_are_shown_as_the_file_writes_them_and_cut_short():
@@ -260,6 +284,10 @@ def test_values_are_shown_as_the_file_writes_them_and_cut_short():
     assert described("two\nlines") == r'"two\nlines" (string)'
     assert described("\x1b[31m") == r'"\u001b[31m" (string)'
     assert len(shown("x" * 1000)) < 70
+    assert shown("x" * 60) == f'"{"x" * 60}"'
+    assert shown("x" * 61) == f'"{"x" * 59}…"'
+    assert len(shown([10] * 15)) == 60 and "…" not in shown([10] * 15)
+    assert len(shown([10] * 16)) == 60 and shown([10] * 16).endswith("…")
     assert shown(True) == "true"
 
 
@@ -290,10 +318,10 @@ def test_auto_values_are_the_same_whatever_their_number():
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"count": "fit"}, 'count: expected a whole number or "auto", got "fit" (string)'),
+        ({"count": "fit"}, 'count: expected an integer or "auto", got "fit" (string)'),
         ({"count": Auto(1)}, "count: 1 is below the minimum 2"),
         ({"count": Auto(2000)}, "count: 2000 is above the maximum 1000"),
-        ({"fixed": "auto"}, 'fixed: expected a whole number, got "auto" (string)'),
+        ({"fixed": "auto"}, 'fixed: expected an integer, got "auto" (string)'),
     ],
 )
 def test_auto_is_refused_where_it_cannot_be(values, told):

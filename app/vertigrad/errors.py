@@ -15,6 +15,7 @@ VertigradError                    exit code
 │   ├── OutOfMemory
 │   ├── LimitError                          larger than the adapter allows
 │   ├── ShaderError                         WGSL that does not compile or fit its bindings
+│   ├── WrongThread                         called from another thread than the one that opened the GPU
 │   └── DeviceLost
 ├── LifetimeError                     1     memory used at the wrong time
 │   ├── UseAfterFree
@@ -31,7 +32,7 @@ A message says what was wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,10 +105,13 @@ class CodeError(InputError):
 
 
 class UntrustedCode(InputError):
-    """A scene would run Python that the user has not allowed to run; nothing of it ran. `files` are those asked for."""
+    """A scene would run Python that the user has not allowed to run; nothing of it ran.
 
-    def __init__(self, message: str, files: Sequence[Path]):
-        self.files = tuple(files)
+    `files` are those asked for, `texts` the digests of what they said.
+    """
+
+    def __init__(self, message: str, texts: Mapping[Path, str]):
+        self.files, self.texts = tuple(texts), dict(texts)
         super().__init__(message)
 
 
@@ -137,6 +141,10 @@ class LimitError(GpuError):
 
 class ShaderError(GpuError):
     """WGSL that does not compile, or a kernel called with bindings or fields that do not fit it."""
+
+
+class WrongThread(GpuError):
+    """The GPU belongs to the thread that opened it; nothing was recorded or changed by this call from another one."""
 
 
 class DeviceLost(GpuError):

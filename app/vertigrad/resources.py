@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def root() -> Path:
-    """The folder that holds `shaders/`, `scenes/` and `assets/`."""
+    """The folder that holds `shaders/`, `scenes/`, `assets/` and `docs/`."""
     packaged = _PACKAGE / "_data"
     return packaged if packaged.is_dir() else _PACKAGE.parent.parent
 
@@ -38,6 +38,14 @@ def state_folder() -> Path:
     return Path(folder) if folder else user_state_path("vertigrad", appauthor=False)
 
 
+def log_file() -> Path:
+    """Where the window writes its log: in VERTIGRAD_CONFIG_DIR, or where the system keeps programs' logs."""
+    from platformdirs import user_log_path
+
+    folder = os.environ.get("VERTIGRAD_CONFIG_DIR")
+    return (Path(folder) if folder else user_log_path("vertigrad", appauthor=False)) / "vertigrad.log"
+
+
 def shader(name: str) -> str:
     """Text of the shader file `name`, relative to `shaders/`."""
     return path("shaders", name).read_text(encoding="utf-8")
@@ -46,6 +54,11 @@ def shader(name: str) -> str:
 def scenes() -> list[Path]:
     """All packaged scene files, by name."""
     return sorted(path("scenes").glob("*.toml"))
+
+
+def documentation() -> Path:
+    """The page that leads to all others. Raises `InputError` if it is not there."""
+    return path("README.md")
 
 
 def font() -> Path:

@@ -66,7 +66,7 @@ struct Params {
     source_matter: vec2f,      // density, and temperature
     jet: f32,
     weight: f32,
-    lift: f32,
+    buoyancy: f32,
     confinement: f32,
     spread: f32,               // diffusivity times the time of a sweep over the square of the edge
     kept: vec2f,               // share of density, and of temperature, that is left after a step

@@ -9,7 +9,7 @@ fn contour(value: f32) -> f32 {
     return line * (1.0 - smoothstep(0.1, 0.35, per_pixel * style.contour_width));
 }
 
-// The colour, darker on a contour line. Values matter in name only: see common/shadows.wgsl.
+// The color, darker on a contour line. Values matter in name only: see common/shadows.wgsl.
 fn with_contours(color: vec4f, value: f32) -> vec4f {
     if (style.contours > 0.0) & (abs(value) < 1e30) { return vec4f(color.rgb * (1.0 - style.contour_strength * contour(value)), color.a); }
     return color;

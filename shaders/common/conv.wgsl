@@ -22,6 +22,7 @@ struct Params {
     slice_stride: i32,   // from the results of one slice to the next
     bias_offset: u32,
     residual_offset: u32,
+    activation: vec2f,   // its parameters
     size: vec3i,         // of x, along z, y, x
     window: vec3i,
     outs: vec3u,

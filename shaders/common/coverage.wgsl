@@ -20,7 +20,7 @@ fn kept_samples(eye: vec3f) -> u32 {
     return covered_samples(beyond, vec2f(dpdx(beyond), dpdy(beyond)));
 }
 
-// As many samples as `alpha` asks for, on average over neighbouring pixels: transparency that needs no sorting.
+// As many samples as `alpha` asks for, on average over neighboring pixels: transparency that needs no sorting.
 fn alpha_samples(alpha: f32, pixel: vec2f) -> u32 {
     let noise = fract(52.9829189 * fract(dot(floor(pixel), vec2f(0.06711056, 0.00583715))));
     let count = u32(clamp(alpha * 4.0 + noise, 0.0, 4.0));

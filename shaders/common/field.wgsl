@@ -44,7 +44,32 @@ fn ${name}_between(place: vec3f) -> f32 {
 }
 //%- endmacro
 
-// NAME_nearest: the colour of the sample that is nearest to a place, of three components that lie `next` apart.
+// NAME_around: the slope along x, y and z, from one sample to the next, and the value of what lies trilinear between samples,
+// at a place that is counted in samples; beyond the grid that of the nearest place on it. Needs NAME_at.
+//% macro around(name, size)
+fn ${name}_around(place: vec3f) -> vec4f {
+    let inner = clamp(place, vec3f(0.0), vec3f(vec3i(${size}) - 1));
+    let cell = vec3i(inner);
+    let t = inner - vec3f(cell);
+    //% for z in range(2)
+    //% for y in range(2)
+    //% for x in range(2)
+    let d${x}${y}${z} = ${name}_at(cell + vec3i(${x}, ${y}, ${z}));
+    //% endfor
+    //% endfor
+    //% endfor
+    let slope = vec3f(
+        mix(mix(d100 - d000, d110 - d010, t.y), mix(d101 - d001, d111 - d011, t.y), t.z),
+        mix(mix(d010 - d000, d110 - d100, t.x), mix(d011 - d001, d111 - d101, t.x), t.z),
+        mix(mix(d001 - d000, d101 - d100, t.x), mix(d011 - d010, d111 - d110, t.x), t.y),
+    );
+    let at_z0 = mix(mix(d000, d100, t.x), mix(d010, d110, t.x), t.y);
+    let at_z1 = mix(mix(d001, d101, t.x), mix(d011, d111, t.x), t.y);
+    return vec4f(slope, mix(at_z0, at_z1, t.z));
+}
+//%- endmacro
+
+// NAME_nearest: the color of the sample that is nearest to a place, of three components that lie `next` apart.
 //% macro colors(name, next)
 fn ${name}_nearest(place: vec3f) -> vec3f {
     let first = ${name}_element(vec3i(round(place)));

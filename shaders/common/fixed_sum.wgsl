@@ -1,4 +1,4 @@
-// Sums of many shares in whole numbers, so that their order does not matter: multiples of a power of two, in two words.
+// Sums of many shares in integers, so that their order does not matter: multiples of a power of two, in two words.
 // A share counts in steps of 2^-FIXED_BITS of the largest magnitude, that rounded up to a power of two.
 
 const FIXED_BITS = 23;

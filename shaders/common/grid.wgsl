@@ -1,4 +1,4 @@
-// Cells of a uniform grid, and a walk over the points in the cells around a place. The grid is built by ops/neighbours.py.
+// Cells of a uniform grid, and a walk over the points in the cells around a place. The grid is built by ops/neighbors.py.
 // Include this for grid_cell and grid_bucket, import it for the macros. In: GRID_WRAPS, whether space has no bounds: then
 // cells repeat after a power of two of them along each axis, so points that are far away may be met and have to be told by
 // distance. The uniform struct holds what the macro `fields` declares.
@@ -12,10 +12,10 @@
 
 // The statements between `call` and `endcall` run once for each point in the cell of `here` (a vec3f) and the cells around
 // it: the points order[k] of the grid, of which `k` is known. Every point nearer than a cell's edge is among them, once.
-//     //% call grid.neighbours("here", "starts")
+//     //% call grid.neighbors("here", "starts")
 //     let other = order[k];
 //     //% endcall
-//% macro neighbours(here, starts)
+//% macro neighbors(here, starts)
     {
         let grid_middle = grid_cell(${here});
         //% if GRID_WRAPS

@@ -1,6 +1,6 @@
 // Letters and lines over the finished picture. In: the uniform `page` of common/page.wgsl, `letters` and `atlas`. Positions are pixels from the
 // upper left corner of the picture, y down. Letters lie on whole pixels, so that they are as sharp as they were drawn.
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/page.wgsl"
 
 struct Letter {
@@ -50,7 +50,7 @@ fn drawn_box(low: vec2f, high: vec2f, corner: u32, kind: u32, strength: f32) -> 
     return Mark(on_page(mix(low, high, share)), share, kind, strength, high - low);
 }
 
-// So much of a colour, as a screen shows it, as a premultiplied colour of the target.
+// So much of a color, as a screen shows it, as a premultiplied color of the target.
 fn tinted(color: vec4f, cover: f32) -> vec4f {
     let alpha = color.a * cover;
 //% if ENCODED_BY_TARGET
@@ -66,7 +66,7 @@ fn lettered(mark: Mark) -> vec4f {
     return tinted(page.ink, textureLoad(atlas, vec2i(floor(mark.place)), 0).r * mark.strength);
 }
 
-// Drawn before all letters, so that none lies over its neighbour.
+// Drawn before all letters, so that none lies over its neighbor.
 @fragment
 fn halo_fragment(mark: Mark) -> @location(0) vec4f {
     if mark.kind == PLATE { return tinted(page.plate, plate_cover(mark)); }
@@ -81,7 +81,7 @@ fn plate_cover(mark: Mark) -> f32 {
     return clamp(radius + 0.5 - length(max(away, vec2f(0.0))), 0.0, 1.0);
 }
 
-// As the target keeps it: where it has no background, the colour is not multiplied by its alpha.
+// As the target keeps it: where it has no background, the color is not multiplied by its alpha.
 fn on_target(color: vec4f) -> vec4f {
 //% if TRANSPARENT
     if color.a < 0.02 { discard; }

@@ -1,6 +1,6 @@
 // Metal-rough surfaces under a sun and a sky. Needs a uniform `view` of common/view.wgsl.
 // Sun: Cook-Torrance with the GGX distribution and the height-correlated Smith visibility
-// (Walter et al. 2007; Heitz 2014) and Schlick's Fresnel. Sky: three-colour hemisphere; its mirror image is weighed by the
+// (Walter et al. 2007; Heitz 2014) and Schlick's Fresnel. Sky: three-color hemisphere; its mirror image is weighed by the
 // split sum of Karis 2013, "Real Shading in Unreal Engine 4". What facets throw at each other is not lost, so that white
 // under a white sky is as white as the sky.
 
@@ -109,7 +109,7 @@ fn fifth_power(x: f32) -> f32 {
     return x2 * x2 * x;
 }
 
-// Mean light from a whole matt ball of colour `base`, far away: Lambert's phase function for the sun.
+// Mean light from a whole matt ball of color `base`, far away: Lambert's phase function for the sun.
 fn lit_ball(base: vec3f, to_eye: vec3f) -> vec3f {
     let cosine = clamp(dot(view.sun_direction, to_eye), -1.0, 1.0);
     let phase = acos(cosine);

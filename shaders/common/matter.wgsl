@@ -6,7 +6,7 @@
 //     Snow   the same, with singular values held near 1 and a stiffness that grows with compression (Stomakhin et al. 2013).
 //     Sand   St. Venant-Kirchhoff with logarithmic strains, and Drucker and Prager's cone (Klar et al. 2016); volume lost to
 //            loosening is remembered (Tampubolon et al. 2017).
-// The twin is app/vertigrad/models/physics/mpm_twin.py.
+// The reference implementation is app/vertigrad/models/reference/mpm.py.
 
 const WATER = 0u;
 const JELLY = 1u;
@@ -50,7 +50,7 @@ fn slid_sand(logs: vec3f, mu: f32, lambda: f32) -> vec3f {
     return select(logs - shear * (max(beyond, 0.0) / max(size, 1e-30)), logs, beyond <= 0.0);
 }
 
-// The particle after its neighbourhood has moved with the velocity gradient `gradient` for a step; 0: as it is.
+// The particle after its neighborhood has moved with the velocity gradient `gradient` for a step; 0: as it is.
 fn loaded(kind: u32, matter: Matter, gradient: mat3x3f) -> Loaded {
     let mu = params.mu[kind];
     let lambda = params.lambda[kind];

@@ -1,6 +1,6 @@
-// What is drawn over and around a picture for reading it: sizes, colours and places. Needs a uniform `page` of type Page.
+// What is drawn over and around a picture for reading it: sizes, colors and places. Needs a uniform `page` of type Page.
 
-struct Bar {                // of colours
+struct Bar {                // of colors
     place: vec4f,           // left, top, width, height in pixels
     range: vec2f,           // values at the two ends of the colormap
     auto_range: f32,        // 1: the ends are as the GPU finds them
@@ -13,7 +13,7 @@ struct Page {               // mirrored by renderer/annotations/page.py
     em: f32,                // pixels
     ink: vec4f,             // as a screen shows it
     halo: vec4f,            // around the ink, so that it can be read on everything
-    plate: vec4f,           // behind bars, in the colour of the background: seen only where something lies behind them
+    plate: vec4f,           // behind bars, in the color of the background: seen only where something lies behind them
     low: vec3f,             // a box that the scene asks for, in world space
     own_low: f32,           // 1: it does
     high: vec3f,

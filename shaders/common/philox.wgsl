@@ -1,21 +1,13 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
 // 3", 2011). The same counter and key give the same four words anywhere, so nothing is kept between calls.
-// The twin is app/vertigrad/ops/philox.py.
-
-// Both words of a product: WGSL has no type of 64 bits.
-fn philox_product(a: u32, b: u32) -> vec2u {
-    let low = (a & 0xffffu) * (b & 0xffffu);
-    let middle = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
-    let other = (a & 0xffffu) * (b >> 16u) + (middle & 0xffffu);
-    return vec2u(a * b, (a >> 16u) * (b >> 16u) + (middle >> 16u) + (other >> 16u));
-}
+// The reference implementation is app/vertigrad/ops/philox.py. Include common/math.wgsl before it.
 
 fn philox(counter: vec4u, key: vec2u) -> vec4u {
     var x = counter;
     var k = key;
     for (var round = 0u; round < 10u; round += 1u) {
-        let even = philox_product(0xd2511f53u, x.x);
-        let odd = philox_product(0xcd9e8d57u, x.z);
+        let even = wide_product(0xd2511f53u, x.x);
+        let odd = wide_product(0xcd9e8d57u, x.z);
         x = vec4u(odd.y ^ x.y ^ k.x, odd.x, even.y ^ x.w ^ k.y, even.x);
         k += vec2u(0x9e3779b9u, 0xbb67ae85u);
     }
@@ -37,7 +29,7 @@ fn philox_angle(word: u32) -> f32 {
     return f32(word >> 8u) * (6.283185307 * 0x1p-24);
 }
 
-// A whole number below `range`; each as often as any other to within range / 2^32.
+// An integer below `range`; each as often as any other to within range / 2^32.
 fn philox_below(word: u32, range: u32) -> u32 {
-    return philox_product(word, range).y;
+    return wide_product(word, range).y;
 }

@@ -14,7 +14,7 @@ struct Point {
 //% endif
 }
 
-struct Places {             // mirrored by renderer/layers/spots.py
+struct Places {             // mirrored by renderer/layers/point_splatting.py
     picture: vec2u,         // pixels
     rows: u32,
     pad0: u32,

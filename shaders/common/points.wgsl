@@ -1,13 +1,13 @@
 // What draws points as spheres and spots has in common: how they look, how large and how bright they are.
 // Needs a struct `Point` with a `position`, and with `color`, `size` and `extent` where those are bound; COLOR and SIZE are
-// their types, empty if they are constants. Include common/view.wgsl, common/colour.wgsl and common/lighting.wgsl before.
+// their types, empty if they are constants. Include common/view.wgsl, common/color.wgsl and common/lighting.wgsl before.
 //% import "common/attributes.wgsl" as attributes
 
 struct Style {              // mirrored by renderer/layers/points.py
     color: vec4f,           // linear; where no color is bound
     range: vec2f,           // values at the two ends of the colormap
     size: f32,              // radius in world units; a factor where sizes are bound
-    min_pixels: f32,
+    min_pixels: f32,        // of the screen
     metallic: f32,
     roughness: f32,
     emissive: f32,          // 0: lit by sun and sky; 1: shines by itself
@@ -36,19 +36,30 @@ fn eye_position(point: Point) -> vec3f {
     return (view.world_to_eye * vec4f(vec3f(point.position), 1.0)).xyz;
 }
 
-// How far a quad through `centre` must reach for the whole outline of the sphere to lie on it; 0 from within it.
-fn outline_reach(centre: vec3f, radius: f32) -> f32 {
+// How far a quad through `center` must reach for the whole outline of the sphere to lie on it; 0 from within it.
+fn outline_reach(center: vec3f, radius: f32) -> f32 {
     // The cone that touches the sphere is wider than the sphere where the quad stands.
-    let distance2 = dot(centre, centre);
+    let distance2 = dot(center, center);
     let outside = distance2 > radius * radius;
     let wider = radius * sqrt(distance2 / select(1.0, distance2 - radius * radius, outside));
     // Chosen without branches: Mesa 22's llvmpipe loses memory at every draw whose vertex stage returns early.
     return select(select(0.0, wider, outside), radius, is_parallel());
 }
 
+// The share of the screen's pixels, along each side, that are drawn; what is drawn more finely keeps its widths in drawn pixels.
+fn coarseness() -> f32 {
+    return min(view.scale.y, 1.0);
+}
+
+// The radius from which on spheres are drawn as such, in drawn pixels: a smaller one than 1 would flicker where fewer pixels
+// are drawn than are shown.
+fn least_pixels() -> f32 {
+    return min(style.min_pixels, max(style.min_pixels * coarseness(), 1.0));
+}
+
 // Whether a point is drawn as a sphere. Written so that a NaN, a sphere behind the eye and one around the eye all fail.
-fn is_sphere(centre: vec3f, radius: f32) -> bool {
-    return -centre.z > view.near && radius >= style.min_pixels * pixel_at(centre) && outline_reach(centre, radius) > 0.0;
+fn is_sphere(center: vec3f, radius: f32) -> bool {
+    return -center.z > view.near && radius >= least_pixels() * pixel_at(center) && outline_reach(center, radius) > 0.0;
 }
 
 // A sphere that is too small to be seen as one: a soft spot that carries the light of its true area.
@@ -57,15 +68,17 @@ struct Spot {
     reach: f32,         // radius in world units; 0: there is none
 }
 
-fn spot_of(point: Point, centre: vec3f, radius: f32) -> Spot {
-    let pixel = pixel_at(centre);
-    let seen = -centre.z > view.near && radius < style.min_pixels * pixel && radius > 1e-3 * pixel
-        && beyond_clips(centre) <= 0.0;
-    let reach = (style.min_pixels + 1.0) * pixel;
+fn spot_of(point: Point, center: vec3f, radius: f32) -> Spot {
+    let pixel = pixel_at(center);
+    let seen = -center.z > view.near && radius < least_pixels() * pixel && radius > 1e-3 * pixel
+        && beyond_clips(center) <= 0.0;
+    // As wide on the screen at any quality, but wide enough for what pixels can tell, and for the sphere's light: the profile
+    // sums to a third of its square's reach.
+    let least = max((style.min_pixels + 1.0) * coarseness(), 1.0);
+    let reach = max(least * pixel, sqrt(3.0) * radius);
     let color = point_color(point);
-    // The profile sums to a third of its square's reach: this keeps the sphere's light.
     let alpha = 3.0 * radius * radius / (reach * reach) * color.a;
-    let to_eye = -sight_to(centre);
+    let to_eye = -sight_to(center);
     let glow = color.rgb * style.brightness * (0.45 + 0.55 * 2.0 / 3.0);
     let light = bounded(mix(lit_ball(color.rgb, to_eye), glow, style.emissive));
     return Spot(clamp(alpha, 0.0, 1.0) * vec4f(light, 1.0 - style.emissive), select(0.0, reach, seen));

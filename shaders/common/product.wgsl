@@ -26,6 +26,7 @@ struct Params {
     alpha: f32,
     beta: f32,
     //% endif
+    activation: vec2f,  // its parameters
     batch: array<vec4u, 2>,
     //% for name in ["a", "b", "out"] + ADDED
     ${name}_offset: u32,

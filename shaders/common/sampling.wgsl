@@ -1,6 +1,6 @@
 // Where ops/sample.wgsl and its gradient read a tensor: places from -1 to 1 as elements, what lies outside, and weights.
 // In: MODE, "nearest", "linear" or "cubic"; PADDING, "zeros", "border" or "reflection"; CORNERS, whether -1 and 1 are the
-//     centres of the outermost elements, not their outer borders.
+//     centers of the outermost elements, not their outer borders.
 
 // Between -1 and 1 along an axis of n elements, as a number of elements.
 fn place_of(c: f32, n: f32) -> f32 {

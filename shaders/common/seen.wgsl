@@ -18,3 +18,9 @@ fn seen_cell(corners: vec3u, cell: u32, eye: vec3f) -> SeenPixel {
     if beyond_clips(eye) > 0.0 { discard; }
     return SeenPixel(vec4u(view.layer, corners.x, cell, bitcast<u32>(-eye.z)), corners.yz, depth_at(eye));
 }
+
+// What has no rows: it only hides what is behind it.
+fn seen_nothing(eye: vec3f) -> SeenPixel {
+    if beyond_clips(eye) > 0.0 { discard; }
+    return SeenPixel(vec4u(0u), vec2u(0u), depth_at(eye));
+}

@@ -1,7 +1,7 @@
-// Light that many small things add up in a pixel, in any order: light and optical depth are sums of whole numbers. Of things that
+// Light that many small things add up in a pixel, in any order: light and optical depth are sums of integers. Of things that
 // lie at random before one another, each hides as much of the others as they hide of it.
 
-const FINE = 4096.0;        // whole numbers for each unit of light
+const FINE = 4096.0;        // integers for each unit of light
 
 // What is to be added up of premultiplied light: divided by the share that it would keep alone (`resolved`), and the depth.
 fn optical(light: vec4f) -> vec4f {
@@ -18,8 +18,8 @@ fn resolved(sum: vec4f) -> vec4f {
     return vec4f(sum.rgb * share, alpha);
 }
 
-// `value` as a whole number; of what is left the lower 8 bits of `chance` decide.
-fn whole_number(value: f32, chance: u32) -> u32 {
+// `value` as an integer; of what is left the lower 8 bits of `chance` decide.
+fn integer(value: f32, chance: u32) -> u32 {
     return u32(value * FINE + (f32(chance & 255u) + 0.5) / 256.0);
 }
 

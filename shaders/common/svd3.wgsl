@@ -2,7 +2,7 @@
 // perpendicular (Hestenes 1958; one-sided Jacobi). The matrix is never squared, so small singular values keep their digits
 // (Demmel and Veselic 1992). u and v are rotations: s[0] >= s[1] >= |s[2]|, and s[2] has the sign of the determinant,
 // which is what the mechanics of inverted elements wants (Irving, Teran and Fedkiw 2004).
-// The twin is `svd` of app/vertigrad/models/physics/mpm_twin.py.
+// The reference implementation is `svd` of app/vertigrad/models/reference/mpm.py.
 
 struct Svd {
     u: mat3x3f,

@@ -1,6 +1,6 @@
 // Round numbers along a scale, and how each is written, worked out where they are drawn: ranges that were found on the GPU
-// need not be read back. All numbers are mantissa · 10^exponent in whole numbers, so every digit is exact.
-// renderer tests hold the same in Python: tests/renderer/ticks_twin.py.
+// need not be read back. All numbers are mantissa · 10^exponent in integers, so every digit is exact.
+// renderer tests hold the same in Python: tests/renderer/ticks_reference.py.
 
 struct Ticks {
     first: i32,         // of the first tick: its value is first · mantissa · 10^exponent

@@ -12,6 +12,7 @@ fn seen_side(normal: vec3f, flat_normal: vec3f, to_eye: vec3f) -> vec3f {
 
 struct Pixel {
     @location(0) color: vec4f,
+    @location(1) display: vec4f,     // the same: common/output.wgsl
 //% if SAMPLE_MASK
     @builtin(sample_mask) samples: u32,
 //% endif
@@ -37,6 +38,7 @@ fn shaded(eye: vec3f, smooth_normal: vec3f, color: vec4f, pixel: vec2f) -> Pixel
 //% else
     out.color.a = share(samples);
 //% endif
+    out.display = out.color;
     return out;
 }
 

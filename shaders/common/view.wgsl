@@ -14,7 +14,7 @@ struct View {
     sky: vec3f,             // radiance of the sky overhead
     orthographic: f32,      // 1: all lines of sight are parallel
     horizon: vec3f,
-    layer: u32,             // number of the layer that is drawn, where rows are looked for instead of colours
+    layer: u32,             // number of the layer that is drawn, where rows are looked for instead of colors
     ground: vec3f,
     pad2: f32,
     clips: array<vec4f, 3>, // planes: what has dot(plane, (place, 1)) > 0 is cut off

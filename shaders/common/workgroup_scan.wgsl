@@ -68,9 +68,9 @@ fn scan_before(through: Scanned, nothing: Scanned, place: Place) -> Scanned {
         before = rounds[place.leaf - 1u];
     }
     //% if SUBGROUP
-    let neighbour = shuffle_scanned(through, max(place.lane, 1u) - 1u);
+    let neighbor = shuffle_scanned(through, max(place.lane, 1u) - 1u);
     if place.lane > 0u {
-        before = neighbour;
+        before = neighbor;
     }
     //% endif
     return before;

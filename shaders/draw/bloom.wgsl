@@ -1,7 +1,7 @@
-// Light scattered in the lens: the picture is halved several times and added up again on the way back.
+// Light scattered in the lens: the picture is halved several times, and the sizes are added up again in reverse.
 // Filters: the dual filter of Bjorge 2015, "Bandwidth-efficient rendering". In: a linear picture. Out: the next level.
 //% include "common/fullscreen.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 
 @group(0) @binding(0) var source: texture_2d<f32>;
 @group(0) @binding(1) var smooth_sampler: sampler;

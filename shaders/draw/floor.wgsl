@@ -1,6 +1,6 @@
 // A floor ruled at round distances, without an end: for each pixel the place where its line of sight meets it. Lines of a
 // finer rule come in as the eye comes closer. In: the box around everything, under which it lies. Out: linear premultiplied
-// colour, and depth.
+// color, and depth.
 //% include "common/view.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
@@ -14,6 +14,7 @@
 
 struct Ground {
     @location(0) color: vec4f,
+    @location(1) display: vec4f,     // the same: common/output.wgsl
     @builtin(frag_depth) depth: f32,
 }
 
@@ -37,7 +38,7 @@ struct Meeting {
     slope: f32,         // sine of the angle between line and floor
 }
 
-// Derivatives between neighbouring pixels are worked out this way too: a rasterizer that cuts the triangle that covers
+// Derivatives between neighboring pixels are worked out this way too: a rasterizer that cuts the triangle that covers
 // the picture into several has none along the cuts.
 fn meeting(pixel: vec2f, up: vec3f) -> Meeting {
     let corner = (2.0 * pixel / page.picture - 1.0) * vec2f(1.0, -1.0);
@@ -60,7 +61,7 @@ fn floor_height(up: vec3f) -> f32 {
     return select(under, page.floor_height, page.own_floor > 0.0);
 }
 
-// How much of a pixel, `per_pixel` wide in units of the rule, lines at whole numbers cover.
+// How much of a pixel, `per_pixel` wide in units of the rule, lines at integers cover.
 fn covered(place: vec2f, per_pixel: vec2f, width: f32) -> vec2f {
     let away = abs(fract(place - 0.5) - 0.5) / max(per_pixel, vec2f(1e-9));
     let line = clamp(vec2f(0.5 * width + 0.5) - away, vec2f(0.0), vec2f(1.0));
@@ -102,5 +103,6 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let alpha = cover * fade * steep;
     let shade = SHADE * (1.0 - sun_open(here.eye, view.up, pixel)) * fade * (1.0 - alpha);
     if !(alpha + shade > 0.002) { discard; }
-    return Ground(vec4f(vec3f(page.light) * alpha, alpha + shade), depth_at(here.eye));
+    let color = vec4f(vec3f(page.light) * alpha, alpha + shade);
+    return Ground(color, color, depth_at(here.eye));
 }

@@ -1,13 +1,13 @@
 // The arrows by which a place is moved, over the finished picture: plain where they lie in front, faint where behind.
 // In: where the place and the tips of the arrows lie, worked out on the CPU; how deep the picture is. Along a line the
 //     depth of clip space changes evenly over the picture, so it is mixed here.
-// Out: premultiplied colours of the screen.
+// Out: premultiplied colors of the screen.
 // SAMPLES: of the picture's depth; 0: it cannot be read, and all is drawn as if in front.
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 
 struct Handles {                // mirrored by renderer/handles.py
     ends: array<vec4f, 4>,      // the place, then the tips: pixels from the upper left of the picture, depth, 0
-    tints: array<vec4f, 3>,     // colours of the axes as the screen shows them, and whether the arrow is lit
+    tints: array<vec4f, 3>,     // colors of the axes as the screen shows them, and whether the arrow is lit
     lit: vec4f,                 // whether the planes across x, y and z are lit, and the middle
     order: vec4u,               // axes, the farthest tip first
     picture: vec2f,             // pixels
@@ -60,7 +60,7 @@ fn in_front(place: vec2f, z: f32, lit: f32) -> f32 {
 //% endif
 }
 
-// One shape over what is there: `away` pixels outside of it, of a colour and an alpha.
+// One shape over what is there: `away` pixels outside of it, of a color and an alpha.
 fn over(below: vec4f, away: f32, color: vec3f, alpha: f32, plain: f32) -> vec4f {
     let covered = clamp(0.5 - away, 0.0, 1.0);
     let inside = covered * alpha;

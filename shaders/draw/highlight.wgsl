@@ -1,7 +1,7 @@
 // A mark over the finished picture: a ring around one row, and lines along the edges of its cell.
-// In: the row's position, and its size if it has one; or the two ends of an edge. Out: premultiplied colours of the screen.
+// In: the row's position, and its size if it has one; or the two ends of an edge. Out: premultiplied colors of the screen.
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 
 struct Mark {               // mirrored by renderer/highlight.py
     picture: vec2f,         // pixels

@@ -1,9 +1,10 @@
 // A picture on a rectangle, in the world or on the screen, read as it lies. In: the pixels of a tensor (rows, columns) or
-// (rows, columns, channels), as 32-bit words. Out: linear premultiplied colour. Pixels that are not finite are not drawn.
+// (rows, columns, channels), as 32-bit words. Out: display-referred color, premultiplied. Pixels that are not finite are not drawn.
 // DTYPE is "f32", "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/finite.wgsl"
+//% include "common/output.wgsl"
 //% if PICKING
 //% include "common/seen.wgsl"
 //% endif
@@ -129,9 +130,10 @@ fn image_fragment(in: Corner) -> SeenPixel {
 }
 //% else
 @fragment
-fn image_fragment(in: Corner) -> @location(0) vec4f {
+fn image_fragment(in: Corner) -> Output {
     let color = shown(in.place);
     if color.a <= 0.0 || (style.place == 0.0 && beyond_clips(in.eye) > 0.0) { discard; }
-    return vec4f(bounded(color.rgb), color.a) * style.opacity;
+    let straight = linear_to_srgb(bounded(color.rgb / color.a));
+    return output(vec4f(straight, 1.0) * (color.a * style.opacity));
 }
 //% endif

@@ -1,10 +1,10 @@
 // A mesh drawn once for each row, lit on both sides. In: the attributes of each row and of each vertex of the mesh, each
-// from its own vertex buffer; an index buffer. Out: linear colour. A row that is not finite is not drawn.
+// from its own vertex buffer; an index buffer. Out: linear color. A row that is not finite is not drawn.
 // With ARROW the mesh is an arrow along +y whose y counts its parts (renderer/layers/shapes.py), and a row's direction has
 // its length. With PICKING the same is drawn as the numbers of the rows.
 //% import "common/attributes.wgsl" as attributes
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
 //% include "common/finite.wgsl"
@@ -115,14 +115,14 @@ fn instance_vertex(
     vertex: Vertex,
 ) -> Corner {
     var out: Corner;
-    let centre = vec3f(row.position);
+    let center = vec3f(row.position);
     var place = vec3f(vertex.place);
 //% if MESH_NORMAL
     var normal = vec3f(vertex.normal);
 //% else
     var normal = vec3f(0.0);
 //% endif
-    var drawn = all_finite(centre);
+    var drawn = all_finite(center);
 //% if ARROW
     let strength = length(vec3f(row.direction));
     let length = min(style.size.x * select(strength, 1.0, style.even > 0.0), style.longest);
@@ -142,7 +142,7 @@ fn instance_vertex(
     drawn = drawn && all_finite(vec3f(row.direction.xyz));
 //% endif
 //% endif
-    out.eye = (view.world_to_eye * vec4f(centre + turned(row, place), 1.0)).xyz;
+    out.eye = (view.world_to_eye * vec4f(center + turned(row, place), 1.0)).xyz;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(out.eye, 1.0), drawn);
     out.color = row_color(row);
 //% if PICKING

@@ -1,11 +1,11 @@
 // The surface where samples on a grid have one value, by marching cubes in the vertex stage.
-// In: samples as they lie, and perhaps those of a colour; the cells to draw (draw/isosurface_cells.wgsl), VERTICES vertices
-// for each; the triangles of each kind of cell (renderer/layers/marching.py). Out: linear colour.
+// In: samples as they lie, and perhaps those of a color; the cells to draw (draw/isosurface_cells.wgsl), VERTICES vertices
+// for each; the triangles of each kind of cell (renderer/layers/marching.py). Out: linear color.
 // The normal is the gradient, by central differences at the samples and linear between them. With PICKING it only hides what
 // is behind it.
 //% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
 //% include "common/field.wgsl"
@@ -142,7 +142,7 @@ fn isosurface_vertex(@builtin(vertex_index) number: u32) -> Corner {
 //% if PICKING
 @fragment
 fn isosurface_fragment(in: Corner) -> SeenPixel {
-    return SeenPixel(vec4u(0u), vec2u(0u), depth_at(in.eye));
+    return seen_nothing(in.eye);
 }
 //% else
 fn isosurface_color(in: Corner) -> vec4f {

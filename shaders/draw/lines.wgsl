@@ -1,15 +1,19 @@
 // Lines with a width in pixels, round at their ends and joints. One quad on the screen for each piece; every fragment
-// knows how far it is from the piece. In: the attributes of each row, each from its own vertex buffer. Out: linear colour;
-// of trails it is premultiplied and blends over, without ends between pieces, so that they fade evenly.
+// knows how far it is from the piece. In: the attributes of each row, each from its own vertex buffer. Out: color; of trails it is
+// premultiplied and blends over, without ends between pieces, so that they fade evenly.
 // Of lines an instance is a piece, from a row to the next. With TRAILS it is a row, and its pieces go back through a ring
 // of past positions (renderer/layers/trails.py). A piece with an end that is not finite is not drawn.
 // With PICKING the same is drawn as the numbers of the rows.
 // Lines may also be tubes: with a width in world units, lit, and throwing shadows. `line_*` draws what is at least one pixel
 // wide and solid, `thin_*` blends the rest over it, so that what becomes ever thinner fades away.
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/coverage.wgsl"
 //% include "common/finite.wgsl"
+//% if not PICKING
+//% include "common/output.wgsl"
+//% include "common/unlit.wgsl"
+//% endif
 //% if PICKING
 //% include "common/seen.wgsl"
 //% elif not TRAILS
@@ -284,15 +288,16 @@ fn covered(here: Beside) -> f32 {
 //% endif
 //% if TRAILS and not PICKING
 @fragment
-fn line_fragment(in: Corner) -> @location(0) vec4f {
+fn line_fragment(in: Corner) -> Output {
     let here = beside(in);
     let color = line_color(in, here.part);
     let alpha = color.a * share_of_light(in, here.part) * covered(here);
-    return vec4f(bounded(color.rgb * style.brightness), 1.0) * alpha;
+    return output(vec4f(unlit(color.rgb), 1.0) * alpha);
 }
 //% elif not PICKING
 struct Pixel {
     @location(0) color: vec4f,
+    @location(1) display: vec4f,     // the same: common/output.wgsl
 //% if SAMPLE_MASK
     @builtin(sample_mask) samples: u32,
 //% endif
@@ -319,7 +324,7 @@ fn tube_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
 
 fn line_light(in: Corner, here: Beside, base: vec3f) -> vec3f {
     if (style.tube > 0.0) & (here.part >= 0.0) { return bounded(tube_light(in, here, base)); }
-    return bounded(base * style.brightness);
+    return unlit(base);
 }
 
 @fragment
@@ -337,17 +342,18 @@ fn line_fragment(in: Corner) -> Pixel {
 //% else
     out.color.a = share(samples);
 //% endif
+    out.display = out.color;
     return out;
 }
 
 @fragment
-fn thin_fragment(in: Corner) -> @location(0) vec4f {
+fn thin_fragment(in: Corner) -> Output {
     let here = beside(in);
     let color = line_color(in, here.part);
     let light = share_of_light(in, here.part);
     let alpha = color.a * light * covered(here);
     if light >= FULL || alpha <= 0.0 || beyond_clips(seen_place(in, here.part)) > 0.0 { discard; }
-    return vec4f(line_light(in, here, color.rgb), 1.0) * alpha;
+    return output(vec4f(line_light(in, here, color.rgb), 1.0) * alpha);
 }
 
 @fragment

@@ -1,13 +1,16 @@
-// Flat marks for points, with one colour each: discs that face the eye, soft sprites that blend over what is there, or single
-// pixels. In: the attributes of each point, each from its own vertex buffer. Out: linear premultiplied colour.
+// Flat marks for points, with one color each: discs that face the eye, soft sprites that blend over what is there, or single
+// pixels. In: the attributes of each point, each from its own vertex buffer. Out: premultiplied color.
 // SHAPE is "disc", "sprite" or "pixel". With PICKING the same is drawn as the numbers of the rows.
 //% import "common/attributes.wgsl" as attributes
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/coverage.wgsl"
 //% include "common/finite.wgsl"
 //% if PICKING
 //% include "common/seen.wgsl"
+//% else
+//% include "common/output.wgsl"
+//% include "common/unlit.wgsl"
 //% endif
 
 struct Style {              // mirrored by renderer/layers/marks.py
@@ -39,7 +42,7 @@ struct Corner {
     @location(0) @interpolate(linear) place: vec2f,     // from the middle, in pixels
     @location(1) @interpolate(flat) radius: f32,        // in pixels
     @location(2) @interpolate(flat) color: vec4f,
-    @location(3) @interpolate(flat) centre: vec3f,
+    @location(3) @interpolate(flat) center: vec3f,
 //% if PICKING
     @location(4) @interpolate(flat) row: u32,
 //% endif
@@ -67,15 +70,15 @@ fn mark_vertex(
 ) -> Corner {
     var out: Corner;
     let world = vec3f(row.position);
-    let centre = (view.world_to_eye * vec4f(world, 1.0)).xyz;
-    out.centre = centre;
+    let center = (view.world_to_eye * vec4f(world, 1.0)).xyz;
+    out.center = center;
     out.color = row_color(row);
 //% if PICKING
     out.row = number;
 //% endif
 //% if SHAPE == "pixel"
     let sound = all_finite(world);
-    let moved = centre;
+    let moved = center;
 //% else
 //% if SIZE
     let size = style.size * f32(row.size);
@@ -83,13 +86,13 @@ fn mark_vertex(
     let size = style.size;
 //% endif
     let sound = all_finite(world) && is_finite(size) && size > 0.0;
-    let wanted = size / select(pixel_at(centre), 1.0 / view.scale.y, style.in_pixels > 0.0);
+    let wanted = size / select(pixel_at(center), 1.0 / view.scale.y, style.in_pixels > 0.0);
     out.radius = max(wanted, SMALLEST);
     out.color.a *= min(wanted * wanted / (SMALLEST * SMALLEST), 1.0);
     out.place = (vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0) * (out.radius + 1.0);
-    let moved = centre + vec3f(out.place * pixel_at(centre), 0.0);
+    let moved = center + vec3f(out.place * pixel_at(center), 0.0);
 //% endif
-    let drawn = sound && -centre.z > view.near && beyond_clips(centre) <= 0.0;
+    let drawn = sound && -center.z > view.near && beyond_clips(center) <= 0.0;
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
     return out;
 }
@@ -107,20 +110,21 @@ fn outside(in: Corner) -> f32 {
 @fragment
 fn mark_fragment(in: Corner) -> SeenPixel {
     if outside(in) >= 0.0 || in.color.a < LEAST_ALPHA { discard; }
-    return seen_row(in.row, in.centre);
+    return seen_row(in.row, in.center);
 }
 //% elif SHAPE == "sprite"
 @fragment
-fn mark_fragment(in: Corner) -> @location(0) vec4f {
+fn mark_fragment(in: Corner) -> Output {
     let share = clamp(length(in.place) / in.radius, 0.0, 1.0);
     let inner = style.hardness * max(1.0 - 1.0 / in.radius, 0.0);
     let rest = 1.0 - smoothstep(inner, 1.0, share);
     let alpha = clamp(in.color.a, 0.0, 1.0) * rest * rest;
-    return vec4f(bounded(in.color.rgb * style.brightness), 1.0 - style.glow) * alpha;
+    return output(vec4f(unlit(in.color.rgb), 1.0 - style.glow) * alpha);
 }
 //% else
 struct Pixel {
     @location(0) color: vec4f,
+    @location(1) display: vec4f,     // the same: common/output.wgsl
 //% if SAMPLE_MASK
     @builtin(sample_mask) samples: u32,
 //% endif
@@ -133,12 +137,13 @@ fn mark_fragment(in: Corner) -> Pixel {
     var samples = covered_samples(outside(in), in.place / away * vec2f(1.0, -1.0));
     if in.color.a < 1.0 { samples &= alpha_samples(in.color.a, in.clip.xy); }
     if samples == 0u { discard; }
-    out.color = vec4f(bounded(in.color.rgb * style.brightness), 1.0);
+    out.color = vec4f(unlit(in.color.rgb), 1.0);
 //% if SAMPLE_MASK
     out.samples = samples;
 //% else
     out.color.a = share(samples);
 //% endif
+    out.display = out.color;
     return out;
 }
 //% endif

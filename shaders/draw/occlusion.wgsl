@@ -14,6 +14,7 @@ const STEPS = ${STEPS}u;    // to either side
 const PI = 3.14159265;
 const WIDEST = 160.0;       // pixels that are looked over
 const NOWHERE = 60.0;       // `deepness` where there is nothing
+const TILE = 4u;            // pixels a side, in each of which other directions are searched; `smooth_fragment` takes their mean
 
 // Beyond the picture there is nothing.
 fn depth_near(place: vec2i) -> f32 {
@@ -72,13 +73,14 @@ fn search_fragment(in: Screen) -> @location(0) vec4f {
     let down = smoother(eye, eye_near(place - vec2i(0, 1)), eye_near(place + vec2i(0, 1)));
     let normal = normalize(cross(down, right));
     let reach = min(view.occlusion_reach / pixel_at(eye), WIDEST);
-    let noise = fract(52.9829189 * fract(dot(floor(in.pixel.xy), vec2f(0.06711056, 0.00583715))));
-    let jitter = fract(noise * 7.31 + 0.37);
+    let tile = vec2u(in.pixel.xy) % TILE;
+    let turn = (f32((tile.x + tile.y) % TILE * TILE + tile.x) + 0.5) / f32(TILE * TILE);
+    let jitter = (f32((tile.y + TILE - tile.x) % TILE) + 0.5) / f32(TILE);
     let start = vec2f(place) + 0.5;
     var open = 0.0;
     var most = 0.0;         // what it would be if nothing stood around
     for (var i = 0u; i < PLANES; i++) {
-        let angle = PI * (f32(i) + noise) / f32(PLANES);
+        let angle = PI * (f32(i) + turn) / f32(PLANES);
         let way = vec2f(cos(angle), sin(angle));
         let flat_way = vec3f(way.x, way.y, 0.0);
         let tangent = normalize(flat_way - to_eye * dot(flat_way, to_eye));
@@ -102,18 +104,32 @@ fn arc(angle: f32, lean: f32) -> f32 {
     return 0.25 * (-cos(2.0 * angle - lean) + cos(lean) + 2.0 * angle * sin(lean));
 }
 
-// The mean of what is near and as deep: each place looked in other directions than its neighbours.
+fn found_at(place: vec2i) -> vec2f {
+    let last = vec2i(textureDimensions(found)) - 1;
+    return textureLoad(found, clamp(place, vec2i(0), last), 0).xy;
+}
+
+// By how much deepness changes to the next pixel of the same surface.
+fn slope_along(here: f32, place: vec2i, way: vec2i) -> f32 {
+    let before = here - found_at(place - way).y;
+    let after = found_at(place + way).y - here;
+    return select(before, after, abs(after) < abs(before));
+}
+
+// The mean of what is near and in the same plane. Weights fall off linearly to a tile's width, so that all places of a tile
+// weigh the same in their sum, and no pattern of theirs is left.
 @fragment
 fn smooth_fragment(in: Screen) -> @location(0) vec4f {
     let place = vec2i(in.pixel.xy);
-    let size = vec2i(textureDimensions(found));
-    let here = textureLoad(found, place, 0).xy;
+    let here = found_at(place);
+    let slope = vec2f(slope_along(here.y, place, vec2i(1, 0)), slope_along(here.y, place, vec2i(0, 1)));
     var sum = vec2f(0.0);
-    for (var y = -2; y <= 2; y++) {
-        for (var x = -2; x <= 2; x++) {
-            let beside = textureLoad(found, clamp(place + vec2i(x, y), vec2i(0), size - 1), 0).xy;
-            let weight = exp2(-0.2 * f32(x * x + y * y)) * max(1.0 - abs(beside.y - here.y) * 25.0, 0.0);
-            sum += vec2f(beside.x, 1.0) * weight;
+    for (var y = -3; y <= 3; y++) {
+        for (var x = -3; x <= 3; x++) {
+            let beside = found_at(place + vec2i(x, y));
+            let step = abs(beside.y - here.y - dot(slope, vec2f(f32(x), f32(y))));
+            let share = f32((4 - abs(x)) * (4 - abs(y)));
+            sum += vec2f(beside.x, 1.0) * share * max(1.0 - 25.0 * step, 0.0);
         }
     }
     return vec4f(sum.x / max(sum.y, 1e-6), here.y, 0.0, 0.0);

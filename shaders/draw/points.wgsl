@@ -1,12 +1,12 @@
 // Points as lit spheres. One instance a point, four corners of a quad each, made from the vertex index.
-// In: the attributes of each point, each from its own vertex buffer. Out: linear premultiplied colour, and depth.
+// In: the attributes of each point, each from its own vertex buffer. Out: linear premultiplied color, and depth.
 // `solid_*` draws spheres of at least `min_pixels` radius: every fragment meets the sphere with its ray, so outline
 // and depth are those of a true sphere in perspective. `distant_*` draws the smaller ones as soft spots that carry
 // the light of the sphere's true area, so that they fade with distance and never flicker.
 // With PICKING the same spheres and spots are drawn as the numbers of their rows. With PULLED a list says which spheres are
-// drawn, and spots are left to draw/spots.wgsl.
+// drawn, and spots are left to draw/point_splatting.wgsl.
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
 //% if PICKING
@@ -14,6 +14,7 @@
 //% else
 //% include "common/shadows.wgsl"
 //% include "common/transparency.wgsl"
+//% include "common/output.wgsl"
 //% endif
 
 //% if PULLED
@@ -37,7 +38,7 @@ struct Point {
 struct Corner {
     @builtin(position) clip: vec4f,
     @location(0) eye: vec3f,                        // on the quad, in eye space
-    @location(1) @interpolate(flat) centre: vec3f,
+    @location(1) @interpolate(flat) center: vec3f,
     @location(2) @interpolate(flat) radius: f32,
     @location(3) @interpolate(flat) color: vec4f,
 //% if PICKING
@@ -50,20 +51,20 @@ struct SpotCorner {
     @location(0) place: vec2f,                      // -1 to 1 across the quad
     @location(1) @interpolate(flat) light: vec4f,   // premultiplied
 //% if PICKING
-    @location(2) @interpolate(flat) centre: vec3f,
+    @location(2) @interpolate(flat) center: vec3f,
     @location(3) @interpolate(flat) row: u32,
 //% endif
 }
 
 //% include "common/points.wgsl"
 
-// A quad across the line of sight to `centre`, which reaches `reach` from it.
-fn quad_corner(corner: u32, centre: vec3f, reach: f32) -> vec3f {
-    let sight = sight_to(centre);
+// A quad across the line of sight to `center`, which reaches `reach` from it.
+fn quad_corner(corner: u32, center: vec3f, reach: f32) -> vec3f {
+    let sight = sight_to(center);
     let right = normalize(vec3f(-sight.z, 0.0, sight.x));
     let above = cross(right, sight);
     let place = quad_place(corner) * reach;
-    return centre + right * place.x + above * place.y;
+    return center + right * place.x + above * place.y;
 }
 
 fn quad_place(corner: u32) -> vec2f {
@@ -86,16 +87,16 @@ fn solid_vertex(
 //% if PULLED
     let point = point_at(spheres[row]);
 //% endif
-    let centre = eye_position(point);
+    let center = eye_position(point);
     let radius = point_radius(point);
     out.clip = NOWHERE;
-    if !is_sphere(centre, radius) {
+    if !is_sphere(center, radius) {
         return out;
     }
-    let reach = outline_reach(centre, radius) + pixel_at(centre);
-    out.eye = quad_corner(corner, centre, reach);
+    let reach = outline_reach(center, radius) + pixel_at(center);
+    out.eye = quad_corner(corner, center, reach);
     out.clip = view.eye_to_clip * vec4f(out.eye, 1.0);
-    out.centre = centre;
+    out.center = center;
     out.radius = radius;
     out.color = point_color(point);
 //% if PICKING
@@ -106,8 +107,8 @@ fn solid_vertex(
 
 struct Hit {
     sight: vec3f,
-    along: f32,         // from where the line of sight starts to its nearest point to the centre
-    aside: vec3f,       // from there to the centre
+    along: f32,         // from where the line of sight starts to its nearest point to the center
+    aside: vec3f,       // from there to the center
     miss: f32,          // how far that is
     place: vec3f,       // where the line of sight meets the sphere
     inside: bool,       // on the far side: the near one is cut away
@@ -116,10 +117,10 @@ struct Hit {
 fn hit_sphere(in: Corner) -> Hit {
     var hit: Hit;
     let start = sight_start(in.eye);
-    let to_centre = in.centre - start;
+    let to_center = in.center - start;
     hit.sight = sight_to(in.eye);
-    hit.along = dot(to_centre, hit.sight);
-    hit.aside = to_centre - hit.sight * hit.along;
+    hit.along = dot(to_center, hit.sight);
+    hit.aside = to_center - hit.sight * hit.along;
     hit.miss = length(hit.aside);
     let depth_inside = sqrt(max(in.radius * in.radius - hit.miss * hit.miss, 0.0));
     hit.place = start + hit.sight * (hit.along - depth_inside);
@@ -138,6 +139,7 @@ fn solid_fragment(in: Corner) -> SeenPixel {
 //% else
 struct Pixel {
     @location(0) color: vec4f,
+    @location(1) display: vec4f,     // the same: common/output.wgsl
     @builtin(frag_depth) depth: f32,
 //% if SAMPLE_MASK
     @builtin(sample_mask) samples: u32,
@@ -147,7 +149,7 @@ struct Pixel {
 @fragment
 fn solid_fragment(in: Corner) -> Pixel {
     let hit = hit_sphere(in);
-    let normal = normalize(hit.place - in.centre) * select(1.0, -1.0, hit.inside);
+    let normal = normalize(hit.place - in.center) * select(1.0, -1.0, hit.inside);
 
     // Moving one pixel on moves the ray, at the sphere's distance, by this much.
     let scale = select(hit.along / length(in.eye), 1.0, is_parallel());
@@ -163,6 +165,7 @@ fn solid_fragment(in: Corner) -> Pixel {
 //% else
     out.color.a = share(samples);
 //% endif
+    out.display = out.color;
     out.depth = depth_at(hit.place);
     return out;
 }
@@ -176,7 +179,7 @@ struct ClearPixel {
 @fragment
 fn solid_clear(in: Corner) -> ClearPixel {
     let hit = hit_sphere(in);
-    let normal = normalize(hit.place - in.centre) * select(1.0, -1.0, hit.inside);
+    let normal = normalize(hit.place - in.center) * select(1.0, -1.0, hit.inside);
     let gone = hit.miss >= in.radius || beyond_clips(hit.place) > 0.0 || in.color.a >= OPAQUE;
     if gone { discard; }
     let found = clear(bounded(sphere_light(in, hit, normal)), clamp(in.color.a, 0.0, 1.0), hit.place);
@@ -211,17 +214,17 @@ fn distant_vertex(
     point: Point,
 ) -> SpotCorner {
     var out: SpotCorner;
-    let centre = eye_position(point);
-    let spot = spot_of(point, centre, point_radius(point));
+    let center = eye_position(point);
+    let spot = spot_of(point, center, point_radius(point));
     out.clip = NOWHERE;
     if spot.reach <= 0.0 {
         return out;
     }
     out.light = spot.light;
     out.place = quad_place(corner);
-    out.clip = view.eye_to_clip * vec4f(quad_corner(corner, centre, spot.reach), 1.0);
+    out.clip = view.eye_to_clip * vec4f(quad_corner(corner, center, spot.reach), 1.0);
 //% if PICKING
-    out.centre = centre;
+    out.center = center;
     out.row = row;
 //% endif
     return out;
@@ -231,13 +234,13 @@ fn distant_vertex(
 @fragment
 fn distant_fragment(in: SpotCorner) -> SeenPixel {
     if dot(in.place, in.place) >= 1.0 || !any(in.light > vec4f(0.0)) { discard; }
-    return seen_row(in.row, in.centre);
+    return seen_row(in.row, in.center);
 }
 //% else
 @fragment
-fn distant_fragment(in: SpotCorner) -> @location(0) vec4f {
+fn distant_fragment(in: SpotCorner) -> Output {
     let fall = max(1.0 - dot(in.place, in.place), 0.0);
-    return in.light * (fall * fall);
+    return output(in.light * (fall * fall));
 }
 //% endif
 //% endif

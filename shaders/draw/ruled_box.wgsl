@@ -1,7 +1,8 @@
 // The box around everything: the edges and, on its far faces, lines at the ticks of its rulers. One instance a line, drawn
-// among the layers, whose depth hides it. In: the box, as draw/room.wgsl keeps it. Out: linear premultiplied colour.
+// among the layers, whose depth hides it. In: the box, as draw/room.wgsl keeps it. Out: linear premultiplied color.
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
+//% include "common/output.wgsl"
 //% include "common/ticks.wgsl"
 //% include "common/page.wgsl"
 //% include "common/room.wgsl"
@@ -78,7 +79,7 @@ fn placed(line: Line, first: vec3f, last: vec3f, corner: u32) -> Line {
 }
 
 @fragment
-fn box_fragment(in: Line) -> @location(0) vec4f {
+fn box_fragment(in: Line) -> Output {
     let cover = clamp(0.5 * max(page.unit * view.scale.y, 1.0) + 0.5 - abs(in.aside), 0.0, 1.0) * in.strength;
-    return vec4f(vec3f(page.light), 1.0) * cover;
+    return output(vec4f(vec3f(page.light), 1.0) * cover);
 }

@@ -1,5 +1,5 @@
 // Rulers of the box around everything, and the scale bar: their ticks and the symbols of their numbers, each a quad.
-// In: the box, as draw/room.wgsl keeps it. Out: colours of the screen.
+// In: the box, as draw/room.wgsl keeps it. Out: colors of the screen.
 //% include "common/view.wgsl"
 //% include "common/lettering.wgsl"
 //% include "common/ticks.wgsl"

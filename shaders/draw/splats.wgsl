@@ -1,14 +1,16 @@
 // Gaussian splats: clouds with a density that falls as exp(-d² / 2), each seen as an ellipse on the screen. One quad for
 // each, drawn in the order that draw/splat_order.wgsl and a sort have found, the farthest first.
-// In: the attributes of each splat, as they lie. Out: linear premultiplied colour.
+// In: the attributes of each splat, as they lie. Out: display-referred color, premultiplied.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering";
 // the projection of the covariance: Zwicker, Pfister, van Baar and Gross 2001, "EWA volume splatting", eq. 31.
 //% set GIVEN = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR)]
 //% set FREE = 4 + (GIVEN | selectattr(1) | list | length)
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% if PICKING
 //% include "common/seen.wgsl"
+//% else
+//% include "common/output.wgsl"
 //% endif
 
 struct Style {              // mirrored by renderer/layers/splats.py
@@ -31,7 +33,7 @@ struct Corner {
     @location(2) eye: vec3f,        // as deep as its middle
 //% if PICKING
     @location(3) @interpolate(flat) row: u32,
-    @location(4) @interpolate(flat) centre: vec3f,
+    @location(4) @interpolate(flat) center: vec3f,
 //% endif
 }
 
@@ -124,9 +126,9 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
     let before = max(sharp.x * sharp.z - sharp.y * sharp.y, 0.0);
     let area = covariance.x * covariance.z - covariance.y * covariance.y;
     out.color = splat_color(row);
+    out.color = vec4f(linear_to_srgb(bounded(out.color.rgb * style.brightness)), out.color.a);
     var alpha = splat_alpha(row) * out.color.a;
     alpha *= select(1.0, sqrt(before / max(area, 1e-20)), style.dimmed > 0.0);
-    alpha = min(alpha, MOST);
 
     // The two axes of the ellipse, of the length of its standard deviations.
     let middle = 0.5 * (covariance.x + covariance.z);
@@ -147,7 +149,7 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
     out.clip = select(NOWHERE, view.eye_to_clip * vec4f(moved, 1.0), drawn);
 //% if PICKING
     out.row = row;
-    out.centre = eye;
+    out.center = eye;
 //% endif
     return out;
 }
@@ -156,13 +158,13 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
 @fragment
 fn splat_fragment(in: Corner) -> SeenPixel {
     if in.color.a * exp(-0.5 * dot(in.place, in.place)) < LEAST_ALPHA { discard; }
-    return seen_row(in.row, in.centre);
+    return seen_row(in.row, in.center);
 }
 //% else
 @fragment
-fn splat_fragment(in: Corner) -> @location(0) vec4f {
-    let alpha = in.color.a * exp(-0.5 * dot(in.place, in.place));
+fn splat_fragment(in: Corner) -> Output {
+    let alpha = min(in.color.a * exp(-0.5 * dot(in.place, in.place)), MOST);
     if alpha < LEAST || beyond_clips(in.eye) > 0.0 { discard; }
-    return vec4f(bounded(in.color.rgb * style.brightness), 1.0) * alpha;
+    return output(vec4f(in.color.rgb, 1.0) * alpha);
 }
 //% endif

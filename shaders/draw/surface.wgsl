@@ -1,7 +1,7 @@
 // A surface of triangles, lit on both sides. In: the attributes of each vertex, each from its own vertex buffer, and
-// an index buffer. Out: linear colour.
+// an index buffer. Out: linear color.
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
 //% include "common/coverage.wgsl"
 //% include "common/contours.wgsl"

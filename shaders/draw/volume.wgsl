@@ -1,14 +1,15 @@
 // A volume of something that absorbs, scatters and shines, by a march along each line of sight through its box.
-// In: samples of the density and perhaps of the colour, as they lie; how much lies toward the sun and the sky
-// (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied colour.
+// In: samples of the density and perhaps of the color, as they lie; how much lies toward the sun and the sky
+// (draw/volume_light.wgsl); the depth of what is solid. Out: linear premultiplied color.
 // `whole_*` draws the pixels whose samples all have one depth, with one march; `edge_*` marches for each sample of the
 // others, at outlines of what is solid.
 // Emission and absorption: Max 1995, "Optical Models for Direct Volume Rendering". Light that was scattered more than once:
 // octaves of weaker absorption (Wrenninge, Kulla and Lundqvist 2013, "Oz: The Great and Volumetric").
 //% import "common/field.wgsl" as field
 //% include "common/view.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 //% include "common/lighting.wgsl"
+//% include "common/output.wgsl"
 //% include "common/field.wgsl"
 
 struct Style {              // mirrored by renderer/layers/volume.py
@@ -240,13 +241,13 @@ fn on_outline(pixel: vec2f) -> bool {
 }
 
 @fragment
-fn whole_fragment(in: Corner) -> @location(0) vec4f {
+fn whole_fragment(in: Corner) -> Output {
     if on_outline(in.clip.xy) { discard; }
-    return march(in.world, in.clip.xy, depth_of(in.clip.xy, 0));
+    return output(march(in.world, in.clip.xy, depth_of(in.clip.xy, 0)));
 }
 
 @fragment
-fn edge_fragment(in: Corner, @builtin(sample_index) which: u32) -> @location(0) vec4f {
+fn edge_fragment(in: Corner, @builtin(sample_index) which: u32) -> Output {
     if !on_outline(in.clip.xy) { discard; }
-    return march(in.world, in.clip.xy, depth_of(in.clip.xy, i32(which)));
+    return output(march(in.world, in.clip.xy, depth_of(in.clip.xy, i32(which))));
 }

@@ -1,11 +1,11 @@
-// Structural similarity of pictures, window by window, and the way back. The window is SHARES along each axis.
+// Structural similarity of pictures, window by window, and the backward pass. The window is SHARES along each axis.
 // In: x and y (planes, rows, columns). Sums over windows are of x, y, x², y², x y, in this order.
 // Out, along: lines (planes, rows, columns', 5), sums along rows; columns' and rows' are as many as windows fit.
 // Out, judge: values (planes, rows', columns'), and parts, how each depends on its five sums.
 // Out, down: spread (planes, rows, columns', 5), parts carried back along columns; back: by_x and by_y, those carried
 //     back along rows, times gradient, one number, over the number of values.
 // Wang, Bovik, Sheikh and Simoncelli 2004, "Image quality assessment: from error visibility to structural similarity",
-// eq. 13. The twin is in tests/learn/test_similarity.py.
+// eq. 13. The reference implementation is in tests/learn/test_similarity.py.
 //% include "common/index.wgsl"
 //% set WINDOW = SHARES | length
 

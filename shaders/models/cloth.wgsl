@@ -1,4 +1,4 @@
-// One small step of a cloth of point masses: free motion, constraints one colour after the other, contacts.
+// One small step of a cloth of point masses: free motion, constraints one color after the other, contacts.
 // In: vertices: position and inverse of the area that hangs on it, 0 where it is pinned; velocities; normals.
 //     edges: two vertices each; springs: rest length, negative once torn, and stiffness for a unit of the material's.
 //     hinges: three vertices in a row, the two edges between them, and the bits of a stiffness as above.
@@ -8,12 +8,13 @@
 // physics simulation"): an edge moves its ends by C k h² / (1 + k h² Σw), which for stiff springs is the projection on
 // C = 0.
 // WIND and OBSTACLE: whether the grids are there; SELF: whether there are pushes.
-// The twin is app/vertigrad/models/physics/cloth_twin.py.
+// The reference implementation is app/vertigrad/models/reference/cloth.py.
+//% import "common/field.wgsl" as field
 //% include "common/index.wgsl"
 
 struct Params {
-    count: u32,             // vertices, or constraints of the colour
-    first: u32,             // constraint of the colour
+    count: u32,             // vertices, or constraints of the color
+    first: u32,             // constraint of the color
     kind: u32,              // of edges: 0 stretch, 1 shear
     h: f32,                 // small step [s]
     density: f32,           // [kg/m²]
@@ -34,15 +35,15 @@ struct Params {
     hand_radius: f32,
     hand_velocity: vec3f,
     radius: f32,            // of the sphere; 0: none
-    centre: vec3f,
+    center: vec3f,
     wind_offset: u32,
     wind_low: vec3f,        // corner of the grid of air velocities
     obstacle_offset: u32,
-    wind_scale: vec3f,      // its cells per metre
+    wind_scale: vec3f,      // its cells per meter
     wind_size: vec3i,       // its cells along x, y and z
     wind_strides: vec4i,    // elements from one sample to the next along z, y, x, and from one component to the next
     obstacle_low: vec3f,
-    obstacle_scale: vec3f,
+    obstacle_scale: vec3f,  // from one of its samples to the next, per meter; they lie on the faces of its box too
     obstacle_size: vec3i,
     obstacle_strides: vec3i,
 }
@@ -140,7 +141,7 @@ fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     vertices[i] = next;
 }
 
-// Edges of one colour, which share no vertex.
+// Edges of one color, which share no vertex.
 @compute @workgroup_size(64)
 fn stretch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let n = linear_index(id, num_workgroups, 64u);
@@ -186,30 +187,17 @@ fn hinge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 }
 
 //% if OBSTACLE
-fn obstacle_sample(cell: vec3i) -> f32 {
-    let at = clamp(cell, vec3i(0), params.obstacle_size - 1) * params.obstacle_strides.zyx;
-    return obstacle[i32(params.obstacle_offset) + at.x + at.y + at.z];
-}
+${field.functions("obstacle", "params.obstacle_size", "params.obstacle_offset", "params.obstacle_strides.zyx")}
+${field.around("obstacle", "params.obstacle_size")}
 
-// Gradient of the trilinear distance in metres, and the distance; far away outside of the grid.
+// Gradient of the trilinear distance in meters, and the distance; far away outside of the box, on whose faces samples lie.
 fn obstacle_field(place: vec3f) -> vec4f {
-    let at = (place - params.obstacle_low) * params.obstacle_scale - 0.5;
-    if any(at < vec3f(-0.5)) || any(at > vec3f(params.obstacle_size) - 0.5) {
+    let at = (place - params.obstacle_low) * params.obstacle_scale;
+    if any(at < vec3f(0.0)) || any(at > vec3f(params.obstacle_size - 1)) {
         return vec4f(0.0, 1.0, 0.0, 1e9);
     }
-    let inner = clamp(at, vec3f(0.0), vec3f(params.obstacle_size - 1));
-    let cell = vec3i(inner);
-    let p = inner - vec3f(cell);
-    var corner: array<f32, 8>;
-    for (var k = 0; k < 8; k += 1) {
-        corner[k] = obstacle_sample(cell + vec3i(k & 1, (k >> 1u) & 1, k >> 2u));
-    }
-    let x = vec4f(corner[1] - corner[0], corner[3] - corner[2], corner[5] - corner[4], corner[7] - corner[6]);
-    let along = vec4f(corner[0], corner[2], corner[4], corner[6]) + x * p.x;
-    let y = along.yw - along.xz;
-    let flat = along.xz + y * p.y;
-    let slope = vec3f(mix(mix(x.x, x.y, p.y), mix(x.z, x.w, p.y), p.z), mix(y.x, y.y, p.z), flat.y - flat.x);
-    return vec4f(slope * params.obstacle_scale, mix(flat.x, flat.y, p.z));
+    let near = obstacle_around(at);
+    return vec4f(near.xyz * params.obstacle_scale, near.w);
 }
 //% endif
 
@@ -239,7 +227,7 @@ fn settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     place += pushes[i].xyz;
     //% endif
     place = mix(place, free, held(start));  // nor do threads take from the hand what it holds
-    let out = place - params.centre;
+    let out = place - params.center;
     let far = length(out);
     if params.radius > 0.0 && far > 0.0 {
         place = kept_out(place, start, out / far, far - params.radius - params.gap);

@@ -1,9 +1,9 @@
 // Self-collision of a cloth: vertices are balls that keep a distance from those they are not woven to.
 // In: vertices: position and inverse area; rests: where they lie in the cloth as it was cut; velocities; order and
-//     starts of a grid of neighbours with cells of edge `reach`. MOST: partners that a vertex can have.
+//     starts of a grid of neighbors with cells of edge `reach`. MOST: partners that a vertex can have.
 // Out: partners (search): of each vertex how many, then which, in the order of the grid; pushes (repel): how far each
 //     vertex is to be moved. Every vertex gathers its own pushes, so the same state gives the same bits.
-// The twin is app/vertigrad/models/physics/cloth_twin.py.
+// The reference implementation is app/vertigrad/models/reference/cloth.py.
 //% include "common/index.wgsl"
 //% import "common/grid.wgsl" as grid with context
 
@@ -40,7 +40,7 @@ fn search(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     let rest = rests[i].xyz;
     let first = i * ${MOST + 1}u;
     var n = 0u;
-    //% call grid.neighbours("here", "starts")
+    //% call grid.neighbors("here", "starts")
     let other = order[k];
     let near = distance(vertices[other].xyz, here) < params.reach;
     if near && n < ${MOST}u && distance(rests[other].xyz, rest) >= params.reach {

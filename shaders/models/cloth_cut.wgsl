@@ -19,7 +19,7 @@ struct Params {
     radius: f32,          // of the ball; 0: none
     across_from: vec3f,   // dot with it gives x
     along_from: vec3f,    // and y
-    centre: vec3f,
+    center: vec3f,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -58,7 +58,7 @@ fn see_ball(@builtin(global_invocation_id) id: vec3u) {
     let t = (f32(id.x) + 0.5) / f32(BINS);
     let origin = params.corner + select(t, 0.0, params.meeting > 0.0) * params.across;
     let along = params.along + select(0.0, t, params.meeting > 0.0) * params.across;
-    let back = origin - params.centre;
+    let back = origin - params.center;
     let a = dot(along, along);
     let b = dot(along, back);
     let inside = b * b - a * (dot(back, back) - params.radius * params.radius);

@@ -2,10 +2,10 @@
 // In: vertices: position and inverse area; velocities; edges, springs (rest length, negative once torn, and stiffness)
 //     and hinges as in models/cloth.wgsl; corners: vertices of each triangle, sides: its edges; spokes and fans: edges
 //     and triangles around each vertex, those of vertex i from spoke_starts[i] and fan_starts[i] on.
-// Out: ball: centre and radius of the sphere in the way, for who draws it; springs; index, where a triangle with a torn
+// Out: ball: center and radius of the sphere in the way, for who draws it; springs; index, where a triangle with a torn
 //     side has no area; normals; strains, in velocities.w: the largest at each vertex, with the sign of a stretch;
 //     tallies: kinetic energy, energy of height, of edges, and speed; impulses.
-// The twin is app/vertigrad/models/physics/cloth_twin.py.
+// The reference implementation is app/vertigrad/models/reference/cloth.py.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -18,7 +18,7 @@ struct Params {
     bend: f32,
     gravity: f32,
     radius: f32,            // of the sphere in the way
-    centre: vec3f,
+    center: vec3f,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -45,7 +45,7 @@ struct Params {
 
 @compute @workgroup_size(1)
 fn put_ball() {
-    ball[0] = vec4f(params.centre, params.radius);
+    ball[0] = vec4f(params.center, params.radius);
 }
 
 @compute @workgroup_size(64)

@@ -1,11 +1,12 @@
 // Birds that see those near them: separation, alignment and cohesion (Reynolds 1987), with what is urgent first.
-// In: sorted_places and sorted_velocities, the birds in the order of a neighbour grid, whose `starts` and `order` are given;
+// In: sorted_places and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are given;
 //     PERIODIC, whether what leaves the box comes back on its other side.
 // Out: places, with the number of birds that each sees, and velocities, with their length, a step later; headings; hunter,
 //     the predator's place.
-// The equations are in the twin, app/vertigrad/models/physics/flock_twin.py.
+// The equations are in the reference, app/vertigrad/models/reference/flock.py.
 //% import "common/grid.wgsl" as grid with context
 //% include "common/index.wgsl"
+//% include "common/math.wgsl"
 //% include "common/philox.wgsl"
 
 struct Params {
@@ -68,7 +69,7 @@ fn at_most(v: vec3f, most: f32) -> vec3f {
 // Adds what the bird at `here`, or its image in a box next to this one, sees.
 fn look(before: Seen, here: vec3f, heading: vec3f, me: u32) -> Seen {
     var seen = before;
-    //% call grid.neighbours("here", "starts")
+    //% call grid.neighbors("here", "starts")
     let offset = sorted_places[k].xyz - here;
     let away = length(offset);
     if k != me && away < params.radius && away > 0.0 {

@@ -1,6 +1,6 @@
 // The steps around a network that says how fast each point moves: the midpoint rule in the flow's own time.
 // In and out: points (count, 8): x, y, z, the flow's time, the shape's three weights, and the speed; velocities (count, 3).
-// The network runs between these entry points; app/vertigrad/models/neural/flow.py has their order, and the twin.
+// The network runs between these entry points; app/vertigrad/models/neural/flow.py has their order, and the reference.
 //% include "common/index.wgsl"
 
 struct Params {

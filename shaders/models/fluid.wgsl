@@ -6,9 +6,10 @@
 //
 // Rows lie cell by cell while a step lasts. Out and in: places (x, y, z, density), motions (velocity, speed), pressures.
 // In between, in the order of the grid, what the entry points below say. The list of row i is near[k * count + i], k < found[i]; one more than MOST is counted, but not kept.
-// Units: metres, seconds; `pressing` is pressure over (density at rest * relative density²) [m²/s²].
-// app/vertigrad/models/physics/fluid.py has the order of the entry points, fluid_twin.py the twin.
-// In: MOST, neighbours kept of each particle; FIELD, whether there is a grid of signed distances.
+// Units: meters, seconds; `pressing` is pressure over (density at rest * relative density²) [m²/s²].
+// app/vertigrad/models/physics/fluid.py has the order of the entry points, fluid_reference.py the reference.
+// In: MOST, neighbors kept of each particle; FIELD, whether there is a grid of signed distances.
+//% import "common/field.wgsl" as grids
 //% import "common/grid.wgsl" as grid with context
 //% include "common/index.wgsl"
 
@@ -117,22 +118,14 @@ fn solid(at: vec3f) -> f32 {
 }
 
 //% if FIELD
-fn sample(cell: vec3u) -> f32 {
-    return field[params.field_offset + (cell.z * params.field_size.y + cell.y) * params.field_size.x + cell.x];
-}
+${grids.functions("field", "params.field_size", "params.field_offset", "vec3i(1, i32(params.field_size.x), i32(params.field_size.x * params.field_size.y))")}
+${grids.around("field", "params.field_size")}
 
 // The grid between its samples; outside of it, the nearest value and the way to it.
 fn sampled(at: vec3f) -> f32 {
-    let last = vec3f(params.field_size - 1u);
     let free = (at - params.field_low) / params.field_spacing;
-    let place = clamp(free, vec3f(0.0), last);
-    let low = vec3u(min(floor(place), last - 1.0));
-    let share = place - vec3f(low);
-    let x00 = mix(sample(low), sample(low + vec3u(1u, 0u, 0u)), share.x);
-    let x10 = mix(sample(low + vec3u(0u, 1u, 0u)), sample(low + vec3u(1u, 1u, 0u)), share.x);
-    let x01 = mix(sample(low + vec3u(0u, 0u, 1u)), sample(low + vec3u(1u, 0u, 1u)), share.x);
-    let x11 = mix(sample(low + vec3u(0u, 1u, 1u)), sample(low + vec3u(1u, 1u, 1u)), share.x);
-    return mix(mix(x00, x10, share.y), mix(x01, x11, share.y), share.z) + length(free - place) * params.field_spacing;
+    let place = clamp(free, vec3f(0.0), vec3f(params.field_size - 1u));
+    return field_around(place).w + length(free - place) * params.field_spacing;
 }
 //% endif
 
@@ -164,7 +157,7 @@ fn walled(at: vec3f) -> vec4f {
     return vec4f(steep * (free / params.spacing), 1.0 - free);
 }
 
-// Rows into the order of the grid, so that neighbours lie close together.
+// Rows into the order of the grid, so that neighbors lie close together.
 @compute @workgroup_size(128)
 fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
@@ -190,7 +183,7 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     var dense = 0.0;
     var sum = vec3f(0.0);
     var squares = 0.0;
-    //% call grid.neighbours("me", "starts")
+    //% call grid.neighbors("me", "starts")
     let offset = me - here[k].xyz;
     let far2 = dot(offset, offset);
     if far2 < 4.0 * params.spacing * params.spacing && k != i {

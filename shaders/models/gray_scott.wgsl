@@ -1,9 +1,9 @@
 // Two substances that react and diffuse on a surface: u is fed everywhere, v eats it, and both spread (Gray & Scott).
 //   du/dt = D_u L u − u v² + F (1 − u)      dv/dt = D_v L v + u v² − (F + k) v          (Pearson 1993, equation 2)
-// In: MESH, whether the surface is a mesh (neighbours from starts, neighbours, weights) or a plane that repeats (a square
+// In: MESH, whether the surface is a mesh (neighbors from starts, neighbors, weights) or a plane that repeats (a square
 //     of params.side points a side, nine-point Laplacian). points, normals: the surface, a row of four numbers each.
 // Out: after, u and v a step later (react); field, with v added under a hand (paint); positions and normals of the
-//      surface, raised by v (show). The twin is app/vertigrad/models/physics/gray_scott_twin.py.
+//      surface, raised by v (show). The reference implementation is app/vertigrad/models/reference/gray_scott.py.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -20,6 +20,7 @@ struct Params {
     radius: f32,
     amount: f32,
     goal: f32,
+    fastest: f32,  // rate at which u may be eaten: with more, a step would not be stable
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -31,13 +32,13 @@ struct Params {
 @group(0) @binding(6) var<storage, read_write> tilted: array<f32>;
 //% if MESH
 @group(0) @binding(7) var<storage, read> starts: array<u32>;
-@group(0) @binding(8) var<storage, read> neighbours: array<u32>;
+@group(0) @binding(8) var<storage, read> neighbors: array<u32>;
 @group(0) @binding(9) var<storage, read> weights: array<f32>;
 
 fn laplacian(i: u32, here: vec2f) -> vec2f {
     var sum = vec2f(0.0);
     for (var at = starts[i]; at < starts[i + 1u]; at += 1u) {
-        sum += weights[at] * (before[neighbours[at]] - here);
+        sum += weights[at] * (before[neighbors[at]] - here);
     }
     return sum;
 }
@@ -47,7 +48,7 @@ fn slope(i: u32) -> vec3f {
     let here = before[i].y;
     var sum = vec3f(0.0);
     for (var at = starts[i]; at < starts[i + 1u]; at += 1u) {
-        let j = neighbours[at];
+        let j = neighbors[at];
         sum += weights[at] * (before[j].y - here) * (points[j].xyz - points[i].xyz);
     }
     return 0.5 * sum;
@@ -96,7 +97,7 @@ fn react(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         return;
     }
     let here = before[i];
-    let eaten = here.x * here.y * here.y;
+    let eaten = here.x * min(here.y * here.y, params.fastest);
     let made = vec2f(params.feed * (1.0 - here.x) - eaten, eaten - (params.feed + params.kill) * here.y);
     after[i] = here + params.dt * (params.diffusion * laplacian(i, here) + made);
 }

@@ -1,10 +1,10 @@
 // Flow in a plane by the lattice Boltzmann method: nine populations a cell that stream and collide (D2Q9).
 // In: before, populations (9, rows, columns) after their collision, each less its weight; distance (rows, columns) to the
-//     wall in cells, negative inside it. COLLISION: "trt" or "regularised". ENDS: "open" or "repeat". SIDES: "slip",
+//     wall in cells, negative inside it. COLLISION: "trt" or "regularized". ENDS: "open" or "repeat". SIDES: "slip",
 //     "no slip" or "repeat". SHAPE: "none", "circle", "square", "aerofoil" or "mask".
 // Out: after, a step later (stream); distance, of the obstacle, and of cells painted by a hand (obstruct, paint);
 //      velocity, density, speed (moments); vorticity and the surfaces that are drawn (show).
-// The twin is app/vertigrad/models/physics/lattice_boltzmann_twin.py.
+// The reference implementation is app/vertigrad/models/reference/lattice_boltzmann.py.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -93,7 +93,7 @@ fn through_end(cell: u32, back: f32, weight: f32, c: vec2f) -> f32 {
 }
 
 //% for k in range(9)
-// What streams into a cell from its side in direction ${k}: from a neighbour, or thrown back by what is there.
+// What streams into a cell from its side in direction ${k}: from a neighbor, or thrown back by what is there.
 fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     let rows = i32(params.rows);
     let columns = i32(params.columns);
@@ -122,7 +122,7 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     if beyond > 0.0 {
         return population(${k}u, from_);
     }
-    // from a wall part of the way to the neighbour (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
+    // from a wall part of the way to the neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
     let share = distance[cell] / max(distance[cell] - beyond, 1e-6);
     if share >= 0.5 {
         return mix(population(${k}u, cell), back, 0.5 / share);

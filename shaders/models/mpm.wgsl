@@ -8,11 +8,11 @@
 //     common/matter.wgsl remembers.
 // Out: the same, a step later; nodes, the velocity and mass of each node of the grid.
 //
-// Particles add to the grid in whole numbers, together all that they have, so that order does not matter and a run gives
+// Particles add to the grid in integers, together all that they have, so that order does not matter and a run gives
 // the same bits each time. The unit of mass is params.unit, of velocity a cell a step; a number is a share
 // 1 / params.grain of that. What a particle gives is held to its mass times one cell a step, so nothing overflows while a
 // node has less than 2^31 / params.grain units of mass.
-// The twin is app/vertigrad/models/physics/mpm_twin.py.
+// The reference implementation is app/vertigrad/models/reference/mpm.py.
 
 const WALL = 3u;  // cells between the grid's rim and the walls
 const SIDE = 6u;  // nodes along an edge of what the particles of a block reach
@@ -36,7 +36,7 @@ struct Params {
     hardening: f32,
     compression: f32,
     stretch: f32,
-    ball: vec4f,  // centre and radius of an obstacle
+    ball: vec4f,  // center and radius of an obstacle
     slope: f32,  // of the sand's cone
     friction: f32,  // at walls and obstacles
     hand_share: f32,  // of its velocity that matter at the hand takes on in a step
@@ -76,6 +76,7 @@ struct Params {
 @group(0) @binding(20) var<storage, read_write> colors: array<f32>;
 @group(0) @binding(21) var<storage, read> obstacle: array<f32>;
 
+//% import "common/field.wgsl" as field
 //% include "common/svd3.wgsl"
 //% include "common/matter.wgsl"
 //% include "common/index.wgsl"
@@ -222,33 +223,16 @@ fn stopped(velocity: vec3f, normal: vec3f) -> vec3f {
 }
 
 //% if OBSTACLE
-fn distance_at(at: vec3u) -> f32 {
-    return obstacle[row_of(min(at, params.obstacle_size - 1u), params.obstacle_size)];
-}
+${field.functions("obstacle", "params.obstacle_size", "0", "vec3i(1, i32(params.obstacle_size.x), i32(params.obstacle_size.x * params.obstacle_size.y))")}
+${field.around("obstacle", "params.obstacle_size")}
 
-// Signed distance and its slope, linear between the given places; far away outside of them.
-fn obstacle_around(place: vec3f) -> vec4f {
+// The slope of the distance along x, y and z, and the distance; far away outside of the grid.
+fn obstacle_near(place: vec3f) -> vec4f {
     let at = (place - params.obstacle_low) / params.obstacle_cell;
     if any(at < vec3f(0.0)) || any(at > vec3f(params.obstacle_size - 1u)) {
         return vec4f(0.0, 1.0, 0.0, 1e9);
     }
-    let low = vec3u(at);
-    let t = at - vec3f(low);
-    //% for z in range(2)
-    //% for y in range(2)
-    //% for x in range(2)
-    let d${x}${y}${z} = distance_at(low + vec3u(${x}u, ${y}u, ${z}u));
-    //% endfor
-    //% endfor
-    //% endfor
-    let slope = vec3f(
-        mix(mix(d100 - d000, d110 - d010, t.y), mix(d101 - d001, d111 - d011, t.y), t.z),
-        mix(mix(d010 - d000, d110 - d100, t.x), mix(d011 - d001, d111 - d101, t.x), t.z),
-        mix(mix(d001 - d000, d101 - d100, t.x), mix(d011 - d010, d111 - d110, t.x), t.y),
-    );
-    let near = mix(mix(d000, d100, t.x), mix(d010, d110, t.x), t.y);
-    let far = mix(mix(d001, d101, t.x), mix(d011, d111, t.x), t.y);
-    return vec4f(slope, mix(near, far, t.z));
+    return obstacle_around(at);
 }
 //% endif
 
@@ -284,7 +268,7 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         velocity = stopped(velocity, out / max(far, 1e-20));
     }
     //% if OBSTACLE
-    let solid = obstacle_around(place);
+    let solid = obstacle_near(place);
     if solid.w < 0.0 {
         velocity = stopped(velocity, solid.xyz / max(length(solid.xyz), 1e-20));
     }
@@ -370,7 +354,7 @@ fn measure(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     momenta[i] = vec4f(velocity.xyz * mass, velocity.w);
 }
 
-// Colours (sRGB): each particle a little lighter or darker, fast water white, and snow darker where it is packed.
+// Colors (sRGB): each particle a little lighter or darker, fast water white, and snow darker where it is packed.
 @compute @workgroup_size(256)
 fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 256u);

@@ -1,11 +1,11 @@
 // Gravitating bodies, every pair, softened; leapfrog in kick-drift-kick form with one force evaluation a step.
 // In: TILE, bodies read into workgroup memory at a time, which is also the workgroup's size; UNROLL, of those, how many
-//     the inner loop takes at once; EACH, bodies whose force one invocation of kick adds up.
+//     the inner loop takes at once; EACH, bodies whose force or energy one invocation adds up.
 //     bodies: position and mass; velocities: velocity and speed; accelerations of the last evaluation.
 // Out: the same, half a step (drift) or a whole step (drift, then kick) later; energies of each body (energy).
 // Force: a_i = sum_j m_j (x_j - x_i) / (|x_j - x_i|^2 + softening^2)^(3/2), G = 1 (Aarseth 1963).
 // A hand that drags is one more body, of the mass hand_mass and with a softening of its own; 0 where there is none.
-// The twin is app/vertigrad/models/physics/gravity_twin.py.
+// The reference implementation is app/vertigrad/models/reference/gravity.py.
 
 struct Params {
     count: u32,
@@ -89,23 +89,38 @@ fn store(i: u32, acceleration: vec3f) {
 
 // Kinetic energy and half the potential energy with all others, so that sums over bodies are the system's.
 @compute @workgroup_size(${TILE})
-fn energy(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) lane: u32) {
-    let mine = id.x + params.first_workgroup * ${TILE}u;
-    let me = loaded(mine);
+fn energy(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+    let mine = (group.x + params.first_workgroup) * ${TILE * EACH}u + lane;
     let softening2 = params.softening * params.softening;
-    var potential = 0.0;
+    //% for i in range(EACH)
+    let me${i} = loaded(mine + ${i * TILE}u);
+    var potential${i} = 0.0;
+    //% endfor
     for (var first = 0u; first < params.count; first += ${TILE}u) {
         tile[lane] = loaded(first + lane);
         workgroupBarrier();
         for (var j = 0u; j < ${TILE}u; j += 1u) {
-            let offset = tile[j].xyz - me.xyz;
-            let others = select(tile[j].w, 0.0, first + j == mine);
-            potential -= others * inverseSqrt(dot(offset, offset) + softening2);
+            let body = tile[j];
+            //% for i in range(EACH)
+            potential${i} -= select(attracted(me${i}.xyz, body, softening2), 0.0, first + j == mine + ${i * TILE}u);
+            //% endfor
         }
         workgroupBarrier();
     }
-    if mine < params.count {
-        let speed = moving[mine].w;
-        energies[mine] = 0.5 * me.w * vec2f(speed * speed, potential);
+    //% for i in range(EACH)
+    write_energy(mine + ${i * TILE}u, me${i}.w, potential${i});
+    //% endfor
+}
+
+// Depth of one body's potential at a point.
+fn attracted(here: vec3f, body: vec4f, softening2: f32) -> f32 {
+    let offset = body.xyz - here;
+    return body.w * inverseSqrt(dot(offset, offset) + softening2);
+}
+
+fn write_energy(i: u32, mass: f32, potential: f32) {
+    if i < params.count {
+        let speed = moving[i].w;
+        energies[i] = 0.5 * mass * vec2f(speed * speed, potential);
     }
 }

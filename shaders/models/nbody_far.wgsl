@@ -1,10 +1,10 @@
 // Gravity through a tree: bodies along Hilbert's curve, nodes with second moments, a walk without a stack; and leapfrog.
 // In: LEAF, bodies of a leaf; GROUP, bodies that walk together, a workgroup. app/vertigrad/models/physics/far_tree.py says
 //     what a tree is, and in which order these run. bodies: position and mass.
-// A node is three rows of nodes: centre of mass and the farthest corner's distance from it; mass and moments xx, yy, zz;
-// moments xy, xz, yz about that centre. Its box is two rows of boxes, low and high.
+// A node is three rows of nodes: center of mass and the farthest corner's distance from it; mass and moments xx, yy, zz;
+// moments xy, xz, yz about that center. Its box is two rows of boxes, low and high.
 // Out: keys (place), nodes and boxes (gather, merge), accelerations and velocities (kick), positions (drift), energies.
-// The twin is app/vertigrad/models/physics/gravity_twin.py: all pairs.
+// The reference implementation is app/vertigrad/models/reference/gravity.py: all pairs.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -20,7 +20,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> bodies: array<vec4f>;
-@group(0) @binding(2) var<storage, read> centre: array<f32>;
+@group(0) @binding(2) var<storage, read> center: array<f32>;
 @group(0) @binding(3) var<storage, read> spread: array<f32>;
 @group(0) @binding(4) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(5) var<storage, read> sorted: array<vec4f>;
@@ -77,14 +77,14 @@ fn place(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         return;
     }
     let scale = max(max(spread[0], spread[1]), max(spread[2], 1e-30));
-    let away = (bodies[i].xyz - vec3f(centre[0], centre[1], centre[2])) / scale;
+    let away = (bodies[i].xyz - vec3f(center[0], center[1], center[2])) / scale;
     let place = away / (1.0 + abs(away));
     keys[i] = hilbert(vec3u(clamp(512.0 * (place + 1.0), vec3f(0.0), vec3f(1023.0))));
 }
 
-// What bodies or nodes make together, about their common centre of mass.
+// What bodies or nodes make together, about their common center of mass.
 struct Sum {
-    centre: vec3f,
+    center: vec3f,
     mass: f32,
     squares: vec3f,  // second moments xx, yy, zz
     products: vec3f,  // xy, xz, yz
@@ -100,20 +100,20 @@ fn shifted(sum: Sum, mass: f32, offset: vec3f, squares: vec3f, products: vec3f) 
 }
 
 fn keep(number: u32, sum: Sum) {
-    let corner = max(sum.centre - sum.low, sum.high - sum.centre);
+    let corner = max(sum.center - sum.low, sum.high - sum.center);
     // a trifle more, so that rounding lets no group take a node as a whole that it lies in, however large theta is
-    nodes[3u * number] = vec4f(sum.centre, 1.000002 * length(corner));
+    nodes[3u * number] = vec4f(sum.center, 1.000002 * length(corner));
     nodes[3u * number + 1u] = vec4f(sum.mass, sum.squares);
     nodes[3u * number + 2u] = vec4f(sum.products, 0.0);
     boxes[2u * number] = vec4f(sum.low, 0.0);
     boxes[2u * number + 1u] = vec4f(sum.high, 0.0);
 }
 
-// The centre of mass; of what has none, the middle of its box.
-fn centred(sum: Sum) -> Sum {
+// The center of mass; of what has none, the middle of its box.
+fn centered(sum: Sum) -> Sum {
     var result = sum;
-    result.centre = select(sum.centre / sum.mass, 0.5 * (sum.low + sum.high), sum.mass == 0.0);
-    result.centre = clamp(result.centre, sum.low, sum.high);
+    result.center = select(sum.center / sum.mass, 0.5 * (sum.low + sum.high), sum.mass == 0.0);
+    result.center = clamp(result.center, sum.low, sum.high);
     return result;
 }
 
@@ -133,13 +133,13 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     for (var i = first; i < end; i += 1u) {
         let body = sorted[i];
         sum.mass += body.w;
-        sum.centre += body.w * body.xyz;
+        sum.center += body.w * body.xyz;
         sum.low = min(sum.low, body.xyz);
         sum.high = max(sum.high, body.xyz);
     }
-    sum = centred(sum);
+    sum = centered(sum);
     for (var i = first; i < end; i += 1u) {
-        sum = shifted(sum, sorted[i].w, sorted[i].xyz - sum.centre, vec3f(0.0), vec3f(0.0));
+        sum = shifted(sum, sorted[i].w, sorted[i].xyz - sum.center, vec3f(0.0), vec3f(0.0));
     }
     keep(level[leaf], sum);
 }
@@ -156,14 +156,14 @@ fn merge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     for (var child = number + 1u; child < end; child = links[child].x) {
         let mass = nodes[3u * child + 1u].x;
         sum.mass += mass;
-        sum.centre += mass * nodes[3u * child].xyz;
+        sum.center += mass * nodes[3u * child].xyz;
         sum.low = min(sum.low, boxes[2u * child].xyz);
         sum.high = max(sum.high, boxes[2u * child + 1u].xyz);
     }
-    sum = centred(sum);
+    sum = centered(sum);
     for (var child = number + 1u; child < end; child = links[child].x) {
         let inner = nodes[3u * child + 1u];
-        sum = shifted(sum, inner.x, nodes[3u * child].xyz - sum.centre, inner.yzw, nodes[3u * child + 2u].xyz);
+        sum = shifted(sum, inner.x, nodes[3u * child].xyz - sum.center, inner.yzw, nodes[3u * child + 2u].xyz);
     }
     keep(number, sum);
 }

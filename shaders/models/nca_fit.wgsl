@@ -2,7 +2,7 @@
 // In, perceive: given (side x side, channels), cells in rows; beyond the edge everything is 0.
 // Out, perceive: made (side x side, 3 channels): own numbers, then both of Sobel's differences, divided by 8.
 // In and out, back: from the gradient by what is seen (given) that by the numbers (made): the transpose.
-// The twin is app/vertigrad/models/learning/nca_fit_twin.py.
+// The reference implementation is app/vertigrad/models/reference/nca_fit.py.
 //% include "common/index.wgsl"
 
 struct Params {

@@ -3,8 +3,8 @@
 //     weights, packed by models/neural/neural_field.py band after band: the band's sway; for each layer but the last the
 //     transposed weights [in][out] and the biases, behind the first layer's biases also its phases; the last layer's
 //     weights and its bias.
-// Out: positions (rows, columns, 3) and elevations (rows, columns) in metres.
-// The twin, and the formulas, are in app/vertigrad/models/neural/field_twin.py.
+// Out: positions (rows, columns, 3) and elevations (rows, columns) in meters.
+// The reference, and the formulas, are in app/vertigrad/models/reference/neural_field.py.
 //
 // A workgroup takes POINTS points through the whole network. Their activations stay in workgroup memory; each thread
 // works out 4 outputs of 4 points at a time.

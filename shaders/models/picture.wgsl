@@ -1,7 +1,7 @@
 // A picture of three bytes a pixel, as files have it, in numbers from 0 to 1.
 // In: picture (rows, columns, 3), packed, four bytes to a word. count is the number of pixels.
 // Out: pixels (rows, columns, 3), and planes (3, rows, columns), the same by channel.
-// The twin is in app/vertigrad/models/data/screen.py.
+// The reference implementation is in app/vertigrad/models/data/screen.py.
 //% include "common/index.wgsl"
 
 struct Params {

@@ -1,10 +1,10 @@
-// The steps around a network that says how far each point is from a surface: rays from outside towards the centre, each
+// The steps around a network that says how far each point is from a surface: rays from outside towards the center, each
 // followed to the surface, and there the slope of the distance.
 // In: directions (count, 3), unit vectors. Between: points (count, 6): x, y, z and the latent; rays (count, 3): radius, and
 // radius and distance one step before; around (4 count, 6): points beside those found. distances are the network's answers,
 // (count) for points and (4 count) for around.
 // Out: positions and normals (count, 3), levels (count): mean curvature.
-// The network runs between these entry points; app/vertigrad/models/neural/sdf_surface.py has their order, and the twin.
+// The network runs between these entry points; app/vertigrad/models/neural/sdf_surface.py has their order, and the reference.
 //% include "common/index.wgsl"
 
 struct Params {

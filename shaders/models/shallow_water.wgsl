@@ -1,9 +1,9 @@
 // Water that is shallow over a bed (Saint-Venant), by finite volumes: second order in space and, in two stages, in time.
 // In: bed (rows, columns) by strides, elevations [m]; before, the water as depth [m] and discharge [m²/s] along columns
-//     and rows; clock: the step [s], the time still to go, and how many steps more it may take. EDGES: "walls" or "open".
+//     and rows; clock: the step [s], and the time still to go. EDGES: "walls" or "open".
 // Out: after, a stage later (advance; in its second stage, SECOND, with sources, friction and the hand); rate [1/s], how
-//      fast waves cross a cell (pace); clock (wind, tick); depth and speed, colour and the surfaces that are drawn (show).
-// The twin is app/vertigrad/models/physics/shallow_water_twin.py.
+//      fast waves cross a cell (pace); clock (wind, tick); depth and speed, color and the surfaces that are drawn (show).
+// The reference implementation is app/vertigrad/models/reference/shallow_water.py.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -20,13 +20,12 @@ struct Params {
     pull: vec3f,        // velocity of the hand [m/s], and how fast water takes it on [1/s]
     share: f32,         // of the longest stable step
     time: f32,          // to go in this physical step [s]
-    most: f32,          // steps that it may take
     level: vec2f,       // of the water at first, on both sides of the dam [m]
     dam: f32,           // column
     edge: f32,          // of a cell in the scene
-    height: f32,        // of a metre in the scene
+    height: f32,        // of a meter in the scene
     film: f32,          // depth from which on water is seen [m]
-    deep: f32,          // depth of the darkest colour [m]
+    deep: f32,          // depth of the darkest color [m]
     foam: f32,          // speed of the lightest [m/s]
     bed_offset: u32,
     bed_strides: vec2i,
@@ -225,7 +224,6 @@ fn pace(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 fn wind() {
     clock[0] = 0.0;
     clock[1] = params.time;
-    clock[2] = params.most;
 }
 
 // The next step: the rest of the time in equal parts, each as long as is stable.
@@ -235,7 +233,6 @@ fn tick() {
     let parts = max(ceil(rest * fastest[0] / params.share), 1.0);
     clock[0] = select(rest / parts, 0.0, rest <= 0.0);
     clock[1] = select(rest - rest / parts, 0.0, parts <= 1.0);
-    clock[2] = clock[2] - 1.0;
 }
 
 // Water that is level on each side of the dam.

@@ -2,7 +2,7 @@
 // (models/smoke_pressure.wgsl).
 // In and out: as in common/air.wgsl; tracers: points carried along, and their age [s]; ball: the sphere's middle and radius,
 // for whom draws it. Scratch: spin, curl of the velocity and its length; swirl, acceleration by vorticity confinement.
-// In: OBSTACLE, whether a grid of signed distances is given. The equations and their sources are in the twin, app/vertigrad/models/physics/smoke_twin.py.
+// In: OBSTACLE, whether a grid of signed distances is given. The equations and their sources are in the reference, app/vertigrad/models/reference/smoke.py.
 //% import "common/field.wgsl" as field
 //% import "common/air.wgsl" as air with context
 //% include "common/air.wgsl"
@@ -22,6 +22,7 @@
 
 //% if OBSTACLE
 ${field.functions("obstacle", "params.field_size", "0", "vec3i(1, i32(params.field_size.x), i32(params.field_size.x * params.field_size.y))")}
+${field.around("obstacle", "params.field_size")}
 //% endif
 ${air.sampled("matter")}
 
@@ -42,8 +43,8 @@ ${air.kernel("solidify")}
     let place = vec3f(cell) + 0.5;
     var away = distance(world(place), params.obstacle_place) - params.obstacle_radius;
     //% if OBSTACLE
-    let scale = vec3f(params.field_size) / vec3f(params.size);
-    away = min(away, obstacle_between(place * scale - 0.5));
+    let scale = vec3f(params.field_size - 1u) / vec3f(params.size);  // samples lie on the faces of the box too
+    away = min(away, obstacle_around(place * scale).w);
     //% endif
     out_solid[i] = select(0u, 1u, away < 0.0);
     if i == 0u {
@@ -106,7 +107,7 @@ fn pushed_${AXES[axis]}(face: vec3i, i: u32) -> f32 {
     let place = world(vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[${axis}]));
     //% if axis == 1
     let held = 0.5 * (matter[cell_index(above)] + matter[cell_index(below)]);
-    force += params.lift * held.y - params.weight * held.x;
+    force += params.buoyancy * held.y - params.weight * held.x;
     //% endif
     var speed = moved_faces[i].${AXES[axis]} + params.dt * force;
     //% if axis == 1
@@ -200,7 +201,7 @@ ${air.kernel("slip")}
     //% endfor
 }
 
-${air.kernel("centre")}
+${air.kernel("center")}
     ${air.each_cell()}
     let here = faces[face_index(cell)];
     //% for axis in range(3)

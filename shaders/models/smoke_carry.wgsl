@@ -1,6 +1,6 @@
 // Smoke and air carried along by the air itself, and smoke that spreads.
 // In and out: as in common/air.wgsl. Scratch: guess_* after the first half of an advection; totals, sums of what `tally`
-// finds. The equations and their sources are in the twin, app/vertigrad/models/physics/smoke_twin.py.
+// finds. The equations and their sources are in the reference, app/vertigrad/models/reference/smoke.py.
 //% import "common/staggered.wgsl" as staggered
 //% import "common/air.wgsl" as air with context
 //% include "common/air.wgsl"

@@ -1,5 +1,5 @@
-// Multigrid V-cycles for the pressure of smoke in a box with obstacles; the equation and its sources are in the twin,
-// app/vertigrad/models/physics/smoke_pressure_twin.py.
+// Multigrid V-cycles for the pressure of smoke in a box with obstacles; the equation and its sources are in the reference,
+// app/vertigrad/models/reference/smoke_pressure.py.
 // In: solid, 1 where a cell holds no air; rhs, what flows out of each cell in a step, in cells.
 // In and out: pressure, times the step over the edge of a cell; walls: conductances of the lower faces along x, y, z, and
 // the sum of all conductances around the cell, 0 where there is no air.
@@ -9,7 +9,7 @@
 struct Params {
     size: vec3u,
     fine: vec3u,
-    colour: u32,
+    color: u32,
     open_low: vec3u,   // 1 where the side of the box lets air through
     open_high: vec3u,
 }
@@ -145,16 +145,16 @@ fn relax(cell: vec3i, size: vec3u) {
     }
 }
 
-// Half a sweep of Gauss and Seidel's: the cells of one colour. The invocations are half the cells along x, rounded up.
+// Half a sweep of Gauss and Seidel's: the cells of one color. The invocations are half the cells along x, rounded up.
 @compute @workgroup_size(128)
-fn smooth_colour(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn smooth_color(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
     let half = vec3u((params.size.x + 1u) / 2u, params.size.y, params.size.z);
     if i >= half.x * half.y * half.z {
         return;
     }
     var cell = cell_of(i, half);
-    cell.x = 2 * cell.x + ((cell.y + cell.z + i32(params.colour)) & 1);
+    cell.x = 2 * cell.x + ((cell.y + cell.z + i32(params.color)) & 1);
     if cell.x < i32(params.size.x) {
         relax(cell, params.size);
     }
@@ -207,7 +207,7 @@ fn prolong(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     }
 }
 
-// The coarsest level, in one workgroup: sweeps of both colours.
+// The coarsest level, in one workgroup: sweeps of both colors.
 @compute @workgroup_size(64)
 fn solve(@builtin(local_invocation_index) lane: u32) {
     let count = params.size.x * params.size.y * params.size.z;

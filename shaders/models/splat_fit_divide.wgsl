@@ -6,6 +6,7 @@
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, section 5, for how one is divided; Kheradmand et al. 2024, "3D Gaussian
 // splatting as Markov chain Monte Carlo", section 3.3, for moving those that are not seen, so that their number stays.
 //% include "common/index.wgsl"
+//% include "common/math.wgsl"
 //% include "common/philox.wgsl"
 
 struct Params {

@@ -1,14 +1,14 @@
-// Gaussian splats as a camera sees them: ellipses on its picture; and the way back from the ellipses to the splats.
+// Gaussian splats as a camera sees them: ellipses on its picture; and the backward pass from the ellipses to the splats.
 // In: position (count, 3), scale (count, 3), standard deviations along a splat's own axes, rotation (count, 4), a
-//     quaternion x, y, z, w of any length, opacity (count), light (count, 3), linear colour; cameras as in
+//     quaternion x, y, z, w of any length, opacity (count), light (count, 3), linear color; cameras as in
 //     splat_fit_views.wgsl.
 // Out, project: flat, three of four numbers for each splat: middle and half lengths of its box [pixels]; the inverse of its
-//     covariance (xx, xy, yy) and its opacity; colour. keys (count), rising with depth, all ones for what is not seen.
+//     covariance (xx, xy, yy) and its opacity; color. keys (count), rising with depth, all ones for what is not seen.
 // In, pull: flat, and words (count, 9, 2), the sums of splat_fit_tiles.wgsl, `largest` being their scale.
 // Out, pull: pulled (count, 14), gradients by position, scale, rotation, opacity and light.
 // Zwicker, Pfister, van Baar and Gross 2001, "EWA volume splatting", eqs. 24 to 31; Kerbl, Kopanas, Leimkühler and
 // Drettakis 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering", section 4 and appendix A.
-// The twin is app/vertigrad/models/learning/splat_fit_twin.py.
+// The reference implementation is app/vertigrad/models/reference/splat_fit.py.
 //% include "common/index.wgsl"
 //% include "common/fixed_sum.wgsl"
 

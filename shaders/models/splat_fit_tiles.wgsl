@@ -1,15 +1,15 @@
-// Ellipses blended into a picture, the nearest in front, and the way back from the picture to the ellipses.
+// Ellipses blended into a picture, the nearest in front, and the backward pass from the picture to the ellipses.
 // A workgroup does a tile of 8 x 8 pixels. It looks through all ellipses in the order of their depth, 256 at a time, and
 // lists those whose boxes meet the tile: so there are no lists in memory that could become too long.
 // In: flat as splat_fit_project.wgsl gives it, order (count), the nearest first.
-// Out, draw: picture (side, side, 3), linear colour over the background.
+// Out, draw: picture (side, side, 3), linear color over the background.
 // In, back: picture, gradient (side, side, 3), the gradient by it, `largest`, the magnitude of its largest element.
 // Out, back: words (count, 9, 2), which begin as 0: of each ellipse sums over pixels, as common/fixed_sum.wgsl has them.
 //     With q the gradient by the exponent and x, y the way from the middle over the half lengths of the box, they are of
-//     q, q x, q y, q x², q x y, q y², and of the gradient by its colour.
-// Kerbl, Kopanas, Leimkühler and Drettakis 2023, section 4 and appendix C. Unlike theirs, the way back goes from front to
+//     q, q x, q y, q x², q x y, q y², and of the gradient by its color.
+// Kerbl, Kopanas, Leimkühler and Drettakis 2023, section 4 and appendix C. Unlike theirs, the backward pass goes from front to
 // back: what lies behind an ellipse is the finished pixel without what is in front of it, and both ways are one loop.
-// The twin is app/vertigrad/models/learning/splat_fit_twin.py.
+// The reference implementation is app/vertigrad/models/reference/splat_fit.py.
 //% include "common/fixed_sum.wgsl"
 
 struct Params {
@@ -42,8 +42,8 @@ var<workgroup> meets: array<atomic<u32>, ${4 * 8 * 8 // 32}>;
 var<workgroup> is_open: atomic<u32>;
 var<workgroup> listed: u32;
 var<workgroup> rows: array<u32, ${4 * 8 * 8}>;
-var<workgroup> shares: array<vec2f, ${16 * 8 * 8}>;     // of a pixel in an ellipse's colour, and q
-var<workgroup> colours: array<vec3f, ${8 * 8}>;         // gradients of pixels
+var<workgroup> shares: array<vec2f, ${16 * 8 * 8}>;     // of a pixel in an ellipse's color, and q
+var<workgroup> colors: array<vec3f, ${8 * 8}>;         // gradients of pixels
 var<workgroup> partial: array<f32, ${9 * 8 * 8}>;
 
 // Where the tile begins, and how far a pixel lies from there.
@@ -148,9 +148,9 @@ fn sum_batch(first: u32, count: u32, tile: u32, lane: u32) {
             sums[3] += share.y * away.x * away.x;
             sums[4] += share.y * away.x * away.y;
             sums[5] += share.y * away.y * away.y;
-            sums[6] += share.x * colours[pixel].x;
-            sums[7] += share.x * colours[pixel].y;
-            sums[8] += share.x * colours[pixel].z;
+            sums[6] += share.x * colors[pixel].x;
+            sums[7] += share.x * colors[pixel].y;
+            sums[8] += share.x * colors[pixel].z;
         }
     }
     for (var k = 0u; k < SUMS; k++) {
@@ -177,7 +177,7 @@ fn back(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let is_inside = all(pixel < vec2u(params.side));
     let at = 3u * (pixel.y * params.side + pixel.x);
     let own = three(at, is_inside, true);
-    colours[lane] = own;
+    colors[lane] = own;
     var through = select(0.0, 1.0, is_inside);
     var behind = dot(own, three(at, is_inside, false));     // what the gradient makes of the light behind
     for (var first = 0u; first < params.count; first += EACH * LANES) {

@@ -3,11 +3,11 @@
 //     unit normals of vertices, index, three of them for each triangle.
 // Out, cover: nearest, for each sample of the view's picture the triangle in front: in the higher bits how near it is, in
 //     the lower ones its number; it begins as 0. SAMPLES x SAMPLES samples make a pixel.
-// Out, shade: pictures (views, side, side), linear colour times alpha, and alpha. No colour depends on where it is seen from.
+// Out, shade: pictures (views, side, side), linear color times alpha, and alpha. No color depends on where it is seen from.
 // Out, choose: wanted (side, side), sRGB: one of the pictures over a background.
 // Triangles are cut by the ray through a sample (Möller and Trumbore 1997, by three volumes), without a projection.
 //% include "common/index.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 
 struct Params {
     side: u32,          // pixels along each side
@@ -17,8 +17,8 @@ struct Params {
     focal: f32,         // [pixels]
     near: f32,          // the depths between which triangles lie
     far: f32,
-    bands: f32,         // of colour around the vertical axis
-    light: vec3f,       // linear colours of the bands
+    bands: f32,         // of color around the vertical axis
+    light: vec3f,       // linear colors of the bands
     dark: vec3f,
     background: vec3f,  // linear
 }

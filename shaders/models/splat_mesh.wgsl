@@ -3,9 +3,9 @@
 // In: places and unit normals of vertices, rows of three, and three vertices for each triangle.
 // Out: position, scale, rotation (x, y, z, w), opacity and color of each splat, those of a triangle one after the other.
 // A front that runs along `front` lifts splats off the surface, and lets them settle again.
-// The twin is in app/vertigrad/models/data/splat_mesh.py.
+// The reference implementation is in app/vertigrad/models/data/splat_mesh.py.
 //% include "common/index.wgsl"
-//% include "common/colour.wgsl"
+//% include "common/color.wgsl"
 
 struct Params {
     count: u32,             // splats
@@ -17,10 +17,10 @@ struct Params {
     lift: f32,              // how far the front takes splats off the surface
     phase: f32,             // of the front, in turns
     front: vec3f,           // turns for each unit of length
-    variety: f32,           // how much colours differ from splat to splat
+    variety: f32,           // how much colors differ from splat to splat
     sun: vec3f,             // toward the light, of unit length
     places_offset: u32,
-    light: vec3f,           // linear colours of what faces the sun, and of what faces away
+    light: vec3f,           // linear colors of what faces the sun, and of what faces away
     places_strides: u32,    // elements from one vertex to the next
     dark: vec3f,
     normals_offset: u32,

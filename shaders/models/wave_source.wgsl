@@ -3,10 +3,10 @@
 //     medium, of each cell the square of how many cells waves cross in a step, and how much is lost there;
 //     receiver_of, of each cell the number of its receiver, or -1; slot, which row of what was heard this step fills.
 // Out, step: after, the state a step later. Leapfrog: (1 + s) u' = 2 u - (1 - s) u_before + k L u, with L the sum of the
-//     differences to four neighbours; at the edge there are fewer, so that waves are thrown back.
+//     differences to four neighbors; at the edge there are fewer, so that waves are thrown back.
 // Out, back: after, the gradient by the state before a step, from `before`, that by the state after it: the transpose.
 // Out, show: what is drawn: positions (height along y) of the plane and of the receivers, and heights as they are.
-// The twin is app/vertigrad/models/learning/wave_source_twin.py.
+// The reference implementation is app/vertigrad/models/reference/wave_source.py.
 //% include "common/index.wgsl"
 
 struct Params {
@@ -36,8 +36,8 @@ fn cells() -> u32 {
     return params.side * params.side;
 }
 
-// The neighbour of a cell, or the cell itself at the edge.
-fn neighbour(cell: u32, number: u32) -> u32 {
+// The neighbor of a cell, or the cell itself at the edge.
+fn neighbor(cell: u32, number: u32) -> u32 {
     let side = params.side;
     let row = cell / side;
     let column = cell % side;
@@ -77,7 +77,7 @@ fn step(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let height = now(cell);
     var around = 0.0;
     for (var k = 0u; k < 4u; k += 1u) {
-        around += now(neighbour(cell, k)) - height;
+        around += now(neighbor(cell, k)) - height;
     }
     let here = medium[cell];
     let old = before[params.before_offset + cell];
@@ -114,7 +114,7 @@ fn back(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let spread = medium[cell].x * own;
     var around = 0.0;
     for (var k = 0u; k < 4u; k += 1u) {
-        let other = neighbour(cell, k);
+        let other = neighbor(cell, k);
         around += medium[other].x * pull(other) - spread;
     }
     after[params.after_offset + cell] = -(1.0 - medium[cell].y) * own;

@@ -5,8 +5,8 @@
 //     turns.
 // Between: gradients (3 SIDE³, 4) as they are now; potential (nz + 2, ny + 2, nx + 2, 4) in the middles of cells, with
 //     one more around.
-// Out: velocities (nz, ny, nx, 3), speeds (nz, ny, nx); divergences between neighbouring cells, without their sign.
-// The twin is app/vertigrad/models/physics/wind_twin.py.
+// Out: velocities (nz, ny, nx, 3), speeds (nz, ny, nx); divergences between neighboring cells, without their sign.
+// The reference implementation is app/vertigrad/models/reference/wind.py.
 //% include "common/index.wgsl"
 
 struct Params {

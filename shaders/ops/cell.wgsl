@@ -18,6 +18,9 @@ struct Params {
     size: u32,
     step: u32,       // the step in time
     bound: f32,      // of what goes into the activations
+    f_parameters: vec2f,
+    g_parameters: vec2f,
+    h_parameters: vec2f,
     given_offset: u32,
     product_offset: u32,
     bias_offset: u32,

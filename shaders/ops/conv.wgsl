@@ -5,8 +5,8 @@
 // would lie in slow memory).
 // In: X, W, OUT, BIAS, RESIDUAL, dtypes ("" for what is not there); VALUE, the WGSL type summed in; ROWS, COLUMNS,
 //     EACH_ROW, EACH_COLUMN, STEP; UNROLL, how
-//     many places of the inner axis are written out in a row; WHOLE, whether a step never straddles two taps; W_DOWN, whether weights of neighbouring
-//     output channels lie closer together than those of neighbouring input channels; ACTIVATION, an expression over x.
+//     many places of the inner axis are written out in a row; WHOLE, whether a step never straddles two taps; W_DOWN, whether weights of neighboring
+//     output channels lie closer together than those of neighboring input channels; ACTIVATION, an expression over x.
 // Out: out = activation(convolution + bias + residual); of each slice of the inner axis, if there are several.
 //% import "common/element.wgsl" as element
 //% include "common/conv.wgsl"

@@ -3,7 +3,7 @@
 //     STATEMENTS over the inputs' names with an underscore, each giving a value its name; LAST, the WGSL of the result; RESULT, the dtype it
 //     has (a value of f16 is an f32); OUT, the dtype that is stored; RANK, the number of axes, at most 8;
 //     FUNCTIONS, which files of functions the statements call; WORKGROUP, its size; WIDE, whether an invocation makes four
-//     neighbouring results, QUADS the inputs of which it then reads four elements at once (of others it reads one).
+//     neighboring results, QUADS the inputs of which it then reads four elements at once (of others it reads one).
 // Out: out[i] = LAST for each of params.count elements.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index

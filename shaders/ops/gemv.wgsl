@@ -34,7 +34,7 @@ fn main(
         return;
     }
     let at = places(number / across);
-    // neighbours read neighbours in memory
+    // neighbors read neighbors in memory
     //% if B_DOWN
     let quad = lane / ${LINES}u;
     let line = lane % ${LINES}u;

@@ -123,7 +123,7 @@ fn main(
     let my_column = lane % ${ACROSS}u;
     //% endif
 
-    // what this invocation fetches: neighbours fetch what lies side by side
+    // what this invocation fetches: neighbors fetch what lies side by side
     //% for turn in range(A_TURNS)
     //% if A_DOWN
     let a_row${turn} = first_row + (lane + ${turn * THREADS}u) % ${ROW_QUADS}u * 4u;

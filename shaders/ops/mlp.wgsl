@@ -46,6 +46,8 @@ struct Params {
     tables_offset: u32,
     x_strides: vec2i,    // from point to point, from coordinate to coordinate
     out_strides: vec2i,
+    activation: vec2f,   // parameters of the activations
+    last: vec2f,
     resolutions: array<vec4u, 8>,
 }
 

@@ -1,4 +1,4 @@
-// Adds up what the workgroups of ops/mlp_pull.wgsl found for the weights of a network, always in the same order.
+// Adds up what the workgroups of ops/mlp_backward.wgsl found for the weights of a network, always in the same order.
 // In: SECTIONS, of each layer's weights: (place in a row, lines of inputs, lines of outputs, rows of lines that an
 //     invocation took, parts of the points, inputs and outputs that are real, place in the result, whether inputs and
 //     whether outputs come in the order of lines); BIASES, of each layer's: (place in a row, lines, parts, outputs that

@@ -1,4 +1,4 @@
-// The weights of a small network, laid out for the kernels that work with them: ops/mlp.wgsl and ops/mlp_pull.wgsl.
+// The weights of a small network, laid out for the kernels that work with them: ops/mlp.wgsl and ops/mlp_backward.wgsl.
 // In: SIZES, features, neurons of each hidden layer, outputs; LAYERS, (inputs, outputs) of each layer, padded; LAST_WIDE,
 //     whether the last layer is padded as the others are; FINAL, outputs padded to a multiple of 4; WEIGHTS, a dtype;
 //     RIGHT, where the turned weights begin in `rest`; flat: of one layer after the other the weights (outputs, inputs)
@@ -7,7 +7,7 @@
 //     one that is not wide; rest: the biases, and from RIGHT on the weights turned, [out][in], of the wide layers, the
 //     last and the first: outputs in the order of lines but for the last layer's. Padding is 0.
 // Line j * n / 4 + i of n lines is neuron 4 i + j: so an invocation's four neurons go to memory banks that its
-// neighbours' leave free.
+// neighbors' leave free.
 //% set COUNT = LAYERS | length
 //% set PLACES = namespace(flat=0, out=0)
 //% if WEIGHTS == "f16"

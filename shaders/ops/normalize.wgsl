@@ -2,7 +2,7 @@
 // A workgroup of LANES x ROWS invocations takes ROWS rows: LANES invocations go along one together. The variance is that
 // of the differences from the mean: squares of large values would lose it.
 // In: X, SCALE, SHIFT, OUT, dtypes ("" for what is not there); LANES, ROWS, powers of two; EACH, how many elements an
-//     invocation takes and keeps, 0 if it takes any number and reads them again; CENTRED, whether the mean is
+//     invocation takes and keeps, 0 if it takes any number and reads them again; CENTERED, whether the mean is
 //     taken off; STATISTICS, whether mean and 1 / deviation are stored.
 // Out: out[r, i] = (x[r, i] - mean) / sqrt(variance + epsilon) * scale + shift, for params.rows x params.count elements.
 //% import "common/element.wgsl" as element
@@ -71,14 +71,14 @@ fn main(
     let is_there = row < params.rows;
     let count = select(0u, params.count, is_there);
     let x_at = params.x_offset + row * params.count;
-    var centre = 0.0;
+    var center = 0.0;
     //% for e in range(EACH)
     var kept${e} = 0.0;
     if column + ${e * LANES}u < count {
         kept${e} = f32(x[x_at + column + ${e * LANES}u]);
     }
     //% endfor
-    //% if CENTRED
+    //% if CENTERED
     var total = 0.0;
     //% if EACH
     //% for e in range(EACH)
@@ -89,41 +89,41 @@ fn main(
         total += f32(x[x_at + i]);
     }
     //% endif
-    centre = sum_over_row(total, lane, column) / f32(params.count);
+    center = sum_over_row(total, lane, column) / f32(params.count);
     //% endif
     var squares = 0.0;
     var differences = 0.0;
     //% if EACH
     //% for e in range(EACH)
     if column + ${e * LANES}u < count {
-        let difference = kept${e} - centre;
+        let difference = kept${e} - center;
         squares += difference * difference;
         differences += difference;
     }
     //% endfor
     //% else
     for (var i = column; i < count; i += ${LANES}u) {
-        let difference = f32(x[x_at + i]) - centre;
+        let difference = f32(x[x_at + i]) - center;
         squares += difference * difference;
         differences += difference;
     }
     //% endif
     var variance = sum_over_row(squares, lane, column) / f32(params.count);
     var rest = 0.0;  // what rounding has taken from the mean
-    //% if CENTRED
+    //% if CENTERED
     rest = sum_over_row(differences, lane, column) / f32(params.count);
     variance -= rest * rest;
     //% endif
     let factor = 1.0 / sqrt(variance + params.epsilon);
     //% if STATISTICS
     if is_there && column == 0u {
-        mean[params.mean_offset + row] = centre + rest;
+        mean[params.mean_offset + row] = center + rest;
         inverse[params.inverse_offset + row] = factor;
     }
     //% endif
     let first = row % params.period * params.row_step;
     //% macro write(i, element)
-        var value = ((${element} - centre) - rest) * factor;
+        var value = ((${element} - center) - rest) * factor;
         //% if SCALE
         value *= f32(scale[params.scale_offset + first + ${i} / params.run]);
         //% endif

@@ -2,7 +2,7 @@
 // A line is read as tiles of 256 x ITEMS keys, a tile by one workgroup. Entries:
 //   digits   how often each of the 256 values of a digit occurs in each tile: counts[line][digit][tile]
 //   scatter  every key of a tile to its place: after all smaller digits and the same digit of earlier tiles (starts, the
-//            running total of counts before it); within the tile keys are ordered first, so that neighbours are written
+//            running total of counts before it); within the tile keys are ordered first, so that neighbors are written
 //            together
 //   whole    all digits at once of lines that are one tile
 // In: KEY, the dtype of the keys; FIRST, whether they are read as the caller's tensor lies, or as a pass before wrote them;

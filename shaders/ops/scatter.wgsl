@@ -1,9 +1,11 @@
 // Elements taken from, or put into, places that another tensor names, or those places; tensors are contiguous.
 // Indices below 0 count from the end. What lies outside is not written, and read as NaN if it is a float, 0 or false if not.
 // In: DTYPE of x and out; INDEX, of the indices; KIND, "gather", or how a value joins what is there: "put", "add",
-//     "multiply", "min", "max"; or "place", for the number of each place; DEPTH, how many axes an index names; RANK, with DEPTH 0: indices name one axis, element by
-//     element, in a tensor of RANK axes.
-// Out: gather: out[i] = x[place(i)]; place: out[i] = place(i), or params.nowhere if it lies outside; else out[place(i)] = out[place(i)] joined with x[i], for each of params.count.
+//     "multiply", "min", "max"; or "place", for the number of each place; or "last", for who names it last; LAST, with
+//     "put": whether `last` says whose value stays where several are put; DEPTH, how many axes an index names; RANK, with
+//     DEPTH 0: indices name one axis, element by element, in a tensor of RANK axes.
+// Out: gather: out[i] = x[place(i)]; place: out[i] = place(i), or params.nowhere if it lies outside; last: out[place(i)],
+//     0 before, is the largest i + 1; else out[place(i)] = out[place(i)] joined with x[i], for each of params.count.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
 //% if DTYPE == "f16"
@@ -30,6 +32,7 @@ struct Params {
     at_offset: u32,
     at_strides: array<vec4i, 2>,
     nowhere: u32,
+    last_offset: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -42,15 +45,22 @@ struct Params {
 //% else
 @group(0) @binding(3) var<storage, read_write> out: array<atomic<${DTYPE}>>;
 //% endif
+//% if LAST
+@group(0) @binding(4) var<storage, read> last: array<u32>;
+//% endif
 
 // The place along an axis of `size` that an index names; -1 if it lies outside.
 fn named(i: u32, size: i32) -> i32 {
-    let index = i32(indices[params.indices_offset + i]);
+    let index = ${element.load("indices", INDEX, "(params.indices_offset + i)")};
+    //% if INDEX == "i32"
     let place = select(index, index + size, index < 0);
     return select(-1, place, place >= 0 && place < size);
+    //% else
+    return select(-1, i32(index), index < u32(size));
+    //% endif
 }
 
-//% if ATOMIC
+//% if ATOMIC and KIND != "last"
 fn joined(a: ${DTYPE}, b: ${DTYPE}) -> ${DTYPE} {
     return ${ {"add": "a + b", "multiply": "a * b", "min": "minimum_f(a, b)" if DTYPE == "f32" else "min(a, b)", "max": "maximum_f(a, b)" if DTYPE == "f32" else "max(a, b)"}[KIND] };
 }
@@ -97,6 +107,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% endif
     //% if KIND == "place"
     out[params.out_offset + i] = select(params.nowhere, u32(place), is_there);
+    //% elif KIND == "last"
+    if is_there {
+        atomicMax(&out[params.out_offset + u32(place)], i + 1u);
+    }
     //% elif KIND == "gather"
     var value = ${element.value_type(DTYPE)}(${"bitcast<f32>(0x7fc00000u + (i & 0u))" if DTYPE in ("f32", "f16") else "0"});
     if is_there {
@@ -106,7 +120,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     ${element.store("out", DTYPE, "out_at", "value")}
     //% else
     let value = ${element.load("x", DTYPE, "params.x_offset + i")};
-    if is_there {
+    if is_there${" && last[params.last_offset + u32(place) / params.run] == i / params.run + 1u" if LAST else ""} {
         let out_at = params.out_offset + u32(place);
         //% if ATOMIC
         join(out_at, value);

@@ -1,4 +1,4 @@
-"""A screen in memory, for benchmarks of the window."""
+"""A screen in memory, for benchmarks of the window, and the file of results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from .results import write
 
 DESKTOP = Path(__file__).parent.parent / "window" / "desktop.py"  # in a folder that is no package
 
@@ -27,3 +29,11 @@ def display(screen: str, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("DISPLAY", screen)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     return screen
+
+
+@pytest.fixture(scope="session", autouse=True)
+def results() -> Iterator[None]:
+    """Whatever was measured is written at the end, also if a benchmark failed."""
+    yield
+    if path := write():
+        print(f"\nresults in {path}")

@@ -46,9 +46,10 @@ class Script:
             self.names[self._known[id(value)]] = value
         return self._known[id(value)]
 
-    def compile(self, gpu: Gpu, uniforms: bytes) -> Callable[[], None]:
-        body = ["encoder = device.create_command_encoder()", "queue.write_buffer(ring, 0, uniforms)", *self.lines]
-        body.append("queue.submit([encoder.finish()])")
+    def compile(self, gpu: Gpu, uniforms: bytes, submitted: bool) -> Callable[[], None]:
+        body = ["encoder = device.create_command_encoder()", *self.lines, "commands = encoder.finish()"]
+        if submitted:
+            body += ["queue.write_buffer(ring, 0, uniforms)", "queue.submit([commands])"]
         source = "def frame():\n" + "\n".join(f"    {line}" for line in body)
         scope = {
             **self.names,
@@ -115,7 +116,7 @@ def _plain_encode(self: DispatchList, compute_pass: Any, base: int) -> None:
     """What `DispatchList.encode` does, by wgpu-py's own calls."""
     for (pipeline, group, size), call, relative in zip(self._keep_alive, self._calls, self._relative, strict=False):
         compute_pass.set_pipeline(pipeline)
-        compute_pass.set_bind_group(0, group, (base + int(relative),) if call[2] else ())
+        compute_pass.set_bind_group(0, group, (base + int(relative),) if call[1] else ())
         if len(size) == 2:
             compute_pass.dispatch_workgroups_indirect(*size)
         else:
@@ -141,8 +142,8 @@ def _plain_begin(script: Script, original: Callable[..., Any]) -> Callable[..., 
     return noted
 
 
-def plain_loop(gpu: Gpu, frame: Callable[[], None]) -> Callable[[], None]:
-    """The plain form of `frame`, which encodes a frame of ours into the open submission and does not submit."""
+def watched(gpu: Gpu, frame: Callable[[], None]) -> tuple[Script, bytes]:
+    """The wgpu calls of `frame`, which encodes a frame of ours into the open submission, and its uniforms."""
     script = Script()
     gpu.sync()
     with _watched(script):
@@ -151,4 +152,10 @@ def plain_loop(gpu: Gpu, frame: Callable[[], None]) -> Callable[[], None]:
         uniforms = bytes(gpu.uniforms._image.bytes[: gpu.uniforms._used])
         gpu.submit()
     gpu.sync()
-    return script.compile(gpu, uniforms)
+    return script, uniforms
+
+
+def plain_loop(gpu: Gpu, frame: Callable[[], None], submitted: bool = True) -> Callable[[], None]:
+    """The plain form of `frame`. With `submitted` false it finishes its commands and drops them."""
+    script, uniforms = watched(gpu, frame)
+    return script.compile(gpu, uniforms, submitted)

@@ -1,6 +1,6 @@
-"""How many steps a second the fluid takes with a million particles; on a GPU of its own.
+"""How many steps a second the fluid takes with a million particles, against its floor on the same GPU.
 
-Floor on an H100: each of its passes reads the list of neighbours once, 2.4 ms in all at the bandwidth of a copy.
+Floor: each of its passes reads the list of neighbors once, 7.2 GB a step in all, at the speed of a copy.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ import pytest
 import vertigrad
 from vertigrad.models.physics.fluid import Fluid, Params
 
-COUNT, LEAST = 1_000_000, 60.0
+from .cuda import copy_bandwidth
+from .results import Result, report
+
+COUNT, LISTS = 1_000_000, 7.2e9  # particles; bytes of lists that a step reads
+LEAST = 0.43  # of the floor
 
 
 @pytest.mark.bench
-def test_a_million_particles_take_sixty_steps_a_second() -> None:
+def test_a_step_of_a_million_particles_is_near_its_floor() -> None:
     gpu = vertigrad.gpu()
     if gpu.adapter.kind != "discrete":
         pytest.skip(f"needs a GPU of its own; this is {gpu.adapter}")
@@ -34,5 +38,6 @@ def test_a_million_particles_take_sixty_steps_a_second() -> None:
     count = model.outputs()["position"].shape[0]
     finite = np.isfinite(model.outputs()["position"].numpy()).all()
     model.close()
-    print(f"\n{count:,} particles: {', '.join(f'{rate:.0f}' for rate in rates)} steps a second")
-    assert finite and min(rates[1:]) >= LEAST
+    assert finite
+    peers = {"floor": copy_bandwidth() * 1e9 / LISTS}
+    report(Result("fluid", f"{count:,} particles, splashing", "steps/s", min(rates[1:]), peers, "floor", LEAST))

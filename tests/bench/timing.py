@@ -11,7 +11,7 @@ import numpy as np
 import vertigrad
 
 ATTEMPTS = 8
-PAUSE = 2.0  # seconds between them, for a neighbour to go away
+PAUSE = 2.0  # seconds between them, for a neighbor to go away
 
 
 def quiet_quartiles(
@@ -40,7 +40,7 @@ def quiet_quartiles(
 def lowest(measure: Callable[[], float], bound: float) -> float:
     """The lowest of a few measurements, none after the first within `bound`.
 
-    A neighbour on the machine who takes the caches slows the program that touches more memory down by more: that can
+    A neighbor on the machine who takes the caches slows the program that touches more memory down by more: that can
     only add to a ratio.
     """
     found = measure()

@@ -32,8 +32,11 @@ def run(net: Path, *arguments: object) -> int:
 
 
 def test_outputs_are_written(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(net, "-i", tmp_path / "in.npz", "-o", tmp_path / "out" / "y.npz") == 0
-    np.testing.assert_allclose(np.load(tmp_path / "out" / "y.npz")["y"], np.exp(x()) + 1, rtol=1e-6)
+    path = tmp_path / "out" / "deep" / "y.npz"
+    for _ in range(2):  # into folders that are made, and into those that are there
+        assert run(net, "-i", tmp_path / "in.npz", "-o", path) == 0
+        np.testing.assert_allclose(np.load(path)["y"], np.exp(x()) + 1, rtol=1e-6)
+        path.unlink()
     assert "y: float32, 3 x 2" in capsys.readouterr().out
 
 
@@ -55,6 +58,26 @@ def test_a_reference_is_compared_with(net: Path, tmp_path: Path, capsys: pytest.
     assert "6 of 6 numbers differ, largest 0.1" in told.out
     assert "differs from the reference: y" in told.err
     assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz", "--atol", "0.2") == 0
+    assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz", "--rtol", "0.1") == 0
+    assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "bad.npz", "--rtol", "0.01") == 3
+
+
+def test_a_reference_without_numbers_or_of_another_shape(
+    net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "spoiled.npz", x=np.where(x() < 0, np.nan, x()), b=np.zeros(2, np.float32))
+    expected = np.where(x() < 0, np.nan, np.exp(x()))
+    expected[2, 1] += 0.5
+    np.savez(tmp_path / "some.npz", y=expected)
+    assert run(net, "-i", tmp_path / "spoiled.npz", "--compare", tmp_path / "some.npz") == 3
+    assert "1 of 6 numbers differ, largest 0.5" in capsys.readouterr().out
+    np.savez(tmp_path / "lost.npz", x=np.full((3, 2), np.nan, np.float32), b=np.zeros(2, np.float32))
+    np.savez(tmp_path / "none.npz", y=np.full((3, 2), np.nan))
+    assert run(net, "-i", tmp_path / "lost.npz", "--compare", tmp_path / "none.npz") == 0
+    assert "0 of 6 numbers differ, largest 0" in capsys.readouterr().out
+    np.savez(tmp_path / "turned.npz", y=np.exp(x()).T)
+    assert run(net, "-i", tmp_path / "in.npz", "--compare", tmp_path / "turned.npz") == 3
+    assert "y: shape (3, 2), and (2, 3) in the reference" in capsys.readouterr().err
 
 
 def test_times_of_nodes_are_shown(net: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

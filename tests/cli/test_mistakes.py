@@ -115,7 +115,7 @@ def test_a_scene_that_is_not_there(vertigrad, row, monkeypatch, name, told):
 def test_a_folder_with_the_name_of_a_packaged_scene_does_not_hide_it(vertigrad, row, monkeypatch):
     (row.parent / "nbody").mkdir()
     monkeypatch.chdir(row.parent)
-    assert vertigrad("check", "nbody", "--no-twins", "--set", "galaxy.count=20").code == 0
+    assert vertigrad("check", "nbody", "--no-reference", "--set", "galaxy.count=20").code == 0
 
 
 @pytest.mark.parametrize("path", BROKEN, ids=lambda path: path.stem)
@@ -193,12 +193,35 @@ def test_a_full_disk(vertigrad, row, tmp_path):
 def test_no_display_names_the_command_that_needs_none(vertigrad, process, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    for arguments in (["run", "neural_field"], []):
-        outcome = vertigrad(*arguments)
-        assert outcome.code == 2
-        scene = arguments[1] if arguments else "nbody"
-        assert "no display" in outcome.told[0]
-        assert f"vertigrad render {scene} -o out.mp4" in outcome.told[0]
+    outcome = vertigrad("run", "neural_field")
+    assert outcome.code == 2
+    assert "no display" in outcome.told[0]
+    assert "vertigrad render neural_field -o out.mp4" in outcome.told[0]
+    assert "`vertigrad scenes` lists the scenes" in outcome.told[0]
+
+
+def test_a_name_that_is_no_scene_is_reported_before_the_missing_display(vertigrad, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    outcome = vertigrad("run", "nbodi")
+    assert outcome.code == 2
+    assert 'did you mean "nbody"' in outcome.told[0] and "display" not in outcome.err
+
+
+def test_without_a_verb_and_a_display_the_scenes_are_listed(vertigrad, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    outcome = vertigrad()
+    assert outcome.code == 2
+    assert outcome.out == vertigrad("scenes").out
+    for part in (
+        "no display",
+        "vertigrad render SCENE",
+        "vertigrad check SCENE",
+        "vertigrad models",
+        "vertigrad scenes",
+    ):
+        assert part in outcome.told[0]
 
 
 def test_a_display_that_is_none_is_told_by_the_window_system(process):
@@ -317,12 +340,11 @@ def test_mistakes_in_a_scene_are_told_even_there(capsys, no_gpu):
 # nothing stays behind -----------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_fails_closes_its_session(vertigrad, row, tmp_path, steady, monkeypatch):
+def test_a_run_that_fails_closes_its_session(vertigrad, row, tmp_path, added, monkeypatch):
     closed: list[object] = []
     close = stage.Stage.close
     monkeypatch.setattr(stage.Stage, "close", lambda self: (closed.append(self), close(self)))
     monkeypatch.setattr(headless, "render", fail(OSError(os.EX_OSERR, "broken")))
     assert vertigrad("render", row, "-o", tmp_path / "x.png").code == 1
     assert closed
-    steady.wait_idle()
-    assert steady.tracker.live == []
+    assert added() == []

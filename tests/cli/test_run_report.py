@@ -17,6 +17,7 @@ from vertigrad.cli.options import errors_console
 from vertigrad.renderer.layers import registry
 from vertigrad.renderer.layers.points import PointsLayer
 from vertigrad.session import RunRecord, Session
+from vertigrad.session.clock import Clock
 from vertigrad.tensor import Tensor
 
 from ..session.running import LINKED, SCENE, Rising, written
@@ -70,14 +71,14 @@ def test_a_scene_that_comes_with_it_copies_nothing_and_proves_it(vertigrad, tmp_
         assert sum(1 for _ in container.decode(video=0)) == 12
 
 
-def test_the_report_has_all_that_is_promised(vertigrad, row, tmp_path):
+def test_the_report_has_all_that_is_promised(vertigrad, steady, row, tmp_path):
     vertigrad(
         "render", row, "-o", tmp_path / "x.png", "--frames", 5, "--size", "40x30", "--report", tmp_path / "r.json"
     )
     report = loaded(tmp_path / "r.json")
     assert report["scene"] == str(row)
     assert report["title"] == "A row that rises"
-    assert "llvmpipe" in report["adapter"] or report["adapter"]
+    assert report["adapter"] == steady.report()
     assert report["frames"] == 5
     assert set(report["bytes_per_frame"]) == {*WAYS, "snapshots", "uniforms", "image", "diagnostics"}
     assert report["bytes_per_frame"]["uniforms"]["host_to_device"] > 0
@@ -248,6 +249,20 @@ def test_run_passes_its_options_on_and_writes_a_report(vertigrad, row, tmp_path,
     assert (report["frames"], report["memory"]["leaked_blocks"]) == (3, 0)
 
 
+def test_the_gallery_is_shown_on_request(vertigrad, row, screen):
+    for arguments in ([], ["--gallery"]):
+        assert vertigrad("run", row, "--frames", 1, *arguments).code == 0
+    assert [gallery for *_, gallery, _ in screen] == [False, True]
+
+
+def test_run_keeps_as_much_of_the_past_as_is_asked_for(vertigrad, row, screen, monkeypatch):
+    kept = []
+    monkeypatch.setattr(Clock, "keep_past", lambda _, nbytes: kept.append(nbytes))
+    for arguments in ([], ["--past", 7], ["--past", 0]):
+        assert vertigrad("run", row, "--frames", 1, *arguments).code == 0
+    assert kept == [256 << 20, 7 << 20, 0]
+
+
 def test_run_holds_a_layer_that_copies_to_what_was_required(vertigrad, row, tmp_path, copied, screen):
     copied(on_the_gpu)
     scene = written(tmp_path, SCENE.replace('"points"', '"copying"'), "copying.toml")
@@ -385,7 +400,7 @@ def test_bench_measures_compute_and_draw_on_the_gpu(vertigrad, row, tmp_path):
     assert times["compute"]["mean"] > 0
     assert times["draw"]["p99"] >= times["draw"]["p95"] >= times["draw"]["p50"] > 0
     assert times["draw"]["mean"] == pytest.approx(
-        times["groups"]["layers"]["mean"] + times["groups"]["develop"]["mean"]
+        times["groups"]["layers"]["mean"] + times["groups"]["post-process"]["mean"]
     )
 
 

@@ -39,7 +39,7 @@ def test_a_file_that_is_no_record(vertigrad, tmp_path, hand):
     hand.write_text(json.dumps({"format": "vertigrad touches", "version": 1, "end": 2}) + "\n{}\n")
     outcome = vertigrad("render", "nbody", "--set", "galaxy.count=64", "-o", tmp_path / "x.png", "--touches", hand)
     assert outcome.code == 2
-    assert outcome.told == [f"{hand}:2: frame: expected a whole number from 0 on, got nothing"]
+    assert outcome.told == [f"{hand}:2: frame: expected an integer from 0 on, got nothing"]
     assert not (tmp_path / "x.png").exists()
 
 

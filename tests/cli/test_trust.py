@@ -41,20 +41,30 @@ def test_without_an_answer_nothing_runs(steady, scene, capsys):
     assert not trust.is_trusted(scene.parent / "still.py")
 
 
+def test_training_asks_as_well(steady, scene, capsys):
+    assert main(["train", str(scene)]) == 2
+    assert "--trust" in capsys.readouterr().err
+    assert main(["train", str(scene), "--trust"]) == 2  # it ran, and has nothing that learns
+    assert "--trust" not in capsys.readouterr().err
+
+
 def test_the_option_is_for_this_run_only(steady, scene, capsys):
     assert main(["check", str(scene), "--trust"]) == 0
-    assert "sound, 1 model" in capsys.readouterr().out
+    assert "OK, 1 model" in capsys.readouterr().out
     trust.forget()
     assert main(["check", str(scene)]) == 2
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2), ("", 2)])
-def test_in_a_terminal_it_is_asked(steady, scene, monkeypatch, answer, code):
+@pytest.mark.parametrize(
+    ("answer", "code", "later"), [("always", 0, 0), (" Once", 0, 2), ("no", 2, 2), ("y", 2, 2), ("", 2, 2)]
+)
+def test_in_a_terminal_it_is_asked(steady, scene, monkeypatch, answer, code, later):
     import typer
 
     for stream in ("stdin", "stderr"):
         monkeypatch.setattr(getattr(sys, stream), "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(typer, "confirm", lambda text, err: answer == "y" and "still.py" in text)
+    answers = iter([answer])
+    monkeypatch.setattr(typer, "prompt", lambda text, default, err: next(answers, "no") if "still.py" in text else "")
     assert main(["check", str(scene)]) == code
     trust.forget()
-    assert main(["check", str(scene)]) == code, "a yes is remembered"
+    assert main(["check", str(scene)]) == later, "only always is remembered"

@@ -12,6 +12,7 @@ import pytest
 
 from vertigrad.gpu import adapters
 from vertigrad.gpu.adapter import FALLBACKS, WANTED_FEATURES
+from vertigrad.resources import log_file
 
 from ..session.running import LINKED, SCENE, Fault, Rising, written
 
@@ -19,30 +20,37 @@ VERBS = ("run", "render", "check", "bench", "info")
 
 
 @pytest.mark.parametrize("name", ["nbody", "neural_field"])
-def test_the_scenes_that_come_with_it_are_sound_and_right_on_this_gpu(vertigrad, name):
+def test_the_scenes_that_come_with_it_are_valid_and_right_on_this_gpu(vertigrad, name):
     size = {"nbody": "galaxy.count=512", "neural_field": "terrain.resolution=33"}[name]
     outcome = vertigrad("check", name, "--set", size)
     assert (outcome.code, outcome.told) == (0, [])
-    assert f"{name}.toml: sound, 1 model, 1 layer\n" in outcome.out
-    assert outcome.out.count("agrees with its NumPy twin, relative error") >= 3
+    assert f"{name}.toml: OK, 1 model, 1 layer\n" in outcome.out
+    assert outcome.out.count("agrees with its NumPy reference, relative error") >= 3
     assert "DIFFERS" not in outcome.out
 
 
-def test_a_model_that_differs_from_its_twin_is_a_requirement_not_met(vertigrad, row):
+def test_a_model_that_differs_from_its_reference_is_a_requirement_not_met(vertigrad, row):
     assert vertigrad("check", row).code == 0
     outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25")
     assert outcome.code == 3
-    assert "row.phase: DIFFERS FROM its NumPy twin" in outcome.out
-    assert "row.x: agrees with its NumPy twin" in outcome.out, "the others are told as well"
+    assert "row.phase: DIFFERS FROM its NumPy reference" in outcome.out
+    assert "row.x: agrees with its NumPy reference" in outcome.out, "the others are told as well"
     (line,) = outcome.told
-    assert line.startswith("differs from its NumPy twin on ")
+    assert line.startswith("differs from its NumPy reference on ")
     assert line.endswith(": row.phase")
 
 
-def test_twins_can_be_left_out(vertigrad, row):
-    outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25", "--no-twins")
+def test_references_can_be_left_out(vertigrad, row):
+    outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25", "--no-reference")
     assert (outcome.code, outcome.told) == (0, [])
-    assert outcome.out.endswith(": sound, 1 model, 1 layer\n")
+    assert outcome.out.endswith(": OK, 1 model, 1 layer\n")
+
+
+def test_the_old_name_of_the_option_is_understood_with_a_notice(vertigrad, row):
+    for old, code in (("--no-twins", 0), ("--twins", 3)):
+        outcome = vertigrad("check", row, "--set", "row.wrong_by=0.25", old)
+        assert outcome.code == code
+        assert f"{old} is now called {old.replace('twins', 'reference')}" in outcome.told[0]
 
 
 def test_every_model_of_a_scene_is_checked(vertigrad, row, tmp_path):
@@ -60,14 +68,14 @@ def test_what_is_found_only_on_the_gpu_has_a_line_too(vertigrad, row, tmp_path):
     assert outcome.told[0].startswith(f"{sheet}:14:9  layers.sheet: ")
 
 
-def test_a_fault_in_a_twin_leaves_nothing_behind(vertigrad, row, monkeypatch):
+def test_a_fault_in_a_reference_leaves_nothing_behind(vertigrad, row, monkeypatch):
     def fault(self: Rising) -> None:
-        raise Fault("in the twin")
+        raise Fault("in the reference")
 
-    monkeypatch.setattr(Rising, "compare_with_twin", fault)
+    monkeypatch.setattr(Rising, "compare_with_reference", fault)
     outcome = vertigrad("check", row)
     assert outcome.code == 1
-    assert "Fault: in the twin" in outcome.told[0]
+    assert "Fault: in the reference" in outcome.told[0]
 
 
 # info ---------------------------------------------------------------------------------------------------------------
@@ -77,6 +85,7 @@ def test_info_tells_what_there_is_and_what_is_used(vertigrad, steady):
     outcome = vertigrad("info")
     assert (outcome.code, outcome.told) == (0, [])
     assert re.match(r"Vertigrad \d+\.\d+\.\d+, wgpu \d+\.\d+\.\d+, Python \d+\.\d+\.\d+\n", outcome.out)
+    assert f"log of the window: {log_file()}\n" in outcome.out
     found = adapters()
     for choice in found:
         assert f"{choice}, driver {choice.driver}\n" in outcome.out
@@ -141,7 +150,7 @@ OPTIONS = {"--set", "--seed", "--adapter", "--require-zero-copy", "--report", "-
         ("run", OPTIONS | {"--no-vsync"}),
         ("render", OPTIONS | {"--output", "-o"}),
         ("bench", OPTIONS | {"--json"}),
-        ("check", {"--set", "--seed", "--adapter", "--no-twins"}),
+        ("check", {"--set", "--seed", "--adapter", "--no-reference"}),
         ("info", {"--adapter"}),
     ],
 )

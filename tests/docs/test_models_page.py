@@ -8,6 +8,8 @@ import pytest
 
 from vertigrad.scene import trust
 from vertigrad.session import Session
+from vertigrad.session.commands import SetSpeed
+from vertigrad.session.findings import read_everything
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -57,6 +59,40 @@ def test_a_kernel_in_the_class(shown):
     fallen = sum(9.81 * step / 60 / 60 for step in (1, 2, 3))
     assert before[:, 1] - after[:, 1] == pytest.approx(np.full(1000, fallen), abs=1e-5)
     assert (before[:, 0] == after[:, 0]).all()
+
+
+def measured_frame(session: Session) -> None:
+    """A frame, and its diagnostics once they are read."""
+    with session.gpu.frames.frame():
+        session.apply()
+        session.advance()
+        session.measure()
+    read_everything(session.gpu)
+    session.apply()
+
+
+def test_energy_as_a_diagnostic(steady, tmp_path, monkeypatch):
+    monkeypatch.setattr(trust, "_allowed", set())
+    head = "\n".join(line for line in blocks("python")[0].splitlines() if "import" in line)
+    (tmp_path / "springs.py").write_text(f"{head}\n{blocks('python')[2]}")
+    (tmp_path / "scene.toml").write_text('version = 1\n[models.springs]\ntype = "springs.py:Springs"\n')
+    trust.allow([tmp_path / "springs.py"])
+    energies = []
+    with Session(steady, tmp_path / "scene.toml") as session:
+        outputs = session.stage.actors["springs"].outputs
+        for _ in range(30):
+            measured_frame(session)
+            position, velocity = (outputs[name].numpy().astype(float) for name in ("position", "velocity"))
+            expected = 0.5 * (velocity**2).sum() + 0.5 * 40.0 * (position**2).sum()
+            assert session.diagnostics["springs.energy"] == pytest.approx(expected, rel=1e-5)
+            assert session.diagnostics["springs.largest_speed"] == pytest.approx(np.abs(velocity).max(), rel=1e-6)
+            energies.append(session.diagnostics["springs.energy"])
+        assert not session.messages and not session.limits.exceeded
+        assert 0.8 < min(energies) / max(energies) < 1.0, "kept but for the length of the steps"
+        session.post(SetSpeed(20.0))
+        for _ in range(30):
+            measured_frame(session)
+        assert session.limits.exceeded[0].name == "springs.largest_speed"
 
 
 def test_a_model_without_python(shown):

@@ -142,15 +142,15 @@ def test_an_adapter_that_is_not_there() -> None:
 def test_an_adapter_that_cannot_be_opened_is_passed_over_and_told(monkeypatch, caplog) -> None:
     device = sys.modules["vertigrad.gpu.device"]
 
-    def opened(choice: str, memory: int | None) -> str:
+    def opened(choice: str) -> str:
         if choice == "broken":
             raise NoAdapter("broken cannot be opened: its driver is lost")
         return f"opened {choice}"
 
     monkeypatch.setattr(device, "Gpu", opened)
     monkeypatch.setattr(device, "candidates", lambda wanted: ["broken", "sound"])
-    assert device._first_that_opens("", None) == "opened sound"
+    assert device._first_that_opens("") == "opened sound"
     assert "passed over: broken cannot be opened: its driver is lost" in caplog.text
     monkeypatch.setattr(device, "candidates", lambda wanted: ["broken"])
     with pytest.raises(NoAdapter, match="its driver is lost"):
-        device._first_that_opens("", None)
+        device._first_that_opens("")

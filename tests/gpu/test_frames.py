@@ -149,13 +149,12 @@ def test_a_borrowed_tensor_written_in_a_dropped_frame_has_its_values(gpu: Gpu) -
 
 
 def test_a_submission_in_the_middle_of_a_dispatch_does_not_make_it_half_done(gpu: Gpu) -> None:
-    """y moves to a new block, to be overwritten; then x is uploaded, which submits; then the dispatch is dropped."""
-    lent = np.ones(2, np.float32)
+    """y moves to a block to be overwritten; then the uniforms have no room, which submits; then all is dropped."""
     with (
         Tensor.full(2, 5.0) as y,
         y.clone() as clone,
         Tensor.zeros(2) as other,
-        Tensor.from_blob(lent) as x,
+        Tensor.full(2, 1.0) as x,
         Plan() as plan,
     ):
         plan.dispatch(kernel(AFFINE), 2, overwrites=("y",), x=x, y=y, count=2, scale=1.0, shift=0.0)
@@ -163,6 +162,8 @@ def test_a_submission_in_the_middle_of_a_dispatch_does_not_make_it_half_done(gpu
         submitted = gpu.tracker.submitted
         with pytest.raises(Broken), gpu.frames.frame():
             other.add_(1.0)
+            while gpu.uniforms.fits(gpu.uniforms.alignment):
+                gpu.uniforms.push(bytes(gpu.uniforms.alignment))
             plan.replay()
             assert gpu.tracker.submitted == submitted + 1
             assert y.block is not clone.block

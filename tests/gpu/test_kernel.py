@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +33,13 @@ def test_a_call_computes() -> None:
     with vector(1, 2, 3) as x, Tensor.empty(3) as y:
         kernel(AFFINE)(3, x=x, y=y, count=3, scale=2.0, shift=0.5)
         assert y.numpy().tolist() == [2.5, 4.5, 6.5]
+
+
+@pytest.mark.parametrize("key", [(2,), (2, slice(0, 0), 63), (1, slice(None), slice(8, 40))])
+def test_empty_views_of_empty_tensors_can_be_bound(key: tuple) -> None:
+    with Tensor.zeros((3, 0, 64)) as whole, whole[key] as x, Tensor.full(3, 7.0) as y:
+        kernel(AFFINE)(0, x=x, y=y, count=0, scale=2.0, shift=0.5)
+        assert y.numpy().tolist() == [7, 7, 7]
 
 
 def test_tensors_need_not_begin_where_their_block_does() -> None:
@@ -86,7 +96,7 @@ def test_more_workgroups_than_a_dimension_holds_are_refused(gpu: Gpu) -> None:
 
 @pytest.mark.parametrize("threads", [-1, (), (1, 2, 3, 4), 1.5, (1, -1), (1, 2.0)])
 def test_threads_that_are_none(threads: object) -> None:
-    with vector(1) as x, pytest.raises(ShaderError, match="threads are one to three whole numbers, not"):
+    with vector(1) as x, pytest.raises(ShaderError, match="threads are one to three integers, not"):
         kernel(PUT)(threads, x=x, count=1, value=1.0)  # pyright: ignore[reportArgumentType]
 
 
@@ -246,7 +256,7 @@ def test_closed_tensors_are_named() -> None:
     ("type_", "good", "bad"),
     [("array<vec4f>", 8, 6), ("array<vec3f>", 4, 3), ("array<vec2<f32>>", 2, 3), ("array<f32, 6>", 6, 5)],
 )
-def test_a_tensor_that_is_no_whole_number_of_elements_is_refused(type_: str, good: int, bad: int) -> None:
+def test_a_tensor_that_is_no_integer_of_elements_is_refused(type_: str, good: int, bad: int) -> None:
     source = f"""
     @group(0) @binding(0) var<storage, read> x: {type_};
     @group(0) @binding(1) var<storage, read_write> y: array<f32>;
@@ -352,7 +362,8 @@ def test_files_are_compiled_once_for_each_set_of_values(tmp_path: Path, monkeypa
         "@compute @workgroup_size(1) fn other() { x[0] = -f32(${VALUE}); }\n"
     )
     monkeypatch.setattr(resources, "root", lambda: tmp_path)
-    monkeypatch.setattr(kernel_module, "_loaded", {})
+    monkeypatch.setattr(kernel_module, "_alive", {})
+    monkeypatch.setattr(kernel_module, "_recent", OrderedDict())
     shader._environment.cache_clear()
     one = Kernel.load("k.wgsl", defines={"VALUE": 1})
     assert one.name == "shaders/k.wgsl"
@@ -384,3 +395,29 @@ def test_a_reused_block_is_bound_through_the_old_bind_group_and_right(gpu: Gpu) 
             kernel(STEP)(1, x=x, count=1, factor=1.0, value=1.0)
             assert x.numpy().tolist() == [i + 1]
         gpu.wait_idle()
+
+
+# the cache of loaded kernels ------------------------------------------------------------------------------------
+
+
+def optimizer(**changes: object) -> Kernel:
+    defines = {"RULE": "sgd", "MOMENTUM": False, "NESTEROV": False, "DECOUPLED": False}
+    return Kernel.load("learn/optimize.wgsl", defines=defines | changes)
+
+
+def test_values_that_are_equal_but_render_differently_are_different_kernels() -> None:
+    assert optimizer() is optimizer()
+    kernels = [optimizer(DECOUPLED=value) for value in (False, 0, 0.0, np.int32(0), (False,), [0])]
+    assert len(set(map(id, kernels))) == len(kernels)
+
+
+def test_kernels_that_nobody_uses_are_let_go_of_after_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_module, "MOST_KERNELS", len(kernel_module._recent) + 2)
+    held, dropped = optimizer(DECOUPLED=10), weakref.ref(optimizer(DECOUPLED=11))
+    for name in list(kernel_module._recent)[:-2]:
+        kernel_module._recent.move_to_end(name)
+    others = [optimizer(DECOUPLED=number) for number in (12, 13)]
+    gc.collect()
+    assert dropped() is None and optimizer(DECOUPLED=10) is held
+    assert len(kernel_module._recent) <= kernel_module.MOST_KERNELS
+    assert {held, *others} <= set(kernel_module.loaded({"learn/optimize.wgsl"}))

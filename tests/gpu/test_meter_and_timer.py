@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from vertigrad.gpu import Gpu, Meter, Plan, Traffic
+from vertigrad.gpu import Gpu, Meter, Plan, Traffic, native
 from vertigrad.gpu.meter import Direction, difference
-from vertigrad.gpu.timer import GROUPS
+from vertigrad.gpu.timer import GROUPS, Timer
 from vertigrad.tensor import Tensor
 
 from .kernels import SPIN, STEP, everything_arrives, kernel, long_rounds
@@ -171,14 +171,22 @@ def test_groups_appear_with_plausible_times(timed: Gpu) -> None:
         assert times["long"] > 5 * times["short"] > 0
 
 
-def test_passes_of_one_group_are_added_up(timed: Gpu) -> None:
+def test_passes_of_one_group_are_added_up(timed: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timed.timer, "_period", 2.5)  # ns a tick
     ticks = np.array([[100, 150], [150, 350], [400, 1000], [1000, 900]], np.uint64)
     timed.timer._store([(name, "") for name in "abab"], memoryview(ticks).cast("B"), 7, 1.5)
-    ms = timed.timer._period * 1e-6
-    assert timed.timer.latest == pytest.approx({"a": 650 * ms, "b": 200 * ms})
+    assert timed.timer.latest == pytest.approx({"a": 650 * 2.5e-6, "b": 200 * 2.5e-6})
     newest = timed.timer.submissions[-1]
     assert (newest.frame, newest.recorded, len(newest.spans)) == (7, 1.5, 4)
-    assert newest.spans[1].begin == pytest.approx(150 * timed.timer._period)
+    assert newest.spans[1].begin == pytest.approx(375)
+    assert newest.spans[2].ms == pytest.approx(600 * 2.5e-6)
+
+
+def test_ticks_are_as_long_as_the_queue_says(timed: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "timestamp_period", lambda queue: 40.0 if queue is timed.queue else 1.0)
+    timer = Timer(timed.device, timed.readback, timed.meter)
+    timer._store([("a", "")], memoryview(np.array([[10, 20]], np.uint64)).cast("B"), 1, 0.0)
+    assert timer.latest == pytest.approx({"a": 400e-6})
 
 
 def test_times_are_counted_as_diagnostics(timed: Gpu) -> None:

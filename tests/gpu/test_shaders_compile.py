@@ -87,7 +87,7 @@ def sorts() -> list[Defines]:
     ]
 
 
-NO_KERNELS = ("draw/spots.wgsl",)  # compute shaders that a layer binds itself, as it does those that draw
+NO_KERNELS = ("draw/point_splatting.wgsl",)  # compute shaders that a layer binds itself, as it does those that draw
 COLORS = [
     {"COLOR": "", "COLOR_COMPONENTS": 0, "COLORMAPPED": False},
     {"COLOR": "f32", "COLOR_COMPONENTS": 1, "COLORMAPPED": True},
@@ -95,6 +95,7 @@ COLORS = [
     {"COLOR": "vec4f", "COLOR_COMPONENTS": 4, "COLORMAPPED": False},
 ]
 DTYPES = ["f32", "f16", "i32", "u32", "bool", "u8"]
+REFERRED = [*choices(PICKING=[False], DISPLAY_REFERRED=[False, True]), {"PICKING": True, "DISPLAY_REFERRED": False}]
 
 # What is multiplied and what follows it, as ops/product.py puts it together; a tile for each.
 _PLAIN = {
@@ -109,7 +110,13 @@ PRODUCTS: list[Defines] = [
     {**_WIDE, "A_DOWN": True, "B_DOWN": True, "BIAS": "f32", "BIAS_BY_COLUMN": True, "ACTIVATION": "gelu(x)"},
     {**_WIDE, "B_DOWN": True, "BIAS": "f32", "RESIDUAL": "f32", "RESIDUAL_WIDE": True, "SCALED": True},
     {**_PLAIN, "A": "f16", "OUT": "f16", "A_DOWN": True, "BIAS": "f16", "RESIDUAL": "f32", "SCALED": True},
-    {**_WIDE, "A": "f16", "B": "f16", "WHOLE": False, "ACTIVATION": "held(x, 0.0, 6.0)"},
+    {
+        **_WIDE,
+        "A": "f16",
+        "B": "f16",
+        "WHOLE": False,
+        "ACTIVATION": "held(x, params.activation.x, params.activation.y)",
+    },
     {**_PLAIN, "A": "i32", "B": "i32", "OUT": "i32", "VALUE": "i32", "B_DOWN": True},
     {**_PLAIN, "A": "u8", "B": "u32", "OUT": "u32", "VALUE": "u32", "B_WIDE": True},
 ]
@@ -131,7 +138,7 @@ def encodings() -> list[Defines]:
 
 def networks() -> list[Defines]:
     """What ops/mlp.py puts together."""
-    common = {"ACTIVATION": "relu(x)", "LAST": "sigmoid(x)", "X": "f32", "OUT": "f32", "LANES": 8}
+    common = {"ACTIVATION": "relu(x)", "LAST": "elu(x, params.last.x)", "X": "f32", "OUT": "f32", "LANES": 8}
     forms = [
         *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 4, "LAST_WIDE": False} for n in (1, 3)),
         *({"HIDDEN": n, "WIDTH": 32, "OUTPUTS": 32, "LAST_WIDE": True} for n in (0, 2)),
@@ -140,8 +147,8 @@ def networks() -> list[Defines]:
     return [{**common, **encoding, **form, **way} for encoding, form, way in product(encodings(), forms, ways)]
 
 
-def pulls() -> list[Defines]:
-    """What ops/mlp_learning.py puts together for the way back through a network."""
+def backward_variants() -> list[Defines]:
+    """What ops/mlp_learning.py puts together for the backward pass through a network."""
     common = {"ACTIVATION": "silu(x)", "SLOPE": "silu_slope(x)", "X": "f32", "LANES": 8, "POINTS": 16, "EACH_POINTS": 4}
     common |= {"EACH_NEURONS": 4, "ROWS": 4, "FIRST_ROWS": 4, "CHUNKS": [2, 1, 4], "BIAS_CHUNKS": [1, 2], "RIGHT": 64}
     forms = [
@@ -157,7 +164,7 @@ SHADERS: dict[str, list[Defines]] = {
     "learn/loss_scale.wgsl": [{}],
     "learn/nearest.wgsl": choices(AXES=[1, 2, 3, 8]),
     "learn/similarity.wgsl": [{"SHARES": [0.2, 0.6, 0.2]}],
-    "learn/optimise.wgsl": choices(
+    "learn/optimize.wgsl": choices(
         RULE=["sgd", "adam"], MOMENTUM=[False, True], NESTEROV=[False, True], DECOUPLED=[False, True]
     ),
     "ops/clear.wgsl": [{}],
@@ -200,11 +207,11 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/normalize.wgsl": [
         {
             **{"X": dtype, "SCALE": scale, "SHIFT": "f32", "OUT": dtype, "LANES": lanes, "ROWS": 256 // lanes},
-            **{"CENTRED": centred, "STATISTICS": centred, "EACH": 0 if scale else 8},
+            **{"CENTERED": centered, "STATISTICS": centered, "EACH": 0 if scale else 8},
         }
         for dtype, scale in (("f32", ""), ("f16", "f32"))
         for lanes in (8, 256)
-        for centred in (False, True)
+        for centered in (False, True)
     ],
     "ops/pool.wgsl": [
         *choices(X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], KIND=["max", "mean", "lp"], PLACES=[False]),
@@ -232,15 +239,21 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/cell.wgsl": [
         {
             **{"KIND": kind, "DTYPE": dtype, "BIAS": more, "PEEPHOLES": more and kind == "lstm", "LENGTHS": more},
-            **{"COUPLED": more, "CLIPPED": more, "F": "sigmoid(x)", "G": "tanh_(x)", "H": "relu(x)"},
+            **{
+                "COUPLED": more,
+                "CLIPPED": more,
+                "F": "sigmoid(x)",
+                "G": "tanh_(x)",
+                "H": "elu(x, params.h_parameters.x)",
+            },
         }
         for kind in ("rnn", "lstm", "gru", "gru_linear", "gru_reset")
         for dtype, more in (("f32", False), ("f16", True))
     ],
-    "ops/cell_pull.wgsl": [
+    "ops/cell_backward.wgsl": [
         {
             **{"KIND": kind, "PEEPHOLES": more, "LENGTHS": more, "COUPLED": more, "CLIPPED": more},
-            **{"F": "sigmoid(x)", "G": "tanh_(x)", "H": "relu(x)"},
+            **{"F": "sigmoid(x)", "G": "tanh_(x)", "H": "elu(x, params.h_parameters.x)"},
             **{"F_SLOPE": "sigmoid_slope(x)", "G_SLOPE": "tanh_slope(x)", "H_SLOPE": "relu_slope(x)"},
         }
         for kind, more in (("rnn", True), ("lstm", False), ("lstm", True), ("gru", True), ("gru_linear", True))
@@ -252,7 +265,7 @@ SHADERS: dict[str, list[Defines]] = {
         ),
         *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], RANK=[2], TAPS=[(1, 1)], WEIGHTED=[False], OUTSIDE=[False]),
     ],
-    "ops/sample_pull.wgsl": [
+    "ops/sample_backward.wgsl": [
         {"X": "f32", "GRID": "f32", "GRADIENT": "f32", "RANK": rank, "MODE": mode, "PADDING": padding, "CORNERS": False}
         for rank, paddings in (
             (1, ("zeros", "border", "reflection")),
@@ -271,9 +284,24 @@ SHADERS: dict[str, list[Defines]] = {
         CORNERS=[False],
     ),
     "ops/scatter.wgsl": [
-        *choices(DTYPE=DTYPES, INDEX=["i32"], KIND=["gather", "put"], DEPTH=[2], RANK=[0]),
-        *choices(DTYPE=["f32", "i32"], INDEX=["u32"], KIND=["add", "multiply", "min", "max"], DEPTH=[0], RANK=[3]),
-        *choices(DTYPE=["u32"], INDEX=["i32", "u32"], KIND=["place"], DEPTH=[0, 2], RANK=[3]),
+        *choices(DTYPE=DTYPES, INDEX=["i32"], KIND=["gather", "put"], LAST=[False], DEPTH=[2], RANK=[0]),
+        *choices(DTYPE=DTYPES, INDEX=["u8"], KIND=["put"], LAST=[True], DEPTH=[1], RANK=[0]),
+        *choices(
+            DTYPE=["f32", "i32"],
+            INDEX=["u32"],
+            KIND=["add", "multiply", "min", "max"],
+            LAST=[False],
+            DEPTH=[0],
+            RANK=[3],
+        ),
+        *choices(
+            DTYPE=["u32"],
+            INDEX=["i32", "u32", "u8"],
+            KIND=["place", "last"],
+            LAST=[False],
+            DEPTH=[0, 2],
+            RANK=[3],
+        ),
     ],
     "ops/pool_gradient.wgsl": choices(DTYPE=["f32", "f16"]),
     "ops/gather.wgsl": choices(DTYPE=DTYPES, INDEX=["i32", "u32"], RANK=[1, 8]),
@@ -303,12 +331,12 @@ SHADERS: dict[str, list[Defines]] = {
         | {"WEIGHTS": dtype}
         for dtype in ("f32", "f16")
     ],
-    "ops/mlp_pull.wgsl": pulls(),
+    "ops/mlp_backward.wgsl": backward_variants(),
     "ops/encoding.wgsl": [
         {name: value for name, value in defines.items() if name not in ("GIVEN", "INPUTS")} | types
         for defines, types in product(encodings()[1:], choices(X=["f32"], OUT=["f32", "f16"]))
     ],
-    "ops/encoding_pull.wgsl": [
+    "ops/encoding_backward.wgsl": [
         {name: value for name, value in defines.items() if name not in ("GIVEN", "INPUTS")} | {"X": "f32"}
         for defines in encodings()[1:]
     ],
@@ -369,14 +397,14 @@ SHADERS: dict[str, list[Defines]] = {
     "models/fluid_pour.wgsl": [{}],
     "models/gray_scott.wgsl": choices(MESH=[False, True]),
     "models/lattice_boltzmann.wgsl": pairs(
-        COLLISION=["regularised", "trt"],
+        COLLISION=["regularized", "trt"],
         ENDS=["open", "repeat"],
         SIDES=["slip", "no slip", "repeat"],
         SHAPE=["none", "circle", "square", "aerofoil", "mask"],
     ),
     "models/shallow_water.wgsl": choices(EDGES=["walls", "open"], SECOND=[False, True]),
     "draw/bloom.wgsl": [{}],
-    "draw/colour_bar.wgsl": choices(ENCODED_BY_TARGET=[False, True], TRANSPARENT=[False, True], PER_BAR=[231]),
+    "draw/color_bar.wgsl": choices(ENCODED_BY_TARGET=[False, True], TRANSPARENT=[False, True], PER_BAR=[231]),
     "draw/floor.wgsl": [{}],
     "draw/room.wgsl": choices(TYPE=["f32", "i32", "u32"]),
     "draw/ruled_box.wgsl": [{}],
@@ -386,7 +414,7 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/occlusion.wgsl": choices(PLANES=[2, 3, 6], STEPS=[4]),
     "draw/transparency.wgsl": [{}],
     "draw/cells.wgsl": choices(TYPE=["f32", "i32", "u32"]),
-    "draw/develop.wgsl": choices(
+    "draw/post_process.wgsl": choices(
         GLOW=[False, True],
         EDGES=[False, True],
         ENCODED_BY_TARGET=[False, True],
@@ -394,6 +422,7 @@ SHADERS: dict[str, list[Defines]] = {
         TRANSPARENT=[False, True],
         ENLARGED=[False, True],
         FINE=[1, 2],
+        SPLIT=[False, True],
     ),
     "draw/handles.wgsl": choices(SAMPLES=[0, 4], ENCODED_BY_TARGET=[False, True]),
     "draw/highlight.wgsl": choices(
@@ -427,17 +456,15 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/streamlines.wgsl": choices(SEEDS=[False, True], SCALARS=[False, True]),
     "draw/vectors.wgsl": [{}],
     "draw/marks.wgsl": [
-        {"POSITION": "vec3f", "SIZE": size, "SHAPE": shape, "SAMPLE_MASK": mask, "PICKING": picking, **color}
-        for size, shape, mask, picking, color in product(
-            ["", "f32"], ["disc", "sprite", "pixel"], [False, True], [False, True], COLORS
+        {"POSITION": "vec3f", "SIZE": size, "SHAPE": shape, "SAMPLE_MASK": mask, **drawn, **color}
+        for size, shape, mask, drawn, color in product(
+            ["", "f32"], ["disc", "sprite", "pixel"], [False, True], REFERRED, COLORS
         )
     ],
     "models/splat_mesh.wgsl": [{}],
     "draw/lines.wgsl": [
-        {"POSITION": "vec3f", "WIDTH": width, "TRAILS": trails, "SAMPLE_MASK": mask, "PICKING": picking, **color}
-        for width, trails, mask, picking, color in product(
-            ["", "f32"], [False, True], [False, True], [False, True], COLORS
-        )
+        {"POSITION": "vec3f", "WIDTH": width, "TRAILS": trails, "SAMPLE_MASK": mask, **drawn, **color}
+        for width, trails, mask, drawn, color in product(["", "f32"], [False, True], [False, True], REFERRED, COLORS)
     ],
     "draw/points.wgsl": [
         {"POSITION": "vec3f", "SIZE": size, "SAMPLE_MASK": mask, "PICKING": picking, "PULLED": pulled, **color}
@@ -445,8 +472,8 @@ SHADERS: dict[str, list[Defines]] = {
             ["", "f32"], [(*mask, False) for mask in product([False, True], repeat=2)] + [(True, False, True)], COLORS
         )
     ],
-    "draw/spots.wgsl": [{"SIZE": size, **color} for size, color in product(["", "f32"], COLORS)],
-    "draw/spots_cover.wgsl": [{}],
+    "draw/point_splatting.wgsl": [{"SIZE": size, **color} for size, color in product(["", "f32"], COLORS)],
+    "draw/point_splatting_composite.wgsl": [{}],
     "draw/surface.wgsl": [
         {"POSITION": "vec3f", "NORMAL": normal, "SAMPLE_MASK": mask, **color}
         for normal, mask, color in product(["", "vec3f"], [False, True], COLORS)

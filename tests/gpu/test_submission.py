@@ -8,7 +8,7 @@ import wgpu
 
 from vertigrad.errors import GpuError, StillInUse, UseAfterFree
 from vertigrad.gpu import Gpu
-from vertigrad.gpu.device import EAGER_DISPATCHES, EAGER_UNDER_WAY
+from vertigrad.gpu.device import EAGER_BYTES, EAGER_DISPATCHES, EAGER_UNDER_WAY
 from vertigrad.memory import State
 from vertigrad.tensor import Tensor
 
@@ -37,6 +37,19 @@ def attachment(target: wgpu.GPUTexture) -> dict:
 # pins and stamps ------------------------------------------------------------------------------------------------
 
 
+def test_what_moved_without_a_byte_stays_where_the_submission_left_it(gpu: Gpu) -> None:
+    """Nothing is recorded to copy an empty tensor, but its old block is held for a recording that might be dropped."""
+    with Tensor.empty(0) as x, x.clone() as copy:
+        gpu.submit()
+        old = x.block
+        gpu.make_writable(copy.owner)
+        gpu.submit()
+        assert copy.block is not old and old.pins == 0
+        with copy.resource():
+            gpu.abandon()
+        assert copy.block is not old
+
+
 def test_what_is_recorded_is_pinned_once_until_it_is_submitted(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         gpu.submit()
@@ -60,6 +73,35 @@ def test_a_tensor_closed_while_recorded_lives_until_the_gpu_is_done(gpu: Gpu) ->
         gpu.wait_idle()
         assert block.state is State.FREE
         assert y.item() == 1
+
+
+def test_both_sides_of_a_copy_stay_until_it_is_submitted(gpu: Gpu) -> None:
+    """Were one of them destroyed before, the submission would end the process."""
+    source, target = Tensor.full(70_000, 3.0), Tensor.empty(70_000)
+    gpu.wait_idle()
+    blocks = source.block, target.block
+    gpu.recorder.copy(blocks[0], 0, blocks[1], 0, 280_000)
+    source.close()
+    target.close()
+    assert [(block.state, block.pins) for block in blocks] == [(State.LIVE, 1)] * 2
+    gpu.pool.trim()
+    serial = gpu.submit()
+    assert [(block.state, block.last_serial) for block in blocks] == [(State.RETIRING, serial)] * 2
+    gpu.wait_idle()
+    assert [block.state for block in blocks] == [State.FREE] * 2
+
+
+def test_what_is_read_stays_until_the_copy_is_submitted(gpu: Gpu) -> None:
+    x = Tensor.full(70_000, 3.0)
+    gpu.wait_idle()
+    block = x.block
+    reading = x.read_async()
+    x.close()
+    assert (block.state, block.pins) == (State.LIVE, 1)
+    gpu.pool.trim()
+    serial = gpu.submit()
+    assert (block.state, block.last_serial) == (State.RETIRING, serial)
+    assert np.all(reading.result() == 3)
 
 
 def test_submitting_nothing_is_no_submission(gpu: Gpu) -> None:
@@ -113,6 +155,38 @@ def test_a_long_loop_outside_of_frames_keeps_few_submissions_under_way(gpu: Gpu)
         assert x.item() == 6 * EAGER_DISPATCHES
 
 
+def test_what_is_undivided_is_one_submission_and_what_comes_after_is_divided_again(gpu: Gpu) -> None:
+    def submissions() -> int:
+        before = gpu.tracker.submitted
+        for _ in range(EAGER_DISPATCHES + 1):
+            x.add_(1.0)
+        return gpu.tracker.submitted - before
+
+    with Tensor.zeros(1) as x:
+        gpu.submit()
+        with gpu.undivided():
+            with gpu.undivided():
+                assert submissions() == 0
+            assert submissions() == 0
+        gpu.submit()
+        assert submissions() == 1
+
+
+@pytest.mark.parametrize("mebibytes", [1, 16, 48])
+def test_results_that_are_dropped_outside_of_frames_take_bounded_memory(gpu: Gpu, mebibytes: int) -> None:
+    """Whatever was recorded keeps its blocks, so that they must not pile up until enough dispatches have come."""
+    nbytes = mebibytes << 20
+    with Tensor.full(nbytes // 4, 1.0) as x:
+        gpu.wait_idle()
+        gpu.pool.trim()
+        before = gpu.pool.held_bytes
+        gpu.pool.peak_bytes = before
+        for _ in range(1 + (960 << 20) // nbytes if mebibytes > 1 else 200):
+            (x + 1.0).close()
+        assert gpu.pool.peak_bytes - before <= (EAGER_UNDER_WAY + 2) * max(EAGER_BYTES, nbytes)
+        assert gpu.tracker.submitted - gpu.tracker.retired <= EAGER_UNDER_WAY + 1
+
+
 def test_waiting_for_a_submission_that_was_never_made(gpu: Gpu) -> None:
     with Tensor.zeros(1) as x:
         x.add_(1.0)
@@ -146,8 +220,9 @@ def test_an_upload_does_not_overtake_what_was_recorded_before(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [2, 2, 2, 2]
 
 
-def test_an_upload_in_a_frame_splits_it_and_keeps_the_order(gpu: Gpu) -> None:
-    with Tensor.full(1, 1.0) as x, Tensor.empty(1) as y:
+def test_new_tensors_made_of_arrays_in_a_frame_leave_it_one_submission(gpu: Gpu) -> None:
+    lent = np.array([3], np.float32)
+    with Tensor.full(1, 1.0) as x, Tensor.empty(1) as y, Tensor.from_blob(lent) as w:
         gpu.submit()
         submits = gpu.meter.submits
         with gpu.frames.frame():
@@ -155,9 +230,77 @@ def test_an_upload_in_a_frame_splits_it_and_keeps_the_order(gpu: Gpu) -> None:
             with Tensor.from_numpy(np.array([10], np.float32)) as z:
                 x.mul_(z)
             y[...] = x
+            x.add_(w)
+        assert gpu.meter.submits == submits + 1
+        assert (x.item(), y.item()) == (23, 20)
+
+
+def test_a_dropped_frame_drops_also_what_came_before_an_upload_in_it(gpu: Gpu) -> None:
+    kept: list[Tensor] = []
+    with Tensor.full(1, 1.0) as x:
+        gpu.submit()
+        with pytest.raises(ZeroDivisionError), gpu.frames.frame():
             x.add_(1.0)
-        assert gpu.meter.submits == submits + 2
-        assert (x.item(), y.item()) == (21, 20)
+            kept.append(Tensor.from_numpy(np.array([10], np.float32)))
+            x.mul_(kept[0])
+            _ = 1 / 0
+        assert x.item() == 1
+        with kept[0] as z:
+            assert z.item() == 10  # made outside of the commands, so it is there
+
+
+def test_many_uploads_without_a_submission_take_bounded_staging_memory(
+    gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vertigrad.gpu import native, upload
+
+    monkeypatch.setattr(upload, "CHUNK", 1 << 12)
+    staged, most = [0], [0]
+    flushes: list[int] = []
+    waits: list[int] = []
+    write, flush, wait = gpu.queue.write_buffer, native.submit_writes, native.wait
+
+    def counted(buffer: object, offset: int, data: memoryview, start: int, size: int) -> None:
+        write(buffer, offset, data, start, size)  # pyright: ignore[reportArgumentType]
+        staged[0] += size
+        most[0] = max(most[0], staged[0])
+
+    def flushed(device: wgpu.GPUDevice) -> int:
+        staged[0] = 0
+        flushes.append(flush(device))
+        return flushes[-1]
+
+    def waited(device: wgpu.GPUDevice, index: int) -> None:
+        waits.append(index)
+        wait(device, index)
+
+    gpu.submit()
+    monkeypatch.setattr(gpu.queue, "write_buffer", counted, raising=False)
+    monkeypatch.setattr(native, "submit_writes", flushed)
+    monkeypatch.setattr(native, "wait", waited)
+    data = np.random.default_rng(2).random(256, np.float32)
+    made = [Tensor.from_numpy(data) for _ in range(30)]
+    assert most[0] == 1 << 12  # four of them fill a chunk
+    assert len(flushes) == 7 and waits == flushes[:-1]  # the last one may be under way
+    for tensor in made:
+        assert np.array_equal(tensor.numpy(), data)
+        tensor.close()
+
+
+def test_new_tensors_are_uploaded_without_submitting_what_is_recorded(gpu: Gpu) -> None:
+    with Tensor.full(4, 1.0) as x:
+        gpu.submit()
+        before = gpu.tracker.submitted
+        x.add_(1.0)
+        with Tensor.from_numpy(np.full(4, 5, np.float32)) as y, Tensor.from_blob(np.full(4, 7, np.float32)) as z:
+            x.add_(y)
+            x.add_(z)
+            assert gpu.tracker.submitted == before
+            assert x.numpy().tolist() == [14, 14, 14, 14]
+        gpu.upload(x.block.buffer, memoryview(np.ones(1, np.float32)).cast("B"))
+        x.add_(1.0)
+        gpu.upload(x.block.buffer, memoryview(np.full(1, 3, np.float32)).cast("B"), offset=4)
+        assert x.numpy().tolist() == [2, 3, 15, 15]
 
 
 @pytest.mark.parametrize("nbytes", [1, 2, 3, 4, 5, 7, 8, 4097])
@@ -170,9 +313,10 @@ def test_uploads_of_any_number_of_bytes(gpu: Gpu, nbytes: int) -> None:
 
 
 def test_uploads_in_several_chunks(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vertigrad.gpu import device
+    from vertigrad.gpu import upload
 
-    monkeypatch.setattr(device, "UPLOAD_CHUNK", 1 << 12)
+    gpu.submit()
+    monkeypatch.setattr(upload, "CHUNK", 1 << 12)
     sizes = []
     write = gpu.queue.write_buffer
     monkeypatch.setattr(
@@ -269,23 +413,26 @@ def test_commands_refused_in_a_frame(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [2, 2]
 
 
-def test_a_refused_submission_does_not_reach_an_upload(gpu: Gpu) -> None:
-    """The upload submits what was recorded first; if that fails the tensor must not pass for uploaded."""
+def test_a_refused_submission_leaves_uploads_as_they_are(gpu: Gpu) -> None:
     source = bytearray(np.array([1, 2], np.float32))
-    with Tensor.from_blob(source, dtype="f32") as x:
+    with Tensor.from_blob(source, dtype="f32") as x, Tensor.from_numpy(np.array([3, 4], np.float32)) as y:
         invalid(gpu)
+        gpu.make_resident(x.owner)
         with pytest.raises(GpuError):
-            gpu.make_resident(x.owner)
-        assert x.block.buffer is None
-        x.add_(1.0)
-        assert x.numpy().tolist() == [2, 3]
+            gpu.submit()
+        x.add_(y)
+        assert x.numpy().tolist() == [4, 6]
 
 
-def test_from_numpy_leaves_nothing_behind_if_it_fails(gpu: Gpu) -> None:
+def test_from_numpy_leaves_nothing_behind_if_it_fails(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise wgpu.GPUValidationError("queue")
+
     leaks = gpu.tracker.leak_count
-    invalid(gpu)
-    with pytest.raises(GpuError):
-        Tensor.from_numpy(np.zeros(10, np.float32))
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu.queue, "write_buffer", fail, raising=False)
+        with pytest.raises(wgpu.GPUError):
+            Tensor.from_numpy(np.zeros(10, np.float32))
     gpu.submit()
     assert gpu.tracker.leak_count == leaks
 
@@ -391,3 +538,13 @@ def test_an_error_inside_a_render_pass_ends_it(gpu: Gpu) -> None:
             _ = 1 / 0
         x.add_(1.0)
         assert x.item() == 2
+
+
+def test_a_clone_of_what_moved_in_a_dropped_recording_has_the_values_from_before(steady: Gpu) -> None:
+    with Tensor.from_numpy(np.arange(4, dtype=np.float32)) as x, x.clone() as other:
+        steady.submit()
+        x.add_(1.0)  # moves x to a block that this recording fills
+        with x.clone() as clone, clone.clone() as second:
+            steady.abandon()
+            for tensor in (x, other, clone, second):
+                np.testing.assert_array_equal(tensor.numpy(), [0, 1, 2, 3])

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from vertigrad.errors import InputError
+from vertigrad.errors import InputError, VertigradError
 from vertigrad.headless.film import WAITING, Reel
 
 
@@ -107,3 +107,34 @@ def test_it_is_given_up(tmp_path):
     made.abort(InputError("lost"))
     made.wait()
     assert str(made.error) == "lost" and notes.pictures == [] and notes.closed
+
+
+class Unexpected(Exception):
+    """Nothing that writes pictures is known to raise it."""
+
+
+@pytest.mark.parametrize("where", ["opened", "put", "close"])
+def test_an_error_that_nobody_expected_is_reported_and_nobody_waits(tmp_path, caplog, where):
+    class Output(Notes):
+        def put(self, frame, picture):
+            if where == "put":
+                raise Unexpected("of the encoder")
+
+        def close(self):
+            if where == "close":
+                raise Unexpected("of the encoder")
+
+    def opened():
+        if where == "opened":
+            raise Unexpected("of the encoder")
+        return Output()
+
+    made = Reel(tmp_path / "film.mp4", opened)
+    filling = threading.Thread(target=lambda: [made.put(picture(n)) for n in range(3 * WAITING)], daemon=True)
+    filling.start()
+    filling.join(20)
+    assert not filling.is_alive(), "put waits for ever"
+    made.finish()
+    made.wait()
+    assert isinstance(made.error, VertigradError) and "Unexpected: of the encoder" in str(made.error)
+    assert "Traceback" in caplog.text, "its traceback is in the log"

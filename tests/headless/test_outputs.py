@@ -10,7 +10,7 @@ from PIL import Image
 
 from vertigrad.errors import InputError
 from vertigrad.headless import require_output, require_writable
-from vertigrad.headless.outputs import open_output
+from vertigrad.headless.outputs import Mp4, open_output
 
 SIZE = (48, 32)
 COLORS = [(200, 40, 30), (30, 180, 60), (40, 60, 220), (128, 128, 128)]
@@ -60,11 +60,19 @@ def test_numbered_pngs_have_every_picture(tmp_path, name, files):
         assert np.array_equal(read_png(folder / file), picture(color)[:, :, :3])
 
 
+@pytest.mark.parametrize("name", ["100%done.png", "50%02dark.png", "%.png"])
+def test_a_percent_sign_in_a_name_is_no_number(tmp_path, name):
+    write(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def play(path: Path) -> list[np.ndarray]:
     with av.open(str(path)) as container:
         (stream,) = container.streams
         assert (stream.codec_context.name, stream.average_rate) == ("h264", 60)
         assert (stream.codec_context.width, stream.codec_context.height) == SIZE
+        context = stream.codec_context
+        assert (context.colorspace, context.color_primaries, context.color_trc) == (1, 1, 1), "BT.709, in all three"
         frames = [frame for packet in container.demux(stream) for frame in packet.decode()]
         assert {(frame.format.name, int(frame.colorspace), int(frame.color_range)) for frame in frames} == {
             ("yuv420p", 1, 1)
@@ -105,6 +113,22 @@ def test_a_video_of_odd_size_is_refused_before_anything_is_drawn(tmp_path, size)
     with pytest.raises(InputError, match=f"even width and height, got {size[0]}x{size[1]}"):
         require_output(tmp_path / "out.mp4", size)
     require_output(tmp_path / "out.png", size)
+
+
+@pytest.mark.parametrize("size", [(16386, 32), (32, 16386)])
+def test_a_video_larger_than_the_encoder_takes_is_refused_before_anything_is_drawn(tmp_path, size):
+    with pytest.raises(InputError, match=f"at most 16384 pixels a side, got {size[0]}x{size[1]}"):
+        require_output(tmp_path / "out.mp4", size)
+    require_output(tmp_path / "out.mp4", (16384, 32))
+    require_output(tmp_path / "out.png", size)
+
+
+def test_what_only_the_encoder_refuses_is_an_error_with_the_file(tmp_path):
+    output = Mp4(tmp_path / "out.mp4", (16386, 32), 60)
+    with pytest.raises(InputError, match=r"out\.mp4: the video cannot be written"):
+        output.put(0, np.zeros((32, 16386, 4), np.uint8))
+    with pytest.raises(InputError, match=r"out\.mp4: the video cannot be written"):
+        output.close()
 
 
 def test_folders_are_made(tmp_path):

@@ -12,6 +12,7 @@ from vertigrad import resources
 from vertigrad.errors import InputError, OutOfMemory
 from vertigrad.gpu import Gpu
 from vertigrad.headless import Offscreen, render
+from vertigrad.headless.offscreen import require_drawable
 from vertigrad.session import STEP, Session
 from vertigrad.session.commands import Play, SetParameter
 
@@ -40,6 +41,26 @@ def pixels(path: Path) -> np.ndarray:
 def played(path: Path) -> list[np.ndarray]:
     with av.open(str(path)) as container:
         return [frame.to_ndarray(format="rgb24").astype(int) for frame in container.decode(video=0)]
+
+
+def test_a_layer_with_no_finite_place_is_said(steady: Gpu, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    scene = """version = 1
+[models.data]
+type = "array"
+file = "{file}"
+[layers.points]
+type = "lines"
+position = "data.values"
+"""
+    for name, value in (("lost", np.nan), ("there", 0.5)):
+        np.save(tmp_path / f"{name}.npy", np.full((8, 3), value, np.float32))
+        (tmp_path / f"{name}.toml").write_text(scene.format(file=f"{name}.npy"))
+        with Session(steady, tmp_path / f"{name}.toml") as session:
+            caplog.clear()
+            record = render(session, 2, SIZE, [tmp_path / "a.png"])
+            assert record.finish(session)["submits_per_frame"] == 1.0
+        said = [entry.message for entry in caplog.records if "shows nothing" in entry.message]
+        assert said == (["layer 'points' shows nothing: no row of its position is finite"] if name == "lost" else [])
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -118,13 +139,13 @@ def test_times_on_the_gpu_are_taken_once_a_frame_and_only_on_request(session, st
 
 @pytest.mark.skipif("not __import__('vertigrad').gpu().timer.available")
 def test_timed_frames(session, steady: Gpu):
-    record = render(session, 6, SIZE, timed=True)
+    record = render(session, 12, SIZE, timed=True)
     assert not steady.timer.enabled, "as it was before"
-    assert 4 <= len(record.gpu_times.compute_ms) == len(record.gpu_times.draw_ms) <= 6
+    assert 4 <= len(record.gpu_times.compute_ms) == len(record.gpu_times.draw_ms) <= 12  # not of those read too late
     times = record.finish(session)["ms_per_frame"]
-    assert set(times["groups"]) == {"row.step", "layers", "develop"}
+    assert set(times["groups"]) == {"row.step", "layers", "post-process"}
     assert times["compute"]["mean"] == pytest.approx(times["groups"]["row.step"]["mean"])
-    drawn = times["groups"]["layers"]["mean"] + times["groups"]["develop"]["mean"]
+    drawn = times["groups"]["layers"]["mean"] + times["groups"]["post-process"]["mean"]
     assert times["draw"]["mean"] == pytest.approx(drawn)
     assert 0 < times["draw"]["p50"] <= times["draw"]["p95"] <= times["draw"]["p99"]
 
@@ -186,6 +207,9 @@ def test_a_picture_too_large_to_be_read_back(steady: Gpu, monkeypatch):
     monkeypatch.setitem(steady.limits, "max-buffer-size", 1 << 20)
     with pytest.raises(InputError, match="1024x1024 pixels takes 4,194,304 bytes"):
         Offscreen(steady, (1024, 1024))
+    require_drawable(steady, (65, 2048))  # rows of 260 bytes take 512: just as much as is allowed
+    with pytest.raises(InputError, match="65x2049 pixels takes 1,049,088 bytes"):
+        require_drawable(steady, (65, 2049))
 
 
 @pytest.mark.parametrize("allowed", [0, 1, 3])
@@ -210,3 +234,10 @@ def test_too_little_memory_for_the_pictures(session, steady: Gpu, tmp_path, monk
 def test_the_smallest_pictures(session, tmp_path, size):
     render(session, 1, size, [tmp_path / "last.png"])
     assert pixels(tmp_path / "last.png").shape == (size[1], size[0], 3)
+
+
+def test_models_are_measured_in_every_thirtieth_frame(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    done, measured = [0], []
+    monkeypatch.setattr(session, "measure", lambda: measured.append(done[-1]))
+    render(session, 61, (16, 16), progress=done.append)
+    assert measured == [29, 59]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import wgpu
 
 from vertigrad import resources
 from vertigrad.gpu import Gpu
@@ -25,19 +25,20 @@ from vertigrad.session import Session
 from vertigrad.session.commands import Orbit, Play, Reload, Reset, SetParameter, SetSpeed, Step, Zoom
 
 from ..session.running import LINKED, use_models, written
+from .measures import held, objects, resident
 
-LAPS, FRAMES = 3, 1000
-MORE_RESIDENT = 24 << 20  # bytes that the process may grow by after the first lap
+LAPS, FRAMES = 3, 240
+MORE_RESIDENT = 24 << 20  # bytes that the process may grow by after the second lap
 SIZES = ("count", "resolution")  # the parameters that reshape tensors and are quickly rebuilt
-# Caches are still filling after the first lap: by fewer objects than windows change their size, models are rebuilt or
+# Caches are still filling after the second lap: by fewer objects than windows change their size, models are rebuilt or
 # scenes are read again in the others. Bind groups have a cache for each kernel.
-MORE_OBJECTS = 80
+MORE_OBJECTS = 50
 
 
 def drawn(spec: ParamSpec, dice: random.Random) -> Any:
     """A value for a parameter, small where it is a size."""
-    low = spec.soft_min if spec.soft_min is not None else spec.min if spec.min is not None else -1.0
-    high = spec.soft_max if spec.soft_max is not None else spec.max if spec.max is not None else low + 10.0
+    low = spec.slider_min if spec.slider_min is not None else spec.min if spec.min is not None else -1.0
+    high = spec.slider_max if spec.slider_max is not None else spec.max if spec.max is not None else low + 10.0
     match spec.kind:
         case "integer":
             return dice.randint(4, 48)
@@ -127,26 +128,8 @@ def at_rest(session: Session, scene: Path) -> None:
     session.gpu.wait_idle()
 
 
-def held(gpu: Gpu) -> tuple[int, int, int]:
-    return len(gpu.tracker.live), gpu.tracker.live_bytes, gpu.tracker.leak_count
-
-
-def objects() -> dict[str, int]:
-    """wgpu's objects by kind, as Python and as the library itself count them."""
-    python, native = wgpu.diagnostics.object_counts.get_dict(), wgpu.diagnostics.wgpu_native_counts.get_dict()
-    counts = {f"python {kind}": each["count"] for kind, each in python.items()}
-    return counts | {f"native {kind}": each["count"] for kind, each in native.items()}
-
-
-def resident() -> int:
-    """Bytes of the process in memory, what the C library keeps for later given back first."""
-    ctypes.CDLL(None).malloc_trim(0)
-    pages = Path("/proc/self/statm").read_text().split()[1]
-    return int(pages) * 4096
-
-
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of the process from /proc")
-def test_three_thousand_frames_leave_nothing_behind(steady: Gpu, tmp_path, monkeypatch):
+def test_hundreds_of_frames_leave_nothing_behind(steady: Gpu, tmp_path, monkeypatch):
     use_models(monkeypatch)
     before = held(steady)
     first = smaller(tmp_path, "nbody", "count", 48)
@@ -161,13 +144,13 @@ def test_three_thousand_frames_leave_nothing_behind(steady: Gpu, tmp_path, monke
         seen: list[tuple[dict[str, int], int, int]] = []
         for seed in range(LAPS):
             happened = lap(session, renderer, scenes + broken, seed)
-            assert happened["size"] > 100
-            assert min(happened[kind] for kind in ("reload", "rebuild", "message", "picture")) >= 40
-            assert happened["another scene"] >= 5
+            assert happened["size"] > 25
+            assert min(happened[kind] for kind in ("reload", "rebuild", "message", "picture")) >= 8
+            assert happened["another scene"] >= 1
             at_rest(session, first)
             assert held(steady) == after_first_reload, steady.tracker.leak_report()
             seen.append((objects(), steady.pool.held_bytes, resident()))
-        (counts, pooled, memory), (last_counts, last_pooled, last_memory) = seen[0], seen[-1]
+        (counts, pooled, memory), (last_counts, last_pooled, last_memory) = seen[1], seen[-1]
         for origin in ("python", "native"):
             assert last_counts[f"{origin} BindGroup"] < CACHED_GROUPS * last_counts[f"{origin} ComputePipeline"] + 50
         grown = {
@@ -177,3 +160,14 @@ def test_three_thousand_frames_leave_nothing_behind(steady: Gpu, tmp_path, monke
         assert last_pooled < 2 * pooled
         assert last_memory - memory < MORE_RESIDENT
     assert held(steady) == before
+
+
+def test_no_edit_is_lost_when_memory_is_refused_and_the_device_is_lost():
+    """In a process of its own, which loses its device: nothing may grow there either."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.headless.soak"], cwd=root, capture_output=True, text=True, timeout=580
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 blocks and 0 bytes grown" in done.stdout
+    print(done.stdout)

@@ -62,7 +62,7 @@ def test_onnx_computes_the_same_here_and_elsewhere(
     network, weights, x = learned
     wanted = ours(network, weights, x)
     scale = np.abs(wanted).max()
-    np.testing.assert_allclose(network.twin(x, weights), wanted, atol=1e-5 * scale)
+    np.testing.assert_allclose(network.reference(x, weights), wanted, atol=1e-5 * scale)
     path = tmp_path / "network.onnx"
     path.write_bytes(to_onnx(network, weights))
     imported = Imported(path)
@@ -78,6 +78,15 @@ def elsewhere(path: Path, x: np.ndarray) -> np.ndarray:
     return np.asarray(runtime.run(None, {"x": x})[0])
 
 
+@pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (0.0, 2.0), (3.0, 1.0), (-0.5, 0.25), (1.0, 0.5)])
+def test_inputs_are_scaled_as_they_were_in_training(tmp_path: Path, mean: float, deviation: float) -> None:
+    network, path = Network([Linear(4, 3)], (4,)), tmp_path / "scaled.onnx"
+    weights, x = network.start(RANDOM), RANDOM.normal(size=(5, 4)).astype(np.float32)
+    path.write_bytes(to_onnx(network, weights, mean=mean, deviation=deviation))
+    np.testing.assert_allclose(elsewhere(path, x), network.reference((x - mean) / deviation, weights), atol=1e-5)
+    assert (b"input.mean" in path.read_bytes()) is ((mean, deviation) != (0.0, 1.0))
+
+
 def test_every_activation_is_written(tmp_path: Path) -> None:
     layers: list[Layer] = [Linear(4, 8)]
     for name in CURVES:
@@ -85,7 +94,7 @@ def test_every_activation_is_written(tmp_path: Path) -> None:
     network, path = Network(layers, (4,)), tmp_path / "curves.onnx"
     weights, x = network.start(RANDOM), RANDOM.normal(size=(9, 4)).astype(np.float32)
     path.write_bytes(to_onnx(network, weights))
-    np.testing.assert_allclose(elsewhere(path, x), network.twin(x, weights), atol=1e-5)
+    np.testing.assert_allclose(elsewhere(path, x), network.reference(x, weights), atol=1e-5)
 
 
 def test_safetensors_come_back_as_they_were(
@@ -115,17 +124,33 @@ def test_what_does_not_learn_is_exported_too() -> None:
     assert set(weights) - set(network.learned(weights)) == {"0.weight", "0.bias"}
 
 
-def test_gradients_of_the_twin_are_those_of_small_steps(
+def test_octaves_are_sines_and_cosines_of_doubling_frequency() -> None:
+    network = Network(octaves(2, 3), (2,))
+    x = RANDOM.uniform(-1.0, 1.0, (5, 2)).astype(np.float32)
+    turns = np.concatenate([np.pi * x, 2 * np.pi * x, 4 * np.pi * x], axis=1)
+    expected = np.concatenate([np.sin(turns), np.cos(turns)], axis=1)
+    np.testing.assert_allclose(network.reference(x, network.start(RANDOM)), expected, atol=1e-5)
+
+
+def test_waves_have_as_many_periods_a_length_as_their_sharpness_says() -> None:
+    random = np.random.default_rng(0)
+    network = Network(waves(random, 3, 2000, 0.7), (3,))
+    frequencies = network.start(random)["0.weight"] / (2 * np.pi)
+    assert frequencies.std() == pytest.approx(0.7, rel=0.05)
+    assert frequencies.mean() == pytest.approx(0.0, abs=0.05)
+
+
+def test_gradients_of_the_reference_are_those_of_small_steps(
     learned: tuple[Network, dict[str, np.ndarray], np.ndarray],
 ) -> None:
     network, weights, x = learned
     doubled = {name: array.astype(float) for name, array in weights.items()}
-    pull = RANDOM.normal(size=network.twin(x, weights).shape)
+    pull = RANDOM.normal(size=network.reference(x, weights).shape)
     gradients = network.gradients(x, doubled, pull)
     assert gradients.keys() == network.learned(weights).keys()
     for name, gradient in gradients.items():
         way = RANDOM.normal(size=gradient.shape)
-        ends = [network.twin(x, {**doubled, name: doubled[name] + step * way}) for step in (1e-6, -1e-6)]
+        ends = [network.reference(x, {**doubled, name: doubled[name] + step * way}) for step in (1e-6, -1e-6)]
         assert ((ends[0] - ends[1]) * pull).sum() / 2e-6 == pytest.approx((gradient * way).sum(), rel=1e-4, abs=1e-5)
 
 
@@ -137,7 +162,7 @@ def test_a_layer_that_onnx_lacks_is_refused() -> None:
         def apply(self, x, weights, activation=None):  # type: ignore[no-untyped-def]
             return x
 
-        def twin(self, x, weights):  # type: ignore[no-untyped-def]
+        def reference(self, x, weights):  # type: ignore[no-untyped-def]
             return x, lambda gradient: (gradient, {})
 
     with pytest.raises(InputError, match="no operators for other"):

@@ -9,7 +9,7 @@ import pytest
 
 from vertigrad import Tensor, no_grad
 from vertigrad.errors import GradientError
-from vertigrad.gpu import Gpu
+from vertigrad.gpu import Gpu, Plan
 from vertigrad.learn import fused
 from vertigrad.learn.fused import LEAST_ROWS, runs_of
 from vertigrad.learn.layers import Activation, Flatten, Layer, Linear
@@ -68,13 +68,23 @@ def test_layers_run_together_are_what_they_are_by_themselves(steady: Gpu) -> Non
         for end in (2, 3, 4, 5):  # of which only the last is the end of the run
             with no_grad():
                 found = network.apply(given, weights, 0, end).numpy()
-            np.testing.assert_allclose(found, Network(DEEP[:end], (8,)).twin(x, start), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(found, Network(DEEP[:end], (8,)).reference(x, start), rtol=1e-4, atol=1e-5)
         leaves = weights.leaves()
         with Tensor.from_numpy(gradient) as pulled:
             network.apply(given, leaves).backward(pulled)
         wanted = network.gradients(x, start, gradient)
         parts = [wanted[name].ravel() for name in network.learned(start)]
         np.testing.assert_allclose(leaves.gradient().numpy(), np.concatenate(parts), rtol=1e-3, atol=1e-4)
+
+
+def test_an_activation_behind_a_linear_layer_is_done_by_its_kernel(steady: Gpu) -> None:
+    network = Network([LINEAR, TANH, LINEAR, SILU, LINEAR], (8,))
+    start = network.start(np.random.default_rng(5))
+    for last, dispatches in ((1, 1), (2, 1), (3, 2), (4, 2), (5, 3)):
+        with Weights(start, start) as weights, Tensor.zeros((3, 8)) as x, Plan("layers") as plan:
+            with plan.recording(), no_grad():
+                network.apply(x, weights, 0, last)
+            assert len(plan) == dispatches
 
 
 def test_weights_are_views_of_one_row_and_a_part_without_a_gradient_is_told(steady: Gpu) -> None:

@@ -16,7 +16,7 @@ def squares(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return ((x[:, None].astype(float) - y[None].astype(float)) ** 2).sum(-1)
 
 
-def twin(x: np.ndarray, y: np.ndarray, squared: bool = True) -> float:
+def reference(x: np.ndarray, y: np.ndarray, squared: bool = True) -> float:
     pairs = squares(x, y) if squared else np.sqrt(squares(x, y))
     return float(pairs.min(1).mean() + pairs.min(0).mean())
 
@@ -49,7 +49,7 @@ def test_the_distance_and_its_gradient(steady: Gpu, squared: bool) -> None:
             points.requires_grad = others.requires_grad = True
             loss = learn.chamfer(points, others, squared=squared)
             loss.backward()
-            assert loss.item() == pytest.approx(twin(x, y, squared), rel=1e-5)
+            assert loss.item() == pytest.approx(reference(x, y, squared), rel=1e-5)
             assert points.grad is not None and others.grad is not None
             runs.append((points.grad.numpy(), others.grad.numpy()))
             points.grad = others.grad = None
@@ -60,7 +60,7 @@ def test_the_distance_and_its_gradient(steady: Gpu, squared: bool) -> None:
             for step in (1e-6, -1e-6):
                 moved = [x.astype(float), y.astype(float)]
                 moved[which][at] += step
-                sides.append(twin(moved[0], moved[1], squared))
+                sides.append(reference(moved[0], moved[1], squared))
             assert runs[0][which][at] == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-4, abs=1e-6)
 
 
@@ -79,19 +79,19 @@ def test_a_cloud_is_drawn_to_a_ring(steady: Gpu) -> None:
     with (
         Tensor.from_numpy((0.3 * RANDOM.normal(size=(64, 2))).astype(np.float32), "cloud") as cloud,
         Tensor.from_numpy(ring) as wanted,
-        learn.Adam([cloud], 0.05) as optimiser,
+        learn.Adam([cloud], 0.05) as optimizer,
         Plan("step") as plan,
     ):
         with plan.recording():
             loss = learn.chamfer(cloud, wanted)
             loss.backward()
-            optimiser.step()
-        plan.replay(**optimiser.fields())
+            optimizer.step()
+        plan.replay(**optimizer.fields())
         first = loss.item()
         for _ in range(80):
-            plan.replay(**optimiser.fields())
+            plan.replay(**optimizer.fields())
         assert loss.item() < first / 50.0
-        assert loss.item() == pytest.approx(twin(cloud.numpy(), ring), rel=0.2)  # which has moved a step since
+        assert loss.item() == pytest.approx(reference(cloud.numpy(), ring), rel=0.2)  # which has moved a step since
         loss.close()
 
 

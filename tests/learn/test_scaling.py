@@ -24,12 +24,12 @@ def test_a_power_of_two_changes_no_bit(steady: Gpu) -> None:
                 Tensor.from_numpy(wanted) as target,
                 Tensor.full((3, 3), 0.5, name="w") as weights,
                 LossScale(1024.0, patience=3) as scaling,
-                Adam([weights], 0.1, clip=clip) as optimiser,
+                Adam([weights], 0.1, clip=clip) as optimizer,
             ):
                 for _ in range(8):
                     loss = learn.l2_loss(given @ weights, target)
                     (scaling.scaled(loss) if scaled else loss).backward()
-                    optimiser.step(scaling if scaled else None)
+                    optimizer.step(scaling if scaled else None)
                 found.append(weights.numpy())
                 if scaled:
                     assert scaling.state["loss_scale"].numpy().tolist() == [4096.0, 2.0]
@@ -46,13 +46,13 @@ def test_a_step_without_a_number_changes_nothing(steady: Gpu, recorded: bool, ba
         Tensor.full(2, 1.0, name="v") as others,
         Tensor.zeros(3, name="g") as given,
         LossScale(16.0, patience=2) as scaling,
-        Adam([weights, others], 0.1) as optimiser,
+        Adam([weights, others], 0.1) as optimizer,
         Plan("step") as plan,
     ):
 
         def pull() -> None:
             (scaling.scaled((weights * given).sum()) + others.sum()).backward()
-            optimiser.step(scaling)
+            optimizer.step(scaling)
 
         if recorded:
             with plan.recording():
@@ -61,10 +61,10 @@ def test_a_step_without_a_number_changes_nothing(steady: Gpu, recorded: bool, ba
         for value in (1.0, bad, 1.0, 1.0):
             given[...] = np.array([1.0, value, 1.0], np.float32)
             if recorded:
-                plan.replay(**optimiser.fields())
+                plan.replay(**optimizer.fields())
             else:
                 pull()
-            held.append([t.numpy() for t in (weights, others, *optimiser.state.values())])
+            held.append([t.numpy() for t in (weights, others, *optimizer.state.values())])
             held[-1].append(scaling.value.item())
         assert all(np.array_equal(a, b) for a, b in zip(held[0][:-1], held[1][:-1], strict=True))
         assert not np.array_equal(held[1][0], held[2][0]) and not np.array_equal(held[1][1], held[2][1])
@@ -83,24 +83,24 @@ def test_a_network_in_f16_learns_what_it_cannot_without(steady: Gpu) -> None:
             Tensor.from_numpy(target) as wanted,
             Tensor.zeros((4, 1), name="w") as weights,
             LossScale(2.0**24) as scaling,
-            Sgd([weights], 3e7) as optimiser,
+            Sgd([weights], 3e7) as optimizer,
         ):
             losses = []
             for _ in range(40):
                 result = (given @ weights.to("f16")).to("f32")
                 loss = learn.l2_loss(result, wanted) * 1e-8
                 (scaling.scaled(loss) if scaled else loss).backward()
-                optimiser.step(scaling if scaled else None)
+                optimizer.step(scaling if scaled else None)
                 losses.append(loss.item())
             moved.append(losses[-1] / losses[0])
     assert moved[0] == 1.0 and moved[1] < 1e-3
 
 
 def test_the_scale_comes_down_until_gradients_fit(steady: Gpu) -> None:
-    with Tensor.full(2, 1.0, name="w") as weights, LossScale(2.0**20) as scaling, Sgd([weights], 0.01) as optimiser:
+    with Tensor.full(2, 1.0, name="w") as weights, LossScale(2.0**20) as scaling, Sgd([weights], 0.01) as optimizer:
         for _ in range(12):
             scaling.scaled((weights.to("f16") * 3.0).to("f32").sum()).backward()
-            optimiser.step(scaling)
+            optimizer.step(scaling)
         scale = scaling.value.item()
         assert 3.0 * scale <= 65504.0 < 6.0 * scale
         np.testing.assert_allclose(weights.numpy(), 1.0 - 0.03 * (12 - np.log2(2.0**20 / scale)), rtol=1e-3)
@@ -109,9 +109,9 @@ def test_the_scale_comes_down_until_gradients_fit(steady: Gpu) -> None:
 def test_it_stays_within_its_bounds(steady: Gpu) -> None:
     for start, value, wanted in ((1.0, np.nan, 1.0), (2.0**24, 1.0, 2.0**24)):
         with Tensor.full(1, 1.0, name="w") as weights, LossScale(start, patience=1) as scaling:
-            with Sgd([weights], 0.0) as optimiser:
+            with Sgd([weights], 0.0) as optimizer:
                 scaling.scaled((weights * value).sum()).backward()
-                optimiser.step(scaling)
+                optimizer.step(scaling)
             assert scaling.value.item() == wanted
 
 

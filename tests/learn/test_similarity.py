@@ -12,7 +12,7 @@ from vertigrad.gpu import Gpu
 RANDOM = np.random.default_rng(31)
 
 
-def twin(x: np.ndarray, y: np.ndarray, span: float) -> float:
+def reference(x: np.ndarray, y: np.ndarray, span: float) -> float:
     """Sums over the window of eqs. 14 to 16 of Wang et al. 2004, of deviations from the mean."""
     away = np.arange(11) - 5.0
     window = np.exp(-(away[:, None] ** 2 + away**2) / (2.0 * 1.5**2))
@@ -38,10 +38,10 @@ def pictures(span: float) -> tuple[np.ndarray, np.ndarray]:
 def test_it_is_the_definition(steady: Gpu, span: float) -> None:
     x, y = pictures(span)
     with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted, Tensor.from_numpy(1 - y / span) as other:
-        assert learn.ssim(result, wanted, span).item() == pytest.approx(twin(x, y, span), abs=2e-5)
+        assert learn.ssim(result, wanted, span).item() == pytest.approx(reference(x, y, span), abs=2e-5)
         assert learn.ssim(result, result, span).item() == pytest.approx(1.0, abs=1e-6)
         turned = learn.ssim(result.permute(0, 1, 3, 2), wanted.permute(0, 1, 3, 2), span).item()
-        assert turned == pytest.approx(twin(x, y, span), abs=2e-5)
+        assert turned == pytest.approx(reference(x, y, span), abs=2e-5)
         assert learn.ssim_loss(wanted * (1 / span), other).item() > 1.2  # turned round: below 0
 
 
@@ -52,7 +52,7 @@ def test_pictures_may_begin_anywhere_in_their_block(steady: Gpu) -> None:
         first.requires_grad = True
         value = learn.ssim(first.reshape(*x.shape), second.reshape(*x.shape))
         value.backward()
-        assert first.grad is not None and value.item() == pytest.approx(twin(x, y, 1.0), abs=2e-5)
+        assert first.grad is not None and value.item() == pytest.approx(reference(x, y, 1.0), abs=2e-5)
         with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted:
             result.requires_grad = True
             learn.ssim(result, wanted).backward()
@@ -78,7 +78,7 @@ def test_its_gradient_is_that_of_the_definition(steady: Gpu) -> None:
             for step in (1e-5, -1e-5):
                 moved = [array.copy() for array in given]
                 moved[which][at] += step
-                sides.append(1.0 - twin(moved[0], moved[1], 1.0))
+                sides.append(1.0 - reference(moved[0], moved[1], 1.0))
             assert found[which][at] == pytest.approx((sides[0] - sides[1]) / 2e-5, rel=1e-3, abs=2e-7)
 
 
@@ -87,12 +87,12 @@ def test_a_picture_is_found_by_its_similarity(steady: Gpu) -> None:
     with (
         Tensor.full((1, 1, 13, 16), 0.5, name="x") as x,
         Tensor.from_numpy(y[:1, :1]) as wanted,
-        learn.Adam([x], 0.05) as optimiser,
+        learn.Adam([x], 0.05) as optimizer,
     ):
         for _ in range(40):
             loss = learn.ssim_loss(x, wanted)
             loss.backward()
-            optimiser.step()
+            optimizer.step()
         assert loss.item() < 0.1, loss.item()
 
 

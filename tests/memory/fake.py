@@ -1,4 +1,4 @@
-"""A GPU's memory in pure Python: buffers with contents, and the queue that says who still needs them."""
+"""A GPU's memory in pure Python: buffers without contents, and the queue that says who still needs them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from vertigrad.memory import Block, BufferPool, LifetimeTracker, Origin, Owner
 
 
 class FakeBuffer:
-    """Memory with one value in it, which stands for all of its bytes."""
+    """Memory without contents."""
 
     def __init__(self, nbytes: int):
         self.nbytes = nbytes
-        self.value: int | None = None
         self.alive = True
 
 
@@ -71,12 +70,6 @@ class FakeQueue:
         self._note()
         return serial
 
-    def abandon(self) -> None:
-        used, self.recorded = list(self.recorded), {}
-        self._note()
-        for block in used:
-            self.tracker.unpin(block)
-
     def retire(self, serial: int) -> None:
         for done in [s for s in self.running if s <= serial]:
             del self.running[done]
@@ -102,7 +95,7 @@ class FakeGpu:
         self.tracker = LifetimeTracker()
         self.pool = BufferPool(self.storage, self.tracker, budget)
         self.queue = FakeQueue(self.storage, self.tracker)
-        self.pool.reclaim = self.queue.wait_idle
+        self.pool.reclaim = lambda submit: self.queue.wait_idle()
 
     def make(self, nbytes: int, name: str = "x", origin: Origin = HERE) -> Owner:
         return Owner(self.tracker, self.pool.take(nbytes, name, origin), name, origin)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from vertigrad.errors import StillInUse, UseAfterFree
+from vertigrad.errors import StillInUse, UseAfterFree, WrongThread
 from vertigrad.memory import Origin, Owner, State
 from vertigrad.memory.block import Block
 
@@ -15,11 +15,11 @@ def test_a_block_lives_until_its_last_holder_goes(fake: FakeGpu) -> None:
     owner = fake.make(100)
     block = owner.block
     clone = owner.clone("clone", HERE)
-    fake.tracker.publish(block)
+    fake.tracker.publish([block])
     owner.drop()
     clone.drop()
     assert (block.state, block.owners, block.pins, block.published) == (State.LIVE, 0, 1, 1)
-    fake.tracker.withdraw(block)
+    fake.tracker.withdraw([block])
     assert (block.state, block.pins, block.published) == (State.FREE, 0, 0)
 
 
@@ -33,7 +33,7 @@ def test_a_write_must_copy_if_anyone_else_owns_or_draws(
     for _ in range(owners - 1):
         owner.clone("", HERE)
     for _ in range(published):
-        fake.tracker.publish(owner.block)
+        fake.tracker.publish([owner.block])
     assert owner.block.shared is shared
 
 
@@ -85,8 +85,17 @@ def test_a_free_block_cannot_be_held_again(fake: FakeGpu, count: str) -> None:
     block = owner.block
     owner.drop()
     with pytest.raises(UseAfterFree, match=f"'gone' .block {block.id}, made at somewhere.py:7. was freed in frame 3"):
-        getattr(fake.tracker, count)(block)
+        getattr(fake.tracker, count)([block] if count == "publish" else block)
     assert block.owners == block.pins == block.published == 0
+
+
+def test_all_blocks_are_published_or_none(fake: FakeGpu) -> None:
+    kept, dropped = fake.make(100), fake.make(100, "gone")
+    blocks = [kept.block, dropped.block]
+    dropped.drop()
+    with pytest.raises(UseAfterFree, match="'gone'"):
+        fake.tracker.publish(blocks)
+    assert [(block.pins, block.published) for block in blocks] == [(0, 0), (0, 0)]
 
 
 def test_a_retiring_block_cannot_be_held_again(fake: FakeGpu) -> None:
@@ -108,7 +117,7 @@ def test_counts_never_go_below_zero(fake: FakeGpu, undo: str, message: str) -> N
     block = owner.block
     owner.drop()
     with pytest.raises(StillInUse, match=message):
-        getattr(fake.tracker, undo)(block)
+        getattr(fake.tracker, undo)([block] if undo == "withdraw" else block)
 
 
 def test_preflight_refuses_blocks_whose_memory_is_gone(fake: FakeGpu) -> None:
@@ -155,6 +164,26 @@ def test_only_what_has_finished_is_freed(fake: FakeGpu) -> None:
         owner.drop()
     fake.queue.retire(2)
     assert [block.state for block in blocks] == [State.FREE, State.FREE, State.RETIRING]
+
+
+def test_handles_change_in_the_thread_of_the_gpu_alone(fake: FakeGpu) -> None:
+    owner = fake.make(100)
+    owner.hold()
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        for change in (owner.hold, owner.drop):
+            try:
+                change()
+            except WrongThread as error:
+                errors.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert len(errors) == 2 and owner.handles == 2
+    owner.drop()
+    owner.drop()
 
 
 def test_what_finalisers_drop_waits_for_a_safe_moment(fake: FakeGpu) -> None:

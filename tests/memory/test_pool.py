@@ -116,7 +116,7 @@ def test_memory_is_found_by_trimming_before_the_gpu_is_waited_for(fake: FakeGpu)
     fake.storage.room = 4 * KIB
     fake.make(3 * KIB).drop()
     waits = []
-    fake.pool.reclaim = lambda: waits.append(1)
+    fake.pool.reclaim = lambda submit: waits.append(1)
     fake.make(4 * KIB)
     assert waits == []
     assert fake.storage.calls == ["allocate", "allocate", "destroy", "allocate"]
@@ -130,6 +130,46 @@ def test_memory_is_found_by_waiting_for_the_gpu(fake: FakeGpu) -> None:
     fake.make(4 * KIB)
     assert fake.tracker.retired == 1
     assert fake.pool.held_bytes == 4 * KIB
+
+
+def test_each_attempt_gives_more_back_and_what_is_kept_for_convenience_goes_last(fake: FakeGpu) -> None:
+    fake.make(3 * KIB).drop()
+    steps: list[object] = []
+    fake.pool.reclaim = steps.append
+    fake.pool.spill = lambda: steps.append("spill")
+
+    def make() -> None:
+        steps.append(fake.pool.free_bytes)
+        raise MemoryError
+
+    with pytest.raises(OutOfMemory, match="a texture"):
+        fake.pool.make_room(make, "a texture", submit=False)
+    assert steps == [3 * KIB, 0, False, 0, "spill", False, 0]
+    steps.clear()
+    with pytest.raises(OutOfMemory):
+        fake.pool.make_room(make, "a tensor")
+    assert steps == [0, 0, True, 0, "spill", True, 0]
+
+
+def test_a_budget_may_be_met_exactly_when_it_is_set_and_when_it_is_used(fake: FakeGpu) -> None:
+    kept = fake.make(2 * KIB)
+    for size in (1 * KIB, 4 * KIB):
+        fake.make(size).drop()
+    waits: list[bool] = []
+    fake.pool.reclaim = waits.append
+    fake.pool.limit(7 * KIB)
+    assert (fake.pool.free_bytes, waits) == (5 * KIB, [])
+    fake.pool.limit(6 * KIB)
+    assert (fake.pool.free_bytes, waits) == (1 * KIB, [True])
+    fake.pool.limit(3 * KIB)
+    assert (fake.pool.free_bytes, waits) == (1 * KIB, [True])
+    fake.pool.limit(1 * KIB)  # what is in use stays
+    assert (fake.pool.free_bytes, fake.pool.held_bytes, waits) == (0, 2 * KIB, [True, True])
+    assert kept.block.storage.alive
+    fake.pool.limit(5 * KIB)
+    fake.make(3 * KIB)
+    with pytest.raises(OutOfMemory, match="free: 0 of 5,120 bytes"):
+        fake.make(1)
 
 
 def test_out_of_memory_names_the_request_what_is_free_and_the_five_largest_holders() -> None:
@@ -192,6 +232,19 @@ def test_a_lent_block_takes_the_memory_of_its_donor(fake: FakeGpu) -> None:
         fake.pool.place(lent.block, other)
     lent.drop()
     assert fake.make(1000).block is lent._block
+
+
+def test_a_promised_block_has_no_memory_until_it_is_fulfilled(fake: FakeGpu) -> None:
+    fake.storage.largest = 4 * KIB
+    with pytest.raises(LimitError, match="'huge' needs 4097 bytes"):
+        fake.pool.promise(4 * KIB + 1, "huge", HERE)
+    owner = Owner(fake.tracker, fake.pool.promise(4 * KIB, "promised", HERE), "promised", HERE)
+    block = owner.block
+    assert (block.storage, block.capacity, block.nbytes, fake.pool.held_bytes) == (None, 0, 4 * KIB, 0)
+    fake.pool.fulfil(block)
+    assert (block.capacity, fake.pool.held_bytes, list(fake.tracker.blocks)) == (4 * KIB, 4 * KIB, [block.id])
+    owner.drop()
+    assert fake.make(4 * KIB).block is block
 
 
 def test_two_pools_do_not_share_anything() -> None:

@@ -34,7 +34,7 @@ def test_the_model_gives_what_lies_in_the_file(tmp_path: Path, steady: Gpu) -> N
         values = model.outputs()["values"]
         assert values.shape == Array.output_specs(params)["values"].shape == array.shape
         assert np.array_equal(values.numpy(), array.astype(np.float32), equal_nan=True)
-        assert all(one.holds for one in model.compare_with_twin())
+        assert all(one.holds for one in model.compare_with_reference())
         numbers = model.diagnostics()
         assert numbers["not_finite"].item() == (0 if name else 1)
         for tensor in numbers.values():

@@ -33,11 +33,11 @@ def make(steady: Gpu) -> Iterator[Make]:
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (1, 1, 9), (3, 5)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-def test_the_model_agrees_with_its_twin(make: Make, shape: tuple[int, ...], dtype: Any, gpu: Gpu) -> None:
+def test_the_model_agrees_with_its_reference(make: Make, shape: tuple[int, ...], dtype: Any, gpu: Gpu) -> None:
     if dtype is np.float16 and "shader-f16" not in gpu.features:
         pytest.skip("this adapter has no f16")
     model = make(RANDOM.normal(size=shape).astype(dtype), size=3.0, width=0.5, height=2.0)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 

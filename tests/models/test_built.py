@@ -38,7 +38,7 @@ class Ground(StillModel):
     def diagnostics(self):
         return {}
 
-    def compare_with_twin(self):
+    def compare_with_reference(self):
         return []
 
 

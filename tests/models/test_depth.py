@@ -40,11 +40,11 @@ def made() -> ModuleType:
     return module
 
 
-def test_the_scene_agrees_with_its_twins(gpu: Gpu) -> None:
+def test_the_scene_agrees_with_its_references(gpu: Gpu) -> None:
     with Session(gpu, SCENE, sets=["clip.width=128"]) as session:  # ONNX's reference is slow
         names = []
         for actor in session.stage.actors.values():
-            for comparison in actor.model.compare_with_twin():
+            for comparison in actor.model.compare_with_reference():
                 assert comparison.holds, f"{actor.spec.name}.{comparison}"
                 names.append(f"{actor.spec.name}.{comparison.name}")
     assert {"clip.planes", "depth.height", "relief.position", "relief.color"} <= set(names)

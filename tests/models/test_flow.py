@@ -1,4 +1,4 @@
-"""The flow against its NumPy twin, and against what it was trained for: noise that becomes a shape, and noise again."""
+"""The flow against its NumPy reference, and against what it was trained for: noise that becomes a shape."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def position(model: Flow) -> np.ndarray:
     return model.outputs()["position"].numpy()
 
 
-def test_a_step_agrees_with_the_twin(make: Make) -> None:
+def test_a_step_agrees_with_the_reference(make: Make) -> None:
     model = make()
     model.step(0.4)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 

@@ -50,14 +50,14 @@ def test_pixels_and_planes_are_the_file_as_stored(make: Make, tmp_path: Path, si
     assert {name: spec.shape for name, spec in specs.items()} == {"pixels": (*size, 3), "planes": (1, 3, *size)}
 
 
-def test_it_agrees_with_its_twin(make: Make, tmp_path: Path) -> None:
+def test_it_agrees_with_its_reference(make: Make, tmp_path: Path) -> None:
     model = make(stills(tmp_path, frames(2)), sequence=True, rate=1.0)
     model.step(1.0)
-    comparisons = model.compare_with_twin()
+    comparisons = model.compare_with_reference()
     assert [c.name for c in comparisons] == ["pixels", "planes"]
     assert all(c.holds for c in comparisons)
     stills(tmp_path, frames(3)[1:])  # other pictures in the files than on the GPU
-    assert not any(c.holds for c in model.compare_with_twin())
+    assert not any(c.holds for c in model.compare_with_reference())
 
 
 def test_a_picture_is_uploaded_once_as_bytes_that_are_no_geometry(make: Make, tmp_path: Path, steady: Gpu) -> None:

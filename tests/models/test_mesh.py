@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
+import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import trimesh
+from PIL import Image
 
 from vertigrad import resources
 from vertigrad.errors import InputError, SceneError
@@ -85,6 +91,56 @@ def test_what_cannot_be_drawn_is_dropped_and_counted(tmp_path: Path) -> None:
     assert np.isfinite(found.positions).all() and np.allclose(np.ptp(found.positions, axis=0), (1, 2, 4))
 
 
+def test_triangles_without_area_are_dropped_wherever_they_lie(tmp_path: Path) -> None:
+    rows = ["1 5 0", "1 5 1", "1 5 2", "3 0 0", "4 0 0", "3 1 0", "-3 0 1", "-4 0 1", "-3 0 2"]
+    path = tmp_path / "x.ply"
+    header = ["ply", "format ascii 1.0", "element vertex 9", *(f"property double {name}" for name in "xyz")]
+    header += ["element face 3", "property list uchar int vertex_indices", "end_header"]
+    path.write_text("\n".join([*header, *rows, "3 0 1 2", "3 3 4 5", "3 6 7 8", ""]), encoding="ascii")
+    found = read(path, 0.0, "y", 40.0)
+    assert (len(found.index), found.dropped, len(found.positions)) == (2, 1, 6)
+    assert sorted(found.normals[found.index[:, 0]].round(5).tolist()) == [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-20, 1.0, 1e30])
+def test_normals_of_a_mesh_of_any_size_are_those_of_its_shape(tmp_path: Path, scale: float) -> None:
+    ball = trimesh.creation.icosphere(2, 1.0)
+    positions, normals, _ = with_normals(ball.vertices * scale, np.asarray(ball.faces), 40.0)
+    assert np.abs(normals - ball.vertices).max() < 0.02 and len(positions) == len(normals) == len(ball.vertices)
+
+
+@pytest.mark.parametrize("crease", [0.0, 40.0, 180.0])
+@pytest.mark.parametrize("far", [1e16, 1e20, 1e60])
+def test_normals_are_unit_vectors_also_of_what_is_a_point_beside_the_rest(
+    tmp_path: Path, far: float, crease: float
+) -> None:
+    """A small box beside one corner that is very far away: rounding leaves the box no extent."""
+    mesh = box()
+    places = np.concatenate([mesh.vertices, [(far, 0, 0), (far, far, 0), (0, far, far)]])
+    index = np.concatenate([mesh.faces, [(8, 9, 10), (0, 9, 10)]])
+    path = tmp_path / "x.obj"
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in places.tolist()] + [f"f {a} {b} {c}" for a, b, c in index + 1]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = read(path, 2.0, "y", crease)
+    assert np.isfinite(found.positions).all()
+    np.testing.assert_allclose(np.linalg.norm(found.normals, axis=1), 1.0, atol=1e-6)
+    large = found.index[(np.abs(np.ptp(found.positions[found.index], axis=1)) > 0.5).any(axis=1)]
+    assert len(large) == 2
+    if crease == 0.0:
+        for corners in large:
+            a, b, c = found.positions[corners].astype(float)
+            flat = np.cross(b - a, c - a) / np.linalg.norm(np.cross(b - a, c - a))
+            np.testing.assert_allclose(found.normals[corners], np.broadcast_to(flat, (3, 3)), atol=1e-5)
+
+
+def test_coordinates_that_no_float32_holds_need_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "x.obj"
+    path.write_text("v 0 0 0\nv 1e40 0 0\nv 0 1e40 0\nf 1 2 3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"x\.obj: coordinates reach 5e\+39, more than a float32 holds"):
+        read(path, 0.0, "y", 40.0)
+    assert np.ptp(read(path, 2.0, "y", 40.0).positions, axis=0).tolist() == [2.0, 2.0, 0.0]
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -100,6 +156,68 @@ def test_a_file_without_triangles_is_refused_by_its_name(tmp_path: Path, name: s
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=name):
         read(tmp_path / name, 2.0, "y", 40.0)
+
+
+def gltf(path: Path, data: str, image: str = "") -> Path:
+    """A triangle in glTF whose corners lie in the file `data`, and whose texture lies in `image`, if it has one."""
+    tree: dict[str, Any] = {
+        "asset": {"version": "2.0"},
+        "buffers": [{"uri": data, "byteLength": 36}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "material": 0}]}],
+        "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}} if image else {}}],
+        "images": [{"uri": image}] if image else [],
+        "textures": [{"source": 0}] if image else [],
+        "nodes": [{"mesh": 0}],
+        "scenes": [{"nodes": [0]}],
+    }
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the data of a triangle, in one with the same data and a picture, which nobody may open."""
+    folder, triangle = tmp_path / "folder", np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0]]).tobytes()
+    folder.mkdir()
+    (folder / "inside.bin").write_bytes(triangle)
+    (tmp_path / "outside.bin").write_bytes(triangle)
+    Image.new("RGB", (2, 2)).save(tmp_path / "outside.png")
+    (folder / "link.bin").symlink_to(tmp_path / "outside.bin")
+    opened, open_ = [], builtins.open
+
+    def noted(file: Any, *rest: Any, **options: Any) -> Any:
+        opened.append(file)
+        return open_(file, *rest, **options)
+
+    monkeypatch.setattr(builtins, "open", noted)
+    yield folder
+    names = [os.path.realpath(file) for file in opened if isinstance(file, str | os.PathLike)]
+    assert f"{folder}/a.gltf" in names and not [name for name in names if "outside" in name]
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "../outside.bin",
+        "x/../../outside.bin",
+        "{outside}/outside.bin",
+        "file://{outside}/outside.bin",
+        "..%2Foutside.bin",
+        "link.bin",
+    ],
+)
+def test_a_gltf_file_reads_nothing_outside_of_its_folder(beside: Path, location: str) -> None:
+    file = gltf(beside / "a.gltf", location.format(outside=beside.parent))
+    with pytest.raises(InputError, match=r"a\.gltf: not a mesh that can be read"):
+        read(file, 2.0, "y", 40.0)
+
+
+@pytest.mark.parametrize("image", ["", "../outside.png"])
+def test_a_gltf_file_reads_what_is_beside_it(beside: Path, image: str) -> None:
+    """A texture from elsewhere is left out, as all of them are."""
+    assert len(read(gltf(beside / "a.gltf", "inside.bin", image), 2.0, "y", 40.0).index) == 1
 
 
 def test_a_file_that_is_gone(tmp_path: Path) -> None:
@@ -170,7 +288,7 @@ def test_the_model(steady: Gpu, tmp_path: Path) -> None:
             name: (tensor.shape, tensor.dtype.name) for name, tensor in outputs.items()
         }
         model.step(0.1)
-        assert all(comparison.holds for comparison in model.compare_with_twin())
+        assert all(comparison.holds for comparison in model.compare_with_reference())
         with model.diagnostics()["highest"] as highest:
             assert highest.item() == pytest.approx(0.5)
     finally:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vertigrad.models.physics.galaxy import Bodies
-from vertigrad.models.physics.gravity_twin import accelerations
-from vertigrad.models.physics.nbody import MANY, NBody, Params
+from vertigrad.models.physics.nbody import NBody, Params
+from vertigrad.models.reference.gravity import accelerations
 from vertigrad.models.touch import Gesture, Touch
 
 TOUCH = Touch(Gesture.DRAG, (0.0, 0.0, 9.0), (0.0, 0.0, -1.0), (0.5, -0.25, 0.1), radius=0.4, strength=2.0)
@@ -43,22 +43,22 @@ def test_the_force_is_that_of_a_body(made):
     assert np.abs(hand).max() > 1.0, "it is no small force"
 
 
-def test_a_touched_step_agrees_with_the_twin(made):
+def test_a_touched_step_agrees_with_the_reference(made):
     model = made(64)
     model.touch(TOUCH)
     model.step(1 / 60)  # the first half of a step is made with the forces of the step before
-    assert all(comparison.holds for comparison in model.compare_with_twin())
+    assert all(comparison.holds for comparison in model.compare_with_reference())
     model.touch(None)
     assert not all(_differs(model))
 
 
 def _differs(model):
-    """The twin without the hand, while the model is touched: that is seen."""
-    twin = model.compare_with_twin
+    """The reference without the hand, while the model is touched: that is seen."""
+    reference = model.compare_with_reference
     model.touch(TOUCH)
     step = model._step.replay
     model._step.replay = lambda **fields: step(**{**fields, "hand_mass": 0.0})
-    found = [comparison.holds for comparison in twin()]
+    found = [comparison.holds for comparison in reference()]
     model._step.replay = step
     return found
 
@@ -82,6 +82,5 @@ def test_a_reset_while_it_touches_begins_as_ever(made):
 
 
 def test_bodies_whose_forces_are_added_up_in_pairs_feel_it_too(made, monkeypatch):
-    monkeypatch.setattr("vertigrad.models.physics.nbody.MANY", 64)
-    assert MANY > 64
+    monkeypatch.setattr("vertigrad.models.physics.nbody.bodies_each", lambda count: 2)
     test_the_force_is_that_of_a_body(made)

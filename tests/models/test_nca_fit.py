@@ -10,9 +10,9 @@ import pytest
 
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
-from vertigrad.models.learning import nca_fit_twin as twin
 from vertigrad.models.learning.nca_fit import COLORS, HOLD, LARGEST, PAPER, NcaFit, Params
 from vertigrad.models.learning.nca_fit_picture import PICTURES, picture
+from vertigrad.models.reference import nca_fit as reference
 
 Make = Callable[..., NcaFit]
 SMALL: dict[str, Any] = {
@@ -47,8 +47,8 @@ def run(model: NcaFit, steps: int) -> None:
         model.step(1 / 60)
 
 
-def test_the_twin_is_right_about_its_gradient() -> None:
-    """Against central differences of the growth, in float64, and its cells against a sum over neighbours."""
+def test_the_reference_is_right_about_its_gradient() -> None:
+    """Against central differences of the growth, in float64, and its cells against a sum over neighbors."""
     random = np.random.default_rng(8)
     state = random.normal(size=(5, 6, 4))
     first, second, weights = (
@@ -58,9 +58,9 @@ def test_the_twin_is_right_about_its_gradient() -> None:
     )
 
     def total(first: np.ndarray, second: np.ndarray) -> float:
-        return float(np.sum(weights * twin.grown(state, first, second, 3)[-1]))
+        return float(np.sum(weights * reference.grown(state, first, second, 3)[-1]))
 
-    found = twin.pulled(twin.grown(state, first, second, 3), weights, first, second)
+    found = reference.pulled(reference.grown(state, first, second, 3), weights, first, second)
     for which, at in ((0, (2, 5)), (0, (6, 11)), (0, (0, 0)), (1, (1, 3)), (1, (3, 6))):
         sides = []
         for step in (1e-6, -1e-6):
@@ -70,18 +70,18 @@ def test_the_twin_is_right_about_its_gradient() -> None:
         assert found[which][at] == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5, abs=1e-7)
     around = np.pad(state, [(1, 1), (1, 1), (0, 0)])
     kernel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]) / 8.0
-    along, down = twin.differences(state)
+    along, down = reference.differences(state)
     for row, column in ((0, 0), (2, 3), (4, 5)):
         patch = around[row : row + 3, column : column + 3]
         np.testing.assert_allclose(along[row, column], np.einsum("ij,ijk->k", kernel, patch))
         np.testing.assert_allclose(down[row, column], np.einsum("ji,ijk->k", kernel, patch))
 
 
-def test_growth_and_gradients_agree_with_the_twin(make: Make) -> None:
+def test_growth_and_gradients_agree_with_the_reference(make: Make) -> None:
     model = make(resolution=12, steps=11)  # so that the corners are reached, and stretches are not all as long
     for steps in (0, 8):
         run(model, steps)
-        for comparison in model.compare_with_twin():
+        for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
 
 
@@ -90,7 +90,9 @@ def test_what_cells_see_and_its_transpose(make: Make) -> None:
     cells, seen = random.normal(size=(196, 6)).astype(np.float32), random.normal(size=(196, 18)).astype(np.float32)
     with Tensor.from_numpy(cells) as x, Tensor.from_numpy(seen) as y:
         ours, back = model._perceived(x).numpy().astype(float), model._pulled(y).numpy().astype(float)
-    np.testing.assert_allclose(ours, twin.perceived(cells.reshape(14, 14, 6).astype(float)).reshape(196, 18), atol=1e-6)
+    np.testing.assert_allclose(
+        ours, reference.perceived(cells.reshape(14, 14, 6).astype(float)).reshape(196, 18), atol=1e-6
+    )
     assert np.sum(ours * seen) == pytest.approx(np.sum(back * cells), rel=1e-5)
 
 
@@ -117,7 +119,7 @@ def test_shown_is_growth_from_one_cell_step_by_step(make: Make) -> None:
     assert np.count_nonzero(model.outputs()["height"].numpy()) == 1
     first, second = model.state()["one"].numpy().astype(float), model.state()["two"].numpy().astype(float)
     seed = model._seed.numpy().astype(float).reshape(14, 14, 6)
-    states = twin.grown(seed, first, second, 9)
+    states = reference.grown(seed, first, second, 9)
     for step in range(1, 12):
         run(model, 1)
         cells = states[min(step, 9)]

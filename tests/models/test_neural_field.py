@@ -1,4 +1,4 @@
-"""The neural field on the GPU against its NumPy twin, and its parameters."""
+"""The neural field on the GPU against its NumPy reference, and its parameters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from vertigrad.errors import InputError
-from vertigrad.models.neural import field_twin
 from vertigrad.models.neural.neural_field import NeuralField, Params
+from vertigrad.models.reference import neural_field as neural_field_reference
 
 Make = Callable[..., NeuralField]
 
@@ -29,13 +29,13 @@ def make() -> Iterator[Make]:
         model.close()
 
 
-def twin(model: NeuralField, time: float) -> np.ndarray:
+def reference(model: NeuralField, time: float) -> np.ndarray:
     values = model._params
-    field = field_twin.load(values.weights)
+    field = neural_field_reference.load(values.weights)
     blend = [values.coarse, values.middle, values.fine, *[1.0] * field.bands][: field.bands]
     moving = {"amplitude": values.amplitude, "frequency": values.frequency, "time": time}
     placed = {"extent": values.extent, "height": values.height}
-    return field_twin.surface(field, values.resolution, blend, **placed, **moving, dtype=np.float64)[0]
+    return neural_field_reference.surface(field, values.resolution, blend, **placed, **moving, dtype=np.float64)[0]
 
 
 def relative(ours: np.ndarray, reference: np.ndarray) -> float:
@@ -45,13 +45,13 @@ def relative(ours: np.ndarray, reference: np.ndarray) -> float:
 @pytest.mark.parametrize(
     "values", [{}, {"coarse": 0.3, "middle": 1.7, "fine": 3.0}, {"amplitude": 0.5, "frequency": 0.7}]
 )
-def test_heights_equal_the_twin_to_1e_5(make: Make, values: dict[str, float]) -> None:
+def test_heights_equal_the_reference_to_1e_5(make: Make, values: dict[str, float]) -> None:
     model = make(**values)
     for _ in range(5):
         model.step(0.31)
     ours = model.outputs()["position"].numpy()
-    assert relative(ours[..., 1], twin(model, 5 * 0.31)[..., 1]) < 1e-5
-    for comparison in model.compare_with_twin():
+    assert relative(ours[..., 1], reference(model, 5 * 0.31)[..., 1]) < 1e-5
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
@@ -63,20 +63,22 @@ def test_networks_of_other_sizes(
 ) -> None:
     """Widths that are padded, one hidden layer and many, more bands than have a name."""
     random = np.random.default_rng(5)
-    shapes = field_twin.tensor_shapes(bands, layers, width)
+    shapes = neural_field_reference.tensor_shapes(bands, layers, width)
     tensors = {
         name: (random.normal(size=shape) * (1.4 / np.sqrt(shape[-1]))).astype(np.float32)
         for name, shape in shapes.items()
     }
     sizes = {"bands": str(bands), "layers": str(layers), "width": str(width), "activation": activation}
     file = tmp_path / "net.safetensors"
-    save_file(tensors, file, {"format": field_twin.FORMAT, "version": field_twin.VERSION, **sizes})
+    save_file(
+        tensors, file, {"format": neural_field_reference.FORMAT, "version": neural_field_reference.VERSION, **sizes}
+    )
     model = make(weights=file, resolution=33, amplitude=0.2)
     model.step(0.4)
-    assert relative(model.outputs()["position"].numpy()[..., 1], twin(model, 0.4)[..., 1]) < 1e-5
+    assert relative(model.outputs()["position"].numpy()[..., 1], reference(model, 0.4)[..., 1]) < 1e-5
 
 
-def test_elevation_is_in_metres_and_does_not_depend_on_the_height_drawn(make: Make) -> None:
+def test_elevation_is_in_meters_and_does_not_depend_on_the_height_drawn(make: Make) -> None:
     flat, steep = make(height=0.1), make(height=0.8)
     assert np.array_equal(flat.outputs()["elevation"].numpy(), steep.outputs()["elevation"].numpy())
     elevation = flat.outputs()["elevation"].numpy()

@@ -136,14 +136,14 @@ def default_inputs() -> dict[str, Any]:
 def test_it_agrees_with_the_reference(make: Make) -> None:
     model = make()
     model.step(0.3)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
 def test_parameters_come_from_sliders_and_dimensions(make: Make) -> None:
     specs = {spec.name: spec for spec in make()._params.specs()}
     assert list(specs) == ["file", "bias", "n"]
-    assert (specs["bias"].kind, specs["bias"].length, specs["bias"].soft_min, specs["bias"].soft_max) == (
+    assert (specs["bias"].kind, specs["bias"].length, specs["bias"].slider_min, specs["bias"].slider_max) == (
         "vector", 3, -1.0, 1.0,
     )  # fmt: skip
     assert specs["bias"].default == (0.5, 0.25, 0.0)
@@ -183,7 +183,7 @@ def test_a_scene_runs_and_its_sliders_move(steady: Gpu, tmp_path: Path) -> None:
     ("old", "new", "place", "told"),
     [
         ("{ n = 4 }", "{ m = 4 }", "5:10  models.net.dims.m", 'unknown dimension "m"'),
-        ("{ n = 4 }", "{ n = 0 }", "5:", "whole number from 1"),
+        ("{ n = 4 }", "{ n = 0 }", "5:", "integer from 1"),
         ('{ start = "normal" }', '{ start = "gauss" }', "6:12", "zeros, ones, normal"),
         ('{ start = "normal" }', '{ feedback = "w" }', "6:12", "no output \"w\"|no output 'w'"),
         ("[-1, 1]", "[1, -1]", "7:15", "low below high"),

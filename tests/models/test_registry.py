@@ -28,14 +28,14 @@ def test_every_type_tells_its_outputs_from_its_defaults():
 
 
 def test_a_file_with_two_models_is_refused(monkeypatch):
-    module = ModuleType("vertigrad.models.physics.twins")
+    module = ModuleType("vertigrad.models.physics.references")
     for name in ("First", "Second"):
         methods = dict.fromkeys(Model.__abstractmethods__, lambda self: None)
         setattr(module, name, type(name, (Model,), {"__module__": module.__name__, **methods}))
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(registry, "_files", lambda: {"twins": module.__name__})
+    monkeypatch.setattr(registry, "_files", lambda: {"references": module.__name__})
     with pytest.raises(TypeError, match="2 models"):
-        registry.types()["twins"]
+        registry.types()["references"]
 
 
 def test_only_the_type_that_is_asked_for_is_imported():

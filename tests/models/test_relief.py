@@ -1,4 +1,4 @@
-"""A picture, or a plane, as a surface: where its points lie, their colours, and heights from another plane."""
+"""A picture, or a plane, as a surface: where its points lie, their colors, and heights from another plane."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def out(model: Relief, name: str) -> np.ndarray:
 
 
 def agrees(model: Relief) -> None:
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
@@ -70,7 +70,7 @@ def test_a_picture_is_as_high_as_it_is_bright(make: Make, layout: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(6, 9), (1, 1, 6, 9), (1, 1), (1, 4), (3, 5), (12, 18), (25, 31), (2, 40)])
-def test_height_comes_from_a_plane_of_any_size_and_colour_from_the_picture(make: Make, shape: tuple[int, ...]) -> None:
+def test_height_comes_from_a_plane_of_any_size_and_color_from_the_picture(make: Make, shape: tuple[int, ...]) -> None:
     plane = RANDOM.standard_normal(shape).astype(np.float32)
     model = make(PICTURE, plane, height=0.5, base=-1.0)
     expected = stretched(plane.reshape(shape[-2:]).astype(float), 6, 9)

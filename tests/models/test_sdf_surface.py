@@ -1,8 +1,9 @@
-"""The surface against its NumPy twin, and against the solids whose distances the network learned."""
+"""The surface against its NumPy reference, and against the solids whose distances the network learned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from safetensors.numpy import load_file, save_file
 from vertigrad import resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.models.neural.sdf_lattice import Lattice
 from vertigrad.models.neural.sdf_surface import Params, SdfSurface, directions, distance
+from vertigrad.ops.mlp import Mlp
 
 Make = Callable[..., SdfSurface]
 WEIGHTS = resources.path("assets", "weights", "sdf.safetensors")
@@ -62,10 +65,10 @@ def residual(model: SdfSurface, z: tuple[float, ...]) -> float:
 
 
 @pytest.mark.parametrize("time", [0.5, 1.6, 4.3])
-def test_a_step_agrees_with_the_twin(make: Make, time: float) -> None:
+def test_a_step_agrees_with_the_reference(make: Make, time: float) -> None:
     model = make()
     model.step(time)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
@@ -178,7 +181,7 @@ def test_fewer_latents_do_not_lead_astray(make: Make, tmp_path: Path) -> None:
     assert model.numbers()["turn"] < 2
 
 
-def test_a_ray_that_meets_nothing_ends_at_the_centre(make: Make, tmp_path: Path) -> None:
+def test_a_ray_that_meets_nothing_ends_at_the_center(make: Make, tmp_path: Path) -> None:
     weights = load_file(WEIGHTS)
     weights["layer3.weight"] = 0.0 * weights["layer3.weight"]
     weights["layer3.bias"] = np.array([0.5], np.float32)
@@ -205,8 +208,8 @@ def put(**arrays: np.ndarray | None) -> Callable[[dict[str, np.ndarray]], None]:
     [
         (put(layer1_bias=None), "not the network of an sdf_surface"),
         (put(latents=None), "not the network of an sdf_surface"),
-        (put(latents=np.zeros((6, 2))), r"latents have shape \(6, 2\)"),
-        (put(latents=np.zeros((0, 3))), r"latents have shape \(0, 3\)"),
+        (put(latents=np.zeros((6, 2))), r"latents of shape \(solids, 3\), got \(6, 2\)"),
+        (put(latents=np.zeros((0, 3))), r"latents of shape \(solids, 3\), got \(0, 3\)"),
         (put(layer0_weight=np.zeros((64, 5))), r"layer 0: weight \(64, 5\)"),
         (put(layer3_weight=np.zeros((2, 64)), layer3_bias=np.zeros(2)), "gives 2 values, not a distance"),
     ],
@@ -219,3 +222,16 @@ def test_files_of_other_networks_are_refused(
     save_file(weights, tmp_path / "net.safetensors")
     with pytest.raises(InputError, match=told):
         make(weights=tmp_path / "net.safetensors")
+
+
+@pytest.mark.parametrize("side", [2, 5, 9])
+def test_a_lattice_has_the_network_at_each_of_its_places(steady: Gpu, side: int) -> None:
+    """A network of one layer, which is linear: of x, y, z and the latent code."""
+    weights = np.float32([[1.0, 20.0, 400.0, 3.0, -5.0, 7.0]])
+    with Mlp([weights], [np.float32([0.25])]) as net, closing(Lattice("solid", net, side, 0.8)) as lattice:
+        for latent in ((0.1, -0.2, 0.3), (0.4, 0.0, -0.1)):
+            lattice.sample(latent)
+            line = np.linspace(-0.8, 0.8, side)
+            z, y, x = np.meshgrid(line, line, line, indexing="ij")
+            expected = x + 20 * y + 400 * z + weights[0, 3:] @ latent + 0.25
+            np.testing.assert_allclose(lattice.distances.numpy(), expected, rtol=1e-5, atol=1e-3)

@@ -8,6 +8,7 @@ import pytest
 from vertigrad import ops
 from vertigrad.errors import InputError, ShapeError
 from vertigrad.models import Sketch
+from vertigrad.models.sketch import name_objection
 from vertigrad.params import Params, color, integer, number, switch
 from vertigrad.tensor import Tensor
 
@@ -128,7 +129,21 @@ def test_a_start_that_does_not_fit(made):
         def start(self, random):
             return {"height": np.ones(4)}
 
+    class Words(Made):
+        def start(self, random):
+            return {"height": "high"}
+
     with pytest.raises(InputError, match='unknown tensor "hieght"; did you mean "height"'):
         made(Strange)
-    with pytest.raises(InputError, match=r"start: height has shape \(5,\), not \(4,\)"):
+    with pytest.raises(InputError, match="start: expected height of f32, got <U4"):
+        made(Words)
+    with pytest.raises(InputError, match=r"start: expected height of shape \(5,\), got \(4,\)"):
         made(Wide)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("state", "self.state is a part of every Sketch"), ("two words", "no name")]
+)
+def test_a_name_that_a_tensor_cannot_have_is_explained(name: str, reason: str) -> None:
+    assert reason in name_objection(name)
+    assert not name_objection("position")

@@ -12,9 +12,9 @@ import pytest
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data import splat_file
-from vertigrad.models.learning import splat_fit_twin as twin
 from vertigrad.models.learning.splat_fit import Params, SplatFit
 from vertigrad.models.learning.splat_fit_views import FIELD, SAMPLES, cameras_around
+from vertigrad.models.reference import splat_fit as reference
 
 Make = Callable[..., SplatFit]
 SMALL: dict[str, Any] = {"resolution": 24, "count": 150, "views": 5, "pace": 60.0, "half": 60, "bands": 1.0}
@@ -73,7 +73,7 @@ def test_cameras_look_at_the_origin_from_everywhere() -> None:
 
 
 def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
-    """Which share of each pixel's rays meets a triangle, and what colour the front one has there."""
+    """Which share of each pixel's rays meets a triangle, and what color the front one has there."""
     views = make()._views
     light, dark = (1.0, 0.5, 0.0), (0.0, 0.25, 1.0)
     views.record(3.0, light, dark)
@@ -81,12 +81,20 @@ def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
     corners = views._mesh["positions"].numpy()[views._mesh["index"].numpy()].astype(float)
     assert views.lens.focal == pytest.approx(0.5 * views.lens.side / np.tan(0.5 * FIELD))
     for view in (0, 3):
-        eye = twin.Eye(views.rows[view], *views.lens, np.zeros(3))
-        sums = twin.traced(corners, eye, SAMPLES, 3.0, (np.array(light), np.array(dark)))
+        eye = reference.Eye(views.rows[view], *views.lens, np.zeros(3))
+        sums = reference.traced(corners, eye, SAMPLES, 3.0, (np.array(light), np.array(dark)))
         coverage = sums[..., 3]
         assert 0.1 < coverage.mean() < 0.8 and not coverage[0].any() and not coverage[:, -1].any()
         wrong = np.abs(pictures[view] - sums).max(-1)
         assert np.mean(wrong < 1e-3) > 0.99 and wrong.max() < 0.3  # rays along an edge may meet it or not
+
+
+def test_cameras_stand_where_the_views_were_taken(make: Make) -> None:
+    model = make(views=7)
+    rows, eyes = model._views.rows, model.outputs()["camera"].numpy()
+    assert eyes.shape == (7, 3)
+    np.testing.assert_allclose(np.einsum("nij,nj->ni", rows[..., :3], eyes) + rows[..., 3], 0.0, atol=1e-5)
+    assert (rows[:, 2, 3] > 1.0).all(), "the origin lies before each"
 
 
 def test_the_loss_is_halved_in_120_steps_and_the_view_that_is_held_out_is_found(make: Make) -> None:
@@ -101,11 +109,11 @@ def test_the_loss_is_halved_in_120_steps_and_the_view_that_is_held_out_is_found(
     assert after["psnr"] == pytest.approx(-10.0 * np.log10(np.mean((picture - target) ** 2)), abs=1e-3)
 
 
-def test_it_agrees_with_the_twin_while_it_learns(make: Make) -> None:
+def test_it_agrees_with_the_reference_while_it_learns(make: Make) -> None:
     model = make()
     for steps in (0, 10):
         run(model, steps)
-        for comparison in model.compare_with_twin():
+        for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
 
 
@@ -140,7 +148,7 @@ def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
             np.testing.assert_allclose(
                 after["scale"][rows], before["scale"][[source]] - np.log(1.6) + 0 * after["scale"][rows], atol=1e-6
             )
-        away = (after["position"][of[source]] - before["position"][source]) @ twin.axes_of(
+        away = (after["position"][of[source]] - before["position"][source]) @ reference.axes_of(
             before["rotation"][[source]]
         )[0]
         assert np.allclose(np.std(away / np.exp(before["scale"][source]), axis=0), 1.0, atol=0.3)
@@ -201,7 +209,7 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
 
 
 def test_what_is_changed_while_it_learns(make: Make) -> None:
-    """Nothing moves while it is off or time stands still; a rate of 0 holds what it is for; colours repaint all."""
+    """Nothing moves while it is off or time stands still; a rate of 0 holds what it is for; colors repaint all."""
     model = make()
     run(model, 2)
     before = states(model)
@@ -245,7 +253,7 @@ def test_what_was_learned_is_written_as_other_programs_read_it(make: Make, tmp_p
         np.testing.assert_allclose(getattr(found, name), outputs[name], rtol=1e-4, atol=1e-5)
     places = outputs["position"] - 0.5 * (outputs["position"].min(axis=0) + outputs["position"].max(axis=0))
     np.testing.assert_allclose(found.position, places, atol=1e-5)
-    np.testing.assert_allclose(twin.axes_of(found.rotation), twin.axes_of(outputs["rotation"]), atol=1e-5)
+    np.testing.assert_allclose(reference.axes_of(found.rotation), reference.axes_of(outputs["rotation"]), atol=1e-5)
     turns = np.frombuffer(content.partition(b"end_header\n")[2], "<f4").reshape(len(places), -1)[:, -4:]
     np.testing.assert_allclose(np.linalg.norm(turns, axis=1), 1.0, atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Splats drawn by a camera: their picture and its gradients against the twin, and the same bits twice."""
+"""Splats drawn by a camera: their picture and its gradients against the reference, and the same bits twice."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
-from vertigrad.models.learning import splat_fit_twin as twin
 from vertigrad.models.learning.splat_fit_raster import Lens, Splats, decoded, drawn, encoded
 from vertigrad.models.learning.splat_fit_views import cameras_around
+from vertigrad.models.reference import splat_fit as reference
 
 Arrays = list[np.ndarray]
 LENS = Lens(side=37, focal=60.0, near=0.5)  # so that the last tiles are cut by the border
@@ -46,31 +46,31 @@ def ours(arrays: Arrays, gradient: np.ndarray) -> tuple[np.ndarray, Arrays]:
     return made.numpy(), found
 
 
-def test_the_twin_is_right_about_its_gradients() -> None:
+def test_the_reference_is_right_about_its_gradients() -> None:
     """Against central differences, along a random way for each array."""
     random = np.random.default_rng(5)
-    arrays, eye = cloud(40), twin.Eye(camera(), *LENS, np.array(BACKGROUND))
+    arrays, eye = cloud(40), reference.Eye(camera(), *LENS, np.array(BACKGROUND))
     weights = random.normal(size=(LENS.side, LENS.side, 3))
-    found = twin.pulled(weights, arrays, eye)
+    found = reference.pulled(weights, arrays, eye)
     for number, array in enumerate(arrays):
         way, sides = random.normal(size=array.shape), []
         for step in (1e-7, -1e-7):
             moved = [*arrays]
             moved[number] = array + step * way
-            sides.append(float(np.sum(weights * twin.picture(moved, eye))))
+            sides.append(float(np.sum(weights * reference.picture(moved, eye))))
         expected = float(np.sum(way * found[number]))
         assert (sides[0] - sides[1]) / 2e-7 == pytest.approx(expected, rel=1e-5, abs=1e-5), Splats._fields[number]
 
 
 @pytest.mark.parametrize("count", [3, 60, 700])
-def test_the_picture_and_gradients_agree_with_the_twin(steady: Gpu, count: int) -> None:
+def test_the_picture_and_gradients_agree_with_the_reference(steady: Gpu, count: int) -> None:
     """Of more than are looked at in a round, and of so many in front of each other that some are left out."""
-    arrays, eye = cloud(count), twin.Eye(camera(), *LENS, np.array(BACKGROUND))
+    arrays, eye = cloud(count), reference.Eye(camera(), *LENS, np.array(BACKGROUND))
     gradient = np.random.default_rng(2).normal(size=(LENS.side, LENS.side, 3)).astype(np.float32)
     made, found = ours(arrays, gradient)
     arrays = [array.astype(np.float32).astype(float) for array in arrays]
-    np.testing.assert_allclose(made, twin.picture(arrays, eye), atol=2e-5)
-    for name, mine, theirs in zip(Splats._fields, found, twin.pulled(gradient, arrays, eye), strict=True):
+    np.testing.assert_allclose(made, reference.picture(arrays, eye), atol=2e-5)
+    for name, mine, theirs in zip(Splats._fields, found, reference.pulled(gradient, arrays, eye), strict=True):
         assert mine.shape == theirs.shape
         assert np.linalg.norm(mine - theirs) < 2e-4 * np.linalg.norm(theirs), name
         assert not mine[:2].any()  # behind the camera, and far beside the picture

@@ -44,7 +44,7 @@ def test_moments_of_the_surface(inputs: dict[str, Tensor], each: int) -> None:
     together = own.mean(axis=1) + np.einsum("tij,tik->tjk", apart, apart) / each**2
     assert np.allclose(place.mean(axis=1), middle, atol=1e-6)
     assert np.allclose(together, expected, atol=2e-6)
-    assert all(one.holds for one in model.compare_with_twin())
+    assert all(one.holds for one in model.compare_with_reference())
     model.close()
 
 
@@ -53,7 +53,7 @@ def test_strokes_and_colors(inputs: dict[str, Tensor]) -> None:
     plain, before = of(inputs, each=2)
     assert np.allclose(got["scale"][:, :2], before["scale"][:, :2] * (6, 2), rtol=1e-5)
     assert np.allclose(got["scale"][:, 2], 0.01) and np.all(got["scale"][:, 0] >= got["scale"][:, 1])
-    assert all(one.holds for one in model.compare_with_twin())
+    assert all(one.holds for one in model.compare_with_reference())
     model.close()
     plain.close()
 
@@ -73,7 +73,7 @@ def test_the_front_lifts_and_lets_go_and_time_repeats(inputs: dict[str, Tensor])
     model, got = of(inputs, each=6, lift=0.5, rate=0.5)
     plain, flat = of(inputs, each=6)
     away = np.linalg.norm(got["position"] - flat["position"], axis=1)
-    assert all(one.holds for one in model.compare_with_twin())
+    assert all(one.holds for one in model.compare_with_reference())
     assert away.min() == 0.0 and 0.1 < away.max() <= 0.5
     for _ in range(3):
         model.step(0.3)

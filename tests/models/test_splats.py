@@ -101,7 +101,7 @@ def test_rows_that_are_not_finite_are_dropped_and_counted(tmp_path: Path, steady
         name: spec.shape for name, spec in Model.output_specs(params).items()
     }
     assert len(outputs["position"]) == COUNT - 2
-    assert all(one.holds for one in model.compare_with_twin())
+    assert all(one.holds for one in model.compare_with_reference())
     numbers = model.diagnostics()
     assert numbers["dropped"].item() == 2
     for tensor in numbers.values():
@@ -116,7 +116,7 @@ def test_rows_that_are_not_finite_are_dropped_and_counted(tmp_path: Path, steady
         (b"end_header", b"end_headed", "no end_header"),
         (b"binary_little_endian", b"binary_middle_endian", "binary_middle_endian"),
         (b"property float scale_1", b"property float scale_9", "its vertices lack scale_1"),
-        (b"property float f_dc_1", b"property list uchar int f_dc_1", "'list uchar int f_dc_1'; splats have numbers"),
+        (b"property float f_dc_1", b"property list uchar int f_dc_1", "'list uchar int f_dc_1'; only numbers"),
         (b"element vertex 50", b"element vertex 60", "ends after 50 of 60 vertices"),
         (b"element vertex 50", b"element vertex 0", "holds no splat"),
         (b"element vertex 50", b"element face 50", "its first element is not its vertices"),

@@ -103,25 +103,25 @@ def faults_of(table: Mapping[str, Any], folder: Path) -> list[Fault]:
 
 
 @pytest.mark.parametrize("what", KINDS)
-def test_results_and_gradients_agree_with_the_twin(make: Make, what: str) -> None:
+def test_results_and_gradients_agree_with_the_reference(make: Make, what: str) -> None:
     model = make(what, batch=64)
     advance(model, 3)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, f"{what}: {comparison}"
 
 
 @pytest.mark.parametrize(
-    ("loss", "optimiser", "rate"),
+    ("loss", "optimizer", "rate"),
     [
         ({"kind": "l1"}, {"kind": "adam"}, 0.01),
         ({"kind": "huber", "delta": 0.3}, {"kind": "adam_w", "clip": 0.0}, 0.01),
         ({"kind": "l2"}, {"kind": "sgd", "nesterov": True}, 0.1),
     ],
 )
-def test_every_loss_and_optimiser_learns(make: Make, loss: dict, optimiser: dict, rate: float) -> None:
-    model = make("plane", loss=loss, optimiser=optimiser, rate=rate)
+def test_every_loss_and_optimizer_learns(make: Make, loss: dict, optimizer: dict, rate: float) -> None:
+    model = make("plane", loss=loss, optimizer=optimizer, rate=rate)
     before = figures(model)["test_loss"]
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, f"{loss}: {comparison}"
     advance(model, 40)
     told = figures(model)
@@ -130,7 +130,7 @@ def test_every_loss_and_optimiser_learns(make: Make, loss: dict, optimiser: dict
 
 def test_a_schedule_changes_the_rate(make: Make) -> None:
     model = make(schedule={"kind": "cosine", "steps": 4, "warm_up": 2}, rate=0.01)
-    rates = [model._optimiser.rate * model._optimiser.schedule(step) for step in range(7)]
+    rates = [model._optimizer.rate * model._optimizer.schedule(step) for step in range(7)]
     assert rates[0] < rates[1] and rates[6] == 0.0
     advance(model, 6)
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
@@ -220,7 +220,7 @@ def test_the_best_weights_are_kept(make: Make) -> None:
     spoilt = figures(model)
     assert spoilt["test_loss"] > 2.0 * best["best_loss"] and spoilt["best_loss"] <= best["best_loss"]
     inputs, targets = model._tests(model._given)
-    value = model._network.twin(inputs, {name: tensor.numpy() for name, tensor in model._best.items()})
+    value = model._network.reference(inputs, {name: tensor.numpy() for name, tensor in model._best.items()})
     assert ((value - targets) ** 2).mean() == pytest.approx(spoilt["best_loss"], rel=1e-3)
 
 
@@ -231,7 +231,7 @@ def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
     model._params.take(model._params.with_values({"rate": 1.0, "show": "best"}))
     advance(model, 3)
     given = {name: tensor.numpy() for name, tensor in model._best.items()}
-    wanted = model._network.twin(model._given.shown, given).reshape(best.shape)
+    wanted = model._network.reference(model._given.shown, given).reshape(best.shape)
     np.testing.assert_allclose(model.outputs()["value"].numpy(), wanted, atol=1e-4)
     model._params.take(model._params.with_values({"show": "newest"}))
     model.step(0.0)
@@ -242,7 +242,7 @@ def test_accuracy_counts_the_tests_that_are_right(make: Make) -> None:
     model = make(rate=0.02, batch=0, steps=30)
     advance(model, 1)
     inputs, targets = model._tests(model._given)
-    scores = model._network.twin(inputs, {name: tensor.numpy() for name, tensor in model._weights.items()})
+    scores = model._network.reference(inputs, {name: tensor.numpy() for name, tensor in model._weights.items()})
     assert figures(model)["accuracy"] == pytest.approx((scores.argmax(1) == targets).mean(), abs=1e-6)
     assert figures(model)["accuracy"] > 0.9
 
@@ -251,7 +251,7 @@ def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(mak
     model = make({**BLOBS, "draw": {"resolution": 9, "height": 0.5, "lift": 0.1}}, rate=0.02)
     advance(model, 20)
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
-    scores = model._network.twin(model._given.shown, weights)
+    scores = model._network.reference(model._given.shown, weights)
     shares = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
     point, ground = model.outputs()["point"].numpy(), model.outputs()["ground"].numpy()
     np.testing.assert_allclose(point[:, 1], 0.5 * (shares.max(1) - 1 / 3) / (2 / 3) + 0.1, atol=2e-4)
@@ -304,7 +304,7 @@ def test_weights_to_start_from(make: Make, folder: Path) -> None:
     second = make(seed=9, weights=folder / "learned.safetensors")
     for name, tensor in first._weights.items():
         assert np.array_equal(tensor.numpy(), second._weights[name].numpy()), name
-    with pytest.raises(InputError, match=r"weights do not fit[\s\S]*expected \(2, 24\)|missing"):
+    with pytest.raises(InputError, match=r"weights do not fit[\s\S]*expected shape \(2, 24\)|missing"):
         make({**BLOBS, "network": {"width": 24, "depth": 1, "head": 1}}, weights=folder / "learned.safetensors")
 
 
@@ -322,12 +322,19 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "no file": ({"data": {"kind": "classes"}}, ("data",), "file must be given"),
     "unknown key": ({**BLOBS, "network": {"witdh": 3}}, ("network",), 'did you mean "width"'),
     "out of limits": ({**BLOBS, "network": {"width": 0}}, ("network", "width"), "below the minimum"),
-    "no number": ({**BLOBS, "network": {"width": "wide"}}, ("network", "width"), "whole number"),
-    "no table": ({**BLOBS, "optimiser": "adam"}, ("optimiser",), "expected a table"),
+    "no number": ({**BLOBS, "network": {"width": "wide"}}, ("network", "width"), "integer"),
+    "no table": ({**BLOBS, "optimizer": "adam"}, ("optimizer",), "expected a table"),
     "loss of numbers": ({**BLOBS, "loss": {"kind": "l2"}}, ("loss", "kind"), "cross_entropy"),
     "loss of classes": ({**PLANE, "loss": {"kind": "cross_entropy"}}, ("loss", "kind"), "l1, l2 or huber"),
     "conv of places": ({**PLANE, "network": {"kind": "conv"}}, ("network", "kind"), "places"),
     "encoded classes": ({**BLOBS, "network": {"encoding": "waves"}}, ("network", "encoding"), "is for places"),
+    "entries of three": ({**PLANE, "network": {"features": 3}}, ("network", "features"), "1, 2 or 4"),
+    "grids that end": ({**PLANE, "network": {"coarsest": 9, "finest": 8}}, ("network", "finest"), "coarser"),
+    "octaves beyond": (
+        {**PLANE, "network": {"encoding": "octaves", "frequencies": 17}},
+        ("network", "frequencies"),
+        "16 are the most",
+    ),
     "large box": ({**BALL, "draw": {"resolution": 500}}, ("draw", "resolution"), "160"),
 }
 
@@ -385,7 +392,7 @@ def test_fused_layers_learn_as_single_ones_do(make: Make, what: str) -> None:
     network = KINDS[what]["network"]
     one, other = (make({**KINDS[what], "network": {**network, "fused": how}}, batch=64) for how in ("never", "always"))
     assert not one._network.runs and other._network.runs and len(other._learn) < len(one._learn)
-    assert all(comparison.holds for comparison in other.compare_with_twin())
+    assert all(comparison.holds for comparison in other.compare_with_reference())
     for _ in range(2):
         for model in (one, other):
             advance(model, 3)
@@ -406,7 +413,7 @@ def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
 
     session = onnxruntime.InferenceSession(model.export(".onnx"), providers=["CPUExecutionProvider"])
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
-    wanted = model._network.twin(given.shown, weights)
+    wanted = model._network.reference(given.shown, weights)
     found = np.asarray(session.run(None, {"x": plain._given.shown})[0])
     np.testing.assert_allclose(found, wanted, atol=1e-4)
     (folder / "scaled.safetensors").write_bytes(model.export(".safetensors"))
@@ -434,7 +441,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what:
     advance(other, 2)
     require_alike()
     with pytest.raises(InputError, match="do not fit"):
-        make(what, weights=folder / "on.checkpoint", optimiser={"kind": "sgd"})
+        make(what, weights=folder / "on.checkpoint", optimizer={"kind": "sgd"})
 
 
 def test_there_are_a_loss_and_a_gradient_before_the_first_step(make: Make) -> None:

@@ -20,9 +20,9 @@ from vertigrad.models.learning.train import Train, declare
 from vertigrad.models.learning.train_data import solid
 
 # What makes the scene of each name quick to test, the model's steps, and the factor by which the loss falls in them.
-# The digits are learned as their scene says, in 992 steps of the optimiser.
+# The digits are learned in 384 steps of the optimizer, of the 992 of their scene.
 RUNS: dict[str, tuple[dict[str, Any], int, float]] = {
-    "digits": ({"draw": {"resolution": 12}}, 62, 15.0),
+    "digits": ({"draw": {"resolution": 12}}, 24, 7.0),
     "field_fit": ({"data": {"resolution": 32}, "steps": 10}, 4, 25.0),
     "sdf_fit": ({"data": {"samples": 3000}, "draw": {"resolution": 28}, "batch": 768, "steps": 30}, 3, 15.0),
     "image_fit": ({"data": {"resolution": 40}, "batch": 1024, "steps": 10}, 4, 50.0),
@@ -80,7 +80,7 @@ def test_the_loss_falls_with_the_same_bits_each_time(steady: Gpu, name: str) -> 
         told = figures(model)
         assert told["test_loss"] < before / factor, told
         if name == "digits":
-            assert told["accuracy"] >= 0.97
+            assert told["accuracy"] >= 0.9  # 0.97 after its whole run, of 992 steps of the optimizer
         if name == "sdf_fit":
             assert chamfer(model) < 0.055
 
@@ -109,7 +109,7 @@ def crossings(distance: np.ndarray) -> np.ndarray:
     return np.concatenate(found)
 
 
-def test_distances_are_those_of_the_twin_that_looks_at_every_triangle() -> None:
+def test_distances_are_those_of_the_reference_that_looks_at_every_triangle() -> None:
     from vertigrad.models.data.mesh import distances as all_of
     from vertigrad.models.data.mesh_file import read
 

@@ -186,14 +186,14 @@ def test_width_resizes(make: Make) -> None:
     assert Video.output_specs(model._params)["pixels"].shape == (12, 16, 3)
 
 
-def test_it_agrees_with_its_twin(make: Make, films: Path, tmp_path: Path) -> None:
+def test_it_agrees_with_its_reference(make: Make, films: Path, tmp_path: Path) -> None:
     file = tmp_path / "x.mp4"
     file.write_bytes((films / "a.mp4").read_bytes())
     model = make(file)
     model.step(0.7)
-    assert all(c.holds for c in model.compare_with_twin())
+    assert all(c.holds for c in model.compare_with_reference())
     film(file, PICTURES[::-1], RATE)  # another film in the file than on the GPU
-    assert not any(c.holds for c in model.compare_with_twin())
+    assert not any(c.holds for c in model.compare_with_reference())
 
 
 # going back ---------------------------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ import pytest
 
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
-from vertigrad.models.learning import wave_source_twin as twin
 from vertigrad.models.learning.wave_source import HOLD, Params, WaveSource
 from vertigrad.models.learning.wave_source_look import GAP, LIFT, LOUD
 from vertigrad.models.learning.wave_source_scene import beginning
 from vertigrad.models.learning.wave_source_waves import Waves
+from vertigrad.models.reference import wave_source as reference
 
 Make = Callable[..., WaveSource]
 SMALL: dict[str, Any] = {"resolution": 32, "steps": 40, "receivers": 10, "drops": 2, "pace": 60.0}
@@ -54,7 +54,7 @@ def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gp
     start, weights = random.normal(size=(32, 32)), random.normal(size=(steps, 7))
 
     def heard(array: np.ndarray) -> float:
-        return float(np.sum(weights * twin.heard(array, medium, given.places, steps)))
+        return float(np.sum(weights * reference.heard(array, medium, given.places, steps)))
 
     waves = Waves(given.medium, given.places, "waves")
     with Tensor.from_numpy(start.astype(np.float32)) as x, Tensor.from_numpy(weights.astype(np.float32)) as factors:
@@ -91,11 +91,11 @@ def test_what_is_kept_grows_with_the_root_of_the_steps(steady: Gpu) -> None:
     assert 14 * state < held[1] < 24 * state and held[1] < 2.6 * held[0]
 
 
-def test_it_agrees_with_the_twin_before_and_after(make: Make) -> None:
+def test_it_agrees_with_the_reference_before_and_after(make: Make) -> None:
     model = make(noise=0.1)
     for steps in (0, 30):
         run(model, steps)
-        for comparison in model.compare_with_twin():
+        for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
 
 
@@ -176,7 +176,7 @@ def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
     for start, prefix, rows in ((before, "", slice(10, 20)), (model._given.start, "true_", slice(0, 10))):
         old = now = start.astype(float)
         for _ in range(9):
-            old, now = twin.stepped(old, now, medium)
+            old, now = reference.stepped(old, now, medium)
         shown = {name: tensor.numpy() for name, tensor in model.outputs().items()}
         np.testing.assert_allclose(shown[f"{prefix}wave"], now, atol=1e-5)
         np.testing.assert_allclose(shown[f"{prefix}position"][..., 1], 2.0 * now, atol=2e-5)

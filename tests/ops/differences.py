@@ -16,6 +16,12 @@ def drawn(low: float, high: float, shape: tuple[int, ...]) -> np.ndarray:
     return RANDOM.uniform(low, high, shape).astype(np.float32)
 
 
+def of_both_signs(low: float, high: float, shape: tuple[int, ...]) -> np.ndarray:
+    """Sizes between the bounds, the signs alternating along every axis."""
+    odd = np.indices(shape).sum(0) % 2 == 1
+    return np.where(odd, -1, 1).astype(np.float32) * drawn(low, high, shape)
+
+
 def turned(array: np.ndarray) -> Tensor:
     """A tensor that does not lie in order if it has two axes or more."""
     return Tensor.from_numpy(np.ascontiguousarray(array.T)).T if array.ndim > 1 else Tensor.from_numpy(array)

@@ -1,4 +1,4 @@
-"""Changing element types. NumPy leaves what overflows to the processor, so the twin here says what is promised."""
+"""Changing element types. NumPy leaves what overflows to the processor, so the reference here says what is promised."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vertigrad import Tensor, ops
+from vertigrad.gpu import Kernel, shader
 
 from .layouts import DTYPES, NUMPY
 
@@ -23,7 +24,7 @@ SOURCES = {
 }
 
 
-def twin(array: np.ndarray, dtype: str) -> np.ndarray:
+def reference(array: np.ndarray, dtype: str) -> np.ndarray:
     """Floats truncate and saturate, NaN is 0; integers wrap; everything but 0 is true."""
     if array.dtype.kind == "f" and dtype in LIMITS:
         low, high = LIMITS[dtype]
@@ -37,11 +38,11 @@ def twin(array: np.ndarray, dtype: str) -> np.ndarray:
 @pytest.mark.parametrize("source", DTYPES)
 def test_every_type_casts_to_every_other(source: str, target: str):
     array = SOURCES[source]
-    got, want = Tensor.from_numpy(array).to(target).numpy(), twin(array, target)
+    got, want = Tensor.from_numpy(array).to(target).numpy(), reference(array, target)
     assert got.dtype == want.dtype
     if (
         target == "f16"
-    ):  # rounded to a neighbour; which of two is the device's choice (WGSL, "Floating Point Conversion")
+    ):  # rounded to a neighbor; which of two is the device's choice (WGSL, "Floating Point Conversion")
         finite = np.abs(array.astype(np.float64)) <= 65504
         assert np.array_equal(got[~finite], want[~finite], equal_nan=True)
         error = np.abs(got[finite].astype(np.float64) - want[finite])
@@ -71,3 +72,23 @@ def test_operands_of_two_types_meet_in_the_wider(a: str, b: str):
         assert got.dtype.name == "f32"
     else:
         assert got.dtype.name == next(d for d in ("f16", "i32", "u32", "u8", "bool") if d in both)
+
+
+def test_rounding_to_f16_is_numpys():
+    """Of every f16, of what lies midway between two of them, and of the f32 beside these."""
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+    ends = np.append(halves[1:], np.float32(65536.0))
+    middles = (0.5 * (halves.astype(np.float64) + ends)).astype(np.float32)
+    exact = np.concatenate([halves, middles, [65519.0, 65520.0, 65521.0, 1e30, 3.4e38, np.inf]]).astype(np.float32)
+    near = [exact, np.nextafter(exact, np.float32(0)), np.nextafter(exact, np.float32(np.inf))]
+    x = np.concatenate([*near, *(-part for part in near), [np.float32(np.nan)]]).astype(np.float32)
+    x = x[(np.abs(x) >= np.finfo(np.float32).tiny) | (x == 0) | np.isnan(x)]  # adapters may take subnormal f32 as 0
+    source = f"""{shader.render("common/math.wgsl")}
+@group(0) @binding(0) var<storage, read> given: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {{
+    if id.x < {x.size}u {{ out[id.x] = rounded_to_f16(given[id.x]); }}
+}}"""
+    with Tensor.from_numpy(x) as given, Tensor.empty(x.shape) as out, np.errstate(over="ignore"):
+        Kernel(source, "main", "rounding")(x.size, given=given, out=out)
+        np.testing.assert_array_equal(out.numpy(), x.astype(np.float16).astype(np.float32))

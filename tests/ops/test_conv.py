@@ -13,10 +13,10 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
 from vertigrad.ops import conv_tiles
-from vertigrad.ops.conv_tiles import TILES, Tile
+from vertigrad.ops.conv_tiles import ON_A_CPU, TILES, Tile, choose
 
 from . import references
-from .layouts import examples, lies, seeds, values
+from .layouts import compiled_examples, lies, seeds, some, values
 
 
 def close(got: Tensor, want: np.ndarray, inner: int, dtype: str = "f32") -> None:
@@ -44,7 +44,7 @@ def cases(draw: st.DrawFn, rank: int) -> dict:
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
-@examples
+@compiled_examples
 @given(st.data(), seeds)
 def test_any_window_over_any_layout(rank: int, data: st.DataObject, seed: int) -> None:
     case = data.draw(cases(rank))
@@ -62,7 +62,7 @@ def test_any_window_over_any_layout(rank: int, data: st.DataObject, seed: int) -
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
-@examples
+@compiled_examples
 @given(st.data(), seeds)
 def test_the_transpose_of_any_window(rank: int, data: st.DataObject, seed: int) -> None:
     case = data.draw(cases(rank))
@@ -87,11 +87,9 @@ def _drawn(data: st.DataObject, shape: tuple[int, ...], seed: int) -> tuple[np.n
     return lie.both(values(lie.whole, "f32", seed))
 
 
-@pytest.mark.parametrize("tile", TILES)
-@pytest.mark.parametrize("channels", [32, 5])
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("tile", "channels", "packed"), some(product([*TILES, ON_A_CPU], [32, 5], [False, True])))
 def test_every_tile(tile: Tile, channels: int, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conv_tiles, "TILES", (tile,))
+    monkeypatch.setattr(conv_tiles, "choose", lambda *sizes: tile)
     a, b = values((2, channels, 9, 23), "f32", 1), values((70, channels, 3, 2), "f32", 2)
     x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
     got = ops.conv(x, ops.pack_conv_weights(w) if packed else w, padding=1)
@@ -99,8 +97,18 @@ def test_every_tile(tile: Tile, channels: int, packed: bool, monkeypatch: pytest
     close(got, want, b[0].size)
 
 
+def test_a_software_adapter_wastes_no_places() -> None:
+    """Of small images; of large ones, with tiles for all, both take the same."""
+    for places in (4, 49, 784):
+        assert choose(512, places, 1, is_software=True) == ON_A_CPU != choose(512, places, 1, is_software=False)
+    assert choose(64, 1 << 16, 1, True) == choose(64, 1 << 16, 1, False) != ON_A_CPU
+    assert choose(16, 1024, 1, True).rows == 16  # and no channels either
+
+
+@pytest.mark.parametrize("is_software", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
-def test_a_long_inner_axis_is_sliced(groups: int) -> None:
+def test_a_long_inner_axis_is_sliced_on_a_gpu(groups: int, is_software: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conv_tiles, "_is_software", lambda: is_software)
     a, b = values((1, 64 * groups, 7, 7), "f32", 1), values((64, 64, 3, 3), "f32", 2)
     bias, residual = values((64,), "f32", 3), values((1, 64, 7, 7), "f32", 4)
     with Plan() as plan:
@@ -108,7 +116,7 @@ def test_a_long_inner_axis_is_sliced(groups: int) -> None:
             more = {"bias": Tensor.from_numpy(bias), "residual": Tensor.from_numpy(residual)}
             x, w = Tensor.from_numpy(a), Tensor.from_numpy(b)
             got = ops.conv(x, w, padding=1, groups=groups, activation=("leaky_relu", 0.2), **more)
-        assert len(plan) == 2
+        assert len(plan) == (1 if is_software else 2)
         plan.replay()
     want = references.conv(a.astype(np.float64), b.astype(np.float64), (1, 1), [(1, 1), (1, 1)], (1, 1), groups)
     want = want + bias[:, None, None] + residual

@@ -152,6 +152,33 @@ def test_numbers_take_the_type_of_the_tensor_beside_them():
     assert ops.where(True, x, 7).numpy().tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("dtype", ["i32", "u32", "u8", "f16", "f32"])
+@pytest.mark.parametrize("number", [5, 5.0, True])
+def test_arrays_without_axes_are_numbers(dtype: str, number: object):
+    x = Tensor.from_numpy(np.array([1, 2], NUMPY[dtype]))
+    plain, array = x + number, x + np.array(number)
+    assert array.dtype is plain.dtype and np.array_equal(array.numpy(), plain.numpy())
+    assert (np.array(number) - x).dtype is plain.dtype
+    with pytest.raises(DtypeError, match="complex128"):
+        x + np.complex128(1)
+
+
+ORDER = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_signed_and_unsigned_integers_are_compared_exactly(name: str):
+    signed = np.array([2**24, 2**24 + 1, -1, 0, -(2**31), 2**31 - 1, 7], np.int32)
+    unsigned = np.array([2**24, 2**24 + 1, 2**32 - 1, 0, 2**31, 2**31 - 1, 8], np.uint32)
+    a, b = np.repeat(signed, len(unsigned)), np.tile(unsigned, len(signed))
+    x, y = Tensor.from_numpy(a), Tensor.from_numpy(b)
+    function, reference = getattr(ops, name), getattr(np, name)
+    assert np.array_equal(function(x, y).numpy(), reference(a.astype(np.int64), b.astype(np.int64)))
+    assert np.array_equal(function(y, x).numpy(), reference(b.astype(np.int64), a.astype(np.int64)))
+    assert np.array_equal(ops.fused(lambda p, q: function(p, q + 0), x, y).numpy(), function(x, y).numpy())
+    assert np.array_equal(function(x, b).numpy(), function(x, y).numpy())
+
+
 def test_arrays_are_operands_and_do_not_outlive_the_call():
     tracker = vertigrad.gpu().tracker
     x = Tensor.from_numpy(np.arange(3, dtype=np.float32))

@@ -222,14 +222,14 @@ def test_large_results_of_any_layout(shape: tuple[int, ...], dtype: str, gpu: Gp
         (y[..., 1 : n + 1], wide[..., 1 : n + 1]),
     ]
     views += [(y[..., ::3], wide[..., ::3]), (x[:1], a[:1]), (x[..., :1], a[..., :1])]
-    function, twin = (ops.logical_xor, np.logical_xor) if dtype == "bool" else (ops.maximum, np.maximum)
+    function, reference = (ops.logical_xor, np.logical_xor) if dtype == "bool" else (ops.maximum, np.maximum)
     for left, exact in views:
         got = ops.fused(lambda p, q: function(p, q), left, x)
-        assert np.array_equal(got.numpy(), twin(exact, a)), left.layout
+        assert np.array_equal(got.numpy(), reference(exact, a)), left.layout
     out = Tensor.from_numpy(np.zeros_like(wide))
     ops.fused(lambda p: function(p, p), x, out=out[..., 1 : n + 1])
     want = np.zeros_like(wide)
-    want[..., 1 : n + 1] = twin(a, a)
+    want[..., 1 : n + 1] = reference(a, a)
     assert np.array_equal(out.numpy(), want)
     ops.fused(lambda p, q: function(p, q), y, x[..., :1], out=y)
-    assert np.array_equal(y.numpy(), twin(wide, a[..., :1]))
+    assert np.array_equal(y.numpy(), reference(wide, a[..., :1]))

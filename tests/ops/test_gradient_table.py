@@ -36,8 +36,9 @@ PLACES = np.array([0, 1], np.int32)
 
 # What is no operation on the values of tensors: kinds and classes, what fills a tensor, what sizes dispatches.
 OTHERS = {
-    *("Binary", "Expression", "HashEncoding", "Mlp", "NeighbourGrid", "Operand", "PositionalEncoding", "Ternary"),
-    *("Unary", "dispatch_size", "draw_size", "elementwise", "evaluate", "neighbour_grid", "random", "reorder"),
+    *("Binary", "Expression", "HashEncoding", "Mlp", "NeighborGrid", "Operand", "PositionalEncoding", "Ternary"),
+    *("Unary", "arange", "dispatch_size", "draw_size", "elementwise", "evaluate", "neighbor_grid", "random"),
+    "reorder",
 }
 # The shapes of float operands by name, and what else is given.
 Sample = tuple[dict[str, tuple[int, ...]], dict[str, Any]]
@@ -48,7 +49,7 @@ ONE = {name: tuple(n // 3 if n in (6, 12) else n for n in shape) for name, shape
 SAMPLES: dict[str, Sample] = {
     **{name: ({"a": ROWS}, {}) for name in ("sum", "prod", "mean", "min", "max", "any", "all", "argmin", "argmax")},
     **{name: ({"x": ROWS}, {"axis": 1}) for name in ("l1", "l2", "sum_square", "log_sum", "log_sum_exp", "lp_norm")},
-    **{name: ({"x": ROWS}, {"axis": 1}) for name in ("lp_normalize", "last_argmax", "last_argmin")},
+    **{name: ({"x": ROWS}, {"axis": 1}) for name in ("lp_normalize", "last_argmax", "last_argmin", "norm")},
     **{name: ({"x": ROWS}, {}) for name in ("softmax", "log_softmax", "hardmax", "tril", "triu", "nonzero")},
     **{name: ({"x": ROWS}, {}) for name in ("cumsum", "cumprod", "cummin", "cummax")},
     **{name: ({"keys": ROWS}, {}) for name in ("sort", "argsort")},
@@ -94,6 +95,8 @@ SAMPLES: dict[str, Sample] = {
     "lstm": ({**STEP, "initial_cell": (1, 2, 2), "peepholes": (1, 6)}, {}),
     "pad": ({"x": ROWS}, {"padding": 1, "mode": "reflect"}),
     "tile": ({"x": ROWS}, {"repeats": (2, 1)}),
+    "roll": ({"x": ROWS}, {"shift": (1, -1), "axis": (0, 1)}),
+    "linspace": ({"start": (3,), "stop": (3,)}, {"num": 4}),
     "depth_to_space": ({"x": (1, 4, 2, 2)}, {"block": 2}),
     "space_to_depth": ({"x": IMAGE}, {"block": 2}),
     "resize": ({"x": ROWS}, {"size": [6, 6]}),
@@ -104,7 +107,7 @@ SAMPLES: dict[str, Sample] = {
     "positional_encoding": ({"x": ROWS}, {"frequencies": 2}),
     "encode": ({"x": ROWS}, {"encoding": ops.PositionalEncoding(2)}),
 }
-# Operations on whole numbers alone, which no gradient can flow to.
+# Operations on integers alone, which no gradient can flow to.
 WHOLE: dict[str, Callable[[], Tensor]] = {
     "bincount": lambda: ops.bincount(PLACES, 2),
     "one_hot": lambda: ops.one_hot(PLACES, 2),

@@ -1,4 +1,4 @@
-"""Gradients of encodings against finite differences in float64, and the whole numbers in which tables get them."""
+"""Gradients of encodings against finite differences in float64, and the integers in which tables get them."""
 
 from __future__ import annotations
 
@@ -127,17 +127,17 @@ def test_a_network_behind_a_grid_learns_both(steady: Gpu) -> None:
     tables = Tensor.from_numpy((table(4, 256, 2) * 1e-2), "tables")
     with (
         Mlp(*layers([8, 16, 1]), encoding=HashEncoding(tables, 4, 32), learns=True) as mlp,
-        learn.Adam([mlp.parameters, tables], rate=0.02) as optimiser,
+        learn.Adam([mlp.parameters, tables], rate=0.02) as optimizer,
         Plan("step") as plan,
     ):
         with plan.recording():
             loss = learn.l2_loss(mlp(Tensor.from_numpy(x)), Tensor.from_numpy(wanted))
             loss.backward()
-            optimiser.step()
-        plan.replay(**optimiser.fields())
+            optimizer.step()
+        plan.replay(**optimizer.fields())
         first = loss.item()
         for _ in range(50):
-            plan.replay(**optimiser.fields())
+            plan.replay(**optimizer.fields())
         assert loss.item() < 0.02 * first
     half = leaf(table(2, 50, 2).astype(np.float16))
     ops.hash_encoding(x, half, 2, 5).sum().backward()

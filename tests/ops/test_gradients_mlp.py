@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, learn, no_grad, ops
 from vertigrad.errors import DtypeError, GradientError
 from vertigrad.gpu import Gpu, Kernel, Plan, shader
-from vertigrad.ops.activation import PARAMETERS, slope
+from vertigrad.ops.activation import PARAMETERS, parameters, slope
 from vertigrad.ops.mlp import Mlp
-from vertigrad.ops.mlp_learning import Pull, key, pulled
+from vertigrad.ops.mlp_learning import Backward, key, mlp_backward
 from vertigrad.ops.mlp_packing import pack
 from vertigrad.ops.mlp_variants import Form
 from vertigrad.tensor import f32
@@ -36,14 +36,14 @@ def backpropagated(
     for weight, bias in zip(*net, strict=True):
         sums.append(inputs[-1] @ weight.T.astype(np.float64) + bias)
         inputs.append(function(sums[-1]))
-    pulled, found = gradient.astype(np.float64), []
+    back, found = gradient.astype(np.float64), []
     for at in reversed(range(len(sums))):
-        found[:0] = [(pulled.T @ inputs[at]).reshape(-1), pulled.sum(0)]
-        pulled = pulled @ net[0][at].astype(np.float64)
+        found[:0] = [(back.T @ inputs[at]).reshape(-1), back.sum(0)]
+        back = back @ net[0][at].astype(np.float64)
         if at:
             z = sums[at - 1]
-            pulled = pulled * (function(z + STEP) - function(z - STEP)) / (2.0 * STEP)
-    return pulled, np.concatenate(found)
+            back = back * (function(z + STEP) - function(z - STEP)) / (2.0 * STEP)
+    return back, np.concatenate(found)
 
 
 def alike(got: Tensor | None, wanted: np.ndarray, tolerance: float = 1e-5) -> None:
@@ -64,11 +64,9 @@ def learned(
         return tensor.grad, mlp.parameters.grad, *backpropagated(x, net, activation, gradient)
 
 
-@pytest.mark.parametrize(
-    "sizes", [[3, 64, 64, 64, 4], [2, 33, 50, 7, 3], [5, 4], [1, 1, 1], [40, 16, 20], [130, 48, 100]]
-)
+@pytest.mark.parametrize("sizes", [[3, 64, 64, 64, 4], [2, 33, 50, 7, 3], [5, 4], [1, 1, 1], [130, 48, 100]])
 def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
-    for number in (0, 1, 77, 300):
+    for number in (0, 77, 300):
         by_x, by_weights, wanted_x, wanted = learned(sizes, number)
         alike(by_x, wanted_x)
         alike(by_weights, wanted)
@@ -76,13 +74,13 @@ def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
 
 def test_layers_written_out(steady: Gpu) -> None:
     """As on a GPU whose registers hold all sums; points in several tiles for each workgroup, and in a part of one."""
-    sizes, chosen = [3, 16, 16, 16, 4], Pull(32, 8, 4, 8, 3, unrolled=True)
+    sizes, chosen = [3, 16, 16, 16, 4], Backward(32, 8, 4, 8, 3, unrolled=True)
     net, x = layers(sizes), points(500, 3)
     gradient = np.random.default_rng(5).normal(size=(500, 4)).astype(np.float32)
     form = Form.of(sizes)
     assert chosen.fits(key(form), steady)
     with Mlp(*net, learns=True) as mlp, closing(pack(mlp.parameters, sizes, form, f32)) as packed:
-        by_x, by_weights = pulled(
+        by_x, by_weights = mlp_backward(
             Tensor.from_numpy(gradient), Tensor.from_numpy(x), packed, form, sizes, "softsign", variant=chosen
         )
     wanted_x, wanted = backpropagated(x, net, "softsign", gradient)
@@ -90,11 +88,17 @@ def test_layers_written_out(steady: Gpu) -> None:
     alike(by_weights, wanted)
 
 
+def constants(name: str) -> str:
+    """The parameters of an activation as WGSL."""
+    first, second = parameters(name)
+    return f"vec2f({first!r}, {second!r})"
+
+
 def test_slopes(steady: Gpu) -> None:
     """Of every activation, away from corners, in one kernel."""
     x = np.linspace(-8.013, 8.017, 801).astype(np.float32)
     names = sorted(PARAMETERS)
-    calls = "".join(f"out[{at}u * n + i] = {slope(name)};\n" for at, name in enumerate(names))
+    calls = "".join(f"out[{at}u * n + i] = {slope(name, constants(name))};\n" for at, name in enumerate(names))
     parts = "\n".join(shader.render(f"common/{part}.wgsl") for part in ("math", "activation", "slope"))
     source = f"""{parts}
 @group(0) @binding(0) var<storage, read> given: array<f32>;
@@ -155,7 +159,7 @@ def test_weights_as_they_are(steady: Gpu) -> None:
 
 
 def test_points_before_weights_that_stay(steady: Gpu) -> None:
-    """A network that was packed once, f16 too; other weights that are loaded meanwhile do not change the way back."""
+    """A network that was packed once, f16 too; weights that are loaded meanwhile do not change the backward pass."""
     for dtype in (np.float32, np.float16):
         net, other, x = layers([3, 16, 16, 2], dtype=dtype), layers([3, 16, 16, 2], 3, dtype), points(40, 3)
         gradient = np.random.default_rng(5).normal(size=(40, 2)).astype(np.float32)
@@ -203,29 +207,29 @@ def test_learning_is_recorded_and_gives_the_same_bits(steady: Gpu) -> None:
     for _ in range(2):
         with (
             Mlp(*layers([2, 32, 32, 1]), "tanh", learns=True) as mlp,
-            learn.Adam([mlp.parameters], rate=0.01) as optimiser,
+            learn.Adam([mlp.parameters], rate=0.01) as optimizer,
             Plan("step") as plan,
         ):
             held_x, target = Tensor.from_numpy(x), Tensor.from_numpy(wanted)
             with plan.recording():
                 loss = learn.l2_loss(mlp(held_x), target)
                 loss.backward()
-                optimiser.step()
-            plan.replay(**optimiser.fields())
+                optimizer.step()
+            plan.replay(**optimizer.fields())
             first = loss.item()
             for _ in range(60):
-                plan.replay(**optimiser.fields())
+                plan.replay(**optimizer.fields())
             assert loss.item() < 0.1 * first
             found.append(mlp.parameters.numpy())
     assert np.array_equal(*found)
 
 
 def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
-    with Mlp(*layers([2, 16, 1]), learns=True) as mlp, learn.Adam([mlp.parameters]) as optimiser:
+    with Mlp(*layers([2, 16, 1]), learns=True) as mlp, learn.Adam([mlp.parameters]) as optimizer:
         held_x, held = Tensor.from_numpy(points(8, 2)), []
         for step in range(200):
             mlp(held_x).sum().backward()
-            optimiser.step()
+            optimizer.step()
             steady.wait_idle()
             if step in (9, 199):
                 held.append((len(steady.tracker.live), steady.pool.held_bytes))

@@ -115,10 +115,10 @@ def sampled(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, corners: b
     return total
 
 
-def places(shape: tuple[int, ...], spatial: tuple[int, ...]) -> np.ndarray:
+def places(shape: tuple[int, ...], spatial: tuple[int, ...], reach: float = 1.7) -> np.ndarray:
     """Inside and outside, but not within a step of differences from where the value has a corner."""
     while True:
-        grid = RANDOM.uniform(-1.7, 1.7, (*shape, len(spatial))).astype(np.float32)
+        grid = RANDOM.uniform(-reach, reach, (*shape, len(spatial))).astype(np.float32)
         sizes = np.array(spatial[::-1])
         corners = np.stack([(grid + 1) * sizes - 1, (grid + 1) * (sizes - 1)]).astype(float)
         if np.abs(corners / 2 * 2 - np.round(corners / 2 * 2)).min() > 1e-3:
@@ -138,10 +138,11 @@ def places(shape: tuple[int, ...], spatial: tuple[int, ...]) -> np.ndarray:
 )
 def test_grid_sample(gpu: Gpu, spatial: tuple[int, ...], mode: str, padding: str, corners: int) -> None:
     how = {"mode": mode, "padding": padding}
+    reach = 6.0 if padding == "reflection" else 1.7  # so that some are reflected several times
     check(
         lambda x, grid: ops.grid_sample(x, grid, align_corners=bool(corners), **how),
         lambda x, grid: sampled(x, grid, corners=bool(corners), **how),
-        [drawn(-1, 1, (2, 2, *spatial)), places((2, *(3, 2, 1)[: len(spatial)]), spatial)],
+        [drawn(-1, 1, (2, 2, *spatial)), places((2, *(6, 2, 1)[: len(spatial)]), spatial, reach)],
     )
 
 

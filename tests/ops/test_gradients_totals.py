@@ -13,7 +13,7 @@ from vertigrad import Tensor, ops
 from vertigrad.errors import GradientError
 from vertigrad.gpu import Gpu
 
-from .differences import RANDOM, check, drawn, leaf
+from .differences import RANDOM, check, drawn, leaf, of_both_signs
 
 SHAPE = (3, 5)
 RUNNING: dict[str, Callable[..., np.ndarray]] = {
@@ -148,3 +148,44 @@ def test_a_length_of_0_has_a_corner(gpu: Gpu, how: str) -> None:
     assert x.grad is not None
     found = x.grad.numpy()
     assert (found[1] == 0).all() and (found[[0, 2]] > 0).all()
+
+
+def test_a_mean_of_nothing_has_a_gradient_of_nothing(gpu: Gpu) -> None:
+    x = leaf(np.zeros((3, 0), np.float32))
+    x.mean(1).sum().backward()
+    assert x.grad is not None and x.grad.shape == (3, 0)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_equal_extremes_share_the_gradient(gpu: Gpu, name: str) -> None:
+    sign = 1.0 if name == "max" else -1.0
+    x = leaf(np.array([[2.0, 1.0, 2.0, 2.0], [3.0, 3.0, 0.0, 1.0]], np.float32) * sign)
+    (getattr(x, name)(1) * Tensor.from_numpy(np.array([6.0, 4.0], np.float32))).sum().backward()
+    assert x.grad is not None and x.grad.numpy().tolist() == [[2, 0, 2, 2], [2, 2, 0, 0]]
+
+
+# norms, and elements in another order ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [None, 1, 2, 3, 0.5, -1, np.inf, -np.inf])
+def test_norms_of_vectors(gpu: Gpu, order: float | None) -> None:
+    check(lambda a: ops.norm(a, order, 1), lambda a: np.linalg.norm(a, order, 1), [apart(SHAPE)])
+
+
+@pytest.mark.parametrize("order", [None, "fro", 1, -1, np.inf, -np.inf])
+def test_norms_of_matrices(gpu: Gpu, order: Any) -> None:
+    array = of_both_signs(0.2, 1.0, SHAPE)
+    check(lambda a: ops.norm(a, order, (1, 0)), lambda a: np.linalg.norm(a, order, (1, 0)), [array])
+
+
+@pytest.mark.parametrize(("shift", "axis"), [(2, None), (-1, 0), ((1, -2), (0, 1)), (0, 1)])
+def test_roll(gpu: Gpu, shift: Any, axis: Any) -> None:
+    check(lambda a: ops.roll(a, shift, axis) * a, lambda a: np.roll(a, shift, axis) * a, [apart(SHAPE)])
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_linspace(gpu: Gpu, endpoint: bool) -> None:
+    def theirs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.linspace(a, b, 4, endpoint)
+
+    check(lambda a, b: ops.linspace(a, b, 4, endpoint), theirs, [apart(SHAPE), apart((5,))])

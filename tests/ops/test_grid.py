@@ -14,7 +14,7 @@ from vertigrad.gpu import Plan
 from .layouts import examples, lies, seeds, values
 
 
-def twin(positions: np.ndarray) -> np.ndarray:
+def reference(positions: np.ndarray) -> np.ndarray:
     """Differences along columns and rows with the borders repeated; south × east, of length 1."""
     normals = np.cross(*edges(positions))
     return normals / np.linalg.norm(normals, axis=-1, keepdims=True)
@@ -46,7 +46,7 @@ def test_any_layout(data: st.DataObject, rows: int, columns: int, seed: int):
     error = (
         8 * 2.0**-23 / sine
     )  # roundings of the edges (WGSL: half an ulp each) turn the normal of a sharp corner more
-    assert np.all(np.abs(out.numpy() - twin(a)).max(-1) <= error)
+    assert np.all(np.abs(out.numpy() - reference(a)).max(-1) <= error)
 
 
 def test_a_flat_grid_over_x_and_z_faces_up():
@@ -60,7 +60,7 @@ def test_a_flat_grid_over_x_and_z_faces_up():
 def test_normals_of_a_sphere_of_any_size_point_outwards(radius: float):
     points = sphere(60, 80, radius)
     normals = ops.grid_normals(Tensor.from_numpy(points)).numpy()
-    np.testing.assert_allclose(normals, twin(points), atol=1e-5)
+    np.testing.assert_allclose(normals, reference(points), atol=1e-5)
     inner = (slice(1, -1), slice(1, -1))
     outwards = points[inner] / np.linalg.norm(points[inner], axis=-1, keepdims=True)
     assert np.sum(normals[inner] * outwards, axis=-1).min() > 0.999
@@ -84,7 +84,7 @@ def test_in_a_plan_normals_follow_the_positions_of_each_replay():
             points = sphere(7, 8, seed)
             positions[...] = points
             plan.replay()
-            np.testing.assert_allclose(normals.numpy(), twin(points), atol=1e-5)
+            np.testing.assert_allclose(normals.numpy(), reference(points), atol=1e-5)
 
 
 def test_normals_may_overwrite_positions_but_not_in_a_plan():
@@ -93,7 +93,7 @@ def test_normals_may_overwrite_positions_but_not_in_a_plan():
     with Plan() as plan, pytest.raises(LayoutError):
         ops.record_grid_normals(plan, x, x)
     ops.grid_normals(x, x)
-    np.testing.assert_allclose(x.numpy(), twin(points), atol=1e-5)
+    np.testing.assert_allclose(x.numpy(), reference(points), atol=1e-5)
 
 
 def test_what_does_not_fit_says_so():

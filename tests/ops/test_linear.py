@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import vertigrad
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, InputError, LayoutError, ShapeError
+from vertigrad.gpu import kernel as kernel_module
 from vertigrad.ops.activation import PARAMETERS, expression
 
 from .activations import ACTIVATIONS
@@ -30,7 +31,7 @@ def close(got: Tensor, want: np.ndarray, magnitude: np.ndarray, inner: int) -> N
     assert np.all(difference <= error), (difference - error).max()
 
 
-@settings(examples, max_examples=30)
+@settings(examples, max_examples=examples.max_examples // 2)
 @given(st.data(), sizes, sizes, sizes, st.lists(st.sampled_from([1, 2, 3]), max_size=2), seeds)
 def test_linear_of_any_layout(
     data: st.DataObject, rows: int, inner: int, columns: int, batch: list[int], seed: int
@@ -51,7 +52,7 @@ def test_linear_of_any_layout(
     close(got, want, magnitude, inner)
 
 
-@settings(examples, max_examples=30)
+@settings(examples, max_examples=examples.max_examples // 2)
 @given(st.data(), sizes, sizes, sizes, st.booleans(), st.booleans(), seeds)
 def test_gemm_as_onnx_has_it(
     data: st.DataObject, rows: int, inner: int, columns: int, trans_a: bool, trans_b: bool, seed: int
@@ -109,6 +110,33 @@ def test_parameters_of_activations() -> None:
     ):
         with pytest.raises(InputError, match=complaint):
             expression(activation)  # type: ignore[arg-type]
+
+
+def test_one_kernel_serves_all_parameters_of_an_activation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parameters are uniforms: after the first of each kernel nothing is compiled."""
+    x, w, image = values((40, 6), "f32", 1), values((5, 6), "f32", 2), values((1, 3, 6, 6), "f32", 3)
+    window, weights = values((8, 3, 3, 3), "f32", 4), [values((16, 6), "f32", 5), values((2, 16), "f32", 6)]
+    gates = values((1, 4, 6), "f32", 7), values((1, 4, 4), "f32", 8)
+
+    def results(slope: float) -> list[np.ndarray]:
+        activation = ("leaky_relu", slope)
+        return [
+            ops.linear(x, w, activation=activation).numpy(),
+            ops.conv(image, window, activation=activation).numpy(),
+            ops.mlp(x, weights, [np.zeros(16, np.float32), None], activation=activation, last=activation).numpy(),
+            ops.rnn(x[:, None], *gates, activations=[("affine", slope, 0.5)])[0].numpy(),
+        ]
+
+    first = results(0.25)
+    monkeypatch.setattr(kernel_module, "_compiled", lambda *_: pytest.fail("a kernel was compiled"))
+    second = results(-0.5)
+    assert [np.array_equal(a, b) for a, b in zip(first, second, strict=True)] == [False] * 4
+    hidden = x.astype(float) @ weights[0].T
+    outputs = np.where(hidden < 0, 0.25 * hidden, hidden) @ weights[1].T
+    two = ops.mlp(x, weights, None, activation=("leaky_relu", 0.25), last=("leaky_relu", -0.5)).numpy()
+    np.testing.assert_allclose(two, np.where(outputs < 0, -0.5 * outputs, outputs), rtol=1e-4, atol=1e-4)
+    sums = x.astype(float) @ w.T
+    np.testing.assert_allclose(second[0], np.where(sums < 0, -0.5 * sums, sums), rtol=1e-5, atol=1e-5)
 
 
 def test_the_activation_comes_after_all_that_is_added() -> None:
@@ -172,7 +200,7 @@ def refused(error: type[Exception], complaint: str, call: Callable[[], object]) 
 def test_what_does_not_fit_says_so() -> None:
     x, w, b = Tensor.zeros((4, 3)), Tensor.zeros((5, 3)), Tensor.zeros((5,))
     refused(ShapeError, r"linear: x \(4, 3\) and weight \(3, 5\)", lambda: ops.linear(x, w.T))
-    refused(ShapeError, r"bias has shape \(4,\), not \(5,\)", lambda: ops.linear(x, w, Tensor.zeros((4,))))
+    refused(ShapeError, r"expected a bias of shape \(5,\), got \(4,\)", lambda: ops.linear(x, w, Tensor.zeros((4,))))
     refused(ShapeError, "does not broadcast to", lambda: ops.linear(x, w, residual=Tensor.zeros((2, 4, 5))))
     refused(ShapeError, "broadcast", lambda: ops.linear(x, w, residual=Tensor.zeros((3, 5))))
     refused(DtypeError, "must be f32 or f16", lambda: ops.linear(x.to("i32"), w.to("i32")))

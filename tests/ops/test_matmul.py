@@ -14,7 +14,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.ops.product import product
 from vertigrad.ops.product_variants import LINES, TILES, Variant
 
-from .layouts import NUMPY, broadcastable, examples, lies, seeds, values
+from .layouts import NUMPY, broadcastable, examples, lies, seeds, some, values
 
 sizes = st.sampled_from([1, 2, 3, 5, 16, 17, 64, 65, 70, 0])
 
@@ -109,7 +109,7 @@ def test_out():
     compare(square, square.T, ops.matmul(z, z.T, out=z))  # reads what it writes: as if read first
 
 
-@pytest.mark.parametrize("name", TILES.variants)
+@pytest.mark.parametrize("name", some(TILES.variants))
 def test_every_tile_that_fits(steady: Gpu, name: str):
     tile = TILES.variants[name]
     if not TILES.fits(tile, "", steady):
@@ -118,7 +118,7 @@ def test_every_tile_that_fits(steady: Gpu, name: str):
         multiply(rows, inner, columns, turned, tile)
 
 
-@pytest.mark.parametrize("name", LINES.variants)
+@pytest.mark.parametrize("name", some(LINES.variants))
 def test_every_way_of_few_rows_that_fits(steady: Gpu, name: str):
     lines = LINES.variants[name]
     if not LINES.fits(lines, "", steady):

@@ -18,7 +18,7 @@ from vertigrad.ops.mlp import Mlp
 from vertigrad.ops.mlp_variants import NETWORKS
 
 from .activations import ACTIVATIONS
-from .layouts import examples, lies, seeds
+from .layouts import examples, lies, seeds, some
 from .test_encoding import frequencies, hashed
 
 Layers = tuple[list[np.ndarray], list[np.ndarray]]
@@ -70,8 +70,8 @@ def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
 @pytest.mark.parametrize(
     ("variant", "sizes"),
     [
-        *((variant, [3, 32, 32, 4]) for variant in NETWORKS.variants),
-        *((variant, [32, 32, 20]) for variant, found in NETWORKS.variants.items() if found.each_points == 4),
+        *((variant, [3, 32, 32, 4]) for variant in some(NETWORKS.variants)),
+        *((v, [32, 32, 20]) for v in some(name for name, one in NETWORKS.variants.items() if one.each_points == 4)),
     ],
 )
 def test_every_variant_that_fits(steady: Gpu, variant: str, sizes: list[int]) -> None:
@@ -88,8 +88,11 @@ def test_activations(name: str) -> None:
     net, x = layers([3, 16, 16, 2]), points(40, 3)
     close(ops.mlp(x, *net, activation=name, last=None), expected(x, net, name))
     close(ops.mlp(x, *net, activation="relu", last=name), expected(x, net, "relu", name))
-    wide = layers([3, 20, 30])
-    close(ops.mlp(x, *wide, activation=name, last="tanh"), expected(x, wide, name, "tanh"))
+
+
+def test_activations_of_layers_that_are_not_as_wide_as_a_tile() -> None:
+    wide, x = layers([3, 20, 30]), points(40, 3)
+    close(ops.mlp(x, *wide, activation="sine", last="tanh"), expected(x, wide, "sine", "tanh"))
 
 
 @examples
@@ -198,14 +201,16 @@ def refused(error: type[Exception], complaint: str, call: Callable[[], object]) 
 def test_what_does_not_fit_says_so() -> None:
     net, x = layers([3, 16, 2]), Tensor.zeros((4, 3))
     refused(ShapeError, "at least one layer", lambda: ops.mlp(x, []))
-    refused(ShapeError, r"weights of layer 0 have shape \(3,\)", lambda: ops.mlp(x, [np.zeros(3, np.float32)]))
+    refused(
+        ShapeError, r"layer 0 of shape \(outputs, inputs\), got \(3,\)", lambda: ops.mlp(x, [np.zeros(3, np.float32)])
+    )
     refused(ShapeError, "layer 1 takes 3 inputs; the one before it gives 2", lambda: ops.mlp(x, net[0][::-1]))
     refused(ShapeError, "points have 4 features; the first layer takes 3", lambda: ops.mlp(Tensor.zeros((2, 4)), *net))
     refused(ShapeError, r"must be \(points, 3\)", lambda: ops.mlp(Tensor.zeros((3,)), *net))
     refused(ShapeError, "use ops.linear", lambda: ops.mlp(x, *layers([3, 129, 2])))
     refused(ShapeError, "use ops.linear", lambda: ops.mlp(x, *layers([257, 2])))
     refused(ShapeError, "2 layers have 1 biases", lambda: ops.mlp(x, net[0], net[1][:1]))
-    refused(ShapeError, r"bias of layer 1 has shape \(16,\), not \(2,\)", lambda: ops.mlp(x, net[0], net[1][:1] * 2))
+    refused(ShapeError, r"layer 1 of shape \(2,\), got \(16,\)", lambda: ops.mlp(x, net[0], net[1][:1] * 2))
     mixed = [net[0][0], net[0][1].astype(np.float16)]
     refused(DtypeError, "all must be f32, or all f16", lambda: ops.mlp(x, mixed))
     refused(DtypeError, "points are i32", lambda: ops.mlp(x.to("i32"), *net))

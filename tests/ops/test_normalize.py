@@ -1,4 +1,4 @@
-"""Normalisations against float64."""
+"""Normalizations against float64."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_lengths(p: float, axis: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
-def test_neighbouring_channels(size: int) -> None:
+def test_neighboring_channels(size: int) -> None:
     a = values((2, 5, 3), "f32", 1).astype(np.float64)
     want = np.empty_like(a)
     for c in range(5):

@@ -1,4 +1,4 @@
-"""Random numbers: the twin against published answers, kernels bit for bit against the twin, and distributions."""
+"""Random numbers: the reference against published answers, kernels bit for bit against it, and distributions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("counter", "key", "answer"), KNOWN)
-def test_the_twin_gives_the_published_answers(counter: str, key: str, answer: str):
+def test_the_reference_gives_the_published_answers(counter: str, key: str, answer: str):
     words, keys = [int(w, 16) for w in counter.split()], [int(w, 16) for w in key.split()]
     assert [f"{w:08x}" for w in philox(np.array(words), (keys[0], keys[1]))] == answer.split()
 
@@ -39,7 +39,7 @@ seeds = st.one_of(st.integers(0, 3), st.integers(0, 2**64 - 1))
 
 @examples
 @given(n=st.integers(0, 2000), seed=seeds, name=st.text(max_size=4), offset=places)
-def test_kernels_make_the_twins_bits(n: int, seed: int, name: str, offset: int):
+def test_kernels_give_the_bits_of_the_reference(n: int, seed: int, name: str, offset: int):
     words = stream(n, seed, name, offset)
     assert np.array_equal(random.uniform(n, seed, name, offset).numpy(), (words >> 8) * np.float32(2.0**-24))
     whole = random.integers(n, seed, name, offset, low=-(2**31), high=2**31).numpy()

@@ -10,7 +10,7 @@ from vertigrad import Tensor, ops
 
 from .layouts import values
 
-TWINS = {
+REFERENCES = {
     "l1": lambda x, **how: np.abs(x).sum(**how),
     "l2": lambda x, **how: np.sqrt((x**2).sum(**how)),
     "sum_square": lambda x, **how: (x**2).sum(**how),
@@ -19,13 +19,13 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("name", TWINS)
+@pytest.mark.parametrize("name", REFERENCES)
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_axes(name: str, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
     a = values((3, 4, 5), "f32", 1)
     a = np.abs(a) if name == "log_sum" else a * 30
-    want = TWINS[name](a.astype(np.float64), axis=axis, keepdims=keepdims)
+    want = REFERENCES[name](a.astype(np.float64), axis=axis, keepdims=keepdims)
     got = getattr(ops, name)(a, axis, keepdims)
     assert got.shape == want.shape
     np.testing.assert_allclose(got.numpy(), want, rtol=2e-6, atol=1e-6)
@@ -42,7 +42,7 @@ def test_log_sum_exp_at_the_edges() -> None:
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_last_places(axis: int) -> None:
     a = np.round(values((5, 6), "f32", 1) / 10)
-    for name, twin in (("last_argmax", np.argmax), ("last_argmin", np.argmin)):
-        want = a.shape[axis] - 1 - twin(np.flip(a, axis), axis)
+    for name, reference in (("last_argmax", np.argmax), ("last_argmin", np.argmin)):
+        want = a.shape[axis] - 1 - reference(np.flip(a, axis), axis)
         assert np.array_equal(getattr(ops, name)(a, axis).numpy(), want)
     assert ops.last_argmax(a, axis, True).numpy().ndim == 2

@@ -30,7 +30,7 @@ def test_as_the_standard_has_it(spatial: tuple[int, ...], mode: str, padding: st
     random = np.random.default_rng(1)
     a = values((2, 2, *spatial), "f32", 1)
     grid = random.uniform(-2.3, 2.3, (*(2, 3, 5, 2)[: len(spatial) + 1], len(spatial))).astype(np.float32)
-    grid = np.concatenate([grid, grid * 0.4], 1)
+    grid = np.concatenate([grid, grid * 0.4, grid * 4.0], 1)  # far outside too, where reflections go on
     want = reference(a, grid, mode=mode, padding_mode=padding, align_corners=int(corners))
     got = ops.grid_sample(a, grid, mode=mode, padding=padding, align_corners=corners)
     assert got.shape == want.shape

@@ -22,7 +22,7 @@ UFUNC: dict[str, Any] = {"sum": np.add, "prod": np.multiply, "min": np.minimum, 
 TILE = 8192
 
 
-def twin(how: str, a: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
+def reference(how: str, a: np.ndarray, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
     """NumPy's running total, in float64 where floats are added, in 32 bits where integers are."""
     if how in ("sum", "prod"):
         a = a.astype(np.float64 if a.dtype.kind == "f" else np.int32 if a.dtype.kind == "i" else np.uint32)
@@ -45,7 +45,7 @@ def compare(
 ) -> None:
     """Exact but for floats that are added or multiplied."""
     with np.errstate(all="ignore"):
-        want = twin(how, a, axis, exclusive, reverse)
+        want = reference(how, a, axis, exclusive, reverse)
     assert got.shape == want.shape
     values = got.numpy()
     if a.dtype.kind != "f" or how in ("min", "max"):

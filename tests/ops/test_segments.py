@@ -20,7 +20,7 @@ from .primitives import every_path, path, replayed_twice
 HOW = ["sum", "mean", "min", "max"]
 
 
-def twin(how: str, a: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def reference(how: str, a: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """In float64 where floats are added, in 32 bits where integers are."""
     kind = a.dtype.kind
     if how in ("sum", "mean"):
@@ -41,12 +41,12 @@ def twin(how: str, a: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def compare(how: str, a: np.ndarray, got: Tensor, offsets: np.ndarray) -> None:
-    want = twin(how, a, offsets)
+    want = reference(how, a, offsets)
     assert got.shape == want.shape
     if how in ("min", "max") or (how == "sum" and a.dtype.kind != "f"):
         assert np.array_equal(got.numpy(), want)
     else:
-        scale = twin(how, np.abs(a.astype(np.float64)), offsets)
+        scale = reference(how, np.abs(a.astype(np.float64)), offsets)
         error = 1e-5 * scale + (2.0**-10 * np.abs(want) + 1e-4 if a.dtype == np.float16 else 1e-30)
         assert np.array_equal(np.isnan(got.numpy()), np.isnan(want))
         assert not (np.abs(got.numpy() - want) > error).any()

@@ -53,11 +53,11 @@ def shipped_resources() -> set[str]:
     """Every file below the resource folders, as it is to be named in the wheel."""
     files = {
         file.relative_to(REPOSITORY).as_posix()
-        for folder in ("shaders", "scenes", "assets")
+        for folder in ("shaders", "scenes", "assets", "docs")
         for file in (REPOSITORY / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
-    return {f"vertigrad/_data/{file}" for file in files if not file.startswith("assets/training/")}
+    return {f"vertigrad/_data/{file}" for file in {*files, "README.md"} if not file.startswith("assets/training/")}
 
 
 def test_wheel_carries_every_resource_and_nothing_else(wheel: Path):
@@ -82,5 +82,5 @@ def test_installed_program_renders_outside_the_source_tree(scripts: Path, tmp_pa
     run(program, "render", "neural_field", "-o", picture, "--frames", 2, "--size", "160x120", cwd=tmp_path)
     pixels = np.asarray(Image.open(picture).convert("RGB"))
     assert pixels.shape == (120, 160, 3)
-    colours = np.unique(pixels.reshape(-1, 3), axis=0)
-    assert len(colours) > 100, f"a lit surface has many shades, this picture has {len(colours)}"
+    colors = np.unique(pixels.reshape(-1, 3), axis=0)
+    assert len(colors) > 100, f"a lit surface has many shades, this picture has {len(colors)}"

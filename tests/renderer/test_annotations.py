@@ -1,4 +1,4 @@
-"""What a picture is read by: colours, ticks and numbers in their places, and nothing of it where it is off."""
+"""What a picture is read by: colors, ticks and numbers in their places, and nothing of it where it is off."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from vertigrad.renderer.annotations.room import Room
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.tensor import Tensor
 
-from . import ticks_twin as twin
+from . import ticks_reference as reference
 from .conftest import PLAIN
 
 SIZE = (320, 240)
-RAISED = twin.RAISED + "⁻"
-NOISE = 3  # levels of the dither, three colours together
+RAISED = reference.RAISED + "⁻"
+NOISE = 3  # levels of the dither, three colors together
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def view(**changes):
 
 
 def legend(layer, title="speed", unit="m/s", colormap="viridis", range="auto", values=(0.0, 1.0)):
-    """A layer with a colour bar, its points out of the picture."""
+    """A layer with a color bar, its points out of the picture."""
     place = np.full((len(values), 3), 50.0, np.float32)
     points = layer("points", {"colormap": colormap, "range": range}, position=place, color=np.float32(values))
     points.colorbar = ColorBar(title=title, unit=unit)
@@ -46,7 +46,7 @@ def place_of_bar(points, size=SIZE, wanted=None):
 
 
 def bar_ticks(range_, height):
-    wide, close = (twin.ticks(*range_, height / (ems * 14)) for ems in (2.4, 1.2))
+    wide, close = (reference.ticks(*range_, height / (ems * 14)) for ems in (2.4, 1.2))
     return close if len(wide) < 3 and len(close) <= 1 + height / (1.4 * 14) else wide
 
 
@@ -71,11 +71,11 @@ def stamped(picture, words, pen):
     return True
 
 
-# colour bars
+# color bars
 
 
 @pytest.mark.parametrize("format", ["rgba8unorm", "rgba8unorm-srgb"])
-def test_the_bar_has_the_colours_of_the_colormap(layer, picture, front, format):
+def test_the_bar_has_the_colors_of_the_colormap(layer, picture, front, format):
     points = legend(layer, colormap="batlow", range=(0.0, 1.0))
     shown = picture([points], front, view(), SIZE, format)
     left, top, width, height = place_of_bar(points)
@@ -110,7 +110,7 @@ def test_the_title_stands_above_with_its_unit(layer, picture, front):
     assert not stamped(shown, "Taefe", pen)
 
 
-def test_an_automatic_range_is_the_one_that_the_colours_have(layer, picture, front):
+def test_an_automatic_range_is_the_one_that_the_colors_have(layer, picture, front):
     shown = picture([legend(layer, values=(2.0, 7.0, np.nan, 4.0))], front, view(), SIZE)
     np.testing.assert_array_equal(shown, picture([legend(layer, range=(2.0, 7.0))], front, view(), SIZE))
     assert shown.max() > 200
@@ -129,6 +129,26 @@ def test_it_follows_the_values_within_the_same_picture(gpu, layer, picture, fron
     assert np.any(after != before)
 
 
+def test_a_plate_with_round_corners_lies_behind_a_bar(layer, picture, front):
+    filling = {"place": "behind", "share": 1.0, "margin": 0.0, "anchor": "middle"}
+    wall = layer("image", filling, pixels=np.full((3, 4, 3), 230, np.uint8))
+    points = legend(layer, range=(0.0, 1.0))
+    shown = picture([wall, points], front, view(background="#204060"), SIZE).astype(float)
+    left, top, _, height, block = bar_places(SIZE, ["speed [m/s]"], font(14))[0]
+    around, title, radius = 11, 28, 0.6 * 14
+    low = np.array([left - around, top - title - around])
+    high = np.array([left + block + around, top + height + around])
+    x, y = np.meshgrid(np.arange(SIZE[0]) + 0.5, np.arange(SIZE[1]) + 0.5)
+    pixels = np.stack([x, y], axis=-1)
+    away = np.abs(pixels - 0.5 * (low + high)) - 0.5 * (high - low) + radius
+    cover = np.clip(radius + 0.5 - np.linalg.norm(np.maximum(away, 0), axis=-1), 0, 1)
+    cover[((pixels < low) | (pixels > high)).any(axis=-1)] = 0.0
+    wanted = 230 + 0.6 * cover[..., None] * (np.array([0x20, 0x40, 0x60]) - 230)
+    inner = ((pixels > low + 4) & (pixels < high - 4)).all(axis=-1)  # where letters and colors are
+    assert np.abs(shown - wanted)[~inner].max() <= 2
+    assert (cover[~inner] == 1).sum() > 500 and ((cover > 0) & (cover < 1)).sum() > 20
+
+
 def test_bars_of_several_layers_stand_side_by_side(layer, picture, front):
     one, other = (
         legend(layer, range=(0, 1), title="first"),
@@ -140,6 +160,20 @@ def test_bars_of_several_layers_stand_side_by_side(layer, picture, front):
     shown = picture([one, other], front, view(), SIZE).astype(int).sum(axis=-1)
     for left, top, width, height, _ in places:
         assert shown[int(top) + 1 : int(top + height) - 1, int(left) : int(left + width)].min() > 100
+
+
+def test_bars_do_not_hide_a_small_picture(layer, picture, front):
+    """They hide at most a quarter of one; the first that fit are shown, and in larger pictures all of them."""
+    points = [legend(layer, range=(0.0, 1.0), title=title) for title in ("speed", "depth", "a rather long title")]
+
+    def hidden(bars, size):
+        rows, columns = np.nonzero(picture(bars, front, view(), size).astype(int).sum(axis=-1) > NOISE)
+        return (size[0] - columns.min()) * (size[1] - rows.min()) / (size[0] * size[1]) if len(rows) else 0.0
+
+    assert 0.1 < hidden(points[:1], (320, 200)) <= 0.25, "one fits"
+    assert hidden(points, (320, 200)) == hidden(points[:1], (320, 200)), "others are left out"
+    assert hidden(points[:1], (160, 100)) == hidden(points[2:], (320, 200)) == 0.0
+    assert hidden(points[:2], (320, 240)) > 0.25, "as large as usual"
 
 
 def test_which_layers_have_a_bar(layer, picture, front):
@@ -161,7 +195,7 @@ def test_layers_of_grids_have_bars_too(layer, picture, front, kind, range_):
     grid = np.linspace(0, 1, 27, dtype=np.float32).reshape(3, 3, 3)
     style = {"range": range_, "colormap": "viridis"}
     if kind == "image":
-        drawn = layer(kind, {**style, "centre": (50.0, 50.0, 50.0)}, pixels=grid.reshape(9, 3))
+        drawn = layer(kind, {**style, "center": (50.0, 50.0, 50.0)}, pixels=grid.reshape(9, 3))
     else:
         drawn = layer(kind, style, **{"density" if kind == "volume" else "values": grid - 9.0}, color=grid)
     drawn.colorbar = ColorBar(title="speed", unit="m/s")
@@ -184,8 +218,8 @@ def test_the_box_is_drawn_around_everything(layer, picture, front):
     middle = SIZE[0] // 2, SIZE[1] // 2
     row, column = shown[middle[1] + 7], shown[:, middle[0] + 7]
     for line in (row, column):
-        centre = len(line) // 2
-        assert {centre - 30, centre + 30} <= {int(place) + k for place in np.flatnonzero(line > 60) for k in (0, 1)}
+        center = len(line) // 2
+        assert {center - 30, center + 30} <= {int(place) + k for place in np.flatnonzero(line > 60) for k in (0, 1)}
     assert shown[: middle[1] - 50].max() <= NOISE
 
 
@@ -203,6 +237,48 @@ def test_numbers_of_the_rulers_stand_below_and_on_the_left(layer, picture, front
     assert not stamped(shown, "7", (round(x - 4), round(y + 60 + 10 + 0.71 * 14)))
 
 
+def around(shown, words, pen):
+    """Whether `words` stand there, to a pixel of rounding."""
+    return any(stamped(shown, words, (pen[0] + i, pen[1] + j)) for i in (-1, 0, 1) for j in (-1, 0, 1))
+
+
+ENDLESS = "a name that is all but as long as the picture is wide"
+
+
+@pytest.mark.parametrize(
+    ("name", "half"), [("up", 3.0), ("a long name", 3.0), ("up", 4.9), ("a long name", 4.9), (ENDLESS, 3.0)]
+)
+def test_names_of_axes_stand_beyond_the_numbers_or_above_where_these_leave_no_room(picture, front, name, half):
+    """The box is `half` wide to each side and 2 high: 30 pixels to a unit."""
+    box = {"axes_low": (-half, -2, -1), "axes_high": (half, 2, 1), "axis_names": f"east, {name}"}
+    shown = picture([], front, view(axes=True, **box), SIZE)
+    x, y, letters = SIZE[0] / 2, SIZE[1] / 2, font(14)
+    capital = 0.71 * 14
+    below = y + 60 + 15 + capital + capital  # a tick, gaps before and behind the numbers, and these
+    assert around(shown, "east", (round(x - letters.width("east") / 2), round(below)))
+    ticks = reference.ticks(-2, 2, np.ceil(5 * 4 / (2 * half)))
+    numbers = max(letters.width(tick.written) for tick in ticks)
+    left = x - 30 * half - 15 - numbers - letters.width(name)
+    over = max(x - 30 * half - letters.width(name) / 2, 7), y - 60 - 14
+    over = min(over[0], max(SIZE[0] - letters.width(name) - 7, 0)), over[1]
+    pen = (left, y + capital / 2) if left >= 0 else over
+    assert around(shown, name, (round(pen[0]), round(pen[1]))), (left, pen)
+
+
+def test_ticks_of_rulers_are_short_lines_outward(picture, front):
+    """Each one pixel wide and five long, through the middle of a pixel here; at the left and below."""
+    front.target = (0.5 / 30, 0.5 / 30, 0.0)
+    shown = picture([], front, view(axes=True, axes_low=(-3, -2, -1), axes_high=(3, 2, 1)), SIZE)[..., 1]
+    x, y = SIZE[0] // 2 - 1, SIZE[1] // 2
+    below, beside = shown[y + 61 : y + 67, 63:], shown[:, x - 96 : x - 90].T[::-1]  # left of pixel 63 stand numbers
+    across = [x + 30 * int(tick.value) - 63 for tick in reference.ticks(-3, 3, 5)]
+    up = [y + 30 * int(tick.value) for tick in reference.ticks(-2, 2, 4)]
+    for line, places in ((below, across), (beside, up)):
+        for near in line[1:4]:
+            assert np.flatnonzero(near > 100).tolist() == places
+        assert line[5].max() <= 10, "no longer than that"
+
+
 def test_a_ruler_without_room_leaves_numbers_out(layer, picture, front):
     shown = picture([cube(layer)], front, view(axes=True), SIZE)
     x, y = SIZE[0] // 2, SIZE[1] // 2
@@ -216,6 +292,13 @@ def test_a_box_of_the_scene_own_needs_no_layers(picture, front):
     shown = picture([], front, view(axes=True, axes_low=(-1, -1, -1), axes_high=(1, 1, 1)), SIZE)
     x, y = SIZE[0] // 2, SIZE[1] // 2
     assert shown[y + 7, x - 31 : x - 28].max() > 60
+
+
+def test_half_a_box_of_the_scene_own_is_none_without_layers(layer, picture, front):
+    for given in ({"axes_low": (-1, -1, -1)}, {"axes_high": (1, 1, 1)}):
+        assert picture([], front, view(axes=True, **given), SIZE).max() <= 1
+    away = layer("points", position=np.full((4, 3), np.nan, np.float32))
+    assert picture([away], front, view(axes=True, axes_low=(-1, -1, -1)), SIZE).max() <= 1
 
 
 def test_the_box_is_calm(gpu, layer):
@@ -238,6 +321,40 @@ def test_the_box_is_calm(gpu, layer):
         np.testing.assert_allclose(corners(2.0), [[-2, -1, 0], [2, 1, 1]], atol=1e-6)
         assert np.ptp(corners(0.3)[:, 0]) < 1.0
         np.testing.assert_array_equal(corners(np.nan), corners(0.3))
+
+
+def test_the_box_holds_every_row_of_every_layer(gpu, layer):
+    """Many layers of many rows, with the outermost rows anywhere in them; and anew for other layers."""
+
+    def filled(rows, low, high, at):
+        """Some of them among other numbers, at any offset and stride."""
+        place = np.random.default_rng(rows).uniform(low, high, (rows, 3)).astype(np.float32)
+        place[at[0]], place[at[1]] = low, high
+        if rows % 2:
+            return layer("points", position=place)
+        state = np.full((rows + 5, 7), 1e6, np.float32)
+        state[5:, 2:5] = place
+        kept.append(Tensor.from_numpy(state))
+        return layer("points", position=kept[-1][5:, 2:5])
+
+    kept = []
+
+    ends = [((-4, -2, -1), (6, 8, 3)), ((-9, 1, -3), (-2, 3, 7)), ((1, -5, 2), (3, 5, 4)), ((0, 0, 0), (0, 10, 1))]
+    rows = [(5000, (4999, 2048)), (2049, (2048, 0)), (9999, (64 * 32, 5001)), (70, (69, 63))]
+    layers = [filled(count, *box, at) for box, (count, at) in zip(ends, rows, strict=True)]
+    room = Room(gpu)
+    for chosen in ([0], [0, 1, 2, 3], [2], [3, 1], [1, 3, 0]):
+        drawn = [layers[number] for number in chosen]
+        for one in drawn:
+            one.prepare()
+        room.record(drawn)
+        gpu.submit()
+        found = np.frombuffer(gpu.device.queue.read_buffer(room.buffer), np.float32).reshape(2, 4)[:, :3]
+        low, high = (pick([ends[number][end] for number in chosen], axis=0) for end, pick in ((0, np.min), (1, np.max)))
+        step = {10: 1, 12: 2, 13: 2, 15: 2}[max(high - low)]
+        np.testing.assert_allclose(found, [np.floor(low / step) * step, np.ceil(high / step) * step], atol=1e-5)
+    for tensor in kept:
+        tensor.close()
 
 
 def test_names_of_axes():

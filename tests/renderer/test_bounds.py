@@ -50,7 +50,7 @@ def test_several_layers_however_they_lie(gpu, layer):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
-def test_whole_numbers(gpu, layer, dtype):
+def test_integers(gpu, layer, dtype):
     low, high = box(gpu, layer("points", position=np.arange(30, dtype=dtype).reshape(10, 3)))
     assert low.tolist() == [0, 1, 2] and high.tolist() == [27, 28, 29]
 

@@ -127,10 +127,10 @@ def test_trails_end_at_a_plane(gpu, layer, picture, front):
                 head[...] = now
             trails.prepare(Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), step / 30 - 2.0))
         whole = picture([trails], front, view(), SIZE)
-        cut = picture([trails], front, view(clip_normal=(1, 0, 0)), SIZE)
+        cut = picture([trails], front, view(clip_normal=(2, 0, 0), clip_place=(-0.3, 1, 1)), SIZE)
     assert whole[:, 90:110].max() > 20
-    assert cut[:, 85:].max() <= NOISE
-    assert cut[:, 60:76].max() > 20
+    assert cut[:, 73:].max() <= NOISE
+    assert cut[:, 48:64].max() > 20
 
 
 def test_a_normal_without_length_cuts_nothing(layer, picture, front):
@@ -138,3 +138,16 @@ def test_a_normal_without_length_cuts_nothing(layer, picture, front):
     np.testing.assert_array_equal(
         picture([thing], front, view(clip_normal=(0, 0, 0)), SIZE), picture([thing], front, view(), SIZE)
     )
+
+
+def test_a_plane_cuts_the_far_half_of_a_volume_as_the_near_one(layer, picture):
+    z, y, x = np.meshgrid(*3 * [np.linspace(-1, 1, 16)], indexing="ij")
+    density = np.exp(-3.0 * (x * x + y * y + z * z)).astype(np.float32)
+    cloud = layer("volume", {"emissive": 1.0, "extinction": 1.0, "brightness": 1.0}, density=density)
+    camera = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, orthographic=True)
+    plain = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
+    whole, near, far = (
+        picture([cloud], camera, View(**plain, clip_normal=normal)).astype(float).mean()
+        for normal in ("none", (0.0, 0.0, 1.0), (0.0, 0.0, -1.0))
+    )
+    assert abs(near - far) < 0.03 * whole and max(near, far) < 0.85 * whole

@@ -1,16 +1,16 @@
-"""No light is made, and none is lost that nothing absorbs: white furnaces, Lambert's sphere, colours there and back."""
+"""No light is made, and none is lost that nothing absorbs: white furnaces, Lambert's sphere, colors there and back."""
 
 import numpy as np
 import pytest
 
 from vertigrad import resources
 from vertigrad.gpu import Kernel
-from vertigrad.params.colour import linear
+from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.view import sun_direction
 from vertigrad.tensor import Tensor
 
-from .light_twin import CAMERA, SIZE, developed, dot, lit, rays, shares, sky_reflectance, sphere, unit
+from .light_reference import CAMERA, SIZE, dot, lit, rays, shares, sky_reflectance, sphere, tone_mapped, unit
 
 LEVELS = 2.5  # of 255
 EVEN = {"bloom": 0.0, "vignette": 0.0, "background": "#000000", "sun": 0.0, "sky": 0.5}
@@ -27,14 +27,14 @@ def test_white_disappears_in_a_white_furnace(layer, picture, metallic, roughness
     inside = sphere((0, 0, 0), 0.98)[0] < np.inf
     shown = picture([ball], CAMERA, FURNACE, SIZE)[inside].astype(float)
     assert len(shown) > 2000
-    assert np.abs(shown - developed(np.full(3, 0.5))).max() < LEVELS
+    assert np.abs(shown - tone_mapped(np.full(3, 0.5))).max() < LEVELS
 
 
 @pytest.mark.parametrize("metallic", [0.0, 1.0])
-def test_what_is_grey_gives_less_than_it_gets(layer, picture, metallic):
+def test_what_is_gray_gives_less_than_it_gets(layer, picture, metallic):
     ball = layer("points", {"metallic": metallic}, position=BALL, color=(0.5, 0.5, 0.5), size=1.0)
     inside = sphere((0, 0, 0), 0.98)[0] < np.inf
-    assert picture([ball], CAMERA, FURNACE, SIZE)[inside].max() < developed(np.full(3, 0.5)).max() - 10
+    assert picture([ball], CAMERA, FURNACE, SIZE)[inside].max() < tone_mapped(np.full(3, 0.5)).max() - 10
 
 
 @pytest.mark.parametrize("roughness", [0.25, 0.5, 0.75, 1.0])
@@ -84,13 +84,13 @@ def test_a_matt_sphere_is_lamberts(layer, picture):
     lambert = linear((0.7,) * 3)[0] * 0.8 * cosine * (1 - once - often)
     np.testing.assert_allclose((both - mirror)[inside], np.broadcast_to(lambert, both.shape)[inside], atol=1e-9)
     shown = picture([ball], CAMERA, view, SIZE).astype(float)
-    assert np.abs(shown - developed(lambert + mirror))[inside].max() < LEVELS
+    assert np.abs(shown - tone_mapped(lambert + mirror))[inside].max() < LEVELS
 
 
-def test_colours_go_to_light_and_back(gpu):
+def test_colors_go_to_light_and_back(gpu):
     """On the device, all 256 levels: sRGB to light and back, to a hundredth of a level."""
     source = (
-        resources.shader("common/colour.wgsl")
+        resources.shader("common/color.wgsl")
         + """
 struct Params { count: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -106,7 +106,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 """
     )
     given = (np.arange(256) / 255).astype(np.float32)
-    kernel = Kernel(source, "main", "colour there and back")
+    kernel = Kernel(source, "main", "color there and back")
     with Tensor.from_numpy(given) as levels, Tensor.zeros(512) as back:
         kernel(256, levels=levels, back=back, count=256)
         found = back.numpy()
@@ -116,7 +116,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     assert [round(255 * float(x)) for x in found[:256]] == list(range(256))
 
 
-def test_the_picture_is_the_same_in_both_colour_spaces(layer, picture):
+def test_the_picture_is_the_same_in_both_color_spaces(layer, picture):
     ball = layer("points", position=BALL, color="#c08040", size=1.0)
     plain, encoded = (
         picture([ball], OrbitCamera(distance=4.0), View(), (64, 48), format).astype(int)

@@ -55,7 +55,7 @@ def test_a_column_of_interleaved_state(gpu):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
-def test_whole_numbers(gpu, dtype):
+def test_integers(gpu, dtype):
     array = np.arange(5, 400, dtype=dtype)
     with Tensor.from_numpy(array) as tensor:
         assert extent_of(tensor) == (5.0, 399.0)

@@ -143,7 +143,7 @@ def test_lines(layer, picture):
 def test_trails(layer, picture):
     angle, radius = np.random.default_rng(8).uniform((0, 0.3), (6.28, 1.2), (120, 2)).T
     with Tensor.zeros((120, 3), name="stars") as stars:
-        style = {"length": 40, "brightness": 2.0, "colormap": "plasma"}
+        style = {"length": 40, "brightness": 2.0, "tone_mapped": True, "colormap": "plasma"}
         trails = layer("trails", style, position=stars, color=radius.astype(np.float32), width=2.5)
         for step in range(45):
             turned = angle + 0.02 * step / radius**1.5
@@ -202,7 +202,7 @@ def test_images_in_the_world_and_on_the_screen(layer, picture):
     tiles = np.stack([0.85 - 0.5 * checks, 0.55 + 0.2 * checks, 0.3 + 0.5 * checks], axis=-1).astype(np.float32)
     style = {"place": "front", "anchor": "upper right", "share": 0.3, "smooth": False}
     inset = layer("image", style, pixels=tiles)
-    glass = layer("image", {"width": 0.9, "centre": (-0.3, 0.36, 0.2), "opacity": 0.55}, pixels=tiles)
+    glass = layer("image", {"width": 0.9, "center": (-0.3, 0.36, 0.2), "opacity": 0.55}, pixels=tiles)
     ball = layer("points", position=np.float32([[0.55, 0.25, 0.1]]), size=0.25, color="#c8643c")
     camera = OrbitCamera.from_position((0.7, 1.5, 2.5), (0, 0.05, 0), fov=42)
     check(picture([pond, inset, glass, ball], camera, View(background="#20242c"), SIZE), "image")

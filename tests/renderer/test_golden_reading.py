@@ -28,15 +28,15 @@ def above(x=1.7, y=1.6, z=2.3):
     return OrbitCamera.from_position((x, y, z), (0, 0, 0), fov=42)
 
 
-def test_colour_bars_of_a_surface_and_an_image(layer, picture):
+def test_color_bars_of_a_surface_and_an_image(layer, picture):
     land = relief(40)
     ground = layer("surface", {"colormap": "batlow"}, position=land, color=1000 * land[..., 1])
     ground.colorbar = ColorBar(title="height", unit="m")
-    style = {"plane": "xz", "centre": (0, -0.5, 0), "colormap": "vik", "range": (-1, 1)}
+    style = {"plane": "xz", "center": (0, -0.5, 0), "colormap": "vik", "range": (-1, 1)}
     map_ = layer("image", style, pixels=np.sin(6 * land[..., 0]) * np.cos(5 * land[..., 2]))
     map_.colorbar = ColorBar(title="strain")
     camera = OrbitCamera.from_position((2.3, 2.0, 3.1), (0.55, -0.2, 0), fov=42)
-    check(picture([ground, map_], camera, view_of("studio"), SIZE), "colour-bars")
+    check(picture([ground, map_], camera, view_of("studio"), SIZE), "color-bars")
 
 
 def test_rulers_around_a_surface(layer, picture):
@@ -63,7 +63,7 @@ def test_planes_cut_layers(layer, picture):
     cloud = layer("splats", position=place, scale=0.05, color=(0.35, 0.6, 0.9))
     map_ = layer(
         "image",
-        {"plane": "xz", "width": 3.2, "centre": (0, -0.5, 0), "colormap": "vik"},
+        {"plane": "xz", "width": 3.2, "center": (0, -0.5, 0), "colormap": "vik"},
         pixels=x[0].astype(np.float32),
     )
     tube = layer("lines", {"tube": True}, position=np.float32([[-1.5, -0.4, 0.7], [1.5, -0.4, 0.7]]), width=0.1)

@@ -10,7 +10,7 @@ from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.renderer.picking import Picker
 from vertigrad.tensor import Tensor
 
-from .light_twin import developed
+from .light_reference import displayed, encoded
 
 SIZE = (160, 120)
 FACING = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, fov=40.0, orthographic=True)
@@ -37,7 +37,7 @@ def enlarged(color):
 
 def test_each_pixel_is_a_square_of_its_color(layer, picture):
     shown = picture([layer("image", {"width": WIDTH, "smooth": False}, pixels=COLORS)], FACING, VIEW)
-    assert np.abs(part(shown) - developed(decoded(enlarged(COLORS).astype(float)))).max() < 2.0
+    assert np.abs(part(shown) - displayed(enlarged(COLORS.astype(float)))).max() < 0.6
     shown[np.ix_(range(30, 90), range(40, 120))] = 0
     assert shown.max() <= 1  # nothing beside it
 
@@ -50,7 +50,7 @@ def test_between_pixels_it_is_linear_in_light(layer, picture):
         low = np.minimum(place.astype(int), count - 2)
         share = (place - low).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
         light = light.take(low, axis) * (1 - share) + light.take(low + 1, axis) * share
-    assert np.abs(shown - developed(light)).max() < 2.0
+    assert np.abs(shown - displayed(encoded(light))).max() < 1.0
 
 
 def test_one_channel_goes_through_the_colormap_and_nan_is_left_out(layer, picture):
@@ -61,9 +61,9 @@ def test_one_channel_goes_through_the_colormap_and_nan_is_left_out(layer, pictur
     places = np.nan_to_num((values + 3) / 8) * 255
     table, low = decoded(colormap_colors("batlow")[:, :3] / 255), np.minimum(places.astype(int), 254)
     share = (places - low)[..., None]
-    expected = developed(enlarged(table[low] * (1 - share) + table[low + 1] * share))
+    expected = displayed(encoded(enlarged(table[low] * (1 - share) + table[low + 1] * share)))
     expected[20:30, 30:40] = 0
-    assert np.abs(shown - expected).max() < 3.0
+    assert np.abs(shown - expected).max() < 1.1
     half = picture([layer("image", {**style, "range": (-3, 50), "smooth": True}, pixels=values)], FACING, VIEW)
     assert np.isfinite(half).all() and part(half)[24, 35].max() <= 1
 
@@ -81,17 +81,16 @@ def test_other_types_and_parts_of_a_tensor(gpu, layer, picture, dtype):
         assert image.report()["pixels"]["block"] == whole.block.id
         assert image.report()["pixels"]["offset"] == view.offset
         image.close()
-    assert np.abs(part(shown) - developed(decoded(enlarged(one)))).max() < 2.0
+    assert np.abs(part(shown) - displayed(enlarged(one))).max() < 0.6
 
 
 def test_alpha_blends_over_what_is_there(layer, picture):
     under, over = np.full((1, 1, 3), 0.5, np.float32), np.float32([[[0.9, 0.2, 0.1, 0.25]]])
     style = {"width": 1.2, "smooth": False}
-    pictures = [layer("image", {**style, "centre": (0, 0, z)}, pixels=p) for z, p in ((-0.1, under), (0.1, over))]
+    pictures = [layer("image", {**style, "center": (0, 0, z)}, pixels=p) for z, p in ((-0.1, under), (0.1, over))]
     for order in (1, -1):
         shown = picture(pictures[::order], FACING, VIEW)[60, 80]
-        light = 0.25 * decoded(np.array([0.9, 0.2, 0.1])) + 0.75 * decoded(np.array([0.5] * 3))
-        assert np.abs(shown - developed(light)).max() < 2.0
+        assert np.abs(shown - displayed([0.9, 0.2, 0.1], 0.25, 0.5)).max() < 0.6
 
 
 @pytest.mark.parametrize(("place", "hidden"), [("front", False), ("behind", True)])
@@ -112,7 +111,7 @@ def test_on_the_screen(gpu, layer, picture, place, hidden, parallel):
 
 
 def test_where_it_lies_and_its_pixels_are_picked(gpu, layer):
-    style = {"width": 2.0, "plane": "xz", "centre": (1.0, 0.5, -2.0)}
+    style = {"width": 2.0, "plane": "xz", "center": (1.0, 0.5, -2.0)}
     bounds = Bounds([layer("image", style, pixels=np.zeros((10, 20), np.float32))])
     flat = layer("image", {"width": WIDTH}, pixels=COLORS)
     got = []

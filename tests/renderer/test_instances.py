@@ -221,7 +221,7 @@ def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
     ("kind", "attributes", "error", "message"),
     [
         ("arrows", {"position": POSITION}, ParameterError, "direction must be a tensor"),
-        ("arrows", {"position": POSITION, "direction": DIRECTION[:4]}, LayoutError, "4 rows, not 9"),
+        ("arrows", {"position": POSITION, "direction": DIRECTION[:4]}, LayoutError, "expected 9 rows, got 4"),
         ("instances", {"position": POSITION, "size": (1, 2)}, ParameterError, "one or three numbers above 0"),
         ("instances", {"position": POSITION, "size": -1.0}, ParameterError, "one or three numbers above 0"),
         ("instances", {"position": POSITION, "direction": (0, 1, 0)}, ParameterError, "direction must be a tensor"),
@@ -232,3 +232,22 @@ def test_it_moves_no_geometry_and_gives_back_what_it_made(gpu, layer, picture):
 def test_what_cannot_be_drawn_is_refused(layer, kind, attributes, error, message):
     with pytest.raises(error, match=message):
         layer(kind, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("name", "area", "volume"),
+    [
+        ("cube", 24.0, 8.0),
+        ("octahedron", 4 * 3**0.5, 4 / 3),
+        ("sphere", 4 * np.pi, 4 / 3 * np.pi),
+        ("cylinder", 6 * np.pi, 2 * np.pi),
+    ],
+)
+def test_a_shape_is_closed_and_as_large_as_its_body(name, area, volume):
+    made = shape(name)
+    a, b, c = (made.positions.astype(float)[made.index.reshape(-1, 3)[:, corner]] for corner in range(3))
+    across = np.cross(b - a, c - a)
+    tolerance = 1e-6 if name in ("cube", "octahedron") else 0.05
+    assert 0.5 * np.linalg.norm(across, axis=1).sum() == pytest.approx(area, rel=tolerance)
+    assert (a * across).sum() / 6.0 == pytest.approx(volume, rel=tolerance), "all turn their outside outward"
+    assert np.abs(across.sum(axis=0)).max() < 1e-5, "closed"

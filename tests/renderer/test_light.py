@@ -1,16 +1,16 @@
-"""Pictures against a NumPy twin of the lighting and of the development, pixel by pixel."""
+"""Pictures against a NumPy reference of the lighting and of the tone mapping, pixel by pixel."""
 
 import math
 
 import numpy as np
 import pytest
 
-from vertigrad.params.colour import linear
+from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.target import handles_samples
 from vertigrad.renderer.view import sun_direction
 
-from .light_twin import CAMERA, SIZE, VIEW, developed, dot, lit, rays, sphere, unit
+from .light_reference import CAMERA, SIZE, VIEW, dot, lit, rays, sphere, tone_mapped, unit
 
 LEVELS = 2.5  # of 255: one of rounding, one of dither, and a little for half floats
 
@@ -27,7 +27,7 @@ LEVELS = 2.5  # of 255: one of rounding, one of dither, and a little for half fl
         (0.5, 0.6, (0.5, 0.5, 0.5)),
     ],
 )
-def test_a_sphere_is_lit_as_its_twin(layer, picture, metallic, roughness, color):
+def test_a_sphere_is_lit_as_its_reference(layer, picture, metallic, roughness, color):
     ball = layer(
         "points",
         {"metallic": metallic, "roughness": roughness},
@@ -37,7 +37,7 @@ def test_a_sphere_is_lit_as_its_twin(layer, picture, metallic, roughness, color)
     )
     distance, normal = sphere((0.3, -0.1, 0.2), 0.9)
     within = sphere((0.3, -0.1, 0.2), 0.88)[0] < np.inf
-    expected = developed(lit(np.array(linear(color)), metallic, roughness, normal, -rays()))
+    expected = tone_mapped(lit(np.array(linear(color)), metallic, roughness, normal, -rays()))
     got = picture([ball], CAMERA, VIEW, SIZE).astype(float)
     assert within.sum() > 2000
     assert np.isfinite(distance[within]).all()
@@ -50,7 +50,7 @@ def test_the_lambertian_point_that_faces_the_sun(layer, picture):
     chalk = layer("points", {"roughness": 1.0}, position=np.zeros((1, 3), np.float32), color=(1, 1, 1), size=0.9)
     got = picture([chalk], OrbitCamera(distance=4.0), view, (81, 81))[40, 40]
     # Fresnel 0.04; matt 0.5 * 0.96; gloss 0.5 * 0.04 * pi * (1 / pi) * 0.25
-    assert np.abs(got - developed(np.full(3, 0.5 * 0.96 + 0.5 * 0.04 * 0.25))).max() < LEVELS
+    assert np.abs(got - tone_mapped(np.full(3, 0.5 * 0.96 + 0.5 * 0.04 * 0.25))).max() < LEVELS
 
 
 def test_exposure_is_a_gain_of_the_light(layer, picture):
@@ -61,18 +61,18 @@ def test_exposure_is_a_gain_of_the_light(layer, picture):
         picture([ball], OrbitCamera(distance=4.0), VIEW.model_copy(update={"exposure": gain}), (81, 81))[40, 40]
         for gain in (1.0, 3.0)
     ]
-    assert np.abs(middle[0] - developed(np.full(3, 0.2))).max() < LEVELS
-    assert np.abs(middle[1] - developed(np.full(3, 0.6))).max() < LEVELS
+    assert np.abs(middle[0] - tone_mapped(np.full(3, 0.2))).max() < LEVELS
+    assert np.abs(middle[1] - tone_mapped(np.full(3, 0.6))).max() < LEVELS
 
 
 def test_spheres_cut_each_other_where_they_meet(layer, picture):
-    centres = np.array([[-0.3, 0.05, 0.0], [0.25, 0.0, -0.05]], np.float32)
+    centers = np.array([[-0.3, 0.05, 0.0], [0.25, 0.0, -0.05]], np.float32)
     radii = np.array([0.7, 0.55], np.float32)
     colors = np.array([[1, 0, 0], [0, 0, 1]], np.float32)
-    balls = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=centres, color=colors, size=radii)
+    balls = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=centers, color=colors, size=radii)
     got = picture([balls], CAMERA, VIEW, SIZE).astype(float)
 
-    (red, _), (blue, _) = (sphere(c, r) for c, r in zip(centres.astype(float), radii.astype(float), strict=True))
+    (red, _), (blue, _) = (sphere(c, r) for c, r in zip(centers.astype(float), radii.astype(float), strict=True))
     expected = np.where(red < blue, 0, np.where(blue < np.inf, 2, -1))
     found = np.where(got.max(axis=-1) < 20, -1, np.where(got[..., 0] > got[..., 2], 0, 2))
     clear = (got[..., 0] > 2 * got[..., 2]) | (got[..., 2] > 2 * got[..., 0]) | (got.max(axis=-1) < 20)
@@ -90,7 +90,7 @@ def test_spheres_cut_each_other_where_they_meet(layer, picture):
 
 
 def same_around(classes):
-    """Pixels whose eight neighbours are of their class."""
+    """Pixels whose eight neighbors are of their class."""
     inner = np.zeros(classes.shape, bool)
     block = np.stack(
         [classes[1 + dy : -1 + dy or None, 1 + dx : -1 + dx or None] for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
@@ -99,21 +99,21 @@ def same_around(classes):
     return inner
 
 
-@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (1.1, 0.5, 0.6), (-0.8, -0.6, 2.0), (0.3, -0.2, 2.9)])
-def test_the_outline_is_that_of_a_sphere_in_perspective(gpu, layer, picture, centre):
+@pytest.mark.parametrize("center", [(0.0, 0.0, 0.0), (1.1, 0.5, 0.6), (-0.8, -0.6, 2.0), (0.3, -0.2, 2.9)])
+def test_the_outline_is_that_of_a_sphere_in_perspective(gpu, layer, picture, center):
     if not handles_samples(gpu):
         pytest.skip("samples are averaged before the film curve here, which widens so bright an outline")
     camera = OrbitCamera(distance=4.0, fov=70.0)
     ball = layer(
         "points",
         {"emissive": 1.0, "brightness": 1000.0},
-        position=np.array([centre], np.float32),
+        position=np.array([center], np.float32),
         color=(1, 1, 1),
         size=0.45,
     )
     shown = picture([ball], camera, VIEW, SIZE)[..., 1]
     covered = np.where(shown / 255 <= 0.04045, shown / 255 / 12.92, ((shown / 255 + 0.055) / 1.055) ** 2.4)
-    expected = outline(centre, 0.45, camera)
+    expected = outline(center, 0.45, camera)
     edge = (expected > 0) & (expected < 1)
     assert (covered[expected == 1] > 0.95).all()
     assert (covered[expected == 0] < 0.01).all()
@@ -140,12 +140,12 @@ def test_the_samples_of_an_outline_are_those_of_the_rasterizer(gpu, layer, pictu
     assert picture([red], camera, VIEW, size)[20:55, 50, 0].min() > 60
 
 
-def outline(centre, radius, camera, fine=8):
+def outline(center, radius, camera, fine=8):
     """The share of each pixel that a sphere covers, from `fine` x `fine` places in it."""
     width, height = SIZE
-    centre = (camera.view() @ [*centre, 1.0])[:3]
+    center = (camera.view() @ [*center, 1.0])[:3]
     ray = rays(camera, (width * fine, height * fine))
-    hit = centre @ centre - dot(ray, centre)[..., 0] ** 2 <= radius**2
+    hit = center @ center - dot(ray, center)[..., 0] ** 2 <= radius**2
     return hit.reshape(height, fine, width, fine).mean(axis=(1, 3))
 
 
@@ -200,7 +200,7 @@ def test_a_lit_spot_has_the_mean_light_of_a_lit_ball(layer, picture):
     shown = picture([far], camera, view, SIZE)[60, 80]
     peak = min(1.0, 3 * 15.99**2 / 17.0**2)
     light = 0.5 * np.array(linear(view.sun_color)) * lambert * peak
-    assert np.abs(shown - developed(light)).max() < LEVELS
+    assert np.abs(shown - tone_mapped(light)).max() < LEVELS
 
 
 # surfaces -----------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def sheet(n=5, tilt=0.0):
 
 @pytest.mark.parametrize("sides", [1, -1])
 @pytest.mark.parametrize("given", [True, False])
-def test_a_surface_is_lit_as_its_twin_on_both_sides(layer, picture, sides, given):
+def test_a_surface_is_lit_as_its_reference_on_both_sides(layer, picture, sides, given):
     position, across = sheet(tilt=-0.6)
     normals = {"normal": np.broadcast_to(across, position.shape).astype(np.float32)} if given else {}
     color = (0.3, 0.6, 0.5)
@@ -228,7 +228,7 @@ def test_a_surface_is_lit_as_its_twin_on_both_sides(layer, picture, sides, given
     hit = ray * (middle @ normal / dot(ray, normal))
     back = (hit - middle) @ camera.rotation().T
     within = (np.abs(back[..., 0]) < 0.95) & (np.linalg.norm(back[..., 1:], axis=-1) < 0.95)
-    expected = developed(
+    expected = tone_mapped(
         lit(np.array(linear(color)), 0.0, 0.4, np.broadcast_to(normal, ray.shape), -ray, camera=camera)
     )
     got = picture([ground], camera, VIEW, SIZE).astype(float)
@@ -251,7 +251,7 @@ def test_ridges_seen_edge_on_show_no_specks(layer, picture):
     shown = picture([land], camera, view, (320, 240))[150:]
     tints = view.ground_color, view.horizon_color, view.sky_color
     level = 0.96 * sum(k * np.array(linear(tint)) for k, tint in zip((0.5, 0.2, 0.3), tints, strict=True))
-    assert (shown < developed(level) * 0.9).any(axis=-1).sum() == 0
+    assert (shown < tone_mapped(level) * 0.9).any(axis=-1).sum() == 0
 
 
 def test_a_sphere_and_a_surface_cut_each_other(layer, picture):

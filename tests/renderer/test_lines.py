@@ -12,7 +12,7 @@ from vertigrad.renderer.picking import Picker
 from vertigrad.renderer.target import handles_samples
 from vertigrad.tensor import Tensor
 
-from .light_twin import developed
+from .light_reference import tone_mapped
 
 SIZE = (160, 120)
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
@@ -124,7 +124,7 @@ def test_what_becomes_thinner_fades_evenly(layer, picture, tube, tilt):
     line = layer("lines", {"tube": tube}, position=place, color="#ffffff", width=pixels / 60 if tube else pixels)
     given = np.linspace(0, 4, 2000)
     shown = picture([line], camera, VIEW)[..., 1].astype(float)
-    light = np.interp(shown, developed(given[:, None].repeat(3, axis=1))[:, 1], given)
+    light = np.interp(shown, tone_mapped(given[:, None].repeat(3, axis=1))[:, 1], given) if tube else shown / 255
     columns = light.sum(axis=0)[10:150]
     widths = np.interp(np.arange(10, 150) + 0.5, [8, 152], [0.97, 0.0])
     columns *= (widths @ widths) / (widths @ columns)
@@ -240,7 +240,7 @@ def shown(picture, walk):
     """The picture without a moment: none is remembered for it."""
     walk.trail.prepare, kept = lambda moment=None: None, walk.trail.prepare
     try:
-        return shown_coverage(picture([walk.trail], CAMERA, VIEW))
+        return picture([walk.trail], CAMERA, VIEW)[..., 1] / 255  # of what blends, coverage is the share that is shown
     finally:
         walk.trail.prepare = kept
 

@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import LayoutError, ParameterError
-from vertigrad.params.colour import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.picking import Picker
 from vertigrad.renderer.target import handles_samples
 from vertigrad.tensor import Tensor
 
-from .light_twin import developed
+from .light_reference import displayed
 
 SIZE = (160, 120)
 CAMERA = OrbitCamera(distance=4.0, yaw=0.0, pitch=0.0, fov=40.0)
 VIEW = View(bloom=0.0, vignette=0.0, background="#000000")
 X, Y = np.meshgrid(np.arange(SIZE[0]) + 0.5 - SIZE[0] / 2, SIZE[1] / 2 - np.arange(SIZE[1]) - 0.5)
-GREY = "#909090"
+GRAY = "#909090"
 
 
 def on_screen(x, y, z=0.0):
@@ -30,10 +29,6 @@ def decoded(shown):
     return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
 
 
-def light_of(color):
-    return np.array(linear([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]))
-
-
 @pytest.mark.parametrize(("pixels", "size"), [(False, 0.3), (True, 9.0), (True, 2.3)])
 def test_a_disc_covers_a_circle(gpu, layer, picture, pixels, size):
     if not handles_samples(gpu):
@@ -42,11 +37,25 @@ def test_a_disc_covers_a_circle(gpu, layer, picture, pixels, size):
     shown = picture([layer("marks", {"pixels": pixels}, position=place, size=size, color="#ffffff")], CAMERA, VIEW)
     radius = size if pixels else size / 3.0 / CAMERA.pixel(SIZE[1])
     away = np.hypot(*(axis - c for axis, c in zip((X, Y), on_screen(0.4, 0.2, 1.0), strict=True))) - radius
-    white = developed(np.ones(3)).round()
+    white = np.full(3, 255.0)
     assert np.abs(shown[away < -1] - white).max() <= 1.5
     assert shown[away > 1].max() <= 1
     covered = (decoded(shown[..., 1]) / decoded(white[1])).sum()
     assert abs(covered - np.pi * radius**2) < 0.02 * np.pi * radius**2 + 1
+
+
+@pytest.mark.parametrize("size", [8.0, 40.0])
+def test_a_mark_hides_as_much_as_its_alpha_says(layer, picture, size):
+    color = np.float32([[0.9, 0.4, 0.2, 0.4]])
+    clear, solid = (
+        layer("marks", {"pixels": True}, position=np.zeros((1, 3), np.float32), size=size, color=given)
+        for given in (color, np.float32([[0.9, 0.4, 0.2, 1.0]]))
+    )
+    inside = np.hypot(X, Y) < size - 2
+    shown, whole = (
+        decoded(picture([marks], CAMERA, VIEW)[inside].astype(float)).mean(axis=0) for marks in (clear, solid)
+    )
+    np.testing.assert_allclose(shown / whole, 0.4, atol=0.04)
 
 
 def test_a_single_pixel_is_one(layer, picture):
@@ -59,7 +68,7 @@ def test_a_single_pixel_is_one(layer, picture):
     expected = sorted((59 - y, 80 + x) for x, y in cells)
     assert sorted(map(tuple, lit)) == expected
     for y, x in expected:
-        assert np.abs(shown[y, x] - developed(light_of("#ff8000"))).max() < 2
+        assert np.abs(shown[y, x] - (255, 128, 0)).max() < 1
 
 
 @pytest.mark.parametrize(("hardness", "glow"), [(0.0, 0.0), (0.6, 1.0)])
@@ -71,9 +80,9 @@ def test_a_sprite_fades_toward_its_rim(layer, picture, hardness, glow):
     inner = hardness * (1 - 1 / 20)
     t = np.clip((np.hypot(X, Y) / 20 - inner) / (1 - inner), 0, 1)
     alpha = ((1 - t * t * (3 - 2 * t)) ** 2)[..., None]
-    light = light_of("#404040") * (1 - alpha * (1 - glow)) + alpha * light_of("#c04020")
+    expected = displayed(0x40 / 255 * (1 - alpha * (1 - glow)) + alpha * np.array([0xC0, 0x40, 0x20]) / 255)
     inside = np.hypot(X, Y) < 22
-    assert np.abs(shown - developed(light))[inside].max() < 3
+    assert np.abs(shown - expected)[inside].max() < 1.5
 
 
 def test_what_is_nearer_hides_what_is_not_finite_is_left_out(layer, picture):

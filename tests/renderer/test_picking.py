@@ -8,10 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vertigrad.errors import LimitError
-from vertigrad.renderer import OrbitCamera
+from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.layers.grid import grid_triangles
 from vertigrad.renderer.picking import Picker, Seen
 from vertigrad.tensor import Tensor
+
+from .conftest import PLAIN
+from .test_clips import SOLID, drawn
 
 SIZE = (200, 140)
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
@@ -27,9 +30,9 @@ cursors = st.tuples(st.floats(0, SIZE[0] - 0.01), st.floats(0, SIZE[1] - 0.01))
 def pick(gpu):
     picker = Picker(gpu)
 
-    def ask(layers, camera, cursor, size=SIZE) -> Seen | None:
+    def ask(layers, camera, cursor, size=SIZE, view=None) -> Seen | None:
         told = []
-        reading = picker.ask(layers, camera, size, cursor, told.append)
+        reading = picker.ask(layers, camera, size, cursor, told.append, view)
         gpu.submit()
         gpu.readback.wait(reading)
         assert len(told) == 1
@@ -207,6 +210,30 @@ def test_rows_that_are_not_drawn_are_not_seen(layer, pick):
     middle = (SIZE[0] / 2, SIZE[1] / 2)
     assert pick([balls], CAMERA, middle).row == 3
     assert pick([layer("surface", position=waves(), color=(1, 1, 1, 0.0))], CAMERA, middle) is None
+
+
+@pytest.mark.parametrize("kind", [*(kind for kind in SOLID if kind != "isosurface"), "spots", "marks", "image"])
+def test_what_a_plane_cuts_off_is_not_seen_and_the_rest_as_before(layer, pick, kind):
+    thing = drawn(layer, kind)
+    camera = OrbitCamera(distance=10.0, orthographic=True)
+    camera.distance *= SIZE[1] / 2 / 40 / camera.half_height  # 40 pixels to a world unit
+    kept = View(**PLAIN, clip_normal=(3.0, 0.0, 0.0), clip_place=(0.25, 5.0, 5.0))
+    edge, seen = SIZE[0] // 2 + 10, {True: 0, False: 0}
+    for x in [*range(edge - 80, edge - 15, 6), *range(edge + 6, edge + 60, 6)]:
+        for y in range(SIZE[1] // 2 - 45, SIZE[1] // 2 + 46, 15):
+            whole = pick([thing], camera, (x, y))
+            seen[x < edge] += whole is not None
+            assert pick([thing], camera, (x, y), view=kept) == (whole if x < edge else None), (x, y)
+    assert min(seen.values()) >= 1, "there was something to pick on both sides"
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_an_isosurface_hides_what_is_behind_it_unless_it_is_cut_off(layer, pick, cut):
+    solid = drawn(layer, "isosurface")
+    ball = layer("points", position=np.float32([[0, 0, -3]]), size=0.5)
+    kept = View(**PLAIN, clip_normal=(0, 0, 1), clip_place=(0, 0, -2.0)) if cut else View(**PLAIN)
+    seen = pick([ball, solid], OrbitCamera(distance=10.0), (SIZE[0] / 2, SIZE[1] / 2), view=kept)
+    assert (seen is not None) == cut
 
 
 def test_a_million_points(layer, pick):

@@ -14,7 +14,7 @@ import wgpu
 from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera, Renderer, View
-from vertigrad.renderer.layers import Layer
+from vertigrad.renderer.layers import Layer, point_splatting
 from vertigrad.renderer.looks import LOOKS
 from vertigrad.renderer.quality import HIGH, LEVELS, NAMES, Level
 from vertigrad.renderer.view import view_uniform
@@ -24,7 +24,7 @@ from .test_renderer import wgsl_fields
 
 CAMERA = OrbitCamera(distance=5.0, yaw=0.6, pitch=0.45)
 FORMAT = "rgba8unorm"
-SIZE = (201, 141)  # odd, so that half of it is no whole number of pixels
+SIZE = (201, 141)  # odd, so that half of it is no integer number of pixels
 FULL: dict[str, Any] = {**LOOKS["studio"], "look": "studio", "bloom": 0.1, "axes": True, "scale_bar": True}
 
 
@@ -139,6 +139,15 @@ def test_each_part_of_a_level_refines_the_picture(finer: dict[str, int], gpu: Gp
     assert 0.0 < np.abs(usual.astype(float) - other).mean() < 3.0
 
 
+def test_the_lowest_level_leaves_occlusion_out(picture: Callable[..., np.ndarray], balls: Layer) -> None:
+    low, without, high = (
+        picture([balls], CAMERA, View(**PLAIN, occlusion=occlusion, quality=quality))
+        for occlusion, quality in ((1.0, "low"), (0.0, "low"), (1.0, "high"))
+    )
+    assert np.array_equal(low, without)
+    assert np.abs(picture([balls], CAMERA, View(**PLAIN, quality="high")).astype(int) - high).max() > 5
+
+
 def test_the_shaders_are_told_what_the_level_says() -> None:
     fields, _ = wgsl_fields(resources.shader("common/view.wgsl"), "View")
     told = {}
@@ -220,3 +229,50 @@ def test_widths_in_pixels_stay_those_of_the_picture(picture: Callable[..., np.nd
     )
     assert 0.0 < np.abs(plain - fine).mean() < 2.0
     assert abs(plain.mean() - fine.mean()) < 0.3
+
+
+def dots(image: np.ndarray, empty: np.ndarray, count: int) -> tuple[float, float]:
+    """Of dark dots in a row: the light that each takes, in pixels of a black one, and its radius in pixels.
+
+    The radius is the root of the mean squared distance to the dot's middle, weighed by the light.
+    """
+    taken = 1.0 - (image[..., 1] / empty[..., 1].astype(float)) ** 2.2
+    found = []
+    for tile in np.split(taken, count, axis=1):
+        rows, columns = np.mgrid[: tile.shape[0], : tile.shape[1]]
+        total = tile.sum()
+        y, x = (rows * tile).sum() / total, (columns * tile).sum() / total
+        found.append((total, np.sqrt((((rows - y) ** 2 + (columns - x) ** 2) * tile).sum() / total)))
+    mean = np.mean(found, axis=0)
+    return float(mean[0]), float(mean[1])
+
+
+@pytest.mark.parametrize("added_up", [False, True])
+@pytest.mark.parametrize("radius", [0.7, 1.0, 1.5, 1.9, 2.2])
+def test_small_points_are_as_dark_and_as_wide_at_every_level(
+    radius: float,
+    added_up: bool,
+    picture: Callable[..., np.ndarray],
+    layer: Callable[..., Layer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a light background, where what is spread wider looks paler."""
+    monkeypatch.setattr(point_splatting, "MANY", 1 if added_up else 1 << 30)
+    count, tile = 12, 20
+    size = count * tile, tile
+    camera = OrbitCamera(distance=10.0, pitch=0.0, orthographic=True)
+    pixel = camera.pixel(tile)
+    at = (np.arange(count) - 0.5 * (count - 1)) * (tile + 0.37)  # everywhere within a pixel
+    places = np.stack([at, 0.31 * np.arange(count) % 2.0, 0.0 * at], axis=1) * pixel
+    points = layer("points", position=places.astype("f4"), size=radius * pixel, color=(0.0, 0.0, 0.0))
+    view = View(**{**PLAIN, "background": "#d8d8d8", "vignette": 0.0, "sun": 0.0, "sky": 0.0})
+    found = {}
+    for quality in LEVELS:
+        shown = view.with_values({"quality": quality})
+        found[quality] = dots(*(picture(layers, camera, shown, size) for layers in ([points], [])), count)
+    finest = found["ultra"][1] ** 2
+    for quality, level in LEVELS.items():
+        taken, spread = found[quality]
+        assert taken == pytest.approx(np.pi * radius**2, rel=0.12), quality
+        between = 1.0 / level.scale**2 / 3.0  # of what is shown between drawn pixels
+        assert spread**2 - finest < 1.75 * between, quality

@@ -10,10 +10,10 @@ import wgpu
 
 from vertigrad import resources
 from vertigrad.gpu import shader
-from vertigrad.params.colour import linear
+from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.layers import points, surface
-from vertigrad.renderer.view import DEVELOP_SIZE, VIEW_SIZE, develop_uniform, view_uniform
+from vertigrad.renderer.view import POST_PROCESS_SIZE, VIEW_SIZE, post_process_uniform, view_uniform
 
 CAMERA = OrbitCamera(distance=4.0, yaw=0.4, pitch=0.5, fov=40.0)
 POSITION = np.random.default_rng(2).uniform(-1, 1, (40, 3)).astype(np.float32)
@@ -152,7 +152,11 @@ def wgsl_fields(source, name):
 def test_uniforms_have_the_size_that_the_shaders_give_them():
     sources = {
         "View": (resources.shader("common/view.wgsl"), VIEW_SIZE, len(view_uniform(View(), CAMERA, (3, 4), 0.0))),
-        "Develop": (resources.shader("draw/develop.wgsl"), DEVELOP_SIZE, len(develop_uniform(View(), (3, 4)))),
+        "PostProcess": (
+            resources.shader("draw/post_process.wgsl"),
+            POST_PROCESS_SIZE,
+            len(post_process_uniform(View(), (3, 4))),
+        ),
     }
     for name, (source, size, packed) in sources.items():
         assert wgsl_fields(source, name)[1] == size == packed, name

@@ -191,7 +191,7 @@ def test_arrows_look_like_those_of_the_arrows_layer(layer, picture):
         ({"vectors": np.zeros((4, 1, 3), np.float32)}, LayoutError, "2 samples along each axis"),
         ({"vectors": np.zeros((0, 4, 4, 3), np.float32)}, LayoutError, "2 samples along each axis"),
         ({"vectors": np.zeros((4, 4, 4, 3), np.float16)}, LayoutError, "must be f32: cast it"),
-        ({"vectors": CIRCLES, "colour": 1.0}, ParameterError, "colour"),
+        ({"vectors": CIRCLES, "colr": 1.0}, ParameterError, "colr"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(layer, kind, given, error, message):

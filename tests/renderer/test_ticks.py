@@ -8,11 +8,11 @@ import wgpu
 
 from vertigrad.gpu import shader
 
-from . import ticks_twin as twin
+from . import ticks_reference as reference
 
 MOST_TICKS, SYMBOLS = 12, 18
 PER_RANGE = 6 + MOST_TICKS * (2 + SYMBOLS)
-LETTERS = "0123456789.−×" + twin.RAISED + "⁻"
+LETTERS = "0123456789.−×" + reference.RAISED + "⁻"
 CODE = """
 //% include "common/ticks.wgsl"
 @group(0) @binding(0) var<storage, read> ranges: array<vec4f>;
@@ -79,7 +79,7 @@ ROUND = [(0, 1, 5), (0, 10, 5), (-1, 1, 4), (2, 7, 5), (0, 0.36, 5), (240, 1080,
 def test_they_are_those_of_exact_arithmetic(gpu):
     ranges = np.concatenate([np.float32(ROUND), spread(np.random.default_rng(7), 300)])
     for (low, high, most), found in zip(ranges, on_gpu(gpu, ranges), strict=True):
-        wanted = twin.ticks(low, high, most)
+        wanted = reference.ticks(low, high, most)
         assert [written for _, written in found] == [tick.written for tick in wanted], (low, high, most)
         values = [float(tick.value) for tick in wanted]
         np.testing.assert_allclose([value for value, _ in found], values, rtol=3e-7, atol=1e-30)
@@ -107,7 +107,7 @@ def test_a_scale_without_length_has_the_one_number_there_is(gpu):
     assert on_gpu(gpu, [(0.0, 0.0, 5)])[0] == [(0.0, "0")]
 
 
-def test_the_twin_is_exact():
-    assert [tick.value for tick in twin.ticks(0.0, 0.5, 5)] == [Fraction(n, 10) for n in range(6)]
-    assert twin.decade(Fraction(999, 1000)) == -1
-    assert twin.decade(Fraction(10) ** 7) == 7
+def test_the_reference_is_exact():
+    assert [tick.value for tick in reference.ticks(0.0, 0.5, 5)] == [Fraction(n, 10) for n in range(6)]
+    assert reference.decade(Fraction(999, 1000)) == -1
+    assert reference.decade(Fraction(10) ** 7) == 7

@@ -5,7 +5,7 @@ import pytest
 
 from vertigrad.renderer import OrbitCamera, View
 
-from .light_twin import developed
+from .light_reference import tone_mapped
 
 SIZE = (65, 49)
 VIEW = View(bloom=0.0, vignette=0.0, background="#000000", sun=0.0, sky=0.0)
@@ -39,7 +39,7 @@ def linear(color):
 
 def test_one_ball_is_blended_as_it_should(layer, picture):
     ball = glowing(layer, [[0.8, 0.6, 0.3, 0.4]], [[0, 0, 0]])
-    expected = developed(0.4 * 0.6 * linear([0.8, 0.6, 0.3]))
+    expected = tone_mapped(0.4 * 0.6 * linear([0.8, 0.6, 0.3]))
     assert np.abs(middle(picture, [ball]) - expected).max() < 3
 
 
@@ -49,7 +49,7 @@ def test_balls_of_one_color_hide_as_much_as_when_sorted(layer, picture, count):
     alphas = np.linspace(0.15, 0.6, count)
     colors = [[0.7, 0.7, 0.7, alpha] for alpha in alphas]
     balls = glowing(layer, colors, [[0, 0, 1.5 - 3 * i / count] for i in range(count)], size=0.3)
-    expected = developed((1 - np.prod(1 - alphas)) * 0.6 * linear([0.7] * 3))
+    expected = tone_mapped((1 - np.prod(1 - alphas)) * 0.6 * linear([0.7] * 3))
     assert np.abs(middle(picture, [balls]) - expected).max() < 3
 
 
@@ -77,7 +77,7 @@ def test_many_colors_are_near_the_sorted_result(layer, picture, seed):
     found = middle(picture, [balls])
     exact = 0.6 * sorted_light([linear(c) for c in colors], alphas)
     given = np.linspace(0, 1, 2000)
-    light = np.interp(found, developed(given[:, None].repeat(3, axis=1))[:, 1], given)
+    light = np.interp(found, tone_mapped(given[:, None].repeat(3, axis=1))[:, 1], given)
     assert np.abs(light - exact).max() < TOLERANCE * 0.6
     unsorted = 0.6 * sorted_light([linear(c) for c in colors[::-1]], alphas[::-1])
     if np.abs(unsorted - exact).max() > 0.2:
@@ -91,7 +91,7 @@ def test_what_is_solid_hides_what_is_transparent_behind_it_and_is_seen_through_w
     before = layer("points", veil, position=np.float32([[0, 0, 1.5]]), color=(0.1, 0.1, 0.9, 0.5), size=0.4)
     alone = middle(picture, [wall])
     assert np.abs(middle(picture, [behind, wall]) - alone).max() <= 1
-    expected = developed(0.6 * (0.5 * linear([0.9, 0.1, 0.1]) + 0.5 * linear([0.1, 0.1, 0.9])))
+    expected = tone_mapped(0.6 * (0.5 * linear([0.9, 0.1, 0.1]) + 0.5 * linear([0.1, 0.1, 0.9])))
     assert np.abs(middle(picture, [before, wall]) - expected).max() < 3
 
 

@@ -1,4 +1,4 @@
-"""Pictures without a background: alpha is the coverage, colours are not multiplied by it."""
+"""Pictures without a background: alpha is the coverage, colors are not multiplied by it."""
 
 import math
 
@@ -30,7 +30,7 @@ def cut_out(gpu):
 
 
 def over(cut, background):
-    """As programs blend: encoded colours."""
+    """As programs blend: encoded colors."""
     alpha = cut[..., 3:] / 255
     return cut[..., :3] * alpha + np.asarray(background) * (1 - alpha)
 
@@ -58,15 +58,23 @@ def test_alpha_is_the_coverage(cut_out, ball):
     assert set(np.unique(cut[edge, 3])) <= {64, 127, 128, 191}, "quarters: of four samples"
 
 
-def test_edges_have_the_colour_of_what_covers_them(cut_out, layer):
-    """A flat triangle of one colour, its edges at no simple angle."""
+def test_alpha_of_triangles_is_their_coverage(cut_out, layer):
+    turn = np.exp(0.4j) * np.array([[-0.7 - 0.7j, 0.7 - 0.7j], [-0.7 + 0.7j, 0.7 + 0.7j]])
+    corners = np.stack([turn.real, turn.imag, np.zeros((2, 2))], -1).astype(np.float32)
+    cut = cut_out([layer("surface", {}, position=corners)]).astype(float)
+    unit = SIZE[1] / 2 / (4 * math.tan(math.radians(20)))
+    assert cut[..., 3].sum() / 255 == pytest.approx((1.4 * unit) ** 2, rel=0.01)
+
+
+def test_edges_have_the_color_of_what_covers_them(cut_out, layer):
+    """A flat triangle of one color, its edges at no simple angle."""
     corners = np.float32([[-1.1, -0.8, 0], [1.0, -0.5, 0], [-0.2, 0.9, 0]])
     flat = layer("surface", {"roughness": 1.0}, position=corners, index=np.uint32([[0, 1, 2]]), color="#c08040")
     cut = cut_out([flat]).astype(int)
     inside, edge = cut[..., 3] == 255, (cut[..., 3] > 0) & (cut[..., 3] < 255)
     assert edge.sum() > 100 and cut[inside].min() > 20
     color = np.median(cut[inside, :3], axis=0)
-    assert np.abs(cut[inside, :3] - color).max() <= 12, "nearly one colour"
+    assert np.abs(cut[inside, :3] - color).max() <= 12, "nearly one color"
     assert np.abs(cut[edge, :3] - color).max() <= 12, "not darkened by the background"
 
 

@@ -75,7 +75,7 @@ def test_the_number_of_rows_decides_what_the_last_axis_is():
     grid = lying((7, 3), (12, 4))
     assert vertex_layout(grid, components=(1, 3), rows=7).components == 3
     assert vertex_layout(grid, components=(1, 3), rows=21).components == 1
-    with pytest.raises(LayoutError, match="7 rows, not 8"):
+    with pytest.raises(LayoutError, match="expected 8 rows, got 7"):
         vertex_layout(grid, components=(1, 3), rows=8)
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import LayoutError, LimitError, ParameterError
-from vertigrad.params.colour import linear
+from vertigrad.params.color_space import linear
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.bounds import Bounds
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.renderer.target import handles_samples
 from vertigrad.tensor import Tensor
 
-from .light_twin import CAMERA, SIZE, VIEW, developed, rays, sphere
+from .light_reference import CAMERA, SIZE, VIEW, rays, sphere, tone_mapped
 
 LEVELS = 3.0
 GLOW = {"emissive": 1.0, "brightness": 2.0, "density_range": (0.0, 1.0)}
@@ -55,7 +55,7 @@ def test_even_density_emits_as_the_formula_says(layer, picture, extinction):
     )
     enters, leaves = through(BOX["low"], BOX["high"])
     covered = 1.0 - np.exp(-extinction * (leaves - enters))[..., None]
-    expected = developed(2.0 * covered * np.array(linear(COLOR)))
+    expected = tone_mapped(2.0 * covered * np.array(linear(COLOR)))
     assert off(picture([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
     nothing = inner(leaves == 0)
     assert picture([fog], CAMERA)[nothing].max() <= 1
@@ -71,7 +71,7 @@ def test_a_ramp_is_integrated(layer, picture):
     x = CAMERA.position[0] + 0.5 * (enters + leaves) * ray[..., 0]
     mean = (x - BOX["low"][0]) / (BOX["high"][0] - BOX["low"][0])
     covered = 1.0 - np.exp(-3.0 * mean * (leaves - enters))[..., None]
-    expected = developed(2.0 * covered * np.array(linear(COLOR)))
+    expected = tone_mapped(2.0 * covered * np.array(linear(COLOR)))
     assert off(picture([fog], CAMERA), expected, inner(leaves > 0)) < LEVELS
 
 
@@ -86,12 +86,12 @@ def test_what_is_solid_ends_the_march(layer, picture):
     facing = -np.sum(normal * rays(), axis=-1, keepdims=True)
     surface = (0.45 + 0.55 * facing) * np.array(linear((0.2, 0.4, 0.9)))
     light = clear * np.where(on[..., None], surface, 0.0) + 2.0 * (1 - clear) * np.array(linear(COLOR))
-    assert off(picture([fog, lamp], CAMERA), developed(light), on) < LEVELS
-    assert off(picture([lamp, fog], CAMERA), developed(light), on) < LEVELS  # the order of the layers does not matter
+    assert off(picture([fog, lamp], CAMERA), tone_mapped(light), on) < LEVELS
+    assert off(picture([lamp, fog], CAMERA), tone_mapped(light), on) < LEVELS  # the order of the layers does not matter
 
 
 def test_an_outline_shows_no_fringe(layer, picture):
-    """A ball of the fog's own colour inside thick fog cannot be seen, its outline included."""
+    """A ball of the fog's own color inside thick fog cannot be seen, its outline included."""
     thick = layer("volume", {**GLOW, **BOX, "extinction": 300.0}, density=np.ones((4, 4, 4), np.float32), color=COLOR)
     black = layer("points", position=np.float32([[0.1, 0.2, 0.0]]), size=0.3, color=(0, 0, 0))
     hidden = picture([thick, black], CAMERA).astype(int)
@@ -123,7 +123,7 @@ def test_an_eye_inside(layer, picture):
     fog = layer("volume", {**GLOW, **BOX, "extinction": 1.5}, density=np.ones((3, 3, 3), np.float32), color=COLOR)
     enters, leaves = through(BOX["low"], BOX["high"], camera)
     assert (leaves > 0).all()
-    expected = developed(2.0 * (1.0 - np.exp(-1.5 * (leaves - enters)))[..., None] * np.array(linear(COLOR)))
+    expected = tone_mapped(2.0 * (1.0 - np.exp(-1.5 * (leaves - enters)))[..., None] * np.array(linear(COLOR)))
     assert off(picture([fog], camera), expected, leaves > 0) < LEVELS
 
 
@@ -132,7 +132,7 @@ def test_parallel_lines_of_sight(layer, picture):
     fog = layer("volume", {**GLOW, **BOX, "extinction": 0.7}, density=np.ones((3, 3, 3), np.float32), color=COLOR)
     got = picture([fog], camera)
     length = BOX["high"][2] - BOX["low"][2]
-    expected = developed(2.0 * (1 - np.exp(-0.7 * length)) * np.array([linear(COLOR)]))[0]
+    expected = tone_mapped(2.0 * (1 - np.exp(-0.7 * length)) * np.array([linear(COLOR)]))[0]
     assert np.abs(got[55:65, 75:85].astype(float) - expected).max() < LEVELS
 
 
@@ -142,7 +142,7 @@ def test_scalars_go_through_the_colormap(layer, picture):
     for style, entry in (({"range": (7.0, 9.0)}, 0), ({"range": (3.0, 7.0)}, 255), ({"range": "auto"}, 255)):
         full = {**GLOW, **BOX, "extinction": 300.0, "colormap": "viridis", **style}
         got = picture([layer("volume", full, density=density, color=heat)], CAMERA)
-        expected = developed(2.0 * np.array([linear(colormap_colors("viridis")[entry, :3] / 255)]))[0]
+        expected = tone_mapped(2.0 * np.array([linear(colormap_colors("viridis")[entry, :3] / 255)]))[0]
         assert np.abs(got[58:62, 78:82].astype(float) - expected).max() < 4
 
 

@@ -1,5 +1,7 @@
 """Python files of scenes: whose class is taken, what is said of those that cannot be, and who may run."""
 
+import json
+
 import pytest
 
 from vertigrad import resources, scene
@@ -87,7 +89,7 @@ def test_a_mistake_in_its_table_is_told_as_of_any_model(load):
         ("    class Params(Params):", "    class Parms(Params):", "row.py:5: Row needs a class Params"),
         ('number(1.0, doc="strength")', "1.0", "row.py:5: Row.Params: pull is not declared with a word of"),
         ("        pull: float", "        seed: float", "Row.Params: seed means something else in a scene file"),
-        ('"cell": ("count",', '"cell": ("cuont",', "models.row: tensors: cell: 'cuont' is neither a whole number"),
+        ('"cell": ("count",', '"cell": ("cuont",', "models.row: tensors: cell: 'cuont' is neither an integer"),
         ('"count", "u32"', '"count", "u33"', "models.row: tensors: cell: u33 is not the name of a dtype"),
         ('"cell"', '"state"', "models.row: tensors: a tensor cannot be called state"),
     ],
@@ -103,7 +105,7 @@ def test_output_specs_of_its_own_that_fail(load):
 
 
 def test_bytes_that_are_no_python(load, tmp_path):
-    trust.allow([tmp_path / "row.py"])
+    trust.allow([tmp_path / "row.py"], edits=True)
     for content in (b"\xff\xfe", b"x = '\0'", b"#" * (code.MAX_BYTES + 1)):
         (tmp_path / "row.py").write_bytes(content)
         with pytest.raises(CodeError):
@@ -133,14 +135,54 @@ def test_a_link_is_trusted_by_what_it_leads_to(load, tmp_path):
 
 def test_what_is_remembered_is_known_in_the_next_run(load, tmp_path, monkeypatch):
     monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
+    for name in ("row.py", "other.py"):
+        (tmp_path / name).write_text(GOOD)
     trust.allow([tmp_path / "row.py"], remember=True)
     trust.allow([tmp_path / "other.py"])
     trust.forget()
     assert trust.is_trusted(tmp_path / "row.py") and not trust.is_trusted(tmp_path / "other.py")
-    load(GOOD + "\n# edited\n", trusted=False)
-    for broken in ("{", "3", '["a", 4]', "\0"):
+    with pytest.raises(UntrustedCode, match="which changed since it was allowed"):
+        load(GOOD + "\n# edited\n", trusted=False)
+    load(trusted=False)  # back to what was allowed
+    list_of_paths = json.dumps([str(tmp_path / "row.py")])  # without what they said
+    for broken in ("{", "3", '["a", 4]', "\0", list_of_paths, '{"version": 2, "files": [3]}'):
         (tmp_path / "state" / trust.FILE).write_text(broken)
         assert not trust.is_trusted(tmp_path / "row.py")
+
+
+def test_edits_that_are_followed_run_and_are_remembered(load, tmp_path, monkeypatch):
+    monkeypatch.setenv("VERTIGRAD_CONFIG_DIR", str(tmp_path / "state"))
+    (tmp_path / "row.py").write_text(GOOD)
+    trust.allow([tmp_path / "row.py"], remember=True, edits=True)
+    load(GOOD + "\n# edited\n", trusted=False)
+    trust.forget()
+    load(GOOD + "\n# edited\n", trusted=False)
+    with pytest.raises(UntrustedCode):
+        load(GOOD + "\n# edited in another run\n", trusted=False)
+
+
+def test_what_is_written_between_the_question_and_the_run_does_not_run(load, tmp_path, monkeypatch):
+    load()
+    evil = f"open({str(tmp_path / 'ran')!r}, 'w')\n" + GOOD
+    is_trusted = trust.is_trusted
+
+    def write_after(file, text=None):
+        found = is_trusted(file, text)
+        file.write_text(evil)
+        return found
+
+    monkeypatch.setattr(trust, "is_trusted", write_after)
+    with pytest.raises(UntrustedCode, match="was changed by another program just now"):
+        load(trusted=False)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_only_the_text_that_was_asked_about_is_allowed(load, tmp_path):
+    with pytest.raises(UntrustedCode) as raised:
+        load(trusted=False)
+    (tmp_path / "row.py").write_text(GOOD + "\n# another\n")
+    trust.allow_texts(raised.value.texts)
+    assert not trust.is_trusted(tmp_path / "row.py")
 
 
 def test_what_cannot_be_remembered_is_only_told(tmp_path, monkeypatch, caplog):

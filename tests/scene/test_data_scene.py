@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,11 +15,15 @@ from vertigrad import resources
 from vertigrad.errors import FileProtected, InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data import splat_file
+from vertigrad.models.data.footage import STILLS
+from vertigrad.models.data.video import FILMS
 from vertigrad.scene import load
-from vertigrad.scene.kinds import MADE, require_scene
+from vertigrad.scene.data_scene import points_text
+from vertigrad.scene.kinds import IMAGES, MADE, VIDEOS, require_scene
 from vertigrad.scene.save import refuse_protected
 from vertigrad.scene.stage import Stage
 
+README = Path(__file__).parents[2] / "README.md"
 RNG = np.random.default_rng(2)
 
 
@@ -28,6 +34,15 @@ def splats(path: Path) -> None:
 
 def array(*shape: int) -> Callable[[Path], None]:
     return lambda path: np.save(path, RNG.normal(size=shape))
+
+
+def film(path: Path) -> None:
+    shutil.copy(resources.path("assets", "data", "rolling.mp4"), path)
+
+
+def moving(path: Path) -> None:
+    first, *others = (Image.new("RGB", (9, 6), color) for color in ("red", "lime", "blue"))
+    first.save(path, save_all=True, append_images=others, duration=100)
 
 
 def pixels(path: Path) -> None:
@@ -44,6 +59,9 @@ def pixels(path: Path) -> None:
         ("a.npy", array(4, 6, 7, 3), "array", "streamlines"),
         ("a.PNG", pixels, "image", "image"),
         ("a.jpg", pixels, "image", "image"),
+        ("a.mp4", film, "video", "image"),
+        ("a.MOV", film, "video", "image"),
+        ("a.gif", moving, "video", "image"),
     ],
 )
 def test_what_opens_as_what(
@@ -69,6 +87,15 @@ def test_a_mesh_is_still_a_mesh() -> None:
     assert [spec.type for spec in scene.layers.values()] == ["surface"]
 
 
+@pytest.mark.parametrize(
+    ("count", "size"), [(100, 0.05), (400, 0.05), (1600, 0.025), (40_000, 0.005), (300_000, 0.002)]
+)
+def test_points_are_drawn_as_small_as_they_are_many(tmp_path: Path, count: int, size: float) -> None:
+    np.save(tmp_path / "points.npy", np.random.default_rng(1).normal(size=(count, 3)).astype(np.float32))
+    (found,) = re.findall(r"^size = (\S+)$", points_text(tmp_path / "points.npy"), re.MULTILINE)
+    assert float(found) == size
+
+
 def test_an_archive_of_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", few=np.ones(3), many=RNG.normal(size=(4, 5, 6)))
     assert [spec.type for spec in load(tmp_path / "a.npz").layers.values()] == ["volume"]
@@ -79,6 +106,18 @@ def test_other_shapes_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> Non
     array(*shape)(tmp_path / "a.npy")
     with pytest.raises(InputError, match=r"its array has the shape \(.*write a scene for others"):
         load(tmp_path / "a.npy")
+
+
+def test_what_the_readme_says_can_be_opened() -> None:
+    (said,) = re.findall(r"a file of data by itself: (.*?)\. `vertigrad` alone", README.read_text("utf-8"), re.DOTALL)
+    suffixes = re.findall(r"`(\.\w+)`", said)
+    assert len(suffixes) >= 8
+    for suffix in suffixes:
+        require_scene(Path(f"a{suffix}"))
+
+
+def test_images_and_videos_are_those_that_the_models_read() -> None:
+    assert set(STILLS) == IMAGES and set(FILMS) == VIDEOS
 
 
 def test_what_can_be_opened_is_said() -> None:

@@ -84,7 +84,8 @@ def test_every_type_of_model_with_its_outputs(tmp_path):
     one = np.ones((1, 4), np.float32)
     splat_file.write(tmp_path / "one.ply", splat_file.Splats(one[:, :3], one[:, :3], one, one[:, 0], one[:, :3]))
     np.save(tmp_path / "one.npy", one)
-    files |= {"splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
+    np.save(tmp_path / "points.npy", one[:, :3])
+    files |= {"point_cloud": tmp_path / "points.npy", "splats": tmp_path / "one.ply", "array": tmp_path / "one.npy"}
     for name, model in model_types().items():
         if name in ("onnx", "train", "wgsl"):  # have what their network or their table has
             continue

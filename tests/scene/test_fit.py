@@ -1,4 +1,4 @@
-"""What can be drawn as what, judged from shapes alone, against the renderer's own judgement of the tensor."""
+"""What can be drawn as what, judged from shapes alone, against the renderer's own judgment of the tensor."""
 
 import math
 from types import SimpleNamespace

@@ -77,7 +77,7 @@ def test_inputs_become_sliders_or_numbers(tmp_path: Path) -> None:
     scene = load(saved(tmp_path, inputs, {"y": ["n", 3]}, ops))
     specs = {spec.name: spec for spec in scene.models["net"].params.specs()}
     assert set(specs) == {"file", "a_b", "n"}
-    assert (specs["a_b"].length, specs["a_b"].soft_min, specs["a_b"].soft_max) == (3, -2.0, 2.0)
+    assert (specs["a_b"].length, specs["a_b"].slider_min, specs["a_b"].slider_max) == (3, -2.0, 2.0)
     assert specs["n"].default == 4096
     assert scene.title == "some net"
 

@@ -80,22 +80,20 @@ def test_there_is_no_such_model_to_change(stage, model):
         stage(SCENE).change(model, "height", 1.0)
 
 
-def test_what_is_built_before_a_mistake_is_found_is_given_back(stage, steady: Gpu):
+def test_what_is_built_before_a_mistake_is_found_is_given_back(stage, steady: Gpu, added):
     never_closed = steady.tracker.leak_count
     wrong = LINKED + '[models.last]\ntype = "rising"\ncount = 3\nforbidden = 3\n'
     with pytest.raises(SceneError, match=r"scene\.toml:23:9  models\.last: last: not with 3 points"):
         stage(wrong)
-    steady.wait_idle()
-    assert steady.tracker.live == []
+    assert added() == []
     assert steady.tracker.leak_count == never_closed
 
 
-def test_a_layer_that_cannot_draw_its_tensors_gives_all_back(stage, steady: Gpu):
+def test_a_layer_that_cannot_draw_its_tensors_gives_all_back(stage, added):
     wrong = SCENE + '[layers.sheet]\ntype = "surface"\nposition = "row.position"\n'
     with pytest.raises(SceneError, match=r"scene\.toml:14:9  layers\.sheet: .*which is no grid"):
         stage(wrong)
-    steady.wait_idle()
-    assert steady.tracker.live == []
+    assert added() == []
 
 
 def test_more_than_the_adapter_allows_is_a_mistake_of_the_scene(stage, steady: Gpu):
@@ -130,9 +128,8 @@ def test_a_reset_that_fails_leaves_all_models_where_they_were(stage, steady: Gpu
     assert built.actors["row"].outputs["phase"].numpy()[0] == 0.5
 
 
-def test_closing_twice_gives_everything_back_once(stage, steady: Gpu):
+def test_closing_twice_gives_everything_back_once(stage, added):
     built = stage(LINKED)
     built.close()
     built.close()
-    steady.wait_idle()
-    assert steady.tracker.live == []
+    assert added() == []

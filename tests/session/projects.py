@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,8 @@ def copied_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
         shutil.copytree(resources.path(name), root / name)
     (root / "assets").symlink_to(resources.path("assets"))
     monkeypatch.setattr(resources, "root", lambda: root)
-    monkeypatch.setattr(kernels, "_loaded", {})
+    monkeypatch.setattr(kernels, "_alive", {})
+    monkeypatch.setattr(kernels, "_recent", OrderedDict())
     monkeypatch.setattr(pipelines, "_caches", WeakKeyDictionary())
     shader.forget()
     yield root

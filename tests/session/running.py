@@ -135,10 +135,10 @@ class Rising(TimelessModel):
     def diagnostics(self):
         return {"top": (self._position[0, 1] + 0.0), "bottom": (self._position[0, 1] - self._phase[0])}
 
-    def compare_with_twin(self) -> list[Comparison]:
-        twin = self._phase.numpy().astype(float) + 0.5 + self.params.wrong_by
+    def compare_with_reference(self) -> list[Comparison]:
+        reference = self._phase.numpy().astype(float) + 0.5 + self.params.wrong_by
         self._plan.replay(dt=0.5, height=self.params.height)
-        return [compare("phase", self._phase.numpy(), twin, 1e-6), compare("x", np.ones(1), np.ones(1), 1e-6)]
+        return [compare("phase", self._phase.numpy(), reference, 1e-6), compare("x", np.ones(1), np.ones(1), 1e-6)]
 
     def reset(self):
         self._phase.fill_(0.0)
@@ -179,7 +179,7 @@ class Scaled(TimelessModel):
     def diagnostics(self):
         return {}
 
-    def compare_with_twin(self):
+    def compare_with_reference(self):
         return []
 
     def reset(self):

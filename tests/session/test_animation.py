@@ -68,7 +68,7 @@ def test_rounding_does_not_lead_out_of_the_range():
             assert low <= value_at(moves, NUMBER, 0.5, log) <= high
 
 
-def test_whole_numbers_stay_whole():
+def test_integers_stay_whole():
     spec = spec_of("x", integer(1, min=0, max=9))
     found = {value_at(Animation(range=(0.0, 9.0), rate=1.0), spec, t / 100, False) for t in range(100)}
     assert found == set(range(10)) and all(isinstance(value, int) for value in found)

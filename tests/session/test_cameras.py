@@ -96,7 +96,7 @@ def test_a_jump_is_a_short_way_that_starts_and_ends_gently(session):
         session.cameras.advance(1 / 60)
         speeds.append(np.linalg.norm(camera.position - before))
         before = np.array(camera.position)
-    assert session.camera is camera and camera == session.cameras.bookmarks["side"], "exactly there, in the end"
+    assert session.camera is camera and camera == session.tweaks.kept.bookmarks["side"], "exactly there, in the end"
     assert not session.cameras.moving and max(speeds[19:]) == 0
     assert speeds[0] < 0.2 * max(speeds) and speeds[17] < 0.2 * max(speeds)
 
@@ -304,16 +304,16 @@ def test_a_frame_that_was_dropped_frames_nothing(session):
 
 
 def test_bookmarks_are_kept_and_dropped(session):
-    assert list(session.cameras.bookmarks) == ["side"] and not session.unsaved
+    assert list(session.tweaks.kept.bookmarks) == ["side"] and not session.unsaved
     do(session, LookFrom("top"))
     do(session, KeepBookmark("from above"))  # still on the way there
     arrive(session)
     above = OrbitCamera(**vars(session.camera))
-    assert session.cameras.bookmarks["from above"] == above and session.unsaved
+    assert session.tweaks.kept.bookmarks["from above"] == above and session.unsaved
     went(session, Home())
     assert went(session, GoToBookmark("from above")) == above
     do(session, DropBookmark("from above"))
-    assert list(session.cameras.bookmarks) == ["side"] and not session.unsaved
+    assert list(session.tweaks.kept.bookmarks) == ["side"] and not session.unsaved
     do(session, GoToBookmark("from abov"))
     assert session.messages["bookmark"].startswith("unknown bookmark")
     do(session, DropBookmark("nothing"))
@@ -334,8 +334,8 @@ def test_bookmarks_are_saved_into_the_scene(session):
     rest = {line for line in before.splitlines() if "side" not in line and "[9, 0" not in line and "[0, 1," not in line}
     assert rest <= set(after.splitlines())
     with Session(session.gpu, session.scene.path) as again:
-        assert list(again.cameras.bookmarks) == ["from here"]
-        assert again.cameras.bookmarks["from here"].fov == 30
+        assert list(again.tweaks.kept.bookmarks) == ["from here"]
+        assert again.tweaks.kept.bookmarks["from here"].fov == 30
 
 
 def test_a_bookmark_is_replaced_in_the_file(session):
@@ -351,5 +351,5 @@ def test_another_scene_has_its_own_camera_and_bookmarks(session, tmp_path):
     do(session, Reload())
     assert session.cameras.moving and session.cameras.can_go_back, "the same file: it goes on"
     do(session, Reload(written(tmp_path, SCENE, "other.toml")))
-    assert session.camera is camera and camera.position == pytest.approx((0, 2, 8))
-    assert not session.cameras.moving and not session.cameras.can_go_back and not session.cameras.bookmarks
+    assert session.camera is not camera and session.camera.position == pytest.approx((0, 2, 8))
+    assert not session.cameras.moving and not session.cameras.can_go_back and not session.tweaks.kept.bookmarks

@@ -15,7 +15,7 @@ from vertigrad.session.commands import (
     Flip,
     KeepPreset,
     Play,
-    Randomise,
+    Randomize,
     Redo,
     Reload,
     RenamePreset,
@@ -186,23 +186,23 @@ def test_reset_puts_back_one_a_group_or_all_and_is_one_step(opened):
     assert (height(session), session.tweaks.value(COUNT), session.tweaks.value(GLOW)) == (4.0, 5, 0.5)
 
 
-def test_randomise_is_the_same_for_a_seed_and_within_the_slider(opened):
+def test_randomize_is_the_same_for_a_seed_and_within_the_slider(opened):
     session, keys = opened(), (HEIGHT, GLOW, Key("view", "background"), Key("layers.dots", "colormap"))
     found = []
     for seed in (1, 2, 1):
-        do(session, Randomise(keys, seed))
+        do(session, Randomize(keys, seed))
         found.append([session.tweaks.value(key) for key in keys])
     assert found[0] == found[2] and all(a != b for a, b in zip(found[0][:3], found[1][:3], strict=True))
     for seed in range(20):
-        do(session, Randomise((GLOW,), seed))
+        do(session, Randomize((GLOW,), seed))
         assert 0.0 <= session.tweaks.value(GLOW) <= 1.0
     do(session, *[Undo()] * 30)
     assert session.tweaks.differing() == {}
 
 
-def test_randomise_says_that_there_is_no_range(opened):
+def test_randomize_says_that_there_is_no_range(opened):
     session = opened()
-    do(session, Randomise((Key("models.row", "wrong_by"),), 1))
+    do(session, Randomize((Key("models.row", "wrong_by"),), 1))
     assert "wrong by: there is no range" in session.messages["parameters"]
 
 

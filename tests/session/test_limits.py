@@ -4,9 +4,10 @@ import math
 
 import pytest
 
+from vertigrad.headless.render import MEASURED, render
 from vertigrad.models.base import Limit
 from vertigrad.panels import watch
-from vertigrad.session import Session
+from vertigrad.session import RunRecord, Session
 from vertigrad.session.commands import Play, Reset, SetParameter, StopAtLimits
 from vertigrad.session.limits import Limits, limits
 
@@ -54,6 +55,17 @@ def test_a_value_at_its_limit_is_well_and_one_that_is_none_is_not(row):
     assert judge.look(row.stage, {"row.bottom": 9.0}) is None, "it has no limit"
 
 
+def test_the_worst_is_the_largest_that_was_ever_seen(row):
+    judge = Limits()
+
+    def worst(value):
+        judge.look(row.stage, {"row.top": value})
+        return judge.worst["row.top"].value
+
+    assert [worst(value) for value in (0.5, 0.9, 0.6, 0.3, 0.7, 1.1)] == [0.5, 0.9, 0.9, 0.9, 0.9, 1.1]
+    assert all(math.isnan(worst(value)) for value in (math.nan, 0.5, math.inf)), "nothing is worse than no number"
+
+
 def test_the_run_is_stopped_only_if_that_is_wished_and_once(row):
     do(row, SetParameter("models.row", "height", 0.5), Play(True))
     measure(row)
@@ -96,3 +108,66 @@ def test_a_restart_begins_well(row):
     do(row, SetParameter("models.row", "height", 0.0), Reset())
     measure(row)
     assert row.limits.exceeded == ()
+
+
+HURRIED = """
+version = 1
+[models.skin]
+type = "gray_scott"
+resolution = 16
+rate = 2e4
+[layers.skin]
+type = "points"
+position = "skin.position"
+size = 0.1
+"""  # 333 units of time are due in a frame, and a step takes 1; 128 steps are taken
+
+
+@pytest.fixture
+def hurried(steady, tmp_path):
+    with Session(steady, written(tmp_path, HURRIED)) as session:
+        yield session
+
+
+def test_dropped_time_is_above_a_limit_while_it_lasts(hurried):
+    for _ in range(3):
+        run_frame(hurried)
+    measure(hurried)
+    assert hurried.diagnostics["skin.dropped_time"] == pytest.approx(1 - 64 / 166, abs=0.01)
+    (excess,) = hurried.limits.exceeded
+    assert excess.name == "skin.dropped_time" and "slowly" in str(excess)
+    do(hurried, SetParameter("models.skin", "rate", 600.0))
+    measure(hurried)
+    assert hurried.diagnostics["skin.dropped_time"] == 0.0
+    assert hurried.limits.exceeded == ()
+    assert hurried.limits.worst["skin.dropped_time"] == excess, "the report still knows"
+
+
+def test_the_report_names_what_was_exceeded(hurried):
+    record = RunRecord(hurried.gpu)
+    run_frame(hurried)
+    report = record.finish(hurried)
+    (told,) = report["limits"]
+    assert told.startswith("skin.dropped_time is 0.6")
+
+
+def test_what_is_rendered_drops_no_time(hurried):
+    record = render(hurried, 3, (32, 32))
+    assert record.finish(hurried)["limits"] == []
+
+
+def test_rendered_frames_hold_all_steps(steady, tmp_path):
+    """Three frames at once and their time in thirty: the same steps, since none is left out."""
+    fields = []
+    for frames, rate in ((3, 2e4), (30, 2e3)):
+        with Session(steady, written(tmp_path, HURRIED), sets=[f"skin.rate={rate}"]) as session:
+            render(session, frames, (16, 16))
+            fields.append(session.stage.actors["skin"].outputs["u"].numpy())
+    assert (fields[0] == fields[1]).all()
+
+
+def test_a_render_is_measured_on_its_way(row):
+    row.clock.play(True)
+    do(row, SetParameter("models.row", "height", 0.5))
+    render(row, MEASURED + 2, (16, 16))
+    assert "row.top" in row.limits.worst

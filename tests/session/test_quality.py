@@ -10,7 +10,7 @@ import pytest
 from vertigrad.renderer.quality import AUTO, CHOSEN, HIGH, LEVELS, LOW, MEDIUM, NAMES, drawn_size, level_of
 from vertigrad.renderer.view import View
 from vertigrad.session import Session
-from vertigrad.session.commands import SetParameter
+from vertigrad.session.commands import SetParameter, SetQuality
 from vertigrad.session.quality import AutoQuality, level_in_force, reason, told
 
 TARGET = 1000.0 / 60.0
@@ -118,7 +118,7 @@ def test_where_the_picture_is_not_what_takes_the_time_it_is_drawn_finely_again()
     screen = Screen(costs(101.0, 102.0, 104.0))
     screen.run(20.0)
     assert screen.levels == ["medium", "low", "high"]
-    assert screen.auto.in_vain and "not because of the picture" in reason(AUTO, screen.auto)
+    assert screen.auto.in_vain and "not because of the picture" in reason(AUTO, screen.auto.quality)
     screen.run(600.0)
     assert len(screen.changes) == 3
 
@@ -149,6 +149,44 @@ def test_after_a_vain_try_a_much_slower_picture_is_worth_another_one() -> None:
     assert screen.run(59.0) == "high"
     assert screen.run(60.0) == "low"
     assert not screen.auto.in_vain
+
+
+@pytest.mark.parametrize("ms", [150.0, 350.0, 600.0])
+def test_slow_frames_do_not_flicker_through_the_levels_with_each_edit(ms: float) -> None:
+    """Cheaper levels bring little; the user changes something every few seconds."""
+    screen = Screen(costs(0.93 * ms, 0.96 * ms, ms))
+    for _ in range(40):
+        assert screen.run(15.0 if not screen.changes else 5.0) == "high"
+        screen.auto.forget()
+    assert screen.levels == ["medium", "low", "high"]
+
+
+@pytest.mark.parametrize(("held", "soonest", "latest"), [(5.0, 15.0, 40.0), (45.0, 0.0, 6.0)])
+def test_a_level_that_held_long_enough_is_tried_as_soon_as_one_that_never_failed(
+    held: float, soonest: float, latest: float
+) -> None:
+    """High frames are slow until they are left, fail once more after 5 s, and again after they held for so long."""
+    holds = iter([0.0, 5.0, held, 1e9])
+    entered, hold = 0.0, next(holds)
+    before, left = "high", 0.0
+
+    def cost(name: str, since: float) -> float:
+        nonlocal entered, hold, before, left
+        if name != before:
+            before = name
+            if name == "high":
+                entered, hold = since, next(holds)
+            else:
+                left = since
+        if name == "high":
+            return 30.0 if since - entered > hold else 9.0
+        return 2.0 if since - left < 2.0 else 0.5  # what is learned on the way down says later that it fits
+
+    screen = Screen(cost)
+    screen.run(200.0)
+    assert screen.levels == ["medium", "high"] * 3
+    (down, _), (up, _) = screen.changes[-2:]
+    assert soonest < up - down < latest
 
 
 def test_frames_that_are_hardly_drawing_never_change_the_picture() -> None:
@@ -186,13 +224,13 @@ def test_a_restart_begins_at_the_finest_level_and_forgetting_keeps_the_level() -
 
 def test_one_line_says_the_level_in_force_and_why() -> None:
     screen = Screen(costs(5.0, 9.0, 21.0))
-    assert told(AUTO, screen.auto) == "auto: high"
+    assert told(AUTO, screen.auto.quality) == "auto: high"
     screen.run(2.5)
-    assert told(AUTO, screen.auto) == "auto: medium, 21 ms of 16.7 ms"
+    assert told(AUTO, screen.auto.quality) == "auto: medium, 21 ms of 16.7 ms"
     screen.run(5.0)
-    assert told(AUTO, screen.auto) == "auto: medium, 9.0 ms of 16.7 ms"
-    assert told("ultra", screen.auto) == "ultra"
-    assert level_in_force(AUTO, screen.auto) is MEDIUM and level_in_force("low", screen.auto) is LOW
+    assert told(AUTO, screen.auto.quality) == "auto: medium, 9.0 ms of 16.7 ms"
+    assert told("ultra", screen.auto.quality) == "ultra"
+    assert level_in_force(AUTO, screen.auto.quality) is MEDIUM and level_in_force("low", screen.auto.quality) is LOW
 
 
 def test_levels_are_in_order_and_files_get_the_best_of_the_usual_ones() -> None:
@@ -206,11 +244,14 @@ def test_levels_are_in_order_and_files_get_the_best_of_the_usual_ones() -> None:
 
 def test_auto_is_no_step_of_the_history_and_leaves_the_scene_saved(opened: Callable[..., Session]) -> None:
     session = opened()
-    now = 0.0
-    while session.quality.level is HIGH:
+    auto, now = AutoQuality(), 0.0
+    while auto.level is HIGH:
         now += 0.05
-        session.quality.take(now, 50.0)
-    assert session.view.quality == AUTO
+        auto.take(now, 50.0)
+    assert session.quality.level is HIGH
+    session.post(SetQuality(auto.quality))
+    session.apply()
+    assert session.view.quality == AUTO and level_in_force(AUTO, session.quality) is MEDIUM
     assert not session.unsaved and not session.tweaks.history.done
     session.post(SetParameter("view", "quality", "low"))
     session.apply()

@@ -12,11 +12,11 @@ from vertigrad.errors import LayoutError, ShaderError
 from vertigrad.gpu import Gpu
 from vertigrad.gpu import kernel as kernels
 from vertigrad.headless.offscreen import FORMAT, Offscreen
-from vertigrad.models.neural import field_twin
+from vertigrad.models.reference import neural_field as neural_field_reference
 from vertigrad.renderer.layers.points import PointsLayer
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.session import STEP, Session, edits
-from vertigrad.session.commands import GoTo, Play, Reload, SetParameter, SetSeed, SetSubsteps
+from vertigrad.session.commands import GoTo, Play, Reload, ResetParameters, SetParameter, SetSeed, SetSubsteps
 from vertigrad.session.edits import Edits
 from vertigrad.session.saving import save_scene
 
@@ -99,7 +99,13 @@ def test_a_value_changed_in_the_file_moves_the_slider_and_nothing_else(edited):
     assert values(session, "row.position")[0, 1] == pytest.approx(2.5 + 7 * STEP)
 
 
-def test_a_tweak_stays_when_another_value_changes_and_goes_when_the_file_says_otherwise(edited):
+def test_the_view_is_taken_from_the_edited_file(edited):
+    session, edit = edited(SCENE)
+    edit(SCENE + "\n[view]\nexposure = 0.7\n")
+    assert session.view.exposure == 0.7 and not session.unsaved
+
+
+def test_a_tweak_stays_whatever_changes_and_the_value_in_the_file_is_reported(edited):
     session, edit = edited(SCENE)
     session.post(SetParameter("models.row", "height", 3.0))
     session.post(SetParameter("view", "exposure", 1.5))
@@ -108,8 +114,14 @@ def test_a_tweak_stays_when_another_value_changes_and_goes_when_the_file_says_ot
     assert session.stage.actors["row"].params.height == 3.0
     assert session.view.exposure == 1.5
     edit(SCENE.replace('"rising"', '"rising"\nheight = 0.5') + "\n[view]\nexposure = 0.7\n")
-    assert session.stage.actors["row"].params.height == 0.5
-    assert session.view.exposure == 0.7
+    assert session.stage.actors["row"].params.height == 3.0
+    assert session.view.exposure == 1.5
+    assert session.unsaved
+    assert "models.row.height: 3.0 here, 0.5 in the file" in session.messages["edits"]
+    assert "view.exposure: 1.5 here, 0.7 in the file" in session.messages["edits"]
+    session.post(ResetParameters())
+    run_frame(session)
+    assert (session.stage.actors["row"].params.height, session.view.exposure) == (0.5, 0.7), "as the file has them"
     assert not session.unsaved
 
 
@@ -169,7 +181,7 @@ def test_a_layer_draws_something_else(edited):
     assert dots.report()["position"]["block"] == echo.block.id
 
 
-def test_seed_and_substeps_that_the_user_changed_stay_until_the_file_changes_them(edited):
+def test_seed_and_substeps_that_the_user_changed_stay_and_those_of_the_file_are_reported(edited):
     session, edit = edited(SCENE)
     session.post(SetSeed(9))
     session.post(SetSubsteps("row", 3))
@@ -177,12 +189,16 @@ def test_seed_and_substeps_that_the_user_changed_stay_until_the_file_changes_the
     edit(SCENE.replace("size = 0.1", "size = 0.2"))
     assert session.stage.actors["row"].substeps == 3
     assert session.stage.actors["row"].model.seed == 9
-    edit(SCENE.replace('"rising"', '"rising"\nsubsteps = 2'))
-    assert session.stage.actors["row"].substeps == 2
+    model = session.stage.actors["row"].model
+    edit(SCENE.replace('"rising"', '"rising"\nsubsteps = 2\nseed = 4'))
+    assert session.stage.actors["row"].substeps == 3
+    assert session.stage.actors["row"].model is model, "nothing is to be built for another seed that is not used"
+    assert "models.row.seed: 9 here, 4 in the file" in session.messages["edits"]
+    assert "models.row.substeps: 3 here, 2 in the file" in session.messages["edits"]
     session.post(SetParameter("models.row", "count", 9))
     run_frame(session)
     assert session.stage.actors["row"].model.seed == 9
-    assert session.stage.actors["row"].substeps == 2
+    assert session.stage.actors["row"].substeps == 3
 
 
 def test_a_broken_file_leaves_everything_and_is_told_until_it_is_mended(edited, steady: Gpu):
@@ -231,6 +247,29 @@ def test_what_cannot_be_built_or_bound_leaves_everything(edited, steady: Gpu, mo
     assert len(steady.tracker.live) == live
     run_frame(session)
     assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * 3 * STEP)
+
+
+def test_a_link_that_leads_elsewhere_is_an_edit(opened, tmp_path: Path):
+    link, one = tmp_path / "link.toml", tmp_path / "one.toml"
+    two = tmp_path / "two.toml"
+    one.write_text(SCENE)
+    two.write_text(SCENE.replace("size = 0.1", "roughness = 0.3"))
+    link.symlink_to(one)
+    with Session(opened().gpu, link) as session:
+        see = watched(session)
+        session.post(SetParameter("models.row", "height", 3.0))
+        run_frame(session)
+        link.unlink()
+        link.symlink_to(two)
+        see()
+        assert session.scene.path == two and session.stage.layers["dots"].style.roughness == 0.3
+        assert session.stage.actors["row"].params.height == 3.0 and session.unsaved and not session.messages
+        one.write_text("nonsense")
+        see()
+        assert not session.messages, "that is not the scene any more"
+        two.write_text(SCENE.replace("size = 0.1", "roughness = 0.4"))
+        see()
+        assert session.stage.layers["dots"].style.roughness == 0.4
 
 
 def test_our_own_saving_is_not_taken_for_an_edit(edited, tmp_path: Path):
@@ -374,7 +413,7 @@ def test_a_kernel_that_no_longer_fits_its_model_is_refused(galaxy, project):
     edit_shader(project, "models/nbody.wgsl", ("    drag: f32,\n", ""), see=see)
     assert galaxy.messages == {}
     change = ("var<storage, read_write> energies", "var<storage, read_write> heat")
-    edit_shader(project, "models/nbody.wgsl", change, ("energies[mine]", "heat[mine]"), see=see)
+    edit_shader(project, "models/nbody.wgsl", change, ("energies[i]", "heat[i]"), see=see)
     assert "energies" in galaxy.messages["shaders"] and "heat" in galaxy.messages["shaders"]
     frames(galaxy, 2)
 
@@ -458,10 +497,10 @@ def test_what_is_shared_is_copied_by_an_edited_kernel_too(galaxy, project):
         assert not np.array_equal(values(galaxy, "galaxy.position"), before)
 
 
-def make_red(develop: Path) -> None:
-    text = develop.read_text()
-    body = text.index("{\n", text.index("fn develop_fragment")) + 2
-    develop.write_text(text[:body] + "    if true { return vec4f(1.0, 0.0, 0.0, 1.0); }\n" + text[body:])
+def make_red(path: Path) -> None:
+    text = path.read_text()
+    body = text.index("{\n", text.index("fn post_process_fragment")) + 2
+    path.write_text(text[:body] + "    if true { return vec4f(1.0, 0.0, 0.0, 1.0); }\n" + text[body:])
 
 
 def test_a_file_that_is_right_for_drawing_and_wrong_for_computing_is_wrong(steady: Gpu, project, monkeypatch):
@@ -474,7 +513,7 @@ def test_a_file_that_is_right_for_drawing_and_wrong_for_computing_is_wrong(stead
         first = picture(session, renderer, offscreen)
         see = watched(session)
         monkeypatch.setattr(edits, "replace_kernels", refuse)
-        make_red(project / "shaders" / "draw" / "develop.wgsl")
+        make_red(project / "shaders" / "draw" / "post_process.wgsl")
         see()
         assert session.messages == {"shaders": "not these"}
         assert np.array_equal(picture(session, renderer, offscreen), first)
@@ -514,7 +553,7 @@ def picture(session: Session, renderer: Renderer, offscreen: Offscreen) -> np.nd
     [
         ("draw/points.wgsl", "fn solid_fragment(", "fn solid_fragments("),
         ("draw/points.wgsl", "fn distant_vertex(", "fn distant_vertices("),
-        ("draw/develop.wgsl", "fn develop_fragment(", "fn developed_fragment("),
+        ("draw/post_process.wgsl", "fn post_process_fragment(", "fn tone_mapped_fragment("),
         ("draw/bloom.wgsl", "fn shrink(", "fn shrunk("),
         ("common/fullscreen.wgsl", "vec4f(", "vec4q("),
     ],
@@ -539,7 +578,7 @@ def test_an_edited_picture_is_shown(steady: Gpu, project):
         renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (64, 48))
         first = picture(session, renderer, offscreen)
         see = watched(session)
-        path = project / "shaders" / "draw" / "develop.wgsl"
+        path = project / "shaders" / "draw" / "post_process.wgsl"
         text = path.read_text()
         make_red(path)
         see()
@@ -593,8 +632,8 @@ def test_weights_are_uploaded_into_the_tensors_there_are(terrain, steady: Gpu):
     assert model._weights.block is block
     after = values(session, "terrain.elevation")
     assert not np.array_equal(after, before)
-    twin = model.compare_with_twin()
-    assert all(found.holds for found in twin), [str(found) for found in twin]
+    reference = model.compare_with_reference()
+    assert all(found.holds for found in reference), [str(found) for found in reference]
 
 
 def test_a_broken_file_of_weights_leaves_the_old_ones(terrain):
@@ -615,10 +654,10 @@ def test_weights_of_other_shapes_build_the_model_anew(terrain):
     session, weights = terrain
     see = watched(session)
     model = session.stage.actors["terrain"].model
-    field = field_twin.load(weights)
+    field = neural_field_reference.load(weights)
     rewrite(weights, 1.0, activation="relu" if field.activation == "sine" else "sine")
     see()
     run_frame(session)
     assert session.messages == {}
     assert session.stage.actors["terrain"].model is not model
-    assert all(found.holds for found in session.stage.actors["terrain"].model.compare_with_twin())
+    assert all(found.holds for found in session.stage.actors["terrain"].model.compare_with_reference())

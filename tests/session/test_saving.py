@@ -4,19 +4,24 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.params import ParamSpec
-from vertigrad.scene import Animation, load
+from vertigrad.scene import Animation, load, trust
+from vertigrad.scene.kinds import scene_name
 from vertigrad.session import Session
 from vertigrad.session.command_line import command_line
 from vertigrad.session.commands import (
     Animate,
+    Ask,
     DeletePreset,
+    KeepBookmark,
     KeepPreset,
     Leave,
+    Open,
     Play,
     Reload,
     RenamePreset,
@@ -29,10 +34,12 @@ from vertigrad.session.commands import (
     Undo,
     UpdatePreset,
 )
+from vertigrad.session.naming import plain
 from vertigrad.session.parameters import Key
-from vertigrad.session.saving import plain
+from vertigrad.session.questions import Question
 
 from .running import SCENE, run_frame, values, written
+from .test_code import CODE
 
 HEIGHT, COUNT, GLOW = Key("models.row", "height"), Key("models.row", "count"), Key("layers.dots", "emissive")
 COMMENTED = SCENE.replace('type = "rising"', 'type = "rising"  # a row\n  height = 1.0   # above the ground')
@@ -148,7 +155,7 @@ def test_a_seed_of_the_command_line_gives_way_to_one_that_is_saved(opened):
 
 def test_bookmarks_are_saved_with_the_rest(opened):
     session = opened(COMMENTED)
-    session.cameras.keep_bookmark("here")
+    do(session, KeepBookmark("here"))
     assert session.unsaved
     do(session, Save())
     assert not session.unsaved and list(load(session.scene.path).bookmarks) == ["here"]
@@ -270,7 +277,8 @@ def test_no_copy_where_its_files_are_not(steady: Gpu, tmp_path):
     path = written(tmp_path / "here", scene)
     with Session(steady, path) as session:
         do(session, SetParameter("models.a", "height", 0.7), SaveAs(tmp_path / "there" / "scene.toml"))
-        assert f"{tmp_path / 'there' / 'scene.toml'}:5:11" in session.messages["save"]
+        told = f"{tmp_path / 'there'}: the scene reads w.safetensors of {tmp_path / 'here'}"
+        assert session.messages["save"].startswith(told) and ".tmp" not in session.messages["save"]
         assert os.listdir(tmp_path / "there") == [] and session.scene.path == path and session.unsaved
         do(session, SaveAs(tmp_path / "here" / "b.toml"))
         assert not session.messages and session.tweaks.value(Key("models.a", "height")) == 0.7
@@ -281,6 +289,110 @@ def test_a_name_that_cannot_be_is_told(opened, tmp_path, name):
     session = opened(COMMENTED)
     do(session, SetParameter(*HEIGHT, 2.0), SaveAs(tmp_path / name))
     assert session.messages["save"] and session.unsaved and session.scene.path.name == "scene.toml"
+
+
+def test_a_copy_in_a_folder_above_names_files_from_there(steady: Gpu, tmp_path):
+    (tmp_path / "inner").mkdir()
+    shutil.copy(resources.path("assets", "weights", "neural_field.safetensors"), tmp_path / "inner" / "w.safetensors")
+    scene = 'version = 1\n[models.a]\ntype = "neural_field"\nresolution = 8\nweights = "w.safetensors" # trained\n'
+    with Session(steady, written(tmp_path / "inner", scene)) as session:
+        do(session, SetParameter("models.a", "height", 0.7), SaveAs(tmp_path / "copy.toml"))
+        assert not session.messages and not session.unsaved
+        expected = scene.replace('"w.safetensors" # trained', '"inner/w.safetensors" # trained\nheight = 0.7')
+        assert text(session) == expected
+        do(session, SetParameter("models.a", "height", 0.8), SaveAs(tmp_path / "inner" / "back.toml"))
+        assert text(session) == expected.replace("inner/", "").replace("0.7", "0.8") and not session.messages
+
+
+def test_a_copy_where_a_copy_of_its_data_is_names_that(steady: Gpu, tmp_path):
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        np.save(tmp_path / folder / "a.npy", np.zeros((8, 8), np.float32))
+    scene = 'version = 1\n[models.a]\ntype = "array"\nfile = "a.npy"\n'
+    with Session(steady, written(tmp_path / "here", scene)) as session:
+        do(session, SaveAs(tmp_path / "there" / "scene.toml"))
+        assert not session.messages and text(session) == scene
+
+
+def test_the_python_of_a_copy_is_named_from_its_folder(opened, tmp_path, monkeypatch):
+    monkeypatch.setattr(trust, "_allowed", set())
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "row.py").write_text(CODE)
+    trust.allow([tmp_path / "own" / "row.py"])
+    with Session(opened().gpu, written(tmp_path / "own", 'version = 1\n[models.a]\ntype = "row.py:Row"\n')) as session:
+        do(session, SaveAs(tmp_path / "copy.toml"))
+        assert not session.messages and 'type = "own/row.py:Row"' in text(session)
+
+
+@pytest.mark.parametrize("name", ["galaxy.v2", "galaxy", "galaxy.txt"])
+def test_a_scene_is_saved_under_names_that_can_be_opened_again(opened, tmp_path, name):
+    session = opened(COMMENTED)
+    do(session, SaveAs(tmp_path / name))
+    assert "ends in .toml" in session.messages["save"] and not (tmp_path / name).exists()
+    assert scene_name(tmp_path / name) == tmp_path / f"{name}.toml"
+
+
+def test_data_that_was_opened_is_saved_as_a_scene_beside_it(steady: Gpu, tmp_path):
+    """It is not what is on disk, but was not changed by anybody either."""
+    np.save(tmp_path / "a.npy", np.zeros((8, 8), np.float32))
+    with Session(steady, tmp_path / "a.npy") as session:
+        do(session, SetParameter("view", "exposure", 1.5), Save())
+        assert session.question and session.question.about == "name" and "is no scene" in session.question.reason
+        assert scene_name(session.scene.path) == tmp_path / "a.toml"
+        do(session, SaveAs(tmp_path / "a.toml"))
+        assert not session.messages and session.question is None and not session.unsaved
+        do(session, SetParameter("view", "exposure", 1.6), Save())
+        assert load(tmp_path / "a.toml").view.exposure == 1.6
+
+
+def test_a_link_that_leads_elsewhere_now_is_not_saved_through(opened, tmp_path):
+    link = tmp_path / "link.toml"
+    link.symlink_to(written(tmp_path, COMMENTED, "one.toml"))
+    written(tmp_path, COMMENTED, "two.toml")
+    with Session(opened().gpu, link) as session:
+        do(session, SetParameter(*HEIGHT, 2.5), Save())
+        assert (tmp_path / "one.toml").read_text() == COMMENTED.replace("height = 1.0 ", "height = 2.5 ")
+        assert link.is_symlink() and session.running.origin.path == link
+        link.unlink()
+        link.symlink_to(tmp_path / "two.toml")
+        do(session, SetParameter(*HEIGHT, 3.0), Save())
+        assert session.question and session.question.about == "changed"
+        do(session, Reload(), Save())
+        assert session.scene.path == tmp_path / "two.toml" and session.question is None
+        assert (tmp_path / "two.toml").read_text() == COMMENTED.replace("height = 1.0 ", "height = 3.0 ")
+        assert (tmp_path / "one.toml").read_text() == COMMENTED.replace("height = 1.0 ", "height = 2.5 ")
+
+
+# questions ----------------------------------------------------------------------------------------------------------
+
+
+def test_questions_wait_for_each_other(opened, tmp_path):
+    session, other = opened(COMMENTED), written(tmp_path, COMMENTED, "other.toml")
+    do(session, SetParameter(*HEIGHT, 2.0), Open(other), Leave(), Leave())
+    assert session.question and session.question.then == Open(other, discard=True)
+    do(session, Ask(None))
+    assert session.question and session.question.then == Leave(discard=True)
+    do(session, Ask(None))
+    assert session.question is None
+
+
+def test_what_waited_for_an_answer_need_not_wait_once_all_is_saved(opened, tmp_path):
+    session, other = opened(COMMENTED), written(tmp_path, COMMENTED, "other.toml")
+    do(session, SetParameter(*HEIGHT, 2.0), Open(other), Leave())
+    do(session, Save(then=session.question.then))
+    run_frame(session)
+    assert session.question is None and session.leaving and session.scene.path == other
+
+
+def test_a_question_about_code_is_not_answered_by_saving(opened, tmp_path):
+    session = opened(COMMENTED)
+    code = Question("code", "Run it?", Reload())
+    do(session, SetParameter(*HEIGHT, 2.0), Ask(code), Leave())
+    assert session.question == code
+    do(session, Save())
+    assert session.question == code and not session.unsaved
+    do(session, code.then)
+    assert session.question is None, "it was answered: what waited for that is done"
 
 
 # leaving ------------------------------------------------------------------------------------------------------------

@@ -275,7 +275,7 @@ def test_no_selection_costs_no_pass(pictures, steady: Gpu, monkeypatch):
 
     monkeypatch.setattr(steady.recorder, "render_pass", noted)
     picture()
-    assert groups == ["layers", "develop"]
+    assert groups == ["layers", "post-process"]
     session.post(Select("dots", 2))
     picture()
-    assert groups[2:] == ["layers", "develop", "highlight"]
+    assert groups[2:] == ["layers", "post-process", "highlight"]

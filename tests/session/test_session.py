@@ -6,21 +6,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vertigrad.errors import InputError, SceneError
+from vertigrad.errors import InputError, OutOfMemory, SceneError
 from vertigrad.gpu import Gpu
-from vertigrad.session import STEP, Session
+from vertigrad.session import STEP, Session, running
 from vertigrad.session.commands import (
+    AddWatch,
     Dismiss,
+    FlyFaster,
+    Guard,
     Home,
+    KeepPast,
+    Open,
     Orbit,
     Play,
     Reload,
     Reset,
+    SetBrush,
     SetParameter,
     SetSpeed,
     Step,
+    StopAtLimits,
     Zoom,
 )
+from vertigrad.session.watches import Watch
 from vertigrad.tensor import Tensor
 
 from .running import LINKED, SCENE, Fault, Rising, run_frame, values, written
@@ -120,12 +128,20 @@ def test_pause_ends_the_steps_that_were_still_to_come(opened):
     assert phase(session) == pytest.approx(STEP)
 
 
-@pytest.mark.parametrize("count", [0, -3])
-def test_no_step_is_no_step(opened, count):
+def test_no_step_is_no_step(opened):
     session = opened()
-    session.post(Step(count))
+    session.post(Step(0))
     run_frame(session)
     assert phase(session) == 0.0
+
+
+def test_a_step_back_that_fails_leaves_the_run_as_it_is(opened):
+    session = opened()
+    run_frame(session)
+    session.post(Step(-3))
+    run_frame(session)
+    assert "nothing to go back to" in session.messages["time"]
+    assert session.playing and phase(session) == pytest.approx(2 * STEP)
 
 
 def test_reset_takes_models_and_time_back_to_the_start_but_not_the_parameters(opened):
@@ -309,16 +325,93 @@ def test_a_parameter_posted_for_a_model_that_is_gone_by_then_is_only_a_message(o
     assert "models.row" in next(iter(session.messages.values()))
 
 
+@pytest.mark.parametrize("part", ["Stage", "Cameras", "Tweaks", "Clock", "Watches", "Hand"])
+@pytest.mark.parametrize("other", [False, True], ids=["restart", "other"])
+def test_whatever_fails_while_a_scene_is_built_leaves_the_old_one_running(
+    opened, steady: Gpu, tmp_path, monkeypatch, part, other
+):
+    session = opened()
+    for command in (KeepPast(1 << 20), SetParameter("models.row", "height", 2.0), AddWatch(Watch("row.position"))):
+        session.post(command)
+    run_frame(session)
+    steady.wait_idle()
+    before, live = dict(vars(session.running)), len(steady.tracker.live)
+
+    def fail(*arguments):
+        raise OutOfMemory(f"no room for {part}")
+
+    monkeypatch.setattr(running, part, fail)
+    session.post(Reload(written(tmp_path, LINKED, "other.toml") if other else None, restart=True))
+    run_frame(session)
+    if part == "Cameras" and not other:  # those go on
+        assert not session.messages.get("scene")
+        return
+    assert session.messages["scene"] == f"no room for {part}"
+    after = dict(vars(session.running))
+    assert after.pop("changes") == before.pop("changes") + 1 and after == before
+    assert phase(session) == pytest.approx(2 * STEP), "its time goes on"
+    steady.wait_idle()
+    assert len(steady.tracker.live) == live + 2, "one more snapshot, of two tensors"
+    session.post(Step(-1))
+    run_frame(session)
+    assert session.frame == 1 and height(session) == 2.0
+
+
+def test_another_scene_has_none_of_the_watches_and_the_same_one_keeps_them(opened, tmp_path):
+    session = opened()
+    watch = Watch("row.position")
+    session.post(AddWatch(watch))
+    session.post(Guard(False))
+    run_frame(session)
+    session.post(Reload(restart=True))
+    run_frame(session)
+    assert list(session.watches) == [watch] and not session.watches.guarding
+    session.post(Reload(written(tmp_path, SCENE, "other.toml")))
+    run_frame(session)
+    assert len(session.watches) == 0 and not session.watches.guarding, "whether the guard looks is the user's"
+
+
+def test_settings_of_the_user_hold_in_another_scene(opened, tmp_path):
+    session = opened()
+    for command in (SetSpeed(2.0), KeepPast(1 << 20), StopAtLimits(True), FlyFaster(3.0), SetBrush("radius", 0.2)):
+        session.post(command)
+    session.post(Reload(written(tmp_path, SCENE, "other.toml")))
+    run_frame(session)
+    assert session.speed == 2.0 and session.clock.past.snapshots.limit == 1 << 20
+    assert session.limits.stopping and session.cameras.pace == 3.0 and session.hand.brush.radius == 0.2
+
+
+@pytest.mark.parametrize("speed", [-3.0, float("nan"), float("inf")])
+def test_time_goes_at_a_speed_from_0_on(opened, speed):
+    session = opened()
+    session.post(SetSpeed(speed))
+    run_frame(session)
+    assert "speed: expected a finite number from 0 on" in session.messages["time"] and session.speed == 1.0
+    session.post(SetSpeed(0.0))
+    run_frame(session)
+    assert session.speed == 0.0 and not session.messages
+
+
+def test_settings_of_the_command_line_hold_whatever_the_path_of_their_file_is_called(opened, tmp_path, monkeypatch):
+    session = opened(sets=["row.height=4.0"])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "link.toml").symlink_to(tmp_path / "scene.toml")
+    for path in ("scene.toml", "inner/../scene.toml", "link.toml"):
+        session.post(Open(Path(path)))
+        run_frame(session)
+        assert height(session) == 4.0 and not session.messages, path
+
+
 # opening and closing ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("text", "told"), BROKEN)
-def test_a_scene_that_cannot_be_opened_leaves_nothing_behind(steady: Gpu, opened, tmp_path, text, told):
+def test_a_scene_that_cannot_be_opened_leaves_nothing_behind(added, opened, tmp_path, text, told):
     with pytest.raises(SceneError) as raised:
         opened(text)
     assert told in str(raised.value)
-    steady.wait_idle()
-    assert steady.tracker.live == []
+    assert added() == []
 
 
 def test_no_scene_no_session(steady: Gpu, tmp_path):
@@ -326,7 +419,7 @@ def test_no_scene_no_session(steady: Gpu, tmp_path):
         Session(steady, tmp_path / "none.toml")
 
 
-def test_closing_twice_is_fine_and_gives_everything_back(opened, steady: Gpu):
+def test_closing_twice_is_fine_and_gives_everything_back(opened, steady: Gpu, added):
     session = opened(LINKED)
     run_frame(session)
     session.measure()
@@ -334,7 +427,7 @@ def test_closing_twice_is_fine_and_gives_everything_back(opened, steady: Gpu):
     session.close()
     session.close()
     assert session.left_behind() == []
-    assert steady.tracker.live == []
+    assert added() == []
 
 
 def test_what_stays_behind_is_told_apart_from_what_was_there_before(opened, steady: Gpu):

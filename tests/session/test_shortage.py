@@ -13,6 +13,9 @@ from vertigrad.headless.offscreen import FORMAT
 from vertigrad.renderer import Renderer
 from vertigrad.session import Session
 from vertigrad.session.commands import Reload, SetParameter
+from vertigrad.tensor import Tensor
+
+from .running import SCENE, run_frame, use_models, written
 
 SCENES = {
     "nbody": ("galaxy.count=64", SetParameter("models.galaxy", "count", 96)),
@@ -72,3 +75,25 @@ def test_whichever_allocation_fails_the_old_scene_runs_on(steady: Gpu, fail_at, 
             assert (len(steady.tracker.live), steady.tracker.leak_count) == (live, never_closed), taken[-1]
         assert failed >= 4
         frame(session)
+
+
+def test_diagnostics_without_room_for_some_are_asked_for_again_as_a_whole(steady: Gpu, tmp_path, monkeypatch):
+    use_models(monkeypatch)
+    real, asked = Tensor.read_async, []
+
+    def second_fails(tensor: Tensor, *arguments):
+        asked.append(1)
+        if len(asked) == 2:
+            raise OutOfMemory("none left")
+        return real(tensor, *arguments)
+
+    with Session(steady, written(tmp_path, SCENE)) as session:
+        run_frame(session)
+        monkeypatch.setattr(Tensor, "read_async", second_fails)
+        with pytest.raises(OutOfMemory):
+            session.measure()
+        assert not session.diagnostics.pending
+        session.measure()
+        steady.wait_idle()
+        session.apply()
+        assert set(session.diagnostics) == {"row.top", "row.bottom"}

@@ -276,9 +276,9 @@ def test_auto_by_the_command_line(steady, tmp_path, grown):
 
 
 def test_auto_where_it_is_not_known_is_a_mistake(steady, tmp_path, grown):
-    with pytest.raises(SceneError, match=r'expected a whole number, got "auto"'):
+    with pytest.raises(SceneError, match=r'expected an integer, got "auto"'):
         load(written(tmp_path, SCENE.replace("grown", "rising").split("[presets")[0]))
-    with pytest.raises(SceneError, match=r'expected a whole number or "auto", got "many"'):
+    with pytest.raises(SceneError, match=r'expected an integer or "auto", got "many"'):
         load(written(tmp_path, SCENE.replace('= "auto"\n[l', '= "many"\n[l')))
     assert math.isfinite(load(written(tmp_path, SCENE)).models["row"].params.count)
 

@@ -7,8 +7,21 @@ from vertigrad import resources
 from vertigrad.errors import OutOfMemory
 from vertigrad.gpu import Gpu
 from vertigrad.session import STEP, Session
-from vertigrad.session.commands import GoTo, Play, Reset, SetParameter, SetSeed, SetSpeed, SetSubsteps, Step
+from vertigrad.session.commands import (
+    Freeze,
+    GoTo,
+    LookAt,
+    Play,
+    Reset,
+    SetParameter,
+    SetSeed,
+    SetSpeed,
+    SetSubsteps,
+    Step,
+)
+from vertigrad.session.inspector import View
 from vertigrad.session.past import TOUCHES
+from vertigrad.session.snapshots import PAUSE
 
 from .running import LINKED, copied, run_frame, values
 
@@ -141,6 +154,33 @@ def test_many_changes_of_a_paused_model_leave_its_past(galaxy):
     assert bits(galaxy) == touched
     do(galaxy, GoTo(4))
     assert bits(galaxy) == was[4]
+
+
+def test_a_dropped_frame_leaves_the_past_as_it_was(galaxy):
+    """Also one in which a paused model was changed so often that its changes are forgotten for a snapshot."""
+    was = recorded(galaxy, 5)
+    do(galaxy, Play(False))
+    for number in range(TOUCHES):
+        do(galaxy, SetParameter("models.galaxy", "softening", 0.1 + 0.001 * number))
+    touched = bits(galaxy)
+
+    def dropped():
+        with galaxy.gpu.frames.frame():
+            galaxy.apply()
+            galaxy.advance()
+            raise RuntimeError("dropped")
+
+    galaxy.post(SetParameter("models.galaxy", "softening", 0.5))
+    with pytest.raises(RuntimeError, match="dropped"):
+        dropped()
+    galaxy.frame_dropped()
+    assert bits(galaxy) == touched and galaxy.frame == 5
+    galaxy.clock.play(True)
+    was |= recorded(galaxy, 3)
+    for frame in (7, 5, 6, 3):
+        do(galaxy, GoTo(frame))
+        assert bits(galaxy) == was[galaxy.frame], frame
+    assert galaxy.frame == 3
 
 
 def test_forward_again_is_what_was_until_something_is_changed(galaxy):
@@ -311,19 +351,87 @@ def test_snapshots_give_way_when_memory_is_short(galaxy, steady: Gpu, monkeypatc
     assert galaxy.stage.actors["galaxy"].params.count == 400
 
 
+def test_fewer_frames_get_a_snapshot_where_fewer_have_room(galaxy):
+    snapshots = galaxy.clock.past.snapshots
+    recorded(galaxy, 1)
+    each = snapshots.nbytes // len(snapshots)
+    for room, every in ((40, 1), (32, 1), (31, 2), (16, 2), (15, 4), (8, 4), (3, 16), (2, 16), (1, 32)):
+        snapshots.limit = room * each + each // 2
+        assert (snapshots.room, snapshots.every) == (room, every)
+        assert len(snapshots) <= room
+    snapshots.clear()
+    assert (len(snapshots), snapshots.last, snapshots.nbytes) == (0, -1, 0)
+
+
 def test_no_room_for_a_snapshot_stops_nothing(galaxy, steady: Gpu, monkeypatch):
     recorded(galaxy, 3)
     take = steady.pool.take
 
+    refused: list[str] = []
+
     def refuse(nbytes, name="", origin=None):
         if " in frame " in name:
+            refused.append(name)
+            raise OutOfMemory("none left")
+        return take(nbytes, name, origin)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(steady.pool, "take", refuse)
+        recorded(galaxy, 3)
+        assert galaxy.frame == 6
+        assert len(galaxy.clock.past.snapshots) == 0
+        assert "GPU memory is short" in galaxy.messages["snapshots"]
+        tried = len(refused)
+        recorded(galaxy, 10)
+        assert len(refused) == tried, "it is not tried in every frame"
+    for _ in range(PAUSE):
+        run_frame(galaxy)
+    assert len(galaxy.clock.past.snapshots) > 0, "there is room again"
+    assert "snapshots" not in galaxy.messages
+    was = recorded(galaxy, 4)
+    do(galaxy, GoTo(galaxy.frame - 3))
+    assert bits(galaxy) == was[galaxy.frame]
+
+
+def test_snapshots_give_way_to_what_needs_the_memory_more(galaxy, steady: Gpu):
+    recorded(galaxy, 3)
+    kept = galaxy.clock.past.snapshots.limit
+    steady.pool.spill()
+    assert len(galaxy.clock.past.snapshots) == 0
+    run_frame(galaxy)
+    assert "GPU memory is short" in galaxy.messages["snapshots"]
+    assert len(galaxy.clock.past.snapshots) == 0, "the room is needed by others"
+    for _ in range(PAUSE):
+        run_frame(galaxy)
+    assert len(galaxy.clock.past.snapshots) > 0
+    assert galaxy.clock.past.snapshots.limit == kept
+
+
+def test_the_pause_without_snapshots_grows_while_memory_stays_short(galaxy, steady: Gpu, monkeypatch):
+    recorded(galaxy, 1)
+    frames: list[int] = []
+    take = steady.pool.take
+
+    def refuse(nbytes, name="", origin=None):
+        if " in frame " in name:
+            frames.append(galaxy.frame)
             raise OutOfMemory("none left")
         return take(nbytes, name, origin)
 
     monkeypatch.setattr(steady.pool, "take", refuse)
-    recorded(galaxy, 3)
-    assert galaxy.frame == 6
-    assert (len(galaxy.clock.past.snapshots), galaxy.clock.past.snapshots.limit) == (0, 0), "it is not tried forever"
+    while galaxy.frame < 8 * PAUSE:
+        run_frame(galaxy)
+    assert np.diff(frames).tolist() == [PAUSE, 2 * PAUSE, 4 * PAUSE]
+
+
+def test_a_step_back_leaves_a_tensor_that_was_frozen(galaxy):
+    recorded(galaxy, 5)
+    do(galaxy, Play(False), LookAt(View("galaxy.position")), Freeze())
+    assert galaxy.inspector.frozen is not None
+    frozen = galaxy.inspector.frozen.numpy()
+    do(galaxy, Step(-3))
+    assert np.array_equal(galaxy.inspector.frozen.numpy(), frozen)
+    assert not np.array_equal(values(galaxy, "galaxy.position"), frozen)
 
 
 # what ends the past -------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_type_and_shape_are_those_of_the_source_unless_given(source, options: di
 @pytest.mark.parametrize(
     ("source", "options", "error", "message"),
     [
-        (bytes(7), {"dtype": "f32"}, ShapeError, r"7 bytes are no whole number of f32 \(4 bytes\)"),
+        (bytes(7), {"dtype": "f32"}, ShapeError, "7 bytes are not a multiple of 4, the size of f32"),
         (bytes(8), {"dtype": "f32", "shape": (3,)}, ShapeError, "2 elements do not make shape"),
         (np.zeros(2), {}, DtypeError, r"float64 is not supported.*\.astype\(numpy.float32\)"),
         (np.zeros(2, bool), {}, DtypeError, r"bool takes 4 bytes here.*dtype='u8', or use from_numpy"),
@@ -154,9 +154,9 @@ def test_larger_than_the_device_takes_is_said_when_it_is_used(gpu: Gpu) -> None:
 
 
 def test_an_upload_cut_short_is_not_taken_for_the_whole(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vertigrad.gpu import device
+    from vertigrad.gpu import upload
 
-    monkeypatch.setattr(device, "UPLOAD_CHUNK", 1 << 12)
+    monkeypatch.setattr(upload, "CHUNK", 1 << 12)
     source = np.arange(4 << 10, dtype=np.float32)
     held = gpu.pool.held_bytes - gpu.pool.free_bytes
     write, calls = gpu.queue.write_buffer, []

@@ -56,7 +56,7 @@ def test_what_is_written_after_is_not_seen() -> None:
 
 
 def test_a_recorded_read_comes_before_a_later_upload() -> None:
-    """Queue writes jump ahead of what is being encoded, so an upload submits that first."""
+    """Queue writes jump ahead of what is being encoded: they go into new memory only."""
     with Tensor.full(3, 2.0) as x, x * 10.0 as y:
         x[...] = np.full(3, 7.0, np.float32)
         with x * 10.0 as z:

@@ -9,7 +9,7 @@ import wgpu
 from vertigrad.errors import StillInUse, UseAfterFree
 from vertigrad.gpu import Gpu
 from vertigrad.memory import State
-from vertigrad.tensor import Tensor
+from vertigrad.tensor import Publication, Tensor
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -57,13 +57,13 @@ class PlainDrawer:
         return np.frombuffer(data, np.uint8).reshape(SIZE, SIZE, 4)[..., 1] > 0
 
 
-def centre(column: int, row: int) -> tuple[float, float]:
+def center(column: int, row: int) -> tuple[float, float]:
     """Clip coordinates of the middle of a pixel."""
     return 2 * (column + 0.5) / SIZE - 1, 1 - 2 * (row + 0.5) / SIZE
 
 
 PIXELS = [(1, 2), (5, 5), (10, 3), (0, 15), (15, 0)]
-POINTS = np.array([centre(*pixel) for pixel in PIXELS], np.float32)
+POINTS = np.array([center(*pixel) for pixel in PIXELS], np.float32)
 
 
 def painted(picture: np.ndarray) -> set[tuple[int, int]]:
@@ -174,3 +174,62 @@ def test_the_buffer_of_a_resource_cannot_be_destroyed(gpu: Gpu) -> None:
     with Tensor.from_numpy(POINTS) as x, x.resource() as resource, pytest.raises(StillInUse):
         resource.buffer.destroy()
     gpu.submit()
+
+
+# what stays where it is ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_clone_taken_inside_is_a_copy_so_that_writes_stay_in_place(gpu: Gpu, writable: bool) -> None:
+    with Tensor.from_numpy(np.arange(4, dtype=np.float32), "x") as x:
+        with x[1:].resource(writable) as (buffer, offset, _):
+            clone = x.clone()
+            x.add_(1.0)
+            assert x.block.buffer is buffer and clone.block is not x.block
+            if writable:
+                gpu.device.queue.write_buffer(buffer, offset, np.full(1, 50, np.float32))
+            with clone.clone() as second:
+                assert second.block is clone.block, "the clone itself may move"
+        x.add_(1.0)
+        assert x.block.buffer is buffer
+        assert clone.numpy().tolist() == [0, 1, 2, 3]
+        clone.close()
+
+
+def test_a_clone_taken_inside_has_the_values_from_before_a_later_write_by_other_code(gpu: Gpu) -> None:
+    with Tensor.zeros(2, name="x") as x:
+        with x.resource(writable=True) as (buffer, offset, _):
+            gpu.device.queue.write_buffer(buffer, offset, np.array([1, 2], np.float32))
+            clone = x.clone()
+            gpu.device.queue.write_buffer(buffer, offset, np.array([3, 4], np.float32))
+        assert (clone.numpy().tolist(), x.numpy().tolist()) == ([1, 2], [3, 4])
+        clone.close()
+
+
+def test_what_is_shared_already_is_not_written_while_it_is_lent(gpu: Gpu) -> None:
+    with Tensor.from_numpy(POINTS, "points") as x, x.clone() as clone:
+        with x.resource() as (buffer, _, _):
+            with pytest.raises(StillInUse, match=r"'points'.*cannot be written now: it shares its block"):
+                x.add_(1.0)
+            assert x.block.buffer is buffer
+            clone.add_(1.0)  # moves away
+            x.add_(1.0)
+            assert x.block.buffer is buffer
+        assert np.array_equal(x.numpy(), clone.numpy())
+    drawn = Publication()
+    with Tensor.from_numpy(POINTS, "points") as x:
+        with x.resource(writable=True):
+            drawn.publish([x])
+            with pytest.raises(StillInUse, match="or with what is drawn"):
+                x.add_(1.0)
+        x.add_(1.0)
+        drawn.withdraw()
+
+
+def test_a_resource_that_is_writable_is_a_block_of_its_own(gpu: Gpu) -> None:
+    with Tensor.from_numpy(POINTS) as x, x.clone() as clone:
+        with x.resource(writable=True) as (buffer, _, _):
+            assert clone.block.buffer is not buffer
+            x.mul_(0.0)
+            assert x.block.buffer is buffer
+        assert np.array_equal(clone.numpy(), POINTS)

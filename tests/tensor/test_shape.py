@@ -11,12 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
+from vertigrad import Tensor
 from vertigrad.errors import ShapeError
+from vertigrad.gpu import Gpu
 from vertigrad.tensor import shape as shapes
 from vertigrad.tensor.shape import Layout
 
 ITEM = 8  # bytes of an address
-examples = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+examples = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 sizes = st.lists(st.sampled_from([1, 2, 3, 4, 0, 6]), max_size=5).map(tuple)
 
 
@@ -208,3 +210,17 @@ def test_axes_and_sizes_that_do_not_fit_say_why():
     for shape in ((4,), (3, 5), (2, 3, 1)):
         with pytest.raises(ShapeError, match="does not expand"):
             shapes.expand(layout, shape)
+
+
+def test_sizes_are_given_one_by_one_or_as_one_sequence(steady: Gpu) -> None:
+    with Tensor.from_numpy(np.arange(6, dtype=np.float32)) as x:
+        for sizes in ((2, 3), ((2, 3),), ([2, 3],), (np.int64(2), 3)):
+            matrix = x.reshape(*sizes)
+            assert matrix.shape == (2, 3)
+        for axes in ((1, 0), ((1, 0),), ([1, 0],)):
+            assert np.array_equal(matrix.permute(*axes).numpy(), np.arange(6).reshape(2, 3).T)
+        for sizes in ((4, 2, 3), ((4, 2, 3),), ([4, 2, 3],)):
+            assert matrix.expand(*sizes).shape == (4, 2, 3)
+        for wrong in ((2.0, 3), ("23",), ((2, 3), (1, 1)), (None,)):
+            with pytest.raises(ShapeError, match="expected integers, or one sequence of them"):
+                x.reshape(*wrong)

@@ -301,6 +301,20 @@ def gpu_traffic():
     return Traffic.DIAGNOSTICS
 
 
+def test_a_tensor_that_moved_or_was_closed_is_looked_up_when_it_is_published_again() -> None:
+    drawn = Publication()
+    with counting() as x:
+        drawn.publish([x])
+        before = x.block
+        x.add_(1.0)
+        assert x.block is not before
+        drawn.publish([x])
+        assert (before.published, x.block.published) == (0, 1)
+        drawn.withdraw()
+    with pytest.raises(UseAfterFree):
+        drawn.publish([x])
+
+
 def test_two_publications_of_one_block() -> None:
     first, second = Publication(), Publication()
     with counting() as x:

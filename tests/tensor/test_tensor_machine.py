@@ -1,6 +1,6 @@
 """Random programs of tensor operations on the GPU, beside the same programs in NumPy.
 
-The twin of an owner is an array of its own; the twin of a tensor is a view of that array, made by the same indexing.
+The reference of an owner is an array of its own; that of a tensor is a view of it, made by the same indexing.
 What aliases, what is independent, and what survives a dropped recording must come out the same.
 """
 
@@ -47,10 +47,10 @@ numbers = st.integers(-4, 4)
 
 @dataclass(eq=False)
 class Pair:
-    """A tensor and its twin, whose `base` is shared by exactly the views of one owner."""
+    """A tensor and its reference, whose `base` is shared by exactly the views of one owner."""
 
     tensor: Tensor
-    twin: np.ndarray
+    reference: np.ndarray
     base: np.ndarray
     fresh: bool  # made by commands that are not submitted yet: gone if these are dropped
 
@@ -119,7 +119,7 @@ class Tensors(RuleBasedStateMachine):
     @rule(i=which, number=numbers)
     def arithmetic(self, i: int, number: int) -> None:
         pair = self.pick(i)
-        self.add(pair.tensor * 0.5 + float(number), pair.twin * np.float32(0.5) + number, fresh=True)
+        self.add(pair.tensor * 0.5 + float(number), pair.reference * np.float32(0.5) + number, fresh=True)
 
     @precondition(lambda self: self.pairs)
     @rule(i=which)
@@ -129,29 +129,31 @@ class Tensors(RuleBasedStateMachine):
         clone = pair.tensor.clone()
         assert clone.block is block
         base = pair.base.copy()
-        offset = pair.twin.__array_interface__["data"][0] - pair.base.__array_interface__["data"][0]
-        twin = np.ndarray(pair.twin.shape, np.float32, base, offset if pair.twin.size else 0, pair.twin.strides)
-        self.pairs.append(Pair(clone, twin, base, fresh=True))
+        offset = pair.reference.__array_interface__["data"][0] - pair.base.__array_interface__["data"][0]
+        reference = np.ndarray(
+            pair.reference.shape, np.float32, base, offset if pair.reference.size else 0, pair.reference.strides
+        )
+        self.pairs.append(Pair(clone, reference, base, fresh=True))
 
     @precondition(lambda self: self.pairs)
     @rule(i=which, key=keys)
     def view(self, i: int, key) -> None:
         pair = self.pick(i)
         with contextlib.suppress(IndexError):
-            twin = pair.twin[as_view(key)]
-            self.alias(pair, pair.tensor[key], twin)
+            reference = pair.reference[as_view(key)]
+            self.alias(pair, pair.tensor[key], reference)
 
     @precondition(lambda self: self.pairs)
     @rule(i=which)
     def transpose(self, i: int) -> None:
         pair = self.pick(i)
-        self.alias(pair, pair.tensor.T, pair.twin.T)
+        self.alias(pair, pair.tensor.T, pair.reference.T)
 
     @precondition(lambda self: self.pairs)
     @rule(i=which)
     def detach(self, i: int) -> None:
         pair = self.pick(i)
-        self.alias(pair, pair.tensor.detach(), pair.twin)
+        self.alias(pair, pair.tensor.detach(), pair.reference)
 
     # writing ----------------------------------------------------------------------------------------------------
 
@@ -160,16 +162,16 @@ class Tensors(RuleBasedStateMachine):
     def set_number(self, i: int, key, number: int) -> None:
         pair = self.pick(i)
         with contextlib.suppress(IndexError):
-            twin = pair.twin[as_view(key)]
+            reference = pair.reference[as_view(key)]
             pair.tensor[key] = float(number)
-            twin[...] = number
+            reference[...] = number
 
     @precondition(lambda self: self.pairs)
     @rule(i=which, number=numbers)
     def in_place(self, i: int, number: int) -> None:
         pair = self.pick(i)
         pair.tensor.add_(float(number))
-        pair.twin[...] += number
+        pair.reference[...] += number
 
     @precondition(lambda self: self.pairs)
     @rule(i=which, j=which)
@@ -177,20 +179,20 @@ class Tensors(RuleBasedStateMachine):
         """From any other tensor that broadcasts, overlapping ones included."""
         target, source = self.pick(i), self.pick(j)
         try:
-            value = np.broadcast_to(source.twin, target.twin.shape).copy()
+            value = np.broadcast_to(source.reference, target.reference.shape).copy()
         except ValueError:
             return
         target.tensor[...] = source.tensor
-        target.twin[...] = value
+        target.reference[...] = value
 
     @precondition(lambda self: self.pairs)
     @rule(i=which, seed=which)
     def set_array(self, i: int, seed: int) -> None:
         """The upload submits what was recorded before."""
         pair = self.pick(i)
-        values = np.random.default_rng(seed).integers(-8, 8, pair.twin.shape).astype(np.float32)
+        values = np.random.default_rng(seed).integers(-8, 8, pair.reference.shape).astype(np.float32)
         pair.tensor[...] = values
-        pair.twin[...] = values
+        pair.reference[...] = values
 
     # plans and publications -------------------------------------------------------------------------------------
 
@@ -284,8 +286,8 @@ class Tensors(RuleBasedStateMachine):
         self.check_shown(self.shown[i % len(self.shown)])
 
     def check(self, pair: Pair) -> None:
-        assert pair.tensor.shape == pair.twin.shape
-        assert np.allclose(pair.tensor.numpy(), pair.twin, rtol=1e-5, atol=1e-5)
+        assert pair.tensor.shape == pair.reference.shape
+        assert np.allclose(pair.tensor.numpy(), pair.reference, rtol=1e-5, atol=1e-5)
 
     def check_shown(self, shown: Shown) -> None:
         for block, values in zip(shown.blocks, shown.values, strict=True):
@@ -326,12 +328,12 @@ class Tensors(RuleBasedStateMachine):
         if not fresh:
             self.committed.append((base, base.copy()))
 
-    def alias(self, pair: Pair, tensor: Tensor, twin: np.ndarray) -> None:
+    def alias(self, pair: Pair, tensor: Tensor, reference: np.ndarray) -> None:
         assert tensor.owner is pair.tensor.owner
-        self.pairs.append(Pair(tensor, twin, pair.base, pair.fresh))
+        self.pairs.append(Pair(tensor, reference, pair.base, pair.fresh))
 
     def submit_and_commit(self) -> int:
-        """In place of `gpu.submit`. Steps change the twins last: a submit in their middle finds the values before."""
+        """In place of `gpu.submit`. Steps change the references last: a submit in between finds the values before."""
         submitted = self.gpu.tracker.submitted
         serial = type(self.gpu).submit(self.gpu)
         if self.gpu.tracker.submitted > submitted:

@@ -68,7 +68,7 @@ def test_all_that_does_not_fit_is_listed(steady: Gpu, tmp_path: Path) -> None:
     wanted = {"first.weight": (3, 4), "first.bias": (4,), "second": (1,)}
     with pytest.raises(InputError) as caught:
         read_weights(written(tmp_path, "safetensors", arrays()), wanted)
-    for part in ("missing: second", "unexpected: scale", "first.weight: shape (4, 3), expected (3, 4)"):
+    for part in ("missing: second", "unexpected: scale", "first.weight: expected shape (3, 4), got (4, 3)"):
         assert part in str(caught.value)
 
 
@@ -99,6 +99,10 @@ def test_damaged_files_are_refused(tmp_path: Path, kind: str) -> None:
         path.write_bytes(whole[: int(share * len(whole))])
         with pytest.raises(InputError, match="weights"):
             read_arrays(path)
+    if kind == "safetensors":
+        path.write_bytes(whole[:-1])
+        with pytest.raises(InputError, match="does not fit the bytes that it is given"):
+            read_arrays(path)
     random = np.random.default_rng(3)
     for _ in range(200):
         damaged = bytearray(whole)
@@ -114,6 +118,9 @@ def test_damaged_files_are_refused(tmp_path: Path, kind: str) -> None:
     "header",
     [
         b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,999]}}',
+        b'{"a":{"dtype":"F32","shape":[3],"data_offsets":[0,12]}}',
+        b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}',
+        b'{"a":{"dtype":"F32","shape":[0],"data_offsets":[9,9]}}',
         b'{"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}}',
         b'{"a":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,8]}}',
         b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}}',

@@ -37,6 +37,21 @@ def server() -> Iterator[str]:
         yield name
 
 
+@pytest.fixture(scope="session")
+def opener(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a program that opens files and does nothing."""
+    script = tmp_path_factory.mktemp("opener") / "xdg-open"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    return script.parent
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_opened_outside(opener: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a test chooses: it runs on somebody's desktop."""
+    monkeypatch.setenv("PATH", f"{opener}{os.pathsep}{os.environ.get('PATH', '')}")
+
+
 @pytest.fixture
 def desktop(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
     """The screen, and the environment for programs that are to use it."""
@@ -72,6 +87,7 @@ def opened(desktop: Desktop, steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> It
             viewer = stack.enter_context(Viewer(session, size, vsync=False))
             viewer.gui.visible = panels
             driver = Driver(viewer, session, desktop)
+            stack.callback(driver.require_no_failures)
             driver.frames()
             return driver
 

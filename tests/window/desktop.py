@@ -60,7 +60,7 @@ class Desktop:
     def resize(self, window: int, width: int, height: int) -> None:
         self.xdotool("windowsize", window, width, height)
 
-    def minimise(self, window: int) -> None:
+    def minimize(self, window: int) -> None:
         self._x.XUnmapWindow(self._connection, window)
         self._set_state(window, _ICONIC)
 

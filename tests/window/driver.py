@@ -13,6 +13,7 @@ from imgui_bundle import imgui
 
 from vertigrad.panels import parameter_menu, parameters, widgets
 from vertigrad.session import Session
+from vertigrad.session.failures import Failure
 from vertigrad.viewer import Viewer
 
 from .desktop import LEFT, Desktop
@@ -27,6 +28,24 @@ class Driver:
 
     def __init__(self, viewer: Viewer, session: Session, desktop: Desktop):
         self.viewer, self.session, self.desktop = viewer, session, desktop
+        self.asked, self._failures = False, list[Failure]()
+        self._add = session.failures.add
+        session.failures.add = self._note
+
+    def expected_failures(self) -> list[Failure]:
+        """The errors that the window has caught so far; any of which a test does not ask fails it."""
+        self.asked = True
+        return list(self._failures)
+
+    def require_no_failures(self) -> None:
+        """At the end of a test."""
+        assert self.asked or not self._failures, "\n".join(failure.text for failure in self._failures)
+
+    def _note(self, stage: str, error: BaseException, frame: int) -> bool:
+        new = self._add(stage, error, frame)
+        if new:
+            self._failures.append(self.session.failures.shown[-1])
+        return new
 
     @property
     def window(self) -> int:

@@ -57,12 +57,17 @@ def test_it_is_asked_once_and_enter_means_no(opened, items: Items, stranger):
     session = driver.session
     session.post(Open(stranger))
     driver.frames()
-    assert session.question.about == "code" and items.seen("Run it") and unsaved.HEADINGS["code"]
+    assert (
+        session.question.about == "code"
+        and items.seen("Run once")
+        and items.seen("Always")
+        and unsaved.HEADINGS["code"]
+    )
     driver.key("Return")
     assert session.question is None and session.scene.path != stranger and not session.messages
     session.post(Open(stranger))
     driver.frames()
-    driver.click(items.at("Run it"))
+    driver.click(items.at("Always"))
     driver.frames()
     assert session.scene.path == stranger and session.question is None
     session.reload(restart=True)
@@ -71,7 +76,7 @@ def test_it_is_asked_once_and_enter_means_no(opened, items: Items, stranger):
 
 
 def test_an_edit_is_seen_and_a_broken_one_is_told_over_the_picture(opened, stranger):
-    trust.allow([stranger.parent / "dots.py"])
+    trust.allow([stranger.parent / "dots.py"], edits=True)
     driver = opened(stranger, size=(600, 440), panels=False)
     session, file = driver.session, stranger.parent / "dots.py"
     session.edits.on = True
@@ -104,7 +109,7 @@ def test_an_edit_is_seen_and_a_broken_one_is_told_over_the_picture(opened, stran
 def test_a_step_that_fails_pauses_the_program_and_does_not_end_it(opened, stranger):
     late = CODE + "        if self.time > 0.05:\n            raise RuntimeError('too late')\n"
     (stranger.parent / "dots.py").write_text(late)
-    trust.allow([stranger.parent / "dots.py"])
+    trust.allow([stranger.parent / "dots.py"], edits=True)
     driver = opened(stranger, size=(600, 440), playing=True)
     driver.frames_until(lambda: driver.session.messages)
     assert list(driver.session.messages.values()) == ["dots.py:19: RuntimeError: too late"]

@@ -151,7 +151,7 @@ def test_menu_of_a_parameter(driver: Driver, rows: Rows, items: Items):
     found = []
     for _ in range(2):
         menu(driver, rows.at("height"))
-        driver.click(items.at("Randomise"))
+        driver.click(items.at("Randomize"))
         found.append(height(driver))
     assert found[0] != found[1] and all(0.0 <= value <= 2.0 for value in found)
     driver.key("ctrl+z", "ctrl+z")
@@ -209,7 +209,7 @@ def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
     driver.click(items.at("Copy changes as --set"))
     assert shlex.split(imgui.get_clipboard_text()) == ["--set", f"terrain.height={height(driver)!r}"]
     menu(driver, items.at("terrain##"))
-    driver.click(items.at("Randomise these"))
+    driver.click(items.at("Randomize these"))
     assert driver.session.tweaks.value(Key("models.terrain", "resolution")) == 24, "it would make the model anew"
     assert len(driver.session.tweaks.differing()) > 3
     menu(driver, items.at("terrain##"))
@@ -284,7 +284,7 @@ def test_rows_beyond_the_window_are_reached_by_scrolling(opened, packaged_copy, 
     assert "resolution" in first
     driver.desktop.move(*rows.at(first[0]))
     driver.frames(2)
-    driver.desktop.click(5, times=12)
+    driver.desktop.click(5, times=4)
     rows.places.clear()
     driver.frames(20)
     last = [name for name, place in rows.places.items() if place[3] < 195][-1]

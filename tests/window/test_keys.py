@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from vertigrad.session.commands import SetParameter
+
 from .driver import Rows
 
 
@@ -95,3 +97,65 @@ def test_keys_typed_into_a_field_are_no_commands(opened, rows: Rows):
     assert session.stage.actors["terrain"].params.height == 0.3  # that was no number
     driver.key("n")
     assert session.time > 0.0
+
+
+def test_what_is_typed_right_after_a_click_into_a_field_is_no_shortcut(opened, items):
+    """All of it within one frame, as at a few frames a second."""
+    driver = opened(size=(900, 600))
+    session = driver.session
+    driver.viewer.gui.workspace.show("Help")
+    driver.frames()
+    x, y = items.at("##search")
+    driver.desktop.xdotool("mousemove", round(x), round(y), "click", 1, "key", "o", "key", "g", "key", "space")
+    driver.frames(8)
+    assert not session.camera.orthographic and driver.viewer.gui.visible and not session.playing
+    driver.desktop.xdotool("mousemove", 300, 250, "click", 1, "key", "o")
+    driver.frames_until(lambda: session.camera.orthographic)  # in the picture it is one, and is not lost
+
+
+def test_a_key_right_after_a_click_on_a_button_is_not_lost(opened, items):
+    driver = opened(size=(900, 600))
+    button = next(label for label in items.places if "##5" in label)
+    left, top, right, bottom = items.places[button]
+    place = round((left + right) / 2), round((top + bottom) / 2)
+    driver.desktop.xdotool("mousemove", *place, "click", 1, "key", "n")
+    driver.frames(8)
+    assert driver.session.frame == 1
+
+
+def test_what_is_typed_right_after_the_palette_was_asked_for_is_no_shortcut(opened):
+    driver = opened(size=(900, 600))
+    driver.desktop.xdotool("key", "ctrl+p", "key", "o", "key", "g")
+    driver.frames(8)
+    assert driver.viewer.gui.workspace.palette
+    assert not driver.session.camera.orthographic and driver.viewer.gui.visible
+
+
+def test_a_dialog_that_waits_for_an_answer_blocks_every_shortcut(opened, packaged_copy):
+    driver = opened(packaged_copy("neural_field"), size=(900, 600))
+    session, workspace = driver.session, driver.viewer.gui.workspace
+    session.post(SetParameter("models.terrain", "height", 0.7))
+    driver.frames(2)
+    driver.key("ctrl+q")
+    question = session.question
+    assert question is not None and question.about == "leave"
+    for key in ("F5", "ctrl+z", "ctrl+o", "ctrl+s", "ctrl+p", "ctrl+1", "F11", "n", "space", "F1", "ctrl+g", "F6"):
+        driver.key(key)
+    assert session.question is question and session.stage.actors["terrain"].params.height == 0.7 and session.unsaved
+    assert not (workspace.palette or workspace.gallery or workspace.fullscreen or workspace.opened["Help"])
+    assert session.frame == 0 and workspace.opened["Run"]
+    driver.key("Escape")
+    driver.frames()
+    assert session.question is None
+    driver.key("ctrl+z")
+    assert session.stage.actors["terrain"].params.height == 0.3, "and then they work again"
+
+
+def test_the_keys_that_opened_the_gallery_close_it(opened):
+    driver = opened(size=(900, 600))
+    driver.key("ctrl+g")
+    assert driver.viewer.gui.workspace.gallery
+    driver.key("ctrl+z", "F5", "n")
+    assert driver.viewer.gui.workspace.gallery and driver.session.frame == 0
+    driver.key("ctrl+g")
+    assert not driver.viewer.gui.workspace.gallery

@@ -13,6 +13,7 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.panels import Gui, docks
+from vertigrad.panels import gui as gui_module
 from vertigrad.panels.base import Panel
 from vertigrad.panels.docks import Rect, can_dock, scaled
 from vertigrad.panels.workspace import ZOOMS, Workspace
@@ -257,6 +258,43 @@ def test_a_layout_that_says_nothing_is_not_used(shell: Open):
         one = shell(workspace=Workspace(layout=layout))
         assert {"Run", "Parameters"} <= one.workspace.seen
         assert one.gui.viewport.width > 500
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ("ID=0x00000002 Parent", "ID=0x00000001 Parent"),  # twice
+        ("Parent=0x00000002", "Parent=0x00000009"),  # of nobody
+        ("Parent=0x00000002", "Parent=0x00000001"),  # three branches, and a split without any
+        ("ID=0x00005EED", "ID=0x00005EEE"),  # not the space that panels are docked in
+        (" Split=X", ""),  # branches without a split
+        ("DockNode ", "DockMode "),
+        ("SizeRef=", "SizeRef=0"),
+    ],
+)
+def test_a_damaged_tree_of_docks_is_not_used(shell: Open, good: str, bad: str):
+    """ImGui would end the process."""
+    one = shell()
+    layout = one.gui.layout()
+    assert can_dock(one.gui._panels, layout) and good in layout
+    damaged = layout.replace(good, bad, 1)
+    assert not can_dock(one.gui._panels, damaged)
+    assert "Run" in shell(workspace=Workspace(layout=damaged)).workspace.seen
+
+
+def test_a_layout_that_imgui_refuses_is_given_up_with_a_word(shell: Open, caplog, monkeypatch):
+    layout, real, left = shell().gui.layout(), gui_module.dock_space, [True]
+
+    def refuse(*arguments):
+        if left:
+            left.clear()
+            raise RuntimeError("IM_ASSERT( node->Size.x > 0.0f )")
+        return real(*arguments)
+
+    monkeypatch.setattr(gui_module, "dock_space", refuse)
+    one = shell(workspace=Workspace(layout=layout))
+    assert not left and "layout cannot be used" in caplog.text
+    assert {"Run", "Parameters"} <= one.workspace.seen and one.gui.viewport.width > 500
 
 
 def test_scaling_a_layout_leaves_everything_but_lengths():

@@ -7,6 +7,7 @@ import pytest
 from imgui_bundle import imgui
 
 from vertigrad.panels import parameters
+from vertigrad.session.commands import SetParameter
 
 from .driver import Driver, Rows
 
@@ -235,3 +236,21 @@ def is_accent(picture: np.ndarray, place: tuple[float, float]) -> bool:
     x, y = (round(coordinate) for coordinate in place)
     red, _, blue = picture[y - 1 : y + 2, x - 1 : x + 2].reshape(-1, 3).max(axis=0)
     return bool(red > 180 and blue < 120)
+
+
+def test_a_parameter_without_effect_is_gray_and_says_why(opened, rows: Rows, monkeypatch):
+    shown: list[str] = []
+    monkeypatch.setattr(parameters, "show_tooltip", shown.append)
+    monkeypatch.setattr(parameters, "TOOLTIP_DELAY", 0.0)
+    driver = opened("gray_scott", "skin.resolution=16")
+    before = params(driver, "models.skin").feed
+    driver.drag(rows.at("feed", 0.2), rows.at("feed", 0.7))
+    driver.frames(3)
+    assert params(driver, "models.skin").feed == before
+    assert shown[-1].startswith('no effect: pattern = "eta"')
+    driver.session.post(SetParameter("models.skin", "pattern", "own"))
+    driver.frames(2)
+    driver.drag(rows.at("feed", 0.2), rows.at("feed", 0.7))
+    driver.frames(3)
+    assert params(driver, "models.skin").feed != before
+    assert "no effect" not in shown[-1]

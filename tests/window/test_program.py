@@ -7,10 +7,15 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 
 import numpy as np
 
+from vertigrad import resources
+
 from .desktop import LEFT, Desktop, wait_until
+
+FLOOR = 'floor = "under"'
 
 
 def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
@@ -46,6 +51,46 @@ def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
     assert drawn["block"] == numbers["models"]["galaxy"]["star_position"]["block"]
 
 
+def test_edits_outlive_a_window_that_is_killed(desktop: Desktop, tmp_path):
+    """SIGKILL, as of a system that runs out of memory; the next start offers what was not saved."""
+    scene = tmp_path / "mine.toml"
+    scene.write_text(resources.path("scenes", "nbody.toml").read_text().replace("count = 8192", "count = 64"))
+    before, unsaved = scene.read_text(), tmp_path / "state" / "unsaved"
+
+    def kept() -> list[str]:
+        return [file.read_text() for file in unsaved.glob("mine-*.toml") if ".base" not in file.name]
+
+    def named() -> str:
+        windows = desktop.windows()
+        return desktop.xdotool("getwindowname", windows[0]) if windows else ""
+
+    environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path / "state")}
+    running = start(str(scene), environment=environment)
+    try:
+        assert wait_until(lambda: desktop.screenshot()[:400, :640].max() > 100, 60), "nothing was drawn"
+        desktop.key("shift+g")
+        assert wait_until(lambda: kept() and FLOOR in kept()[0], 30), "it is not kept"
+    finally:
+        running.kill()
+        running.communicate()
+    assert scene.read_text() == before
+    running = start(str(scene), environment=environment)
+    try:
+        assert wait_until(lambda: named() and desktop.screenshot()[:400, :640].max() > 100, 60)
+        time.sleep(1.0)  # Enter is to meet the question
+        desktop.key("Return")
+        assert wait_until(lambda: named().startswith("●"), 30), "the edits are there, and not saved"
+        desktop.key("ctrl+s")
+        assert wait_until(lambda: FLOOR in scene.read_text() and not kept(), 30)
+        desktop.key("ctrl+q")
+        _, told = running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.communicate()
+    assert running.returncode == 0 and "Traceback" not in told, told
+    assert not list(unsaved.iterdir())
+
+
 def test_run_for_a_number_of_frames(desktop: Desktop, tmp_path):
     report = tmp_path / "report.json"
     running = start("neural_field", "--set", "terrain.resolution=12", "--frames", "12", "--report", str(report))
@@ -64,9 +109,9 @@ def test_the_gallery_leads_to_a_scene_and_the_window_is_remembered(desktop: Desk
         (window,) = desktop.windows()
         assert "Colliding galaxies" in desktop.xdotool("getwindowname", window)
         desktop.type("landscape")
-        time.sleep(1.0)  # pictures of the default scene may take a while here, and Enter is to meet what was typed
+        time.sleep(3.0)  # pictures of the default scene may take a while here, and Enter is to meet what was typed
         desktop.key("Return")
-        assert wait_until(lambda: "landscape" in desktop.xdotool("getwindowname", window), 30)
+        assert wait_until(lambda: "landscape" in desktop.xdotool("getwindowname", window), 90)
         desktop.resize(window, 900, 600)
         desktop.key("F1")
         assert wait_until(lambda: desktop.screenshot()[:600, :900].std() > 20.0)
@@ -82,7 +127,7 @@ def test_the_gallery_leads_to_a_scene_and_the_window_is_remembered(desktop: Desk
     assert kept["size"] == [900, 600] and kept["opened"]["Help"] and "[Docking]" in kept["layout"]
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
+def start(*arguments: str, environment: Mapping[str, str] = os.environ) -> subprocess.Popen[str]:
     program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())", "run"]
     command = [*program, *arguments, "--size", "640x400", "--no-vsync"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)

@@ -17,7 +17,7 @@ from vertigrad.renderer.view import View
 from vertigrad.session import quality
 from vertigrad.session.commands import SetParameter
 from vertigrad.session.output import Film
-from vertigrad.session.quality import AutoQuality
+from vertigrad.session.quality import Quality
 from vertigrad.session.statistics import Series
 from vertigrad.viewer.quality import QualityWatch
 from vertigrad.viewer.recording import Crew
@@ -73,7 +73,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 def show(opened: Callable[..., Driver], sets: str, slow: Drawn, seconds: float) -> Driver:
     """A viewer whose pictures take `seconds` at the finest level, where four fifths of that are wanted."""
     driver = opened("neural_field", sets, playing=True)
-    driver.session.quality.restart()
+    driver.viewer._quality = QualityWatch(driver.session)
     driver.session.pace({"rate": 1.25 / seconds, "unfocused": 0.0})
     slow.levels.clear()
     slow.seconds = seconds
@@ -117,14 +117,15 @@ def test_nothing_changes_while_a_video_is_recorded(
 # where the GPU's times can be had -----------------------------------------------------------------------------------
 
 
-def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.0) -> AutoQuality:
+def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.0) -> Quality:
     """Frames whose passes are timed, one each `period` ms on a screen that shows 60 pictures a second."""
     timer = SimpleNamespace(available=True, latest={})
     timeline = SimpleNamespace(frame_ms=Series(8), cpu_ms=Series(8), target_ms=1000.0 / 60.0)
     session: Any = SimpleNamespace(
         gpu=SimpleNamespace(timer=timer, adapter=SimpleNamespace(kind="integrated")),
         timeline=timeline,
-        quality=AutoQuality(),
+        quality=Quality(),
+        post=lambda command: command.apply(session),
         view=View(),
         studio=None,
         scene=SimpleNamespace(path="scene.toml"),
@@ -138,7 +139,7 @@ def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.
             now += period / 1e3
             timeline.frame_ms.append(period)
             timeline.cpu_ms.append(2.0)
-            timer.latest = {"galaxy.step": model_ms, "layers": 0.8 * draw_ms, "develop": 0.2 * draw_ms}
+            timer.latest = {"galaxy.step": model_ms, "layers": 0.8 * draw_ms, "post-process": 0.2 * draw_ms}
             watch.frame(steady=True, held_back=False)
     return session.quality
 

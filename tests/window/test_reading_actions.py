@@ -1,4 +1,4 @@
-"""Rulers, floor, scale bar and colour bars are switched by the table of actions, and undone as parameters are."""
+"""Rulers, floor, scale bar and color bars are switched by the table of actions, and undone as parameters are."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_each_is_switched_on_and_undone(shell: Open, name: str):
         assert getattr(one.session.view, parameter) == shown
 
 
-def test_colour_bars_are_those_of_the_scene_if_it_has_some(shell: Open):
+def test_color_bars_are_those_of_the_scene_if_it_has_some(shell: Open):
     one = shell()
     layer = next(iter(one.session.stage.layers.values()))
     layer.colorbar = None

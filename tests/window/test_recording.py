@@ -13,6 +13,7 @@ from vertigrad.panels import recording as panel
 from vertigrad.session import Session
 from vertigrad.session.commands import Orbit, SetParameter, StartRecording, StopRecording, TakeScreenshot, Turntable
 from vertigrad.session.output import Shot
+from vertigrad.viewer import recording
 
 from .desktop import wait_until
 
@@ -132,6 +133,74 @@ def test_what_cannot_be_taken_is_told_and_the_window_goes_on(opened, here):
     assert shoot(driver, Shot(folder=here)).shape == (400, 640, 3)
 
 
+def test_a_folder_of_no_user_is_told_of(opened, here):
+    driver = opened(panels=False)
+    for command, topic in ((TakeScreenshot, "screenshot"), (StartRecording, "recording")):
+        folder = Path("~nosuchuser/x")
+        driver.session.post(command(Shot(folder=folder)) if command is TakeScreenshot else command(folder))
+        driver.frames(2)
+        assert driver.session.messages.pop(topic) == "~nosuchuser/x: there is no home folder of that user"
+
+
+def test_the_folder_is_typed_into_the_panel(opened, here, items, monkeypatch):
+    driver = opened(size=(900, 700))
+    monkeypatch.setenv("HOME", str(here / "home"))
+    driver.viewer.gui.workspace.show("Capture")
+    driver.frames()
+    for text, told in (("~nosuchuser", "no home folder"), ("~/pictures", "")):
+        driver.click(items.at("##folder"))
+        driver.desktop.key("ctrl+a")
+        driver.desktop.type(text)
+        driver.frames(8)
+        driver.click(items.at("Take it"))
+        driver.frames(2)
+        assert told in driver.session.messages.pop("screenshot", "")
+    assert written(driver, "screenshot").parent == here / "home" / "pictures"
+
+
+def test_screenshots_of_one_moment_are_two_files(opened, here, monkeypatch):
+    driver = opened(panels=False)
+
+    class Frozen(recording.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2030, 1, 2, 3, 4, 5)
+
+    monkeypatch.setattr(recording, "datetime", Frozen)
+    for transparent in (True, False):
+        driver.session.post(TakeScreenshot(Shot(transparent=transparent)))
+    driver.frames(1)
+    driver.session.post(TakeScreenshot(Shot(scale=0.5)))
+
+    def there() -> bool:
+        driver.frames(1)
+        return not driver.viewer._crew.busy
+
+    assert wait_until(there, 30)
+    shapes = [pixels(path).shape for path in sorted(here.glob("*.png"))]
+    assert sorted(shapes) == [(200, 320, 3), (400, 640, 3), (400, 640, 4)]
+
+
+def test_a_working_folder_that_is_deleted(opened, here, items, monkeypatch):
+    """Capture, the dialog that opens a file and the one that saves go on, with the user's own folder."""
+    (here / "gone").mkdir()
+    (here / "home").mkdir()
+    monkeypatch.chdir(here / "gone")
+    monkeypatch.setenv("HOME", str(here / "home"))
+    driver = opened(size=(900, 700))
+    (here / "gone").rmdir()
+    driver.viewer.gui.workspace.show("Capture")
+    driver.frames()
+    assert items.seen("##folder")
+    driver.key("F12")
+    assert written(driver, "screenshot").parent == here / "home"
+    for keys in ("ctrl+o", "ctrl+shift+s"):
+        driver.key(keys)
+        assert items.seen("##name")
+        driver.key("Escape")
+        driver.frames()
+
+
 def test_every_frame_is_in_the_video_one_step_after_another(opened, here):
     driver = opened("neural_field", "terrain.amplitude=0.5", "terrain.frequency=1", panels=False)
     driver.session.post(Turntable(60.0))
@@ -185,8 +254,6 @@ def test_a_video_that_cannot_be_written(opened, here):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_disk_that_is_full_ends_the_video_and_nothing_else(opened, here, monkeypatch):
-    from vertigrad.viewer import recording
-
     (here / "full.mp4").symlink_to("/dev/full")
     monkeypatch.setattr(recording, "new_file", lambda *_: here / "full.mp4")
     driver = opened(panels=False)
@@ -212,6 +279,7 @@ def test_closing_the_window_finishes_the_video(opened, here, steady):
     viewer._crew.close()
     (path,) = here.glob("*.mp4")
     assert len(played(path)) in (7, 8)
+    driver.session.apply()
     assert driver.session.written["recording"] == path
 
 
@@ -264,3 +332,12 @@ def test_a_parameter_can_be_changed_while_it_records(opened, here):
 @pytest.mark.parametrize(("seconds", "told"), [(0, "0:00.0"), (7.25, "0:07.2"), (59.96, "1:00.0"), (754.1, "12:34.1")])
 def test_clock(seconds, told):
     assert panel.clock(seconds) == told
+
+
+def test_a_size_of_ones_own_is_held_to_what_may_be_asked_for():
+    capture = panel.CapturePanel()
+    assert capture._shot().size is None
+    capture._choice = len(panel.TIMES)
+    assert capture._shot().size == (3840, 2160)
+    capture._width, capture._height = 10**9, 0
+    assert capture._shot().size == (65536, 1)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 
+import numpy as np
 import pytest
 
 from vertigrad import resources
+from vertigrad.panels.unsaved import suggestion
+from vertigrad.scene import save
 from vertigrad.session.commands import SetParameter
 from vertigrad.session.parameters import Key
 from vertigrad.viewer import Viewer
@@ -167,6 +171,55 @@ def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_p
     driver.click(items.at("Replace"))
     assert driver.session.scene.path == path
     assert text(driver) == expected(driver, repr(driver.session.tweaks.value(HEIGHT)))
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("ball.obj", "ball.toml"), ("a.b.npy", "a.b.toml"), ("galaxy.v2", "galaxy.v2.toml"), ("mine.toml", "mine.toml")],
+)
+def test_the_name_that_is_suggested_is_that_of_a_scene_beside_the_file(tmp_path, monkeypatch, file: str, name: str):
+    assert suggestion(tmp_path / file) == (tmp_path, name)
+    (tmp_path / name).touch()
+    assert suggestion(tmp_path / file) == (tmp_path, name), "the dialog asks before it replaces a file"
+    monkeypatch.chdir(tmp_path)
+    assert suggestion(resources.path("scenes") / file) == (tmp_path, name), "what is packaged is copied"
+    assert suggestion(resources.path("assets", "data") / file) == (tmp_path, name)
+
+
+@pytest.fixture
+def raw(opened, items: Items, tmp_path) -> Driver:
+    """On an array by itself, with the dialog that asks for a name."""
+    np.save(tmp_path / "a.npy", np.ones((8, 8), np.float32))
+    driver = opened(tmp_path / "a.npy", size=(600, 440))
+    driver.key("ctrl+shift+s")
+    driver.frames(4)
+    return driver
+
+
+def test_data_is_saved_as_a_scene_of_its_name(raw: Driver, tmp_path):
+    before = (tmp_path / "a.npy").read_bytes()
+    raw.key("Return")
+    assert raw.session.scene.path == tmp_path / "a.toml" and not raw.session.messages
+    assert 'file = "a.npy"' in text(raw) and (tmp_path / "a.npy").read_bytes() == before
+
+
+def test_a_suggested_name_that_is_taken_is_asked_about(raw: Driver, items: Items, tmp_path):
+    (tmp_path / "a.toml").write_text("of somebody else")
+    raw.key("Return")
+    assert items.seen("Replace") and (tmp_path / "a.toml").read_text() == "of somebody else"
+    raw.click(items.at("Replace"))
+    assert raw.session.scene.path == tmp_path / "a.toml" and 'file = "a.npy"' in text(raw)
+
+
+def test_a_folder_that_cannot_be_written_is_reported(raw: Driver, tmp_path, monkeypatch):
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as context:  # in place of permissions, which do not hold for root
+        context.setattr(save, "open", refused, raising=False)
+        raw.key("Return")
+    assert raw.session.messages["save"] == f"{tmp_path / 'a.toml'}: cannot be written (Permission denied)"
+    assert raw.session.scene.path == tmp_path / "a.npy" and [*tmp_path.glob("*.toml")] == []
 
 
 def test_save_as_can_be_given_up(driver: Driver, items: Items):

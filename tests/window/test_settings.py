@@ -60,6 +60,11 @@ def test_what_was_saved_is_loaded(tmp_path: Path):
         '{"size": "wide"}',
         '{"opened": {"Run": "perhaps"}}',
         '{"layout_scale": 0}',
+        '{"layout_scale": 1e-308}',
+        '{"size": [0, 0]}',
+        '{"size": [-5, 400]}',
+        '{"size": [1000000000, 1000000000]}',
+        '{"position": [1e400, 0]}',
         "[" * 100_000,
         '{"recent": [5]}',
     ],
@@ -72,6 +77,29 @@ def test_a_file_that_makes_no_sense_is_put_aside_and_told_of(tmp_path: Path, cap
     assert not file.exists() and (tmp_path / "viewer.json.broken").read_text() == text
     assert len(caplog.records) == 1 and "viewer.json" in caplog.text
     assert load_settings(file) == Settings()
+
+
+def test_what_makes_sense_beside_it_is_kept(tmp_path: Path, caplog):
+    file = tmp_path / "viewer.json"
+    file.write_text('{"version": 1, "size": [0, 0], "zoom": 1.25, "recent": ["/a.toml"]}')
+    with caplog.at_level(logging.WARNING, "vertigrad"):
+        assert load_settings(file) == Settings(zoom=1.25, recent=[Path("/a.toml")])
+    assert "viewer.json.broken" in caplog.text and (tmp_path / "viewer.json.broken").exists()
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "[Window][Run]\nPos=1,2\nSize=99999999999999999999,1\nDockId=0x00000001,0\n",
+        "[Window][Run]\nDockId=0x00000001\n[Docking][Data]\nDockNode ID=0x00000001 Parent=0x00000099 Split=X\n",
+        "[Docking][Data]\nDockSpace ID=0x00005EED Split=Y\n  DockNode ID=0x00005EED Parent=0x00005EED Split=X\n",
+        "\0[[[Docking]\nDockSpace ID=zzz Pos=nan,inf",
+    ],
+)
+def test_a_damaged_layout_of_the_panels_ends_no_start(shell, layout: str):
+    workspace = Settings(layout=layout, layout_scale=0.1).workspace()
+    shown = shell(workspace=workspace).windows()
+    assert "Run" in shown and "Parameters" in shown
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

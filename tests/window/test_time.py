@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import glfw
 import numpy as np
@@ -17,6 +18,7 @@ from vertigrad.session import Session
 from vertigrad.viewer import Viewer, loop
 from vertigrad.viewer.tempo import Tempo
 
+from .desktop import Desktop
 from .driver import Driver
 
 PLENTY = 1 << 24
@@ -212,7 +214,7 @@ def test_a_window_in_the_background_costs_little(opened, monkeypatch: pytest.Mon
 
 # a step of 300 ms ---------------------------------------------------------------------------------------------------
 
-STEP_MS = 300.0
+STEP_MS, BUDGET_MS = 300.0, 25.0
 
 
 def count_of_long_step(gpu: Gpu) -> int:
@@ -229,47 +231,61 @@ def count_of_long_step(gpu: Gpu) -> int:
     return int(probe * (STEP_MS / min(taken[1:])) ** 0.5)
 
 
-def crowding() -> float:
-    """How many times longer work takes because others work on this machine: 1 if nobody does."""
-    began, worked = time.perf_counter(), time.thread_time()
-    while time.perf_counter() - began < 0.2:
-        sum(range(1000))
-    return 1.05 * (time.perf_counter() - began) / (time.thread_time() - worked)
+class Watched(NamedTuple):
+    """How long each of some frames took, from a key to the frame that answers it, and what they showed; all in ms."""
+
+    frames: list[float]
+    answers: list[float]
+    shown: set[tuple[int, int, float]]
+
+
+def watch(session: Session, desktop: Desktop, ready: Callable[[], bool]) -> Watched:
+    """Frames of a window once the scene is `ready`; a key is pressed now and then."""
+    session.pace({"budget": BUDGET_MS})
+    with Viewer(session, (320, 200), vsync=False) as viewer:
+        viewer.gui.visible = False
+        Driver(viewer, session, desktop).frames_until(ready, 200)
+        watched = Watched([], [], set())
+        output = session.stage.actors["galaxy"].outputs["position"]
+        for number in range(36):
+            posted = time.perf_counter()
+            if number % 6 == 3:
+                desktop.key("h")
+                posted = time.perf_counter()
+            began = time.perf_counter()
+            viewer.frame()
+            watched.frames.append((time.perf_counter() - began) * 1e3)
+            watched.shown.add((session.frame, output.block.id, session.time))
+            if number % 6 == 3:
+                watched.answers.append((time.perf_counter() - posted) * 1e3)
+    return watched
 
 
 def test_a_step_of_300_ms_leaves_the_window_its_rate(desktop, steady: Gpu):
-    """Input is answered in the picture after it, and pictures come as if the model were quick.
+    """Input is answered in the frame after it, and frames come as if the model were quick, but for its budget.
 
-    On a quiet machine pictures take 40 ms; where others work as well, it may be as many times longer as all else is.
+    How long they take with a quick model is measured in the same window, before and after.
     """
     count = count_of_long_step(steady)
     scene = resources.path("scenes", "nbody.toml")
+
+    def quick() -> float:
+        with Session(steady, scene, ["galaxy.count=64", "view.bloom=0"]) as session:
+            return float(np.median(watch(session, desktop, lambda: session.frame >= 2).frames))
+
+    without = [quick()]
     with Session(steady, scene, [f"galaxy.count={count}", "view.bloom=0"]) as session:
-        session.pace({"budget": 25.0})
-        with Viewer(session, (320, 200), vsync=False) as viewer:
-            viewer.gui.visible = False
-            driver = Driver(viewer, session, desktop)
-            driver.frames_until(lambda: session.clock.pacer.slices and session.frame >= 2, 200)
-            assert session.clock.pacer.step_ms is None or session.clock.pacer.step_ms > 100.0
-            crowd = crowding()
-            pictures, shown, answers = [], set(), []
-            output = session.stage.actors["galaxy"].outputs["position"]
-            for number in range(36):
-                posted = time.perf_counter()
-                if number % 6 == 3:
-                    desktop.key("h")
-                    posted = time.perf_counter()
-                began = time.perf_counter()
-                viewer.frame()
-                pictures.append((time.perf_counter() - began) * 1e3)
-                shown.add((session.frame, output.block.id, session.time))
-                if number % 6 == 3:
-                    answers.append((time.perf_counter() - posted) * 1e3)
-            print(f"\n{count} bodies: pictures {np.median(pictures):.0f} ms, longest {max(pictures):.0f} ms,", end=" ")
-            print(f"answers {np.median(answers):.0f} ms, a step {session.clock.pacer.step_ms:.0f} ms")
-            allowed = 50.0 * max(crowd, crowding())
-            assert np.median(pictures) < allowed
-            assert np.median(answers) < 1.2 * allowed
-            assert np.percentile(pictures, 90) < 3.0 * allowed
-            assert len({block for _, block, _ in shown}) <= 2
-            assert len(shown) == len({frame for frame, *_ in shown}), "a frame is one step, and stays it"
+        pacer = session.clock.pacer
+        watched = watch(session, desktop, lambda: bool(pacer.slices) and session.frame >= 2)
+        assert pacer.step_ms is None or pacer.step_ms > 100.0
+        step_ms = pacer.step_ms or 0.0
+    without.append(quick())
+    frames, answers = np.median(watched.frames), np.median(watched.answers)
+    print(f"\n{count} bodies: frames {frames:.0f} ms, longest {max(watched.frames):.0f} ms, answers {answers:.0f} ms,")
+    print(f"a step {step_ms:.0f} ms; frames of a quick model {without[0]:.0f} and {without[1]:.0f} ms")
+    allowed = 2.5 * (BUDGET_MS + max(without))
+    assert frames < allowed
+    assert answers < 1.2 * allowed
+    assert np.percentile(watched.frames, 90) < 2.5 * allowed
+    assert len({block for _, block, _ in watched.shown}) <= 2
+    assert len(watched.shown) == len({frame for frame, *_ in watched.shown}), "a frame is one step, and stays it"

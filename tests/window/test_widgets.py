@@ -123,7 +123,7 @@ DECLARED: dict[str, tuple[Any, Any]] = {
     "number over all floats": (number(1.0, min=WIDEST[0], max=WIDEST[1]), 1e38),
     "log number": (number(1.0, min=1e-30, max=1e30, scale="log"), 1e-3),
     "log number from zero": (number(1.0, min=0.0, max=1e4, scale="log"), 0.0),
-    "number outside its slider": (number(1.0, min=-10.0, max=10.0, soft_min=0.0, soft_max=1.0), 7.5),
+    "number outside its slider": (number(1.0, min=-10.0, max=10.0, slider_min=0.0, slider_max=1.0), 7.5),
     "number with a unit of percent": (number(1.0, min=0.0, max=100.0, unit="% of all"), 3.0),
     "angle": (angle(0.0, min=-180.0, max=180.0), 45.0),
     "integer": (integer(5, min=0, max=10), 3),
@@ -189,14 +189,14 @@ def test_bar_is_empty_where_the_value_has_no_place():
     assert filled_share(7.0, 0.0, 1.0, log=False) == 1.0 and filled_share(-7.0, 0.0, 1.0, log=False) == 0.0
 
 
-def test_integer_slider_gives_whole_numbers(bench):
+def test_integer_slider_gives_integers(bench):
     one = bench(integer(5, min=0, max=10), 3)
     one.click(0.75)
     assert one.value in (7, 8) and isinstance(one.value, int)
 
 
 def test_hint_goes_before_soft_and_hard_limits():
-    spec = spec_of("x", number(1.0, min=0.0, max=10.0, soft_max=5.0))
+    spec = spec_of("x", number(1.0, min=0.0, max=10.0, slider_max=5.0))
     assert slider_range(spec, None) == (0.0, 5.0)
     assert slider_range(spec, UiHint(min=1.0)) == (1.0, 5.0)
     assert slider_range(spec, UiHint(min=1.0, max=9.0)) == (1.0, 9.0)
@@ -205,7 +205,7 @@ def test_hint_goes_before_soft_and_hard_limits():
 
 
 def test_number_beyond_the_slider_can_be_typed(bench):
-    one = bench(number(1.0, min=-10.0, max=10.0, soft_min=0.0, soft_max=1.0), 0.5)
+    one = bench(number(1.0, min=-10.0, max=10.0, slider_min=0.0, slider_max=1.0), 0.5)
     one.ctrl_click()
     one.type("7.25")
     assert one.value == 7.25

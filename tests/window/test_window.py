@@ -1,4 +1,4 @@
-"""The window itself: sizes, minimised, hidden, closed, broken, one after another."""
+"""The window itself: sizes, minimized, hidden, closed, broken, one after another."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_the_first_picture_is_of_the_start(desktop, steady):
         assert viewer.frame() and session.time > 0.0
 
 
-def test_minimised_window_rests_and_comes_back(opened):
+def test_minimized_window_rests_and_comes_back(opened):
     driver = opened("nbody", "galaxy.count=64", size=(300, 200), playing=True)
-    driver.desktop.minimise(driver.window)
+    driver.desktop.minimize(driver.window)
     driver.frames_until(lambda: not driver.viewer.frame())
     at, working, began = driver.session.time, time.thread_time(), time.monotonic()
     while time.monotonic() - began < 0.5:
@@ -84,6 +84,7 @@ def test_minimised_window_rests_and_comes_back(opened):
 def test_frame_without_a_texture_is_left_out(opened, monkeypatch):
     """As it happens when the window is hidden, or when its surface is lost or outdated."""
     driver = opened(size=(200, 150))
+    monkeypatch.setattr(driver.viewer, "_acquired", False)  # as before the first frame: no error could be shown either
 
     def refuse():
         raise wgpu.DrawCancelled("Outdated (3)")
@@ -108,6 +109,7 @@ def test_display_that_the_gpu_cannot_draw_on(desktop, steady, monkeypatch):
 
 def test_surface_that_the_gpu_refuses_to_draw_on(opened, monkeypatch):
     driver = opened(size=(200, 150))
+    monkeypatch.setattr(driver.viewer, "_acquired", False)  # as before the first frame: no error could be shown either
 
     def refuse():
         raise wgpu.GPUValidationError("surface is not supported by the adapter")
@@ -163,7 +165,7 @@ def test_view_ends_after_so_many_frames_with_and_without_vsync(desktop, steady):
         assert report["ms_per_frame"]["frame"]["p50"] > 0
 
 
-def test_error_in_a_frame_closes_the_window_and_leaves_the_gpu_fit(desktop, steady, monkeypatch):
+def test_error_in_one_of_so_many_frames_closes_the_window_and_leaves_the_gpu_fit(desktop, steady, monkeypatch):
     path, sets = resources.path("scenes", "neural_field.toml"), ["terrain.resolution=8"]
     timed = steady.timer.enabled
     with Session(steady, path, sets) as session:

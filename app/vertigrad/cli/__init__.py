@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import os
 import traceback
+from typing import Annotated
 
 import typer
 
 from ..errors import VertigradError
-from . import bench, check, infer, info, render, run, train, tune
-from .options import errors_console
+from . import bench, check, infer, info, reference, render, run, train, tune
+from .options import console, errors_console
 
+WITHOUT_DISPLAY = (
+    "without one, `vertigrad render SCENE -o out.mp4 --frames 120` makes a video, `vertigrad check SCENE` checks "
+    "a scene, `vertigrad models` and `vertigrad scenes` list what there is"
+)
 INTERRUPTED = 130  # as a shell has it for a program that was stopped with Ctrl-C
 
 app = typer.Typer(
@@ -21,7 +26,6 @@ app = typer.Typer(
     help="See neural networks and physics run: their tensors are drawn where they lie in GPU memory.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    add_completion=False,
     no_args_is_help=False,
 )
 app.command("run")(run.command)
@@ -32,12 +36,32 @@ app.command("infer")(infer.command)
 app.command("info")(info.command)
 app.command("train")(train.command)
 app.command("tune")(tune.command)
+app.command("scenes")(reference.scenes)
+app.command("models")(reference.models)
+app.command("layers")(reference.layers)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        console.print(f"vertigrad {__version__}")
+        raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
-def _default(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        run.command(run.DEFAULT_SCENE, gallery=True)
+def _default(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="print the version and exit")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    if not run.has_display():
+        reference.scenes()
+        raise run.no_display(WITHOUT_DISPLAY)
+    run.command(run.DEFAULT_SCENE, gallery=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

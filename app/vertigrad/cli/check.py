@@ -1,4 +1,4 @@
-"""`vertigrad check`: is a scene sound, and are its models right on this GPU?"""
+"""`vertigrad check`: is a scene valid, and are its models right on this GPU?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import RequirementError
-from .options import AdapterOption, SceneArgument, SeedOption, SetOption, TrustOption, console
+from .options import AdapterOption, SceneArgument, SeedOption, SetOption, TrustOption, console, errors_console
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -19,26 +19,30 @@ def command(
     seed: SeedOption = None,
     adapter: AdapterOption = "",
     trust: TrustOption = False,
-    twins: Annotated[bool, typer.Option(help="compare each model with its NumPy twin")] = True,
+    reference: Annotated[bool, typer.Option(help="compare each model with its NumPy reference")] = True,
+    twins: Annotated[bool | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Validate SCENE, and compare every model with its NumPy twin on this GPU."""
+    """Validate SCENE, and compare every model with its NumPy reference on this GPU."""
     from .running import open_session
 
+    if twins is not None:
+        errors_console.print(f"--{'' if twins else 'no-'}twins is now called --{'' if twins else 'no-'}reference")
+        reference = twins
     with open_session(scene, set, seed, adapter, trust=trust) as session:
         found = session.scene
         console.print(
-            f"{found.path}: sound, {_counted(len(found.models), 'model')}, {_counted(len(found.layers), 'layer')}"
+            f"{found.path}: OK, {_counted(len(found.models), 'model')}, {_counted(len(found.layers), 'layer')}"
         )
-        differing = _compared(session) if twins else []
+        differing = _compared(session) if reference else []
         if differing:
-            raise RequirementError(f"differs from its NumPy twin on {session.gpu.adapter}: {', '.join(differing)}")
+            raise RequirementError(f"differs from its NumPy reference on {session.gpu.adapter}: {', '.join(differing)}")
 
 
 def _compared(session: Session) -> list[str]:
-    """Print what each model's twin says; returns the quantities that differ."""
+    """Print what each model's reference says; returns the quantities that differ."""
     differing = []
     for name, actor in session.stage.actors.items():
-        for comparison in actor.model.compare_with_twin():
+        for comparison in actor.model.compare_with_reference():
             console.print(f"  {name}.{comparison}")
             if not comparison.holds:
                 differing.append(f"{name}.{comparison.name}")

@@ -30,9 +30,11 @@ def command(adapter: AdapterOption = "") -> None:
     from .. import __version__
     from ..gpu import adapters
     from ..gpu.adapter import WANTED_FEATURES
+    from ..resources import log_file
     from .running import open_gpu
 
     console.print(f"Vertigrad {__version__}, wgpu {wgpu.__version__}, Python {platform.python_version()}")
+    console.print(f"log of the window: {log_file()}", soft_wrap=True)
     gpu = open_gpu(adapter)
     console.print("adapters (* is in use):")
     choices = [(str(choice), choice.driver) for choice in adapters()]

@@ -17,7 +17,10 @@ console = Console(soft_wrap=True, markup=False, highlight=False)
 errors_console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
 
 SceneArgument = Annotated[
-    str, typer.Argument(metavar="SCENE", help="a scene file, or the name of a scene that comes with Vertigrad")
+    str,
+    typer.Argument(
+        metavar="SCENE", help="a scene file, the name of a scene that comes with Vertigrad, or a file of data"
+    ),
 ]
 SetOption = Annotated[
     list[str],

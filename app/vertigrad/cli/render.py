@@ -61,21 +61,24 @@ def command(
     require_zero_copy: ZeroCopyOption = False,
     stop_on_nan: StopOnNanOption = False,
     report: ReportOption = None,
+    diagnostics: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="write what the models measure in each frame, as a table")
+    ] = None,
 ) -> None:
     """Draw frames of SCENE into PNG files and videos."""
     from ..headless import render, require_output, require_writable
-    from .running import finish_run, geometry_bytes, open_session
+    from ..session.commands import Turntable
+    from .running import begin, finish_run, geometry_bytes, open_session
 
     pixels = parse_size(size)
     for path in output:
         require_output(path, pixels, transparent)
-    if report is not None:
-        require_writable(report)
+    for path in (report, diagnostics):
+        if path is not None:
+            require_writable(path)
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
-        session.cameras.turntable = finite("--turntable", turntable)
-        session.watches.thorough = stop_on_nan
-        if touches is not None:
-            session.play_touches(touches)
+        begin(session, stop_on_nan, touches)
+        session.carry_out(Turntable(finite("--turntable", turntable)))
         with _progress() as progress:
             advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))
             record = render(
@@ -83,6 +86,7 @@ def command(
                 timed=report is not None,
                 transparent=transparent,
                 supersample=supersample,
+                diagnostics=diagnostics,
             )
         summary = finish_run(record, session, report, require_zero_copy)
     files = ", ".join(str(path) for path in output)

@@ -64,27 +64,40 @@ def command(
     _require_display(scene)
 
     from ..headless import require_writable
+    from ..session.commands import FollowEdits, KeepPast, SetPacing
     from ..viewer import settings_file, view
-    from .running import finish_run, open_session
+    from .running import begin, finish_run, open_session
 
     if report is not None:
         require_writable(report)
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
-        session.watches.thorough = stop_on_nan
-        if touches is not None:
-            session.play_touches(touches)
-        session.pace({"rate": fps, "frames_in_flight": frames_in_flight, "budget": budget})
-        session.clock.keep_past(past << 20)
-        session.edits.on = True
+        begin(session, stop_on_nan, touches)
+        for name, value in {"rate": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():
+            session.carry_out(SetPacing(name, value))
+        session.carry_out(KeepPast(past << 20))
+        session.carry_out(FollowEdits(True))
         memory = None if frames else settings_file()  # so many frames are asked for by scripts, which leave no trace
         record = view(session, pixels, frames=frames, vsync=vsync, memory=memory, gallery=gallery)
         finish_run(record, session, report, require_zero_copy)
 
 
+def has_display() -> bool:
+    """Whether there may be a display. The window system has the last word, when the window is opened."""
+    return sys.platform != "linux" or any(os.environ.get(name) for name in DISPLAYS)
+
+
+def no_display(advice: str) -> InputError:
+    """The error where `has_display` is false, with what to do then."""
+    return InputError(f"no display to open a window on ({' and '.join(DISPLAYS)} are not set); {advice}")
+
+
 def _require_display(scene: str) -> None:
-    """Say so at once, before the scene is built. The window system has the last word, when the window is opened."""
-    if sys.platform == "linux" and not any(os.environ.get(name) for name in DISPLAYS):
-        raise InputError(
-            f"no display to open a window on ({' and '.join(DISPLAYS)} are not set); "
-            f"`vertigrad render {scene} -o out.mp4 --frames 120` needs none"
-        )
+    """Raise at once if there is no display, before the scene is built."""
+    if has_display():
+        return
+    from .running import scene_path
+
+    scene_path(scene)  # a name that means nothing is the first thing to be said
+    raise no_display(
+        f"`vertigrad render {scene} -o out.mp4 --frames 120` needs none; `vertigrad scenes` lists the scenes"
+    )

@@ -16,10 +16,12 @@ from ..params import hint, joined
 from ..renderer.quality import NAMES as QUALITIES
 from ..scene import load
 from ..scene.kinds import MADE, require_scene
-from ..scene.trust import allow
+from ..scene.settings import without_effect
+from ..scene.trust import allow_texts
 from ..scene.viewpoints import camera_from
 from ..session import RunRecord, Session
 from ..session import report as reports
+from ..session.commands import JumpTo, PlayTouches, StopOnNan
 from ..session.sizing import autos
 from .options import errors_console
 
@@ -65,14 +67,23 @@ def open_session(
     except UntrustedCode as error:
         _allow(error, trust)
         found = load(path, sets=sets, seed=seed)
+    for text, reason in without_effect(found, sets):
+        errors_console.print(f"warning: --set {text} has no effect: {reason}", style="yellow", markup=False)
     view = camera_from(camera, found) if camera else None
     session = Session(open_gpu(adapter), path, sets, seed)
     if view is not None:
-        session.cameras.jump(view)
+        session.carry_out(JumpTo(view))
     for name, actor in session.stage.actors.items():
         for chosen in autos(actor.params):
             errors_console.print(f"{name}.{chosen.name}: auto, {getattr(actor.params, chosen.name):,} on this adapter")
     return session
+
+
+def begin(session: Session, stop_on_nan: bool, touches: Path | None) -> None:
+    """What the options of `run` and `render` ask for, before the first step. Raises `InputError`, `ParameterError`."""
+    session.carry_out(StopOnNan(stop_on_nan))
+    if touches is not None:
+        session.carry_out(PlayTouches(touches, restart=False))
 
 
 def _quality_set(quality: str) -> str:
@@ -85,11 +96,14 @@ def _quality_set(quality: str) -> str:
 def _allow(error: UntrustedCode, trust: bool) -> None:
     """Let the scene's Python run if that is wanted: by the option, or by the answer in a terminal. Or raise `error`."""
     if trust:
-        allow(error.files)
-    elif sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{error}. Run it?", err=True):
-        allow(error.files, remember=True)
-    else:
-        raise UntrustedCode(f"{error}; look at it, then say --trust to run it", error.files) from None
+        allow_texts(error.texts, edits=True)
+        return
+    asked = sys.stdin.isatty() and sys.stderr.isatty()
+    answer = typer.prompt(f"{error}. Run it? [once/always/no]", default="no", err=True) if asked else "no"
+    if answer.strip().lower() not in ("once", "always"):
+        raise UntrustedCode(f"{error}; look at it, then say --trust to run it", error.texts) from None
+    always = answer.strip().lower() == "always"
+    allow_texts(error.texts, remember=always, edits=always)
 
 
 def open_gpu(adapter: str) -> Gpu:
@@ -110,6 +124,8 @@ def finish_run(
     report = record.finish(session)
     if report_file is not None:
         reports.write(report, report_file)
+    for excess in report["limits"]:
+        errors_console.print(f"warning: {excess}", style="yellow", markup=False)
     for leak in report["memory"]["leaks"]:
         errors_console.print(f"leaked: {leak}", style="red")
     if require_zero_copy and geometry_bytes(report):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from .options import AdapterOption, SceneArgument, SeedOption, SetOption, console
+from .options import AdapterOption, SceneArgument, SeedOption, SetOption, TrustOption, console, errors_console
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -30,16 +30,17 @@ def command(
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
     adapter: AdapterOption = "",
+    trust: TrustOption = False,
 ) -> None:
     """Let the networks of SCENE learn without drawing, and write what they have learned."""
-    from ..session.commands import ExportNetwork
+    from ..session.commands import ExportNetwork, SetParameter
     from ..session.commands.exporting import learner
     from .running import open_session
 
     for path in output:
         if not path.absolute().parent.is_dir():
             raise InputError(f"--output {path}: there is no folder {path.parent}")
-    with open_session(scene, set, seed, adapter) as session:
+    with open_session(scene, set, seed, adapter, trust=trust) as session:
         name = learner(session, model)
         actor = session.stage.actors[name]
         for path in output:
@@ -47,9 +48,13 @@ def command(
                 raise InputError(f"--output {path}: expected a name that ends in {' or '.join(actor.model.exports)}")
         _learn(session, name, steps)
         if best and "show" in type(actor.params).model_fields:
-            actor.params.take(actor.params.with_values({"show": "best"}))
+            session.carry_out(SetParameter(f"models.{name}", "show", "best"))
+        if not output:
+            errors_console.print(
+                "the trained weights were not written; give --output FILE to keep them", style="yellow"
+            )
         for path in output:
-            ExportNetwork(model=name, path=path).apply(session)
+            session.carry_out(ExportNetwork(model=name, path=path))
             console.print(f"{path}: {path.stat().st_size:,} bytes")
 
 

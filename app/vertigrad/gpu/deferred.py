@@ -75,10 +75,10 @@ class Deferred:
                 yield from work.left()
 
     def commit(self) -> None:
-        """All was encoded: the tensors are where it wrote them."""
+        """All was encoded: the tensors are where it wrote them, or where they were if this frame is dropped."""
         for owner, new in self._new.items():
             if owner.handles:
-                owner.move_to(new)
+                self._gpu.recorder.move(owner, new)
                 self._spares.put(owner, self._old.pop(owner))
         self._let_go()
 

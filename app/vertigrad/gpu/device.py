@@ -6,8 +6,12 @@ import atexit
 import enum
 import logging
 import os
+import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 import wgpu
 
@@ -16,18 +20,19 @@ from ..memory import Block, BufferPool, LifetimeTracker, Owner
 from . import native
 from .adapter import AdapterChoice, candidates, open_device
 from .frames import Frames
-from .meter import Direction, Meter, Traffic
+from .meter import Meter, Traffic
 from .readback import ReadbackRing
-from .storage import BufferStorage
+from .storage import BufferStorage, allocating, is_loss
 from .submission import Recorder
 from .timer import Timer
 from .uniforms import UniformRing
+from .upload import Uploads
 
 if TYPE_CHECKING:
     from .plan import Plan
 
-UPLOAD_CHUNK = 32 << 20  # bytes written before the queue is flushed, and two under way: bounds the staging memory
 EAGER_DISPATCHES = 1000  # recorded outside a frame before they are submitted
+EAGER_BYTES = 32 << 20  # of memory handed out since the last submission, for the same: it may have been dropped since
 EAGER_UNDER_WAY = 2  # such submissions that may be under way, so that the memory of older ones is free again
 
 
@@ -39,51 +44,119 @@ class Sync(enum.Enum):
     WAIT = "wait"
 
 
+class Undivided:
+    """A `with` block, which may be entered again inside of itself; `depth` is how often it was."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+
+
 class Gpu:
-    """One device and everything counted on it. Get it with `vertigrad.gpu()`.
+    """One device and everything counted on it. Get it with `vertigrad.gpu()`."""
 
-    `memory` bounds the bytes of GPU memory used, in bytes; the device's own limit applies in any case.
-    """
+    def __init__(self, choice: AdapterChoice):
+        self.meter = Meter()
+        self._open(choice)
 
-    def __init__(self, choice: AdapterChoice, memory: int | None = None):
+    def _open(self, choice: AdapterChoice) -> None:
         self.adapter = choice
         self.device = open_device(choice)
         self.queue = self.device.queue
         self.limits = self.device.limits
         self.features = frozenset(self.device.features)
-        self.meter = Meter()
+        self._probe = native.LossProbe(self.device)
         self.tracker = LifetimeTracker()
-        self.pool = BufferPool(BufferStorage(self.device), self.tracker, memory)
-        self.pool.reclaim = self.wait_idle
+        self.pool = BufferPool(BufferStorage(self.device), self.tracker)
+        self.pool.reclaim = self._reclaim
         self.uniforms = UniformRing(self.device, self.meter)
-        self.readback = ReadbackRing(self.device)
+        self._uploads = Uploads(self.device, self.pool, self.meter)
+        self.readback = ReadbackRing(self.device, self.pool, self._probe)
         self.timer = Timer(self.device, self.readback, self.meter)
         self.recorder = Recorder(self.device, self.tracker, self.meter, self.timer, self.readback)
         self.frames = Frames(self)
-        self.recording: Plan | None = None  # what kernels that are called now are added to, instead of being run
+        self._in_one = Undivided()
         self._running: deque[tuple[int, int]] = deque()
+        self._submitting = False
+        self._taken = 0  # bytes that the pool had handed out when the last submission was made
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device is gone: nothing can be recorded, and every tensor is lost. Takes 3 µs to find out."""
+        return self._probe.lost
+
+    def reopen(self) -> None:
+        """Open the adapter again after its device was lost, or another one if that one cannot be opened any more.
+
+        Tensors, plans and kernels of the old device can still be closed; using them raises `UseAfterFree`. Kernels that
+        are loaded by their file's name are compiled again. Counts, settings and the number of the frame go on. Raises
+        `NoAdapter`; then it can be tried again.
+        """
+        tracker, pool, frames, timer = self.tracker, self.pool, self.frames, self.timer
+        tracker.require_thread()
+        same = [choice for choice in candidates() if str(choice) == str(self.adapter)]
+        self.readback.lose()
+        self.recorder.abandon()
+        self._open_first([*same, *candidates()])
+        tracker.lose()
+        self.tracker.frame, self.tracker.leak_count = tracker.frame, tracker.leak_count
+        self.pool.budget, self.pool.spill = pool.budget, pool.spill
+        self.frames.in_flight, self.frames.live = frames.in_flight, frames.live
+        self.timer.enabled, self.timer.each_kernel = timer.enabled, timer.each_kernel
+        for forget in forgotten_with_the_device:
+            forget(self)
+
+    def _open_first(self, choices: Sequence[AdapterChoice]) -> None:
+        for number, choice in enumerate(choices):
+            try:
+                return self._open(choice)
+            except errors.NoAdapter:
+                if number == len(choices) - 1:
+                    raise
+
+    @property
+    def recording(self) -> Plan | None:
+        """What kernels that are called now are added to, instead of being run; of this thread and task alone."""
+        return _recording.get()
+
+    @recording.setter
+    def recording(self, plan: Plan | None) -> None:
+        _recording.set(plan)
 
     # submissions ------------------------------------------------------------------------------------------------
 
     def submit(self) -> int:
         """Submit what is recorded, in one submission; returns its serial, or the last one if nothing was recorded.
 
-        Raises `GpuError` if the device refuses the commands; they are dropped then, and the next recording is clean.
+        Raises `GpuError` if the device refuses the commands, and `DeviceLost`; they are dropped then, and the next
+        recording is clean. Raises `WrongThread` outside of the thread that opened the GPU, as all that records does.
         """
         self.tracker.collect()
+        self._taken = self.pool.taken_bytes
         if not self.recorder.pending:
             return self.tracker.submitted
         self.recorder.require_no_render_pass()
+        self._submitting = True
         try:
             commands = self.recorder.finish()
             self.uniforms.flush()
             index = native.submit(self.queue, commands)
         except BaseException as error:
             self.abandon()
+            if is_loss(error):
+                raise errors.DeviceLost("the GPU is gone: what was recorded was not carried out") from error
             if isinstance(error, wgpu.GPUError):
                 raise errors.GpuError(f"the device refused the recorded commands: {error}") from error
             raise
+        finally:
+            self._submitting = False
         self.meter.submits += 1
+        self._uploads.submitted()
         serial = self.tracker.submit(self.recorder.submitted())
         self._running.append((serial, index))
         self.readback.submitted(serial)
@@ -91,16 +164,30 @@ class Gpu:
 
     def abandon(self) -> None:
         """Drop what was recorded since the last submit: every tensor keeps the values it had then."""
+        self.tracker.require_thread()
         self.recorder.abandon()
         self.uniforms.abandon()
 
+    def undivided(self) -> Undivided:
+        """A block that is recorded into one submission, outside of a frame too: what the uniform ring holds stays
+        valid.
+        """
+        return self._in_one
+
     def submit_if_long(self) -> None:
-        """Bound what commands outside of a frame pile up: submit them, and wait for those before the last two."""
-        if not self.frames.open and self.recorder.dispatches >= EAGER_DISPATCHES:
+        """Bound what commands outside of a frame pile up: submit them, and wait for those before the last two.
+
+        What they use stays in memory until then, dropped or not; so the bytes handed out count, and the dispatches.
+        """
+        if self.frames.open or self._in_one.depth:
+            return
+        taken = self.pool.taken_bytes - self._taken
+        if taken >= EAGER_BYTES or self.recorder.dispatches >= EAGER_DISPATCHES:
             self.wait(self.submit() - EAGER_UNDER_WAY)
 
     def wait(self, serial: int) -> None:
         """Block until submission `serial` has finished; what waited for it is released."""
+        self.tracker.require_thread()
         index = None
         while self._running and self._running[0][0] <= serial:
             index = self._running.popleft()[1]
@@ -111,6 +198,7 @@ class Gpu:
 
     def poll(self) -> None:
         """Hand out the readings that have arrived, without waiting, and release what they prove finished."""
+        self.tracker.require_thread()
         native.poll(self.device)
         self.tracker.retire(self.readback.collect(self.tracker.retired))
 
@@ -128,6 +216,40 @@ class Gpu:
 
     # memory -----------------------------------------------------------------------------------------------------
 
+    def create_texture(self, **descriptor: Any) -> wgpu.GPUTexture:
+        """A texture, after giving back what is not in use if memory is short; wgpu's own descriptor.
+
+        Raises `OutOfMemory` and `DeviceLost`.
+        """
+
+        def create() -> wgpu.GPUTexture:
+            with allocating():
+                return self.device.create_texture(**descriptor)
+
+        size = "x".join(map(str, descriptor["size"]))
+        return self.pool.make_room(create, f"a texture of {size} {descriptor['format']} was asked for", submit=False)
+
+    def create_buffer(self, size: int, usage: int, label: str, data: Any = None) -> wgpu.GPUBuffer:
+        """A buffer of `size` bytes for something other than a tensor, as `create_texture` makes textures.
+
+        It holds `data` from the start, if there are any; `data` needs no upload, so a render pass may be open.
+        """
+
+        def create() -> wgpu.GPUBuffer:
+            with allocating():
+                if data is not None:
+                    return self.device.create_buffer_with_data(label=label, data=data, usage=usage)
+                return self.device.create_buffer(label=label, size=size, usage=usage)
+
+        return self.pool.make_room(create, f"buffer {label!r} asked for {size:,} bytes", submit=False)
+
+    def _reclaim(self, submit: bool) -> None:
+        """Finish what can be finished now, so that its memory is free."""
+        if submit and not self._submitting and not self.recorder.drawing:
+            self.submit()
+        self._uploads.finish()
+        self.wait(self.tracker.submitted)
+
     def make_resident(self, owner: Owner) -> None:
         """Upload a borrowed block that has no GPU memory yet, in bounded chunks. Counted as host to device."""
         block = owner.block
@@ -137,7 +259,7 @@ class Gpu:
         donor = self.pool.take(block.nbytes, block.name, block.origin)
         self.tracker.pin(donor)
         try:
-            self.upload(donor.storage, source)
+            self.upload(donor.storage, source, unused=True)
             self.pool.place(block, donor)  # only now: an upload cut short must not be taken for the whole
         finally:
             self.tracker.unpin(donor)
@@ -155,6 +277,7 @@ class Gpu:
             if old.owners == 1 and not old.published and deferred is None:
                 old.give_back()  # the upload was the copy; from here on the bytes are ours
                 return
+        owner.require_movable()
         spare = deferred.block_for(owner) if deferred is not None else None
         new = spare or self.pool.take(old.nbytes, owner.name, owner.origin)
         self.tracker.pin(new)  # so that it goes back if the copy cannot be recorded
@@ -180,55 +303,63 @@ class Gpu:
     ) -> None:
         """Write host bytes to `buffer`. Commands recorded before are submitted first: a queue write overtakes them.
 
-        Not for a buffer that none of them uses (`unused`), such as a new tensor's.
+        Not for a buffer that none of them uses (`unused`), such as a new tensor's: a frame stays one submission.
+        Raises `StillInUse` inside a render pass.
         """
+        self.recorder.require_no_render_pass()
         if not unused:
             self.submit()
-        end = data.nbytes - data.nbytes % 4
-        under_way: deque[int] = deque()
-        for start in range(0, end, UPLOAD_CHUNK):
-            size = min(UPLOAD_CHUNK, end - start)
-            self.queue.write_buffer(buffer, offset + start, data, start, size)
-            if start + size < end:
-                under_way.append(native.submit_writes(self.queue))
-                if len(under_way) > 1:
-                    native.wait(self.device, under_way.popleft())
-        if end < data.nbytes:  # queue writes take whole words
-            self.queue.write_buffer(buffer, offset + end, bytes(data[end:]).ljust(4, b"\0"))
-        self.meter.count(Direction.HOST_TO_DEVICE, data.nbytes, traffic)
+        self._uploads.write(buffer, data, offset, traffic)
 
     def report(self) -> str:
         """Adapter, driver and backend in one line."""
         return f"{self.adapter}, {self.adapter.driver}"
 
 
+forgotten_with_the_device: list[Callable[[Gpu], object]] = []  # what drops caches of things that a lost device made
 _the_gpu: Gpu | None = None
+_opening = threading.Lock()
+_recording: ContextVar[Plan | None] = ContextVar("recording", default=None)
 
 
 def gpu(adapter: str | None = None, memory: int | None = None) -> Gpu:
-    """The one `Gpu` of this process, opened by the first call.
+    """The one `Gpu` of this process, opened by the first call; it belongs to the thread of that call.
 
     `adapter` picks the best adapter whose name, kind or backend contains it (default: the environment variable
-    VERTIGRAD_ADAPTER, else discrete before integrated before software, Vulkan before GL); `memory` bounds its
-    memory in bytes. Raises `NoAdapter` if none fits, and `StillInUse` if one that does not fit is open already.
+    VERTIGRAD_ADAPTER, else discrete before integrated before software, Vulkan before GL). `memory` bounds its
+    memory in bytes, in later calls too: free memory beyond it is given back, what is in use stays. Raises `NoAdapter`
+    if none fits, `StillInUse` if one that does not fit is open already, `ParameterError` for a bound below 1 byte,
+    and `WrongThread`.
     """
-    global _the_gpu
+    if memory is not None and (not isinstance(memory, int) or memory < 1):
+        raise errors.ParameterError(f"gpu(memory=...) is a number of bytes of at least 1, not {memory!r}")
     if _the_gpu is None:
-        _the_gpu = _first_that_opens(adapter or os.environ.get("VERTIGRAD_ADAPTER", ""), memory)
-        atexit.register(_close)
-    elif adapter and adapter.lower() not in str(_the_gpu.adapter).lower():
+        _open(adapter or os.environ.get("VERTIGRAD_ADAPTER", ""))
+    assert _the_gpu is not None
+    _the_gpu.tracker.require_thread()
+    if adapter and adapter.lower() not in str(_the_gpu.adapter).lower():
         raise errors.StillInUse(
             f"the GPU of this process is {_the_gpu.adapter}; {adapter!r} cannot be opened beside it"
         )
+    if memory is not None:
+        _the_gpu.pool.limit(memory)
     return _the_gpu
 
 
-def _first_that_opens(wanted: str, memory: int | None) -> Gpu:
+def _open(adapter: str) -> None:
+    global _the_gpu
+    with _opening:
+        if _the_gpu is None:
+            _the_gpu = _first_that_opens(adapter)
+            atexit.register(_close)
+
+
+def _first_that_opens(wanted: str) -> Gpu:
     """The best adapter that can be opened; those passed over for it are told in the log, which goes to stderr."""
     refusals = []
     for choice in candidates(wanted):
         try:
-            return Gpu(choice, memory)
+            return Gpu(choice)
         except errors.NoAdapter as refusal:
             refusals.append(str(refusal))
             logging.getLogger("vertigrad").warning("passed over: %s", refusal)
@@ -238,5 +369,6 @@ def _first_that_opens(wanted: str, memory: int | None) -> Gpu:
 def _close() -> None:
     """Let the GPU finish before the interpreter takes the objects apart."""
     if _the_gpu is not None:
-        _the_gpu.abandon()
+        with suppress(errors.WrongThread):  # another thread is still at it; then nothing of its is touched
+            _the_gpu.abandon()
         native.wait_all(_the_gpu.device)

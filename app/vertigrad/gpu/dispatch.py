@@ -111,6 +111,8 @@ class Dispatch:
         gpu, layout = self.kernel.gpu, self.kernel.interface.uniform
         if set(fields) != set(self.open):
             raise ShaderError(f"kernel {self.kernel.name}: needs values for {sorted(self.open)}, got {sorted(fields)}")
+        self._require_values()
+        self.note_writes()
         image = bytearray(self.image)
         for name, value in fields.items():
             assert layout is not None
@@ -173,6 +175,20 @@ class Dispatch:
                 f"it has {sorted(made.open)}"
             )
         return made
+
+    def note_writes(self) -> None:
+        """What it writes has another version from here on."""
+        for owner, _ in self.writes:
+            owner.version += 1
+
+    def _require_values(self) -> None:
+        """Raise `StillInUse` if it reads what has no values yet; what it overwrites has some then."""
+        if any([owner.unset for owner in self.owners]):
+            whole = {owner for owner, keep in self.writes if not keep}
+            for owner in self.owners:
+                if owner in whole:
+                    owner.unset = ""
+                owner.require_values()
 
     def make_ready(self) -> None:
         """Copy what is written and shared, and upload what is borrowed."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import marshal
 import operator
 import os
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 import wgpu
 
 from ..errors import LimitError, ShaderError
 from . import native, shader, wgsl
-from .device import Gpu, gpu
+from .device import Gpu, forgotten_with_the_device, gpu
 from .dispatch import Dispatch, Entry
 
+MOST_KERNELS = 1024  # loaded kernels that are kept for their next use; a network of hundreds of layers has that many
 CACHED_GROUPS = 64  # bind groups remembered by a kernel that is called outside of plans
 _BUFFER_TYPES = {"read": "read-only-storage", "read_write": "storage"}
 
@@ -59,10 +62,17 @@ class Kernel:
     @staticmethod
     def load(path: str, entry: str = "main", defines: Mapping[str, Any] | None = None, trusted: bool = True) -> Kernel:
         """The kernel `entry` of the project's shader file `path` below `shaders/`, compiled once for each `defines`."""
-        key = path, entry, repr(sorted((defines or {}).items())), trusted  # repr: 1, 1.0 and True render differently
-        kernel = _loaded.get(key)
+        key = path, entry, _cache_key(defines or {}), trusted
+        kernel = _recent.get(key)
+        if kernel is not None:
+            _recent.move_to_end(key)
+            return kernel
+        kernel = _alive.get(key)
         if kernel is None:
-            kernel = _loaded[key] = _compiled(path, entry, dict(defines or {}), trusted)
+            kernel = _alive[key] = _compiled(path, entry, dict(defines or {}), trusted)
+        _recent[key] = kernel
+        if len(_recent) > MOST_KERNELS:
+            _recent.popitem(last=False)
         return kernel
 
     def compiled_again(self) -> Kernel:
@@ -99,7 +109,7 @@ class Kernel:
         except TypeError:
             wanted = []
         if not 1 <= len(wanted) <= 3 or min(wanted) < 0:
-            raise ShaderError(f"kernel {self.name}: threads are one to three whole numbers, not {threads!r}")
+            raise ShaderError(f"kernel {self.name}: threads are one to three integers, not {threads!r}")
         groups = [-(-n // size) for n, size in zip(wanted, self.interface.workgroup, strict=False)]
         groups += [1] * (3 - len(groups))
         if len(wanted) == 1 and groups[0] > limit and self.interface.folds:
@@ -152,8 +162,16 @@ class Kernel:
 
 
 def loaded(files: Collection[str]) -> list[Kernel]:
-    """Every kernel that was loaded from one of the shader files."""
-    return [kernel for (path, *_), kernel in _loaded.items() if path in files]
+    """Every kernel in use, or used lately, that was loaded from one of the shader files."""
+    return [kernel for (path, *_), kernel in list(_alive.items()) if path in files]
+
+
+def _cache_key(defines: Mapping[str, Any]) -> bytes | str:
+    """A key for values that render differently, as 1, 1.0 and True do, though they are equal."""
+    try:
+        return marshal.dumps(dict(defines), 2)  # version 2: later ones depend on which values are one object
+    except ValueError:
+        return repr(sorted(defines.items()))
 
 
 def _compiled(path: str, entry: str, defines: dict[str, Any], trusted: bool) -> Kernel:
@@ -175,4 +193,7 @@ def _module(device: wgpu.GPUDevice, source: str, name: str, trusted: bool) -> wg
         raise ShaderError(f"{name}: {error}") from error
 
 
-_loaded: dict[tuple[str, str, str, bool], Kernel] = {}
+_Key: TypeAlias = tuple[str, str, bytes | str, bool]
+_alive: WeakValueDictionary[_Key, Kernel] = WeakValueDictionary()  # none is compiled twice, all can be reloaded
+_recent: OrderedDict[_Key, Kernel] = OrderedDict()  # those kept although nobody else holds them, latest last
+forgotten_with_the_device.append(lambda gpu: (_recent.clear(), _alive.clear()))

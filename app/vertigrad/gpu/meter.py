@@ -13,6 +13,8 @@ class Direction(enum.Enum):
     DEVICE_TO_DEVICE = "device_to_device"
     DEVICE_TO_HOST = "device_to_host"
 
+    __hash__ = object.__hash__  # each is one object; the hash of enum.Enum is a call of Python
+
 
 class Traffic(enum.Enum):
     """What the bytes were: a tensor's, uniforms, a finished picture, or figures shown to the user.
@@ -25,6 +27,8 @@ class Traffic(enum.Enum):
     UNIFORMS = "uniforms"
     IMAGE = "image"
     DIAGNOSTICS = "diagnostics"
+
+    __hash__ = object.__hash__
 
 
 class Meter:

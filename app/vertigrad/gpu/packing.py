@@ -32,7 +32,7 @@ class Place(NamedTuple):
 def pack(spans: Sequence[Span], places: list[Place]) -> list[int]:
     """The number of the place of each span; `places` is extended as needed, those that are there keep their size.
 
-    Each result takes the place that has to grow least, of these the one whose neighbours are nearest in time. Largest
+    Each result takes the place that has to grow least, of these the one whose neighbors are nearest in time. Largest
     first, or in the order of time: whichever needs less memory (both after Pisarchyk & Lee 2020, Efficient memory
     management for deep neural net inference, section 4).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -17,8 +17,8 @@ from .device import gpu
 from .dispatch import Dispatch
 from .kernel import Kernel, loaded
 from .native import DispatchList
-from .packing import Place, Span, pack
 from .plan_uniforms import PlanUniforms
+from .results import Mark, Results
 
 REMEMBERED = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
 
@@ -40,11 +40,10 @@ class Plan:
         self._uniforms = PlanUniforms(self._gpu.uniforms)
         self._lists: OrderedDict[tuple[int, ...], _Ready] = OrderedDict()
         self._last: _Ready | None = None
-        self._scratch: list[Owner] = []  # of results that kernels made while this was recording
-        self._places: list[Place] = []  # memory that results share: that of the largest, one of `_residents`
-        self._residents: dict[int, Owner] = {}
+        self._results = Results(self._gpu, name)
+        self._is_new = True  # whether something was added since the last replay
         self._closed = False
-        net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners, self._scratch)
+        net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners, self._results.scratch)
         self._net = weakref.finalize(self, self._gpu.tracker.drop_later, net)
         self._net.atexit = False
         _plans.add(self)
@@ -65,38 +64,55 @@ class Plan:
     def recording(self) -> Iterator[Plan]:
         """Add every kernel that is called inside to the plan instead of running it: so any function of `ops` records.
 
-        Values given to the functions are frozen; arrays are uploaded once. New results lie in memory of the plan;
-        those that nobody holds at the end share it where they are not needed at the same time. Nothing has a value
-        before `replay`, so reading back inside raises `StillInUse`. Raises `OutOfMemory` at the end.
+        Values given to the functions are frozen; arrays are uploaded once, so they are constants, which nothing inside
+        may write. What is cloned, set to zero or written in place inside is so again at each replay. New results lie in
+        memory of the plan; those that nobody holds at the end share it where they are not needed at the same time.
+        Nothing has a value before `replay`, so reading it raises `StillInUse`. If something is raised inside, or
+        `OutOfMemory` at the end, the plan is what it was before.
         """
         self._require_open()
-        outer, self._gpu.recording = self._gpu.recording, self
+        outer, before = self._gpu.recording, self._mark()
+        self._gpu.recording = self
         try:
-            yield self
-        finally:
-            self._gpu.recording = outer
+            try:
+                yield self
+            finally:
+                self._gpu.recording = outer
+            self._require_open()
             if outer is not self:
                 self._place_results()
+        except BaseException:
+            self._back_to(*before)
+            raise
+        finally:
+            if outer is not self:
+                self._results.ended()
 
-    def scratch(self, nbytes: int, name: str, origin: Origin) -> Owner:
-        """A handle on memory for a result of the recording, which is there when the recording has ended."""
-        self._scratch.append(Owner(self._gpu.tracker, self._gpu.pool.promise(nbytes, name, origin), name, origin))
-        return self._scratch[-1].hold()
+    @property
+    def results(self) -> Results:
+        """What was made while this plan recorded."""
+        return self._results
+
+    def is_alone(self, owner: Owner) -> bool:
+        """Whether one tensor alone refers to `owner`, which is of a result of this plan: it can be given away."""
+        return self._results.held_once(owner, self._owners)
 
     def append(self, dispatch: Dispatch) -> None:
         """Add a dispatch that was made ready elsewhere."""
         self._require_open()
+        for owner in dispatch.owners:
+            owner.block  # noqa: B018  raises if it is gone, before anything has changed
         dispatch.keep()
-        for owner, _ in dispatch.writes:
-            owner.writes += 1
+        if self._gpu.recording is self:
+            self._results.writing(dispatch)
+        dispatch.note_writes()
         self._note_writes(dispatch, self._owners)
         for owner in dispatch.owners:
             if owner not in self._owners:
                 self._owners[owner.hold()] = None
         self._uniforms.append(dispatch)
         self._dispatches.append(dispatch)
-        self._lists.clear()
-        self._last = None
+        self._changed()
 
     def again(self, kernels: Mapping[Kernel, Kernel]) -> list[Dispatch] | None:
         """Its dispatches with other kernels in the place of some, for `adopt`; None if it has none of those.
@@ -119,46 +135,43 @@ class Plan:
             self._note_writes(dispatch, used)
             used |= dict.fromkeys(dispatch.owners)
             self._uniforms.append(dispatch)
-        self._lists.clear()
-        self._last = None
+        self._changed()
 
     def replay(self, **fields: Any) -> None:
         """Encode all dispatches into the open submission, with a value for each open field.
 
-        Raises `ShaderError` if a value is missing or unknown, and `UseAfterFree` after `close`.
+        Raises `ShaderError` if a value is missing or unknown, `StillInUse` if it reads what a plan is to make that was
+        not replayed yet, and `UseAfterFree` after `close`.
         """
         self._require_open()
         self._uniforms.set(self.name, fields)
-        image = self._uniforms.image
-        gpu_, recorder = self._gpu, self._gpu.recorder
+        if self._is_new:
+            self._results.require_values(self._owners, self._writes)
+        recorder = self._gpu.recorder
         with recorder.all_or_nothing():
             ready = self._ready()
             if recorder.deferred is not None:
                 recorder.use(ready.blocks)
-                starts = self._uniforms.starts
-                recorder.deferred.add(self.name, self._dispatches, ready.dispatches, starts, bytes(image))
-                return
-            if not gpu_.uniforms.fits(len(image)):
-                gpu_.submit()
-            with recorder.group(self.name) if gpu_.timer.enabled else nullcontext():
-                compute = None if gpu_.timer.times_kernels else recorder.compute_pass()
-                recorder.use(ready.blocks)
-                base = gpu_.uniforms.push(image) if image else 0
-                if compute is not None:
-                    ready.dispatches.encode(compute, base)
-                else:
-                    self._encode_each(ready.dispatches, base)
-        recorder.dispatches += len(self._dispatches)
-        gpu_.submit_if_long()
+                image, starts = bytes(self._uniforms.image), self._uniforms.starts
+                recorder.deferred.add(self.name, self._dispatches, ready.dispatches, starts, image)
+            else:
+                self._encode_now(ready)
+        if self._is_new:
+            self._results.replayed(self._writes)
+            self._is_new = False
+        if recorder.deferred is None:
+            recorder.dispatches += len(self._dispatches)
+            self._gpu.submit_if_long()
 
     def close(self) -> None:
         """Let go of the tensors. Idempotent."""
+        self._gpu.tracker.require_thread()
         if not self._closed:
             self._closed = True
             self._net.detach()
             self._lists.clear()
             self._dispatches.clear()
-            _drop([*self._owners, *self._scratch])
+            _drop([*self._owners, *self._results.scratch])
 
     def __len__(self) -> int:
         return len(self._dispatches)
@@ -172,52 +185,40 @@ class Plan:
         self.close()
 
     def _place_results(self) -> None:
-        """Memory for what was recorded: of its own for what somebody holds, shared for what only the plan needs."""
-        self._gpu.tracker.collect()
-        spans = self._spans()
-        fresh = [owner for owner in self._scratch if owner.block.storage is None]
-        passing = [owner for owner in fresh if self._passes(owner, spans.get(owner))]
-        chosen = pack([spans[owner] for owner in passing], self._places)
-        moved: dict[Owner, Owner] = {}
-        for number, owner in sorted(zip(chosen, passing, strict=True), key=lambda pair: -pair[1].block.nbytes):
-            if self._residents.setdefault(number, owner) is not owner:
-                moved[owner] = self._residents[number]
-        for owner in fresh:
-            if owner not in moved and (owner in spans or owner.handles > 1):
-                self._gpu.pool.fulfil(owner.block)
-        self._merge(moved, {owner for owner in fresh if owner.block.storage is None})
-
-    def _spans(self) -> dict[Owner, Span]:
-        spans: dict[Owner, Span] = {}
-        for number, dispatch in enumerate(self._dispatches):
-            for owner in dispatch.owners:
-                known = spans.get(owner)
-                spans[owner] = Span(known.first if known else number, number, owner.block.nbytes)
-        return spans
-
-    def _passes(self, owner: Owner, span: Span | None) -> bool:
-        """Whether nobody but the plan needs a result, and nothing of it from one replay to the next."""
-        if span is None or owner.handles > 2 or owner.block.owners > 1:  # two: as a result, and as used
-            return False
-        return any(written is owner for written, _ in self._dispatches[span.first].writes)
-
-    def _merge(self, moved: Mapping[Owner, Owner], gone: Collection[Owner]) -> None:
-        """Let dispatches use other owners in the place of some, and let go of those that are not needed then."""
+        """Memory for what was recorded; dispatches use that of others where results share it."""
+        moved, gone = self._results.place(self._dispatches)
         if moved:
             for dispatch in self._dispatches:
                 dispatch.move(moved)
             self.adopt(self._dispatches)
-        self._scratch[:] = [owner for owner in self._scratch if owner not in gone]
-        _drop(gone)
-        used = [owner for owner in gone if owner in self._owners]
-        for owner in used:
+        self._results.let_go(gone)
+        self._forget([owner for owner in gone if owner in self._owners])
+
+    def _mark(self) -> tuple[int, int, Mark]:
+        return len(self._dispatches), len(self._owners), self._results.mark()
+
+    def _back_to(self, dispatches: int, owners: int, mark: Mark) -> None:
+        """Be what it was before a recording that failed."""
+        if self._closed:
+            return
+        self._results.back_to(mark)
+        self._forget(list(self._owners)[owners:])
+        self.adopt(self._dispatches[:dispatches])
+
+    def _forget(self, owners: Iterable[Owner]) -> None:
+        for owner in owners:
             del self._owners[owner]
-        _drop(used)
+            owner.drop()
 
     def _note_writes(self, dispatch: Dispatch, used: Collection[Owner]) -> None:
         for owner, keep in dispatch.writes:
             # what an earlier dispatch reads must be there, even if this one overwrites it
             self._writes.setdefault(owner, keep or owner in used)
+
+    def _changed(self) -> None:
+        self._lists.clear()
+        self._last = None
+        self._is_new = True
 
     def _require_open(self) -> None:
         if self._closed:
@@ -247,6 +248,21 @@ class Plan:
         self._last = ready = self._lists[key]
         ready.moves, ready.claims = tracker.moves, tracker.claims
         return ready
+
+    def _encode_now(self, ready: _Ready) -> None:
+        gpu_, recorder, image = self._gpu, self._gpu.recorder, self._uniforms.image
+        if not gpu_.uniforms.fits(len(image)):
+            gpu_.submit()
+        recorder.use(ready.blocks)
+        base = gpu_.uniforms.push(image) if image else 0
+        if not gpu_.timer.enabled:
+            ready.dispatches.encode(recorder.compute_pass(), base)
+            return
+        with recorder.group(self.name):
+            if gpu_.timer.times_kernels:
+                self._encode_each(ready.dispatches, base)
+            else:
+                ready.dispatches.encode(recorder.compute_pass(), base)
 
     def _encode_each(self, dispatches: DispatchList, base: int) -> None:
         """Each dispatch in a pass of its own, so that its time can be taken."""

@@ -75,7 +75,7 @@ def _grouped(name: str, places: list[tuple[UniformLayout, int]]) -> list[_Alike]
     by_format: dict[tuple[str, int], list[tuple[UniformLayout, int]]] = {}
     for layout, start in places:
         code = layout.fields[name].format
-        alone = start if struct.calcsize(code) % 4 else -1  # half words share theirs with a neighbour
+        alone = start if struct.calcsize(code) % 4 else -1  # half words share theirs with a neighbor
         by_format.setdefault((code, alone), []).append((layout, start))
     grouped = []
     for (code, _), same in by_format.items():

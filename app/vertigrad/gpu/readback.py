@@ -7,12 +7,14 @@ from typing import Any
 
 import wgpu
 
-from ..errors import DeviceLost, GpuError
-from ..memory import size_class
+from ..errors import DeviceLost, GpuError, OutOfMemory
+from ..memory import BufferPool, size_class
 from . import native
+from .storage import allocating
 
 SPARE = 8  # staging buffers kept for reuse
 SPARE_BYTES = 128 << 20  # and how large they may be together
+USAGE = wgpu.BufferUsage.COPY_DST | wgpu.BufferUsage.MAP_READ
 ROW_ALIGNMENT = 256  # bytes; WebGPU's rule for the rows of a texture copied to a buffer
 
 
@@ -48,8 +50,10 @@ class ReadbackRing:
     `collect` when it has arrived, in the order of recording.
     """
 
-    def __init__(self, device: wgpu.GPUDevice):
+    def __init__(self, device: wgpu.GPUDevice, pool: BufferPool, probe: native.LossProbe):
         self._device = device
+        self._probe = probe
+        self._pool = pool
         self._largest = device.limits["max-buffer-size"] & ~3
         self._recorded: list[Reading] = []
         self._pending: list[Reading] = []
@@ -112,6 +116,12 @@ class ReadbackRing:
             reading.drop()
         self._recorded.clear()
 
+    def lose(self) -> None:
+        """The device is gone: no copy will arrive any more."""
+        for reading in (*self._recorded, *self._pending):
+            reading.dropped = True
+        self._recorded, self._pending = [], []
+
     def collect(self, finished: int) -> int:
         """Hand out what has arrived, and all of the submissions up to `finished`, which the GPU is done with.
 
@@ -140,17 +150,28 @@ class ReadbackRing:
         """Wait for the oldest reading that was submitted, and hand it out."""
         first = self._pending.pop(0)
         try:
+            self._require_device()
             first.promise.sync_wait()
+            self._require_device()  # else reading mapped memory ends the process
         except RuntimeError as error:
             first.dropped = True
             raise DeviceLost(f"values could not be read back: {error}") from error
         self._finish(first)
 
+    def _require_device(self) -> None:
+        if self._probe.lost:
+            raise RuntimeError("the GPU is gone")
+
     def _finish(self, reading: Reading) -> None:
         # read_mapped(copy=False) leaves a view on freed memory after unmap; the copy is the safe one
-        reading.data = data = memoryview(reading.staging.read_mapped(0, reading.nbytes))  # pyright: ignore
-        reading.staging.unmap()
-        self._recycle(reading.staging)
+        try:
+            reading.data = data = memoryview(reading.staging.read_mapped(0, reading.nbytes))  # pyright: ignore
+        except MemoryError as error:
+            reading.dropped = True
+            raise OutOfMemory(f"out of host memory: no room for {reading.nbytes:,} bytes read back") from error
+        finally:
+            reading.staging.unmap()
+            self._recycle(reading.staging)
         if reading.then is not None:
             reading.then(data)
 
@@ -159,8 +180,18 @@ class ReadbackRing:
         for i, buffer in enumerate(self._spare):
             if buffer.size == size:
                 return self._spare.pop(i)
-        usage = wgpu.BufferUsage.COPY_DST | wgpu.BufferUsage.MAP_READ
-        return self._device.create_buffer(label="readback", size=size, usage=usage)
+        # what is recorded is not submitted for it: the copy goes into the encoder that the caller has
+        return self._pool.make_room(lambda: self._create(size), f"a readback asked for {size:,} bytes", submit=False)
+
+    def _create(self, size: int) -> wgpu.GPUBuffer:
+        """A new staging buffer, in place of spare ones of other sizes if there is no room beside them."""
+        try:
+            with allocating():
+                return self._device.create_buffer(label="readback", size=size, usage=USAGE)
+        except MemoryError:
+            while self._spare:
+                self._spare.pop().destroy()
+            raise
 
     def _recycle(self, buffer: wgpu.GPUBuffer) -> None:
         self._spare.append(buffer)

@@ -1,10 +1,13 @@
-"""`BufferStorage`: where the memory floor's bytes come from: wgpu buffers that can be computed on and drawn."""
+"""`BufferStorage`: where the bytes of `memory` come from: wgpu buffers that can be computed on and drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import wgpu
 
-from ..errors import StillInUse
+from ..errors import DeviceLost, StillInUse
 
 USAGE = (
     wgpu.BufferUsage.STORAGE
@@ -24,17 +27,36 @@ class BufferStorage:
         self.largest = device.limits["max-buffer-size"] & ~3
 
     def allocate(self, nbytes: int) -> wgpu.GPUBuffer:
-        """A buffer of `nbytes`. Raises `MemoryError` if the device has no room for it."""
-        try:
+        """A buffer of `nbytes`. Raises `MemoryError` if the device has no room for it, and `DeviceLost`."""
+        with allocating():
             buffer = self._device.create_buffer(size=nbytes, usage=USAGE)
-        except wgpu.GPUOutOfMemoryError as error:
-            raise MemoryError(str(error)) from error
         buffer.destroy = _refuse_to_destroy
         return buffer
 
     def destroy(self, buffer: wgpu.GPUBuffer) -> None:
         """Give a buffer's memory back at once."""
         type(buffer).destroy(buffer)
+
+
+@contextmanager
+def allocating() -> Iterator[None]:
+    """Raise `MemoryError` if the device has no room for what is made inside, `DeviceLost` if it is gone.
+
+    wgpu-native reports exhausted memory as a validation error, so that only the text tells it from a wrong descriptor.
+    """
+    try:
+        yield
+    except wgpu.GPUError as error:
+        if isinstance(error, wgpu.GPUOutOfMemoryError) or "not enough memory" in str(error).lower():
+            raise MemoryError(str(error)) from error
+        if is_loss(error):
+            raise DeviceLost(f"the GPU is gone: {' '.join(str(error).split())}") from error
+        raise
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether wgpu raised an error because its device is lost; it has no class of its own for that."""
+    return isinstance(error, wgpu.GPUError) and "device is lost" in str(error).lower()
 
 
 def _refuse_to_destroy() -> None:

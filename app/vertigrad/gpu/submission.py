@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 class OpenPass:
     """A render pass: it begins and ends with the `with` block."""
 
-    def __init__(self, recorder: Recorder, begin: Callable[[], wgpu.GPURenderPassEncoder]):
-        self._recorder, self._begin = recorder, begin
+    def __init__(self, recorder: Recorder, group: str, described: RenderPass, view: wgpu.GPUTextureView | None):
+        self._recorder, self._group, self._described, self._view = recorder, group, described, view
 
     def __enter__(self) -> wgpu.GPURenderPassEncoder:
-        self._encoder = self._begin()
-        self._recorder.drawing = True
+        recorder = self._recorder
+        encoder = recorder.encoder
+        self._encoder = self._described.begin(encoder, recorder.timer.writes(self._group), self._view)
+        recorder.drawing = True
         return self._encoder
 
     def __exit__(self, *error: object) -> None:
@@ -61,7 +63,7 @@ class Recorder:
         self._device = device
         self._tracker = tracker
         self._meter = meter
-        self._timer = timer
+        self.timer = timer
         self._readback = readback
         self._encoder: CommandEncoder | None = None
         self._pass: wgpu.GPUComputePassEncoder | None = None
@@ -77,8 +79,8 @@ class Recorder:
 
     @property
     def pending(self) -> bool:
-        """Whether anything was recorded since the last submit."""
-        return self._encoder is not None
+        """Whether anything was recorded since the last submit, or moved, be it without a byte to copy."""
+        return self._encoder is not None or bool(self._moves if self._unfinished is None else self._unfinished)
 
     def use(self, blocks: Iterable[Block]) -> None:
         """Keep `blocks` alive until this submission is made, and stamp them with it."""
@@ -95,6 +97,13 @@ class Recorder:
         self._tracker.pin(owner.block)
         self._moves.append((owner, owner.block))
         owner.move_to(block)
+
+    def follow(self, owner: Owner, clone: Owner) -> None:
+        """Let a clone of what moved in this recording go back with it: what is to fill their block may be dropped."""
+        old = next((old for moved, old in self._moves if moved is owner), None)
+        if old is not None:
+            self._tracker.pin(old)
+            self._moves.append((clone, old))
 
     def all_or_nothing(self) -> AllOrNothing:
         """Owners that move inside go back if it raises: what is to fill their new blocks was not recorded.
@@ -115,31 +124,36 @@ class Recorder:
 
     @property
     def encoder(self) -> CommandEncoder:
-        """The open encoder, outside of any pass. Raises `StillInUse` inside a render pass."""
-        self.require_no_render_pass()
+        """The open encoder, outside of any pass. Raises `StillInUse` inside a render pass, and `WrongThread`."""
+        self._tracker.require_thread()
+        if self.drawing:
+            self.require_no_render_pass()
         if self.deferred is not None:
             self.deferred.flush()
-        self._end_pass()
+        if self._pass is not None:
+            self._end_pass()
         if self._encoder is None:
             self._encoder = CommandEncoder(self._device)
         return self._encoder
 
     def compute_pass(self) -> wgpu.GPUComputePassEncoder:
-        """The open compute pass; begun if there is none."""
+        """The open compute pass; begun if there is none. Raises as `encoder` does."""
         if self._pass is None:
-            self._pass = ComputeEncoder(self.encoder, self._timer.writes(self._group, self._kernel))
+            self._pass = ComputeEncoder(self.encoder, self.timer.writes(self._group, self._kernel))
+        else:
+            self._tracker.require_thread()
         return self._pass
 
     @contextmanager
     def group(self, name: str) -> Iterator[None]:
         """Time the dispatches recorded inside under `name`."""
         outer, self._group = self._group, name
-        if self._timer.enabled:
+        if self.timer.enabled:
             self._end_pass()
         try:
             yield
         finally:
-            if self._timer.enabled:
+            if self.timer.enabled:
                 self._end_pass()
             self._group = outer
 
@@ -166,8 +180,7 @@ class Recorder:
         `described` is one kept from frame to frame, and `view` what to draw into where its first attachment leaves that
         open; for a pass that is recorded once, wgpu's own descriptor (`color_attachments`, ...) will do.
         """
-        wanted = described or RenderPass(**descriptor)
-        return OpenPass(self, lambda: wanted.begin(self.encoder, self._timer.writes(group), view))
+        return OpenPass(self, group, described or RenderPass(**descriptor), view)
 
     def require_no_render_pass(self) -> None:
         """Raise `StillInUse` inside a render pass: WebGPU takes nothing but its draws until it has ended."""
@@ -214,7 +227,7 @@ class Recorder:
     def finish(self) -> Commands:
         """End the encoder and return its commands, their blocks checked. Raises what the device found."""
         encoder = self.encoder
-        self._timer.resolve(encoder, self._tracker.frame)
+        self.timer.resolve(encoder, self._tracker.frame)
         self._tracker.preflight(self._used)
         return encoder.finish()
 
@@ -234,7 +247,7 @@ class Recorder:
         used = list(self._used)
         self._move_back(0)
         self._clear()
-        self._timer.abandon()
+        self.timer.abandon()
         self._readback.abandon()
         for block in used:
             self._tracker.unpin(block)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 from ..errors import VertigradError
 from .outputs import Output
 
+_log = logging.getLogger("vertigrad")
 WAITING = 8  # pictures that may wait to be written; then `put` waits, so that none is lost
 
 
@@ -64,8 +66,8 @@ class Reel:
     def _work(self) -> None:
         try:
             output = self._opened()
-        except VertigradError as error:
-            self.error = error
+        except Exception as error:
+            self._note(error)
         else:
             self._write(output)
         while not self._ended:  # nobody may wait for a place in vain
@@ -76,12 +78,19 @@ class Reel:
             while (picture := self._next()) is not None:
                 output.put(self.pictures, picture)
                 self.pictures += 1
-        except VertigradError as error:
-            self.error = error
+        except Exception as error:
+            self._note(error)
         try:
             output.close()
-        except VertigradError as error:
-            self.error = self.error or error
+        except Exception as error:
+            self._note(error)
+
+    def _note(self, error: Exception) -> None:
+        """Keep the first error. One that nobody expected is logged with its traceback: no other thread would see it."""
+        if not isinstance(error, VertigradError):
+            _log.error("%s: writing it failed", self.path, exc_info=error)
+            error = VertigradError(f"{self.path}: writing it failed ({type(error).__name__}: {error})")
+        self.error = self.error or error
 
     def _next(self) -> np.ndarray | None:
         picture = self._waiting.get()

@@ -26,7 +26,7 @@ class Offscreen:
         self._gpu = gpu
         self._blue_first = format.startswith("bgra8")
         assert self._blue_first or format.startswith("rgba8"), format
-        self._texture = gpu.device.create_texture(
+        self._texture = gpu.create_texture(
             size=(*size, 1),
             format=format,  # pyright: ignore[reportArgumentType]
             usage=wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.COPY_SRC,
@@ -50,9 +50,9 @@ def enough_memory(size: tuple[int, int]) -> Iterator[None]:
     """Raise `OutOfMemory` in plain words if what is done inside takes more GPU memory than there is."""
     try:
         yield
-    except wgpu.GPUOutOfMemoryError as error:
+    except OutOfMemory as error:
         told = f"there is too little GPU memory for pictures of {size[0]}x{size[1]} pixels; draw smaller ones"
-        raise OutOfMemory(told) from error
+        raise OutOfMemory(f"{told}\n{error}") from error
 
 
 def require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:

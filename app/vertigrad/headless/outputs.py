@@ -6,13 +6,15 @@ import re
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 
-_NUMBER = re.compile(r"%(0?\d{0,2})d")  # in a file's name: which frame it is
-_ITU_709 = 1  # as H.264 counts colour spaces, transfer curves and primaries; what players assume of larger videos
+_NUMBER = re.compile(r"%(0?\d{0,2})d(?![A-Za-z])")  # in a file's name: which frame it is; not in "100%done"
+LARGEST_VIDEO = 16384  # pixels a side, as libx264 has it
+_ITU_709 = 1  # as H.264 counts color spaces, transfer curves and primaries; what players assume of larger videos
 
 
 class Output(ABC):
@@ -68,19 +70,20 @@ class NumberedPngs(Output):
 
 
 class Mp4(Output):
-    """An H.264 video with a picture for each frame, in the colours of ITU-R BT.709."""
+    """An H.264 video with a picture for each frame, in the colors of ITU-R BT.709."""
 
     def __init__(self, path: Path, size: tuple[int, int], rate: int):
         import av  # here: it takes longer to import than a picture takes to draw
+        from av.error import FFmpegError
         from av.video.reformatter import Colorspace
 
         self._av, self._colorspace = av, Colorspace.ITU709
-        self._path = path
+        self._path, self._errors = path, (OSError, FFmpegError)
         try:
             self._container = av.open(str(path), "w", options={"movflags": "+faststart"})
             options = {"crf": "16", "preset": "veryfast"}
             self._stream = self._container.add_stream("libx264", rate=Fraction(rate), options=options)
-        except OSError as error:
+        except self._errors as error:
             raise self._unwritable(error) from error
         self._stream.width, self._stream.height = size
         self._stream.pix_fmt = "yuv420p"
@@ -101,16 +104,22 @@ class Mp4(Output):
         try:
             self._encode(None)
         finally:
+            self._close()
+
+    def _close(self) -> None:
+        try:
             self._container.close()
+        except self._errors as error:
+            raise self._unwritable(error) from error
 
     def _encode(self, image: object) -> None:
         try:
             self._container.mux(self._stream.encode(image))  # pyright: ignore[reportArgumentType]
-        except OSError as error:
+        except self._errors as error:
             raise self._unwritable(error) from error
 
-    def _unwritable(self, error: OSError) -> InputError:
-        return InputError(f"{self._path}: the video cannot be written ({error.strerror})")
+    def _unwritable(self, error: Any) -> InputError:
+        return InputError(f"{self._path}: the video cannot be written ({error.strerror or error})")
 
 
 def numbered(path: Path, frame: int) -> Path:
@@ -125,6 +134,11 @@ def require_output(path: Path, size: tuple[int, int], transparent: bool = False)
         raise InputError(f"{path}: pictures are written as .png and videos as .mp4, not as {kind or 'no suffix'}")
     if kind == ".mp4" and (size[0] % 2 or size[1] % 2):
         raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
+    if kind == ".mp4" and max(size) > LARGEST_VIDEO:
+        raise InputError(
+            f"{path}: a video has at most {LARGEST_VIDEO} pixels a side, got {size[0]}x{size[1]}; "
+            "write numbered pictures (.png) instead"
+        )
     if kind == ".mp4" and transparent:
         raise InputError(f"{path}: a video has no alpha; transparent pictures are written as .png")
     require_writable(numbered(path, 0))
@@ -151,7 +165,7 @@ def open_output(path: Path, size: tuple[int, int], rate: int, transparent: bool 
     return (NumberedPngs if _NUMBER.search(path.name) else LastPng)(path, transparent)
 
 
-def save_png(picture: np.ndarray, path: Path, transparent: bool = False) -> None:
+def save_png(picture: np.ndarray, path: Path, transparent: bool) -> None:
     """Write a picture, (height, width, 4) u8, with its alpha or without. Raises `InputError`."""
     from PIL import Image  # here: the viewer's first picture does not wait for it
 

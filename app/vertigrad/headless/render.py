@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,12 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
+from ..models.stepping import no_dropped_time
+from ..renderer.bounds import Bounds
+from ..renderer.layers import Layer
 from ..renderer.renderer import Renderer
-from ..session import STEP, RunRecord, Session
+from ..session import FPS, STEP, RunRecord, Session
+from .diagnostics import DiagnosticsFile
 from .offscreen import FORMAT, Offscreen, enough_memory, require_drawable
 from .outputs import Output, open_output
 
-RATE = 60  # pictures a second of a video: one for each step of the session
+_log = logging.getLogger("vertigrad")
+
+MEASURED = 30  # frames from one measurement of the models' diagnostics to the next
 
 
 def render(
@@ -29,19 +36,24 @@ def render(
     warm_up: int = 0,
     transparent: bool = False,
     supersample: int = 1,
+    diagnostics: Path | None = None,
 ) -> RunRecord:
     """Run `frames` frames, write their pictures to `outputs`, and return what was counted.
 
-    `progress` is called with the number of frames that are done; with `timed` the GPU's times are taken as well. The
-    frames of `warm_up` come first, neither counted nor written; `transparent` pictures have no background. With
-    `supersample` each pixel is the mean of so many along each side. Raises `InputError` for outputs that cannot be
-    written and for a size that cannot be drawn, `OutOfMemory` for one that could be if the GPU had more memory.
+    Models take all steps that are due, however long that takes, and are measured now and then: `session.limits` says
+    what was exceeded. `progress` is called with the number of frames that are done; with `timed` the GPU's times are
+    taken as well. The frames of `warm_up` come first, neither counted nor written; `transparent` pictures have no
+    background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV file for
+    what the models measure in each frame, which waits for the GPU. Raises `InputError` for outputs
+    that cannot be written and for a size that cannot be drawn, `OutOfMemory` for one that could be if the GPU had more
+    memory.
     """
     gpu = session.gpu
     with ExitStack() as stack:
-        stack.enter_context(enough_memory(size))
+        stack.enter_context(no_dropped_time())
         shooting = _Shooting(session, size, transparent, supersample)
-        files = [stack.enter_context(closing(open_output(path, size, RATE, transparent))) for path in outputs]
+        files = [stack.enter_context(closing(open_output(path, size, FPS, transparent))) for path in outputs]
+        table = None if diagnostics is None else stack.enter_context(closing(DiagnosticsFile(diagnostics)))
         stack.callback(setattr, gpu.timer, "enabled", gpu.timer.enabled)
         gpu.timer.enabled = timed
         for _ in range(warm_up):
@@ -50,9 +62,13 @@ def render(
         record = RunRecord(gpu)
         for number in range(frames):
             begun, worked = time.perf_counter(), time.thread_time()
-            shooting.frame(number, [file for file in files if file.wants(number, frames - 1)])
+            shooting.frame(
+                number, [file for file in files if file.wants(number, frames - 1)], last=number == frames - 1
+            )
             record.frame((time.thread_time() - worked) * 1e3, (time.perf_counter() - begun) * 1e3)
             shooting.write()
+            if table is not None:
+                table.add(session)
             progress(number + 1)
             if session.watches.over:
                 break
@@ -67,20 +83,33 @@ class _Shooting:
     def __init__(self, session: Session, size: tuple[int, int], transparent: bool, supersample: int):
         require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
         self._session, self._supersample = session, supersample
-        self._offscreen = Offscreen(session.gpu, size)
-        self._renderer = Renderer(session.gpu, FORMAT, transparent)
+        with enough_memory(size):
+            self._offscreen = Offscreen(session.gpu, size)
+            self._renderer = Renderer(session.gpu, FORMAT, transparent)
+        self._placed: Sequence[Layer] = ()
+        self._bounds = Bounds(())
         self._arrived: deque[tuple[int, Sequence[Output], np.ndarray]] = deque()
 
-    def frame(self, number: int = 0, wanted_by: Sequence[Output] = ()) -> None:
-        """Run one frame, in one submission."""
+    def frame(self, number: int = 0, wanted_by: Sequence[Output] = (), last: bool = False) -> None:
+        """Run one frame, in one submission. Of the last one `drain` says which layers had nothing to show."""
         session = self._session
         with session.gpu.frames.frame():
             session.apply()
             session.advance()
+            if number % MEASURED == MEASURED - 1:
+                session.measure()
             if session.watches.thorough:
                 session.observe()
-            session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
+            with enough_memory(self._offscreen.size):
+                session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
             session.cameras.advance(STEP)
+            if last:
+                layers = session.stage.layers.values()  # those on the screen have no place
+                self._placed = [one for one in layers if getattr(one.style, "place", "world") == "world"]
+                timer, timed = session.gpu.timer, session.gpu.timer.enabled
+                timer.enabled = False  # no part of what a frame takes
+                self._bounds = Bounds(self._placed)
+                timer.enabled = timed
             if wanted_by:
                 self._offscreen.read(partial(self._arrive, number, wanted_by))
 
@@ -98,6 +127,9 @@ class _Shooting:
         while gpu.readback.in_flight:
             gpu.poll()
         self.write()
+        for layer, finite in zip(self._placed, self._bounds.finite(), strict=True):
+            if finite == 0:
+                _log.warning("layer %r shows nothing: no row of its position is finite", layer.name)
 
     def _arrive(self, number: int, files: Sequence[Output], picture: np.ndarray) -> None:
         """Keep it for `write`: pictures arrive while the GPU is waited for, where no error may interrupt."""

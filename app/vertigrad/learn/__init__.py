@@ -1,8 +1,8 @@
-"""Learning on the GPU: losses, optimisers, schedules of their rates, and what saves memory on the way back."""
+"""Learning on the GPU: losses, optimizers, schedules of their rates, and what saves memory in the backward pass."""
 
 from .checkpoint import checkpoint, custom
 from .losses import cross_entropy, huber_loss, l1_loss, l2_loss
-from .optimiser import Adam, Optimiser, Sgd, adam_w
+from .optimizer import Adam, Optimizer, Sgd, adam_w
 from .point_sets import chamfer, nearest
 from .scaling import LossScale
 from .schedules import constant, cosine, exponential, warm_up
@@ -11,7 +11,7 @@ from .similarity import ssim, ssim_loss
 __all__ = [
     "Adam",
     "LossScale",
-    "Optimiser",
+    "Optimizer",
     "Sgd",
     "adam_w",
     "chamfer",

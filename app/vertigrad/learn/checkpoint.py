@@ -1,4 +1,4 @@
-"""Operations with a way back of their own, and results that are made again instead of being kept."""
+"""Operations with a backward pass of their own, and results that are made again instead of being kept."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def custom(
             return result
         kept.append(graph.Saved(result))
 
-        def pull(gradient: Tensor) -> Sequence[Tensor | None]:
+        def vjp(gradient: Tensor) -> Sequence[Tensor | None]:
             *values, made = (saved.value() for saved in kept)
             parts = backward(gradient, made, *values)
             if len(parts) != len(operands):
                 raise GradientError(f"{name}: {len(parts)} gradients for {len(operands)} operands")
             return parts
 
-        graph.attach(result, name, nodes, pull, kept)
+        graph.attach(result, name, nodes, vjp, kept)
         return result
 
     return operation
 
 
 def checkpoint(function: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-    """function(*operands), nothing of the way there kept: it is run again when gradients are pulled through it.
+    """function(*operands), nothing of the way there kept: it is run again in the backward pass.
 
     Memory for time (Chen et al. 2016, Training deep nets with sublinear memory cost). The function must give the same
     result each time, and leaves that it uses must be among the operands.

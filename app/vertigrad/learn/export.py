@@ -68,8 +68,8 @@ def _scaling() -> list[Any]:
     from onnx import helper
 
     return [
-        helper.make_node("Sub", ["x", "input.mean"], ["centred"]),
-        helper.make_node("Div", ["centred", "input.deviation"], ["scaled"]),
+        helper.make_node("Sub", ["x", "input.mean"], ["centered"]),
+        helper.make_node("Div", ["centered", "input.deviation"], ["scaled"]),
     ]
 
 

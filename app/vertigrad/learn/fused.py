@@ -10,20 +10,20 @@ from ..gpu import gpu
 from ..ops.differentiable import wants_gradient
 from ..ops.mlp import MOST_INPUTS, WIDEST
 from ..ops.mlp_forward import forward
-from ..ops.mlp_learning import PULLS, key, learned
+from ..ops.mlp_learning import BACKWARDS, key, learned
 from ..ops.mlp_packing import pack
 from ..ops.mlp_variants import NETWORKS, Form
 from ..tensor import Tensor, f32
 from .layers import Activation, Layer, Linear
 
-FEW_INPUTS, NARROW = 16, 64  # up to which the way back is faster fused on llvmpipe
+FEW_INPUTS, NARROW = 16, 64  # up to which the backward pass is faster fused on llvmpipe
 LEAST_ROWS = 64  # of a batch: at 64 the H100 takes 0.9 of the time layer by layer, from 1,000 on 0.5 to 0.6
 
 
 class Run(NamedTuple):
     """Layers `first` to `last` − 1: linear ones between `sizes`, the same activation after all but the last of them.
 
-    `learns` says whether they are one kernel, and one for the way back, when gradients are wanted too.
+    `learns` says whether they are one kernel, and one for the backward pass, when gradients are wanted too.
     """
 
     first: int
@@ -92,15 +92,15 @@ def _fits(run: Run) -> bool:
     form = Form.of(list(run.sizes))
     try:
         NETWORKS.choose(form.key)
-        PULLS.choose(key(form))
+        BACKWARDS.choose(key(form))
     except LimitError:
         return False
     return True
 
 
 def _pays(run: Run, rows: int) -> bool:
-    """Whether the way back is faster fused. A CPU reads what was kept sooner than it works it out again, unless there
-    is little to work out; forward it gains everywhere.
+    """Whether the backward pass is faster fused. A CPU reads what was kept sooner than it recomputes it,
+    unless there is little to recompute; the forward pass gains everywhere.
     """
     if gpu().adapter.kind != "software":
         return rows >= LEAST_ROWS

@@ -11,7 +11,7 @@ import numpy as np
 from .. import ops
 from ..errors import ShapeError
 from ..tensor import Tensor
-from .layers import Arrays, Layer, Pull, Shape
+from .layers import Arrays, Layer, Shape, Vjp
 
 PRIMES = 1, 2654435761, 805459861, 3674653429
 SMALL = 1e-4  # features start evenly spread from minus this to this (Müller et al. 2022, section 4)
@@ -45,7 +45,7 @@ class HashGrid(Layer):
         encoding = ops.HashEncoding(weights["tables"], self.coarsest, self.finest)
         return ops.encode(x * 0.5 + 0.5, encoding)
 
-    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+    def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
         tables = weights["tables"]
         corners = [list(self._corners(x, cells)) for cells in self._resolutions()]
         found = [
@@ -53,7 +53,7 @@ class HashGrid(Layer):
             for table, level in zip(tables, corners, strict=True)
         ]
 
-        def pull(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        def vjp(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             spread = np.zeros_like(tables)
             parts = gradient.reshape(len(x), self.levels, self.features)
             for number, level in enumerate(corners):
@@ -61,7 +61,7 @@ class HashGrid(Layer):
                     np.add.at(spread[number], entry, weight[:, None] * parts[:, number])
             return np.zeros_like(x), {"tables": spread}  # places are given: nothing in front of the grid learns
 
-        return np.concatenate(found, axis=1), pull
+        return np.concatenate(found, axis=1), vjp
 
     def _resolutions(self) -> list[int]:
         growth = np.log(self.finest / self.coarsest) / max(self.levels - 1, 1)

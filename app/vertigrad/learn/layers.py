@@ -1,4 +1,4 @@
-"""Layers of a network that learns: recorded on the GPU, and worked out in float64 with their gradients by a NumPy twin.
+"""Layers of a trainable network: recorded on the GPU, and in float64 with their gradients by a NumPy reference.
 
 A layer knows shapes and no tensors; its weights are given to it. Names, shapes and order are those of PyTorch's layers.
 """
@@ -17,7 +17,7 @@ from ..errors import ShapeError
 from ..tensor import Tensor
 
 Arrays: TypeAlias = Mapping[str, np.ndarray]
-Pull: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, dict[str, np.ndarray]]]
+Vjp: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, dict[str, np.ndarray]]]
 Shape: TypeAlias = tuple[int, ...]
 Curve: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -40,8 +40,8 @@ class Layer(ABC):
         """The results of a batch (n, ...), an activation after it folded in."""
 
     @abstractmethod
-    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
-        """The same in float64, and how a gradient of the results is pulled back to x and to the weights."""
+    def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
+        """The same in float64, and what gives gradients by x and by the weights from that of the results."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Flatten(Layer):
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
         return x.reshape(x.shape[0], int(np.prod(x.shape[1:])))
 
-    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+    def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
         return x.reshape(len(x), -1), lambda gradient: (gradient.reshape(x.shape), {})
 
 
@@ -89,13 +89,13 @@ class Linear(Layer):
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
         return ops.linear(x, weights["weight"], weights["bias"], activation=activation)
 
-    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+    def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
         weight = weights["weight"]
 
-        def pull(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        def vjp(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             return gradient @ weight, {"weight": gradient.T @ x, "bias": gradient.sum(0)}
 
-        return x @ weight.T + weights["bias"], pull
+        return x @ weight.T + weights["bias"], vjp
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,12 @@ class Conv(Layer):
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
         return ops.conv(x, weights["weight"], weights["bias"], padding=1, activation=activation)
 
-    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+    def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
         weight, (rows, columns) = weights["weight"], x.shape[2:]
         padded = np.pad(x, np.array([[0], [0], [1], [1]]))
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
 
-        def pull(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        def vjp(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             spread = np.zeros_like(padded)
             for down, along in np.ndindex(3, 3):
                 part = np.einsum("nors,oc->ncrs", gradient, weight[:, :, down, along])
@@ -130,7 +130,7 @@ class Conv(Layer):
             by_weight = np.einsum("nors,ncrsab->ocab", gradient, windows)
             return spread[:, :, 1:-1, 1:-1], {"weight": by_weight, "bias": gradient.sum((0, 2, 3))}
 
-        return np.einsum("ncrsab,ocab->nors", windows, weight) + weights["bias"][:, None, None], pull
+        return np.einsum("ncrsab,ocab->nors", windows, weight) + weights["bias"][:, None, None], vjp
 
 
 @dataclass(frozen=True)
@@ -145,13 +145,13 @@ class Pool(Layer):
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
         return ops.max_pool(x, 2, stride=2)
 
-    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+    def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
         count, channels, rows, columns = x.shape[0], x.shape[1], x.shape[2] // 2, x.shape[3] // 2
         cut = x[:, :, : 2 * rows, : 2 * columns].reshape(count, channels, rows, 2, columns, 2)
         cells = cut.transpose(0, 1, 2, 4, 3, 5).reshape(count, channels, rows, columns, 4)
         place = cells.argmax(-1)[..., None]
 
-        def pull(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        def vjp(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             spread = np.zeros_like(cells)
             np.put_along_axis(spread, place, gradient[..., None], -1)
             spread = spread.reshape(count, channels, rows, columns, 2, 2).transpose(0, 1, 2, 4, 3, 5)
@@ -159,7 +159,7 @@ class Pool(Layer):
             whole[:, :, : 2 * rows, : 2 * columns] = spread.reshape(count, channels, 2 * rows, 2 * columns)
             return whole, {}
 
-        return np.take_along_axis(cells, place, -1)[..., 0], pull
+        return np.take_along_axis(cells, place, -1)[..., 0], vjp
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Activation(Layer):
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
         return {**vars(ops), "sine": ops.sin}[self.name](x)
 
-    def twin(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Pull]:
+    def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
         value, slope = CURVES[self.name](x)
         return value, lambda gradient: (gradient * slope, {})
 

@@ -30,7 +30,7 @@ def huber_loss(result: Tensor, wanted: Tensor, delta: float = 1.0) -> Tensor:
 def cross_entropy(scores: Tensor, classes: Tensor) -> Tensor:
     """Mean of −log of the share that softmax gives to the right class.
 
-    `scores` (..., n) are not normalised; `classes` (...) are integers from 0 to n − 1. Raises `ShapeError`.
+    `scores` (..., n) are not normalized; `classes` (...) are integers from 0 to n − 1. Raises `ShapeError`.
     """
     if classes.shape != scores.shape[:-1]:
         raise ShapeError(f"cross_entropy: classes of shape {classes.shape} for scores of shape {scores.shape}")

@@ -77,7 +77,7 @@ class Network:
             at += 1 if folded is None else 2
         return x
 
-    def twin(self, x: np.ndarray, weights: Mapping[str, np.ndarray]) -> np.ndarray:
+    def reference(self, x: np.ndarray, weights: Mapping[str, np.ndarray]) -> np.ndarray:
         """What the network makes of a batch, in float64."""
         return self._forward(x, weights)[0]
 
@@ -86,19 +86,19 @@ class Network:
     ) -> dict[str, np.ndarray]:
         """What a gradient of the results becomes for all weights that are learned, in float64, by name."""
         found: dict[str, np.ndarray] = {}
-        pulls = self._forward(x, weights)[1]
-        for number, pull in reversed(list(enumerate(pulls))):
-            gradient, own = pull(gradient)
+        vjps = self._forward(x, weights)[1]
+        for number, vjp in reversed(list(enumerate(vjps))):
+            gradient, own = vjp(gradient)
             found |= {f"{number}.{name}": array for name, array in own.items()}
         return self.learned(found)
 
     def _forward(self, x: np.ndarray, weights: Mapping[str, np.ndarray]):  # type: ignore[no-untyped-def]
         doubled = {name: np.asarray(array, float) for name, array in weights.items()}
-        x, pulls = np.asarray(x, float), []
+        x, vjps = np.asarray(x, float), []
         for number, layer in enumerate(self.layers):
-            x, pull = layer.twin(x, _of(doubled, number))
-            pulls.append(pull)
-        return x, pulls
+            x, vjp = layer.reference(x, _of(doubled, number))
+            vjps.append(vjp)
+        return x, vjps
 
 
 def _of(weights: Mapping[str, T], number: int) -> dict[str, T]:

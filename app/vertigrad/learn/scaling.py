@@ -16,7 +16,7 @@ MOST = 2.0**24
 class LossScale:
     """A factor for a loss that keeps its gradients within f16 (Micikevicius et al. 2018, Mixed precision training).
 
-    Call `backward` of `scaled(loss)`, then `Optimiser.step(scaling=...)`, which takes the factor out again. Where a
+    Call `backward` of `scaled(loss)`, then `Optimizer.step(scaling=...)`, which takes the factor out again. Where a
     gradient is infinite or NaN that step changes nothing and the factor is multiplied by `backoff`; after `patience`
     steps without one, by `growth`. All of it is decided on the GPU: nothing is read back, and a step can be recorded.
     A step that changes nothing still counts as taken, for schedules and Adam's corrections. Close it. Raises
@@ -52,7 +52,7 @@ class LossScale:
         return loss * self._value
 
     def judged(self, squares: Tensor, clip: float | None) -> Tensor:
-        """For `Optimiser.step`: what gradients are to be multiplied by, below 0 if not to be used; the next factor.
+        """For `Optimizer.step`: what gradients are to be multiplied by, below 0 if not to be used; the next factor.
 
         `squares` is the sum of their squares, one element; `clip` the norm that they may have without the factor.
         """

@@ -35,7 +35,7 @@ def ssim(result: Tensor, wanted: Tensor, span: float = 1.0) -> Tensor:
         return values.mean()
 
     def backward(gradient: Tensor, _: Tensor, x: Tensor, y: Tensor) -> list[Tensor]:
-        return _pulled(gradient.contiguous(), parts[0], x.contiguous(), y.contiguous(), fields)
+        return _backward(gradient.contiguous(), parts[0], x.contiguous(), y.contiguous(), fields)
 
     return custom("ssim", forward, backward)(result, wanted)
 
@@ -56,7 +56,7 @@ def _judged(x: Tensor, y: Tensor, fields: dict[str, Any]) -> tuple[Tensor, list[
     return values, [parts]
 
 
-def _pulled(gradient: Tensor, parts: Tensor, x: Tensor, y: Tensor, fields: dict[str, Any]) -> list[Tensor]:
+def _backward(gradient: Tensor, parts: Tensor, x: Tensor, y: Tensor, fields: dict[str, Any]) -> list[Tensor]:
     """The gradients by both pictures."""
     spread = Tensor.empty((*x.shape[:-1], parts.shape[2], SUMS), temporary=True)
     by_x, by_y = (Tensor.empty(x.shape, temporary=True) for _ in range(2))

@@ -15,7 +15,7 @@ from ..tensor import Tensor
 class Weights(Mapping[str, Tensor]):
     """The weights of a network by name, f32, and by the names of others those that are not learned.
 
-    Those that are `learned` are views of `row`, one after the other in the order of `start`: one kernel of an optimiser
+    Those that are `learned` are views of `row`, one after the other in the order of `start`: one kernel of an optimizer
     moves them all, and layers that are run together take their part of it. Close it.
     """
 

@@ -12,11 +12,15 @@ from .borrow import Borrow
 
 
 class State(enum.Enum):
-    """What may happen to a block: live (held), retiring (the GPU may still need it), free (may be handed out)."""
+    """What may happen to a block: live (held), retiring (the GPU may still need it), free (may be handed out).
+
+    One whose device is gone is lost for good, whoever still holds it.
+    """
 
     LIVE = "live"
     RETIRING = "retiring"
     FREE = "free"
+    LOST = "lost"
 
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from threading import get_ident
 from typing import NamedTuple
 
-from ..errors import StillInUse, UseAfterFree
+from ..errors import StillInUse, UseAfterFree, WrongThread
 from .block import Block, Origin, State
 
 
@@ -22,8 +24,8 @@ class LifetimeTracker:
     """Keeps the counts of every block and moves it from live over retiring to free.
 
     Submissions are numbered by a rising serial. A block nobody holds is retiring until the last submission that
-    used it has retired; then `on_free` receives it. All calls come from one thread; `drop_later` alone may come from
-    the garbage collector, at any moment.
+    used it has retired; then `on_free` receives it. All calls come from the thread that made the tracker, or from the
+    first to call after that one has ended; `drop_later` alone may come from the garbage collector, in any thread.
     """
 
     def __init__(self) -> None:
@@ -39,11 +41,19 @@ class LifetimeTracker:
         self.leak_count = 0
         self._retiring: list[Block] = []
         self._dropped: deque[Callable[[], None]] = deque()
+        self._thread = threading.current_thread()
+        self._ident = get_ident()
+
+    def require_thread(self) -> None:
+        """Raise `WrongThread` in any thread but the one that all calls come from."""
+        if get_ident() != self._ident:
+            self._take_over()
 
     # counts -----------------------------------------------------------------------------------------------------
 
     def own(self, block: Block) -> None:
         """One more owner."""
+        self.require_thread()
         self._require_live(block)
         block.owners += 1
         if block.owners > 1:
@@ -51,6 +61,7 @@ class LifetimeTracker:
 
     def disown(self, block: Block) -> None:
         """One owner less."""
+        self.require_thread()
         if block.owners <= 0:
             raise StillInUse(f"{block!r} has no owner to drop")
         block.owners -= 1
@@ -60,11 +71,13 @@ class LifetimeTracker:
 
     def pin(self, block: Block) -> None:
         """One more use that keeps the block alive: a recorded command, an open `resource()`, a draw layer."""
+        self.require_thread()
         self._require_live(block)
         block.pins += 1
 
     def pin_once(self, blocks: Iterable[Block], pinned: dict[Block, None]) -> None:
         """`pin` those of `blocks` that are not in `pinned` yet, and add them to it."""
+        self.require_thread()
         live = State.LIVE
         for block in blocks:
             if block not in pinned:
@@ -75,31 +88,46 @@ class LifetimeTracker:
 
     def unpin(self, block: Block) -> None:
         """One such use less."""
+        self.require_thread()
         if block.pins <= 0:
             raise StillInUse(f"{block!r} has no pin to drop")
         block.pins -= 1
-        self._settle(block)
+        if not block.pins and not block.owners:
+            self._settle(block)
 
-    def publish(self, block: Block) -> None:
-        """Layers may draw from the block until `withdraw`: it is pinned, and writes to it copy first."""
-        self.pin(block)
-        block.published += 1
-        self.claims += 1
+    def publish(self, blocks: Collection[Block]) -> None:
+        """Layers may draw from the blocks until `withdraw`: each is pinned, and writes to it copy first.
 
-    def withdraw(self, block: Block) -> None:
-        """Take back one `publish`."""
-        if block.published <= 0:
-            raise StillInUse(f"{block!r} is not published")
-        block.published -= 1
-        self.unpin(block)
+        Raises `UseAfterFree` if one of them is not live; none is published then.
+        """
+        self.require_thread()
+        live = State.LIVE
+        for block in blocks:
+            if block.state is not live:
+                self._require_live(block)
+        for block in blocks:
+            block.pins += 1
+            block.published += 1
+            self.claims += 1
+
+    def withdraw(self, blocks: Iterable[Block]) -> None:
+        """Take back one `publish` of these."""
+        self.require_thread()
+        for block in blocks:
+            if block.published <= 0 or block.pins <= 0:
+                raise StillInUse(f"{block!r} is not published")
+            block.published -= 1
+            block.pins -= 1
+            if not block.pins and not block.owners:
+                self._settle(block)
 
     # submissions ------------------------------------------------------------------------------------------------
 
     def preflight(self, blocks: Iterable[Block]) -> None:
         """Raise `UseAfterFree` unless every block can be submitted: wgpu-native would end the process."""
-        free = State.FREE
+        free, lost = State.FREE, State.LOST
         for block in blocks:
-            if block.state is free or block.storage is None:
+            if block.state is free or block.state is lost or block.storage is None:
                 raise UseAfterFree(_gone(block))
 
     def submit(self, blocks: Iterable[Block]) -> int:
@@ -123,6 +151,14 @@ class LifetimeTracker:
         for block in waiting:
             self._settle(block)
 
+    def lose(self) -> None:
+        """The device is gone, and every block with it: handles can still be closed, but not used."""
+        for block in self.blocks.values():
+            block.state = State.LOST
+            block.generation += 1
+        self.blocks.clear()
+        self._retiring.clear()
+
     # the garbage collector's net --------------------------------------------------------------------------------
 
     def drop_later(self, drop: Callable[[], None]) -> None:
@@ -131,6 +167,7 @@ class LifetimeTracker:
 
     def collect(self) -> None:
         """Carry out what finalisers queued."""
+        self.require_thread()
         while self._dropped:
             self._dropped.popleft()()
 
@@ -159,6 +196,17 @@ class LifetimeTracker:
 
     # inside -----------------------------------------------------------------------------------------------------
 
+    def _take_over(self) -> None:
+        """Belong to this thread from here on, if the one before has ended."""
+        here = threading.current_thread()
+        if self._thread.is_alive():
+            raise WrongThread(
+                f"called from thread {here.name!r}, but the GPU belongs to thread {self._thread.name!r}, "
+                "which opened it: make every call on tensors, plans and the GPU there, and hand it NumPy arrays "
+                "through a queue.Queue; to drop the last reference to a tensor is allowed anywhere"
+            )
+        self._thread, self._ident = here, get_ident()
+
     def _require_live(self, block: Block) -> None:
         if block.state is not State.LIVE:
             raise UseAfterFree(_gone(block))
@@ -166,6 +214,9 @@ class LifetimeTracker:
     def _settle(self, block: Block) -> None:
         """Move a block nobody holds towards free."""
         if block.held or block.state is State.FREE:
+            return
+        if block.state is State.LOST:
+            block.give_back()
             return
         if block.state is State.LIVE:
             block.state = State.RETIRING
@@ -180,6 +231,11 @@ class LifetimeTracker:
 
 
 def _gone(block: Block) -> str:
+    if block.state is State.LOST:
+        return (
+            f"tensor {block.name or 'unnamed'!r} (block {block.id}, made at {block.origin}) was lost with the GPU's "
+            "device; make it again"
+        )
     return (
         f"tensor {block.name or 'unnamed'!r} (block {block.id}, made at {block.origin}) was freed in frame "
         f"{block.freed_frame}; keep a clone() if it is needed longer"

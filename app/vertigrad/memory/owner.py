@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ..errors import UseAfterFree
-from .block import Block, Origin
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import StillInUse, UseAfterFree
+from .block import Block, Origin, State
 from .lifetime import LifetimeTracker
 
 
@@ -13,9 +16,12 @@ class Owner:
     A tensor and its views hold one owner together (`hold`, `drop`), so a write through any of them is seen by all.
     `clone` makes a second owner of the same block; the first of the two that is written moves to a block of its own
     (`move_to`). The handle remembers the generation of its block and raises `UseAfterFree` when that has passed.
+
+    `version` counts the writes that were recorded, eagerly or in a plan. `unset` says why there are no values yet; it
+    is empty where there are some.
     """
 
-    __slots__ = ("_block", "_generation", "_tracker", "handles", "name", "origin", "writes")
+    __slots__ = ("_block", "_fixed", "_generation", "_tracker", "handles", "name", "origin", "unset", "version")
 
     def __init__(self, tracker: LifetimeTracker, block: Block, name: str, origin: Origin):
         tracker.own(block)
@@ -23,7 +29,9 @@ class Owner:
         self._block = block
         self._generation = block.generation
         self.handles = 1
-        self.writes = 0  # how many dispatches that write it were added to plans
+        self.version = 0
+        self.unset = ""
+        self._fixed = 0  # uses that need it where it is
         self.name = name
         self.origin = origin
 
@@ -33,19 +41,22 @@ class Owner:
         block = self._block
         if self.handles and block.generation == self._generation:
             return block
-        raise UseAfterFree(
-            f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, was freed in frame {block.freed_frame}; "
-            "keep a clone() if it is needed longer"
-        )
+        if block.state is State.LOST:
+            fate = "lost with the GPU's device; make it again"
+        else:
+            fate = f"freed in frame {block.freed_frame}; keep a clone() if it is needed longer"
+        raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, was {fate}")
 
     def hold(self) -> Owner:
         """One more handle (a view, a plan) on this owner; returns it."""
+        self._tracker.require_thread()
         self.block  # noqa: B018  raises if it is gone
         self.handles += 1
         return self
 
     def drop(self) -> None:
         """One handle less; the last one gives up the block."""
+        self._tracker.require_thread()
         if self.handles <= 0:
             raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, was closed twice")
         self.handles -= 1
@@ -55,12 +66,49 @@ class Owner:
 
     def clone(self, name: str, origin: Origin) -> Owner:
         """A second owner of the same block: no bytes move."""
-        return Owner(self._tracker, self.block, name, origin)
+        made = Owner(self._tracker, self.block, name, origin)
+        made.unset = self.unset
+        return made
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the block must stay, since other code was given its buffer."""
+        return self._fixed > 0
+
+    @contextmanager
+    def stay(self) -> Iterator[Block]:
+        """Own the same block, pinned, for as long as the `with` block runs: a write that has to move it raises."""
+        block = self.block
+        self._tracker.pin(block)
+        self._fixed += 1
+        try:
+            yield block
+        finally:
+            self._fixed -= 1
+            self._tracker.unpin(block)
+
+    def require_values(self) -> None:
+        """Raise `StillInUse` if there are no values to be read yet."""
+        if self.unset:
+            raise StillInUse(f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, has no values: {self.unset}")
 
     def move_to(self, block: Block) -> None:
-        """Own `block` instead, for all handles at once; the old block loses this owner."""
+        """Own `block` instead, for all handles at once; the old block loses this owner.
+
+        Raises `StillInUse` while the block has to `stay`.
+        """
         old = self.block
+        self.require_movable()
         self._tracker.own(block)
         self._block, self._generation = block, block.generation
         self._tracker.moves += 1
         self._tracker.disown(old)
+
+    def require_movable(self) -> None:
+        """Raise `StillInUse` if the block has to `stay`."""
+        if self._fixed:
+            raise StillInUse(
+                f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, cannot be written now: it shares its block "
+                "with a clone or with what is drawn, so it would have to move, but its buffer is lent by resource(); "
+                "write it before or after that, or open resource(writable=True)"
+            )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..errors import LimitError, OutOfMemory, StillInUse
 from .block import UNKNOWN, Block, Origin, State
 from .borrow import Borrow
 from .lifetime import LifetimeTracker
+
+T = TypeVar("T")
 
 SMALLEST = 256
 KEEP_FREE = 64 << 20  # bytes of free blocks kept for reuse whatever happens; beyond it, as much again as is live
@@ -38,8 +40,8 @@ class BufferPool:
     """Hands out blocks and takes them back; the only place from which buffers are destroyed.
 
     `budget` bounds the bytes held on the GPU, free blocks included. `reclaim` is called when memory is short: it is to
-    finish what the GPU still does, so that retiring blocks become free. `spill` is called when that was not enough: it
-    is to let go of what can be done without, such as snapshots.
+    finish what the GPU still does, so that retiring blocks become free; its argument says whether it may submit what is
+    recorded. `spill` is called when that was not enough: it is to let go of what nobody needs, such as snapshots.
     """
 
     def __init__(self, storage: Storage, tracker: LifetimeTracker, budget: int | None = None):
@@ -47,11 +49,12 @@ class BufferPool:
         self._tracker = tracker
         self._free: dict[int, list[Block]] = {}
         self.budget = budget
-        self.reclaim: Callable[[], None] = lambda: None
+        self.reclaim: Callable[[bool], None] = lambda submit: None
         self.spill: Callable[[], None] = lambda: None
         self.held_bytes = 0
         self.free_bytes = 0
         self.peak_bytes = 0
+        self.taken_bytes = 0  # handed out so far, reused blocks included
         tracker.on_free = self._put
 
     def take(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN) -> Block:
@@ -96,6 +99,33 @@ class BufferPool:
         while self.free_bytes > keep:
             self._destroy(self._free[max(self._free)].pop())
 
+    def limit(self, budget: int) -> None:
+        """Bound the bytes held from here on. What is free goes back as far as needed; what is in use stays."""
+        self.budget = budget
+        if self.held_bytes > budget:
+            self.reclaim(True)
+            self.trim(max(0, self.free_bytes - (self.held_bytes - budget)))
+
+    def make_room(self, make: Callable[[], T], request: str, submit: bool = True) -> T:
+        """What `make` makes, which raises `MemoryError` as long as there is no room for it.
+
+        Before each further call more of what is not in use is given back; `submit` says whether what is recorded may be
+        submitted for that. For blocks, and for what takes memory beside them, such as textures. Raises `OutOfMemory`;
+        `request` says in its message who asked for how much.
+        """
+        for attempt in range(4):
+            if attempt == 3:
+                self.spill()
+            if attempt >= 2:
+                self.reclaim(submit)
+            if attempt >= 1:
+                self.trim()
+            try:
+                return make()
+            except MemoryError:
+                continue
+        raise OutOfMemory(self._shortage(request))
+
     def tidy(self) -> None:
         """Give back what is free beyond a reserve; called once a frame."""
         if self.free_bytes > KEEP_FREE:
@@ -112,6 +142,7 @@ class BufferPool:
     def _block_of(self, capacity: int, nbytes: int, name: str) -> Block:
         self._require_possible(nbytes, name)
         capacity = min(capacity, self._storage.largest)
+        self.taken_bytes += capacity
         waiting = self._free.get(capacity)
         if waiting:
             block = waiting.pop()
@@ -128,28 +159,18 @@ class BufferPool:
             )
 
     def _make(self, capacity: int, nbytes: int, name: str) -> Block:
-        """A new buffer, after giving back more and more of what is not in use."""
-        for give_back in (lambda: None, self.trim, self._finish_and_trim, self._spill_and_trim):
-            give_back()
+        """A new block."""
+
+        def allocate() -> Block:
             if self.budget is not None and self.held_bytes + capacity > self.budget:
-                continue
-            try:
-                block = Block(capacity, self._storage.allocate(capacity))
-            except MemoryError:
-                continue
-            self._tracker.blocks[block.id] = block
-            self.held_bytes += capacity
-            self.peak_bytes = max(self.peak_bytes, self.held_bytes)
-            return block
-        raise OutOfMemory(self._shortage(nbytes, name))
+                raise MemoryError
+            return Block(capacity, self._storage.allocate(capacity))
 
-    def _finish_and_trim(self) -> None:
-        self.reclaim()
-        self.trim()
-
-    def _spill_and_trim(self) -> None:
-        self.spill()
-        self._finish_and_trim()
+        block = self.make_room(allocate, f"tensor {name or 'unnamed'!r} asked for {nbytes:,} bytes")
+        self._tracker.blocks[block.id] = block
+        self.held_bytes += capacity
+        self.peak_bytes = max(self.peak_bytes, self.held_bytes)
+        return block
 
     def _put(self, block: Block) -> None:
         """A block nobody needs any more came back from the tracker."""
@@ -171,12 +192,12 @@ class BufferPool:
         if not self._free[capacity]:
             del self._free[capacity]
 
-    def _shortage(self, nbytes: int, name: str) -> str:
+    def _shortage(self, request: str) -> str:
         largest = sorted(self._tracker.live, key=lambda block: block.capacity, reverse=True)[:5]
         holders = "\n".join(f"  {b.nbytes:>14,} bytes  {b.name or 'unnamed'}, made at {b.origin}" for b in largest)
         room = f"{self.budget - self.held_bytes:,} of {self.budget:,}" if self.budget is not None else "not enough"
         return (
-            f"out of GPU memory: tensor {name or 'unnamed'!r} asked for {nbytes:,} bytes; free: {room} bytes "
+            f"out of GPU memory: {request}; free: {room} bytes "
             f"after everything unused was given back ({self.held_bytes:,} held). Largest holders:\n"
             f"{holders or '  none'}\nclose() what is not needed, or use fewer or smaller tensors"
         )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .. import params as declared
+from .stepping import FixedStep
 from .touch import Gesture, Touch
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
@@ -47,9 +49,9 @@ class OutputSpec:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A quantity that a model computed on the GPU beside its NumPy twin.
+    """A quantity that a model computed on the GPU beside its NumPy reference.
 
-    `error` is ‖model − twin‖ / ‖twin‖ over all its elements, `bound` what it may be.
+    `error` is ‖model − reference‖ / ‖reference‖ over all its elements, `bound` what it may be.
     """
 
     name: str
@@ -63,12 +65,12 @@ class Comparison:
 
     def __str__(self) -> str:
         verdict = "agrees with" if self.holds else "DIFFERS FROM"
-        return f"{self.name}: {verdict} its NumPy twin, relative error {self.error:.1e}, bound {self.bound:.0e}"
+        return f"{self.name}: {verdict} its NumPy reference, relative error {self.error:.1e}, bound {self.bound:.0e}"
 
 
-def compare(name: str, ours: np.ndarray, twin: np.ndarray, bound: float) -> Comparison:
+def compare(name: str, ours: np.ndarray, reference: np.ndarray, bound: float) -> Comparison:
     """The comparison of two arrays of one shape, in float64. Values that are not finite never agree."""
-    difference = float(np.linalg.norm(ours.astype(float) - twin) / max(float(np.linalg.norm(twin)), 1e-300))
+    difference = float(np.linalg.norm(ours.astype(float) - reference) / max(float(np.linalg.norm(reference)), 1e-300))
     return Comparison(name, difference if math.isfinite(difference) else math.inf, bound)
 
 
@@ -90,14 +92,22 @@ class Limit(NamedTuple):
     advice: str
 
 
+class DiagnosticSpec(NamedTuple):
+    """What a diagnostic measures, and its unit; empty for one without."""
+
+    doc: str
+    unit: str = ""
+
+
 class Model(ABC):
     """A simulation or a network whose state lies in tensors. Subclasses are final.
 
     `inputs` says by name what other models' outputs it can take, and what each is for; those in
     `required_inputs` it cannot do without. `own_inputs` are inputs that a scene gives in another way, and `tables` keys
     of a scene's table that are neither parameters nor known to every model. `gestures` are those that `touch` takes,
-    `touched_on_surface` is whether one that moves stays on what is seen, and `limits` say of diagnostics how large they
-    may become.
+    `touched_on_surface` is whether one that moves stays on what is seen. `diagnostic_specs` describe the diagnostics of
+    built-in models by name, and `limits` say how large they may become. `clocks` are what cuts its time into physical
+    steps, if anything does: they say what they drop.
     """
 
     Params: ClassVar[type[declared.Params]]
@@ -107,13 +117,30 @@ class Model(ABC):
     tables: ClassVar[frozenset[str]] = frozenset()
     gestures: ClassVar[frozenset[Gesture]] = frozenset()
     touched_on_surface: ClassVar[bool] = False
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {}
     limits: ClassVar[Mapping[str, Limit]] = {}
     exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
+    clocks: tuple[FixedStep, ...] = ()
     _touch: Touch | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        old = cls.__dict__.get("compare_with_twin")  # its name up to version 0.1
+        if old is not None:
+            warnings.warn(f"{cls.__name__}.compare_with_twin is now called compare_with_reference", FutureWarning, 2)
+            cls.compare_with_reference = old
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
         """`params` is a checked `Params` of this class; `inputs` holds at least the required inputs."""
+
+    @classmethod
+    def without_effect(cls, params: Any, inputs: Collection[str]) -> Mapping[str, str]:
+        """Return the parameters that change nothing while the others are as in `params`, by name, and why.
+
+        `inputs` are the names of those that are connected. Needs no GPU.
+        """
+        return {}
 
     @classmethod
     @abstractmethod
@@ -147,8 +174,8 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def compare_with_twin(self) -> list[Comparison]:
-        """Take a step, and compare what it gave with the NumPy twin. Waits for the GPU; may take some seconds."""
+    def compare_with_reference(self) -> list[Comparison]:
+        """Take a step, and compare what it gave with the NumPy reference. Waits for the GPU; may take some seconds."""
 
     @abstractmethod
     def reset(self) -> None:

@@ -19,7 +19,10 @@ from .built import SealedModel
 if TYPE_CHECKING:
     from ..gpu import Kernel, Plan
     from ..tensor import Tensor
+    from .replayed import ReplayedStep
 
+TIME = "a step that is replayed cannot use self.time: let a tensor count it (self.clock += dt), or leave replayed out"
+SETS = "a step that is replayed sets it when it is recorded, and not again; let it be a tensor, or leave replayed out"
 Shape = tuple[int | str, ...]
 
 
@@ -31,11 +34,16 @@ class Sketch(SealedModel):
     written into it. What other models give, named in `inputs`, are attributes too. `self.params` are the parameters,
     `self.time` [s] is what passed since the start, `self.dt` [s] the length of the step.
 
+    With `replayed` what a step records is kept and replayed, which takes a small share of the time; it is recorded anew
+    when `dt` or a parameter changes. `advance` must do the same each time then: it cannot use `self.time` (a tensor can
+    count it), set attributes that are no tensors, read values back, or draw random numbers.
+
     `shader` is WGSL whose bindings have the names of tensors and inputs. The fields of its uniform struct are dt, time,
     seed, parameters, and what `run` is given.
     """
 
     tensors: ClassVar[Mapping[str, Shape]]
+    replayed: ClassVar[bool] = False
     shader: str = ""
     shader_file: str = ""  # where that is, if it is in a file of its own
 
@@ -51,7 +59,9 @@ class Sketch(SealedModel):
         from ..tensor import Tensor
 
         self.name, self.params, self.seed = name, params, seed
-        self.time = self.dt = 0.0
+        self._advancing = False  # within `advance`, if that is replayed
+        self._time = self.dt = 0.0
+        self._replayed: ReplayedStep | None = None
         self._tensors: dict[str, Tensor] = {}
         self._taken = dict(inputs)
         self._kernels: dict[str, Kernel] = {}
@@ -65,6 +75,11 @@ class Sketch(SealedModel):
             for key, taken in self._taken.items():
                 super().__setattr__(key, taken)
             parts.callback(self.forget_kernels)
+            if self.replayed:
+                from .replayed import ReplayedStep
+
+                self._replayed = ReplayedStep(f"{name}.advance")
+                parts.callback(self._replayed.close)
             self.reset()
 
     @classmethod
@@ -77,11 +92,17 @@ class Sketch(SealedModel):
 
         `fields` are those of the uniform struct that have no value of their own.
         """
-        plan = self.prepare(entry, threads)
-        known = {**dict(self.params), "dt": self.dt, "time": self.time, "seed": self.seed, **fields}
-        wanted = self._kernel(entry).interface.uniform
+        plan, kernel = self.prepare(entry, threads), self._kernel(entry)
+        wanted = kernel.interface.uniform.fields if kernel.interface.uniform else ()
+        known = {**dict(self.params), "dt": self.dt, "seed": self.seed, **fields}
+        if "time" in wanted and "time" not in known:
+            known["time"] = self.time
         try:
-            plan.replay(**{name: known[name] for name in (wanted.fields if wanted else ())})
+            values = {name: known[name] for name in wanted}
+            if kernel.gpu.recording is None:
+                plan.replay(**values)
+            else:
+                kernel(threads, **self._bound(kernel), **values)
         except KeyError as error:
             raise InputError(f"{entry}: {unknown('field', str(error.args[0]), known)}") from None
         except ShaderError as error:
@@ -95,10 +116,20 @@ class Sketch(SealedModel):
             plan = self._plans[entry, shape] = self._planned(entry, shape)
         return plan
 
+    @property
+    def time(self) -> float:
+        """Seconds that passed since the start. Raises `InputError` in a step that is replayed."""
+        if self._advancing:
+            raise InputError(f"{self.name}: {TIME}")
+        return self._time
+
     def step(self, dt: float) -> None:
         self.dt = dt
-        self.advance(dt)
-        self.time += dt
+        if self._replayed is None:
+            self.advance(dt)
+        else:
+            self._replayed.take((dt, dict(self.params)), self._advance_alike)
+        self._time += dt
 
     def outputs(self) -> dict[str, Tensor]:
         return dict(self._tensors)
@@ -106,12 +137,14 @@ class Sketch(SealedModel):
     def diagnostics(self) -> dict[str, Tensor]:
         return {}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """It has none."""
         return []
 
     def reset(self) -> None:
-        self.time = self.dt = 0.0
+        self._time = self.dt = 0.0
+        if self._replayed is not None:
+            self._replayed.close()  # `start` may set what `advance` uses
         first = dict(self.start(np.random.default_rng(self.seed)))
         if strange := sorted(first.keys() - self._tensors.keys()):
             raise InputError(f"start: {unknown('tensor', strange[0], self._tensors)}")
@@ -122,10 +155,10 @@ class Sketch(SealedModel):
         return dict(self._tensors)
 
     def numbers(self) -> dict[str, float]:
-        return {"time": self.time}
+        return {"time": self._time}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self.time = numbers["time"]
+        self._time = numbers["time"]
 
     def forget_kernels(self) -> None:
         """Compile the shader anew when it is needed next."""
@@ -137,6 +170,8 @@ class Sketch(SealedModel):
     def __setattr__(self, name: str, value: Any) -> None:
         held = self.__dict__.get("_tensors", {}).get(name)
         if held is None:
+            if name != "_advancing" and self.__dict__.get("_advancing"):
+                raise InputError(f"{self.name}: self.{name} = ...: {SETS}")
             super().__setattr__(name, value)
         elif value is not held:  # as after `self.position += …`, which wrote it already
             from ..ops import assign
@@ -144,6 +179,14 @@ class Sketch(SealedModel):
             assign(held, value)
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _advance_alike(self) -> None:
+        """`advance`, kept from what would not be the same in a replay."""
+        self._advancing = True
+        try:
+            self.advance(self.dt)
+        finally:
+            self._advancing = False
 
     def _kernel(self, entry: str) -> Kernel:
         from ..gpu import Kernel
@@ -161,7 +204,18 @@ class Sketch(SealedModel):
         from ..gpu import Plan
 
         kernel = self._kernel(entry)
-        known = {**self._taken, **self._tensors}
+        bound = self._bound(kernel)
+        plan = Plan(f"{self.name}.{entry}.step")
+        try:
+            plan.dispatch(kernel, threads, **bound)
+        except BaseException:
+            plan.close()
+            raise
+        return plan
+
+    def _bound(self, kernel: Kernel) -> dict[str, Any]:
+        """The tensors of the kernel's bindings. Raises `InputError` if one does not fit."""
+        known, entry = {**self._taken, **self._tensors}, kernel.entry
         bound = {}
         for binding in kernel.bindings:
             if binding.name not in known:
@@ -170,13 +224,7 @@ class Sketch(SealedModel):
             if "vec3" in binding.type and tensor.shape[-1:] == (3,):
                 told = f"rows of {binding.name} have 12 bytes, those of {binding.type} 16"
                 raise InputError(f"{entry}: {told}; bind array<f32> and read element 3 * row, or give it 4 columns")
-        plan = Plan(f"{self.name}.{entry}.step")
-        try:
-            plan.dispatch(kernel, threads, **bound)
-        except BaseException:
-            plan.close()
-            raise
-        return plan
+        return bound
 
 
 def _placed(said: str, entry: str, text: str, file: str) -> str:
@@ -194,8 +242,9 @@ def _placed(said: str, entry: str, text: str, file: str) -> str:
 
 def name_objection(name: str) -> str:
     """What is wrong with the name of a tensor; empty if nothing is."""
-    taken = hasattr(Sketch, name) or name in ("name", "params", "seed", "time", "dt")
-    return f"a tensor cannot be called {name}" if taken or not name.isidentifier() else ""
+    if hasattr(Sketch, name) or name in ("name", "params", "seed", "time", "dt"):
+        return f"a tensor cannot be called {name}: self.{name} is a part of every Sketch; choose another name"
+    return "" if name.isidentifier() else f"a tensor cannot be called {name}: that is no name in Python"
 
 
 def _spec(name: str, shape: Shape, params: Any) -> OutputSpec:
@@ -214,13 +263,17 @@ def _spec(name: str, shape: Shape, params: Any) -> OutputSpec:
 def _size(name: str, size: int | str, params: Any) -> int:
     found = getattr(params, size, None) if isinstance(size, str) else size
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-        raise InputError(f"tensors: {name}: {size!r} is neither a whole number from 1 nor a parameter that is one")
+        raise InputError(f"tensors: {name}: {size!r} is neither an integer from 1 nor a parameter that is one")
     return found
 
 
 def _fitted(name: str, value: Any, tensor: Tensor) -> Any:
     array = np.asarray(value)
     try:
-        return np.ascontiguousarray(np.broadcast_to(array, tensor.shape), dtype=tensor.dtype.numpy)
+        filled = np.broadcast_to(array, tensor.shape)
     except ValueError:
-        raise InputError(f"start: {name} has shape {tensor.shape}, not {array.shape}") from None
+        raise InputError(f"start: expected {name} of shape {tensor.shape}, got {array.shape}") from None
+    try:
+        return np.ascontiguousarray(filled, dtype=tensor.dtype.numpy)
+    except (TypeError, ValueError):
+        raise InputError(f"start: expected {name} of {tensor.dtype}, got {array.dtype}") from None

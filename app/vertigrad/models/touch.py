@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 Vector = tuple[float, float, float]
 FAR = 1e6  # units along a ray, beyond which nothing is touched
+PULL = 40.0  # 1/s, at which what flows takes on the velocity of a hand that drags with strength 1
 
 
 class Gesture(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import onnx
 from onnx.inliner import inline_local_functions, inline_selected_functions
@@ -17,12 +17,14 @@ def prepared(model: onnx.ModelProto, source: str, is_lowered: Callable[[onnx.Nod
 
     Every value's element type is noted in it, as far as it can be inferred. Raises `InputError` if types clash.
     """
+    model = _without_nameless(model)
     try:
         if model.functions:
             model = inline_local_functions(model, convert_version=False)
         model = onnx.shape_inference.infer_shapes(model, check_type=True)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
         raise InputError(f"{source}: {str(error).strip()}") from error
+    _declare_constants(model.graph)
     tried: set[tuple[str, str]] = set()
     for _ in range(DEEPEST):
         unknown = {key for key in _operators(model.graph, is_lowered) if _is_function(key, model)} - tried
@@ -32,6 +34,45 @@ def prepared(model: onnx.ModelProto, source: str, is_lowered: Callable[[onnx.Nod
         for key in sorted(unknown):
             model = _without(model, key)
     return model
+
+
+_NO_NAMES = ("?", "*", "None")  # what exporters write for a size that is not known; two of them need not be equal
+
+
+def _without_nameless(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with sizes that are below 0, or whose name is none, left open."""
+    if not any(_is_nameless(axis) for axis in _axes(model.graph)):
+        return model
+    opened = onnx.ModelProto()
+    opened.CopyFrom(model)
+    for axis in _axes(opened.graph):
+        if _is_nameless(axis):
+            axis.Clear()
+    return opened
+
+
+def _axes(graph: onnx.GraphProto) -> Iterator[onnx.TensorShapeProto.Dimension]:
+    for entry in (*graph.input, *graph.output, *graph.value_info):
+        yield from entry.type.tensor_type.shape.dim
+
+
+def _is_nameless(axis: onnx.TensorShapeProto.Dimension) -> bool:
+    if axis.HasField("dim_value"):
+        return axis.dim_value < 0
+    name = axis.dim_param.strip()
+    return bool(name) and (name in _NO_NAMES or name.removeprefix("-").isdigit())
+
+
+def _declare_constants(graph: onnx.GraphProto) -> None:
+    """State the types of initializers, which ONNX's inliner does not look up."""
+    known = {entry.name for entry in (*graph.input, *graph.output, *graph.value_info)}
+    for array in graph.initializer:
+        if array.name not in known:
+            graph.value_info.append(onnx.helper.make_tensor_value_info(array.name, array.data_type, array.dims))
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                _declare_constants(inner)
 
 
 def _without(model: onnx.ModelProto, key: tuple[str, str]) -> onnx.ModelProto:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -57,7 +56,8 @@ class Network:
             if _elem(entry) not in onnx.TensorProto.DataType.values()[1:]:
                 raise InputError(f"{self.source}: input {entry.name!r} has no known element type")
         self._known: frozenset[str] = frozenset()  # inputs that shapes depend on: a program holds for their numbers
-        self._programs: OrderedDict[Any, Program] = OrderedDict()
+        self._programs: dict[Any, Program] = {}  # the one used last at the end
+        self._given_out: set[Program] = set()  # programs that callers hold
 
     @property
     def inputs(self) -> dict[str, tuple[np.dtype, tuple[int | str | None, ...] | None]]:
@@ -102,33 +102,23 @@ class Network:
         return program
 
     def program(self, inputs: Mapping[str, Any]) -> Program:
-        """The network recorded for inputs of these shapes, and these numbers where shapes depend on them; kept here.
+        """The network recorded for inputs of these shapes, and these numbers where shapes depend on them.
 
-        Raises `InputError` for inputs that do not fit, and `UnsupportedOp` with every node that cannot be run, before
-        anything is.
+        It can be used until the caller or the network closes it. Raises `InputError` for inputs that do not fit, and
+        `UnsupportedOp` with every node that cannot be run, before anything is.
         """
-        arrays = self._checked(inputs)
-        while True:
-            key = tuple((name, a.shape, a.tobytes() if name in self._known else None) for name, a in arrays.items())
-            if key in self._programs:
-                self._programs.move_to_end(key)
-                return self._programs[key]
-            try:
-                program = self._record(arrays, {}, self._known)
-            except DataDependent as needed:
-                if needed.sources <= self._known:
-                    raise UnsupportedOp(self.source, [needed.reason]) from None
-                self._known |= needed.sources
-                continue
-            self._programs[key] = program
-            if len(self._programs) > REMEMBERED:
-                self._programs.popitem(last=False)[1].close()
-            return program
+        program = self._recorded(self._checked(inputs))
+        self._given_out.add(program)
+        return program
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs for these inputs; waits for the GPU. Sequences are lists, an optional without a value is None."""
-        program = self.program(inputs)
-        program.set(self._checked(inputs))
+        """The outputs for these inputs; waits for the GPU. Sequences are lists, an optional without a value is None.
+
+        Raises as `program`, and `InputError` for numbers that pass 32 bits within the network.
+        """
+        arrays = self._checked(inputs)
+        program = self._recorded(arrays)
+        program.set(arrays)
         program.replay()
         return program.read()
 
@@ -137,6 +127,7 @@ class Network:
         for program in self._programs.values():
             program.close()
         self._programs.clear()
+        self._given_out.clear()
 
     def __enter__(self) -> Network:
         return self
@@ -147,6 +138,32 @@ class Network:
         self.close()
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _recorded(self, arrays: Mapping[str, np.ndarray]) -> Program:
+        """The program for such inputs: one that was recorded lately, or a new one."""
+        while True:
+            key = tuple((name, a.shape, a.tobytes() if name in self._known else None) for name, a in arrays.items())
+            program = self._programs.pop(key, None)
+            if program is not None and not program.closed:
+                self._programs[key] = program
+                return program
+            try:
+                program = self._record(arrays, {}, self._known)
+            except DataDependent as needed:
+                if needed.sources <= self._known:
+                    raise UnsupportedOp(self.source, [needed.reason]) from None
+                self._known |= needed.sources
+                continue
+            self._programs[key] = program
+            self._evict()
+            return program
+
+    def _evict(self) -> None:
+        """Close the programs that were used longest ago, but none that a caller holds."""
+        self._given_out = {program for program in self._given_out if not program.closed}
+        own = [key for key, program in self._programs.items() if program not in self._given_out]
+        for key in own[:-REMEMBERED]:
+            self._programs.pop(key).close()
 
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The inputs as arrays, in the graph's order. Raises `InputError`."""

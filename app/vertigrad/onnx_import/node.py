@@ -90,12 +90,13 @@ class Node:
         self.taken: tuple[onnx.NodeProto, ...] = ()
         self.deferred = deferred
         self.proto = proto
-        self.inputs = tuple(inputs)
+        self.inputs = tuple(inputs)  # for lowerings to count and to bound; those that use them all call `values`
         self.version = version
         self.trace = trace
         self.op = proto.op_type
         self.domain = "" if proto.domain == "ai.onnx" else proto.domain
         self._attributes = {entry.name: entry for entry in proto.attribute}
+        self._used: set[str | int] = set()  # names of attributes and indices of inputs that the lowering asked for
 
     def __str__(self) -> str:
         name = self.proto.name or next((f"→ {output}" for output in self.proto.output if output), "without outputs")
@@ -118,7 +119,13 @@ class Node:
             raise InputError(f"{self}: input {index} is missing")
         value = self.inputs[index]
         assert value is not None
+        self._used.add(index)
         return value
+
+    def values(self) -> list[Value | None]:
+        """All inputs, None for those that were left out."""
+        self._used.update(range(len(self.inputs)))
+        return list(self.inputs)
 
     def tensor(self, index: int) -> Tensor:
         """An input as a tensor on the GPU. Raises `Refused` if its type cannot lie there."""
@@ -157,7 +164,7 @@ class Node:
         raise DataDependent(value.sources, f"{self}: its input {index} is needed now, and only known on the GPU")
 
     def ints(self, index: int) -> list[int]:
-        """As `host`, of whole numbers."""
+        """As `host`, of integers."""
         return [int(number) for number in self.host(index).reshape(-1)]
 
     def scalar(self, index: int, default: float) -> float:
@@ -185,6 +192,7 @@ class Node:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute as a Python value: text decoded, lists as lists, tensors and graphs as they are in the file."""
+        self._used.add(name)
         entry = self._attributes.get(name)
         if entry is None:
             return default
@@ -208,9 +216,47 @@ class Node:
             raise InputError(f"{self}: axis {axis} of a tensor with {rank} axes")
         return axis % max(rank, 1)
 
+    def ignore(self, *names: str | int) -> None:
+        """Declare attributes, and inputs by index, that cannot change the outputs of this node."""
+        self._used.update(names)
+
+    def require_size(self, name: str, actual: Any) -> None:
+        """Raise `InputError` if an attribute that repeats a size of the weights contradicts them."""
+        declared = self.attribute(name, actual)
+        if declared != actual:
+            raise InputError(f"{self}: {name} is {declared}, but the weights are made for {actual}")
+
+    def require_all_used(self, results: Sequence[Result]) -> None:
+        """Raise `Refused` if the lowering did not ask for everything the node says, or lacks an output that it has.
+
+        An attribute that has its default value may be passed over.
+        """
+        unread = [name for name in self._attributes if name not in self._used and not self._is_default(name)]
+        if unread:
+            written = ", ".join(str(onnx.helper.printable_attribute(self._attributes[name])) for name in unread)
+            raise Refused(f"unsupported attribute {written}")
+        unread_inputs = [index for index in range(len(self.inputs)) if self.has(index) and index not in self._used]
+        if unread_inputs:
+            raise Refused(f"unsupported input {', '.join(map(str, unread_inputs))}")
+        given = [result is not None for result in results] + [False] * len(self.proto.output)
+        missing = [index for index in range(len(self.proto.output)) if self.wants(index) and not given[index]]
+        if missing:
+            raise Refused(f"unsupported output {', '.join(map(str, missing))}")
+
+    def _is_default(self, name: str) -> bool:
+        """Whether an attribute has the value that it would have if it were left out."""
+        try:
+            schema = onnx.defs.get_schema(self.op, self.version, self.domain)
+        except onnx.defs.SchemaError:
+            return False
+        if name not in schema.attributes or not schema.attributes[name].default_value.name:
+            return False
+        default = onnx.helper.get_attribute_value(schema.attributes[name].default_value)
+        return onnx.helper.get_attribute_value(self._attributes[name]) == default
+
     # outputs ----------------------------------------------------------------------------------------------------
 
-    def output_elem(self, index: int = 0) -> int | None:
+    def output_elem(self, index: int) -> int | None:
         """The element type that an output is declared to have, if that is known."""
         name = self.proto.output[index] if index < len(self.proto.output) else ""
         return self.trace.elems.get(name)

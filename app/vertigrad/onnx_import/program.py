@@ -43,6 +43,8 @@ class Program:
         self.inputs = dict(inputs)
         self._values = dict(values)
         self._held, self._nodes, self._elems = trace.held, trace.nodes, elems
+        self._guards = trace.guards
+        self.closed = False
 
     def tensor(self, name: str) -> Tensor:
         """An output as a tensor; one that nothing changes is uploaded now. Raises `InputError` for a sequence."""
@@ -74,7 +76,12 @@ class Program:
         self.plan.replay()
 
     def read(self) -> dict[str, Any]:
-        """The outputs as arrays, in the types that the graph declares; waits for the GPU."""
+        """The outputs as arrays, in the types that the graph declares; waits for the GPU.
+
+        Raises `InputError` if a number passed 32 bits on the way, so that the outputs are not what ONNX says.
+        """
+        for guard in self._guards:
+            guard.require_within(self.source)
         return {name: _read(value) for name, value in self._values.items()}
 
     def profile(self) -> list[NodeTime] | None:
@@ -103,8 +110,9 @@ class Program:
 
     def close(self) -> None:
         """Give back every tensor. Idempotent."""
+        self.closed = True
         self.plan.close()
-        for tensor in [*self.inputs.values(), *self.outputs.values()]:
+        for tensor in [*self.inputs.values(), *self.outputs.values(), *(end for g in self._guards for end in g.ends)]:
             tensor.close()
 
 

@@ -12,7 +12,7 @@ from ..ops.activation import Activation
 from .values import Value
 
 HEADS = ("Conv", "ConvTranspose", "MatMul", "Gemm")
-_PLAIN = {
+_PLAIN: dict[str, str] = {
     "Relu": "relu",
     "Sigmoid": "sigmoid",
     "Tanh": "tanh",
@@ -24,6 +24,7 @@ _PLAIN = {
     "Cos": "cosine",
 }
 _WITH_ALPHA = {"LeakyRelu": 0.01, "Elu": 1.0, "Celu": 1.0, "ThresholdedRelu": 1.0}
+_UNDERSTOOD = {op: {"alpha"} for op in _WITH_ALPHA} | {"Gelu": {"approximate"}, "HardSigmoid": {"alpha", "beta"}}
 
 
 class Tail(NamedTuple):
@@ -63,6 +64,8 @@ def _activation(proto: onnx.NodeProto, known: Mapping[str, Value | None]) -> Act
     """The activation that a node is, as `ops` has it; None if it is none."""
     given = {entry.name: helper.get_attribute_value(entry) for entry in proto.attribute}
     op = proto.op_type
+    if proto.domain not in ("", "ai.onnx") or not set(given) <= _UNDERSTOOD.get(op, set()):
+        return None
     if op in _PLAIN:
         return _PLAIN[op]
     if op in _WITH_ALPHA:

@@ -18,7 +18,7 @@ from . import fold
 from .node import ELEMENTWISE, LOWERINGS, Node, Refused, Result, is_lowered
 from .reader import array_of
 from .tail import HEADS, Tail, tail_of
-from .values import STORAGE, Value, constant, to_storage, type_name
+from .values import STORAGE, Guard, Value, constant, to_storage, type_name
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
 MOST_STEPS = 100_000  # nodes walked in all, those of unrolled loops counted each time
@@ -48,6 +48,7 @@ class Trace:
         self.refused: list[str] = []
         self.held: frozenset[str] = frozenset()
         self.constants: list[Tensor] = []
+        self.guards: list[Guard] = []
         self._steps = 0
 
     def graph(self, graph: onnx.GraphProto, given: Sequence[Value | None], outer: Scope) -> list[Value | None]:
@@ -58,7 +59,7 @@ class Trace:
         for tensor in graph.initializer:
             local[tensor.name] = constant(array_of(tensor, self.folder, self.source), tensor.data_type)
         for sparse in graph.sparse_initializer:
-            local[sparse.values.name] = constant(self._dense(sparse), sparse.values.data_type)
+            local[sparse.values.name] = constant(self.dense(sparse), sparse.values.data_type)
         local.update(zip([entry.name for entry in graph.input], given, strict=False))
         left = Counter(name for node in graph.node for name in names_used(node))
         left.update(entry.name for entry in graph.output)
@@ -88,6 +89,20 @@ class Trace:
                 value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, "a constant"))
                 self.constants.append(value.tensor)
         return value.tensor
+
+    def dense(self, sparse: onnx.SparseTensorProto) -> np.ndarray:
+        """A sparse tensor with its zeros. Raises `InputError` for indices outside of it."""
+        values = array_of(sparse.values, self.folder, self.source)
+        indices = array_of(sparse.indices, self.folder, self.source)
+        dense = np.zeros(tuple(sparse.dims), values.dtype)
+        try:
+            if indices.ndim == 1:
+                dense.reshape(-1)[indices] = values
+            else:
+                dense[tuple(indices.T)] = values
+        except IndexError as error:
+            raise InputError(f"{self.source}: the sparse tensor {sparse.values.name!r}: {error}") from error
+        return dense
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -135,8 +150,11 @@ class Trace:
         lowering = LOWERINGS.get((node.domain, node.op))
         if lowering is None or not is_lowered(node.proto):
             raise Refused("no such operator here" if lowering is None else "a form of it that is not supported")
+        refused = len(self.refused)
         results = lowering(node)
         results = results if isinstance(results, Sequence) else [results]
+        if len(self.refused) == refused:  # else a graph within the node says what is missing
+            node.require_all_used(results)
         return [self._typed(node, index, result) for index, result in enumerate(results)]
 
     def _folded(self, node: Node) -> list[Value | None] | None:
@@ -173,19 +191,6 @@ class Trace:
             raise Refused(f"output {index} is to be {type_name(elem)}, and would be {result.dtype}")
         bounds = [v.bound for v in node.inputs if v is not None and v.elem == elem]
         return self._typed(node, index, node.result(result, elem, max(bounds) if bounds else None))
-
-    def _dense(self, sparse: onnx.SparseTensorProto) -> np.ndarray:
-        values = array_of(sparse.values, self.folder, self.source)
-        indices = array_of(sparse.indices, self.folder, self.source)
-        dense = np.zeros(tuple(sparse.dims), values.dtype)
-        try:
-            if indices.ndim == 1:
-                dense.reshape(-1)[indices] = values
-            else:
-                dense[tuple(indices.T)] = values
-        except IndexError as error:
-            raise InputError(f"{self.source}: the sparse tensor {sparse.values.name!r}: {error}") from error
-        return dense
 
 
 def _consumers(graph: onnx.GraphProto) -> dict[str, list[onnx.NodeProto]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import TensorProto
@@ -41,7 +41,7 @@ class Value:
 
     An `expression` is what the one node that needs the value puts into its own kernel.
     `elem` is its element type as ONNX has it. `sources` names the inputs of the graph that its numbers depend on,
-    `bound` is what a whole number's magnitude cannot pass.
+    `bound` is what an integer's magnitude cannot pass.
     """
 
     elem: int
@@ -67,6 +67,24 @@ class Value:
     def type_name(self) -> str:
         """The element type in ONNX's own words."""
         return type_name(self.elem)
+
+
+class Guard(NamedTuple):
+    """What a node reads must be from `low` to `high` for its result to fit 32 bits; `ends`: its least and greatest."""
+
+    node: str
+    low: int
+    high: int
+    ends: tuple[Tensor, Tensor]
+
+    def require_within(self, source: str) -> None:
+        """Raise `InputError` if a number is outside. Waits for the GPU."""
+        least, greatest = (end.numpy().item() for end in self.ends)
+        if least < self.low or greatest > self.high:
+            found = least if least < self.low else greatest
+            raise InputError(
+                f"{source}: {self.node}: {found:,} does not fit the 32 bits that its result has on the GPU"
+            )
 
 
 def constant(array: np.ndarray, elem: int | None = None) -> Value:
@@ -96,7 +114,7 @@ def to_storage(array: np.ndarray, elem: int, what: str) -> np.ndarray:
     if elem in WIDE and array.size:
         limits = np.iinfo(dtype)
         if int(array.min()) < limits.min or int(array.max()) > limits.max:
-            raise InputError(f"{what} holds whole numbers beyond 32 bits, which is all that the GPU has")
+            raise InputError(f"{what} holds integers beyond 32 bits, which is all that the GPU has")
     return np.ascontiguousarray(array).astype(dtype, copy=False).reshape(array.shape)
 
 

@@ -1,11 +1,14 @@
 """Operations on tensors, as functions of NumPy's names. Importing this gives `Tensor` its operators."""
 
+import difflib
+from typing import TYPE_CHECKING
+
 from ..tensor import operators
 from . import functions, network_functions, random
 from .attention import attention
 from .broadcast import sum_to
 from .compaction import compact, nonzero, record_compact, record_nonzero
-from .concat import concatenate, stack
+from .concat import concatenate, roll, stack
 from .conv import conv, conv_transpose, pack_conv_weights
 from .einsum import einsum
 from .elementwise import assign, cast, copy, elementwise, evaluate, fused
@@ -19,7 +22,7 @@ from .histograms import bincount, histogram, record_bincount, record_histogram
 from .linear import gemm, linear
 from .matmul import matmul
 from .mlp import Mlp, mlp, record_mlp
-from .neighbours import NeighbourGrid, neighbour_grid, record_reorder, reorder
+from .neighbors import NeighborGrid, neighbor_grid, record_reorder, reorder
 from .network_functions import *  # noqa: F403
 from .normalize import (
     batch_norm,
@@ -42,9 +45,10 @@ from .pool import (
     max_pool,
     max_pool_with_places,
 )
+from .ranges import arange, linspace
 from .recurrent import gru, lstm, rnn
 from .reduce import all, any, argmax, argmin, max, mean, min, prod, record_reduce, sum
-from .reductions import l1, l2, last_argmax, last_argmin, log_sum, log_sum_exp, sum_square
+from .reductions import l1, l2, last_argmax, last_argmin, log_sum, log_sum_exp, norm, sum_square
 from .resize import resize
 from .sample import affine_grid, grid_sample
 from .scans import cummax, cummin, cumprod, cumsum, record_scan, scan
@@ -56,17 +60,17 @@ from .sorting import argsort, record_sort, sort, sort_pairs, topk
 
 # fmt: off
 __all__ = [
-    "Expression", "all", "any", "argmax", "argmin", "assign", "cast", "concatenate", "copy", "elementwise", "evaluate",
-    "fused", "grid_normals", "matmul", "max", "mean", "min", "prod", "record_grid_normals", "stack", "sum", "take",
-    "take_along_axis",
+    "Expression", "all", "any", "arange", "argmax", "argmin", "assign", "cast", "concatenate", "copy", "elementwise",
+    "evaluate", "fused", "grid_normals", "linspace", "matmul", "max", "mean", "min", "norm", "prod",
+    "record_grid_normals", "roll", "stack", "sum", "take", "take_along_axis",
 ]
 __all__ += [
     "HashEncoding", "Mlp", "PositionalEncoding", "encode", "gemm", "hash_encoding", "linear", "mlp",
     "positional_encoding", "record_mlp",
 ]
 __all__ += [
-    "NeighbourGrid", "argsort", "bincount", "compact", "cummax", "cummin", "cumprod", "cumsum", "dispatch_size",
-    "draw_size", "histogram", "neighbour_grid", "nonzero", "random", "record_bincount", "record_compact",
+    "NeighborGrid", "argsort", "bincount", "compact", "cummax", "cummin", "cumprod", "cumsum", "dispatch_size",
+    "draw_size", "histogram", "neighbor_grid", "nonzero", "random", "record_bincount", "record_compact",
     "record_dispatch_size", "record_draw_size", "record_histogram", "record_nonzero", "record_reduce", "record_reorder",
     "record_scan", "record_segment_starts", "record_segmented_reduce", "record_sort", "reduce_by_key", "reorder",
     "scan", "segment_starts", "segmented_reduce", "sort", "sort_pairs", "topk",
@@ -89,3 +93,27 @@ operators.provide({"activate": activate, "elementwise_with_gradient": elementwis
 operators.provide({"assign": assign, "cast": cast, "copy": copy, "matmul": matmul})
 operators.provide({"sum": sum, "prod": prod, "mean": mean, "min": min, "max": max, "any": any, "all": all})
 operators.provide({"argmin": argmin, "argmax": argmax, "take": take})
+
+# What PyTorch, Python or C call an operation that has NumPy's name here.
+_OTHER_NAMES = {
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")},
+    **{"abs": "absolute", "neg": "negative", "pow": "power", "mod": "remainder", "clamp": "clip", "cat": "concatenate"},
+    **{
+        "concat": "concatenate",
+        "sub": "subtract",
+        "mul": "multiply",
+        "div": "divide",
+        "eq": "equal",
+        "ne": "not_equal",
+    },
+    **{"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "gather": "take_along_axis"},
+    **{"scatter": "scatter_elements", "mm": "matmul", "dot": "matmul", "fix": "trunc", "conv2d": "conv"},
+}
+
+if not TYPE_CHECKING:  # a type checker knows what there is
+
+    def __getattr__(name: str) -> None:
+        """Raise `AttributeError` that says what the operation is called here."""
+        close = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else difflib.get_close_matches(name, __all__, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise AttributeError(f"vertigrad.ops has no {name!r}{hint}")

@@ -25,21 +25,44 @@ PARAMETERS: dict[str, tuple[float, ...]] = {
 _FUNCTIONS = {"tanh": "tanh_", "clip": "held"}  # where WGSL has the name already
 
 
-def expression(activation: Activation) -> str:
+_OPERATIONS = {"sine": "sin", "cosine": "cos"}  # where the operation of `ops` has another name
+
+
+def expression(activation: Activation, field: str = "params.activation") -> str:
     """WGSL over `x` for an activation: None, a name of `PARAMETERS`, or a name with its parameters in a tuple.
 
+    Parameters are read from the uniform `field`, a vec2f that gets `parameters`, so that one kernel serves all of them.
     A kernel that uses it includes common/math.wgsl and common/activation.wgsl. Raises `InputError` for a name that is
     unknown, and for parameters of the wrong number or not finite.
     """
-    return "x" if activation is None else _call(activation, _FUNCTIONS)
+    return "x" if activation is None else _call(activation, field, _FUNCTIONS)
 
 
-def slope(activation: Activation) -> str:
+def slope(activation: Activation, field: str = "params.activation") -> str:
     """WGSL over `x` for the derivative of an activation by x; as `expression`, and includes common/slope.wgsl too."""
-    return "1.0" if activation is None else _call(activation, {name: f"{name}_slope" for name in PARAMETERS})
+    return "1.0" if activation is None else _call(activation, field, {name: f"{name}_slope" for name in PARAMETERS})
 
 
-def _call(activation: str | tuple[str | float, ...], functions: Mapping[str, str]) -> str:
+def parameters(activation: Activation) -> tuple[float, float]:
+    """What the field of `expression` holds, 0 where the activation has fewer parameters."""
+    first, second, *_ = (*([] if activation is None else _split(activation)[1]), 0.0, 0.0)
+    return first, second
+
+
+def operation(activation: str | tuple[str | float, ...]) -> tuple[str, tuple[float, ...]]:
+    """The elementwise operation that an activation is, and its operands after the first. Raises as `expression`."""
+    name, values = _split(activation)
+    return _OPERATIONS.get(name, name), values
+
+
+def _call(activation: str | tuple[str | float, ...], field: str, functions: Mapping[str, str]) -> str:
+    name, values = _split(activation)
+    fields = [f"{field}.{axis}" for axis, _ in zip("xy", values, strict=False)]
+    return f"{functions.get(name, name)}({', '.join(['x', *fields])})"
+
+
+def _split(activation: str | tuple[str | float, ...]) -> tuple[str, tuple[float, ...]]:
+    """Name and parameters of an activation."""
     name, *given = (activation,) if isinstance(activation, str) else activation
     if name not in PARAMETERS:
         raise InputError(f"no activation {name!r}; there are {', '.join(sorted(PARAMETERS))}, and None")
@@ -47,7 +70,7 @@ def _call(activation: str | tuple[str | float, ...], functions: Mapping[str, str
     values = _numbers(name, given) if given else defaults
     if len(values) != len(defaults):
         raise InputError(f"activation {name} takes {len(defaults)} parameters, not {len(values)}")
-    return f"{functions.get(name, name)}({', '.join(['x', *(repr(value) for value in values)])})"
+    return name, values
 
 
 def _numbers(name: str, given: Sequence[str | float]) -> tuple[float, ...]:

@@ -73,7 +73,7 @@ def attention(
     """softmax(q kᵀ · scale + mask) v for each head: (N, H, queries, width of v).
 
     q is (N, H, queries, width), k and v (N, H', keys, width) and (N, H', keys, width of v), where H' divides H: each of
-    their heads serves H / H' neighbouring heads of q. The mask is broadcast to (N, H, queries, keys): a bool says what
+    their heads serves H / H' neighboring heads of q. The mask is broadcast to (N, H, queries, keys): a bool says what
     may be attended, a float is added. `scale` is 1 / √width where none is given; `softcap` c holds scores to ±c by
     c · tanh(s / c) before the mask. Query i stands at key i + `offset`, and attends `left` keys before that (None: all)
     and `right` after it; `causal` is `right` = 0. `lengths` (N,), i32, are the keys that each member has; the offset is
@@ -171,7 +171,7 @@ def _launch(
 
 
 def _in_quads(tensor: Tensor) -> bool:
-    """Whether four neighbouring elements of a row can always be read at once."""
+    """Whether four neighboring elements of a row can always be read at once."""
     strides = launch.element_strides(tensor)
     even = all(n % 4 == 0 for n in (*strides[:3], tensor.shape[3], tensor.offset // tensor.itemsize))
     return even and strides[3] == 1 and tensor.extent % (4 * tensor.itemsize) == 0 and tensor.size > 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import DtypeError, ShapeError
 from ..tensor import Tensor, i32
-from .activation import Activation, expression, slope
+from .activation import Activation, expression, parameters, slope
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 GATES = {"rnn": 1, "lstm": 4, "gru": 3}
@@ -28,21 +28,27 @@ class How(NamedTuple):
     coupled: bool = False
     linear_before_reset: bool = False
 
-    def functions(self, number: int) -> list[str]:
-        """WGSL over x of the activations of one direction, three in all."""
-        return self._three(number, _text)
+    def functions(self, number: int) -> dict[str, str]:
+        """WGSL over x of the activations of one direction, by their names in shaders/ops/cell.wgsl."""
+        return {name: _text(one, _field(name)) for name, one in self._activations(number).items()}
 
-    def slopes(self, number: int) -> list[str]:
+    def slopes(self, number: int) -> dict[str, str]:
         """WGSL over x of their derivatives."""
-        return self._three(number, _slope)
+        return {f"{name}_SLOPE": _slope(one, _field(name)) for name, one in self._activations(number).items()}
 
-    def _three(self, number: int, text: Callable[[Activation], str]) -> list[str]:
+    def parameters(self, number: int) -> dict[str, tuple[float, float]]:
+        """The uniform fields that both read."""
+        activations = self._activations(number).items()
+        return {_field(name).removeprefix("params."): _parameters(one) for name, one in activations}
+
+    def _activations(self, number: int) -> dict[str, Activation]:
+        """Those of one direction, None where the kind of cell has fewer."""
         each = len(_DEFAULTS[self.kind])
         given = list(self.activations or _DEFAULTS[self.kind])
         if len(given) not in (each, each * len(DIRECTIONS[self.direction])):
             raise ShapeError(f"{self.kind}: {len(given)} activations; {each} for each direction")
         mine = given[number * each : number * each + each] if len(given) > each else given
-        return [*(text(activation) for activation in mine), *["x"] * (3 - each)]
+        return dict(zip("FGH", [*mine, *[None] * (3 - each)], strict=True))
 
 
 def check(how: How, given: dict[str, Tensor]) -> tuple[int, int, int]:
@@ -74,18 +80,28 @@ def check(how: How, given: dict[str, Tensor]) -> tuple[int, int, int]:
     return steps, members, size
 
 
-def _text(activation: Activation) -> str:
-    if isinstance(activation, tuple) and activation[0] == "affine":
-        return f"{float(activation[1])!r} * x + {float(activation[2])!r}"
-    if isinstance(activation, tuple) and activation[0] == "scaled_tanh":
-        return f"{float(activation[1])!r} * tanh_({float(activation[2])!r} * x)"
-    return expression(activation)
+def _field(name: str) -> str:
+    return f"params.{name.lower()}_parameters"
 
 
-def _slope(activation: Activation) -> str:
-    if isinstance(activation, tuple) and activation[0] == "affine":
-        return repr(float(activation[1]))
-    if isinstance(activation, tuple) and activation[0] == "scaled_tanh":
-        wide, steep = (float(value) for value in activation[1:])
-        return f"{wide * steep!r} * tanh_slope({steep!r} * x)"
-    return slope(activation)
+def _own(activation: Activation) -> str:
+    """The name of an activation that only cells have; "" for all others."""
+    own = isinstance(activation, tuple) and activation[0] in ("affine", "scaled_tanh")
+    return str(activation[0]) if own and activation is not None else ""
+
+
+def _text(activation: Activation, field: str) -> str:
+    own = {"affine": f"{field}.x * x + {field}.y", "scaled_tanh": f"{field}.x * tanh_({field}.y * x)"}
+    return own.get(_own(activation)) or expression(activation, field)
+
+
+def _slope(activation: Activation, field: str) -> str:
+    own = {"affine": f"{field}.x", "scaled_tanh": f"{field}.x * {field}.y * tanh_slope({field}.y * x)"}
+    return own.get(_own(activation)) or slope(activation, field)
+
+
+def _parameters(activation: Activation) -> tuple[float, float]:
+    if activation is None or not _own(activation):
+        return parameters(activation)
+    _, first, second = activation
+    return float(first), float(second)

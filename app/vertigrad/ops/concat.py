@@ -1,15 +1,18 @@
-"""Tensors put together along an axis."""
+"""Tensors put together along an axis, one after the other, or their parts in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from operator import index
+
+import numpy as np
 
 from ..errors import ShapeError
 from ..tensor import Tensor, promote
 from . import launch
 from .differentiable import differentiable
-from .elementwise import assign
+from .elementwise import assign, copy
 from .functions import Operand
 
 
@@ -41,6 +44,54 @@ def stack(parts: Sequence[Operand], axis: int = 0, *, out: Tensor | None = None)
             raise ShapeError(f"stack: shapes differ: {', '.join(str(part.shape) for part in given)}")
         at = launch.normal_axis(axis, given[0].ndim + 1) if given else 0
         return concatenate([part[(*[slice(None)] * at, None)] for part in given], at, out=out)
+
+
+@differentiable
+def roll(
+    x: Operand,
+    shift: int | Sequence[int],
+    axis: int | Sequence[int] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """x with all elements moved on by `shift` along `axis`; those beyond its end come in at its beginning.
+
+    Several axes have a shift each, or one for all; without `axis` x counts as one row of elements, and keeps its shape.
+    Raises `ShapeError` if shifts and axes are not as many.
+    """
+    with launch.tensors(x) as (source,):
+        found = rolled(source, shift, axis)
+        return found if out is None else assign(out, found)
+
+
+def rolled(x: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None) -> Tensor:
+    """`roll`, by operations that have gradients."""
+    if axis is None:
+        return rolled(x.contiguous().reshape(-1), _total(shift), 0).reshape(*x.shape)
+    found = x
+    for at, n in _shifts(shift, axis, x.ndim).items():
+        n = n % x.shape[at] if x.shape[at] else 0
+        if n:
+            whole, cut = (slice(None),) * at, x.shape[at] - n
+            found = concatenate([found[(*whole, slice(cut, None))], found[(*whole, slice(0, cut))]], at)
+    return copy(x) if found is x else found
+
+
+def _total(shift: int | Sequence[int]) -> int:
+    return index(shift) if isinstance(shift, int | np.integer) else sum(map(index, shift))
+
+
+def _shifts(shift: int | Sequence[int], axis: int | Sequence[int], rank: int) -> dict[int, int]:
+    """How far each axis is moved; an axis that is named twice is moved by both."""
+    axes = [axis] if isinstance(axis, int | np.integer) else list(axis)
+    shifts = [shift] * len(axes) if isinstance(shift, int | np.integer) else list(shift)
+    axes = axes * len(shifts) if len(axes) == 1 else axes
+    if len(shifts) != len(axes):
+        raise ShapeError(f"roll: {len(shifts)} shifts along {len(axes)} axes")
+    found: dict[int, int] = {}
+    for at, n in zip((launch.normal_axis(one, rank) for one in axes), shifts, strict=True):
+        found[at] = found.get(at, 0) + index(n)
+    return found
 
 
 def _shape(shapes: Sequence[tuple[int, ...]], at: int) -> tuple[int, ...]:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..gpu import Kernel
+from ..gpu import Kernel, gpu
 from ..tensor import Tensor, f32
 from . import launch
-from .activation import Activation, expression
+from .activation import Activation, expression, operation, parameters
 from .elementwise import evaluate
 from .expression import Expression
 
@@ -36,6 +36,7 @@ TILES = (
     Tile(32, 128, 4, 4),
     Tile(16, 128, 4, 4),
 )
+ON_A_CPU = Tile(64, 32, 4, 4)  # wastes little of a small image, which costs a software adapter more than reading twice
 FEW = 4  # channels of a group up to which one invocation makes a result alone
 
 
@@ -68,10 +69,12 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
     """In tiles; where these are few, each in slices of the inner axis, which are added up by a second kernel."""
     out, weights = operands.out, operands.weights
     groups, results, channels = weights.shape[:3]
-    tile = _tile(results, arguments["all_places"], groups)
+    is_software = _is_software()
+    tile = choose(results, arguments["all_places"], groups, is_software)
     tiles = -(-results // tile.rows) * -(-arguments["all_places"] // tile.columns) * groups
     steps = -(-inner // STEP)
-    slice_steps = -(-steps // min(MOST_SLICES, max(1, BUSY // tiles), max(1, steps // 8)))
+    most = 1 if is_software else MOST_SLICES  # a CPU is busy with a few tiles, and need not compile what adds up slices
+    slice_steps = -(-steps // min(most, max(1, BUSY // tiles), max(1, steps // 8)))
     slices = -(-steps // slice_steps)
     strides = launch.element_strides(weights)
     defines = {
@@ -106,12 +109,12 @@ def _arguments(
         "places": places,
         "all_places": out.shape[0] * places,
         "groups": weights.shape[0],
-        "size": _three(x.shape[3:], 1),
-        "window": _three(size, 1),
-        "outs": _three(out.shape[3:], 1),
-        "step": _three(stride, 1),
-        "spread": _three(spread, 1),
-        "origin": _three(origin, 0),
+        "size": launch.three(x.shape[3:], 1),
+        "window": launch.three(size, 1),
+        "outs": launch.three(out.shape[3:], 1),
+        "step": launch.three(stride, 1),
+        "spread": launch.three(spread, 1),
+        "origin": launch.three(origin, 0),
         "x_strides": _eight(x),
         "w_strides": _eight(weights),
         **_ends(operands),
@@ -133,7 +136,7 @@ def _ends(operands: Operands) -> dict[str, Any]:
     """The arguments for what a kernel writes and what it adds; a field of what is not there is 0."""
     out, bias, residual = operands.out, operands.bias, operands.residual
     arguments: dict[str, Any] = {"out": out, "out_strides": _eight(out), "bias_strides": (0, 0), "bias_offset": 0}
-    arguments |= {"residual_strides": [0] * 8, "residual_offset": 0}
+    arguments |= {"residual_strides": [0] * 8, "residual_offset": 0, "activation": parameters(operands.activation)}
     if bias is not None:
         arguments |= {"bias": bias, "bias_strides": launch.element_strides(bias)}
     if residual is not None:
@@ -141,13 +144,30 @@ def _ends(operands: Operands) -> dict[str, Any]:
     return arguments
 
 
-def _tile(results: int, places: int, groups: int) -> Tile:
-    """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the one with least waste."""
+def _is_software() -> bool:
+    return gpu().adapter.kind == "software"
+
+
+def choose(results: int, places: int, groups: int, is_software: bool) -> Tile:
+    """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the one with least waste.
+
+    A GPU waits for the operands of a few large tiles, so only rows count as waste there; a CPU for the arithmetic, so
+    that places beyond the image count too. Tiles of 8 x 8 results an invocation take a CPU long to compile, and pay
+    where there are as many as keep a GPU busy.
+    """
     fitting = [tile for tile in TILES if tile.rows < 2 * results] or [TILES[-1]]
     for tile in fitting:
+        if is_software and tile.each_row < 8:
+            break
         if -(-results // tile.rows) * -(-places // tile.columns) * groups >= 0.75 * BUSY:
             return tile
-    return min(fitting, key=lambda tile: (-(-results // tile.rows) * tile.rows, tile.rows * tile.columns))
+
+    def padded_rows(tile: Tile) -> int:
+        return -(-results // tile.rows) * tile.rows
+
+    if is_software:
+        return min([ON_A_CPU, *fitting], key=lambda tile: padded_rows(tile) * -(-places // tile.columns) * tile.columns)
+    return min(fitting, key=lambda tile: (padded_rows(tile), tile.rows * tile.columns))
 
 
 def _finish(parts: Sequence[Tensor], operands: Operands) -> None:
@@ -159,15 +179,13 @@ def _finish(parts: Sequence[Tensor], operands: Operands) -> None:
         total = total + operands.bias[(..., *[None] * (operands.out.ndim - 3))]
     if operands.residual is not None:
         total = total + operands.residual
-    text = expression(operands.activation).replace("(x", "(a_") if operands.activation else "a_"
-    evaluate(Expression("activation", (total,), text, f32, operands.out.dtype), operands.out)  # type: ignore[list-item]
-
-
-def _three(values: Sequence[int], fill: int) -> list[int]:
-    return [*[fill] * (3 - len(values)), *values]
+    if operands.activation is not None:
+        name, values = operation(operands.activation)
+        total = Expression.apply(name, (total, *values))
+    evaluate(total, operands.out)  # type: ignore[arg-type]
 
 
 def _eight(tensor: Tensor) -> list[int]:
     """Strides in elements: three, a gap, and three for the spatial axes."""
     strides = launch.element_strides(tensor)
-    return [*strides[:3], 0, *_three(strides[3:], 0), 0]
+    return [*strides[:3], 0, *launch.three(strides[3:], 0), 0]

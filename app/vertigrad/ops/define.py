@@ -92,7 +92,7 @@ def order(symbol: str) -> Operation:
 
 
 def rounding(function: str) -> Operation:
-    """What leaves whole numbers as they are."""
+    """What leaves integers as they are."""
     return number("a_", float=f"{function}(a_)")
 
 

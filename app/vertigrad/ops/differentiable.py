@@ -1,7 +1,7 @@
 """How operations get gradients: a decorator for those on tensors, and the rules that the files in `gradients` give.
 
 An operation without a rule raises `GradientError` for operands that want a gradient: none is dropped in silence. What
-has no slope by nature (places, counts, whether, whole numbers) gives constants, and `backward` of them says why.
+has no slope by nature (places, counts, whether, integers) gives constants, and `backward` of them says why.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ RESULT = "result"
 class Rule(NamedTuple):
     """How gradients flow back through an operation.
 
-    `pull` takes the gradient of the result and a `Call`; it returns the gradients of operands by name. `saves` names
+    `vjp` takes the gradient of the result and a `Call`; it returns the gradients of operands by name. `saves` names
     the operands, and perhaps "result", whose values it reads. With `through`, which takes the arguments by name, other
     operations work the result out instead; these have rules. With neither the result is a constant, and `why` says so.
     """
 
-    pull: Callable[[Tensor, Call], Mapping[str, Tensor]] | None = None
+    vjp: Callable[[Tensor, Call], Mapping[str, Tensor]] | None = None
     saves: frozenset[str] = frozenset()
     through: Callable[..., Any] | None = None
     why: str = ""
@@ -65,9 +65,9 @@ DERIVATIVES: dict[str, tuple[Derivative | None, ...]] = {}  # one for each opera
 def rule(name: str, *saves: str) -> Callable[[Function], Function]:
     """Make the function below it the rule of the operation `name`."""
 
-    def decorate(pull: Function) -> Function:
-        RULES[name] = Rule(pull, frozenset(saves))
-        return pull
+    def decorate(vjp: Function) -> Function:
+        RULES[name] = Rule(vjp, frozenset(saves))
+        return vjp
 
     return decorate
 
@@ -115,7 +115,7 @@ def differentiable(function: Function) -> Function:
         bound = signature.bind(*arguments, **options)
         bound.apply_defaults()
         given = bound.arguments
-        require_free(function.__name__, given.get("out"))
+        require_free(function.__name__, [given[key] for key in given if key != "out"], given.get("out"))
         if given.get("activation") is not None:  # a node of its own
             return operators.call("activate", tracked(**{**given, "activation": None, "out": None}), given)
         steps = RULES[function.__name__].through if function.__name__ in RULES else None
@@ -123,10 +123,7 @@ def differentiable(function: Function) -> Function:
             out = given.pop("out", None)
             with _uploaded(given) as ready:
                 return _into(out, steps(**ready))
-        with graph.no_grad():
-            result = function(*arguments, **options)
-        attach(function.__name__, given, result)
-        return result
+        return attached(function.__name__, given, lambda: function(*arguments, **options))
 
     return tracked  # type: ignore[return-value]
 
@@ -156,39 +153,47 @@ def _into(out: Tensor | None, result: Any) -> Any:
     return operators.call("assign", out, result)
 
 
-def require_free(name: str, out: Tensor | None) -> None:
-    """Raise `GradientError` if `out` is a leaf, or a view, to which gradients flow: a write would lose them."""
-    if out is not None and out.node is not None and (out.is_leaf or out.node.name == "view"):
-        raise GradientError(
-            f"{name} into tensor {out.name or 'unnamed'!r}: gradients flow to it, and a write would cut them off; "
-            "write it inside of vertigrad.no_grad(), or take the result as a tensor of its own"
-        )
+def require_free(name: str, operands: Iterable[Any], out: Tensor | None) -> None:
+    """Raise `GradientError` if `out` is a leaf, or a view of one: a write would lose its gradients."""
+    if out is not None:
+        out.variable.require_writable(f"{name} into tensor {out.name or 'unnamed'!r}", wants_gradient(operands))
 
 
-def attach(name: str, given: Mapping[str, Any], result: Any) -> None:
-    """Give `result`, or the first of several, its node. Raises `GradientError` if the operation has no rule."""
+def attached(name: str, given: Mapping[str, Any], function: Callable[[], Any]) -> Any:
+    """What `function`, the operation `name`, gives; it, or the first of several, with its node.
+
+    Raises `GradientError` if the operation has no rule.
+    """
     found = RULES.get(name)
     if found is None:
         raise _missing(name, given.values())
-    if found.pull is None:
+    if found.vjp is None:
+        with graph.no_grad():
+            result = function()
+        if given.get("out") is not None:
+            given["out"].variable.write(None)
         end(name, given.values(), result)
-        return
-    result = result[0] if isinstance(result, tuple) else result
+        return result
     operands = {key: value for key, value in _flat(given) if isinstance(value, Tensor) and key != "out"}
     nodes = {key: value.node for key, value in operands.items() if value.node is not None}
     with _uploaded({key: value for key, value in given.items() if key in found.saves}) as ready:
         saved = {key: graph.Saved(value) for key, value in ready.items() if isinstance(value, Tensor)}
+    with graph.no_grad():  # now: the result may be written over an operand
+        results = function()
+    result = results[0] if isinstance(results, tuple) else results
     if RESULT in found.saves:
         saved[RESULT] = graph.Saved(result)
     plain = {key: value for key, value in given.items() if key not in operands and key not in saved}
     call = Call({**plain, **saved}, {key: value.shape for key, value in operands.items()}, frozenset(nodes))
-    pull, dtypes = found.pull, {key: operands[key].dtype for key in nodes}
+    rule, dtypes = found.vjp, {key: operands[key].dtype for key in nodes}
 
-    def pulled(gradient: Tensor) -> list[Tensor | None]:
-        parts = pull(gradient, call)
+    def vjp(gradient: Tensor) -> list[Tensor | None]:
+        parts = rule(gradient, call)
         return [_cast(parts[key], dtype) for key, dtype in dtypes.items()]
 
-    graph.attach(result, name, list(nodes.values()), pulled, list(saved.values()))
+    in_place = given.get("out") is not None
+    graph.attach(result, name, list(nodes.values()), vjp, list(saved.values()), in_place)
+    return results
 
 
 def _cast(part: Tensor, dtype: DType) -> Tensor:

@@ -115,7 +115,7 @@ def _diagonal(term: _Term) -> _Term:
             strides[first] += strides[second]
             del shape[second], strides[second]
             layout = tensor.layout._replace(shape=tuple(shape), strides=tuple(strides))
-            tensor = Tensor(tensor.owner.hold(), layout, tensor.dtype, tensor.name, temporary=True)
+            tensor = tensor.as_strided(layout)
             labels = labels[:second] + labels[second + 1 :]
     return _Term(tensor, labels)
 

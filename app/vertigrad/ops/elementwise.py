@@ -173,7 +173,7 @@ def _launch(program: Program, result: DType, out: Tensor) -> None:
 
 
 def _quads(tensors: Sequence[Tensor], shape: Sequence[int], rows: Sequence[Sequence[int]]) -> tuple[int, ...] | None:
-    """Which of the tensors (the first is written) have every four neighbours in one aligned quad.
+    """Which of the tensors (the first is written) have every four neighbors in one aligned quad.
 
     The others repeat one element along the last axis; None if any does neither.
     """

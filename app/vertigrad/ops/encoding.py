@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from ..errors import DtypeError, InputError, ShapeError
 from ..gpu import Kernel
-from ..tensor import Tensor, f16, f32, graph
+from ..tensor import Tensor, f16, f32
 from . import launch
-from .differentiable import attach, require_free, wants_gradient
+from .differentiable import attached, require_free, wants_gradient
 from .functions import Operand
 
 MOST_LEVELS = 32  # as the uniform of the shaders holds
@@ -130,11 +130,9 @@ def encode(x: Operand, encoding: Encoding, *, out: Tensor | None = None) -> Tens
     """
     tables = encoding.tables if isinstance(encoding, HashEncoding) else None
     if wants_gradient((x, tables)):
-        require_free("encode", out)
-        with graph.no_grad():
-            result = encode(x, encoding, out=out)
-        attach("encode", {"x": x, "tables": tables, "encoding": encoding}, result)
-        return result
+        given = {"x": x, "tables": tables, "encoding": encoding, "out": out}
+        require_free("encode", (x, tables), out)
+        return attached("encode", given, lambda: encode(x, encoding, out=out))
     with launch.tensors(x) as (points,):
         count, dimensions = check_points("encoding", points)
         features = encoding.features(dimensions)

@@ -1,8 +1,9 @@
 """`Expression`: elementwise operations put together, to be worked out by one kernel.
 
 `functions.py` lists the operations. A number takes the type of the tensors beside it; a float beside integers makes
-f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32. f16 is worked
-out in f32 and rounded once, at the end of the whole expression.
+f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32, but for
+comparisons of i32 with u32, which are exact. f16 is worked out in f32 and rounded once, at the end of the whole
+expression.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..errors import DtypeError
-from ..tensor import DType, Tensor, bool_, broadcast_shapes, dtype_of, f16, f32, i32, promote, u8
+from ..tensor import DType, Tensor, bool_, broadcast_shapes, dtype_of, f16, f32, i32, promote, u8, u32
 from ..tensor.dtype import check_value
 from ..tensor.operators import Arithmetic
 from . import launch
@@ -39,6 +40,10 @@ class Operation(NamedTuple):
 
 
 OPERATIONS: dict[str, Operation] = {"assign": Operation({"any": "a_"})}
+_MIRRORED = {
+    **{"equal": "equal", "not_equal": "not_equal", "less": "greater", "less_equal": "greater_equal"},
+    **{"greater": "less", "greater_equal": "less_equal"},
+}
 
 
 class Expression(Arithmetic):
@@ -75,6 +80,9 @@ class Expression(Arithmetic):
         for value in operands:
             if not isinstance(value, Tensor | Expression) and not launch.is_number(value):
                 raise DtypeError(f"{name}: {type(value).__name__} in an expression; make it a tensor, or a number")
+        operands = [launch.plain(value) for value in operands]
+        if name in _MIRRORED and [getattr(value, "dtype", None) for value in operands] in ([i32, u32], [u32, i32]):
+            return _signed_with_unsigned(name, *operands)
         computed, result = _types(name, operation, operands)
         text = operation.expressions.get(computed.kind) or operation.expressions["any"]
         if not all(operation.casts[: len(operands)]):
@@ -88,6 +96,18 @@ class Expression(Arithmetic):
 
     def __repr__(self) -> str:
         return f"<Expression {self.name!r} {self.dtype} {self.shape}>"
+
+
+def _signed_with_unsigned(name: str, a: Any, b: Any) -> Expression:
+    """A comparison of i32 with u32, in either order: f32, their common type, has not all digits of either."""
+    if a.dtype is u32:
+        return _signed_with_unsigned(_MIRRORED[name], b, a)
+    signed = Expression.of(a) if isinstance(a, Tensor) else a
+    negative = Expression.apply("less", (signed, 0))
+    compared = Expression.apply(name, (signed.to(u32), b))
+    if name in ("less", "less_equal", "not_equal"):
+        return Expression.apply("logical_or", (negative, compared))
+    return Expression.apply("logical_and", (Expression.apply("logical_not", (negative,)), compared))
 
 
 def _truth(value: Tensor | Expression | Number) -> Expression | bool:

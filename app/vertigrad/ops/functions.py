@@ -42,23 +42,23 @@ multiply = binary("multiply", number("a_ * b_", bool="a_ && b_"), "a · b; of bo
 divide = binary("divide", floating("a_ / b_"), "a / b, always a float")
 floor_divide = binary(
     "floor_divide",
-    number("floor(a_ / b_)", int="floor_divide_i(a_, b_)", uint="divide_u(a_, b_)"),
-    "Largest whole number not above a / b; of integers 0 where b is 0",
+    number("floor_divide_f(a_, b_)", int="floor_divide_i(a_, b_)", uint="divide_u(a_, b_)"),
+    "Largest integer not above a / b, exact up to 2²⁴; of integers 0 where b is 0",
 )
 truncate_divide = binary(
     "truncate_divide",
-    number("trunc(a_ / b_)", int="truncate_divide_i(a_, b_)", uint="divide_u(a_, b_)"),
-    "a / b without its fraction, as C and ONNX divide integers; of integers 0 where b is 0",
+    number("truncate_divide_f(a_, b_)", int="truncate_divide_i(a_, b_)", uint="divide_u(a_, b_)"),
+    "a / b without its fraction, exact up to 2²⁴, as C and ONNX divide integers; of integers 0 where b is 0",
 )
 fmod = binary(
     "fmod",
     number("fmod_f(a_, b_)", int="fmod_i(a_, b_)", uint="remainder_u(a_, b_)"),
-    "What is left of a by truncated division, with the sign of a; of integers 0 where b is 0",
+    "What is left of a by truncated division, exact, with the sign of a; of integers 0 where b is 0",
 )
 remainder = binary(
     "remainder",
     number("remainder_f(a_, b_)", int="remainder_i(a_, b_)", uint="remainder_u(a_, b_)"),
-    "What is left of a by floor division, with the sign of b; of integers 0 where b is 0",
+    "What is left of a by floor division, with the sign of b, as NumPy rounds it; of integers 0 where b is 0",
 )
 power = binary(
     "power",
@@ -80,9 +80,9 @@ maximum = binary("maximum", _MAXIMUM, "The larger of a and b; NaN if either is")
 clip = ternary("clip", _CLIP, "a held to b at least and c at most; c where b > c")
 
 # rounding
-floor = unary("floor", rounding("floor"), "Largest whole number not above a")
-ceil = unary("ceil", rounding("ceil"), "Smallest whole number not below a")
-round = unary("round", rounding("round"), "Nearest whole number, the even one of two")
+floor = unary("floor", rounding("floor"), "Largest integer not above a")
+ceil = unary("ceil", rounding("ceil"), "Smallest integer not below a")
+round = unary("round", rounding("round"), "Nearest integer, the even one of two")
 trunc = unary("trunc", rounding("trunc"), "a without its fraction")
 
 # comparison and logic; `not_equal` is written so that NaN differs from itself

@@ -1,7 +1,7 @@
 """Normals of a surface given as a grid of points, on its own or as a dispatch of a plan.
 
 With P the points, east = P[r, c+1] − P[r, c−1] and south = P[r+1, c] − P[r−1, c]; at a border the point itself stands
-in for the neighbour it lacks. The normal is south × east, divided by its length: y up if columns run along x and rows
+in for the neighbor it lacks. The normal is south × east, divided by its length: y up if columns run along x and rows
 along z. Where the two are parallel or zero (a grid of one row, points that coincide) it is (0, 1, 0).
 """
 

@@ -67,7 +67,7 @@ def _histogram(launch_: Launch, source: Tensor, counts: Tensor, limits: tuple[fl
 
 def _bincount(launch_: Launch, source: Tensor, counts: Tensor) -> None:
     if source.dtype.kind == "float":
-        raise DtypeError(f"bincount: elements are {source.dtype}; they must be whole numbers: use histogram")
+        raise DtypeError(f"bincount: elements are {source.dtype}; they must be integers: use histogram")
     _count(launch_, source, counts, values=False, low=0.0, high=0.0, scale=0.0)
 
 

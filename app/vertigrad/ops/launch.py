@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import DtypeError, LayoutError, ShapeError
+import numpy as np
+
+from ..errors import DtypeError, GradientError, LayoutError, ShapeError
 from ..tensor import DType, Tensor
 from ..tensor.operators import Arithmetic, call
-from .differentiable import require_no_gradient
+from .differentiable import require_no_gradient, wants_gradient
 
 MAX_RANK = 8
 
@@ -45,6 +47,11 @@ def tensors(*values: Any) -> Iterator[list[Tensor]]:
         yield ready
 
 
+def present(*values: Any) -> list[Any]:
+    """Those of optional operands that are there."""
+    return [value for value in values if value is not None]
+
+
 def destination(name: str, shape: tuple[int, ...], dtype: DType, out: Tensor | None) -> Tensor:
     """`out` if it has this shape and element type, or a new tensor if it is None.
 
@@ -61,7 +68,15 @@ def destination(name: str, shape: tuple[int, ...], dtype: DType, out: Tensor | N
 
 
 def require_distinct(name: str, out: Tensor) -> None:
-    """Raise `LayoutError` if elements of `out` share memory because an axis was expanded."""
+    """Raise `LayoutError` if elements of `out` share memory because an axis was expanded.
+
+    Raises `GradientError` if gradients flow to it: who writes it with a rule for them does so inside of `no_grad`.
+    """
+    if wants_gradient((out,)):
+        raise GradientError(
+            f"{name} into tensor {out.name or 'unnamed'!r}: gradients flow to it, and {name} does not pass them on; "
+            "write it inside of vertigrad.no_grad(), or take the result as a tensor of its own"
+        )
     if any(n > 1 and stride == 0 for n, stride in zip(out.shape, out.strides, strict=True)):
         raise LayoutError(
             f"{name}: tensor {out.name or 'unnamed'!r} of shape {out.shape} repeats elements (strides {out.strides}), "
@@ -82,7 +97,7 @@ def split_axis(tensor: Tensor, axis: int, first: int) -> Tensor:
         shape=(*shape[:axis], first, rest, *shape[axis + 1 :]),
         strides=(*strides[:axis], strides[axis] * rest, strides[axis], *strides[axis + 1 :]),
     )
-    return Tensor(tensor.owner.hold(), layout, tensor.dtype, tensor.name, temporary=True)
+    return tensor.as_strided(layout)
 
 
 def element_strides(tensor: Tensor) -> tuple[int, ...]:
@@ -97,8 +112,13 @@ def padded(values: Sequence[int], fill: int) -> list[int]:
     return [*values, *[fill] * (MAX_RANK - len(values))]
 
 
+def three(values: Sequence[int], fill: int) -> list[int]:
+    """What there is for one to three spatial axes as z, y, x, with `fill` for axes that are not there."""
+    return [*[fill] * (3 - len(values)), *values]
+
+
 def merge_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Join neighbouring axes that lie evenly in every operand, and drop axes of 1.
+    """Join neighboring axes that lie evenly in every operand, and drop axes of 1.
 
     `strides` has one row per operand, in elements. Returns the shorter shape and rows.
     """
@@ -137,5 +157,12 @@ def normal_axis(axis: int, rank: int) -> int:
 
 
 def is_number(value: Any) -> bool:
-    """Whether `value` is a Python or NumPy number, to be passed as a uniform."""
+    """Whether `value` is a Python or NumPy number, or an array of one without axes, to be passed as a uniform."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.ndim == 0 and value.dtype.kind in "biuf"
     return not isinstance(value, Tensor) and hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0
+
+
+def plain(value: Any) -> Any:
+    """`value`, as a NumPy number if it is an array of one without axes: the kind of number says what it becomes."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value

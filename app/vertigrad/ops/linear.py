@@ -28,12 +28,12 @@ def linear(
     `ops.activation.PARAMETERS`, a name with parameters in a tuple, or None. Raises `ShapeError`, `DtypeError`,
     `LayoutError`, `InputError` for an unknown activation.
     """
-    with launch.tensors(x, weight, *_given(bias, residual)) as (left, right, *rest):
+    with launch.tensors(x, weight, *launch.present(bias, residual)) as (left, right, *rest):
         shift = rest.pop(0) if bias is not None else None
         if right.ndim != 2 or not left.ndim or left.shape[-1] != right.shape[1]:
             raise ShapeError(f"linear: x {left.shape} and weight {right.shape}; they must be (..., n) and (m, n)")
         if shift is not None and shift.shape != right.shape[:1]:
-            raise ShapeError(f"linear: bias has shape {shift.shape}, not {right.shape[:1]}")
+            raise ShapeError(f"linear: expected a bias of shape {right.shape[:1]}, got {shift.shape}")
         row = slice(None) if left.ndim > 1 else None
         added = rest[0] if rest else None
         shape = (*left.shape[:-1], right.shape[0])
@@ -63,7 +63,7 @@ def gemm(
 
     c broadcasts to the result. f32 or f16, summed in f32; the result has their common type. Raises as `linear`.
     """
-    with launch.tensors(a, b, *_given(c)) as (left, right, *rest):
+    with launch.tensors(a, b, *launch.present(c)) as (left, right, *rest):
         if left.ndim != 2 or right.ndim != 2:
             raise ShapeError(f"gemm: operands of shapes {left.shape} and {right.shape}; both must be matrices")
         left, right = (left.T if trans_a else left), (right.T if trans_b else right)
@@ -76,10 +76,6 @@ def gemm(
         if out.size:
             product(launch.apart(left, out), launch.apart(right, out), out, epilogue)
     return out
-
-
-def _given(*values: Operand | None) -> list[Operand]:
-    return [value for value in values if value is not None]
 
 
 def _destination(

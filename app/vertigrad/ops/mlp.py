@@ -40,7 +40,7 @@ class Mlp:
     (names of `ops.activation.PARAMETERS`, a name with parameters in a tuple, or None). An `encoding` goes in front.
 
     Gradients flow to the points, to the tables of a hash grid, and with `learns` to `parameters`: all weights and
-    biases in a row, f32, a tensor for an optimiser. They are packed again at each call then.
+    biases in a row, f32, a tensor for an optimizer. They are packed again at each call then.
     Raises `ShapeError`, `DtypeError`, `InputError`.
     """
 
@@ -128,7 +128,7 @@ class Mlp:
 
         Features first, then the network, then `last`.
         """
-        require_free(self.name, out)
+        require_free(self.name, (x, parameters), out)
         with launch.operands(x) as (points,):
             self._check(points)
             features = points if self.encoding is None else encode(points, self.encoding)
@@ -223,7 +223,9 @@ def _sizes(name: str, weights: list[Tensor]) -> list[int]:
         raise ShapeError(f"{name}: a network has at least one layer")
     for number, weight in enumerate(weights):
         if weight.ndim != 2 or 0 in weight.shape:
-            raise ShapeError(f"{name}: weights of layer {number} have shape {weight.shape}, not (outputs, inputs)")
+            raise ShapeError(
+                f"{name}: expected weights of layer {number} of shape (outputs, inputs), got {weight.shape}"
+            )
         if weight.dtype not in (f32, f16) or weight.dtype is not weights[0].dtype:
             raise DtypeError(
                 f"{name}: weights of layer {number} are {weight.dtype}; all must be f32, or all f16 (.to() casts)"
@@ -245,7 +247,7 @@ def _sizes(name: str, weights: list[Tensor]) -> list[int]:
 def _check_biases(name: str, sizes: list[int], biases: list[Tensor | None]) -> None:
     for number, (bias, size) in enumerate(zip(biases, sizes[1:], strict=True)):
         if bias is not None and bias.shape != (size,):
-            raise ShapeError(f"{name}: bias of layer {number} has shape {bias.shape}, not ({size},)")
+            raise ShapeError(f"{name}: expected a bias of layer {number} of shape ({size},), got {bias.shape}")
 
 
 def _in_a_row(weights: Sequence[Operand], biases: Sequence[Operand | None]) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..gpu import Kernel
 from ..tensor import Tensor
 from . import launch
-from .activation import Activation, expression
+from .activation import Activation, expression, parameters
 from .encoding import MOST_LEVELS, NOTHING, Encoding
 from .mlp_packing import Packed
 from .mlp_variants import NETWORKS, Form, Network
@@ -26,7 +26,7 @@ def forward(
     """
     variant = variant or NETWORKS.choose(form.key)
     types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
-    own = {"ACTIVATION": expression(ways[0]), "LAST": expression(ways[1]), "DIMENSIONS": x.shape[1]}
+    own = {"ACTIVATION": expression(ways[0]), "LAST": expression(ways[1], "params.last"), "DIMENSIONS": x.shape[1]}
     front = NOTHING if encoding is None else {**NOTHING, **encoding.defines()}
     kernel = Kernel.load("ops/mlp.wgsl", defines={**front, **types, **own, **form.defines(), **variant.defines()})
     arguments = {"tables_offset": 0, "resolutions": [0] * MOST_LEVELS} if encoding is None else encoding.arguments()
@@ -39,6 +39,8 @@ def forward(
         out=out,
         count=x.shape[0],
         outputs=form.real_outputs,
+        activation=parameters(ways[0]),
+        last=parameters(ways[1]),
         x_strides=launch.element_strides(x),
         out_strides=launch.element_strides(out),
         **arguments,

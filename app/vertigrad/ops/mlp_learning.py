@@ -1,6 +1,6 @@
 """Gradients of whole small networks: one kernel goes back through all layers, a second adds up what workgroups found.
 
-The way back works the activations out again instead of keeping them: for three layers of 64 that is 8.6 thousand
+The backward pass works the activations out again instead of keeping them: for three layers of 64 that is 8.6 thousand
 multiplications a point more, against 1.5 kB to be written and read.
 """
 
@@ -13,7 +13,7 @@ from ..errors import LimitError
 from ..gpu import Gpu, Kernel
 from ..tensor import Tensor, f32, graph, promote
 from . import launch
-from .activation import Activation, expression, slope
+from .activation import Activation, expression, parameters, slope
 from .mlp_forward import forward
 from .mlp_packing import Packed, count, final, pack, right
 from .mlp_variants import Form
@@ -23,8 +23,8 @@ MOST_FLOATS = 1 << 24  # of all that workgroups leave to be added up
 MOST_PRIVATE = 8192  # bytes of an invocation's variables, as WGSL has it
 
 
-class Pull(NamedTuple):
-    """How the work is divided; the names are those of shaders/ops/mlp_pull.wgsl. `groups` is how many workgroups."""
+class Backward(NamedTuple):
+    """How the work is divided, by the names of shaders/ops/mlp_backward.wgsl. `groups` is how many workgroups."""
 
     points: int
     each_points: int
@@ -58,7 +58,7 @@ class Layer(NamedTuple):
     bias_chunks: int
 
     @staticmethod
-    def of(inputs: int, outputs: int, variant: Pull, threads: int) -> Layer:
+    def of(inputs: int, outputs: int, variant: Backward, threads: int) -> Layer:
         rows = variant.rows if inputs % variant.rows == 0 else 4
         quads = variant.points // 4
         tiles = inputs // rows * (outputs // 4)
@@ -82,7 +82,7 @@ class Sums(NamedTuple):
     private: int
 
     @staticmethod
-    def of(variant: Pull, inputs: int, hidden: int, width: int, outputs: int) -> Sums:
+    def of(variant: Backward, inputs: int, hidden: int, width: int, outputs: int) -> Sums:
         sizes = [inputs, *[width] * hidden, outputs]
         threads = variant.threads(width)
         layers = [Layer.of(before, after, variant, threads) for before, after in pairwise(sizes)]
@@ -112,16 +112,16 @@ def learned(
     saved = [graph.Saved(tensor) for tensor in (x, *ready)]
     dtype = x.dtype
 
-    def pull(gradient: Tensor) -> list[Tensor | None]:
+    def vjp(gradient: Tensor) -> list[Tensor | None]:
         given, *kept = (one.value() for one in saved)
-        by_x, by_weights = pulled(gradient, given, Packed(*kept), form, sizes, activation, nodes[0] is not None)
+        by_x, by_weights = mlp_backward(gradient, given, Packed(*kept), form, sizes, activation, nodes[0] is not None)
         return [by_x if by_x is None or by_x.dtype is dtype else by_x.to(dtype), by_weights if nodes[1] else None]
 
-    graph.attach(out, "mlp", nodes, pull, saved)
+    graph.attach(out, "mlp", nodes, vjp, saved)
     return out
 
 
-def pulled(
+def mlp_backward(
     gradient: Tensor,
     x: Tensor,
     packed: Packed,
@@ -129,19 +129,19 @@ def pulled(
     sizes: list[int],
     activation: Activation,
     wanted: bool = True,
-    variant: Pull | None = None,
+    variant: Backward | None = None,
 ) -> tuple[Tensor | None, Tensor]:
     """The gradients of features `x`, if they are `wanted`, and of all weights and biases in a row, f32.
 
     `gradient` is that of the sums of the last layer; `variant` another than tuning has, to measure.
     """
-    variant = variant or PULLS.choose(key(form))
+    variant = variant or BACKWARDS.choose(key(form))
     sums = Sums.of(variant, form.inputs, form.hidden, form.width, final(form))
     features = Tensor.empty(x.shape, f32, "features.gradient", temporary=True) if wanted else None
     flat = Tensor.empty(count(sizes), f32, "weights.gradient", temporary=True)
     groups = max(min(-(-x.shape[0] // variant.points), variant.groups, MOST_FLOATS // sums.size), 1)
     with Tensor.empty((groups, sums.size), f32, "partial", temporary=True) as partial:
-        _pull(
+        _backward(
             gradient if gradient.dtype is f32 else gradient.to(f32),
             x,
             packed,
@@ -159,14 +159,14 @@ def pulled(
 
 
 def key(form: Form) -> str:
-    """The class of sizes that `PULLS` has one variant for."""
+    """The class of sizes that `BACKWARDS` has one variant for."""
     return f"{form.inputs} {form.hidden} {form.width} {final(form)}"
 
 
 # inside -------------------------------------------------------------------------------------------------------------
 
 
-def _pull(
+def _backward(
     gradient: Tensor,
     x: Tensor,
     packed: Packed,
@@ -174,7 +174,7 @@ def _pull(
     activation: Activation,
     partial: Tensor,
     features: Tensor | None,
-    variant: Pull,
+    variant: Backward,
     sums: Sums,
 ) -> None:
     """One row of `partial` for each workgroup, and the gradient of the features."""
@@ -190,7 +190,7 @@ def _pull(
         **{"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "WANTED": features is not None},
         **{"ACTIVATION": expression(activation), "SLOPE": slope(activation)},
     }
-    Kernel.load("ops/mlp_pull.wgsl", defines=defines)(
+    Kernel.load("ops/mlp_backward.wgsl", defines=defines)(
         partial.shape[0] * variant.threads(form.width),
         overwrites=("partial", *given),
         x=x,
@@ -200,6 +200,7 @@ def _pull(
         partial=partial,
         count=x.shape[0],
         outputs=form.real_outputs,
+        activation=parameters(activation),
         x_strides=launch.element_strides(x),
         gradient_strides=launch.element_strides(gradient),
         **given,
@@ -230,19 +231,34 @@ def _sections(sums: Sums, sizes: list[int]) -> dict[str, Any]:
     return {"SECTIONS": sections, "BIASES": biases, "SIZE": sums.size}
 
 
-_UNROLLED = Pull(64, 4, 4, 4, 264, True)
-_LOOPED = Pull(64, 8, 4, 8, 264, False)
-_SMALLEST = (*(Pull(points, 4, 4, 4, 264, False) for points in (32, 16, 8)), Pull(4, 4, 4, 4, 264, False))
+_UNROLLED = Backward(64, 4, 4, 4, 264, True)
+_LOOPED = Backward(64, 8, 4, 8, 264, False)
+_SMALLEST = (
+    *(Backward(points, 4, 4, 4, 264, False) for points in (32, 16, 8)),
+    Backward(4, 4, 4, 4, 264, False),
+)
 _SOFTWARE = tuple(variant._replace(groups=16) for variant in _SMALLEST)
 _OTHERS = (
-    *(Pull(64, 8, 4, 8, 264, True), Pull(32, 4, 4, 4, 528, True), Pull(64, 8, 4, 4, 264, True)),
-    *(Pull(64, 8, 8, 8, 396, True), Pull(64, 4, 8, 8, 264, True), Pull(32, 8, 4, 8, 528, True)),
-    *(Pull(64, 8, 4, 8, 132, True), Pull(64, 8, 4, 8, 396, True), Pull(32, 4, 4, 4, 528, False)),
+    *(
+        Backward(64, 8, 4, 8, 264, True),
+        Backward(32, 4, 4, 4, 528, True),
+        Backward(64, 8, 4, 4, 264, True),
+    ),
+    *(
+        Backward(64, 8, 8, 8, 396, True),
+        Backward(64, 4, 8, 8, 264, True),
+        Backward(32, 8, 4, 8, 528, True),
+    ),
+    *(
+        Backward(64, 8, 4, 8, 132, True),
+        Backward(64, 8, 4, 8, 396, True),
+        Backward(32, 4, 4, 4, 528, False),
+    ),
 )
 MOST_REGISTERS = 800  # bytes of an invocation's variables up to which layers are written out
 
 
-def _default(key: str, gpu: Gpu) -> Pull:
+def _default(key: str, gpu: Gpu) -> Backward:
     software = gpu.adapter.kind == "software"
     for variant in _SOFTWARE if software else (_UNROLLED, _LOOPED, *_SMALLEST):
         inputs, hidden, width, outputs = (int(part) for part in key.split())
@@ -257,4 +273,6 @@ def _default(key: str, gpu: Gpu) -> Pull:
 
 _ALL = (_UNROLLED, _LOOPED, *_SMALLEST, *_SOFTWARE, *_OTHERS)
 VARIANTS = {"x".join(map(str, map(int, variant))): variant for variant in _ALL}
-PULLS: Family[Pull] = Family("mlp_pull", 1, VARIANTS, _default, lambda variant, key, gpu: variant.fits(key, gpu))
+BACKWARDS: Family[Backward] = Family(
+    "mlp_backward", 1, VARIANTS, _default, lambda variant, key, gpu: variant.fits(key, gpu)
+)

@@ -1,4 +1,4 @@
-"""Normalisations of networks, for f32 and f16, worked out in f32. Axes are (N, C, ...) where channels are spoken of."""
+"""Normalizations of networks, for f32 and f16, worked out in f32. Axes are (N, C, ...) where channels are spoken of."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def batch_norm(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """(x − mean) / √(variance + epsilon) · scale + bias, all of shape (C,): batch normalisation in inference."""
+    """(x − mean) / √(variance + epsilon) · scale + bias, all of shape (C,): batch normalization in inference."""
     with launch.tensors(x, scale, bias, mean, variance) as (source, *given):
         channels = source.shape[1] if source.ndim > 1 else 1
         for name, tensor in zip(("scale", "bias", "mean", "variance"), given, strict=True):
@@ -71,8 +71,8 @@ def layer_norm_with_statistics(
     out: Tensor | None = None,
     _store: bool = True,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """`layer_norm`, the means, and 1 / √(variance + epsilon), both f32 with axes of 1 where x was normalised."""
-    with launch.tensors(x, *_given(scale, bias)) as (source, *parts):
+    """`layer_norm`, the means, and 1 / √(variance + epsilon), both f32 with axes of 1 where x was normalized."""
+    with launch.tensors(x, *launch.present(scale, bias)) as (source, *parts):
         scale, bias = _again(scale, bias, parts)
         block = _block("layer_norm", source, axes)
         statistics: list[Tensor | None] = [None, None]
@@ -98,11 +98,11 @@ def rms_norm(
     x: Operand, scale: Operand | None = None, *, axes: int = 1, epsilon: float = 1e-5, out: Tensor | None = None
 ) -> Tensor:
     """x / √(mean of x² + epsilon) · scale over each block along the last `axes` axes."""
-    with launch.tensors(x, *_given(scale)) as (source, *parts):
+    with launch.tensors(x, *launch.present(scale)) as (source, *parts):
         scale, _ = _again(scale, None, parts)
         block = _block("rms_norm", source, axes)
         rows = source.size // max(math.prod(block), 1)
-        return _rows("rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centred=False)
+        return _rows("rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centered=False)
 
 
 @differentiable
@@ -119,7 +119,7 @@ def group_norm(
 
     With scale and bias of shape (groups,) there is one for each group.
     """
-    with launch.tensors(x, *_given(scale, bias)) as (source, *parts):
+    with launch.tensors(x, *launch.present(scale, bias)) as (source, *parts):
         scale, bias = _again(scale, bias, parts)
         if source.ndim < 2 or groups < 1 or source.shape[1] % groups:
             raise ShapeError(f"group_norm: x {source.shape} has no {groups} groups of channels")
@@ -184,7 +184,7 @@ def local_response_norm(
     k: float = 1.0,
     out: Tensor | None = None,
 ) -> Tensor:
-    """x / (k + alpha / size · Σ x²)^beta, over `size` neighbouring channels, ⌊(size − 1) / 2⌋ of them before."""
+    """x / (k + alpha / size · Σ x²)^beta, over `size` neighboring channels, ⌊(size − 1) / 2⌋ of them before."""
     with launch.tensors(x) as (source,):
         if source.ndim < 2 or size < 1:
             raise ShapeError(f"local_response_norm: x {source.shape} over {size} channels")
@@ -202,10 +202,6 @@ def local_response_norm(
 
 
 # inside -------------------------------------------------------------------------------------------------------------
-
-
-def _given(*values: Any) -> list[Any]:
-    return [value for value in values if value is not None]
 
 
 def _again(scale: Any, bias: Any, parts: list[Tensor]) -> tuple[Tensor | None, Tensor | None]:
@@ -241,13 +237,13 @@ def _rows(
     epsilon: float,
     out: Tensor | None,
     *,
-    centred: bool = True,
+    centered: bool = True,
     period: int = 1,
     row_step: int = 0,
     run: int = 1,
     statistics: list[Tensor | None] | None = None,
 ) -> Tensor:
-    """Normalise x as `rows` rows; scale and shift of element i of row r lie at r % period · row_step + i // run."""
+    """Normalize x as `rows` rows; scale and shift of element i of row r lie at r % period · row_step + i // run."""
     out = _destination(name, x, out)
     if not x.size:
         return out
@@ -267,7 +263,7 @@ def _rows(
             "SCALE": "" if scale is None else scale.dtype.name,
             "SHIFT": "" if shift is None else shift.dtype.name,
             "OUT": out.dtype.name,
-            "CENTRED": centred,
+            "CENTERED": centered,
             "STATISTICS": mean is not None,
             **_shares(count, lanes),
         },

@@ -16,6 +16,7 @@ from .define import Operand
 from .differentiable import differentiable
 from .elementwise import assign, fused
 from .functions import equal, where
+from .window import pairs
 
 MODES = ("constant", "edge", "reflect", "wrap")
 
@@ -35,16 +36,13 @@ def pad(
     it) or "wrap". Raises `ShapeError`, `DtypeError` if x cannot hold `value`.
     """
     with launch.tensors(x) as (source,):
-        pairs = [padding] * source.ndim if isinstance(padding, int) else list(padding)
-        pairs = [(p, p) if isinstance(p, int) else tuple(p) for p in pairs]
-        if len(pairs) != source.ndim or any(len(p) != 2 for p in pairs) or mode not in MODES:
-            raise ShapeError(
-                f"pad: a pair for each axis of {source.shape} and a mode of {MODES}, not {padding}, {mode!r}"
-            )
-        shape = tuple(n + b + e for n, (b, e) in zip(source.shape, pairs, strict=True))
+        if mode not in MODES:
+            raise ShapeError(f"pad: the mode is one of {MODES}, not {mode!r}")
+        sides = pairs("pad", padding, source.ndim)
+        shape = tuple(n + b + e for n, (b, e) in zip(source.shape, sides, strict=True))
         if min(shape, default=0) < 0:
             raise ShapeError(f"pad: {padding} cuts more than all from {source.shape}")
-        cut = tuple(slice(max(-b, 0), n - max(-e, 0)) for n, (b, e) in zip(source.shape, pairs, strict=True))
+        cut = tuple(slice(max(-b, 0), n - max(-e, 0)) for n, (b, e) in zip(source.shape, sides, strict=True))
         inner = source[cut]
         if mode == "constant":
             check_value(value, source.dtype)
@@ -54,7 +52,7 @@ def pad(
         if not inner.size:
             return assign(out, value) if out.size else out
         if out.size:
-            _launch_pad(launch.apart(inner, out), [max(b, 0) for b, _ in pairs], mode, value, out)
+            _launch_pad(launch.apart(inner, out), [max(b, 0) for b, _ in sides], mode, value, out)
     return out
 
 
@@ -62,7 +60,7 @@ def pad(
 def tile(x: Operand, repeats: int | Sequence[int], *, out: Tensor | None = None) -> Tensor:
     """x repeated `repeats` times along each axis; axes of 1 are put before those of x if there are more repeats."""
     with launch.tensors(x) as (source,):
-        times = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+        times = (int(repeats),) if isinstance(repeats, int | np.integer) else tuple(map(int, repeats))
         if any(t < 0 for t in times):
             raise ShapeError(f"tile: repeats {repeats} must not be negative")
         times = (1,) * (source.ndim - len(times)) + times
@@ -146,11 +144,12 @@ def one_hot(
         at = launch.normal_axis(axis, places.ndim + 1)
         out = launch.destination("one_hot", (*places.shape[:at], depth, *places.shape[at:]), kind, out)
         whole = (slice(None),) * at
-        steps = np.arange(depth, dtype=np.int32).reshape(-1, *[1] * (places.ndim - at))
+        signed = places.dtype.kind != "uint"
+        steps = np.arange(depth, dtype=np.int32 if signed else np.uint32).reshape(-1, *[1] * (places.ndim - at))
 
         def chosen(i: Any, step: Any) -> Any:
-            i = i.to("i32")
-            return where(equal(where(i < 0, i + depth, i), step), on, off).to(kind)
+            i = i.to("i32" if signed else "u32")
+            return where(equal(where(i < 0, i + depth, i) if signed else i, step), on, off).to(kind)
 
         return fused(chosen, places[(*whole, None)], steps, out=out) if out.size else out
 
@@ -205,5 +204,5 @@ def _triangle(name: str, x: Operand, keeps: Any, out: Tensor | None) -> Tensor:
 
 def require_integers(name: str, indices: Tensor) -> None:
     """Raise `DtypeError` unless they can be indices."""
-    if indices.dtype.name not in ("i32", "u32"):
-        raise DtypeError(f"{name}: indices must be i32 or u32, not {indices.dtype}")
+    if indices.dtype.kind not in ("int", "uint"):
+        raise DtypeError(f"{name}: indices must be i32, u32 or u8, not {indices.dtype}")

@@ -1,4 +1,4 @@
-"""Philox4x32-10 in NumPy: the twin of shaders/common/philox.wgsl, and what a stream's name is to it.
+"""Philox4x32-10 in NumPy: the reference of shaders/common/philox.wgsl, and what a stream's name is to it.
 
 Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 """
@@ -38,7 +38,7 @@ def stream_words(name: str) -> tuple[int, int]:
 def key_of(seed: int) -> tuple[int, int]:
     """The key of a seed of 64 bits. Raises `ParameterError` for others."""
     if not 0 <= seed < 1 << 64:
-        raise ParameterError(f"a seed of random numbers is a whole number from 0 to 2^64 - 1, not {seed!r}")
+        raise ParameterError(f"a seed of random numbers is an integer from 0 to 2^64 - 1, not {seed!r}")
     return seed & 0xFFFFFFFF, seed >> 32
 
 

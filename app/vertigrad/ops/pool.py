@@ -6,7 +6,6 @@ For pooling over whole axes see `global_max_pool` and its siblings, which reduce
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,11 +116,11 @@ def max_pool_gradient(
             places=places.contiguous(),
             out=out,
             count=out.size,
-            size=_three(shape[2:], 1),
-            outs=_three(places.shape[2:], 1),
-            step=_three(window.stride, 1),
-            begin=_three(window.begin, 0),
-            reach=_three(window.extent, 1),
+            size=launch.three(shape[2:], 1),
+            outs=launch.three(places.shape[2:], 1),
+            step=launch.three(window.stride, 1),
+            begin=launch.three(window.begin, 0),
+            reach=launch.three(window.extent, 1),
         )
     return out
 
@@ -220,24 +219,20 @@ def _launch(
         by_column=by_column,
         power=power,
         least=-math.inf if value == "f32" else np.iinfo(x.dtype.numpy).min,
-        size=_three(x.shape[2:], 1),
-        window=_three(window.size, 1),
-        outs=_three(out.shape[2:], 1),
-        step=_three(window.stride, 1),
-        spread=_three(window.dilation, 1),
-        begin=_three(window.begin, 0),
-        end=_three(window.end, 0),
+        size=launch.three(x.shape[2:], 1),
+        window=launch.three(window.size, 1),
+        outs=launch.three(out.shape[2:], 1),
+        step=launch.three(window.stride, 1),
+        spread=launch.three(window.dilation, 1),
+        begin=launch.three(window.begin, 0),
+        end=launch.three(window.end, 0),
         x_strides=_eight(source),
         out_strides=_eight(out),
         **arguments,
     )
 
 
-def _three(values: Sequence[int], fill: int) -> list[int]:
-    return [*[fill] * (3 - len(values)), *values]
-
-
 def _eight(tensor: Tensor) -> list[int]:
     """Strides in elements: of batch and channel, a gap, and those of three spatial axes."""
     strides = launch.element_strides(tensor)
-    return [*strides[:2], 0, 0, *_three(strides[2:], 0), 0]
+    return [*strides[:2], 0, 0, *launch.three(strides[2:], 0), 0]

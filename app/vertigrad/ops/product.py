@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..gpu import Kernel
 from ..tensor import Tensor, f32
 from . import launch
-from .activation import Activation, expression
+from .activation import Activation, expression, parameters
 from .elementwise import assign
 from .product_variants import FEW, LINES, SMALL, TILES, Lines, Tile, Variant, lines_class, tiles_class
 
@@ -190,6 +190,7 @@ class _Operands:
             batches=math.prod(self.batch),
             batch_axes=len(self.batch),
             batch=launch.padded(self.batch, 1),
+            activation=parameters(epilogue.activation),
             **({"alpha": epilogue.alpha, "beta": epilogue.beta} if epilogue.scaled else {}),
             **dict(self._arguments()),
         )

@@ -46,7 +46,7 @@ def normal(
 def integers(
     shape: Shape, seed: int, stream: str = "", offset: int = 0, *, low: int = 0, high: int, dtype: Any = i32
 ) -> Tensor:
-    """Whole numbers of `shape` from `low` to `high` − 1, each as often as any other to within (high − low) / 2³².
+    """Integers of `shape` from `low` to `high` − 1, each as often as any other to within (high − low) / 2³².
 
     Raises `ParameterError` if there are none between them or they do not fit `dtype`, i32 or u32. As `uniform`.
     """

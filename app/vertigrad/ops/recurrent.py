@@ -173,24 +173,23 @@ def _direction(how: How, number: int, backwards: bool, given: dict[str, Tensor],
     steps, size = out.shape[0], out.shape[2]
     recurrence = given["recurrence"].T
     from_x = matmul(given["x"], given["weights"].T)
-    functions = how.functions(number)
     resets = how.kind == "gru" and not how.linear_before_reset
     kind = "gru_linear" if how.linear_before_reset else how.kind
     for step in reversed(range(steps)) if backwards else range(steps):
         if resets:
             assert carried.reset is not None
             matmul(carried.state, recurrence[:, : 2 * size], out=carried.product[:, : 2 * size])
-            _step("gru_reset", how, functions, step, from_x[step], given, carried, out[step])
+            _step("gru_reset", how, number, step, from_x[step], given, carried, out[step])
             matmul(carried.reset, recurrence[:, 2 * size :], out=carried.product[:, 2 * size :])
         else:
             matmul(carried.state, recurrence, out=carried.product)
-        _step(kind, how, functions, step, from_x[step], given, carried, out[step])
+        _step(kind, how, number, step, from_x[step], given, carried, out[step])
 
 
 def _step(
     kind: str,
     how: How,
-    functions: Sequence[str],
+    number: int,
     step: int,
     from_x: Tensor,
     given: dict[str, Tensor],
@@ -208,11 +207,10 @@ def _step(
         tensors["cell"] = carried.cell
     tensors |= {"reset": carried.reset} if kind == "gru_reset" else {"out": out}
     offsets = {f"{name}_offset": 0 for name in (*names, "cell", "reset", "out") if name not in tensors}
-    f, g, h = functions
     kernel = Kernel.load(
         "ops/cell.wgsl",
         defines={
-            **{"KIND": kind, "DTYPE": out.dtype.name, "F": f, "G": g, "H": h, "COUPLED": how.coupled},
+            **{"KIND": kind, "DTYPE": out.dtype.name, "COUPLED": how.coupled, **how.functions(number)},
             **{name.upper(): name in tensors for name in names},
             "CLIPPED": how.clip is not None,
         },
@@ -228,6 +226,7 @@ def _step(
         given_strides=launch.element_strides(from_x),
         out_strides=launch.element_strides(out),
         lengths_strides=(0 if lengths is None else launch.element_strides(lengths)[0], 0, 0, 0),
+        **how.parameters(number),
         **offsets,
         **tensors,
     )

@@ -180,7 +180,7 @@ class _Lie(NamedTuple):
 
     @staticmethod
     def of(source: Tensor, axes: tuple[int, ...], out: Tensor, ordered: bool) -> _Lie:
-        """Axes with long strides come first, so that neighbours in a workgroup read neighbours in memory.
+        """Axes with long strides come first, so that neighbors in a workgroup read neighbors in memory.
 
         With `ordered` the reduced axes stay as they are: places are counted along them.
         """

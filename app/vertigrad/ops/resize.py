@@ -48,7 +48,7 @@ class Axis(NamedTuple):
     weights: np.ndarray
 
     def transposed(self, size: int) -> Axis:
-        """The way back: for each of `size` elements of x the results that it is part of, and its weight in each."""
+        """The backward pass: for each of `size` elements of x the results it is part of, and its weight in each."""
         result, tap = np.nonzero((self.places >= 0) & (self.weights != 0))
         element, weight = self.places[result, tap], self.weights[result, tap]
         order = np.argsort(element, kind="stable")

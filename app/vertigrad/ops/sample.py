@@ -30,7 +30,7 @@ def grid_sample(
 ) -> Tensor:
     """x (N, C, ...spatial), one to three axes, at the places of `grid` (N, ...places, axes): (N, C, ...places).
 
-    Coordinates go from −1 to 1 and name the last spatial axis first; with `align_corners` the ends are the centres of
+    Coordinates go from −1 to 1 and name the last spatial axis first; with `align_corners` the ends are the centers of
     the outermost elements, else their outer borders. `mode` is "nearest" (half goes to the even one), "linear" or
     "cubic" (a = −0.75); `padding` says what lies outside. f32 and f16. Raises `ShapeError`, `DtypeError`.
     """
@@ -71,7 +71,7 @@ def affine_grid(
         rank = check_theta(maps, size)
         out = launch.destination("affine_grid", (maps.shape[0], *size, rank), f32, out)
         if out.size:
-            flat = centres(size, align_corners)
+            flat = centers(size, align_corners)
             flat_out = out.reshape(maps.shape[0], len(flat), rank) if out.is_contiguous else None
             made = matmul(flat, maps.permute(0, 2, 1), out=flat_out)
             if flat_out is None:
@@ -89,14 +89,14 @@ def check_theta(theta: Tensor, size: Sequence[int]) -> int:
     return rank
 
 
-def centres(size: Sequence[int], align_corners: bool) -> np.ndarray:
+def centers(size: Sequence[int], align_corners: bool) -> np.ndarray:
     """The places of all elements between −1 and 1, last axis first, and a 1: (elements, axes + 1)."""
-    lines = [_centres(n, align_corners) for n in size]
+    lines = [_centers(n, align_corners) for n in size]
     mesh = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(tuple(size))], -1)
     return mesh.reshape(-1, len(size) + 1).astype(np.float32)
 
 
-def _centres(n: int, align_corners: bool) -> np.ndarray:
+def _centers(n: int, align_corners: bool) -> np.ndarray:
     """Places of n elements between −1 and 1."""
     if align_corners:
         return np.linspace(-1, 1, n) if n > 1 else np.zeros(n)

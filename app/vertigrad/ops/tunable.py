@@ -10,7 +10,7 @@ import numpy as np
 
 from ..tensor import Tensor, f32
 from .mlp import Mlp
-from .mlp_learning import PULLS, Pull, key, pulled
+from .mlp_learning import BACKWARDS, Backward, key, mlp_backward
 from .mlp_packing import pack
 from .mlp_variants import NETWORKS, Form, Network
 from .product import product
@@ -84,7 +84,7 @@ class NetworkProblem:
             held.close()
 
 
-class PullProblem:
+class BackwardProblem:
     """The gradients of all weights of a network as above, tanh between its layers."""
 
     def __init__(self, points: int, width: int):
@@ -92,7 +92,7 @@ class PullProblem:
         self._sizes = [3, width, width, width, 4]
         weights = [random.normal(size=(n, m)) / m**0.5 for m, n in pairwise(self._sizes)]
         x, gradient = random.normal(size=(points, 3)), random.normal(size=(points, 4))
-        self._wanted = _pulled_back(weights, x.astype(np.float32), gradient.astype(np.float32))
+        self._wanted = _expected_gradients(weights, x.astype(np.float32), gradient.astype(np.float32))
         self._x, self._gradient = (Tensor.from_numpy(array.astype(np.float32)) for array in (x, gradient))
         self._net = Mlp([weight.astype(np.float32) for weight in weights], name="tuning", learns=True)
         self._packed = pack(self._net.parameters, self._sizes, self._net.form, f32)
@@ -101,9 +101,9 @@ class PullProblem:
     def reset(self) -> None:
         self._out = Tensor.full(self._wanted.size, np.nan)
 
-    def run(self, variant: Pull, /) -> None:
+    def run(self, variant: Backward, /) -> None:
         given = self._gradient, self._x, self._packed, self._net.form, self._sizes, "tanh"
-        self._out = pulled(*given, wanted=False, variant=variant)[1]
+        self._out = mlp_backward(*given, wanted=False, variant=variant)[1]
 
     def error(self) -> float:
         assert self._out is not None
@@ -115,7 +115,7 @@ class PullProblem:
             held.close()
 
 
-def _pulled_back(weights: list[np.ndarray], x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def _expected_gradients(weights: list[np.ndarray], x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """The gradients of weights and biases, which are 0, in float64, in a row."""
     weights = [weight.astype(np.float32).astype(np.float64) for weight in weights]
     signals = [x.astype(np.float64)]
@@ -142,9 +142,9 @@ def tuned(small: bool) -> list[Tuned]:
             NETWORKS, {f"{width} {width}": _network(1 << (12 if small else 20), width) for width in (16, 32, 64, 128)}
         ),
         Tuned(
-            PULLS,
+            BACKWARDS,
             {
-                key(Form.of([3, width, width, width, 4])): _pull(1 << (10 if small else 17), width)
+                key(Form.of([3, width, width, width, 4])): _backward(1 << (10 if small else 17), width)
                 for width in (16, 32, 64, 128)
             },
         ),
@@ -174,5 +174,5 @@ def _network(points: int, width: int) -> Callable[[], closing[NetworkProblem]]:
     return lambda: closing(NetworkProblem(points, width))
 
 
-def _pull(points: int, width: int) -> Callable[[], closing[PullProblem]]:
-    return lambda: closing(PullProblem(points, width))
+def _backward(points: int, width: int) -> Callable[[], closing[BackwardProblem]]:
+    return lambda: closing(BackwardProblem(points, width))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from ..errors import ShapeError
 
@@ -41,7 +43,8 @@ class Window(NamedTuple):
         if isinstance(padding, str):
             begin, end = _same(name, padding, spatial, size, steps, spread)
         else:
-            begin, end = _given(name, padding, rank)
+            sides = pairs(name, padding, rank)
+            begin, end = tuple(p[0] for p in sides), tuple(p[1] for p in sides)
         return Window(tuple(size), steps, spread, begin, end)
 
     @property
@@ -63,20 +66,19 @@ class Window(NamedTuple):
 
 def per_axis(name: str, what: str, value: Sizes, rank: int, least: int = 1) -> tuple[int, ...]:
     """`value` for each of `rank` axes. Raises `ShapeError` if it is too small or there are not as many."""
-    values = (value,) * rank if isinstance(value, int) else tuple(value)
+    values = (value,) * rank if isinstance(value, int | np.integer) else tuple(value)
     if len(values) != rank or any(v < least for v in values):
-        raise ShapeError(f"{name}: {what} {value} must be {rank} whole numbers of at least {least}, or one for all")
-    return values
+        raise ShapeError(f"{name}: {what} {value} must be {rank} integers of at least {least}, or one for all")
+    return tuple(map(int, values))
 
 
-def _given(
-    name: str, padding: int | Sequence[int] | Sequence[tuple[int, int]], rank: int
-) -> tuple[tuple[int, ...], ...]:
-    pairs = [padding] * rank if isinstance(padding, int) else list(padding)
-    pairs = [(p, p) if isinstance(p, int) else tuple(p) for p in pairs]
-    if len(pairs) != rank or any(len(p) != 2 for p in pairs):
+def pairs(name: str, padding: Any, rank: int) -> list[tuple[int, int]]:
+    """(begin, end) for each of `rank` axes, of a number or a pair for each, or one for all. Raises `ShapeError`."""
+    each = [padding] * rank if isinstance(padding, int | np.integer) else list(padding)
+    found = [(p, p) if isinstance(p, int | np.integer) else tuple(p) for p in each]
+    if len(found) != rank or any(len(p) != 2 for p in found):
         raise ShapeError(f"{name}: padding {padding} must have a number or a pair for each of {rank} axes")
-    return tuple(p[0] for p in pairs), tuple(p[1] for p in pairs)
+    return [(int(begin), int(end)) for begin, end in found]
 
 
 def _same(

@@ -20,6 +20,7 @@ from ..session.commands import (
     Command,
     Flip,
     Home,
+    OpenDocumentation,
     Play,
     Redo,
     Reload,
@@ -30,7 +31,7 @@ from ..session.commands import (
     Step,
     Undo,
 )
-from ..session.saving import Question
+from ..session.questions import Question
 from .base import Panel
 from .workspace import Workspace
 
@@ -60,6 +61,7 @@ class Action:
     on: Callable[[Session, Workspace], bool] | None = None
     repeats: bool = False
     group: int = 0
+    dialog: bool = False  # it opens a dialog that keeps everything else waiting, and closes it
 
     def perform(self, session: Session, workspace: Workspace) -> bool:
         """Do it if it is possible now; returns whether it was."""
@@ -114,7 +116,15 @@ def _close(session: Session, workspace: Workspace) -> None:
 
 
 ACTIONS: tuple[Action, ...] = (
-    Action("File", "Gallery…", _flip("gallery"), ("Ctrl+G",), icons.ICON_FA_TABLE_CELLS_LARGE, on=_shows("gallery")),
+    Action(
+        "File",
+        "Gallery…",
+        _flip("gallery"),
+        ("Ctrl+G",),
+        icons.ICON_FA_TABLE_CELLS_LARGE,
+        on=_shows("gallery"),
+        dialog=True,
+    ),
     Action("File", "Open…", _flip("browser"), ("Ctrl+O",), icons.ICON_FA_FOLDER_OPEN),
     Action("File", "Save", posts(Save()), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
     Action("File", "Save as…", posts(Ask(Question("name", ""))), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
@@ -176,12 +186,22 @@ ACTIONS: tuple[Action, ...] = (
     Action("Time", "Step back", posts(Step(-1)), ("B",), icons.ICON_FA_BACKWARD_STEP, repeats=True),
     Action("Time", "Reset the models", posts(Reset()), ("R",), icons.ICON_FA_BACKWARD_FAST),
     Action("Camera", "Camera home", posts(Home()), ("H",), icons.ICON_FA_HOUSE),
+    Action("Help", "Documentation", posts(OpenDocumentation()), icon=icons.ICON_FA_BOOK),
+    Action(
+        "Help",
+        "Keyboard shortcuts",
+        lambda _, workspace: workspace.toggle("Help"),
+        ("F1",),
+        icons.ICON_FA_KEYBOARD,
+        on=lambda _, workspace: workspace.opened["Help"],
+    ),
     Action("Help", "All commands…", _flip("palette"), ("Ctrl+P", "Ctrl+Shift+P"), icons.ICON_FA_MAGNIFYING_GLASS),
+    Action("Help", "About Vertigrad", _flip("about"), icon=icons.ICON_FA_CIRCLE_INFO, on=_shows("about"), group=1),
 )
 
 
 def for_panels(panels: Iterable[Panel]) -> tuple[Action, ...]:
-    """For each panel a row that opens and closes it: by Ctrl and a digit, as long as there are digits; Help by F1."""
+    """For each panel a row that opens and closes it: by Ctrl and a digit, as long as there are digits."""
     return tuple(_for_panel(panel, number) for number, panel in enumerate(panels, 1))
 
 
@@ -195,7 +215,7 @@ def _for_panel(panel: Panel, number: int) -> Action:
         "View",
         panel.title,
         toggle,
-        ("F1", *keys) if panel.title == "Help" else keys,
+        keys,
         panel.icon,
         on=lambda session, workspace: workspace.opened[panel.title],
         group=1,

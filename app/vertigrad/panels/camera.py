@@ -24,7 +24,7 @@ from ..session.commands import (
 )
 from .base import Panel
 from .look import CLEAR, DIM
-from .rows import fact, fitted, labelled, section
+from .rows import fact, fitted, labeled, section
 from .slider import slide_number
 
 WIDEST, NARROWEST = 120.0, 5.0  # angles of view on the slider, in degrees
@@ -46,7 +46,7 @@ class CameraPanel(Panel):
     def draw(self, session: Session) -> None:
         self._draw_views(session)
         self._draw_lens(session)
-        if section("bookmarks", str(len(session.cameras.bookmarks) or "")):
+        if section("bookmarks", str(len(session.tweaks.kept.bookmarks) or "")):
             self._draw_bookmarks(session)
         if section("by itself"):
             _draw_motion(session)
@@ -72,18 +72,18 @@ class CameraPanel(Panel):
 
     def _draw_lens(self, session: Session) -> None:
         camera = session.cameras.heading
-        with labelled("angle of view", "of the height of the picture; what lies as deep as the target stays as large"):
+        with labeled("angle of view", "of the height of the picture; what lies as deep as the target stays as large"):
             changed, fov = slide_number(camera.fov, (NARROWEST, WIDEST), "%.1f°", log=False)
         if changed:
             session.post(SetLens(fov))
-        with labelled("orthographic", "no perspective: what is farther away is as large"):
+        with labeled("orthographic", "no perspective: what is farther away is as large"):
             changed, parallel = imgui.checkbox("##parallel", camera.orthographic)
         if changed:
             session.post(Parallel(parallel))
 
     def _draw_bookmarks(self, session: Session) -> None:
         button, gap = imgui.get_frame_height(), imgui.get_style().item_inner_spacing.x
-        for name in list(session.cameras.bookmarks):
+        for name in list(session.tweaks.kept.bookmarks):
             imgui.push_id(name)
             width = imgui.get_content_region_avail().x - button - gap
             imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
@@ -114,15 +114,15 @@ class CameraPanel(Panel):
 
 def _draw_motion(session: Session) -> None:
     cameras = session.cameras
-    with labelled("turntable", "circles the target by itself (T)"):
+    with labeled("turntable", "circles the target by itself (T)"):
         changed, rate = slide_number(cameras.turntable, (-QUICKEST, QUICKEST), "%.0f °/s", log=False)
     if changed:
         session.post(Turntable(round(rate)))
-    with labelled("flight", "W A S D Q E fly without the right button held, and the mouse looks around (V)"):
+    with labeled("flight", "W A S D Q E fly without the right button held, and the mouse looks around (V)"):
         changed, flying = imgui.checkbox("##flight", cameras.flight_mode)
     if changed:
         session.post(FlightMode(flying))
-    with labelled("flight speed", "also the wheel while flying; Shift is four times as fast"):
+    with labeled("flight speed", "also the wheel while flying; Shift is four times as fast"):
         changed, pace = slide_number(cameras.pace, (SLOWEST, FASTEST), "%.2f ×", log=True)
     if changed and pace > 0.0:
         session.post(FlyFaster(pace / cameras.pace))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..scene.kinds import MADE, SCENES, TOUCHES
 from ..session import Session
-from ..session.commands import Open
+from ..session.commands import Ask, Open
 from .actions import Action
 from .files import FileDialog
 from .gallery import Gallery
@@ -31,6 +31,14 @@ class Dialogs:
         self._saving.draw(session)
         self.gallery.draw(session, workspace)
         self.palette.draw(self._actions, session, workspace)
+
+    def close(self, session: Session, workspace: Workspace) -> None:
+        """Close all of them, without an answer: one cannot be drawn, and nobody may wait for it."""
+        self.browser.close()
+        self._saving.close()
+        workspace.gallery = workspace.palette = workspace.browser = False
+        if session.question is not None:
+            session.post(Ask(None))
 
     def _draw_browser(self, session: Session, workspace: Workspace) -> None:
         if workspace.browser and not self.browser.is_open:

@@ -14,6 +14,11 @@ ROOT = 0x5EED  # ImGui's name for the space that panels are docked in
 WIDTHS = {"left": (190.0, 0.20, 250.0), "right": (210.0, 0.26, 340.0)}  # at least, of the window, at most
 HEIGHTS = {"bottom": (150.0, 0.32, 300.0), "upper right": (150.0, 0.40, 340.0)}  # all in logical pixels
 
+_NODE = re.compile(
+    r"Dock(Space|Node) +ID=0x(?P<node>[0-9A-F]{8})( Parent=0x(?P<parent>[0-9A-F]{8}))?( Window=0x[0-9A-F]{8})?"
+    r"( Pos=-?\d{1,6},-?\d{1,6})?( Size(Ref)?=[1-9]\d{0,5},[1-9]\d{0,5})?( Split=(?P<split>[XY]))?"
+    r"( (NoResize|CentralNode|NoTabBar|HiddenTabBar|NoWindowMenuButton|NoCloseButton)=1)*( Selected=0x[0-9A-F]{8})?"
+)
 _internal = imgui.internal
 _FLAGS = imgui.DockNodeFlags_.passthru_central_node | imgui.DockNodeFlags_.no_docking_over_central_node
 
@@ -48,10 +53,14 @@ def keep_dock_space() -> None:
 
 
 def can_dock(panels: Iterable[Panel], layout: str) -> bool:
-    """Whether a layout, as ImGui writes it, has for every panel a place, or that of another of the same side."""
-    docked = _docked(layout)
+    """Whether a layout, as ImGui writes it, has for every panel a place, or that of another of the same side.
+
+    One that was damaged has none: ImGui takes its nodes as they come, and ends the process where they are no tree.
+    """
+    docked, leaves = _docked(layout), _leaves(layout)
     sides = {panel.side for panel in panels if panel.title in docked}
-    return bool(docked) and all(panel.title in docked or panel.side in sides for panel in panels)
+    placed = bool(docked) and all(panel.title in docked or panel.side in sides for panel in panels)
+    return placed and leaves is not None and leaves.issuperset(docked.values())
 
 
 def dock_new(panels: Sequence[Panel], layout: str) -> None:
@@ -69,13 +78,35 @@ def _docked(layout: str) -> dict[str, int]:
     return {title: int(node, 16) for title, node in found}
 
 
+def _leaves(layout: str) -> set[int] | None:
+    """The dock nodes that panels can be in; None if the nodes are not trees of two branches at each split."""
+    children: dict[int, int] = {}
+    split: set[int] = set()
+    for line in layout.partition("[Docking][Data]")[2].splitlines():
+        found = _NODE.fullmatch(line.strip())
+        if found is None:
+            if line.strip():
+                return None
+            continue
+        node, parent = int(found["node"], 16), int(found["parent"] or "0", 16)
+        if not node or node in children or (parent and parent not in children):
+            return None
+        children[node] = 0
+        if found["split"]:
+            split.add(node)
+        if parent:
+            children[parent] += 1
+    sound = ROOT in children and all(count == 2 * (node in split) for node, count in children.items())
+    return children.keys() - split if sound else None
+
+
 def scaled(layout: str, factor: float) -> str:
     """A layout, as ImGui writes it, with all its lengths multiplied."""
 
     def scale(match: re.Match[str]) -> str:
         return f"{match[1]}={round(int(match[2]) * factor)},{round(int(match[3]) * factor)}"
 
-    return re.sub(r"\b(Pos|Size|SizeRef)=(-?\d+),(-?\d+)", scale, layout)
+    return re.sub(r"\b(Pos|Size|SizeRef)=(-?\d{1,9}),(-?\d{1,9})\b", scale, layout)
 
 
 def _arrange(panels: Sequence[Panel], size: ImVec2, scale: float) -> None:

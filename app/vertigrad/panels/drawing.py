@@ -30,8 +30,10 @@ class Drawing:
         self._indices: wgpu.GPUBuffer | None = None
 
     def draw(self, target: wgpu.GPUTextureView) -> None:
-        """Record the windows built last, over what `target` shows."""
+        """Record the windows built last, over what `target` shows; none if building them failed."""
         data = imgui.get_draw_data()
+        if data is None:
+            return
         _upload_whole(data)
         with self._gpu.recorder.render_pass("gui", self._pass, target) as render:
             self._render(data, render)
@@ -64,7 +66,7 @@ class Drawing:
         content = b"".join(parts)
         if buffer is None or buffer.size < len(content):
             size = -(-len(content) * 3 // 2 // 4) * 4
-            buffer = self._gpu.device.create_buffer(size=size, usage=usage | wgpu.BufferUsage.COPY_DST)
+            buffer = self._gpu.create_buffer(size, usage | wgpu.BufferUsage.COPY_DST, "panels")
         padding = -len(content) % 4
         self._gpu.device.queue.write_buffer(buffer, 0, content + bytes(padding) if padding else content)
         return buffer

@@ -11,6 +11,7 @@ from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from .. import resources
+from ..session.files import here
 from .look import BAD, DIM, bold
 from .rows import color, fitted, scale
 
@@ -50,10 +51,14 @@ class FileDialog:
     def ask(self, folder: Path, name: str = "", recent: Iterable[Path] = ()) -> None:
         """Open it on a folder; the folders of `recent` files are offered beside it."""
         self._asked, self._typed, self._told = True, name, ""
-        near = [("home", Path.home()), ("scenes", resources.path("scenes")), ("here", Path.cwd())]
+        near = [("home", Path.home()), ("scenes", resources.path("scenes")), ("here", here())]
         near += [(file.parent.name or str(file.parent), file.parent) for file in recent]
         self._places = list({place: (label, place) for label, place in reversed(near)}.values())[::-1]
         self._go(folder if folder.is_dir() else Path.home())
+
+    def close(self) -> None:
+        """Close it without an answer."""
+        self._asked = self._open = False
 
     def draw(self) -> Path | None:
         """Draw it if it was asked; returns the file in the frame in which it is chosen."""

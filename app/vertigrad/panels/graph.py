@@ -72,7 +72,7 @@ class Placed(NamedTuple):
 
 
 class GraphPanel(Panel):
-    """Boxes in columns by what they depend on, lines coloured by output. A click on either looks at the tensor."""
+    """Boxes in columns by what they depend on, lines colored by output. A click on either looks at the tensor."""
 
     title = "Graph"
     icon = icons.ICON_FA_DIAGRAM_PROJECT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,16 @@ from ..gpu import Gpu
 from ..renderer.handles import Handles
 from ..session import Session
 from . import plots
+from .about import draw_about
 from .actions import ACTIONS, Action, for_panels
 from .axes import Axes
 from .base import Panel
+from .boundary import Boundary, recover
 from .camera import CameraPanel
 from .dialogs import Dialogs
 from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
 from .drawing import Drawing
+from .failures import draw_failures
 from .gizmo import Gizmo
 from .graph import GraphPanel
 from .help import HelpPanel
@@ -38,7 +42,7 @@ from .recording import CapturePanel, Notices
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
 from .shelf import Thumbnails
-from .shortcuts import are_free, by_keys
+from .shortcuts import are_free, by_keys, is_modal
 from .tensors import TensorsPanel
 from .tools import draw_ring, draw_tools
 from .touch_actions import TOUCH_ACTIONS
@@ -46,6 +50,7 @@ from .warning import draw_warnings
 from .watch import WatchPanel
 from .workspace import Workspace
 
+_log = logging.getLogger("vertigrad")
 SETTLING = 2  # frames after which every window has its place and size; they are built, but never shown
 
 
@@ -81,6 +86,7 @@ class Gui:
         self._context: Any = imgui.create_context()
         imgui.set_current_context(self._context)
         self._plots = plots.create_context()
+        self._boundary = Boundary(self._renew_plots)
         add_fonts()
         self._monitor, self._scale = scale, scale * self.workspace.zoom
         set_style(self._scale)
@@ -143,12 +149,21 @@ class Gui:
     def press(self, session: Session, keys: str, repeated: bool = False) -> bool:
         """Do what the keys, written as in the table of actions, are for; returns whether anything was done.
 
-        Nothing is while they are typed into a field, or move about in a menu.
+        Nothing is while they are typed into a field, or move about in a menu, or while a dialog waits for an answer;
+        but what opened the dialog closes it again.
         """
-        action = self._by_keys.get(keys)
-        if action is None or (repeated and not action.repeats) or not are_free(keys, self.io):
+        action, io = self._by_keys.get(keys), self.io
+        if action is None or (repeated and not action.repeats) or not are_free(keys, io):
+            return False
+        closes = action.dialog and action.on is not None and action.on(session, self.workspace)
+        if self.waits(session) and not closes:
             return False
         return action.perform(session, self.workspace)
+
+    def waits(self, session: Session) -> bool:
+        """Whether a dialog waits for an answer, or is about to."""
+        _ = self.io
+        return is_modal() or session.question is not None or self.workspace.gallery or self.workspace.browser
 
     def build(self, session: Session, size: tuple[int, int], seconds: float, scale: float | None = None) -> None:
         """Make this frame's windows for a window of `size` pixels; `seconds` have passed since the last.
@@ -160,18 +175,40 @@ class Gui:
         self._rescale()
         io.display_size = ImVec2(*size)
         io.delta_time = max(seconds, 1e-4)
-        for _ in range(SETTLING if self._fresh else 0):
-            self._make_windows(session, size)
-            imgui.end_frame()
-        self._fresh = False
+        if self._fresh:
+            self._settle(session, size)
         self._make_windows(session, size)
         self.journal.take_messages(session.messages)
         imgui.render()
 
+    def _settle(self, session: Session, size: tuple[int, int]) -> None:
+        """The first frames, which nobody sees. A layout of the last time that ImGui cannot use is given up."""
+        self._fresh = False
+        try:
+            for _ in range(SETTLING):
+                self._make_windows(session, size)
+                imgui.end_frame()
+        except RuntimeError as error:  # its assertions
+            _log.warning("the panels' layout cannot be used (%s); they are docked as at first", error)
+            self.workspace.rearranged = True
+
     def _make_windows(self, session: Session, size: tuple[int, int]) -> None:
         imgui.new_frame()
+        before = imgui.internal.ErrorRecoveryState()
+        imgui.internal.error_recovery_store_state(before)
+        try:
+            self._draw_windows(session, size)
+        except BaseException:
+            try:
+                recover(before)
+            finally:
+                imgui.end_frame()
+            raise
+
+    def _draw_windows(self, session: Session, size: tuple[int, int]) -> None:
+        draw = self._boundary.draw
         if self.visible:
-            draw_menu(self.actions, session, self.workspace)
+            draw(session, "menu", draw_menu, self.actions, session, self.workspace)
             self.viewport = dock_space(self._panels, self.workspace.rearranged, self._scale)
             self.workspace.rearranged = False
             self._draw_panels(session)
@@ -179,21 +216,25 @@ class Gui:
             keep_dock_space()
             self.viewport = Rect(0, 0, *size)
         self._draw_over(session)
-        draw_message(session, self.viewport)
-        self._dialogs.draw(session, self.workspace)
+        draw(session, "messages", draw_message, session, self.viewport)
+        if not draw(session, "dialogs", self._dialogs.draw, session, self.workspace):
+            self._dialogs.close(session, self.workspace)
+        draw(session, "about", draw_about, session, self.workspace)
+        draw(session, "error report", draw_failures, session)
         self._note_file(session)
 
     def _draw_over(self, session: Session) -> None:
         """What lies over the picture; of a bare picture only what tells of videos and files."""
-        self._gizmo.draw(session, self.workspace.gizmo if self.visible else None, self.viewport)
+        draw = self._boundary.draw
+        draw(session, "gizmo", self._gizmo.draw, session, self.workspace.gizmo if self.visible else None, self.viewport)
         if self.visible:
-            self._axes.draw(session, self.viewport)
-            draw_tools(session, self.viewport)
-            draw_warnings(session, self.viewport)
+            draw(session, "axes", self._axes.draw, session, self.viewport)
+            draw(session, "tools", draw_tools, session, self.viewport)
+            draw(session, "warnings", draw_warnings, session, self.viewport)
             if SelectionPanel.title not in self.workspace.seen:
-                draw_selection(session, self.viewport)
-        self._notices.draw(session, self.viewport)
-        draw_ring(session, self.viewport, not imgui.get_io().want_capture_mouse)
+                draw(session, "selection", draw_selection, session, self.viewport)
+        draw(session, "notices", self._notices.draw, session, self.viewport)
+        draw(session, "brush", draw_ring, session, self.viewport, not imgui.get_io().want_capture_mouse)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:
         """Record the windows built last over `target`."""
@@ -218,6 +259,11 @@ class Gui:
         """Where the panels are docked now, as ImGui writes it."""
         imgui.set_current_context(self._context)
         return imgui.save_ini_settings_to_memory()
+
+    def _renew_plots(self) -> None:
+        """A context without the plot that was left open."""
+        plots.destroy(self._plots)
+        self._plots = plots.create_context()
 
     def _rescale(self) -> None:
         scale = self._monitor * self.workspace.zoom
@@ -260,7 +306,7 @@ class Gui:
                 workspace.seen.add(title)
                 if imgui.is_window_focused(imgui.FocusedFlags_.child_windows.value):
                     workspace.focused = title
-                panel.draw(session)
+                self._boundary.draw_panel(session, title, panel.draw)
             imgui.end()
 
 

@@ -1,4 +1,4 @@
-"""How the GUI looks: fonts, colours and sizes, the latter in logical pixels."""
+"""How the GUI looks: fonts, colors and sizes, the latter in logical pixels."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ..scene import UiHint
 from ..scene.schema import ModelSettings
 from ..session import Session
 from ..session.commands import Command, KeepPast, SetPacing, SetSeed, SetSubsteps
-from .rows import fact, labelled
+from .rows import fact, labeled
 from .widgets import edit, explanation
 
 LABELS = {
@@ -29,7 +29,7 @@ PAST = ParamSpec(
     kind="number",
     min=0.0,
     max=1e6,
-    soft_max=2048.0,
+    slider_max=2048.0,
     unit="MB",
     doc="memory for frames that can be gone back to; 0: none",
 )
@@ -79,7 +79,7 @@ class PacingRows:
         imgui.push_id(label)
         if spec.name not in self._told:
             self._told[spec.name] = explanation(spec)
-        with labelled(label, self._told[spec.name], room):
+        with labeled(label, self._told[spec.name], room):
             edited = edit(spec, HINTS.get(spec.name), self._typed.get(label, value))
         imgui.pop_id()
         if edited.changed:

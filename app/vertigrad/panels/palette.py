@@ -62,7 +62,10 @@ class Palette:
         if not fitting:
             imgui.text_disabled("nothing of that name")
         imgui.end_child()
-        if done and fitting and fitting[self._chosen].possible(session, workspace):
+        if imgui.is_key_pressed(imgui.Key.escape, False):  # which ImGui takes for leaving the field first
+            self._open = workspace.palette = False
+            imgui.close_current_popup()
+        elif done and fitting and fitting[self._chosen].possible(session, workspace):
             self._open = workspace.palette = False
             imgui.close_current_popup()
             fitting[self._chosen].perform(session, workspace)

@@ -14,13 +14,13 @@ from ..scene.edit import literal
 from ..scene.preset_tables import can_be_animated
 from ..session import Session
 from ..session.command_line import setting_of
-from ..session.commands import Animate, Randomise, ResetParameters, SetParameter
+from ..session.commands import Animate, Randomize, ResetParameters, SetParameter
+from ..session.naming import plain
 from ..session.parameters import QUALITY, Key
 from ..session.ranges import can_be_random, slider_range
-from ..session.saving import plain
 from .look import DIM, TEXT
 from .parameter_rows import Group, Row
-from .rows import color, labelled, scale
+from .rows import color, labeled, scale
 from .slider import slide_number
 from .widgets import edit
 
@@ -43,9 +43,9 @@ class ParameterMenu:
         """Show it in this frame."""
         self._target, self._asked = target, True
 
-    def randomise(self, session: Session, keys: tuple[Key, ...]) -> None:
+    def randomize(self, session: Session, keys: tuple[Key, ...]) -> None:
         """Random values for some parameters; other ones the next time."""
-        session.post(Randomise(keys, self.seed))
+        session.post(Randomize(keys, self.seed))
         self.seed += 1
 
     def draw(self, session: Session, stroke: int) -> None:
@@ -53,7 +53,7 @@ class ParameterMenu:
         if self._asked:
             imgui.open_popup(NAME)
             self._asked = False
-        target = self._target
+        target = self._target = self._target if self._is_there(session) else None
         if isinstance(target, Row) and target.key in session.tweaks.kept.animations:
             imgui.set_next_window_size(ImVec2(WIDTH * scale(), 0.0))
         if target is None or not imgui.begin_popup(NAME):
@@ -63,6 +63,14 @@ class ParameterMenu:
         else:
             self._draw_group(session, target)
         imgui.end_popup()
+
+    def _is_there(self, session: Session) -> bool:
+        """Whether the scene still has what the menu is about: it may have been read again since it was opened."""
+        if self._target is None:
+            return False
+        keys = (self._target.key,) if isinstance(self._target, Row) else self._target.keys
+        owners = session.parameters()
+        return all(key.owner in owners and key.name in type(owners[key.owner]).model_fields for key in keys)
 
     def _draw_row(self, session: Session, row: Row, stroke: int) -> None:
         imgui.text_colored(DIM, row.label)
@@ -78,8 +86,8 @@ class ParameterMenu:
             session.post(ResetParameters((row.key,)))
         if row.spec.optional and chosen(icons.ICON_FA_ERASER, "Leave out", possible=value is not None):
             session.post(SetParameter(*row.key, None))
-        if chosen(icons.ICON_FA_DICE, "Randomise", possible=can_be_random(row.spec, row.hint)):
-            self.randomise(session, (row.key,))
+        if chosen(icons.ICON_FA_DICE, "Randomize", possible=can_be_random(row.spec, row.hint)):
+            self.randomize(session, (row.key,))
         if can_be_animated(row.spec) and value is not None:
             self._draw_animation(session, row, value, stroke)
 
@@ -107,7 +115,7 @@ class ParameterMenu:
             edits["range"] = found
         for name in ("shape", "rate", *(("seed",) if animation.shape == "noise" else ())):
             imgui.push_id(name)
-            with labelled(name, _SPECS[name].doc):
+            with labeled(name, _SPECS[name].doc):
                 one = edit(_SPECS[name], None, getattr(animation, name))
             imgui.pop_id()
             if one.changed:
@@ -122,18 +130,18 @@ class ParameterMenu:
             imgui.set_clipboard_text(" ".join(setting_of(session, key) for key in changed))
         if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all of these"):
             session.post(ResetParameters(group.keys))
-        if chosen(icons.ICON_FA_DICE, f"Randomise these, seed {self.seed}"):
-            self.randomise(session, tame(group.rows))
+        if chosen(icons.ICON_FA_DICE, f"Randomize these, seed {self.seed}"):
+            self.randomize(session, tame(group.rows))
 
 
 def _edited_numbers(row: Row, animation: Animation) -> tuple[float, float] | None:
     """Sliders for both ends; what they became, if that is a range."""
     low, high = animation.range
     ends = _range(row, low)
-    with labelled("from"):
+    with labeled("from"):
         moved, low = slide_number(low, ends, "%.4g", log=False)
     imgui.push_id("to")
-    with labelled("to"):
+    with labeled("to"):
         also, high = slide_number(high, ends, "%.4g", log=False)
     imgui.pop_id()
     return (_limited(row.spec, low), _limited(row.spec, high)) if (moved or also) and low < high else None
@@ -144,7 +152,7 @@ def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
     spec, found = replace(row.spec, words=()), []
     for name, end in zip(("from", "to"), animation.range, strict=True):
         imgui.push_id(name)
-        with labelled(name):
+        with labeled(name):
             found.append(edit(spec, row.hint, end))
         imgui.pop_id()
     low, high = (tuple(one.value) for one in found)
@@ -152,7 +160,7 @@ def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
 
 
 def tame(rows: tuple[Row, ...]) -> tuple[Key, ...]:
-    """Those that may be randomised many at a time: none that makes its model anew, perhaps a hundred times as large,
+    """Those that may be randomized many at a time: none that makes its model anew, perhaps a hundred times as large,
     nor how finely the picture is drawn.
     """
     rows = tuple(row for row in rows if not row.spec.rebuild and row.key != QUALITY)

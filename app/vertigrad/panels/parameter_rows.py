@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from ..params import ParamSpec
 from ..scene import Scene, UiHint
 from ..session import Session
-from ..session.parameters import Key
+from ..session.parameters import MODELS, Key
 from .widgets import explanation, written
+
+VIEW = {  # headings of the parts of the view, and the names of their parameters
+    "light": (
+        *("sun", "sun_color", "sun_azimuth", "sun_elevation", "shadows", "sun_width", "sky", "sky_color"),
+        *("horizon_color", "ground_color", "occlusion", "occlusion_reach"),
+    ),
+    "post-processing": (
+        *("exposure", "bloom", "vignette", "edges", "edge_color", "edge_width", "tint", "tint_dark", "tint_light"),
+    ),
+    "annotations": (
+        *("color_bars", "scale_bar", "axes", "axis_names", "unit", "axes_low", "axes_high", "floor", "floor_height"),
+        *("labels", "text_size"),
+    ),
+    "clipping": tuple(f"clip_{kind}{number}" for number in ("", "_2", "_3") for kind in ("normal", "place")),
+}
 
 
 @dataclass(frozen=True)
@@ -42,7 +57,31 @@ class Group:
 def groups(session: Session) -> tuple[Group, ...]:
     """Everything that can be set, as the panel shows it."""
     numbers = count()
-    return tuple(_group(session, owner, numbers) for owner in session.originals())
+    found = (_group(session, owner, numbers) for owner in session.originals())
+    return tuple(part for group in found for part in (_parts_of_view(group) if group.owner == "view" else [group]))
+
+
+def _parts_of_view(view: Group) -> list[Group]:
+    """The many rows of the view under headings of their own; a row that no heading names stays under the first."""
+    heading = {name: title for title, names in VIEW.items() for name in names}
+    parts: dict[str, list[Row]] = {"view": [], **{title: [] for title in VIEW}}
+    for row in view.rows:
+        parts[heading.get(row.key.name, "view")].append(row)
+    return [
+        replace(view, title=title, rows=tuple(rows), keys=tuple(row.key for row in rows))
+        for title, rows in parts.items()
+        if rows
+    ]
+
+
+def without_effect(session: Session) -> dict[Key, str]:
+    """The parameters of models that change nothing as the others are now, and why."""
+    return {
+        Key(owner, name): f"no effect: {reason}"
+        for owner, params in session.parameters().items()
+        if owner.startswith(MODELS) and (spec := session.scene.models.get(owner.removeprefix(MODELS)))
+        for name, reason in spec.without_effect(params).items()
+    }
 
 
 def found(groups: Sequence[Group], search: str) -> list[tuple[Group, tuple[Row, ...]]]:

@@ -18,7 +18,7 @@ from ..session.parameters import Key
 from .base import Panel
 from .look import ACCENT, DIM, TEXT
 from .parameter_menu import ParameterMenu
-from .parameter_rows import Group, Row, found, groups
+from .parameter_rows import Group, Row, found, groups, without_effect
 from .presets import PresetBar
 from .rows import MARK, changed_mark, color, columns, fitted, icon_button, moving_mark, scale, section, show_tooltip
 from .widgets import edit
@@ -63,6 +63,7 @@ class ParametersPanel(Panel):
         self._drawn_for: tuple[float, ...] = ()  # the sizes for which those two are right
         self._files: dict[Path, str] = {}  # what the scene calls them
         self._changed: tuple[Any, ...] = (None, frozenset())
+        self._idle: dict[Key, str] = {}  # parameters without effect as the others are now, and why
         self._hovered: tuple[int, float] = (-1, 0.0)  # a row's number, and since when
 
     def draw(self, session: Session) -> None:
@@ -96,6 +97,7 @@ class ParametersPanel(Panel):
         known = session.tweaks.revision, session.scene
         if self._changed[0] != known:
             self._changed = known, frozenset(session.tweaks.differing())
+            self._idle = without_effect(session)
         return self._changed[1]
 
     # rows -------------------------------------------------------------------------------------------------------
@@ -151,6 +153,7 @@ class ParametersPanel(Panel):
                 self._menu.open(row)
         elif changed and changed_mark("click to put it back"):
             session.post(ResetParameters((row.key,)))
+        imgui.begin_disabled(row.key in self._idle)
         imgui.set_cursor_pos_x(places.label)
         imgui.align_text_to_frame_padding()
         imgui.text_colored(TEXT if changed or moving else DIM, self._label(row, places.room))
@@ -159,6 +162,7 @@ class ParametersPanel(Panel):
         imgui.set_next_item_width(places.width - button)
         shown = self._named(value) if isinstance(value, Path) else value
         edited = edit(row.spec, row.hint, self._pending.get(row.key, shown))
+        imgui.end_disabled()
         imgui.pop_id()
         if edited.changed or edited.active or row.key in self._pending:
             self._take(session, row, edited, shown)
@@ -196,7 +200,8 @@ class ParametersPanel(Panel):
         elif imgui.is_mouse_released(1):
             self._menu.open(row)
         elif imgui.get_time() - since > TOOLTIP_DELAY and not imgui.is_any_item_active():
-            show_tooltip(row.tooltip)
+            reason = self._idle.get(row.key)
+            show_tooltip(f"{reason}\n{row.tooltip}" if reason else row.tooltip)
 
     # sizes and texts --------------------------------------------------------------------------------------------
 

@@ -238,7 +238,7 @@ def _written(path: Path) -> None:
 
 
 def _swatch(tint: ImVec4) -> None:
-    """A dot before a name, in the colour of its line."""
+    """A dot before a name, in the color of its line."""
     corner, height = imgui.get_cursor_screen_pos(), imgui.get_text_line_height()
     center = ImVec2(corner.x + 4.0 * scale(), corner.y + height / 2)
     imgui.get_window_draw_list().add_circle_filled(center, 3.0 * scale(), color(tint))

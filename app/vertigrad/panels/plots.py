@@ -140,6 +140,16 @@ def write_ends(low: str, high: str) -> None:
     imgui.pop_font()
 
 
+def write_span(text: str) -> None:
+    """What the axis across spans, small, in the lower right corner of the plot drawn last."""
+    far = imgui.get_item_rect_max()
+    imgui.push_font(None, imgui.get_style().font_size_base * SMALL)
+    width, inset = imgui.calc_text_size(text).x, 5.0 * scale()
+    place = ImVec2(far.x - width - inset, far.y - imgui.get_font_size() - 3.0 * scale())
+    imgui.get_window_draw_list().add_text(place, color(DIM), text)
+    imgui.pop_font()
+
+
 def pointed_at() -> tuple[float, float] | None:
     """Where the mouse is in the plot, if it is."""
     if not implot.is_plot_hovered():

@@ -22,7 +22,7 @@ from ..session.commands import (
     Undo,
     UpdatePreset,
 )
-from ..session.saving import Question
+from ..session.questions import Question
 from .look import ACCENT, CLEAR, DIM
 from .parameter_menu import ParameterMenu, chosen, tame
 from .parameter_rows import groups
@@ -190,6 +190,6 @@ class PresetBar:
         imgui.separator()
         if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all", possible=bool(session.tweaks.differing())):
             session.post(ResetParameters())
-        if chosen(icons.ICON_FA_DICE, f"Randomise all, seed {menu.seed}"):
-            menu.randomise(session, tuple(key for group in groups(session) for key in tame(group.rows)))
+        if chosen(icons.ICON_FA_DICE, f"Randomize all, seed {menu.seed}"):
+            menu.randomize(session, tuple(key for group in groups(session) for key in tame(group.rows)))
         imgui.end_popup()

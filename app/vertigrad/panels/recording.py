@@ -10,12 +10,13 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import StartRecording, StopRecording, TakeScreenshot
+from ..session.files import here
 from ..session.output import LARGEST, Film, Shot
 from .base import Panel
 from .card import FITTED
 from .docks import Rect
 from .look import DIM, GOOD, LIFTED, TEXT
-from .rows import fact, fitted, labelled, scale, section
+from .rows import fact, fitted, labeled, scale, section
 from .run import size
 
 RED = ImVec4(0.96, 0.30, 0.28, 1.0)
@@ -87,8 +88,8 @@ class CapturePanel(Panel):
         if session.studio is None:
             imgui.text_disabled("there is no window to take pictures of")
             return
-        with labelled("folder", "where pictures and videos go"):
-            _, self._folder = imgui.input_text_with_hint("##folder", str(Path.cwd()), self._folder)
+        with labeled("folder", "where pictures and videos go"):
+            _, self._folder = imgui.input_text_with_hint("##folder", str(here()), self._folder)
         if section("picture"):
             self._draw_picture(session)
         if section("video"):
@@ -103,15 +104,15 @@ class CapturePanel(Panel):
         sizes = [f"{round(width * times)} × {round(height * times)}" for times in TIMES]
         words = [*(f"{text}   {times:.0f} ×" for text, times in zip(sizes, TIMES, strict=True)), "another size"]
         imgui.begin_disabled(self._panels)
-        with labelled("size", "in pixels; larger than the window shows more detail"):
+        with labeled("size", "in pixels; larger than the window shows more detail"):
             _, self._choice = imgui.combo("##size", self._choice, words)
         if self._choice == len(TIMES):
-            with labelled("pixels"):
+            with labeled("pixels"):
                 _, (self._width, self._height) = imgui.input_int2("##pixels", [self._width, self._height])
-        with labelled("transparent", "no background: a PNG file with alpha"):
+        with labeled("transparent", "no background: a PNG file with alpha"):
             _, self._transparent = imgui.checkbox("##transparent", self._transparent)
         imgui.end_disabled()
-        with labelled("with panels", "the whole window as it is seen"):
+        with labeled("with panels", "the whole window as it is seen"):
             _, self._panels = imgui.checkbox("##panels", self._panels)
         if imgui.button(f"{icons.ICON_FA_CAMERA}  Take it", ImVec2(imgui.get_content_region_avail().x, 0.0)):
             session.post(TakeScreenshot(self._shot()))
@@ -135,7 +136,7 @@ class CapturePanel(Panel):
         return Shot(times, pixels, self._panels, self._transparent and not self._panels, self._place())
 
     def _place(self) -> Path | None:
-        return Path(self._folder.strip()).expanduser() if self._folder.strip() else None
+        return Path(self._folder.strip()) if self._folder.strip() else None
 
 
 def clock(seconds: float) -> str:

@@ -22,7 +22,7 @@ def scale() -> float:
 
 
 @contextmanager
-def labelled(label: str, tooltip: str = "", room: float = 0.0) -> Iterator[None]:
+def labeled(label: str, tooltip: str = "", room: float = 0.0) -> Iterator[None]:
     """A row whose widget, drawn inside, fills what the label leaves; both show the tooltip.
 
     The widgets of rows that are given the same `room`, the width of their widest label, begin below each other.
@@ -106,7 +106,7 @@ def section(label: str, note: str = "", opened: bool = True) -> bool:
 
 @lru_cache(maxsize=64)
 def color(value: ImVec4) -> int:
-    """One of the colours of `look`, which stay as they are, as draw lists take it."""
+    """One of the colors of `look`, which stay as they are, as draw lists take it."""
     return imgui.color_convert_float4_to_u32(value)
 
 

@@ -17,7 +17,7 @@ from .base import Panel
 from .figures import size
 from .look import ACCENT, BAD, DIM, GOOD, TEXT
 from .pacing import PacingRows
-from .rows import explain, fact, labelled, section
+from .rows import explain, fact, labeled, section
 from .slider import slide_number
 from .timeline import draw_timeline
 
@@ -49,7 +49,10 @@ class Pace:
     quality: tuple[str, str] = "", ""  # the level in force, and why
     live_bytes: int = 0
     live_blocks: int = 0
+    steps: float = 0.0  # in a second
+    share: float = 0.0  # seconds of the models that pass in a second
     _seconds: float = 0.0
+    _began: tuple[int, float] = 0, 0.0  # step and time of the models when counting began
     _frames: int = 0
     _moved: int | None = None  # bytes of geometry so far, but for those that made models
     _kept: int = 0  # bytes of snapshots so far
@@ -67,10 +70,13 @@ class Pace:
             self.frame_ms = 1e3 * self._seconds / self._frames
             self.bytes_copied = max(moved - self._moved, 0) / self._frames
             self.gpu_ms = dict(session.gpu.timer.latest)
+            self.steps = max(session.frame - self._began[0], 0) / self._seconds
+            self.share = max(session.time - self._began[1], 0.0) / self._seconds
         chosen = session.view.quality, session.quality
         self.quality = told(*chosen), reason(*chosen)
         self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
         self._seconds, self._frames, self._moved, self._kept = 0.0, 0, moved, kept
+        self._began = session.frame, session.time
 
 
 class RunPanel(Panel):
@@ -88,7 +94,8 @@ class RunPanel(Panel):
         _buttons(session)
         draw_timeline(session)
         fact(f"frame {session.frame:,}", f"{session.time:.2f} s", tooltip="steps, and time, since the models' start")
-        with labelled("speed", "model seconds in a second of 60 frames"):
+        fact(*speed_row(self._pace), tooltip="steps in a second, and how fast time passes for the models")
+        with labeled("speed", "model seconds in a second of 60 frames"):
             changed, speed = slide_number(session.speed, (0.0, FASTEST), "%.2f ×", log=False)
         if changed:
             session.post(SetSpeed(speed))
@@ -112,6 +119,11 @@ BUTTONS: tuple[tuple[str, str, Callable[[Session], Command]], ...] = (
     (f"{icons.ICON_FA_HOUSE}##5", "camera back to where the scene has it (H)", lambda session: Home()),
 )
 PAUSE = f"{icons.ICON_FA_PAUSE}##2", "pause (space)", lambda session: Play(False)
+
+
+def speed_row(pace: Pace) -> tuple[str, str]:
+    """How fast the models are, whatever the frame rate: label and value."""
+    return "steps", f"{pace.steps:.3g} /s · {pace.share:.2g} × real time"
 
 
 def _buttons(session: Session) -> None:

@@ -16,7 +16,7 @@ from .base import Panel
 from .card import card
 from .docks import Rect
 from .look import BAD, CLEAR, DIM, TEXT, bold
-from .rows import fact, fitted, labelled, scale
+from .rows import fact, fitted, labeled, scale
 
 WIDTH = 250.0  # of the card, in logical pixels
 MARGIN = 12.0
@@ -71,13 +71,13 @@ class SelectionPanel(Panel):
             _draw_fact(known)
 
     def _draw_choice(self, session: Session, layers: list[str]) -> None:
-        with labelled("layer"):
+        with labeled("layer"):
             changed, at = imgui.combo("##layer", layers.index(self._layer), layers)
         if changed:
             self._layer = layers[at]
             session.post(Select(self._layer, 0))
         rows = session.stage.layers[self._layer].attributes.rows
-        with labelled("row", f"0 to {rows - 1:,}"):
+        with labeled("row", f"0 to {rows - 1:,}"):
             entered, typed = imgui.input_int("##row", self._row, 1, 100)
         if entered:
             session.post(Select(self._layer, min(max(typed, 0), rows - 1)))
@@ -128,4 +128,10 @@ def _draw_fact(known: Fact) -> None:
     value = known.value
     sound = not isinstance(value, np.ndarray) or value.dtype.kind != "f" or bool(np.isfinite(value).all())
     named = f"the same row of {known.source}" if known.source else "the same for all rows"
-    fact(known.name.partition(".")[2] or known.name, written(value), TEXT if sound else BAD, named)
+    fact(_label(known), written(value), TEXT if sound else BAD, named)
+
+
+def _label(known: Fact) -> str:
+    """What it is, and the tensor it is read from where that has another name: "color (galaxy.phase)"."""
+    name = known.name.partition(".")[2] or known.name
+    return name if known.source.partition(".")[2] in ("", name) else f"{name} ({known.source})"

@@ -99,7 +99,7 @@ class Thumbnails:
             return None
         usage = wgpu.TextureUsage.COPY_DST | wgpu.TextureUsage.TEXTURE_BINDING
         width, height = self.size
-        texture = self._gpu.device.create_texture(size=(width, height, 1), format="rgba8unorm", usage=usage)
+        texture = self._gpu.create_texture(size=(width, height, 1), format="rgba8unorm", usage=usage)
         layout = {"offset": 0, "bytes_per_row": width * 4}
         self._gpu.queue.write_texture({"texture": texture}, pixels, layout, (width, height, 1))
         self._gpu.meter.count(Direction.HOST_TO_DEVICE, pixels.nbytes, Traffic.IMAGE)

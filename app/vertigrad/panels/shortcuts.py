@@ -32,6 +32,11 @@ def are_free(keys: str, io: imgui.IO) -> bool:
     return not (keys in MOVING_KEYS and io.nav_active and io.nav_visible)
 
 
+def is_modal() -> bool:
+    """Whether a dialog waits for an answer: whatever lies behind it waits too."""
+    return imgui.internal.get_top_most_popup_modal() is not None
+
+
 def _is_function_key(keys: str) -> bool:
     last = keys.split("+")[-1]
     return len(last) > 1 and last[0] == "F" and last[1:].isdigit()

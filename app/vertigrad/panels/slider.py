@@ -29,7 +29,7 @@ def slide_number(value: float, ends: tuple[float, float], text: str, log: bool) 
 
 
 def slide_integer(value: int, ends: tuple[int, int], text: str, log: bool) -> tuple[bool, int]:
-    """A slider for a whole number of at most `LARGEST_INT`."""
+    """A slider for an integer of at most `LARGEST_INT`."""
     low, high = (min(max(end, -LARGEST_INT), LARGEST_INT) for end in ends)
     flags = imgui.SliderFlags_.logarithmic.value if log else imgui.SliderFlags_.none.value
     grab = max(imgui.get_style().grab_min_size, (imgui.calc_item_width() - 2 * INSET) / max(high - low + 1, 1))

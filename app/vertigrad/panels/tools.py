@@ -12,7 +12,7 @@ from ..session.hand import Brush, gestures
 from .card import card
 from .docks import Rect
 from .look import ACCENT, CLEAR, DIM, FILL, TEXT
-from .rows import color, labelled, scale
+from .rows import color, labeled, scale
 from .widgets import edit
 
 MARGIN = 12.0  # all in logical pixels
@@ -83,7 +83,7 @@ def _draw_brush(session: Session) -> None:
     brush = session.hand.brush
     for spec in Brush.specs():
         imgui.push_id(spec.name)
-        with labelled(spec.label, spec.doc):
+        with labeled(spec.label, spec.doc):
             edited = edit(spec, None, getattr(brush, spec.name))
         imgui.pop_id()
         if edited.changed:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from imgui_bundle import ImVec2, imgui
 
 from .. import resources
+from ..scene.kinds import scene_name
 from ..session import Session
+from ..session.autosave import DiscardAutosave, KeepAutosave
 from ..session.commands import Ask, Reload, Save, SaveAs
-from ..session.saving import Question
+from ..session.files import here
+from ..session.questions import Question
+from ..session.reading import Allow
 from .files import FileDialog
 from .look import ACCENT, BAR, bold
 from .rows import scale
@@ -21,6 +26,7 @@ HEADINGS = {
     "name": "Under which name?",
     "replace": "Replace the file?",
     "code": "Run this scene's code?",
+    "restore": "Restore unsaved changes?",
 }
 NAME = "##question"
 
@@ -46,6 +52,11 @@ class SavingDialogs:
         self._question = question
         if question is not None or imgui.is_popup_open(NAME):
             self._draw_modal(session, question)
+
+    def close(self) -> None:
+        """Forget what is asked."""
+        self._files.close()
+        self._question, self._choosing = None, False
 
     def _draw_modal(self, session: Session, question: Question | None) -> None:
         display, unit = imgui.get_io().display_size, scale()
@@ -80,14 +91,21 @@ class SavingDialogs:
             case "replace":
                 answers = {"Replace": then}
             case "code":
-                answers = {"Run it": then}
+                answers = {"Run once": then}
+                if isinstance(then, Allow):
+                    answers["Always"] = replace(then, always=True)
+            case "restore":
+                answers = {"Restore": then, "Discard": DiscardAutosave()}
             case _:
                 answers = {}
         named = question.about in ("changed", "name", "replace")
-        labels = [*answers, *(["Save as…"] if named else []), "Cancel"]
-        pressed = _buttons(labels, "Cancel" if question.about == "code" else labels[0])
-        if pressed == "Cancel" or imgui.is_key_pressed(imgui.Key.escape, False):
+        cancel = "Later" if question.about == "restore" else "Cancel"
+        labels = [*answers, *(["Save as…"] if named else []), cancel]
+        pressed = _buttons(labels, cancel if question.about == "code" else labels[0])
+        if pressed == cancel or imgui.is_key_pressed(imgui.Key.escape, False):
             session.post(Ask(None))
+            if question.about == "restore":
+                session.post(KeepAutosave())
         elif pressed == "Save as…":
             self._choosing = True
             imgui.close_current_popup()
@@ -111,7 +129,7 @@ class SavingDialogs:
         path = self._files.draw()
         if path is None:
             return
-        self._choosing, path = False, path if path.suffix else path.with_suffix(".toml")
+        self._choosing, path = False, scene_name(path)
         then = question.then.then if isinstance(question.then, SaveAs) else question.then
         command = SaveAs(path, then=then)
         if path == session.scene.path:
@@ -125,14 +143,17 @@ class SavingDialogs:
 
 
 def suggestion(path: Path) -> tuple[Path, str]:
-    """The folder and the name to begin with: of a packaged scene, a copy where the program was started."""
+    """The folder and the name to begin with: of a packaged scene, a copy where the program was started.
+
+    What is no scene file, but was opened as a scene, gets the name of one.
+    """
     if path.is_relative_to(resources.root()):
-        return Path.cwd(), path.name
-    return path.parent, path.name
+        return here(), scene_name(path).name
+    return path.parent, scene_name(path).name
 
 
 def _buttons(labels: list[str], usual: str) -> str:
-    """At the right, the usual one emphasised and chosen by Enter; returns the one that was pressed."""
+    """At the right, the usual one emphasized and chosen by Enter; returns the one that was pressed."""
     padding, gap = imgui.get_style().frame_padding.x, imgui.get_style().item_spacing.x
     widths = [imgui.calc_text_size(label).x + 4 * padding for label in labels]
     left = imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - sum(widths) - gap * (len(labels) - 1)

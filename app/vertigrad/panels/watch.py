@@ -160,6 +160,8 @@ class WatchPanel(Panel):
                         plots.level(f"{limit}", limit, BAD)
                 plots.curve(cell.key, cell.times, cell.values, plots.SERIES[0 if cell.watch else 1])
         plots.write_ends(*cell.written)
+        if len(cell.times):
+            plots.write_span(span(*cell.across))
 
     def _remove(self, session: Session, cell: Cell) -> None:
         imgui.push_style_color(imgui.Col_.button.value, CLEAR)
@@ -204,6 +206,11 @@ def _bounded(cell: Cell, limit: Limit) -> Cell:
     up = plots.ends(np.append(cell.values, limit.bound))
     note = f"{cell.note}: up to {limit.bound:g} is well. {limit.advice}"
     return cell._replace(bad=bad, up=up, note=note, bound=limit.bound)
+
+
+def span(first: float, last: float) -> str:
+    """The times from the first value to the last, in seconds of the models."""
+    return f"{first:.4g} to {last:.4g} s"
 
 
 def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -193,7 +193,7 @@ def _elements(spec: ParamSpec, ends: tuple[float, float] | None, values: tuple[f
     across, gap = min(IN_A_LINE, len(new)), imgui.get_style().item_inner_spacing.x
     width = (imgui.calc_item_width() - gap * (across - 1)) / across
     low, high = ends or (None, None)
-    plain = ParamSpec(kind="number", min=spec.min, max=spec.max, soft_min=low, soft_max=high)
+    plain = ParamSpec(kind="number", min=spec.min, max=spec.max, slider_min=low, slider_max=high)
     for index, element in enumerate(new):
         if index % across:
             imgui.same_line(0.0, gap)

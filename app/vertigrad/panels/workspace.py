@@ -26,6 +26,7 @@ class Workspace:
     focused: str = ""  # the panel that has the keyboard
     gallery: bool = False
     palette: bool = False
+    about: bool = False
     browser: bool = False  # the dialog that opens a file
     layout: str = ""  # where the panels were docked when the program was last closed, as ImGui writes it
     layout_scale: float = 1.0  # pixels to a logical one in it

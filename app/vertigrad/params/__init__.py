@@ -1,6 +1,6 @@
 """Parameters: how a model or a layer declares what can be set, and how a value is checked against that.
 
-Knows nothing of the GPU, of models or of scenes, so every floor above may use it.
+Knows nothing of the GPU, of models or of scenes, so every package above may use it.
 """
 
 from .base import Params, Problem

@@ -38,7 +38,7 @@ def _integer(spec: ParamSpec, value: Any) -> int:
     if spec.auto and value == "auto":
         return Auto(spec.default or spec.min or 1)
     if not _is_integer(value):
-        raise _wrong("a whole number", value, spec)
+        raise _wrong("an integer", value, spec)
     if not _I32_MIN <= value <= _U32_MAX:
         raise ParameterError(f"{shown(value)} does not fit 32 bits")
     whole = Auto(value) if spec.auto and isinstance(value, Auto) else int(value)

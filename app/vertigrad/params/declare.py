@@ -10,9 +10,11 @@ parameter one that must be given, a default of None one that may be left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
@@ -20,16 +22,32 @@ from pydantic.fields import FieldInfo
 from .checks import accept
 from .spec import Gizmo, ParamSpec, Scale
 
+_OLD_NAMES = {"soft_min": "slider_min", "soft_max": "slider_max"}  # up to version 0.1
+F = TypeVar("F", bound=Callable[..., Any])
 _IN_FIELD = ("name", "default", "required", "doc")  # kept by pydantic's own field
 
 
+def _with_old_names(declare: F) -> F:
+    """`declare`, which takes old names of its arguments too, with a warning."""
+
+    @wraps(declare)
+    def renamed(*arguments: Any, **named: Any) -> Any:
+        for old in _OLD_NAMES.keys() & named.keys():
+            warnings.warn(f"{declare.__name__}: {old} is now called {_OLD_NAMES[old]}", FutureWarning, stacklevel=2)
+            named[_OLD_NAMES[old]] = named.pop(old)
+        return declare(*arguments, **named)
+
+    return cast(F, renamed)
+
+
+@_with_old_names
 def number(
     default: Any,
     *,
     min: float | None = None,
     max: float | None = None,
-    soft_min: float | None = None,
-    soft_max: float | None = None,
+    slider_min: float | None = None,
+    slider_max: float | None = None,
     unit: str = "",
     scale: Scale = "linear",
     rebuild: bool = False,
@@ -40,8 +58,8 @@ def number(
         kind="number",
         min=min,
         max=max,
-        soft_min=soft_min,
-        soft_max=soft_max,
+        slider_min=slider_min,
+        slider_max=slider_max,
         unit=unit,
         scale=scale,
         rebuild=rebuild,
@@ -49,20 +67,21 @@ def number(
     return _field(default, spec, doc)
 
 
+@_with_old_names
 def integer(
     default: Any,
     *,
     min: int | None = None,
     max: int | None = None,
-    soft_min: int | None = None,
-    soft_max: int | None = None,
+    slider_min: int | None = None,
+    slider_max: int | None = None,
     unit: str = "",
     scale: Scale = "linear",
     rebuild: bool = False,
     auto: bool = False,
     doc: str = "",
 ) -> Any:
-    """A whole number of 32 bits. Annotate as `int`.
+    """An integer of 32 bits. Annotate as `int`.
 
     With `auto` a scene may say "auto": as many as the adapter steps in its share of a frame; see `session.sizing`.
     """
@@ -70,8 +89,8 @@ def integer(
         kind="integer",
         min=min,
         max=max,
-        soft_min=soft_min,
-        soft_max=soft_max,
+        slider_min=slider_min,
+        slider_max=slider_max,
         unit=unit,
         scale=scale,
         rebuild=rebuild,
@@ -80,19 +99,20 @@ def integer(
     return _field(default, spec, doc)
 
 
+@_with_old_names
 def angle(
     default: Any,
     *,
     min: float | None = None,
     max: float | None = None,
-    soft_min: float | None = None,
-    soft_max: float | None = None,
+    slider_min: float | None = None,
+    slider_max: float | None = None,
     rebuild: bool = False,
     doc: str = "",
 ) -> Any:
     """An angle in degrees. Annotate as `float`."""
     spec = ParamSpec(
-        kind="angle", min=min, max=max, soft_min=soft_min, soft_max=soft_max, unit="degrees", rebuild=rebuild
+        kind="angle", min=min, max=max, slider_min=slider_min, slider_max=slider_max, unit="degrees", rebuild=rebuild
     )
     return _field(default, spec, doc)
 
@@ -117,14 +137,15 @@ def color(default: Any, *, doc: str = "") -> Any:
     return _field(default, ParamSpec(kind="color", min=0.0, max=1.0, length=3), doc)
 
 
+@_with_old_names
 def vector(
     default: Any,
     *,
     length: int = 3,
     min: float | None = None,
     max: float | None = None,
-    soft_min: float | None = None,
-    soft_max: float | None = None,
+    slider_min: float | None = None,
+    slider_max: float | None = None,
     unit: str = "",
     rebuild: bool = False,
     words: Sequence[str] = (),
@@ -142,8 +163,8 @@ def vector(
         length=length,
         min=min,
         max=max,
-        soft_min=soft_min,
-        soft_max=soft_max,
+        slider_min=slider_min,
+        slider_max=slider_max,
         unit=unit,
         rebuild=rebuild,
         words=tuple(words),

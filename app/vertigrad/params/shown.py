@@ -35,7 +35,7 @@ def described(value: Any) -> str:
         case str():
             return f"{shown(value)} (string)"
         case int():
-            return f"{shown(value)} (whole number)"
+            return f"{shown(value)} (integer)"
         case float():
             return f"{shown(value)} (number)"
         case datetime() | date() | time():

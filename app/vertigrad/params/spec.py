@@ -11,7 +11,7 @@ Gizmo = Literal["", "position"]
 
 
 class Auto(int):
-    """A whole number that the program chose, or is to choose, where a scene says "auto".
+    """An integer that the program chose, or is to choose, where a scene says "auto".
 
     It equals that number in all that is calculated with it; only what is written to files is told apart, by `same`.
     """
@@ -28,10 +28,10 @@ def same(one: Any, other: Any) -> bool:
 class ParamSpec:
     """One parameter of a model or of a layer's style, as declared with `number(...)`, `choice(...)` etc.
 
-    Values beyond `min` and `max` are refused; `soft_min` and `soft_max` are only where a slider ends.
+    Values beyond `min` and `max` are refused; `slider_min` and `slider_max` are only where a slider ends.
     A parameter that is `rebuild` reshapes tensors when it changes. `length` is the number of elements of a
     vector, `words` are what may stand in place of a value (such as "auto"), `suffixes` what a file's name
-    may end in. A whole number that is `auto` is chosen to fit the adapter where a scene says "auto". A vector whose
+    may end in. An integer that is `auto` is chosen to fit the adapter where a scene says "auto". A vector whose
     `gizmo` is "position" is a place in the scene, which can be moved by hand in the picture.
     """
 
@@ -41,8 +41,8 @@ class ParamSpec:
     required: bool = False
     min: float | None = None
     max: float | None = None
-    soft_min: float | None = None
-    soft_max: float | None = None
+    slider_min: float | None = None
+    slider_max: float | None = None
     unit: str = ""
     scale: Scale = "linear"
     rebuild: bool = False

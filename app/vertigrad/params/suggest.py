@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from .shown import shown
 
-_LISTED = 12  # more names than this are no help on one line
+_LISTED = 24  # more names than this are no help in a message
 
 
 def hint(word: str, known: Iterable[str]) -> str:

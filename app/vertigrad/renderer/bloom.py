@@ -64,7 +64,7 @@ class Bloom:
     def _draw(
         self, recorder: Recorder, pipeline: wgpu.GPURenderPipeline, source: wgpu.GPUBindGroup, described: RenderPass
     ) -> None:
-        with recorder.render_pass("develop", described) as pass_:
+        with recorder.render_pass("post-process", described) as pass_:
             pass_.set_pipeline(pipeline)
             pass_.set_bind_group(0, source)
             if pipeline is self._up:
@@ -73,7 +73,7 @@ class Bloom:
 
     def _texture(self, width: int, height: int) -> wgpu.GPUTextureView:
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
-        return self._gpu.device.create_texture(size=(width, height, 1), format=FORMAT, usage=usage).create_view()
+        return self._gpu.create_texture(size=(width, height, 1), format=FORMAT, usage=usage).create_view()
 
     def _group(self, view: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
         entries = [{"binding": 0, "resource": view}, {"binding": 1, "resource": smooth_sampler(self._gpu)}]

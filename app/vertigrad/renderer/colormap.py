@@ -1,4 +1,4 @@
-"""Colormaps: by name, as a texture of 256 colours."""
+"""Colormaps: by name, as a texture of 256 colors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLORMAPS = tuple(_SOURCES)
 
 @cache
 def colormap_colors(name: str, flip: bool = False) -> np.ndarray:
-    """256 colours, uint8 [256, 4], sRGB. Raises `ParameterError` for a name that is not in `COLORMAPS`."""
+    """256 colors, uint8 [256, 4], sRGB. Raises `ParameterError` for a name that is not in `COLORMAPS`."""
     if name not in _SOURCES:
         raise ParameterError(unknown("colormap", name, COLORMAPS))
     from cmap import Colormap  # takes a fifth of a second to import
@@ -51,7 +51,7 @@ def colormap_texture(gpu: Gpu, name: str, flip: bool = False) -> wgpu.GPUTexture
     """The colormap as a texture of 256 x 1 texels of linear light, made once for each device."""
 
     def make() -> wgpu.GPUTextureView:
-        texture = gpu.device.create_texture(
+        texture = gpu.create_texture(
             label=f"colormap {name}",
             size=(TEXELS, 1, 1),
             format="rgba16float",  # as light already: cheaper to sample than sRGB bytes

@@ -18,7 +18,7 @@ class Depths:
         self._gpu = gpu
         usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
         size = (width, height or width, 1)
-        self.view = gpu.device.create_texture(size=size, format=DEPTH, usage=usage).create_view()
+        self.view = gpu.create_texture(size=size, format=DEPTH, usage=usage).create_view()
         clear = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
         self._pass = RenderPass([], {"view": self.view, **clear})
 

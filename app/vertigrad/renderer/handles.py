@@ -9,9 +9,8 @@ import numpy as np
 import wgpu
 
 from ..gpu import Gpu, RenderPass
-from .layers.drawing import BLEND_OVER
 from .pipelines import draw_cache, draw_shader
-from .target import SAMPLES, handles_samples
+from .target import BLEND_OVER, SAMPLES, handles_samples
 
 SHADER = "draw/handles.wgsl"
 AXES = struct.Struct("<16f12f4f4I4f4f")  # `Handles` in the shader

@@ -12,8 +12,8 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .layers.attributes import Bound
 from .layers.base import Layer
-from .layers.drawing import BLEND_OVER
 from .pipelines import draw_cache, draw_shader
+from .target import BLEND_OVER
 from .view import VIEW_SIZE
 
 SHADER = "draw/highlight.wgsl"

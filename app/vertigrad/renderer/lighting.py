@@ -10,8 +10,8 @@ import wgpu
 from ..gpu import Gpu
 from .depths import Depths
 from .layers.base import Frame, Layer
+from .lighting_layout import lighting_layout
 from .occlusion import Occlusion
-from .openness import lighting_layout
 from .quality import HIGH, Level
 from .view import View, darkened
 
@@ -55,8 +55,23 @@ class Lighting:
 
         `size` is in pixels that are drawn; `sun` is `View` in shaders/common/view.wgsl as the sun has it.
         """
-        self._take(level, size)
+        if size != self._size or level is not self._level:
+            self._take(level, size)
         wanted = view.shadows > 0.0, darkened(view, level)
+        if any(wanted) or view.edges > 0.0:
+            self._find(wanted, layers, frame, view, size, sun, level)
+        self.group = self._group(wanted)
+
+    def _find(
+        self,
+        wanted: tuple[bool, bool],
+        layers: Sequence[Layer],
+        frame: Frame,
+        view: View,
+        size: tuple[int, int],
+        sun: bytes | bytearray,
+        level: Level,
+    ) -> None:
         solid = [layer for layer in layers if layer.casts]
         if wanted[0]:
             self._sun = self._sun or Depths(self._gpu, level.sun_texels)
@@ -68,7 +83,6 @@ class Lighting:
         if wanted[1] and self._eye is not None:
             self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
             self._occlusion.record(frame.view_offset)
-        self.group = self._group(wanted)
 
     def _take(self, level: Level, size: tuple[int, int]) -> None:
         """Drop what was made for another level or size: it is made anew when it is wanted."""
@@ -93,4 +107,4 @@ class Lighting:
 
 def _share_of_one(gpu: Gpu) -> wgpu.GPUTextureView:
     usage = wgpu.TextureUsage.TEXTURE_BINDING
-    return gpu.device.create_texture(size=(1, 1, 1), format="rg16float", usage=usage).create_view()
+    return gpu.create_texture(size=(1, 1, 1), format="rg16float", usage=usage).create_view()

@@ -73,4 +73,4 @@ def _layouts(gpu: Gpu) -> list[wgpu.GPUBindGroupLayout]:
 
 def _texture(gpu: Gpu, size: tuple[int, ...]) -> wgpu.GPUTextureView:
     usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
-    return gpu.device.create_texture(size=(*size, 1), format=FORMAT, usage=usage).create_view()  # pyright: ignore
+    return gpu.create_texture(size=(*size, 1), format=FORMAT, usage=usage).create_view()  # pyright: ignore

@@ -105,7 +105,7 @@ class Picker:
 
     def _texture(self, format: str, usage: int) -> wgpu.GPUTexture:
         size = (REGION, REGION, 1)
-        return self._gpu.device.create_texture(size=size, format=format, usage=usage)  # pyright: ignore
+        return self._gpu.create_texture(size=size, format=format, usage=usage)  # pyright: ignore
 
 
 def _region(camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, float]) -> np.ndarray:

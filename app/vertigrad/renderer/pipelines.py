@@ -11,6 +11,7 @@ import wgpu
 
 from ..errors import ShaderError
 from ..gpu import Gpu, shader
+from ..gpu.device import forgotten_with_the_device
 
 REMEMBERED = 128  # of each kind of object, for each device
 
@@ -85,6 +86,7 @@ def _take_again(cache: DrawCache, bind_layers: Callable[[], object]) -> None:
 
 
 _caches: WeakKeyDictionary[Gpu, DrawCache] = WeakKeyDictionary()
+forgotten_with_the_device.append(lambda gpu: _caches.pop(gpu, None))
 
 
 def draw_cache(gpu: Gpu) -> DrawCache:
@@ -105,7 +107,7 @@ def draw_shader(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgpu.GPUShad
 
 
 def smooth_sampler(gpu: Gpu) -> wgpu.GPUSampler:
-    """Linear between texels, the edge's colour beyond it."""
+    """Linear between texels, the edge's color beyond it."""
     return draw_cache(gpu).get(
         "smooth sampler", lambda: gpu.device.create_sampler(mag_filter="linear", min_filter="linear")
     )

@@ -48,4 +48,6 @@ def level_of(quality: str) -> Level:
 def drawn_size(size: tuple[int, int], level: Level) -> tuple[int, int]:
     """How many pixels are drawn of a picture that is shown with `size`; one at least."""
     width, height = size
+    if level.scale == 1.0:
+        return max(1, width), max(1, height)
     return max(1, round(width * level.scale)), max(1, round(height * level.scale))

@@ -1,8 +1,9 @@
-"""`Renderer`: draws a whole picture: the layers as light, then developed for the screen."""
+"""`Renderer`: draws a whole picture: the layers as light, then tone-mapped for the screen."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import wgpu
 
@@ -10,12 +11,12 @@ from ..gpu import Gpu
 from .annotations.annotations import Annotations, wanted
 from .bloom import Bloom
 from .camera import OrbitCamera
-from .develop import Developer, Finish, Place
 from .handles import HandleDrawing, Handles
 from .highlight import Highlight, Mark
 from .layers.base import Frame, Layer
 from .lighting import Lighting
 from .pipelines import draw_cache
+from .post_process import Finish, Place, PostProcess
 from .quality import Level, drawn_size, level_of
 from .target import Target
 from .transparency import Transparency
@@ -28,7 +29,7 @@ class Renderer:
     """Draws pictures of any size into textures of one format. Records into the open submission, never submits the
     picture itself.
 
-    With `transparent` there is no background: pixels have an alpha, and colours that are not multiplied by it.
+    With `transparent` there is no background: pixels have an alpha, and colors that are not multiplied by it.
     """
 
     def __init__(self, gpu: Gpu, color_format: str, transparent: bool = False):
@@ -40,7 +41,7 @@ class Renderer:
         self._transparency: Transparency | None = None
         self._uniforms = PictureUniforms()
         self._transparent = transparent
-        self._developer = Developer(gpu, self._target, self._bloom, color_format, transparent)
+        self._post_process = PostProcess(gpu, self._target, self._bloom, color_format, transparent)
         draw_cache(gpu).users.add(self)
         self._highlight: Highlight | None = None
         self._handles: HandleDrawing | None = None
@@ -69,34 +70,39 @@ class Renderer:
         if min(size) <= 0:
             return
         gpu, level = self._gpu, level or level_of(view.quality)
-        view_bytes, over_bytes, develop_bytes = self._uniforms.pack(view, camera, size, time, level)
-        for layer in layers:
-            layer.prepare(self._uniforms.moment)
-        notes = self._noted(layers, camera, view, size) if wanted(view, layers) else None
-        if not gpu.uniforms.fits(UNIFORM_BYTES):
-            gpu.submit()
-        drawn = drawn_size(size, level)
-        if self._target.resize(drawn):
-            self._resized(level)
-        finish = Finish(view.bloom > 0.0, view.edges > 0.0, drawn[0] < size[0] or drawn[1] < size[1], level.fine)
-        frame = Frame(gpu.uniforms.push(view_bytes))
-        over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
-        self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)
-        self._draw_layers(layers, frame, finish.glow, notes, handles is not None)
-        place = Place(target_view, corner, size)
-        self._developer.record(finish, self._lighting.depths, gpu.uniforms.push(develop_bytes), place)
-        if notes is not None:
-            notes.draw_letters(over, corner, target_view)
-        if mark is not None:
-            self._highlight = self._highlight or Highlight(gpu, self._format)
-            self._highlight.record(mark, over, size, corner, target_view)
-        if handles is not None:
-            self._handles = self._handles or HandleDrawing(gpu, self._format)
-            self._handles.record(handles, self._target.depth, size, corner, target_view)
+        with gpu.undivided():
+            view_bytes, over_bytes, post_process_bytes = self._uniforms.pack(view, camera, size, time, level)
+            split, moment = False, self._uniforms.moment
+            for layer in layers:
+                layer.prepare(moment)
+                split = split or layer.display_referred
+            notes = self._noted(layers, camera, view, size) if wanted(view, layers) else None
+            if not gpu.uniforms.fits(UNIFORM_BYTES):
+                gpu.submit()
+            drawn = drawn_size(size, level)
+            if self._target.resize(drawn, split):
+                self._resized(level)
+            finish = Finish(
+                view.bloom > 0.0, view.edges > 0.0, drawn[0] < size[0] or drawn[1] < size[1], level.fine, split
+            )
+            frame = Frame(gpu.uniforms.push(view_bytes), split=split)
+            over = frame.view_offset if over_bytes is view_bytes else gpu.uniforms.push(over_bytes)
+            self._lighting.record(layers, frame, view, drawn, self._uniforms.sun, level)
+            self._draw_layers(layers, frame, finish.glow, notes, handles is not None)
+            place = Place(target_view, corner, size)
+            self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), place)
+            if notes is not None:
+                notes.draw_letters(over, corner, target_view)
+            if mark is not None:
+                self._highlight = self._highlight or Highlight(gpu, self._format)
+                self._highlight.record(mark, over, size, corner, target_view)
+            if handles is not None:
+                self._handles = self._handles or HandleDrawing(gpu, self._format)
+                self._handles.record(handles, self._target.depth, size, corner, target_view)
 
     def compile(self) -> None:
         """Make the pipelines, or make them anew from shaders that have changed. Raises `ShaderError`."""
-        self._developer.compile()
+        self._post_process.compile()
         self._bloom.compile()
         self._lighting.compile()
         if self._transparency is not None:
@@ -105,7 +111,7 @@ class Renderer:
     def _resized(self, level: Level) -> None:
         self._bloom.resize(self._target.light, self._target.size, level.scale)
         self._transparency = None
-        self._developer.resized()
+        self._post_process.resized()
 
     def _noted(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> Annotations:
         if self._annotations is None:
@@ -119,7 +125,7 @@ class Renderer:
         recorder = self._gpu.recorder
         for layer in layers:
             recorder.use(layer.blocks())
-        if keep_depth or any(layer.reads_depth or layer.transparency != "none" for layer in layers):
+        if keep_depth or any([layer.reads_depth or layer.transparency != "none" for layer in layers]):
             self._draw_apart(layers, frame, resolve, notes)
             return
         with recorder.render_pass("layers", self._target.layers_pass[resolve]) as pass_:
@@ -134,7 +140,7 @@ class Renderer:
     def _draw_apart(self, layers: Sequence[Layer], frame: Frame, resolve: bool, notes: Annotations | None) -> None:
         """The same in two passes: what is drawn over may read the depth of what is solid, which is finished by then."""
         recorder, target = self._gpu.recorder, self._target
-        over = Frame(frame.view_offset, target.depth)
+        over = replace(frame, depth=target.depth)
         deep = [layer for layer in layers if layer.reads_depth]
         for layer in deep:
             layer.survey(over)

@@ -1,4 +1,4 @@
-"""Pictures of rows: what is seen in each pixel, as the number of a layer's row instead of a colour.
+"""Pictures of rows: what is seen in each pixel, as the number of a layer's row instead of a color.
 
 Mirrors `SeenPixel` of shaders/common/seen.wgsl.
 """

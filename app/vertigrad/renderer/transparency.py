@@ -13,9 +13,8 @@ import wgpu
 
 from ..gpu import Gpu, RenderPass
 from .layers.base import Frame, Layer
-from .layers.drawing import BLEND_OVER
 from .pipelines import draw_cache, draw_shader
-from .target import COLOR, DEPTH, SAMPLES, THROUGH, WEIGHED, Target
+from .target import DEPTH, SAMPLES, THROUGH, WEIGHED, Target, color_targets
 
 SHADER = "draw/transparency.wgsl"
 
@@ -25,7 +24,7 @@ class Transparency:
 
     def __init__(self, gpu: Gpu, target: Target):
         self._gpu = gpu
-        self._layout = _layout(gpu)
+        self._layout, self._split = _layout(gpu), target.split
         self.compile()
         formats = ((WEIGHED, (0.0, 0.0, 0.0, 0.0)), (THROUGH, (1.0, 1.0, 1.0, 1.0)))
         sums = [_texture(gpu, target.size, format, 1) for format, _ in formats]
@@ -45,7 +44,7 @@ class Transparency:
 
     def compile(self) -> None:
         """Make the pipeline, or make it anew from a shader that has changed. Raises `ShaderError`."""
-        self._pipeline = _pipeline(self._gpu, self._layout)
+        self._pipeline = _pipeline(self._gpu, self._layout, self._split)
 
     def record(self, layers: Iterable[Layer], view_offset: int, lighting: wgpu.GPUBindGroup) -> None:
         """Record the pass that adds up what of `layers` is transparent; the depth of what is solid is finished."""
@@ -66,7 +65,7 @@ def _texture(gpu: Gpu, size: tuple[int, int], format: str, samples: int) -> wgpu
     usage = wgpu.TextureUsage.RENDER_ATTACHMENT
     if samples == 1:
         usage |= wgpu.TextureUsage.TEXTURE_BINDING
-    texture = gpu.device.create_texture(
+    texture = gpu.create_texture(
         size=(*size, 1),
         format=format,  # pyright: ignore[reportArgumentType]
         usage=usage,
@@ -81,17 +80,17 @@ def _layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
     return draw_cache(gpu).get("transparency layout", lambda: gpu.device.create_bind_group_layout(entries=entries))
 
 
-def _pipeline(gpu: Gpu, layout: wgpu.GPUBindGroupLayout) -> wgpu.GPURenderPipeline:
+def _pipeline(gpu: Gpu, layout: wgpu.GPUBindGroupLayout, split: bool) -> wgpu.GPURenderPipeline:
     def make() -> wgpu.GPURenderPipeline:
         module = draw_shader(gpu, SHADER, {})
-        target: Any = {"format": COLOR, "blend": BLEND_OVER}
+        targets: Any = color_targets(over=True, split=split)
         return gpu.device.create_render_pipeline(
             label=SHADER,
             layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
             vertex={"module": module, "entry_point": "fullscreen_vertex"},
-            fragment={"module": module, "entry_point": "cover_fragment", "targets": [target]},
+            fragment={"module": module, "entry_point": "cover_fragment", "targets": targets},
             depth_stencil={"format": DEPTH, "depth_write_enabled": False, "depth_compare": "always"},
             multisample={"count": SAMPLES},
         )
 
-    return draw_cache(gpu).get((SHADER, "cover"), make)
+    return draw_cache(gpu).get((SHADER, "cover", split), make)

@@ -105,7 +105,7 @@ def _split(tensor: Tensor, components: tuple[int, ...], rows: int | None) -> tup
         return len(shape), 1
     if with_axis or 1 in components:
         found = math.prod(shape[:-1]) if with_axis else math.prod(shape)
-        raise _error(tensor, f"its shape {shape} has {found} rows, not {rows}", "give one row for each position")
+        raise _error(tensor, f"expected {rows} rows, got {found} of shape {shape}", "give one row for each position")
     raise _error(tensor, f"its last axis has {last or 'no'} components", _other_count(shape, components))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import field_validator
 
 from ..params import Params, angle, choice, color, number, switch, text, vector
-from ..params.colour import linear
+from ..params.color_space import linear
 from .camera import OrbitCamera
 from .labels import labels
 from .looks import LOOKS, NAMES, OWN
@@ -22,31 +22,37 @@ from .sun import SunCamera
 VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
 LAYER_AT = 204  # and the number of the layer
-DEVELOP_SIZE = 80  # bytes of `Develop` in shaders/draw/develop.wgsl
+POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
 
 
 class View(Params):
-    """Background, light and development of the picture. Colours are as a screen shows them (sRGB)."""
+    """Background, light and post-processing of the picture. Colors are as a screen shows them (sRGB)."""
 
     look: str = choice(OWN, NAMES, doc="a finished way to show anything: it sets light, shades, edges and background")
     quality: str = choice(AUTO, QUALITIES, doc="how finely it is drawn; auto: as long as frames come in time")
     background: tuple[float, float, float] = color("#0b0d12", doc="color behind everything")
-    exposure: float = number(1.0, min=1e-3, max=1e3, soft_min=0.1, soft_max=10.0, scale="log", doc="gain of the light")
-    sun: float = number(2.2, min=0.0, max=1e3, soft_max=10.0, doc="strength of the sun")
+    exposure: float = number(
+        1.0, min=1e-3, max=1e3, slider_min=0.1, slider_max=10.0, scale="log", doc="gain of the light"
+    )
+    sun: float = number(2.2, min=0.0, max=1e3, slider_max=10.0, doc="strength of the sun")
     sun_color: tuple[float, float, float] = color("#fff1dc", doc="color of the sun")
     sun_azimuth: float = angle(-50.0, min=-360.0, max=360.0, doc="direction of the sun, around the upward axis")
     sun_elevation: float = angle(38.0, min=-90.0, max=90.0, doc="height of the sun above the horizon")
     shadows: float = number(0.0, min=0.0, max=1.0, doc="how dark the shadows are that the sun throws; 0: none")
     sun_width: float = angle(
-        2.5, min=0.0, max=30.0, soft_max=12.0, doc="apparent width of the sun: the wider, the softer are shadows"
+        2.5, min=0.0, max=30.0, slider_max=12.0, doc="apparent width of the sun: the wider, the softer are shadows"
     )
-    sky: float = number(0.8, min=0.0, max=1e3, soft_max=4.0, doc="strength of the light from the sky")
+    sky: float = number(0.8, min=0.0, max=1e3, slider_max=4.0, doc="strength of the light from the sky")
     sky_color: tuple[float, float, float] = color("#aec8f3", doc="color of the sky overhead")
     horizon_color: tuple[float, float, float] = color("#d4dae2", doc="color of the sky at the horizon")
     ground_color: tuple[float, float, float] = color("#736c67", doc="color of the light from below")
     occlusion: float = number(0.0, min=0.0, max=1.0, doc="how much of the sky's light what is near takes away; 0: none")
     occlusion_reach: float = number(
-        0.15, min=0.001, max=1.0, soft_max=0.5, doc="how near that is, in heights of the picture at the camera's target"
+        0.15,
+        min=0.001,
+        max=1.0,
+        slider_max=0.5,
+        doc="how near that is, in heights of the picture at the camera's target",
     )
     edges: float = number(0.0, min=0.0, max=1.0, doc="how strongly steps in depth are drawn; 0: not at all")
     edge_color: tuple[float, float, float] = color("#000000", doc="color of drawn edges")
@@ -54,7 +60,7 @@ class View(Params):
     tint: float = number(0.0, min=0.0, max=1.0, doc="share of colors that gives way to shades between these two")
     tint_dark: tuple[float, float, float] = color("#000000", doc="what black becomes there")
     tint_light: tuple[float, float, float] = color("#ffffff", doc="what white becomes there")
-    bloom: float = number(0.05, min=0.0, max=1.0, soft_max=0.3, doc="share of the light scattered in the lens")
+    bloom: float = number(0.05, min=0.0, max=1.0, slider_max=0.3, doc="share of the light scattered in the lens")
     vignette: float = number(0.25, min=0.0, max=1.0, doc="how much darker the corners are")
     color_bars: str = choice(
         "named",
@@ -72,21 +78,23 @@ class View(Params):
         "auto", words=("auto",), gizmo="position", doc="high corner of the box"
     )
     floor: str = choice("none", ("none", "under", "height"), doc="a ruled floor: under everything, or at floor_height")
-    floor_height: float = number(0.0, soft_min=-2.0, soft_max=2.0, doc="where the floor lies, along the upward axis")
+    floor_height: float = number(
+        0.0, slider_min=-2.0, slider_max=2.0, doc="where the floor lies, along the upward axis"
+    )
     labels: str = text("", doc="names at places of the world, such as: summit 0 1.2 0; lake 0.5 0 0.2")
     text_size: float = number(
-        14.0, min=6.0, max=64.0, soft_max=32.0, unit="pixels", doc="of letters in a picture 800 pixels high"
+        14.0, min=6.0, max=64.0, slider_max=32.0, unit="pixels", doc="of letters in a picture 800 pixels high"
     )
     clip_normal: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), soft_min=-1.0, soft_max=1.0, doc="what lies this way of clip_place is cut off"
+        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="what lies this way of clip_place is cut off"
     )
     clip_place: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the plane that cuts")
     clip_normal_2: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), soft_min=-1.0, soft_max=1.0, doc="a second plane that cuts"
+        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="a second plane that cuts"
     )
     clip_place_2: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the second plane")
     clip_normal_3: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), soft_min=-1.0, soft_max=1.0, doc="a third plane that cuts"
+        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="a third plane that cuts"
     )
     clip_place_3: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the third plane")
 
@@ -147,7 +155,7 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
         0.0,
     )
     cost = struct.pack("<3f4x", drawn[0] / width, drawn[1] / height, level.march)
-    lights += clip_planes(view, camera) + openness(view, camera, width / height, level)
+    lights += clip_planes(view, camera) + ambient_occlusion(view, camera, width / height, level)
     return matrices.tobytes() + lights + cost
 
 
@@ -156,7 +164,7 @@ def darkened(view: View, level: Level) -> bool:
     return view.occlusion > 0.0 and level.sky_planes > 0
 
 
-def openness(view: View, camera: OrbitCamera, aspect: float, level: Level) -> bytes:
+def ambient_occlusion(view: View, camera: OrbitCamera, aspect: float, level: Level) -> bytes:
     """What shaders/common/shadows.wgsl is told of shadows and of what takes the sky's light away."""
     to_map, shadow = bytes(64), (0.0, 0.0, 0.0, 0)
     if view.shadows > 0.0:
@@ -202,8 +210,8 @@ def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
     return planes.astype("<f4").tobytes()
 
 
-def develop_uniform(view: View, size: tuple[int, int], parallel: bool = False, level: Level = HIGH) -> bytes:
-    """The bytes of `Develop` in shaders/draw/develop.wgsl."""
+def post_process_uniform(view: View, size: tuple[int, int], parallel: bool = False, level: Level = HIGH) -> bytes:
+    """The bytes of `PostProcess` in shaders/draw/post_process.wgsl."""
     width, height = size
     edge_width = view.edge_width * max(height / UNIT_HEIGHT, 1.0)
     return struct.pack(
@@ -214,30 +222,35 @@ def develop_uniform(view: View, size: tuple[int, int], parallel: bool = False, l
     )
 
 
+_TIME = struct.Struct("<f")
+
+
 class PictureUniforms:
     """The uniforms of a picture, worked out anew only when camera, view or size have changed since the last one."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
         self._view, self._over = bytearray(), bytearray()
-        self._develop = b""
+        self._post_process = b""
         self.sun = b""  # what `View` is while the sun's map is drawn, if there are shadows
         self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the picture that was packed last
 
     def pack(
         self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH
     ) -> tuple[bytearray, bytearray, bytes]:
-        """The bytes of `View` for what is drawn and for what is drawn over the developed picture, and of `Develop`."""
+        """The bytes of `View` for what is drawn and for what is drawn over the picture, and of `PostProcess`."""
         key = (size, level, *vars(view).values(), *vars(camera).values())
         if key != self._key:
             self._view = bytearray(view_uniform(view, camera, size, time, level))
             self._over = self._view if level.scale == 1.0 else bytearray(view_uniform(view, camera, size, time))
-            self._develop = develop_uniform(view, size, camera.orthographic, level)
+            self._post_process = post_process_uniform(view, size, camera.orthographic, level)
             self.moment = moment_of(view, camera, time)
             self.sun = sun_uniform(view, camera, size[0] / size[1], level) if view.shadows > 0.0 else b""
             self._key = key
         elif time != self.moment.time:
-            self.moment = self.moment._replace(time=time)
-        for packed in (self._view, self._over):
-            struct.pack_into("<f", packed, TIME_AT, time)
-        return self._view, self._over, self._develop
+            last = self.moment
+            self.moment = Moment(last.sun, last.up, time, last.forward)
+        _TIME.pack_into(self._view, TIME_AT, time)
+        if self._over is not self._view:
+            _TIME.pack_into(self._over, TIME_AT, time)
+        return self._view, self._over, self._post_process

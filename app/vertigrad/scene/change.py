@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..errors import ParameterError
 from ..params import Params, same
-from .schema import ModelSpec, OutputRef, Scene
+from .schema import SETTINGS, ModelSpec, OutputRef, Scene
 
 P = TypeVar("P", bound=Params)
 
@@ -36,44 +36,44 @@ def between(
 ) -> Change:
     """From what runs, which was made of `old` and changed by the user since, to what `new` says.
 
-    A value that the file has otherwise than before is the file's; all others stay as they are. Raises `ParameterError`
-    if values of the file and of the user do not go together.
+    A value that the user changed stays; every other one is the file's. Raises `ParameterError` if values of the file
+    and of the user do not go together.
     """
+    new_specs = {name: _spec(specs.get(name), old.models.get(name), spec) for name, spec in new.models.items()}
     new_params = {
         name: merged(params[name], old.models[name].params, spec.params)
         if name in old.models and old.models[name].type == spec.type
         else _copy(spec.params)
         for name, spec in new.models.items()
     }
-    built = _built(old, new, specs, params, new_params)
+    built = _built(specs, new_specs, new.order, params, new_params)
     made = {name for name, spec in new.layers.items() if name not in old.layers or old.layers[name].type != spec.type}
     return Change(
-        {name: _spec(specs.get(name), old.models.get(name), spec) for name, spec in new.models.items()},
+        new_specs,
         new_params,
         {
             name: _copy(spec.style) if name in made else merged(styles[name], old.layers[name].style, spec.style)
             for name, spec in new.layers.items()
         },
         built,
-        _carried(old, new, params, new_params, built),
+        _carried(specs, new_specs, params, new_params, built),
         frozenset(made),
         frozenset(name for name in new.layers if name in made or _draws_other(name, old, new, built)),
     )
 
 
 def merged(now: P, old: Params, new: P) -> P:
-    """`now`, with the values in which `new` differs from `old`. Raises `ParameterError` if they do not go together."""
+    """`new`, with the values in which `now` differs from `old`. Raises `ParameterError` if they do not go together."""
     if type(now) is not type(new):
         return _refitted(now, old, new)
-    return now.with_values({name: value for name, value in new if not same(value, getattr(old, name))})
+    return now.with_values({name: value for name, value in new if same(getattr(now, name), getattr(old, name))})
 
 
 def _refitted(now: Params, old: Params, new: P) -> P:
     """`new`, of another class, with the user's values of parameters that both have and that fit."""
     found = _copy(new)
     for name, value in now:
-        ours = name in type(new).model_fields and not same(value, getattr(old, name, value))
-        if ours and same(getattr(old, name), getattr(new, name)):
+        if name in type(new).model_fields and not same(value, getattr(old, name, value)):
             with suppress(ParameterError):
                 found = found.with_values({name: value})
     return found
@@ -89,15 +89,15 @@ def _copy(params: P) -> P:
 
 
 def _built(
-    old: Scene,
-    new: Scene,
     specs: Mapping[str, ModelSpec],
+    new_specs: Mapping[str, ModelSpec],
+    order: Sequence[str],
     params: Mapping[str, Params],
     new_params: Mapping[str, Params],
 ) -> tuple[str, ...]:
     built: list[str] = []
-    for name in new.order:
-        before, after = old.models.get(name), new.models[name]
+    for name in order:
+        before, after = specs.get(name), new_specs[name]
         if (
             before is None
             or (before.kind, dict(before.inputs), before.seed) != (after.kind, dict(after.inputs), after.seed)
@@ -109,12 +109,16 @@ def _built(
 
 
 def _carried(
-    old: Scene, new: Scene, params: Mapping[str, Params], new_params: Mapping[str, Params], built: tuple[str, ...]
+    specs: Mapping[str, ModelSpec],
+    new_specs: Mapping[str, ModelSpec],
+    params: Mapping[str, Params],
+    new_params: Mapping[str, Params],
+    built: tuple[str, ...],
 ) -> frozenset[str]:
-    """Those that are built anew although the scene says of them what it said before."""
+    """Those that are built anew although they are to be what they were before."""
     found: set[str] = set()
     for name in built:
-        before, after = old.models.get(name), new.models[name]
+        before, after = specs.get(name), new_specs[name]
         if before is None or _origin(before) != _origin(after):
             continue
         if reshapes(params[name], new_params[name]):
@@ -129,14 +133,11 @@ def _origin(spec: ModelSpec) -> tuple[Any, ...]:
 
 
 def _spec(now: ModelSpec | None, old: ModelSpec | None, new: ModelSpec) -> ModelSpec:
-    """As the file has it, but with the seed and the substeps of now where the file's are as before."""
+    """As the file has it, but with the seed and the substeps that the user changed."""
     if now is None or old is None:
         return new
-    kept: dict[str, Any] = {}
-    for name in ("seed", "substeps"):
-        if getattr(old, name) == getattr(new, name):
-            kept[name] = getattr(now, name)
-    return replace(new, **kept)
+    ours: dict[str, Any] = {name: getattr(now, name) for name in SETTINGS if getattr(now, name) != getattr(old, name)}
+    return replace(new, **ours)
 
 
 def _draws_other(name: str, old: Scene, new: Scene, built: tuple[str, ...]) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 from ..errors import CodeError, DeviceLost, OutOfMemory, ParameterError
 from ..models.base import Model
 from ..params import Params, unknown
+from . import trust
 from .files import find
 
 PATTERN = re.compile(r"(.+\.py):(\w+)")
@@ -75,6 +76,7 @@ def _module(file: Path) -> ModuleType:
     known = _modules.get(file)
     linecache.checkcache(str(file))
     if known is None or known[0] != text:
+        trust.require_text(file, text)
         known = _modules[file] = text, _run(file, text)
     return known[1]
 

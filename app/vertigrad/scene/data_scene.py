@@ -55,6 +55,26 @@ emissive = 0.5
 [view]
 background = "#14161b"
 """
+POINTS = """
+[layers.points]
+type = "points"
+position = "data.position"
+color = "#c9d0da"
+size = {size}
+
+[view]
+background = "#16181d"
+"""
+COLORED = """
+[layers.points]
+type = "marks"
+position = "data.position"
+color = "data.color"
+size = {size}
+
+[view]
+background = "#16181d"
+"""
 VECTORS = """
 [layers.lines]
 type = "streamlines"
@@ -69,9 +89,9 @@ background = "#171c26"
 SLANTED, FACING = "[1.9, 1.4, 3.2]", "[0.0, 0.0, 4.0]"
 
 
-def picture_text(path: Path) -> str:
-    """The scene file for a picture: it stands and faces the eye."""
-    return _head(path, "image", FACING) + PICTURE.format(output="pixels")
+def picture_text(path: Path, model: str) -> str:
+    """The scene file for an image or a video, as `model` is called that reads it: it stands and faces the eye."""
+    return _head(path, model, FACING) + PICTURE.format(output="pixels")
 
 
 def splats_text(path: Path) -> str:
@@ -79,13 +99,27 @@ def splats_text(path: Path) -> str:
     return _head(path, "splats", SLANTED) + SPLATS
 
 
+def points_text(path: Path) -> str:
+    """The scene file for points: lit balls, or discs of their own colors. Raises `InputError`."""
+    from ..models.data import point_file
+
+    points = point_file.read(path, 2.0, "y")
+    size = round(min(max(1.0 / len(points.positions) ** 0.5, 0.002), 0.05), 4)
+    drawn = POINTS if points.colors is None else COLORED
+    return _head(path, "point_cloud", SLANTED) + drawn.format(size=size)
+
+
 def array_text(path: Path) -> str:
-    """The scene file for an array: a volume, a picture or a field of vectors, by its shape.
+    """The scene file for an array: points, a volume, a picture or a field of vectors, by its shape.
 
     Raises `InputError` if it is neither, or cannot be read.
     """
-    from ..models.data import array_file
+    from ..models.data import array_file, point_file
 
+    found = array_file.arrays(path)
+    named = len(found) == 1 or found.keys() & set(point_file.PLACES)
+    if named and any(point_file.is_points(one) for one in found.values()):
+        return points_text(path)
     array = array_file.read(path)
     drawn = _drawn(path, array)
     return _head(path, "array", FACING if drawn == PICTURE else SLANTED) + drawn.format(output="values")
@@ -100,8 +134,9 @@ def _drawn(path: Path, array: np.ndarray) -> str:
     if len(shape) == 4 and shape[3] == 3 and min(shape[:3]) >= 2:
         return VECTORS
     raise InputError(
-        f"{path}: its array has the shape {shape}; drawn by themselves are pictures (rows, columns) or with 3 or 4 "
-        "channels, volumes (nz, ny, nx), and fields of vectors (nz, ny, nx, 3): write a scene for others"
+        f"{path}: its array has the shape {shape}; drawn by themselves are points (n, 3) or with colors (n, 6), "
+        "pictures (rows, columns) or with 3 or 4 channels, volumes (nz, ny, nx), and fields of vectors "
+        "(nz, ny, nx, 3): write a scene for others"
     )
 
 

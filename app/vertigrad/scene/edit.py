@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from .locate import KeyPath, Places, Statement, dotted, locate
@@ -19,19 +19,27 @@ _WHOLE = re.compile(r"[+-]?[0-9][0-9_]*")
 _BLANK_LINES = re.compile(r"(?:\r?\n[ \t]*)+\Z")
 _COMMENT_LINES = re.compile(r"(?:\r?\n[ \t]*#[^\r\n]*)*")
 _EMPTY_LINE = re.compile(r"\s*\Z|\r?\n[ \t]*\r?\n")
-_LARGEST_WHOLE = 1 << 53  # beyond it a float is better not written as a whole number
+_LARGEST_WHOLE = 1 << 53  # beyond it a float is better not written as an integer
 
 
 class Uneditable(Exception):
     """The text is laid out so that an entry cannot be changed alone."""
 
 
-def edited(text: str, changes: Mapping[KeyPath, Any], renames: Mapping[KeyPath, str] | None = None) -> str:
+def edited(
+    text: str,
+    changes: Mapping[KeyPath, Any],
+    renames: Mapping[KeyPath, str] | None = None,
+    removed: Collection[KeyPath] = (),
+) -> str:
     """The TOML `text`, which is sound, with `changes` made: values by their path, None for what is to go.
 
-    A path that is to go may be a table. `renames` gives tables other names; `changes` uses the new ones. A value that
-    is there already is not touched, however it is written. Raises `Uneditable`.
+    A path that is to go may be a table. First `removed` ones go, then `renames` gives tables other names, which may be
+    those of removed ones; `changes` uses the new names. A value that is there already is not touched, however it is
+    written. Raises `Uneditable`.
     """
+    if removed:
+        text = edited(text, dict.fromkeys(removed))
     renames = renames or {}
     expected = _expected(tomllib.loads(text), changes, renames)
     text = _spliced(text, _renamed(locate(text), renames))
@@ -54,7 +62,7 @@ def edited(text: str, changes: Mapping[KeyPath, Any], renames: Mapping[KeyPath, 
 
 
 def literal(value: Any, instead: str = "") -> str:
-    """A value as TOML writes it; a float like 3.0 as a whole number if it stands `instead` of one."""
+    """A value as TOML writes it; a float like 3.0 as an integer if it stands `instead` of one."""
     match value:
         case bool():
             return "true" if value else "false"

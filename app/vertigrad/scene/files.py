@@ -51,7 +51,8 @@ def _regular(found: Path, text: str) -> Path:
         if found.is_file():
             return found
         is_folder = found.is_dir()
-        near = [other.name for other in found.parent.iterdir() if other.is_file()] if not is_folder else []
+        others = [] if is_folder else found.parent.iterdir()
+        near = [other.name for other in others if other.is_file() and not other.name.startswith(".")]
     except OSError:
         raise ParameterError(f"there is no file {shown(text)}") from None
     if is_folder:

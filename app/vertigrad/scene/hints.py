@@ -37,6 +37,6 @@ def _check(ui: UiHint, spec: ParamSpec, path: KeyPath, reader: Reader) -> None:
         given = getattr(ui, end)
         if given is not None and limit is not None and (given < limit if end == "min" else given > limit):
             reader.mistakes.at_value((*path, end), f"{shown(given)} is {beyond} the parameter's limit {shown(limit)}")
-    low = next((end for end in (ui.min, spec.soft_min, spec.min) if end is not None), None)
+    low = next((end for end in (ui.min, spec.slider_min, spec.min) if end is not None), None)
     if ui.scale == "log" and (low is None or low <= 0):
         reader.mistakes.at_value((*path, "scale"), "a log scale needs a min above 0")

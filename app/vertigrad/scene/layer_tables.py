@@ -48,7 +48,7 @@ def _colorbar(
         return None
     place = (*path, COLORBAR)
     if not any(isinstance(attributes.get(name), OutputRef) for name in ("color", "pixels")):
-        reader.mistakes.at_key(place, "color is one for all rows; a colour bar needs a color that is a scalar")
+        reader.mistakes.at_key(place, "color is one for all rows; a color bar needs a color that is a scalar")
     given = reader.table(table, place)
     reader.refuse_unknown(given, ColorBar.model_fields, place, "key")
     return reader.params(ColorBar, given, place).params

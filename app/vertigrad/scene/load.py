@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from .locate import KeyPath
 from .mistakes import Mistakes
 from .model_tables import finish, read_drafts
 from .preset_tables import Named, read_animations, read_presets
+from .renamed import renewed_path, types_of
 from .schema import SECTIONS, VERSION, Camera, ModelSettings, Scene
 from .settings import apply, parse
 from .source import Source, read
@@ -31,21 +33,25 @@ def load(
     *,
     sets: Sequence[str] = (),
     seed: int | None = None,
+    text: str | None = None,
     model_types: Mapping[str, type[Model]] | None = None,
     layer_types: Mapping[str, type[Layer]] | None = None,
 ) -> Scene:
     """The scene that the file at `path` describes. Uses no GPU.
 
-    `sets` are entries such as "galaxy.softening=0.1" that replace the file's; `seed` replaces that of every
-    model for which `sets` has none. The built-in types of model and layer are used where none are given.
+    `sets` are entries such as "galaxy.softening=0.1" that replace the file's; `seed` replaces that of every model for
+    which `sets` has none. `text` is taken for what the file says, if given. The built-in types of model and layer are
+    used where none are given.
     Raises `SceneError` with every mistake in the file, or `InputError` if only `sets` or `seed` is wrong. Raises
     `UntrustedCode` before anything else if it would run Python that was not allowed to run; see `trust`.
     """
-    source = read(Path(path))
+    source = read(Path(path), text)
     mistakes = Mistakes(source)
     _check_version(source.values, mistakes)
     _reseed(source.values, seed)
-    apply([parse(text) for text in sets], source.values, mistakes)
+    types = types_of(source.values)
+    settings = [parse(text) for text in sets]
+    apply([replace(one, path=renewed_path(one.path, types)) for one in settings], source.values, mistakes)
     reader = Reader(Path(path).resolve().parent, mistakes)
     trust.require(Path(path), code.named_files(source.values, reader.folder))
     model_types = registry.types() if model_types is None else model_types
@@ -123,7 +129,7 @@ def _check_version(values: Mapping[str, Any], mistakes: Mistakes) -> None:
     if version is None:
         mistakes.at_key((), f"the version of the format must be given: version = {VERSION}")
     elif isinstance(version, bool) or not isinstance(version, int):
-        mistakes.at_value(("version",), f"expected a whole number, got {described(version)}")
+        mistakes.at_value(("version",), f"expected an integer, got {described(version)}")
     elif version > VERSION:
         mistakes.at_value(
             ("version",), f"this Vertigrad reads versions up to {VERSION}, not {shown(version)}; update it"

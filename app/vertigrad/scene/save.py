@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 from .. import resources
 from ..errors import FileChanged, FileProtected, InputError, SceneError
 from ..params import shown
+from . import source
 from .edit import Uneditable, edited
 from .files import PACKAGED
-from .kinds import MADE
+from .kinds import MADE, SCENES
 from .locate import KeyPath
 from .schema import Scene
 
@@ -28,23 +29,26 @@ def save(
     changes: Mapping[KeyPath, Any],
     *,
     renames: Mapping[KeyPath, str] | None = None,
+    removed: Collection[KeyPath] = (),
     target: Path | None = None,
     overwrite: bool = False,
     check: Callable[[Path], object] = lambda path: None,
 ) -> None:
     """Write the file that `scene` was read from, with `changes` made in it, to `target` or to where it was.
 
-    `changes` and `renames` are as for `edit.edited`. Comments, order and all that is not changed stay byte for byte.
+    `changes`, `renames` and `removed` are as for `edit.edited`. Comments, order and all else stay byte for byte.
     `check` is given the path of the new file before it takes the old one's place; what it raises leaves the old one.
     Raises `FileChanged` if the file is not what it was when it was read, unless `overwrite`; for a `target` that is
     another file, if there is one already. Raises `FileProtected` if it may not be written, `InputError` if it cannot.
     """
     path = _followed(target or scene.path)
     own = path == _followed(scene.path)
+    if not own and path.suffix.lower() not in SCENES | MADE:
+        raise InputError(f"{path.name}: the name of a scene file ends in .toml; otherwise it cannot be opened again")
     if not overwrite:
         _refuse_changed(scene, path, own)
     try:
-        text = edited(scene.places.text, changes, renames)
+        text = edited(scene.places.text, changes, renames, removed)
     except Uneditable:
         raise InputError(f"{path}: its layout does not allow to change single values; edit it by hand") from None
     if own and text == scene.places.text and path.exists() and not overwrite:
@@ -65,10 +69,8 @@ def named(file: Path, folder: Path) -> str:
 def changed_on_disk(scene: Scene) -> bool:
     """Whether the file is another one than was read; false if it is gone."""
     try:
-        return _text(scene.path.read_bytes()) != scene.places.text
-    except FileNotFoundError:
-        return False
-    except (OSError, UnicodeDecodeError):
+        return scene.path.exists() and source.text_of(scene.path) != scene.places.text
+    except (OSError, InputError):
         return True
 
 
@@ -138,10 +140,6 @@ def _mark(scene: Scene) -> bytes:
     with suppress(OSError), scene.path.open("rb") as file:
         return _BYTE_ORDER_MARK if file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else b""
     return b""
-
-
-def _text(content: bytes) -> str:
-    return content.removeprefix(_BYTE_ORDER_MARK).decode("utf-8")
 
 
 def _checked(check: Callable[[Path], object], made: Path, path: Path) -> None:

@@ -73,6 +73,9 @@ class ModelSettings(Params):
     substeps: int = integer(1, min=1, max=10_000, doc="steps it takes in each frame")
 
 
+SETTINGS = tuple(ModelSettings.model_fields)
+
+
 class UiHint(Params):
     """How the GUI shows a parameter; what is left out is as the model declares it."""
 
@@ -96,7 +99,14 @@ class Animation(Params):
     )
     range: tuple[Any, Any] = ends(..., doc="between which values")
     rate: float = number(
-        0.2, min=1e-3, max=30.0, soft_min=0.02, soft_max=2.0, unit="/s", scale="log", doc="rounds a simulated second"
+        0.2,
+        min=1e-3,
+        max=30.0,
+        slider_min=0.02,
+        slider_max=2.0,
+        unit="/s",
+        scale="log",
+        doc="rounds a simulated second",
     )
     seed: int = integer(0, min=0, max=2**32 - 1, doc="start of the noise")
 
@@ -114,6 +124,10 @@ class ModelSpec:
     inputs: Mapping[str, OutputRef] = field(default_factory=dict)
     ui: Mapping[str, UiHint] = field(default_factory=dict)
     outputs: Mapping[str, OutputSpec] = field(default_factory=dict)
+
+    def without_effect(self, params: Params) -> Mapping[str, str]:
+        """Return the parameters that change nothing while the others are as in `params`, by name, and why."""
+        return self.kind.without_effect(params, self.inputs)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from ..params import unknown
 from .locate import KeyPath, TooDeep, dotted, locate
 from .mistakes import Mistakes, Setting
-from .schema import SECTIONS
+from .schema import SECTIONS, Scene
 
 _NAMED = ("models", "layers")  # sections whose first key is a name
 
@@ -41,6 +41,18 @@ def apply(settings: Sequence[Setting], values: dict[str, Any], mistakes: Mistake
             mistakes.in_setting(setting, objection)
         else:
             mistakes.applied(setting)
+
+
+def without_effect(scene: Scene, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return those of the settings, all of which fit the scene, that change nothing in a model, and why."""
+    found = []
+    for text in texts:
+        match parse(text).path:
+            case ("models", str(name), str(parameter), *_):
+                spec = scene.models[name]
+                reason = spec.without_effect(spec.params).get(parameter)
+                found += [(text, reason)] if reason else []
+    return found
 
 
 def _path(key: str) -> KeyPath:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ from typing import Any
 from ..errors import Mistake, SceneError
 from ..params import closest, joined
 from . import data_scene, mesh_scene, network_scene
-from .kinds import ARRAYS, IMAGES, MADE, NETWORKS
+from .kinds import ARRAYS, IMAGES, MADE, NETWORKS, UNREAD, VIDEOS, require_scene
 from .locate import MAX_DEPTH, Places, TooDeep, locate
+from .renamed import renewed
 
 MAX_BYTES = 4 << 20  # a scene names its data, it does not hold it
 
@@ -39,33 +41,41 @@ class Source:
     places: Places
 
 
-def read(path: Path) -> Source:
-    """Raises `SceneError` if there is no such file or it is not TOML; for a network or a mesh, its scene is made up.
+def read(path: Path, text: str | None = None) -> Source:
+    """What the file says, or `text` in its place; for a network or a mesh, its scene is made up.
 
-    Raises `InputError` for a network that cannot be read, or not be drawn.
+    Raises `SceneError` if there is no such file or it is not TOML, and `InputError` for a network that cannot be read,
+    or not be drawn.
     """
-    text = _made_up(path) or _decoded(path, _bytes(path))
+    content = text_of(path) if text is None else renewed(text)
     try:
-        return Source(str(path), tomllib.loads(text), locate(text))
+        return Source(str(path), tomllib.loads(content), locate(content))
     except TooDeep as error:
-        line, column = Places(text).line_column(error.offset)
+        line, column = Places(content).line_column(error.offset)
     except RecursionError:
-        found = _UNCLOSED.search(text)
-        line, column = Places(text).line_column(found.start() if found else 0)
+        found = _UNCLOSED.search(content)
+        line, column = Places(content).line_column(found.start() if found else 0)
     except ValueError as error:
-        raise _syntax_error(path, text, error) from None
+        raise _syntax_error(path, content, error) from None
     raise _error(path, line, column, f"nested more than {MAX_DEPTH} levels deep") from None
+
+
+def text_of(path: Path) -> str:
+    """What the file says, with new names; for a network or a mesh, the scene made up for it. Raises as `read`."""
+    return _made_up(path) or renewed(_decoded(path, _bytes(path)))
 
 
 def _made_up(path: Path) -> str:
     """The scene of a file that is no scene by itself; empty for all others."""
     kind = path.suffix.lower()
-    if kind not in MADE or not path.is_file():
+    if kind not in MADE | UNREAD.keys() or not os.path.isfile(path):  # `Path.is_file` raises for a name too long
         return ""
+    if kind in UNREAD:
+        require_scene(path)
     if kind in NETWORKS:
         return network_scene.scene_text(path)
-    if kind in IMAGES:
-        return data_scene.picture_text(path)
+    if kind in IMAGES | VIDEOS:
+        return data_scene.picture_text(path, "image" if kind in IMAGES else "video")
     return data_scene.array_text(path) if kind in ARRAYS else mesh_scene.scene_text(path)
 
 

@@ -17,7 +17,6 @@ from ..renderer.layers import Layer
 from ..renderer.layers.registry import types as layer_types
 from .actor import Actor, close_all
 from .change import Change, between, reshapes
-from .locate import KeyPath
 from .schema import Scene
 from .underway import Underway
 from .wiring import bind, built, layers_of, with_dependents
@@ -58,6 +57,12 @@ class Stage:
         except BaseException:
             self._drop()
             raise
+
+    def numbers(self) -> dict[str, dict[str, float]]:
+        """What each model keeps outside of tensors: of a step that is under way, as it was before that."""
+        if self.underway is not None:
+            return self.underway.numbers
+        return {name: dict(actor.model.numbers()) for name, actor in self.actors.items()}
 
     def touch(self, touch: Touch | None) -> None:
         """What is done by hand to all models in the steps from here on."""
@@ -105,30 +110,6 @@ class Stage:
         with self._all_or_nothing():
             for actor in self.actors.values():
                 actor.reset()
-
-    def reseed(self, seeds: Mapping[str, int]) -> None:
-        """Build models anew from other seeds, and what depends on them. If one raises, the old ones stay."""
-        before = dict(self.specs)
-        self.specs |= {name: replace(self.specs[name], seed=seed) for name, seed in seeds.items()}
-        try:
-            self._rebuild({name: self.actors[name].params for name in seeds})
-        except BaseException:
-            self.specs = before
-            raise
-
-    def set_substeps(self, model: str, substeps: int) -> None:
-        """Let a model take so many steps in each frame from now on."""
-        self.specs[model] = replace(self.specs[model], substeps=substeps)
-        self.actors[model].substeps = substeps
-
-    def changed_settings(self, scene: Scene) -> dict[KeyPath, int]:
-        """Seeds and substeps that are not those of `scene`, by where its file has them."""
-        return {
-            ("models", name, setting): getattr(spec, setting)
-            for name, spec in self.specs.items()
-            for setting in ("seed", "substeps")
-            if name in scene.models and getattr(spec, setting) != getattr(scene.models[name], setting)
-        }
 
     @contextmanager
     def rewriting(self) -> Iterator[None]:
@@ -211,17 +192,26 @@ class Stage:
             raise ParameterError(unknown("model", model, self.actors))
         self.give({model: self.actors[model].params.with_values({name: value})})
 
-    def give(self, params: Mapping[str, Params]) -> None:
-        """Give models other parameters, all or none of them.
+    def give(self, params: Mapping[str, Params], settings: Mapping[str, Mapping[str, int]] | None = None) -> None:
+        """Give models other parameters, and other seeds and substeps (`settings`), all or none of them.
 
-        Those whose tensors reshape are built anew, at once, with the models that take their outputs. Raises what the
-        new models or the layers that draw them raise; the old values and the old models stay then.
+        Those whose tensors reshape, or that begin from another seed, are built anew, at once, with the models that take
+        their outputs. Raises what the new models or the layers that draw them raise; all is as before then.
         """
+        specs = {name: replace(self.specs[name], **values) for name, values in (settings or {}).items()}
         reshaped = {name: new for name, new in params.items() if reshapes(self.actors[name].params, new)}
-        if reshaped:
-            self._rebuild(reshaped)
-        for name in params.keys() - reshaped.keys():
+        reseeded = {name for name, spec in specs.items() if spec.seed != self.specs[name].seed}
+        before, self.specs = self.specs, self.specs | specs
+        try:
+            if reshaped or reseeded:
+                self._rebuild({name: params.get(name, self.actors[name].params) for name in reseeded} | reshaped)
+        except BaseException:
+            self.specs = before
+            raise
+        for name in params.keys() - reshaped.keys() - reseeded:
             self.actors[name].params.take(params[name])
+        for name, spec in specs.items():
+            self.actors[name].spec, self.actors[name].substeps = spec, spec.substeps
 
     def close(self) -> None:
         """Give back everything. Idempotent."""

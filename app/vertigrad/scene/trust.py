@@ -1,68 +1,117 @@
-"""Which Python a scene may run: what comes with Vertigrad, and files that the user allowed once, by their paths.
+"""Which Python a scene may run: what comes with Vertigrad, and texts that the user allowed, in the files they stand in.
 
 A scene that names any other is not run until the user says so: the viewer and a terminal ask, `--trust` says it for one
-run. What was allowed stays allowed when the file is edited: to write a model is to edit it.
+run. Another text in a file that was allowed is asked about again, unless edits of it are `followed`: for this run,
+whatever is written into it may run, so that a model can be written while it runs.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from .. import resources
 from ..errors import InputError, UntrustedCode
 from .save import write_whole
 
-FILE = "trusted.json"
+FILE, VERSION = "trusted.json", 2
 MOST = 1000  # files that are remembered
+TEXTS = 20  # of each, the latest
 
-_allowed: set[Path] = set()  # in this process
+_allowed: set[tuple[Path, str]] = set()  # files and digests of their texts, in this process
+_followed: dict[Path, bool] = {}  # files whose edits may run in this process, and whether they are remembered
 _log = logging.getLogger("vertigrad")
 
 
 def require(scene: Path, files: Iterable[Path]) -> None:
-    """Raises `UntrustedCode` unless all of these files of the scene may be run."""
-    missing = [file for file in dict.fromkeys(files) if not is_trusted(file)]
+    """Raises `UntrustedCode` unless all of these files of the scene may be run as they are now."""
+    missing = {file: digest(file) for file in dict.fromkeys(files) if not is_trusted(file)}
     if missing:
-        names = ", ".join(file.name for file in missing)
-        told = f"{scene.name} runs the Python of {names} in {missing[0].parent}: it can do whatever you can"
+        names, folder = ", ".join(file.name for file in missing), next(iter(missing)).parent
+        known = {file for file, _ in _allowed} | {Path(name) for name in _remembered()}
+        changed = ", which changed since it was allowed" if known & missing.keys() else ""
+        told = f"{scene.name} runs the Python of {names} in {folder}{changed}: it can do whatever you can"
         raise UntrustedCode(told, missing)
 
 
-def is_trusted(file: Path) -> bool:
-    """Whether the file comes with Vertigrad, or was allowed."""
-    packaged = any(file.is_relative_to(resources.root() / folder) for folder in ("scenes", "assets"))
-    return packaged or file in _allowed or str(file) in _remembered()
+def require_text(file: Path, content: bytes) -> None:
+    """Raises `UntrustedCode` unless the file may be run with this content: it may have changed since it was asked."""
+    text = hashlib.sha256(content).hexdigest()
+    if not is_trusted(file, text):
+        raise UntrustedCode(f"{file.name} in {file.parent} was changed by another program just now", {file: text})
 
 
-def allow(files: Iterable[Path], remember: bool = False) -> None:
-    """Let these files be run from now on; with `remember`, in later runs of the program too."""
-    files = [file.resolve() for file in files]
-    _allowed.update(files)
-    if remember:
-        _write([*_remembered(), *(str(file) for file in files)])
+def is_trusted(file: Path, text: str | None = None) -> bool:
+    """Whether the file comes with Vertigrad, or may be run with a text of this digest, or else as it is now."""
+    if any(file.is_relative_to(resources.root() / folder) for folder in ("scenes", "assets")):
+        return True
+    text = digest(file) if text is None else text
+    if (file, text) in _allowed or text in _remembered().get(str(file), ()):
+        return True
+    if file in _followed:
+        _allow({file: text}, _followed[file])
+    return file in _followed
+
+
+def allow(files: Iterable[Path], remember: bool = False, edits: bool = False) -> None:
+    """Let these files be run as they are now; with `remember`, in later runs of the program too.
+
+    With `edits`, whatever is written into them in this run may run as well, and is remembered as they are.
+    """
+    allow_texts({file: digest(file.resolve()) for file in files}, remember, edits)
+
+
+def allow_texts(texts: dict[Path, str], remember: bool = False, edits: bool = False) -> None:
+    """As `allow`, for files with texts of these digests, whatever has become of them since."""
+    texts = {file.resolve(): text for file, text in texts.items()}
+    _followed.update(dict.fromkeys(texts, remember) if edits else {})
+    _allow(texts, remember)
+
+
+def digest(file: Path) -> str:
+    """Of the file's bytes; empty if it cannot be read, which is told when it is to be run."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def forget() -> None:
     """Trust nothing that was allowed in this process only."""
     _allowed.clear()
+    _followed.clear()
 
 
-def _remembered() -> list[str]:
+def _allow(texts: dict[Path, str], remember: bool) -> None:
+    _allowed.update(texts.items())
+    if remember:
+        known = _remembered()
+        for file, text in texts.items():
+            before = [other for other in known.pop(str(file), []) if other != text]
+            known[str(file)] = [*before, text][-TEXTS:]
+        _write(known)
+
+
+def _remembered() -> dict[str, list[str]]:
     try:
-        found = json.loads((resources.state_folder() / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+        found: Any = json.loads((resources.state_folder() / FILE).read_text(encoding="utf-8"))
+        if found["version"] != VERSION:
+            return {}
+        return {str(file): [str(text) for text in texts] for file, texts in found["files"].items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}
 
 
-def _write(names: list[str]) -> None:
-    """All or nothing. What goes wrong is only told in the log: the user is asked again then."""
+def _write(known: dict[str, list[str]]) -> None:
+    """All or nothing. What goes wrong is only reported in the log: the user is asked again then."""
     file = resources.state_folder() / FILE
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, (json.dumps(list(dict.fromkeys(names))[-MOST:], indent=1) + "\n").encode())
+        kept = dict(list(known.items())[-MOST:])
+        write_whole(file, (json.dumps({"version": VERSION, "files": kept}, indent=1) + "\n").encode())
     except (OSError, InputError) as error:
         _log.warning("%s: cannot be written (%s); it will be asked again", file, error)

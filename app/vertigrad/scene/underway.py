@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class Underway:
     """What `record` records of `models` is done bit by bit, by `proceed`; until it ends, they are as they were.
 
-    What they keep outside of tensors is ahead of that, and is put back by `cancel`. If `record` raises, nothing has
-    changed.
+    What they keep outside of tensors is ahead of that, and is put back by `cancel`; `numbers` is what it was before. If
+    `record` raises, nothing has changed.
     """
 
     def __init__(self, gpu: Gpu, spares: Spares, models: Mapping[str, Model], record: Callable[[], object]):
         self._models = models
-        self._numbers = {name: dict(model.numbers()) for name, model in models.items()}
+        self.numbers = {name: dict(model.numbers()) for name, model in models.items()}
         self._deferred = Deferred(gpu, spares)
         try:
             with self._deferred.recording():
@@ -54,4 +54,4 @@ class Underway:
 
     def _put_back(self) -> None:
         for name, model in self._models.items():
-            model.resume(self._numbers[name])
+            model.resume(self.numbers[name])

@@ -1,7 +1,7 @@
 """The state of the running program, the commands that change it, and the report of a run."""
 
-from .clock import STEP
+from .clock import FPS, STEP
 from .report import RunRecord
 from .session import Session
 
-__all__ = ["STEP", "RunRecord", "Session"]
+__all__ = ["FPS", "STEP", "RunRecord", "Session"]

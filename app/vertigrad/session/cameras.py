@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from ..errors import GpuError, InputError, ParameterError
 from ..params import unknown
 from ..renderer.bounds import Bounds, Box
@@ -14,14 +16,15 @@ from ..renderer.camera import OrbitCamera
 from ..renderer.layers import Layer
 from ..renderer.transition import Transition
 from ..scene import Scene
-from ..scene.locate import KeyPath
-from ..scene.viewpoints import BOOKMARKS, entries, home, marked, name_objection
+from ..scene.viewpoints import home
 
 REMEMBERED = 64  # views to go back to
 LONGEST = 0.1  # seconds of a frame's movement: after a wait it goes on from where it was
 FLIGHT = 0.6  # distances to the target that are flown in a second
 SLOWEST, FASTEST = 0.01, 100.0  # factors of that
 Thrust = tuple[float, float, float]  # to the right, up, forward; 1 is full speed
+NEVER = 1 << 62
+ALIKE = 0.1  # of the distance, by which two cameras that are fitted to nearly the same may differ
 STILL: Thrust = (0.0, 0.0, 0.0)
 SIDES: dict[str, Thrust] = {  # to the right, up, and toward who stands in front
     "front": (0.0, 0.0, 1.0),
@@ -34,22 +37,22 @@ SIDES: dict[str, Thrust] = {  # to the right, up, and toward who stands in front
 
 
 class Cameras:
-    """`now` is the camera that draws: the same object for as long as the session lives.
+    """`now` is the camera that draws: the same object for as long as the scene is open.
 
-    `turntable` is in degrees a second around the upward axis; `thrust` is how it flies, `pace` how fast. `bookmarks`
-    are views by name, those of the scene to begin with.
+    `turntable` is in degrees a second around the upward axis; `thrust` is how it flies, `pace` how fast.
     """
 
-    def __init__(self, scene: Scene):
+    def __init__(self, scene: Scene, pace: float = 1.0):
         self.now = home(scene)
         self.turntable = 0.0
         self.thrust = STILL
-        self.pace = 1.0
+        self.pace = pace
         self.flight_mode = False  # the flight keys fly without a button held
         self._views: deque[OrbitCamera] = deque(maxlen=REMEMBERED)
         self._way: Transition | None = None
         self._bounds: tuple[Bounds, Callable[[Box], None]] | None = None
-        self._take_bookmarks(scene)
+        self._fit_at = NEVER  # the step after which `fit` looks again
+        self._fitted: tuple[Thrust, float] | None = None  # target and distance, as it left them
 
     @property
     def moving(self) -> bool:
@@ -152,17 +155,26 @@ class Cameras:
         """Show all of the layers, once their bounds have been found. Raises `InputError` if there are no layers."""
         self._find(layers, lambda box: self._show(box, aspect))
 
-    def frame_at_once(self, layers: Iterable[Layer], aspect: float, finish: Callable[[], None]) -> None:
-        """As `frame`, without a way there; `finish` waits for the GPU. Stays if there is nothing to be seen."""
-        try:
-            self.frame(layers, aspect)
-            finish()
-            self.collect()
-        except InputError:
+    def fit(self, layers: Iterable[Layer], aspect: float, finish: Callable[[], None], step: int | None = None) -> None:
+        """Be where all of the layers are seen, at once; `finish` waits for the GPU. Stays if no position is a number.
+
+        Models of the user's own may write their positions in their first step only, so call it after each `step` as
+        well: it looks once more then, and after step 2, 4, 8, ... while everything is at one place, or nowhere. It
+        stays where it is if that differs little, or if the camera is elsewhere by now.
+        """
+        moved = self._fitted != (self.now.target, self.now.distance)
+        if step is not None and (step < self._fit_at or moved):
             return
-        if self._way is not None:
-            self.jump(self._way.goal)
-            self._views.clear()
+        bounds = Bounds(layers)
+        finish()
+        box, goal = bounds.result(), OrbitCamera(**vars(self.now))
+        if box is not None:
+            goal.fit(box[0].tolist(), box[1].tolist(), aspect)
+            if step is None or not _alike(goal, self.now):
+                self.jump(goal)
+        self._fitted = self.now.target, self.now.distance
+        found = box is not None and bool(np.any(box[1] > box[0]))
+        self._fit_at = 1 if step is None else NEVER if found else 2 * step
 
     def frame_place(self, layers: Iterable[Layer], place: tuple[float, float, float], share: float) -> None:
         """Show what lies around a place, as far as a `share` of the layers' size."""
@@ -188,42 +200,6 @@ class Cameras:
             raise InputError("there is nothing to be framed: no position is a number")
         show(box)
 
-    # bookmarks --------------------------------------------------------------------------------------------------
-
-    def keep_bookmark(self, name: str) -> None:
-        """Keep this view under a name, in place of another of that name. Raises `ParameterError`."""
-        if objection := name_objection(name):
-            raise ParameterError(objection)
-        self.bookmarks[name] = OrbitCamera(**vars(self.heading))
-
-    def drop_bookmark(self, name: str) -> None:
-        """Forget a view. Raises `ParameterError` if there is none of that name."""
-        self._require(name)
-        del self.bookmarks[name]
-
-    def go_to_bookmark(self, name: str) -> None:
-        """Move to a view that was kept. Raises `ParameterError` if there is none of that name."""
-        self._require(name)
-        self.go(self.bookmarks[name])
-
-    def changes(self) -> dict[KeyPath, Any]:
-        """What a scene file lacks of the bookmarks: values by their paths, None for a table that is to go."""
-        found: dict[KeyPath, Any] = {}
-        for name in self._saved.keys() - self.bookmarks.keys():
-            found["camera", BOOKMARKS, name] = None
-        for name, camera in self.bookmarks.items():
-            if camera != self._saved.get(name):
-                found |= {("camera", BOOKMARKS, name, key): value for key, value in entries(camera).items()}
-        return found
-
-    def reopen(self, scene: Scene, other: bool) -> None:
-        """The scene was read again, or is another one: then the camera is where that has it."""
-        self._take_bookmarks(scene)
-        if other:
-            self._views.clear()
-            self.turntable, self.thrust, self.flight_mode = 0.0, STILL, False
-            self.jump(home(scene))
-
     # inside -----------------------------------------------------------------------------------------------------
 
     def _set_out(self, goal: OrbitCamera) -> None:
@@ -241,10 +217,8 @@ class Cameras:
         goal.fit(box[0].tolist(), box[1].tolist(), aspect)
         self.go(goal)
 
-    def _require(self, name: str) -> None:
-        if name not in self.bookmarks:
-            raise ParameterError(unknown("bookmark", name, self.bookmarks))
 
-    def _take_bookmarks(self, scene: Scene) -> None:
-        self._saved = {name: marked(scene, bookmark) for name, bookmark in scene.bookmarks.items()}
-        self.bookmarks = {name: OrbitCamera(**vars(camera)) for name, camera in self._saved.items()}
+def _alike(one: OrbitCamera, other: OrbitCamera) -> bool:
+    """Whether they look at about the same, from about as far."""
+    room = ALIKE * other.distance
+    return math.dist(one.target, other.target) <= room and abs(one.distance - other.distance) <= room

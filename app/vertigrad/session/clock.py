@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from ..errors import ParameterError
 from ..gpu import Gpu
@@ -15,7 +15,8 @@ from .pacing import Pacer
 from .past import Past, Step
 from .touches import Touches
 
-STEP = 1.0 / 60.0  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
+FPS = 60  # frames in a second of model time, and of a video: one picture for each frame
+STEP = 1.0 / FPS  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
 AGAIN = 64  # steps made in one picture at most on the way to an earlier frame
 
 
@@ -26,22 +27,25 @@ class Clock:
     `stale` is whether a parameter changed since the last step: a model that stands still is then shown anew. `held` is
     what is done by hand in the steps to come, `touches` what was done, and `played`, if there is one, a record of what
     is to be done instead: it also says how long the steps are.
+
+    Another scene, or the `same` one built anew, gets a clock that goes as the one `before` it did.
     """
 
-    def __init__(self, gpu: Gpu, stage: Stage):
-        self.playing = True
-        self.speed = 1.0
+    def __init__(self, gpu: Gpu, stage: Stage, before: Clock | None = None, same: bool = False):
+        self.playing = before.playing if before else True
+        self.speed = before.speed if before else 1.0
         self.time = 0.0
         self.stale = False
-        self.wanted = 0  # further steps, although it does not play
-        self.steps = 1  # in each picture
+        self.wanted = before.wanted if before else 0  # further steps, although it does not play
+        self.steps = before.steps if before else 1  # in each picture
         self.held: Touch | None = None
         self._held_steps = 0  # of those in which the hand comes to where `held` is, how many are still to be made
         self.touches = Touches()
-        self.played: Touches | None = None
-        self.pacer = Pacer(gpu)
-        self.past = Past(gpu)
-        self._pool = gpu.pool
+        self.played: Touches | None = before.played if before and same else None
+        self.pacer = Pacer(gpu, before.pacer if before else None)
+        self.past = Past(gpu, before.past.snapshots.limit if before else 0)
+        self._tracker = gpu.tracker
+        self._marked: _Mark | None = None  # how everything was before this frame's steps
         self._stage = stage
         self._begun: Step | None = None  # the step that the stage has under way, if any
         self._asked: Callable[[], object] | None = None
@@ -67,11 +71,12 @@ class Clock:
     @property
     def resting(self) -> bool:
         """Whether there is nothing to do for the models."""
+        if self.playing or self.wanted or self.stale:
+            return False
         begun = self._begun if self._stage.underway is not None else None
         touching = begun is not None and not begun.frames
         asked = self._asked is not None and self._stage.underway is None
-        busy = self._again or asked or self._answering or touching
-        return not (self.playing or self.wanted or self.stale or busy)
+        return not (self._again or asked or self._answering or touching)
 
     # what commands do -------------------------------------------------------------------------------------------
 
@@ -96,23 +101,29 @@ class Clock:
 
     def go_to(self, frame: int) -> None:
         """Stand still at `frame`, or at the nearest one that there is. Raises `InputError` if there is no past."""
-        self.play(False)
+        self.past.snapshot_before(frame)  # raises before anything is given up for it
         with self._stage.rewriting():
             self.time, again = self.past.go_to(frame, self._stage)
+        self.play(False)
         self._again = deque(again)
 
     def set_speed(self, speed: float) -> None:
-        """Model seconds that pass in a second of 60 frames. Raises `ParameterError` unless it is a finite number."""
-        if not math.isfinite(speed):
-            raise ParameterError(f"speed: expected a finite number, got {speed}")
+        """Model seconds that pass in a second of 60 frames. Raises `ParameterError` unless it is a number from 0 on."""
+        if not 0.0 <= speed < math.inf:
+            raise ParameterError(f"speed: expected a finite number from 0 on, got {speed:g}; step back to see the past")
         self.speed = speed
 
-    def restart(self, stage: Stage) -> None:
-        """Time begins anew, with the models of `stage` as they are."""
-        self._stage, self.time = stage, 0.0
+    def restart(self) -> None:
+        """Time begins anew, with the models as they are."""
+        self.time = 0.0
         self._held_steps = 0
         self.touches.clear()
         self._begin_past(0)
+
+    def resumed(self, frame: int, time: float) -> None:
+        """The models are as they were at `frame` and `time` [s]; what was before cannot be gone back to."""
+        self.time = time
+        self._begin_past(frame)
 
     def rebuilt(self) -> None:
         """Some models were built anew, and no longer fit their snapshots; time goes on."""
@@ -129,12 +140,9 @@ class Clock:
         self.past.snapshots.limit = nbytes
         if not self.past.snapshots:
             self._begin_past(self.frame)
-        self._pool.spill = self.past.snapshots.clear
 
     def close(self) -> None:
         """Give the past back. Idempotent."""
-        if self._pool.spill == self.past.snapshots.clear:
-            self._pool.spill = lambda: None
         self.past.close()
 
     # a frame ----------------------------------------------------------------------------------------------------
@@ -149,16 +157,33 @@ class Clock:
             self.held = ask(STEP * self.speed * self._held_steps)
 
     def advance(self) -> bool:
-        """Record what this picture's models are to do, if anything; returns whether they came to another state."""
+        """Record what this picture's models are to do, if anything; returns whether they came to another state.
+
+        Raises what a model raises; the models are where they were then, as far as nothing was submitted in between.
+        """
         self.pacer.begin(self._stage.underway is not None)
-        moved = False
-        if self._answer():
-            for _ in range(max(self.steps, min(len(self._again), AGAIN))):
-                if not self.pacer.has_time() or not self._advance():
-                    break
-                moved = True
-        self.pacer.end()
+        self._marked = None if self.resting else self._mark()
+        try:
+            moved = self._move()
+            self.pacer.end()
+        except BaseException:
+            self.take_back()
+            raise
         return moved
+
+    def take_back(self) -> None:
+        """The frame was dropped: the models are where they were before its steps, and so is time.
+
+        Where these steps were submitted already, they stay.
+        """
+        marked, self._marked = self._marked, None
+        if marked is None or marked.submitted != self._tracker.submitted or self._stage is not marked.stage:
+            return
+        self.time = marked.time
+        self.past.take_back(marked.past)
+        for name, actor in self._stage.actors.items():
+            if name in marked.numbers:
+                actor.model.resume(marked.numbers[name])
 
     def ask(self, record: Callable[[], object]) -> None:
         """Record something that looks at the models, between two steps; over several frames if these take as long."""
@@ -169,6 +194,19 @@ class Clock:
             record()
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _mark(self) -> _Mark:
+        return _Mark(self._stage, self.time, self.past.mark(), self._stage.numbers(), self._tracker.submitted)
+
+    def _move(self) -> bool:
+        """Take the steps of this picture that there is time for; returns whether there were any."""
+        moved = False
+        if self._answer():
+            for _ in range(max(self.steps, min(len(self._again), AGAIN))):
+                if not self.pacer.has_time() or not self._advance():
+                    break
+                moved = True
+        return moved
 
     def _answer(self) -> bool:
         """Go on with what was asked for, if it is its turn; returns whether the models may go on."""
@@ -220,18 +258,34 @@ class Clock:
         """Record the step, or the next part of it; returns whether it has ended."""
         stage, pacer = self._stage, self.pacer
         if stage.underway is None or step is not self._begun:
-            again = bool(self._again)
             stage.touch(step.touch)
-            with step.applied(stage) if again else nullcontext():
-                if not pacer.slices:
-                    stage.step(step.dt)
-                    pacer.stepped()
-                else:
-                    pacer.weigh(stage.begin_step(step.dt).work())
-                    self._begun = step
-            self.stale = self.stale and again
+            if self._again:
+                with step.applied(stage):
+                    self._start(step)
+            else:
+                self._start(step)
+                self.stale = False
         return stage.proceed(pacer.grant)
+
+    def _start(self, step: Step) -> None:
+        """Record the step whole, or as work that goes on over several frames."""
+        if not self.pacer.slices:
+            self._stage.step(step.dt)
+            self.pacer.stepped()
+        else:
+            self.pacer.weigh(self._stage.begin_step(step.dt).work())
+            self._begun = step
 
     def _begin_past(self, frame: int) -> None:
         self._again.clear()
         self.past.start(self._stage, frame, self.time)
+
+
+class _Mark(NamedTuple):
+    """Where the models of `stage` stood when submission number `submitted` was the last."""
+
+    stage: Stage
+    time: float
+    past: tuple[int, int]
+    numbers: Mapping[str, Mapping[str, float]]
+    submitted: int

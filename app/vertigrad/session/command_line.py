@@ -15,8 +15,9 @@ from ..scene.locate import KeyPath
 from ..scene.settings import parse, shortest
 from ..scene.viewpoints import home, told
 from .clock import STEP
+from .naming import plain
 from .parameters import Key, as_read, spec_of
-from .saving import entries, parameter_of, plain
+from .saving import entries, parameter_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -31,7 +32,7 @@ def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: 
     The picture is the same if the values were not changed since the models' start. What no option can say stands behind
     a # at its end.
     """
-    changes = {path: value for path, value in entries(session)[0].items() if path[0] not in ("presets", "camera")}
+    changes = {path: value for path, value in entries(session).values.items() if path[0] not in ("presets", "camera")}
     chosen = {key.path: int(value) for key, value in session.tweaks.values().items() if isinstance(value, Auto)}
     changes |= chosen  # another adapter would choose otherwise
     words = ["vertigrad", "render", scene_name(session)]

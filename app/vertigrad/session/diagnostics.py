@@ -13,6 +13,7 @@ from ..tensor import Readback
 from .statistics import History
 
 KEPT = 4096  # values of each that are kept
+DROPPED = "dropped_time"  # of models with clocks: the share of the last frame's time that was left out
 
 
 class Diagnostics(Mapping[str, float]):
@@ -27,6 +28,7 @@ class Diagnostics(Mapping[str, float]):
         self.revision = 0  # how often there were other values
         self._values: dict[str, float] = {}
         self._readings: dict[str, Readback] = {}
+        self._counted: dict[str, float] = {}  # what is known without a reading, when `_readings` were asked for
         self._asked = -1, 0.0
 
     @property
@@ -37,18 +39,25 @@ class Diagnostics(Mapping[str, float]):
     def ask(self, stage: Stage, time: float, changes: int) -> None:
         """Record the models' diagnostics as they are now, at model time `time` [s].
 
-        Does nothing while values are on their way, or if `changes` is what it was the last time.
+        Does nothing while values are on their way, or if `changes` is what it was the last time. Raises what a model
+        raises; then the next call asks again, for all of them.
         """
         if self._readings or self._asked[0] == changes:
             return
-        self._asked = changes, time
+        counted = {
+            f"{model}.{DROPPED}": max(clock.dropped for clock in actor.model.clocks)
+            for model, actor in stage.actors.items()
+            if actor.model.clocks
+        }
+        readings: dict[str, Readback] = {}
         for model, actor in stage.actors.items():
             figures = actor.model.diagnostics()
             with ExitStack() as stack:
                 for tensor in figures.values():
                     stack.enter_context(tensor)
                 for name, tensor in figures.items():
-                    self._readings[f"{model}.{name}"] = tensor.read_async(Traffic.DIAGNOSTICS)
+                    readings[f"{model}.{name}"] = tensor.read_async(Traffic.DIAGNOSTICS)
+        self._readings, self._counted, self._asked = readings, counted, (changes, time)
 
     def collect(self) -> None:
         """Take in what was asked for, once all of it is there; if its frame was dropped, let it be asked for again."""
@@ -56,10 +65,11 @@ class Diagnostics(Mapping[str, float]):
             return
         readings, self._readings = self._readings, {}
         try:
-            self._values = {name: float(reading.result().item()) for name, reading in readings.items()}
+            read = {name: float(reading.result().item()) for name, reading in readings.items()}
         except GpuError:
             self._asked = -1, 0.0
             return
+        self._values = read | self._counted
         self.revision += 1
         for name, value in self._values.items():
             self.history.setdefault(name, History(KEPT)).append(self._asked[1], value)

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..gpu import shader
 from ..gpu.plan import replace_kernels
 from ..renderer.pipelines import replace_draw_shaders
+from ..scene.renamed import renewed
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -47,15 +48,15 @@ class Edits:
         """What is to be done about the files that were written since the last call."""
         if not (self.on and self._watch.due):
             return
-        scene = session.scene.path
+        scene, origin = session.scene.path, session.running.origin.path  # which may be a link that leads there
         shaders = {resources.root() / "shaders" / name: name for name in shader.used()}
-        written = self._watch.written({scene, *shaders, *session.stage.files()})
-        if scene in written:
+        written = self._watch.written({scene, origin, *shaders, *session.stage.files()})
+        if scene in written or origin in written:
             yield Edit("scene", _reload)
         if edited := [shaders[file] for file in written if file in shaders]:
             yield Edit("shaders", partial(self.take_shaders, names=edited))
         for file in written:
-            if file != scene and file not in shaders:
+            if file not in (scene, origin) and file not in shaders:
                 yield Edit(f"file {file}", partial(_reread, file=file))
 
     def take_shaders(self, session: Session, names: Collection[str]) -> None:
@@ -83,7 +84,8 @@ class Edits:
 
 def _reload(session: Session) -> None:
     """Take the scene's file in, unless it is what was read or saved last: then the user may have gone on from there."""
-    if not _has_text(session.scene.path, session.scene.places.text):
+    path = session.running.origin.path
+    if path.resolve() != session.scene.path or not _has_text(path, session.scene.places.text):
         session.reload()
 
 
@@ -116,6 +118,6 @@ def _read(name: str) -> str:
 def _has_text(file: Path, text: str) -> bool:
     """Whether it is what was read already, as after our own saving."""
     try:
-        return file.read_text(encoding="utf-8").removeprefix("\ufeff") == text
+        return renewed(file.read_text(encoding="utf-8").removeprefix("\ufeff")) == text
     except (OSError, UnicodeDecodeError):
         return False

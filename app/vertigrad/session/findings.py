@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import VertigradError
+from ..gpu import Gpu
 from .watches import shown_in
 
 if TYPE_CHECKING:
@@ -24,13 +25,19 @@ def observe(session: Session) -> None:
 
 def take_in(session: Session) -> None:
     """What was measured and has arrived; what a watch was waiting for stops the run."""
-    session.diagnostics.collect()
-    judge(session)
-    session.inspector.collect()
-    session.hand.follow(session.stage, session.camera, session.view)
-    session.selection.follow(session.stage, session.changes)
-    _frame_what_was_found(session)
-    alarm = session.watches.collect()
+    running = session.running  # one look instead of the session's property for each of its parts, in every frame
+    stage = running.stage
+    running.diagnostics.collect()
+    if running.limits.judged != running.diagnostics.revision:
+        judge(session)
+    running.inspector.collect()
+    running.hand.follow(stage, running.cameras.now, running.view)
+    running.selection.follow(stage, running.changes)
+    try:
+        running.cameras.collect()
+    except VertigradError as error:
+        session.messages["camera"] = str(error)
+    alarm = running.watches.collect()
     if alarm is not None:
         session.playing = False
         session.messages["watch"] = f"the run was stopped: {alarm}"
@@ -50,21 +57,14 @@ def judge(session: Session) -> None:
         session.messages["limits"] = f"the run was stopped: {found}"
 
 
-def read_everything(session: Session) -> None:
+def read_everything(gpu: Gpu) -> None:
     """Wait until all that was asked of the GPU has arrived."""
-    session.gpu.sync()
-    while session.gpu.readback.in_flight:
-        session.gpu.poll()
+    gpu.sync()
+    while gpu.readback.in_flight:
+        gpu.poll()
 
 
 def awaits(session: Session) -> bool:
     """Whether something is still on its way."""
     kept = session.diagnostics, session.watches, session.inspector, session.selection, session.hand
     return any(one.pending for one in kept)
-
-
-def _frame_what_was_found(session: Session) -> None:
-    try:
-        session.cameras.collect()
-    except VertigradError as error:
-        session.messages["camera"] = str(error)

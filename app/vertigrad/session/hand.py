@@ -24,10 +24,22 @@ class Brush(Params):
     """How a hand touches. What is near stays as large in the picture, so a nearer view gives a finer touch."""
 
     radius: float = number(
-        0.08, min=0.002, max=1.0, soft_min=0.01, soft_max=0.4, scale="log", doc="of the ring, in heights of the picture"
+        0.08,
+        min=0.002,
+        max=1.0,
+        slider_min=0.01,
+        slider_max=0.4,
+        scale="log",
+        doc="of the ring, in heights of the picture",
     )
     strength: float = number(
-        1.0, min=1e-3, max=1e3, soft_min=0.1, soft_max=10.0, scale="log", doc="how much it does, 1 as the model has it"
+        1.0,
+        min=1e-3,
+        max=1e3,
+        slider_min=0.1,
+        slider_max=10.0,
+        scale="log",
+        doc="how much it does, 1 as the model has it",
     )
 
 
@@ -60,13 +72,14 @@ class Hand:
     A touch begins with `press` and lies as deep as what is seen there, which is known some frames later; it follows the
     mouse, at that depth, until `release`. A cut goes along the rays of the mouse, whatever lies where: it begins at
     once, and nothing of its way is lost, neither before the depth is known nor between the last step and the release.
-    Where a model is touched on its surface, the depth is looked up again wherever the mouse goes.
+    Where a model is touched on its surface, the depth is looked up again wherever the mouse goes. Tool and brush are
+    those that the hand `before` had, in another scene.
     """
 
-    def __init__(self, gpu: Gpu):
+    def __init__(self, gpu: Gpu, before: Hand | None = None):
         self._gpu = gpu
-        self.tool: Gesture | None = None
-        self.brush = Brush()
+        self.tool: Gesture | None = before.tool if before else None
+        self.brush = before.brush if before else Brush()
         self._gesture: Gesture | None = None  # of the touch that is under way
         self._cursor: Pixels = (0.0, 0.0)
         self._size = (1, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from .kept import Kept
 from .parameters import Values
-from .presets import Kept
 
 MOST = 300  # steps that are remembered
 
@@ -31,8 +31,8 @@ class Step:
         return replace(self, after=later.after, kept_after=later.kept_after)
 
     def touches_only(self, known: Callable[[object], bool]) -> bool:
-        """Whether it is about parameters that are `known`, and about nothing else."""
-        return self.kept_before is None and all(map(known, self.before))
+        """Whether the parameters it is about, if any, are `known`."""
+        return all(map(known, self.before))
 
 
 @dataclass
@@ -64,8 +64,9 @@ class History:
         self._stroke = None
         self.done.append(self.undone.pop())
 
-    def forget(self, known: Callable[[object], bool] = lambda key: False) -> None:
-        """Keep only steps about parameters that are `known`: the scene was read again, or another one."""
-        self._stroke = None
-        self.done = [step for step in self.done if step.touches_only(known)]
-        self.undone = [step for step in self.undone if step.touches_only(known)]
+    def known_only(self, known: Callable[[object], bool]) -> History:
+        """The same history without steps about parameters that are not `known`: the scene was read again."""
+        return History(
+            [step for step in self.done if step.touches_only(known)],
+            [step for step in self.undone if step.touches_only(known)],
+        )

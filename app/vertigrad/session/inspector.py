@@ -111,7 +111,7 @@ class Inspector:
         other = self._seen is None or self._seen[1].column != view.column or self.sight is None
         with ExitStack() as stack:
             if changed or other:
-                self._summarise(tensor, view, stack)
+                self._summarize(tensor, view, stack)
             self._page(tensor, view, changed)
         self._seen, self._frames = (changes, view), 0
 
@@ -141,7 +141,7 @@ class Inspector:
     def _tensor(self, stage: Stage) -> Tensor | None:
         return catalog.find(stage, self.view.tensor) if self.view is not None else None
 
-    def _summarise(self, tensor: Tensor, view: View, stack: ExitStack) -> None:
+    def _summarize(self, tensor: Tensor, view: View, stack: ExitStack) -> None:
         record = stack.enter_context(summarize(tensor))
         counts = stack.enter_context(spread(tensor, record))
         readings = [record.read_async(Traffic.DIAGNOSTICS), counts.read_async(Traffic.DIAGNOSTICS)]

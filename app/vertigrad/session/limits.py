@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..models.base import Limit
 from ..scene.stage import Stage
+from .diagnostics import DROPPED
+
+SLOW = Limit(0.0, "more steps are due in a frame than are taken, so it runs slowly: a lower rate, or longer steps")
 
 
 class Excess(NamedTuple):
@@ -21,11 +25,15 @@ class Excess(NamedTuple):
 
 
 class Limits:
-    """`exceeded` are those that are too large now, in the order of the models; with `stopping` one stops the run."""
+    """`exceeded` are those that are too large now, in the order of the models; with `stopping` one stops the run.
 
-    def __init__(self) -> None:
+    `worst` has the largest excess of each that was ever seen.
+    """
+
+    def __init__(self, stopping: bool = False) -> None:
         self.exceeded: tuple[Excess, ...] = ()
-        self.stopping = False
+        self.worst: dict[str, Excess] = {}
+        self.stopping = stopping
         self.judged = -1  # the revision of the diagnostics that were looked at last
 
     def look(self, stage: Stage, diagnostics: Mapping[str, float]) -> Excess | None:
@@ -36,11 +44,17 @@ class Limits:
             for name, limit in limits(stage).items()
             if name in diagnostics and not diagnostics[name] <= limit.bound
         )
+        for excess in self.exceeded:
+            known = self.worst.get(excess.name)
+            if known is None or not (excess.value <= known.value or math.isnan(known.value)):
+                self.worst[excess.name] = excess
         return next((excess for excess in self.exceeded if excess.name not in before), None)
 
 
 def limits(stage: Stage) -> dict[str, Limit]:
     """The limits of all models of the scene, by the names of the diagnostics."""
     return {
-        f"{model}.{name}": limit for model, actor in stage.actors.items() for name, limit in actor.model.limits.items()
+        f"{model}.{name}": limit
+        for model, actor in stage.actors.items()
+        for name, limit in {**actor.model.limits, **({DROPPED: SLOW} if actor.model.clocks else {})}.items()
     }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from itertools import takewhile
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..gpu import Gpu
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 EASED = 0.7  # share of the budget under which a step is no longer cut into parts
 TRUST = 300  # frames for which a step that was found to be short is taken to be so
 REMEMBERED = 16  # frames whose times may still be on their way
+DRAWINGS = 5  # frames of which the median is what drawing takes: a single slow one counts for nothing
 
 
 class Pacing(Params):
@@ -26,37 +28,44 @@ class Pacing(Params):
 
     frames_in_flight: int = integer(2, min=1, max=3, doc="frames that the CPU may be ahead of the GPU")
     vsync: bool = switch(True, doc="show pictures in step with the screen")
-    rate: float = number(0.0, min=0.0, max=1000.0, soft_max=120.0, unit="/s", doc="pictures in a second, at most")
+    rate: float = number(0.0, min=0.0, max=1000.0, slider_max=120.0, unit="/s", doc="pictures in a second, at most")
     unfocused: float = number(
-        10.0, min=0.0, max=1000.0, soft_max=60.0, unit="/s", doc="the same while another window has the keyboard"
+        10.0, min=0.0, max=1000.0, slider_max=60.0, unit="/s", doc="the same while another window has the keyboard"
     )
     steps: int = integer(1, min=1, max=1000, scale="log", doc="steps of the models in each picture")
     budget: float = number(
         0.0,
         min=0.0,
         max=1000.0,
-        soft_max=100.0,
+        slider_max=100.0,
         unit="ms",
-        doc="time on the GPU that the models have in each picture; a longer step goes on in the next ones",
+        doc="time on the GPU that the models have in each picture, or as much as drawing takes if that is more; "
+        "a longer step goes on in the next ones",
     )
 
 
 class Pacer:
     """Grants the models' work its share of each frame, by what it cost in the frames before.
 
-    What workgroups of each kernel take is learned from the timer; where that tells nothing, by waiting for them.
-    `step_ms` is what a step takes as a whole, None before one was measured.
+    A part of a step may take the budget, or as long as drawing does if that is longer: else slow drawing would leave
+    the models a small share of the time. What workgroups of each kernel take is learned from the timer; where that
+    tells nothing, by waiting for them.
+    `step_ms` is what a step takes as a whole, None before one was measured. The budget, and what
+    is known of kernels on this adapter, are taken over from the pacer `before`.
     """
 
-    def __init__(self, gpu: Gpu):
-        self.budget = 0.0
-        self.step_ms: float | None = None
+    def __init__(self, gpu: Gpu, before: Pacer | None = None):
+        self.budget = before.budget if before else 0.0
+        known = before if before and before._gpu is gpu else None
+        self.step_ms: float | None = known.step_ms if known else None
         self._gpu = gpu
-        self._long = False
+        self._long = known is not None and known._long
         self._timed = gpu.timer.available and gpu.adapter.kind != "software"  # there, passes end before their work
         self._begun = 0.0
+        self._ended: float | None = None  # when the last part of a step was done, if it was in the frame before
+        self._drawings: deque[float] = deque(known._drawings if known else (), DRAWINGS)  # ms
         self._trusted = 0  # the frame up to which a step is known to be short
-        self._costs: dict[_Key, Cost] = {}
+        self._costs: dict[_Key, Cost] = dict(known._costs) if known else {}
         self._sent: dict[int, _Sent] = {}  # by frame
         self._now = _Sent()
         self._left = 0.0
@@ -67,23 +76,32 @@ class Pacer:
         """Whether a step is too long for a frame."""
         return self.budget > 0.0 and self._long
 
+    @property
+    def slice_ms(self) -> float:
+        """What a part of a step may take in a frame."""
+        return max(self.budget, median(self._drawings or (0.0,)))
+
     def begin(self, under_way: bool) -> None:
         """A frame begins; `under_way` is whether part of a step was recorded before."""
         self._learn()
         frame = self._gpu.tracker.frame
         self._now = self._sent[frame] = _Sent()
         self._sent.pop(frame - REMEMBERED, None)
-        self._left = self.budget
         if (self.slices or under_way) and not self._timed:
             self._gpu.wait_idle()
             self._begun = time.perf_counter()
+            if self._ended is not None:
+                self._drawings.append((self._begun - self._ended) * 1e3)
+        self._ended = None
+        self._left = self.slice_ms if self.budget else 0.0  # without a budget all is granted
 
     def end(self) -> None:
         """All of this frame's work was recorded. If passes are not timed, wait for it: that is how long it took."""
         parts = self._now.parts
         if parts and self.budget and not self._timed:
             self._gpu.wait_idle()
-            self._learn_parts(parts, (time.perf_counter() - self._begun) * 1e3)
+            self._ended = time.perf_counter()
+            self._learn_parts(parts, (self._ended - self._begun) * 1e3)
 
     def has_time(self) -> bool:
         """Whether another step may follow in this frame; the first always may."""
@@ -119,10 +137,10 @@ class Pacer:
         elif cost is None:
             wanted = PROBE if first else 0
         else:
-            wanted = cost.affordable(self._left, self.budget)
+            wanted = cost.affordable(self._left, self.slice_ms)
         count = min(left, wanted)
         if count:
-            self._left -= cost.ms(count) if cost else self.budget  # what is not known goes alone
+            self._left -= cost.ms(count) if cost else self._left  # what is not known goes alone
             self._now.parts.append(_Part(key, count, telling=not splits or wanted <= left))
         return count
 
@@ -158,6 +176,7 @@ class Pacer:
 
     def _take(self, sent: _Sent, times: dict[str, float]) -> None:
         """What was sent in one frame took these times, by group."""
+        self._drawings.append(sum(ms for group, ms in times.items() if not computes(group)))
         if sent.steps and not sent.parts and not sent.mixed:
             self.step_ms = sum(ms for group, ms in times.items() if computes(group)) / sent.steps
             self._long = self.step_ms > self.budget
@@ -186,6 +205,8 @@ class _Part(NamedTuple):
 
 class _Sent:
     """What was recorded in one frame: whole steps, or parts of one."""
+
+    __slots__ = ("mixed", "parts", "steps")
 
     def __init__(self) -> None:
         self.steps = 0

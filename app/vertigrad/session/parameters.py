@@ -13,13 +13,17 @@ from ..renderer.view import View, view_of
 from ..scene import Scene
 from ..scene.files import find
 from ..scene.locate import KeyPath
+from ..scene.schema import SETTINGS, ModelSettings, ModelSpec
 from ..scene.stage import Stage
 
 MODELS = "models."
 
 
 class Key(NamedTuple):
-    """One parameter; `owner` is "models.NAME", "layers.NAME" (its style) or "view"."""
+    """One parameter; `owner` is "models.NAME", "layers.NAME" (its style) or "view".
+
+    The seed and the substeps of a model are named in the same way: no parameter has their names.
+    """
 
     owner: str
     name: str
@@ -32,6 +36,16 @@ class Key(NamedTuple):
 
 Values = Mapping[Key, Any]
 LOOK, QUALITY = Key("view", "look"), Key("view", "quality")
+
+
+def is_setting(key: Key) -> bool:
+    """Whether it names the seed or the substeps of a model."""
+    return key.name in SETTINGS and key.owner.startswith(MODELS)
+
+
+def settings_of(specs: Mapping[str, ModelSpec]) -> dict[Key, int]:
+    """Seeds and substeps of all models."""
+    return {Key(f"{MODELS}{name}", kind): getattr(spec, kind) for name, spec in specs.items() for kind in SETTINGS}
 
 
 def key_at(path: KeyPath) -> Key:
@@ -65,6 +79,8 @@ def spec_of(owners: Mapping[str, Params], key: Key) -> ParamSpec:
     """What is known of a parameter. Raises `ParameterError` if there is none of that name."""
     if key.owner not in owners:  # a panel may post it in the frame in which another scene is opened
         raise ParameterError(unknown("owner of parameters", key.owner, owners))
+    if is_setting(key):
+        return next(spec for spec in ModelSettings.specs() if spec.name == key.name)
     found = next((spec for spec in owners[key.owner].specs() if spec.name == key.name), None)
     if found is None:
         names = [spec.name for spec in owners[key.owner].specs()]
@@ -73,21 +89,27 @@ def spec_of(owners: Mapping[str, Params], key: Key) -> ParamSpec:
 
 
 def assign(stage: Stage, owners: Mapping[str, Params], folder: Path, values: Values) -> bool:
-    """Set parameters, all or none of them; returns whether any is a model's.
+    """Set parameters, seeds and substeps, all or none of them; returns whether any is a model's.
 
     A file may be given as text, as the scene file in `folder` names it. Raises `ParameterError`, and what a model
     raises that is made anew.
     """
     given: dict[str, dict[str, Any]] = {}
+    settings: dict[str, dict[str, int]] = {}
     for key, value in values.items():
-        given.setdefault(key.owner, {})[key.name] = _file_found(spec_of(owners, key), value, folder)
+        spec = spec_of(owners, key)
+        if is_setting(key):
+            checked = ModelSettings.parse({key.name: value})
+            settings.setdefault(key.owner.removeprefix(MODELS), {})[key.name] = getattr(checked, key.name)
+        else:
+            given.setdefault(key.owner, {})[key.name] = _file_found(spec, value, folder)
     changed = {owner: owners[owner].with_values(entries) for owner, entries in given.items()}
     models = {owner.removeprefix(MODELS): new for owner, new in changed.items() if owner.startswith(MODELS)}
-    stage.give(models)
+    stage.give(models, settings)
     for owner, new in changed.items():
         if not owner.startswith(MODELS):
             owners[owner].take(new)
-    return bool(models)
+    return bool(models or settings)
 
 
 def with_look(values: Values, scene: Scene) -> Values:

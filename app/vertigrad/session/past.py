@@ -11,7 +11,7 @@ from ..gpu import Gpu
 from ..models.touch import Touch
 from ..params import Params
 from ..scene.stage import Stage
-from .snapshots import Snapshots
+from .snapshots import Snapshot, Snapshots
 
 TOUCHES = 64  # steps of no length at one frame that are remembered
 
@@ -50,6 +50,7 @@ class Past:
     def __init__(self, gpu: Gpu, limit: int = 0):
         self.snapshots = Snapshots(gpu, limit)
         self.frame = 0
+        self.starts = 0  # how often all was forgotten: states from before do not belong to these models
         self._steps: dict[int, tuple[Step, ...]] = {}  # by the frame at which they began, in their order
         self._done = 0  # how many steps that began at `frame` were made
         self._code = 0
@@ -70,6 +71,7 @@ class Past:
 
     def start(self, stage: Stage, frame: int, time: float) -> None:
         """Forget everything, and begin with the models as they are."""
+        self.starts += 1
         self.snapshots.clear()
         self._steps.clear()
         self.frame, self._done = frame, 0
@@ -110,14 +112,48 @@ class Past:
         there is no snapshot.
         """
         frame = min(max(frame, self.first), self.last)
-        snapshot = self.snapshots.before(frame)
-        if snapshot is None:
-            raise InputError("there is nothing to go back to: snapshots take no memory, or too little for one")
+        snapshot = self.snapshot_before(frame)
         snapshot.restore(stage)
         steps = [step for at in range(snapshot.frame, frame) for step in self._steps[at]]
         steps += [step for step in self._steps.get(frame, ()) if not step.frames]
         self.frame, self._done = snapshot.frame, 0
         return snapshot.time, steps if all(step.code == self._code for step in steps) else []
+
+    def snapshot_before(self, frame: int) -> Snapshot:
+        """The snapshot from which `frame` is reached. Raises `InputError` if there is none."""
+        snapshot = self.snapshots.before(min(max(frame, self.first), self.last))
+        if snapshot is None:
+            raise InputError("there is nothing to go back to: snapshots take no memory, or too little for one")
+        return snapshot
+
+    def mark(self) -> tuple[int, int]:
+        """Where the models are now, for `take_back`."""
+        return self.frame, self._done
+
+    def take_back(self, mark: tuple[int, int]) -> None:
+        """The steps since `mark` were dropped before they were submitted, and with them the snapshots of these."""
+        rewritten = self.frame == mark[0] and self._done != mark[1]
+        self.frame, self._done = mark
+        self._drop_future()
+        if rewritten:
+            self.snapshots.drop_after(self.frame - 1)
+        made = self._steps.pop(self.frame, ())[: self._done]
+        if made:
+            self._steps[self.frame] = made
+
+    @property
+    def shortage(self) -> str:
+        """What is to be said if there is no memory for snapshots; empty if there is."""
+        if not self.snapshots.paused:
+            return ""
+        return (
+            "GPU memory is short: the frames to go back to were let go; they are kept again when there is room. "
+            "A smaller rewind buffer (--past), smaller models, or other programs closed would help"
+        )
+
+    def give_way(self) -> None:
+        """Memory is short: let go of every snapshot, and take none for a while."""
+        self.snapshots.give_way(self.frame)
 
     def close(self) -> None:
         """Give the snapshots back. Idempotent."""
@@ -128,25 +164,25 @@ class Past:
     def _keep(self, stage: Stage, time: float) -> None:
         """Take a snapshot if this frame is a new one that is to have one, and forget what is before the first."""
         snapshots = self.snapshots
-        if self._done or self.frame <= snapshots.last or not snapshots.wants(self.frame):
+        if self._done or not snapshots.wants(self.frame) or self.frame <= snapshots.last:
             return
         self._take(stage, time)
         while self._steps and next(iter(self._steps)) < self.first:
             del self._steps[next(iter(self._steps))]
 
     def _take(self, stage: Stage, time: float) -> None:
-        """Take a snapshot; if there is no memory for it, none from here on."""
+        """Take a snapshot; if there is no memory for it, drop all and take none for a while."""
         if self.snapshots.limit:
             try:
                 self.snapshots.take(stage, self.frame, time)
             except OutOfMemory:
-                self.snapshots.limit = 0
+                self.give_way()
 
     def _drop_future(self) -> None:
         """What was made after the state that the models are in is not what will be made."""
         self.snapshots.drop_after(self.frame)
-        for at in [at for at in self._steps if at > self.frame]:
-            del self._steps[at]
+        while self._steps and next(reversed(self._steps)) > self.frame:  # they are in the order of their frames
+            self._steps.popitem()
 
 
 def settings(stage: Stage) -> dict[str, tuple[Params, int]]:

@@ -1,11 +1,15 @@
-"""`AutoQuality`: how finely pictures may be drawn so that frames come in time. It is told times, and has no clock."""
+"""`AutoQuality`: how finely pictures may be drawn so that frames come in time. It gets times, and has no clock.
+
+The session has only what was decided, a `Quality`; `commands.SetQuality` changes it.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from statistics import median
 
-from ..renderer.quality import AUTO, CHOSEN, Level, level_of
+from ..renderer.quality import AUTO, CHOSEN, HIGH, Level, level_of
 
 USUAL_MS = 1000.0 / 60.0  # of a frame, where neither the user nor the screen says how long it may take
 SLOW = 1.15  # times as long as wanted: too slow
@@ -26,11 +30,25 @@ JUDGED_EVERY = 0.05  # seconds: there may be a thousand frames in one
 SHOWN_EVERY = 0.5  # seconds between two times that are told
 
 
+@dataclass(frozen=True)
+class Quality:
+    """The level in force where the view says "auto", and why: what frames took lately (0: not known), and may take.
+
+    `in_vain` says that frames are late, but not because of the picture.
+    """
+
+    level: Level = HIGH
+    ms: float = 0.0
+    target_ms: float = USUAL_MS
+    in_vain: bool = False
+
+
 class AutoQuality:
     """Goes down a level while frames take too long, and up again when there is clear room for it.
 
     Call `take` after each frame, `rest` when none was due. A level that does not hold is tried again later and later.
     If even the cheapest one brings little, the picture is not what takes the time, and is drawn finely again.
+    `quality` is what it decided.
     """
 
     def __init__(self) -> None:
@@ -44,18 +62,23 @@ class AutoQuality:
         """Other pictures follow, of which nothing is known: the finest level first."""
         self._place = len(CHOSEN) - 1
         self.ms = 0.0
+        self._vain_ms = 0.0  # what frames took when a cheaper level brought little; 0: none was in vain
+        self._vain = 0
+        self._again = 0.0  # when cheaper levels are tried again that were in vain
         self.forget()
         self.rest()
 
     def forget(self) -> None:
-        """What was learned of the pictures holds no longer, such as when the user changed something; the level does."""
+        """What was learned of the pictures holds no longer, such as when the user changed something; the level does.
+
+        That cheaper levels brought little stays known until frames take much longer: else each edit would make slow
+        pictures flicker through all levels again.
+        """
         self._elsewhere = False  # frames are late, and little of them is drawing
-        self._vain_ms = 0.0  # what frames took when a cheaper level brought little; 0: none was in vain
         self._descent: tuple[int, float] | None = None  # the level from which it goes down, and ms there
         self._cost: dict[int, float] = {}  # ms of a frame at a level, when it was left for a cheaper one
         self._gain: dict[int, float] = {}  # times as long as at the next cheaper level
-        self._failures, self._vain = 0, 0
-        self._again = 0.0  # when cheaper levels are tried again that were in vain
+        self._failures = 0
         self._calm_since: float | None = None
         self._raised: float | None = None  # when a finer level was tried that has not proved itself yet
 
@@ -72,8 +95,13 @@ class AutoQuality:
 
     @property
     def level(self) -> Level:
-        """The level in force."""
+        """The level that it chose."""
         return CHOSEN[self._place]
+
+    @property
+    def quality(self) -> Quality:
+        """What it decided, and why."""
+        return Quality(self.level, self.ms, self.target_ms, self.in_vain)
 
     def take(self, now: float, ms: float, target_ms: float = 0.0, drawing_ms: float | None = None) -> bool:
         """A frame ended at `now`, in s, and took `ms`, where `target_ms` is wanted; whether the level is another now.
@@ -120,7 +148,8 @@ class AutoQuality:
     def _lower(self, now: float, typical: float, drawing_ms: float | None) -> bool:
         """The next cheaper level, if that may help; back from the cheapest one if that did not."""
         self._elsewhere = drawing_ms is not None and drawing_ms < DRAWN * typical
-        if self._elsewhere or now < self._again or typical < WORSE * self._vain_ms:
+        in_vain = typical < WORSE * self._vain_ms if self._vain_ms else now < self._again
+        if self._elsewhere or in_vain:
             return False
         self._vain_ms, self._descent = 0.0, self._descent or (self._place, typical)
         if self._place > 0:
@@ -154,19 +183,19 @@ class AutoQuality:
         return True
 
 
-def level_in_force(quality: str, auto: AutoQuality) -> Level:
+def level_in_force(quality: str, auto: Quality) -> Level:
     """The level that a view's `quality` means in a window."""
     return auto.level if quality == AUTO else level_of(quality)
 
 
-def told(quality: str, auto: AutoQuality) -> str:
+def told(quality: str, auto: Quality) -> str:
     """The level in force and why, as one line."""
     if quality != AUTO or not auto.ms:
         return quality if quality != AUTO else f"{AUTO}: {auto.level.name}"
     return f"{AUTO}: {auto.level.name}, {auto.ms:.{int(auto.ms < 10.0)}f} ms of {auto.target_ms:.1f} ms"
 
 
-def reason(quality: str, auto: AutoQuality) -> str:
+def reason(quality: str, auto: Quality) -> str:
     """The same at length."""
     if quality != AUTO:
         return "how finely the picture is drawn, as view.quality says"

@@ -15,8 +15,8 @@ _DIGITS = 4  # of a random number: no more can be read, none more are needed
 
 def slider_range(spec: ParamSpec, hint: UiHint | None) -> tuple[float, float] | None:
     """Where the slider ends: the scene's hint before the soft limits before the hard ones; None if one is missing."""
-    low = _first(hint.min if hint else None, spec.soft_min, spec.min)
-    high = _first(hint.max if hint else None, spec.soft_max, spec.max)
+    low = _first(hint.min if hint else None, spec.slider_min, spec.min)
+    high = _first(hint.max if hint else None, spec.slider_max, spec.max)
     return None if low is None or high is None or low >= high else (low, high)
 
 
@@ -33,7 +33,7 @@ def can_be_random(spec: ParamSpec, hint: UiHint | None) -> bool:
 
 
 def random_value(key: Key, spec: ParamSpec, hint: UiHint | None, seed: int) -> Any:
-    """A value within the slider's range: always the same for a parameter and a seed, whatever else is randomised."""
+    """A value within the slider's range: always the same for a parameter and a seed, whatever else is randomized."""
     chance = random.Random(f"{seed} {key.owner} {key.name}")
     match spec.kind:
         case "switch":

@@ -12,6 +12,7 @@ from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..renderer.bounds import Bounds
 from ..tensor import Tensor
+from .findings import judge, read_everything
 from .quality import level_in_force
 from .session import Session
 from .statistics import GpuTimes, Series, statistics
@@ -44,7 +45,8 @@ class RunRecord:
 
     def finish(self, session: Session) -> dict[str, Any]:
         """The report; closes the session, to see whether anything stays behind."""
-        report = self._report(session) | {"rows": _rows(session)}
+        report = self._report(session) | {"rows": _rows(session), "limits": _exceeded(session)}
+        report |= {"diagnostics": dict(session.diagnostics), "parameters": _parameters(session)}
         session.close()
         gc.collect()  # what was dropped without being closed is found by its finaliser
         left = session.left_behind()
@@ -66,6 +68,7 @@ class RunRecord:
             "title": session.scene.title,
             "adapter": self._gpu.report(),
             "frames": self.frames,
+            "steps": session.frame,
             "quality": level_in_force(session.view.quality, session.quality).name,
             "submits_per_frame": (self._gpu.meter.submits - self._submits) / frames,
             "bytes_per_frame": {**per_frame.pop(Traffic.GEOMETRY.value), **per_frame},
@@ -107,6 +110,20 @@ def _rows(session: Session) -> dict[str, dict[str, int]]:
     finite = Bounds(layers.values()).finite()
     given = {name: layer.attributes.tensors["position"].layout.rows for name, layer in layers.items()}
     return {name: {"given": n, "dropped": n - kept} for (name, n), kept in zip(given.items(), finite, strict=True)}
+
+
+def _parameters(session: Session) -> dict[str, dict[str, Any]]:
+    """All parameters as they are, by owner, such as "models.galaxy"."""
+    return {owner: params.model_dump(mode="json") for owner, params in session.parameters().items()}
+
+
+def _exceeded(session: Session) -> list[str]:
+    """What of the models was above its limit in the run, at its worst; they are measured a last time."""
+    session.measure()
+    read_everything(session.gpu)
+    session.diagnostics.collect()
+    judge(session)
+    return [str(excess) for excess in session.limits.worst.values()]
 
 
 def write(report: dict[str, Any], path: Path) -> None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ..errors import FileChanged, FileProtected, InputError, ParameterError
-from ..params import Auto, ParamSpec, accept, parse_color, same
+from ..params import ParamSpec, accept, same
 from ..renderer.looks import SET
 from ..renderer.view import View, view_of
-from ..scene import Animation, Scene, load, save
+from ..scene import Animation, Scene, load, save, viewpoints
+from ..scene.edit import Uneditable, edited
 from ..scene.files import find
 from ..scene.locate import KeyPath
-from ..scene.settings import parse, shortest
-from .parameters import LOOK, Key, as_read, each, key_at
+from ..scene.settings import parse
+from ..scene.viewpoints import BOOKMARKS
+from .kept import same_view
+from .naming import moved, plain, spelled
+from .parameters import LOOK, Key, as_read, each, key_at, settings_of
+from .questions import Question
 
 if TYPE_CHECKING:
     from .commands import Command
@@ -26,17 +31,17 @@ _MISSING = object()
 
 
 @dataclass(frozen=True)
-class Question:
-    """What the user has to decide. `then` is what was to be done and waits for the answer; None if that is all.
-
-    "leave": there are changes that would be lost. "changed": the file is not what it was when it was read. "name": it
-    may not be written where it is, another name is needed. "replace": there is a file of that name. "code": the scene
-    runs Python that was not allowed to run.
+class Entries:
+    """What a scene's file has otherwise: `values` by their paths, with None for what is to go; `renames` gives tables
+    other names, which `values` uses; `removed` are tables that go before that.
     """
 
-    about: Literal["leave", "changed", "name", "replace", "code"]
-    reason: str
-    then: Command | None = None
+    values: Changes
+    renames: dict[KeyPath, str]
+    removed: tuple[KeyPath, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.renames or self.removed)
 
 
 def unsaved(session: Session) -> bool:
@@ -51,8 +56,8 @@ def unsaved(session: Session) -> bool:
         disk = on_disk(scene, session.sets) if disk is None else disk
         if not same(value, disk.get(key, _MISSING)):
             return True
-    presets, renames = _presets(session)
-    return bool(presets or renames or _animations(session) or _beside(session))
+    beside = _presets(session, scene.path.parent), _animations(session), _bookmarks(session), _settings(session)
+    return any(map(bool, beside))
 
 
 def save_scene(session: Session, target: Path | None = None, overwrite: bool = False) -> None:
@@ -60,28 +65,43 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
 
     Raises as `scene.save`; then file and session are as they were.
     """
-    scene, changes, renames = session.scene, *entries(session)
+    scene, origin = session.scene, session.running.origin
+    found = entries(session, scene.path.parent if target is None else target.absolute().parent)
+    changes = found.values
     sets = tuple(text for text in session.sets if parameter_of(scene, text) is None and parse(text).path not in changes)
     seed = None if any(path[0] == "models" and path[-1] == "seed" for path in changes) else session.seed
+    if target is None and not overwrite and origin.path.resolve() != scene.path:
+        raise FileChanged(f"{origin.path.name} leads to another file since it was read")
+    path = origin.path if target is None else target.absolute()
     save.save(
         scene,
         changes,
-        renames=renames,
+        renames=found.renames,
+        removed=found.removed,
         target=target,
         overwrite=overwrite,
         check=lambda made: load(made, sets=sets, seed=seed),
     )
-    path = scene.path if target is None else target
-    session.scene = session.stage.scene = made = session.sizes.settled(load(path, sets=sets, seed=seed))
-    session.origin = replace(session.origin, path=made.path, sets=sets, seed=seed)
-    session.cameras.reopen(made, other=False)
-    session.tweaks.scene_saved()
+    origin = replace(origin, path=path, sets=sets, seed=seed)
+    session.running.saved(origin.read(session.sizes), origin)
 
 
-def entries(session: Session) -> tuple[Changes, dict[KeyPath, str]]:
-    """Every entry that the scene's file has otherwise, by its path, with None for what is to go; and other names."""
+def text_to_save(session: Session) -> str:
+    """What the scene's file would say with what was changed. Raises `InputError` if its layout does not allow that."""
+    found = entries(session)
+    try:
+        return edited(session.scene.places.text, found.values, found.renames, found.removed)
+    except Uneditable:
+        raise InputError(f"{session.scene.path}: its layout does not allow to change single values") from None
+
+
+def entries(session: Session, folder: Path | None = None) -> Entries:
+    """Every entry that the scene's file has otherwise, or would have in another folder.
+
+    Raises `InputError` if a file of that folder could not name a file that the scene reads.
+    """
     scene = session.scene
-    disk, folder = on_disk(scene, session.sets), scene.path.parent
+    disk, folder = on_disk(scene, session.sets), folder or scene.path.parent
     specs = {key: spec for key, spec, _ in each(as_read(scene))}
     changes: Changes = {
         key.path: plain(specs[key], value, folder)
@@ -89,8 +109,12 @@ def entries(session: Session) -> tuple[Changes, dict[KeyPath, str]]:
         if key in specs and not same(value, disk.get(key, _MISSING))
     }
     changes = _beneath_look(session, changes)
-    presets, renames = _presets(session)
-    return {**changes, **presets, **_animations(session), **_beside(session)}, renames
+    found = _presets(session, folder)
+    beside = {**_animations(session), **_bookmarks(session), **_settings(session)}
+    values = {**changes, **found.values, **beside}
+    if folder.resolve() != scene.path.parent:
+        values = moved(scene, session.tweaks.kept.presets, folder) | values
+    return replace(found, values=values)
 
 
 def _beneath_look(session: Session, changes: Changes) -> Changes:
@@ -125,18 +149,6 @@ def on_disk(scene: Scene, sets: tuple[str, ...]) -> dict[Key, Any]:
     return values
 
 
-def plain(spec: ParamSpec, value: Any, folder: Path) -> Any:
-    """A parameter's value as a scene file in `folder` has it."""
-    if isinstance(value, Auto):
-        return "auto"
-    if isinstance(value, Path):
-        return save.named(value, folder)
-    if spec.kind == "color" and isinstance(value, tuple):
-        code = "#" + "".join(f"{round(part * 255):02x}" for part in value)
-        return code if parse_color(code) == value else list(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
 def parameter_of(scene: Scene, text: str) -> Key | None:
     """The parameter that a `--set` is about; None if it is about something else."""
     path = parse(text).path
@@ -162,36 +174,29 @@ def _read(spec: ParamSpec, given: Any, folder: Path) -> Any:
         return _MISSING
 
 
-def _presets(session: Session) -> tuple[Changes, dict[KeyPath, str]]:
-    scene, folder = session.scene, session.scene.path.parent
+def _presets(session: Session, folder: Path) -> Entries:
+    scene = session.scene
     specs = {key: spec for key, spec, _ in each(as_read(scene))}
-    presets = session.tweaks.kept.presets
-    origins = {preset.origin for preset in presets}
-    changes: Changes = {("presets", name): None for name in scene.presets if name not in origins}
+    presets, names = session.tweaks.kept.presets, {one.number: one.name for one in session.tweaks.filed.presets}
+    numbers = {preset.number for preset in presets}
+    removed = tuple(("presets", name) for number, name in names.items() if number not in numbers)
     renames: dict[KeyPath, str] = {
-        ("presets", preset.origin): preset.name for preset in presets if preset.origin not in (None, preset.name)
+        ("presets", names[preset.number]): preset.name
+        for preset in presets
+        if names.get(preset.number, preset.name) != preset.name
     }
+    changes: Changes = {}
     for preset in presets:
-        before = scene.presets.get(preset.origin or "", {}) if preset.origin else {}
+        name = names.get(preset.number)
+        before = scene.presets[name] if name is not None else {}
         after = {key.path: value for key, value in preset.values.items() if key in specs}
-        for path, value in after.items():
-            if path not in before or before[path] != value:
-                changes["presets", preset.name, _written(scene, preset.origin, path)] = plain(
-                    specs[key_at(path)], value, folder
-                )
-        for path in before.keys() - after.keys():
-            changes["presets", preset.name, _written(scene, preset.origin, path)] = None
-    return changes, renames
-
-
-def _written(scene: Scene, preset: str | None, path: KeyPath) -> str:
-    """How the file names a parameter in a preset, or would."""
-    return _spelled(scene, ("presets", preset or ""), path)
-
-
-def _spelled(scene: Scene, table: KeyPath, path: KeyPath) -> str:
-    forms = (shortest(path), ".".join(map(str, path)))
-    return next((form for form in forms if (*table, form) in scene.places.keys), forms[0])
+        for path in {**after, **before}:
+            entry: KeyPath = ("presets", preset.name, spelled(scene, ("presets", name or ""), path))
+            if path not in after:
+                changes[entry] = None
+            elif path not in before or before[path] != after[path]:
+                changes[entry] = plain(specs[key_at(path)], after[path], folder)
+    return Entries(changes, renames, removed)
 
 
 def _animations(session: Session) -> Changes:
@@ -199,7 +204,7 @@ def _animations(session: Session) -> Changes:
     now = {key.path: animation for key, animation in session.tweaks.kept.animations.items()}
     changes: Changes = {}
     for path in {**scene.animations, **now}:
-        table = ("animations", _spelled(scene, ("animations",), path))
+        table = ("animations", spelled(scene, ("animations",), path))
         if path not in now:
             changes[table] = None
         else:
@@ -216,21 +221,21 @@ def _differing(table: KeyPath, now: Animation, before: Animation | None) -> Chan
     }
 
 
-def _beside(session: Session) -> Changes:
-    return {path: value for entries in session.beside for path, value in entries().items()}
+def _bookmarks(session: Session) -> Changes:
+    kept, filed = session.tweaks.kept.bookmarks, session.tweaks.filed.bookmarks
+    changes: Changes = {("camera", BOOKMARKS, name): None for name in filed.keys() - kept.keys()}
+    for name, camera in kept.items():
+        if name not in filed or not same_view(camera, filed[name]):
+            changes |= {("camera", BOOKMARKS, name, key): value for key, value in viewpoints.entries(camera).items()}
+    return changes
 
 
-def settings_to_save(session: Session) -> Changes:
+def _settings(session: Session) -> Changes:
     """Seeds and substeps that the user changed; with one seed all, since that of the command line is given up then."""
-    changes: Changes = {}
-    for name, spec in session.stage.specs.items():
-        read = session.scene.models.get(name, spec)
-        if spec.seed != read.seed:
-            changes["models", name, "seed"] = spec.seed
-        if spec.substeps != read.substeps:
-            changes["models", name, "substeps"] = spec.substeps
+    read, now = settings_of(session.scene.models), session.tweaks.settings()
+    changes: Changes = {key.path: value for key, value in now.items() if value != read.get(key, value)}
     if session.seed is not None and any(path[-1] == "seed" for path in changes):
-        changes |= {("models", name, "seed"): spec.seed for name, spec in session.stage.specs.items()}
+        changes |= {key.path: value for key, value in now.items() if key.name == "seed"}
     return changes
 
 
@@ -238,7 +243,7 @@ def ask_before(session: Session, command: Command) -> bool:
     """Whether `command`, which would lose what is not saved, has to wait until the user said what becomes of that."""
     if not session.unsaved:
         return False
-    session.question = Question("leave", f"{session.scene.path.name} has changes that are not saved.", command)
+    session.questions.ask(Question("leave", f"{session.scene.path.name} has changes that are not saved.", command))
     return True
 
 
@@ -250,11 +255,11 @@ def try_to_save(session: Session, target: Path | None, overwrite: bool, then: Co
         if target is not None and target != session.scene.path:
             raise InputError(f"{error}") from error
         told = "Reload takes over what is new in it and keeps what you changed here; Overwrite undoes it."
-        session.question = Question("changed", f"{error}. {told}", then)
+        session.questions.ask(Question("changed", f"{error}. {told}", then))
         return
     except FileProtected as error:
-        session.question = Question("name", f"{error}.", then)
+        session.questions.ask(Question("name", f"{error}.", then))
         return
-    session.question = None
-    if then is not None:
-        session.post(then)
+    session.questions.saved()
+    for command in [*([] if then is None else [then]), *session.questions.nothing_unsaved()]:
+        session.post(command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -11,33 +11,36 @@ from typing import TYPE_CHECKING, Any
 
 import wgpu
 
-from ..errors import CodeError, UntrustedCode, VertigradError
+from ..errors import CodeError, DeviceLost, UntrustedCode, VertigradError
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..memory import Block
-from ..params import Auto, Params
+from ..params import Params
 from ..renderer.camera import OrbitCamera
 from ..renderer.handles import Handles
 from ..renderer.renderer import Renderer
-from ..scene import UiHint
-from ..scene.locate import KeyPath
+from ..renderer.view import View
+from ..scene import Scene, UiHint
 from ..scene.stage import Stage
 from ..scene.viewpoints import home
-from . import parameters, saving
+from . import reading, saving
+from .autosave import Autosave
 from .cameras import Cameras
 from .clock import Clock
 from .diagnostics import Diagnostics
 from .edits import Edits
+from .failures import Failures, Guarded
 from .findings import awaits, observe, read_everything, take_in
 from .hand import Hand
 from .inspector import Inspector
 from .limits import Limits
 from .output import Studio
 from .pacing import Pacing
-from .parameters import Key, Values
-from .quality import AutoQuality, level_in_force
-from .reading import Origin, as_it_runs, ask_to_run, open_anew, reread, take_over
-from .saving import Question
+from .parameters import Key
+from .quality import Quality, level_in_force
+from .questions import Question, Questions
+from .rescue import Rescue
+from .running import FITTED_ASPECT, Origin, Running
 from .selection import Selection
 from .sizing import Sizes
 from .timeline import Timeline
@@ -48,11 +51,12 @@ from .watches import Watches
 if TYPE_CHECKING:
     from .commands import Command
 
-FITTED_ASPECT = 1.5  # of a picture into which everything is to fit: most windows are wider
-
 
 class Session:
     """A scene being run: its stage, camera and view, and whether time passes.
+
+    `running` is all that belongs to the scene that is open: another one is built completely and takes its place in one
+    assignment. The rest stays as long as the program runs.
 
     `sets` and `seed` are those of the command line; they hold after a reload as well, `sets` only of the same file.
     Close it, or use it with `with`. Raises `SceneError`, `InputError`, and what a model raises.
@@ -61,67 +65,129 @@ class Session:
     def __init__(self, gpu: Gpu, path: Path, sets: Sequence[str] = (), seed: int | None = None):
         self.gpu = gpu
         self.loaded: Counter[str] = Counter()
-        self.origin = Origin(path, tuple(sets), seed)
         self._live_before = _live(gpu)
         self.sizes = Sizes(gpu)
         with self._loading():
-            self.scene = self.origin.read(self)
-            self.stage = Stage(self.scene, gpu)
+            self.running = Running(gpu, Origin(path.absolute(), tuple(sets), seed), self.sizes)
         self.loaded_at_start = Counter(self.loaded)
-        self.cameras = Cameras(self.scene)
-        self.selection, self.hand = Selection(gpu), Hand(gpu)
         self.picture_size = (1, 1)  # pixels of the picture that was drawn last
-        self.view = self.scene.view.model_copy()
-        self.clock = Clock(gpu, self.stage)
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
-        self.quality = AutoQuality()  # moves in a window only
+        self.quality = Quality()  # of "auto"; another one in a window only
         self.messages: dict[str, str] = {}
-        self.diagnostics, self.limits = Diagnostics(), Limits()
-        self.timeline, self.watches, self.inspector = Timeline(gpu), Watches(), Inspector()
+        self.failures: Failures | None = None  # who shows errors that nobody expected; they are raised if nobody does
+        self.timeline = Timeline(gpu)
+        self.rescue = Rescue(gpu)
         self.studio: Studio | None = None  # who takes pictures of what is seen
         self.written: dict[str, Path] = {}  # files that commands wrote last, by topic
-        self.changes = 0  # how often tensors were made other ones: by a step, a reset, another scene
         self.edits = Edits()
-        self.tweaks = Tweaks(self)
-        self.question: Question | None = None  # what the user is to decide before anything is written or lost
+        self.questions = Questions()
+        self.autosave: Autosave | None = None  # who keeps edits that are not saved, if somebody does
         self.leaving = False  # the user decided to close the window
-        self.beside: list[Callable[[], Mapping[KeyPath, Any]]] = []  # entries that are to be saved with the parameters
-        self.beside += [self.cameras.changes, lambda: saving.settings_to_save(self)]
-        self.beside.append(lambda: self.stage.changed_settings(self.scene))
         self._unsaved: tuple[Any, ...] = ()
         self._commands: deque[Command] = deque()
-        self.fit_camera()
+        gpu.pool.spill = self._spill
+
+    # what belongs to the scene ----------------------------------------------------------------------------------
+
+    @property
+    def scene(self) -> Scene:
+        """As its file was read."""
+        return self.running.scene
+
+    @property
+    def stage(self) -> Stage:
+        """Its models and layers."""
+        return self.running.stage
+
+    @property
+    def view(self) -> View:
+        """How it is drawn."""
+        return self.running.view
+
+    @property
+    def cameras(self) -> Cameras:
+        """From where it is seen."""
+        return self.running.cameras
+
+    @property
+    def clock(self) -> Clock:
+        """Its time."""
+        return self.running.clock
+
+    @property
+    def tweaks(self) -> Tweaks:
+        """What the user made of it."""
+        return self.running.tweaks
+
+    @property
+    def selection(self) -> Selection:
+        """The row that is selected."""
+        return self.running.selection
+
+    @property
+    def hand(self) -> Hand:
+        """What the mouse does to its models."""
+        return self.running.hand
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What its models say of themselves."""
+        return self.running.diagnostics
+
+    @property
+    def limits(self) -> Limits:
+        """Which diagnostics are too large."""
+        return self.running.limits
+
+    @property
+    def watches(self) -> Watches:
+        """Figures of its tensors."""
+        return self.running.watches
+
+    @property
+    def inspector(self) -> Inspector:
+        """The tensor that is looked into."""
+        return self.running.inspector
+
+    @property
+    def changes(self) -> int:
+        """How often tensors were made other ones: by a step, a reset, another scene."""
+        return self.running.changes
 
     def parameters(self) -> dict[str, Params]:
         """Everything that can be set, by owner: "models.NAME", "layers.NAME" (its style) and "view"."""
-        return parameters.live(self.stage, self.view)
+        return self.running.parameters()
 
     def originals(self) -> dict[str, Params]:
         """What `parameters()` were when the scene was opened: as its file and the command line have them."""
-        return parameters.as_read(self.scene)
+        return self.running.originals()
 
     def hints(self, owner: str) -> Mapping[str, UiHint]:
         """How the scene wants the parameters of `owner` shown."""
-        kind, _, key = owner.partition(".")
-        return self.scene.models[key].ui if kind == "models" else {}
+        return self.running.hints(owner)
 
     @property
     def sets(self) -> tuple[str, ...]:
         """The settings of the command line that hold for this scene."""
-        return self.origin.sets
+        return self.running.origin.sets
 
     @property
     def seed(self) -> int | None:
         """The seed that the command line gave, if it did."""
-        return self.origin.seed
+        return self.running.origin.seed
 
     @property
     def unsaved(self) -> bool:
         """Whether the user changed something that the scene's file does not have."""
-        known = (self.tweaks.revision, self.scene, *(dict(entries()) for entries in self.beside))
+        known = self.tweaks.revision, self.scene
         if self._unsaved[:-1] != known:
             self._unsaved = (*known, saving.unsaved(self))
         return self._unsaved[-1]
+
+    @property
+    def question(self) -> Question | None:
+        """What the user is to decide first, before anything is written or lost."""
+        return self.questions.first
 
     # commands ---------------------------------------------------------------------------------------------------
 
@@ -129,23 +195,67 @@ class Session:
         """Queue a command for the next frame."""
         self._commands.append(command)
 
+    def carry_out(self, command: Command) -> None:
+        """Change the session at once, as between two frames. Raises what the command raises, where `apply` notes it."""
+        now = self.frame, self.time
+        with self._loading():
+            try:
+                command.apply(self)
+            finally:
+                self.gpu.submit()
+        if (self.frame, self.time) != now:  # it went back in time
+            self.running.changes += 1
+
     def apply(self) -> None:
         """Carry out what was posted. An error leaves things as they were, with `messages` saying why.
 
         A message stays until a command of the same topic succeeds. What a command records is submitted at once: an
         error later in the frame drops the frame, and must not drop the start of a model that was just built.
         """
-        take_in(self)
-        self._commands.extend(self.edits.commands(self))
+        try:
+            take_in(self)
+        except Exception as error:
+            self.fail("taking in results", error)
+        if self.edits.on:
+            with self.guarded("watching files"):
+                self._commands.extend(self.edits.commands(self))
         while self._commands:
             command = self._commands.popleft()
+            self.questions.answered(command)
             try:
-                self._carry_out(command)
+                self.carry_out(command)
                 self.messages.pop(command.topic, None)
             except UntrustedCode as error:
-                ask_to_run(self, error, command)
+                reading.ask_to_run(self, error, command)
             except VertigradError as error:
+                self.require_device(error)
                 self.messages[command.topic] = str(error)
+            except Exception as error:
+                self.fail(f"command {type(command).__name__}", error)
+
+    def guarded(self, stage: str) -> Guarded:
+        """A block of a frame in which whatever goes wrong ends neither the frame nor the program; see `fail`."""
+        return Guarded(stage, self.fail)
+
+    def fail(self, stage: str, error: Exception) -> None:
+        """Note an error that nobody expected: time stands still, and `failures` shows it. Without that, raise it.
+
+        Raises `DeviceLost` if that is what it comes from.
+        """
+        self.require_device(error)
+        if self.failures is None:
+            raise error
+        if self.failures.add(stage, error, self.gpu.tracker.frame):
+            self.clock.halt()
+
+    def require_device(self, error: Exception | None = None) -> None:
+        """Raise `DeviceLost` if the GPU's device is gone, whatever `error` came of that; see `rescue.recover`."""
+        if self.gpu.lost:
+            raise DeviceLost("the GPU's device was lost") from error
+
+    def device_opened(self) -> None:
+        """The GPU has another device: there is nothing on it yet."""
+        self._live_before = _live(self.gpu)
 
     @property
     def idle(self) -> bool:
@@ -188,11 +298,23 @@ class Session:
 
         Raises what a model raises; the models are as they were before the step then.
         """
-        self.tweaks.move(self.time)
-        self._reach()
-        if self.clock.advance():
-            self.changes += 1
-            self.tweaks.move(self.time)
+        running, clock = self.running, self.running.clock
+        running.tweaks.move(clock.time)
+        self._reach(clock)
+        if clock.advance():
+            running.stepped()
+            running.tweaks.move(clock.time)
+        self.report("snapshots", clock.past.shortage)
+        self.rescue.keep(running.stage, clock, running.changes)
+
+    def frame_dropped(self) -> None:
+        """What was recorded in this frame is lost, its steps among it: the models, and time, are as they were before.
+
+        Time stands still.
+        """
+        self.clock.take_back()
+        self.clock.halt()
+        self.running.changes += 1
 
     def draw(
         self,
@@ -208,9 +330,11 @@ class Session:
         What is selected is marked in it, and `handles` are drawn over it. With `supersample` each pixel is the mean of
         so many along each side.
         """
-        layers, mark = list(self.stage.layers.values()), self.selection.mark(self.stage)
-        level = level_in_force(self.view.quality, self.quality).supersampled(supersample)
-        renderer.draw(layers, self.camera, self.view, target, size, self.time, corner, mark, level, handles)
+        running = self.running
+        stage, view, camera = running.stage, running.view, running.cameras.now
+        level = level_in_force(view.quality, self.quality).supersampled(supersample)
+        layers, mark = list(stage.layers.values()), running.selection.mark(stage)
+        renderer.draw(layers, camera, view, target, size, running.clock.time, corner, mark, level, handles)
         if min(size) > 0:  # while panels leave no room for a picture, the last one stands for it
             self.picture_size = size
 
@@ -234,18 +358,14 @@ class Session:
         """Take in what is on its way, then look at the tensors as they are now; waits for the GPU."""
         for _ in range(2):
             observe(self)
-            read_everything(self)
+            read_everything(self.gpu)
             take_in(self)
 
     def close(self) -> None:
         """Give back everything the scene holds. Idempotent."""
-        self.diagnostics.forget()
-        self.watches.clear()
-        self.inspector.clear()
-        self.selection.clear()
-        self.hand.release()
-        self.clock.close()
-        self.stage.close()
+        self.running.close()
+        if self.gpu.pool.spill == self._spill:
+            self.gpu.pool.spill = lambda: None
         self.gpu.sync()
 
     def left_behind(self) -> list[Block]:
@@ -269,23 +389,12 @@ class Session:
         """
         self.tweaks.change({Key(owner, name): value}, name.replace("_", " "), stroke=stroke)
 
-    def assign(self, values: Values) -> None:
-        """Set parameters, all or none of them, past the history. Raises as `parameters.assign`."""
-        actors = dict(self.stage.actors)
-        if parameters.assign(self.stage, self.parameters(), self.scene.path.parent, values):
-            self.clock.stale = True
-        if actors != self.stage.actors:
-            self.clock.rebuilt()
-
-    def sized(self, values: Values) -> Values:
-        """The values with the number that fits this adapter in the place of each "auto". Raises `ParameterError`."""
-        found = dict(values)
-        for key, value in values.items():
-            if (value == "auto" or isinstance(value, Auto)) and key.owner in self.parameters():
-                model = key.owner.removeprefix(parameters.MODELS)
-                if model in self.stage.actors and parameters.spec_of(self.parameters(), key).auto:
-                    found[key] = self.sizes.of(as_it_runs(self), model, key.name)
-        return found
+    def report(self, topic: str, text: str) -> None:
+        """Show a message under `topic`, in the place of the last one; if there is nothing to say, take that away."""
+        if text:
+            self.messages[topic] = text
+        else:
+            self.messages.pop(topic, None)
 
     def pace(self, values: Mapping[str, Any]) -> None:
         """Change how pictures and steps follow each other, from the next on. Raises `ParameterError`."""
@@ -296,33 +405,43 @@ class Session:
 
     def reset(self) -> None:
         """Every model back to its start, time to zero."""
-        self.stage.reset()
-        self.watches.forget()
-        self.clock.restart(self.stage)
-        self.changes += 1
+        self.running.reset()
 
     def reload(self, path: Path | None = None, restart: bool = False) -> None:
         """Read the scene again, or another one. The old one stays, with an error, if the new one cannot be used.
 
         Of the same file what has changed in it is taken over, and the models go on, unless `path` is given or `restart`
-        is true. The camera stays where it is unless another file is opened.
+        is true. The camera stays where it is unless another file is opened. Edits that are not saved stay as well,
+        unless another file is opened; but a restart gives values, seeds and substeps as the file has them, and Undo
+        brings back the others.
         """
         if path is None and not restart:
-            take_over(self)
+            reading.take_over(self)
         else:
-            open_anew(self, path)
+            reading.open_anew(self, path)
 
     def reread(self, file: Path) -> None:
         """Take in a file that models were made of and that was written anew. Raises as `reading.reread`."""
-        reread(self, file)
+        reading.reread(self, file)
 
-    def halt(self, error: CodeError) -> None:
-        """The Python of a model failed in the midst of the run: it stands still, as it was before, and says why.
+    def try_to_advance(self) -> None:
+        """As `advance`; if a model fails, time stands still, and the reason is shown.
 
-        The message stays until the file is mended.
+        The message stays until a model moves again or, of a scene's own Python, until the file is fixed.
         """
-        self.clock.halt()
-        self.messages[f"file {error.file}"] = str(error)
+        try:
+            changes = self.changes
+            self.advance()
+            if self.changes != changes:
+                self.messages.pop("step", None)
+        except VertigradError as error:
+            self.require_device(error)
+            self.clock.halt()
+            self.messages[f"file {error.file}" if isinstance(error, CodeError) else "step"] = str(error)
+        except Exception as error:
+            self.require_device(error)
+            self.clock.halt()
+            self.fail("step", error)
 
     def save_touches(self, path: Path) -> None:
         """Write what was done by hand up to this frame. Raises `InputError`."""
@@ -337,19 +456,6 @@ class Session:
         self.hand.release()
         self.clock.played = touches
 
-    def fit_camera(self) -> None:
-        """Where the scene leaves it to us: as far away that everything is seen."""
-        if self.scene.camera.fit:
-            self.cameras.frame_at_once(self.stage.layers.values(), FITTED_ASPECT, lambda: read_everything(self))
-
-    def rebuilt(self) -> None:
-        """Models, or layers of them, are others than before: what was found of the old ones holds no longer."""
-        self.diagnostics.clear()
-        self.inspector.forget()
-        self.selection.clear()
-        self.clock.rebuilt()
-        self.changes += 1
-
     def go_home(self) -> None:
         """The camera back to where the scene has it."""
         if self.scene.camera.fit:
@@ -363,22 +469,15 @@ class Session:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _reach(self) -> None:
+    def _reach(self, clock: Clock) -> None:
         """Where the hand is in the steps that begin in this frame; one that is under way stays as it was begun."""
-        if not self.clock.moves:
+        if not clock.moves:
             self.hand.rest()
         else:
-            self.clock.reach(lambda seconds: self.hand.touch(self.camera, seconds))
+            clock.reach(lambda seconds: self.hand.touch(self.camera, seconds))
 
-    def _carry_out(self, command: Command) -> None:
-        now = self.frame, self.time
-        with self._loading():
-            try:
-                command.apply(self)
-            finally:
-                self.gpu.submit()
-        if (self.frame, self.time) != now:  # it went back in time
-            self.changes += 1
+    def _spill(self) -> None:
+        self.clock.past.give_way()
 
     @contextmanager
     def _loading(self) -> Iterator[None]:

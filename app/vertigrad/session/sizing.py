@@ -200,7 +200,7 @@ def _alone(scene: Scene, model: str) -> Scene:
 def _bounds(gpu: Gpu, spec: ModelSpec, parameter: str) -> tuple[int, int]:
     """Between which counts is chosen; the upper one so that each output has room in a binding of this adapter."""
     declared = _spec(spec.params, parameter)
-    few = declared.soft_min if declared.soft_min is not None else (declared.default or 0) // SHARE
+    few = declared.slider_min if declared.slider_min is not None else (declared.default or 0) // SHARE
     least, most = int(max(declared.min or 1, few, 1)), int(declared.max or 1 << 26)
     room = min(MAX_OUTPUT_BYTES, int(gpu.limits["max-storage-buffer-binding-size"]))
     while most > least and _largest(spec, parameter, most) > room:
@@ -257,7 +257,7 @@ def _read(file: Path) -> dict[str, dict[str, int]]:
 
 def _counts(kept: Mapping[str, Any]) -> dict[str, int]:
     if not all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in kept.values()):
-        raise ValueError("counts must be whole numbers above 0")
+        raise ValueError("counts must be integers above 0")
     return dict(kept)
 
 

@@ -14,6 +14,7 @@ from ..scene.stage import Stage
 
 MOST = 1024  # snapshots, however small they are
 LEVELS = 6  # old ones are thinned to every 2nd, 4th, …, at last every 64th frame
+PAUSE, LONGEST_PAUSE = 60, 3600  # frames without snapshots after memory was short, twice as many each time
 SPARSE = 32  # if fewer snapshots have room, not every frame gets one
 
 
@@ -26,7 +27,7 @@ class Snapshot:
         self._numbers = {name: dict(actor.model.numbers()) for name, actor in stage.actors.items()}
         self._kept: dict[tuple[str, str], Owner] = {}
         try:
-            for key, owner in _state(stage):
+            for key, owner in state(stage):
                 self._kept[key] = self._copied(owner)
         except BaseException:
             self.close()
@@ -40,10 +41,10 @@ class Snapshot:
     def restore(self, stage: Stage) -> None:
         """Record that the models are as they were. They must not have been built anew since."""
         gpu = self._gpu
-        for key, owner in _state(stage):
+        for key, owner in state(stage):
             gpu.make_writable(owner, keep=False)
             kept, target = self._kept[key].block, owner.block
-            gpu.recorder.copy(kept, 0, target, 0, _words(kept.nbytes), Traffic.SNAPSHOTS)
+            gpu.recorder.copy(kept, 0, target, 0, words(kept.nbytes), Traffic.SNAPSHOTS)
         for name, actor in stage.actors.items():
             actor.model.resume(self._numbers[name])
 
@@ -59,7 +60,7 @@ class Snapshot:
         source = owner.block
         copy = Owner(gpu.tracker, gpu.pool.take(source.nbytes, name, origin), name, origin)
         try:
-            gpu.recorder.copy(source, 0, copy.block, 0, _words(source.nbytes), Traffic.SNAPSHOTS)
+            gpu.recorder.copy(source, 0, copy.block, 0, words(source.nbytes), Traffic.SNAPSHOTS)
         except BaseException:
             copy.drop()
             raise
@@ -78,6 +79,7 @@ class Snapshots:
         self._limit = limit
         self._by_frame: dict[int, Snapshot] = {}
         self._each = 0  # bytes of a snapshot, once there is one
+        self._resumes, self._pause = 0, 0  # the frame from which on they are taken again, and how long that was put off
 
     @property
     def limit(self) -> int:
@@ -111,7 +113,21 @@ class Snapshots:
 
     def wants(self, frame: int) -> bool:
         """Whether `frame` is to get one."""
-        return self._limit > 0 and self.room > 0 and (not self._by_frame or frame % self.every == 0)
+        if frame < self._resumes or not self._limit or not self.room:
+            return False
+        return not self._by_frame or frame % self.every == 0
+
+    @property
+    def paused(self) -> bool:
+        """Whether none are taken for a while, because memory was short."""
+        return self._pause > 0
+
+    def give_way(self, frame: int) -> None:
+        """Memory is short in `frame`: drop all, and take none for a while."""
+        if self._by_frame or frame >= self._resumes:
+            self._pause = min(max(PAUSE, 2 * self._pause), LONGEST_PAUSE)
+            self._resumes = frame + self._pause
+        self.drop_after(-1)
 
     def take(self, stage: Stage, frame: int, time: float) -> None:
         """Record a copy of the models as they are, in place of an older one of this frame, and make room for it."""
@@ -121,6 +137,7 @@ class Snapshots:
         made = Snapshot(self._gpu, stage, frame, time)
         self._each = max(made.nbytes, 1)
         self._by_frame[frame] = made
+        self._resumes = self._pause = 0
         self._thin(frame)
         self._make_room()
 
@@ -130,13 +147,13 @@ class Snapshots:
 
     def drop_after(self, frame: int) -> None:
         """Drop those of later frames."""
-        for at in [at for at in self._by_frame if at > frame]:
-            self._by_frame.pop(at).close()
+        while self.last > frame:
+            self._by_frame.popitem()[1].close()
 
     def clear(self) -> None:
-        """Drop all."""
+        """Drop all; the next are of other models, or of a new start."""
         self.drop_after(-1)
-        self._each = 0
+        self._each = self._resumes = self._pause = 0
 
     def __len__(self) -> int:
         return len(self._by_frame)
@@ -162,7 +179,7 @@ class Snapshots:
             self._by_frame.pop(next(iter(self._by_frame))).close()
 
 
-def _state(stage: Stage) -> Iterator[tuple[tuple[str, str], Owner]]:
+def state(stage: Stage) -> Iterator[tuple[tuple[str, str], Owner]]:
     """The owner of each tensor of the models' states, once, by model and name."""
     seen: set[Owner] = set()
     for name, actor in stage.actors.items():
@@ -172,5 +189,6 @@ def _state(stage: Stage) -> Iterator[tuple[tuple[str, str], Owner]]:
                 yield (name, key), tensor.owner
 
 
-def _words(nbytes: int) -> int:
+def words(nbytes: int) -> int:
+    """`nbytes` rounded up to what can be copied."""
     return -(-nbytes // 4) * 4

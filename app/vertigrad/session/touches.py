@@ -49,6 +49,11 @@ class Touches:
 
     def note(self, frame: int, dt: float, touch: Touch | None) -> None:
         """A step was made. One that is other than the step known of this frame is the first of another future."""
+        if frame == self.end and self._changes:
+            _, last_dt, last_touch = self._changes[-1]
+            if last_dt == dt and last_touch == touch:
+                self.end = frame + 1
+                return
         known = self.at(frame)
         if known is not None and known[1:] == (dt, touch):
             return
@@ -187,7 +192,7 @@ def _known(given: Mapping[str, Any], names: Sequence[str]) -> None:
 def _whole(given: Mapping[str, Any], name: str) -> int:
     value = given.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{name}: expected a whole number from 0 on, got {described(value)}")
+        raise ValueError(f"{name}: expected an integer from 0 on, got {described(value)}")
     return value
 
 

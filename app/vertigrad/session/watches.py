@@ -64,7 +64,7 @@ class Alarm(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """One tensor that is being summarised: for which watches (none: for the guard), and what it was then."""
+    """One tensor that is being summarized: for which watches (none: for the guard), and what it was then."""
 
     watches: tuple[Watch, ...]
     tensor: str
@@ -77,14 +77,15 @@ class Watches:
     """`history` has the figures of every watch over model time; `alarm` is what stopped the run last.
 
     `observe` records what is due into one small tensor, `collect` takes the figures in when they have arrived. With
-    `thorough` the guard looks at all outputs after every step.
+    `thorough` the guard looks at all outputs after every step. For the `same` scene built anew those `before` go on,
+    for another one only what the guard does.
     """
 
-    def __init__(self) -> None:
-        self.history: dict[Watch, History] = {}
-        self.latest: dict[Watch, Summary] = {}
-        self.guarding = True
-        self.thorough = False
+    def __init__(self, before: Watches | None = None, same: bool = False) -> None:
+        self.history: dict[Watch, History] = dict(before.history) if before and same else {}
+        self.latest: dict[Watch, Summary] = dict(before.latest) if before and same else {}
+        self.guarding = before.guarding if before else True
+        self.thorough = before.thorough if before else False
         self.alarm: Alarm | None = None
         self._met: set[tuple[str, Condition]] = set()  # what has stopped the run already, and still holds
         self._seen = -1  # changes at the last look

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from ..errors import GradientError
 from . import graph
 from .operators import call
+from .variable import Base, Variable
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -19,9 +20,30 @@ class Differentiable:
     are not to add up.
     """
 
-    node: graph.Node | None = None
     grad: Tensor | None = None
     ended: str = ""  # why it has no gradient, though what it was made of wants one
+
+    _variable: Variable | None = None
+
+    @property
+    def variable(self) -> Variable:
+        """Its place in the graph of gradients, which its views know."""
+        if self._variable is None:
+            self._variable = Base()
+        return self._variable
+
+    @variable.setter
+    def variable(self, variable: Variable) -> None:
+        self._variable = variable
+
+    @property
+    def node(self) -> graph.Node | None:
+        """What made its values; None if no gradient flows to them. Set it on a tensor that was just made."""
+        return None if self._variable is None else self._variable.node
+
+    @node.setter
+    def node(self, node: graph.Node | None) -> None:
+        self._variable = Base(node)
 
     @property
     def requires_grad(self) -> bool:
@@ -37,7 +59,11 @@ class Differentiable:
             raise GradientError(
                 f"tensor {tensor.name or 'unnamed'!r} was made by an operation; use detach() for a leaf"
             )
-        self.node = (self.node or graph.Leaf(tensor)) if wanted else None
+        leaf = (self.node or graph.Leaf(tensor)) if wanted else None
+        if isinstance(self.variable, Base):
+            self.variable.start(leaf)
+        elif leaf is not self.node:  # a view becomes a leaf of its own
+            self.node = leaf
 
     @property
     def is_leaf(self) -> bool:
@@ -57,7 +83,7 @@ class Differentiable:
                 raise GradientError(f"backward of a tensor of shape {tensor.shape} needs a gradient of that shape")
             gradient = ones_like(tensor)
         elif gradient.shape != tensor.shape:
-            raise GradientError(f"backward: the gradient has shape {gradient.shape}, the tensor {tensor.shape}")
+            raise GradientError(f"backward: expected a gradient of shape {tensor.shape}, got {gradient.shape}")
         graph.backward([tensor], [gradient], keep_graph)
 
 

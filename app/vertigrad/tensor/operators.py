@@ -1,4 +1,4 @@
-"""Arithmetic on tensors as methods; the functions behind them are in `ops`, a floor above, which provides them here."""
+"""Arithmetic on tensors as methods; the functions behind them are in `ops`, above, which provides them here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ class Arithmetic:
     """The operators of a tensor. Each result is a new tensor; names ending in _ write in place and return self."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves `array + tensor` to the tensor instead of reading it back in silence
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Tensor:
+        """NumPy's functions of tensors are those of `ops`, so that `array + tensor` reads nothing back."""
+        if method == "__call__" and not options and ufunc.__name__ in _provided:
+            return call(ufunc.__name__, *operands)
+        form = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise TypeError(
+            f"numpy.{form} does not take tensors{f' with {list(options)}' if options else ''}; use the functions of "
+            "vertigrad.ops, or the array that tensor.numpy() gives"
+        )
 
     def __add__(self, other: Operand) -> Tensor:
         return call("add", self, other)
@@ -105,9 +114,13 @@ class Arithmetic:
         return call("matmul", other, self)
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        if other is None or isinstance(other, str):
+            return NotImplemented
         return call("equal", self, other)
 
     def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
+        if other is None or isinstance(other, str):
+            return NotImplemented
         return call("not_equal", self, other)
 
     def __lt__(self, other: Operand) -> Tensor:
@@ -160,41 +173,60 @@ class Arithmetic:
         """A copy of another element type; floats are truncated towards zero when cast to integers."""
         return call("cast", self, dtype)
 
-    def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+    def sum(
+        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
         """Sum over `axis`, or over everything."""
-        return call("sum", self, axis, keepdims)
+        return call("sum", self, axis, keepdims, out=out)
 
-    def mean(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
-        """Arithmetic mean over `axis`, or over everything."""
-        return call("mean", self, axis, keepdims)
+    def mean(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        keepdims: bool = False,
+        *,
+        dtype: Any = None,
+        out: Tensor | None = None,
+    ) -> Tensor:
+        """Arithmetic mean over `axis`, or over everything; of the elements cast to `dtype` if that is given."""
+        return call("mean", self if dtype is None else self.to(dtype), axis, keepdims, out=out)
 
-    def min(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+    def min(
+        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
         """Smallest value along `axis`, or of everything."""
-        return call("min", self, axis, keepdims)
+        return call("min", self, axis, keepdims, out=out)
 
-    def max(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+    def max(
+        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
         """Largest value along `axis`, or of everything."""
-        return call("max", self, axis, keepdims)
+        return call("max", self, axis, keepdims, out=out)
 
-    def prod(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+    def prod(
+        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
         """Product over `axis`, or over everything."""
-        return call("prod", self, axis, keepdims)
+        return call("prod", self, axis, keepdims, out=out)
 
-    def any(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+    def any(
+        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
         """Whether any element is not zero."""
-        return call("any", self, axis, keepdims)
+        return call("any", self, axis, keepdims, out=out)
 
-    def all(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Tensor:
+    def all(
+        self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, *, out: Tensor | None = None
+    ) -> Tensor:
         """Whether no element is zero."""
-        return call("all", self, axis, keepdims)
+        return call("all", self, axis, keepdims, out=out)
 
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
         """Place of the smallest value along `axis`, or in the flattened tensor, i32."""
-        return call("argmin", self, axis, keepdims)
+        return call("argmin", self, axis, keepdims, out=out)
 
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    def argmax(self, axis: int | None = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
         """Place of the largest value along `axis`, or in the flattened tensor, i32."""
-        return call("argmax", self, axis, keepdims)
+        return call("argmax", self, axis, keepdims, out=out)
 
     def take(self, indices: Any, axis: int | None = None) -> Tensor:
         """The elements at `indices` along `axis`; see `vertigrad.ops.take` for indices out of range."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..gpu import gpu
-from ..memory import Block
+from ..memory import Block, LifetimeTracker, Owner
 from .tensor import Tensor
 
 
@@ -17,20 +17,23 @@ class Publication:
     """
 
     def __init__(self) -> None:
-        self._blocks: tuple[Block, ...] = ()
+        self._blocks: tuple[Block, ...] = ()  # published now
+        self._owners: list[Owner] = []  # whose blocks were looked up last, when so many owners had moved
+        self._looked: tuple[LifetimeTracker, int] | None = None
+        self._found: tuple[Block, ...] = ()
 
     def publish(self, tensors: Iterable[Tensor]) -> None:
-        """Publish the blocks of `tensors` in place of those published before."""
-        blocks = tuple({tensor.block: None for tensor in tensors})
-        tracker = gpu().tracker
-        for block in blocks:
-            tracker.publish(block)
-        self.withdraw()
-        self._blocks = blocks
+        """Publish the blocks of `tensors` in place of those published before. Raises `UseAfterFree`."""
+        owners, tracker = [tensor.owner for tensor in tensors], gpu().tracker
+        looked = tracker, tracker.moves
+        if looked != self._looked or owners != self._owners:
+            self._found = tuple({owner.block: None for owner in owners})
+            self._owners, self._looked = owners, looked
+        tracker.publish(self._found)
+        before, self._blocks = self._blocks, self._found
+        tracker.withdraw(before)
 
     def withdraw(self) -> None:
         """Nothing is drawn any more. Idempotent."""
         blocks, self._blocks = self._blocks, ()
-        tracker = gpu().tracker
-        for block in blocks:
-            tracker.withdraw(block)
+        gpu().tracker.withdraw(blocks)

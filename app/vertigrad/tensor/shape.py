@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import ShapeError
@@ -27,7 +27,7 @@ def checked(shape: Any) -> Shape:
     except TypeError:
         sizes = (-1,)
     if any(n < 0 for n in sizes):
-        raise ShapeError(f"shape {shape!r} must be of whole numbers, none negative")
+        raise ShapeError(f"shape {shape!r} must be of integers, none negative")
     return sizes
 
 
@@ -146,6 +146,15 @@ def reshape(layout: Layout, shape: Shape, itemsize: int) -> Layout:
     return Layout(wanted, strides, layout.offset)
 
 
+def unpacked(sizes: Sequence[Any]) -> Shape:
+    """What a method was given as `x.f(2, 3)` or as `x.f((2, 3))`. Raises `ShapeError` unless all are integers."""
+    each = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Sequence) else sizes
+    try:
+        return tuple(operator.index(n) for n in each)
+    except TypeError:
+        raise ShapeError(f"expected integers, or one sequence of them, got {tuple(sizes)}") from None
+
+
 def resolve(shape: Shape, size: int) -> Shape:
     """`shape` with its −1 worked out for `size` elements. Raises `ShapeError`."""
     if sum(1 for n in shape if n == -1) > 1 or any(n < -1 for n in shape):
@@ -173,7 +182,7 @@ def _checked(k: Any, n: int, axis: int) -> int:
 
 
 def _merged(layout: Layout) -> list[tuple[int, int]]:
-    """(size, stride) of the axes, neighbours that lie evenly joined into one, axes of 1 left out."""
+    """(size, stride) of the axes, neighbors that lie evenly joined into one, axes of 1 left out."""
     merged: list[tuple[int, int]] = []
     for n, stride in zip(layout.shape, layout.strides, strict=True):
         if n == 1:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import wgpu
 
-from ..errors import BorrowInUse, GradientError, ShapeError, UseAfterFree
+from ..errors import BorrowInUse, DtypeError, GradientError, LayoutError, ShapeError, UseAfterFree
 from ..gpu import Traffic, gpu
 from ..memory import Block, Borrow, LifetimeTracker, Origin, Owner
 from . import graph
@@ -23,6 +23,7 @@ from .laid_out import LaidOut
 from .operators import Arithmetic, call
 from .shape import Layout
 from .transfer import Readback, blob_type, host_array, require
+from .variable import Step, View
 
 
 class Resource(NamedTuple):
@@ -46,7 +47,8 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         """For `ops` and models; takes over one handle of `owner`. See `empty`, `zeros`, `from_numpy`, `from_blob`."""
         self._owner = owner
         self._closed_in = -1
-        self.shape, self.strides, self.offset = layout
+        self.shape, self.strides, offset = layout
+        self.offset = 0 if 0 in self.shape else offset  # an empty one may have been cut behind the end of its block
         self.dtype = dtype
         self.name = name
         tracker = gpu().tracker
@@ -65,17 +67,22 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         kind, origin = dtype_of(dtype), Origin.of_caller()
         require(kind)
         device, nbytes = gpu(), math.prod(size) * kind.itemsize
-        if temporary and device.recording is not None:
-            owner = device.recording.scratch(nbytes, name, origin)
+        results = None if device.recording is None else device.recording.results
+        if temporary and results is not None:
+            owner = results.promise(nbytes, name, origin)
         else:
             owner = Owner(device.tracker, device.pool.take(nbytes, name, origin), name, origin)
+            if results is not None:
+                results.add(owner)
         return Tensor(owner, Layout(size, shapes.contiguous_strides(size, kind.itemsize), 0), kind, name, temporary)
 
     @staticmethod
     def zeros(shape: int | Sequence[int], dtype: Any = f32, name: str = "") -> Tensor:
-        """A contiguous tensor of zeros."""
+        """A contiguous tensor of zeros; one that is made while a plan records is set to zero at each replay."""
         made = Tensor.empty(shape, dtype, name)
         with made._closed_on_error():
+            if gpu().recording is not None:
+                return made.fill_(0)
             gpu().recorder.encoder.clear_buffer(made.block.buffer, 0, None)
             gpu().recorder.use((made.block,))
         return made
@@ -89,13 +96,17 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
 
     @staticmethod
     def from_numpy(array: Any, name: str = "") -> Tensor:
-        """A copy of `array` on the GPU, made now. Raises `DtypeError` for 64-bit types: convert them yourself."""
+        """A copy of `array` on the GPU, made now; for a plan that records a constant, which it may not write.
+
+        Python's numbers, and lists of them, become f32, i32 (u32 if too large) or bool. Raises `DtypeError` for arrays
+        of 64-bit types: convert them yourself.
+        """
         host, dtype = host_array(array)
         made = Tensor.empty(host.shape, dtype, name)
         with made._closed_on_error():
             if host.size:
-                gpu().upload(made.block.buffer, memoryview(host.reshape(-1).view(np.uint8)))
-        return made
+                gpu().upload(made.block.buffer, memoryview(host.reshape(-1).view(np.uint8)), unused=True)
+        return made._set_once()
 
     @staticmethod
     def from_blob(source: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str = "") -> Tensor:
@@ -114,7 +125,15 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         device, origin = gpu(), Origin.of_caller()
         block = device.pool.lend(borrow, name, origin)
         owner = Owner(device.tracker, block, name, origin)
-        return Tensor(owner, Layout(full, shapes.contiguous_strides(full, kind.itemsize), 0), kind, name, False)
+        layout = Layout(full, shapes.contiguous_strides(full, kind.itemsize), 0)
+        return Tensor(owner, layout, kind, name, False)._set_once()
+
+    def _set_once(self) -> Tensor:
+        """Itself, filled now: a constant of the plan that records."""
+        recording = gpu().recording
+        if recording is not None:
+            recording.results.set_once(self.owner)
+        return self
 
     # what it is -------------------------------------------------------------------------------------------------
 
@@ -155,21 +174,37 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         """The axes reversed; a view."""
         return self.permute(*reversed(range(self.ndim)))
 
-    def permute(self, *axes: int) -> Tensor:
-        """The axes in another order; a view."""
+    def permute(self, *axes: int | Sequence[int]) -> Tensor:
+        """The axes in another order, as numbers or as one sequence; a view."""
+        axes = shapes.unpacked(axes)
         return self._view(shapes.permute(self.layout, axes), lambda whole: whole.permute(*axes))
 
-    def reshape(self, *shape: int) -> Tensor:
-        """The elements in another shape; a view. Raises `ShapeError` where only a copy could have that shape."""
+    def reshape(self, *shape: int | Sequence[int]) -> Tensor:
+        """The elements in another shape, sizes or one sequence; a view. Raises `ShapeError` where that needs a copy."""
+        shape = shapes.unpacked(shape)
         return self._view(shapes.reshape(self.layout, shape, self.dtype.itemsize), lambda whole: whole.reshape(*shape))
 
-    def expand(self, *shape: int) -> Tensor:
-        """Axes of 1 repeated to `shape`, with stride 0; a view."""
-        return self._view(shapes.expand(self.layout, shape), None)
+    def expand(self, *shape: int | Sequence[int]) -> Tensor:
+        """Axes of 1 repeated to `shape`, sizes or one sequence, with stride 0; a view."""
+        shape = shapes.unpacked(shape)
+        return self._view(shapes.expand(self.layout, shape), lambda whole: whole.expand(*shape), repeats=True)
 
     def detach(self) -> Tensor:
         """The same values as a new leaf of the graph of gradients; a view: it shares memory, writes included."""
-        return Tensor(self.owner.hold(), self.layout, self.dtype, self.name, temporary=True)
+        return self.as_strided(self.layout)
+
+    def as_strided(self, layout: Layout) -> Tensor:
+        """The same bytes in another layout, apart from the graph of gradients: for `ops`. Raises `LayoutError`."""
+        start, extent = shapes.span(*layout, self.dtype.itemsize)
+        if start < 0 or start + extent > self.block.nbytes:
+            raise LayoutError(f"{layout} reaches outside of the {self.block.nbytes} bytes of tensor {self.name!r}")
+        return Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
+
+    def bitcast(self, dtype: DType) -> Tensor:
+        """The same bytes taken for another element type of the same size, apart from the graph of gradients."""
+        if dtype.itemsize != self.dtype.itemsize:
+            raise DtypeError(f"elements of {self.dtype} are not as large as those of {dtype}")
+        return Tensor(self.owner.hold(), self.layout, dtype, self.name, temporary=True)
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:
@@ -180,18 +215,20 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
             self.close()
             raise
 
-    def _view(self, layout: Layout, again: Callable[[Tensor], Tensor] | None) -> Tensor:
-        """A view; `again` takes the same one of a tensor of this shape, None where elements are repeated."""
+    def _view(self, layout: Layout, again: Callable[[Tensor], Tensor], repeats: bool = False) -> Tensor:
+        """A view; `again` takes the same one of a tensor of this shape; elements of that may be in it repeatedly."""
         view = Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
-        if self.node is not None and graph.enabled():
-            shape = self.shape
-            graph.attach(view, "view", [self.node], lambda gradient: [_of_whole(gradient, shape, again)], [])
+        view.variable = View(self.variable, Step(self.shape, again, repeats), graph.enabled())
         return view
 
     # copies -------------------------------------------------------------------------------------------------------
 
     def clone(self, name: str = "") -> Tensor:
-        """An independent tensor, in O(1): one more owner of the block. The first of the two to be written copies."""
+        """An independent tensor, in O(1): one more owner of the block. The first of the two to be written copies.
+
+        While a plan records it is a copy that each replay makes anew, of the values at this point of it. Inside of
+        `resource` it is a copy made now, since other code may write the block.
+        """
         return self._cloned(name or self.name, temporary=False)
 
     def kept(self) -> Tensor:
@@ -200,22 +237,45 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
             return self._cloned(self.name, temporary=True)
 
     def _cloned(self, name: str, temporary: bool) -> Tensor:
-        owner = self.owner.clone(name, Origin.of_caller())
-        clone = Tensor(owner, self.layout, self.dtype, name, temporary)
+        device = gpu()
+        if device.recording is None and not self.owner.fixed:
+            owner = self.owner.clone(name, Origin.of_caller())
+            device.recorder.follow(self.owner, owner)
+            clone = Tensor(owner, self.layout, self.dtype, name, temporary)
+        else:
+            clone = Tensor.empty(self.shape, self.dtype, name, temporary)
+            with clone._closed_on_error(), graph.no_grad():
+                call("assign", clone, self)
+                if self.owner.fixed:
+                    device.submit()  # before other code writes what was copied
         if self.node is not None and graph.enabled():
             graph.attach(clone, "clone", [self.node], lambda gradient: [gradient], [])
         return clone
+
+    def __copy__(self) -> Tensor:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """An independent leaf with the same values, which wants gradients if this leaf does.
+
+        Raises `GradientError` for what an operation made.
+        """
+        if not self.is_leaf:
+            raise GradientError(
+                f"tensor {self.name or 'unnamed'!r} was made by an operation; a deep copy would lose its gradients: "
+                "use clone(), or detach() first"
+            )
+        with graph.no_grad():
+            copied = memo[id(self)] = self.clone()
+        copied.requires_grad = self.requires_grad
+        copied.grad = None if self.grad is None else self.grad.kept()
+        return copied
 
     def contiguous(self) -> Tensor:
         """Itself as a view if it is contiguous already, else a packed copy."""
         return self[...] if self.is_contiguous else call("copy", self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if graph.enabled() and (self.node is not None or getattr(value, "node", None) is not None):
-            raise GradientError(
-                f"gradients do not flow through a write to a part of tensor {self.name or 'unnamed'!r}; use "
-                "ops.concatenate or ops.where, or write inside of vertigrad.no_grad()"
-            )
         with self[key] as target:
             call("assign", target, value)
 
@@ -223,30 +283,35 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
 
     @contextmanager
     def resource(self, writable: bool = False) -> Iterator[Resource]:
-        """Where the tensor lies, for other wgpu code; pinned while open, so nothing frees, moves or reuses it.
+        """Where the tensor lies, for other wgpu code; while open, nothing frees, moves or reuses it.
 
         What was recorded before is submitted on entry, so commands that the other code submits see it. With `writable`
-        the block is made this tensor's own first.
+        the block is made this tensor's own first; without, other code may read only. Inside, a clone is a copy made at
+        once, and a write that would have to move the tensor, since it is shared or published, raises `StillInUse`; so
+        does a tensor that has no values before a plan is replayed, unless it is `writable`.
         """
-        device = gpu()
+        device, owner = gpu(), self.owner
         if writable:
-            device.make_writable(self.owner)
-        device.make_resident(self.owner)
-        block = self.block
-        device.tracker.pin(block)
-        try:
-            device.submit()
-            yield Resource(block.buffer, self.start, self.extent)
-        finally:
-            device.recorder.use((block,))  # the next submission follows the other code's on the same queue
-            device.recorder.encoder  # noqa: B018  so that there is one
-            device.tracker.unpin(block)
+            device.make_writable(owner)
+            owner.version += 1
+            owner.unset = ""
+        owner.require_values()
+        device.make_resident(owner)
+        device.submit()
+        with owner.stay() as block:
+            try:
+                yield Resource(block.buffer, self.start, self.extent)
+            finally:
+                device.recorder.use((block,))  # the next submission follows the other code's on the same queue
+                device.recorder.encoder  # noqa: B018  so that there is one
 
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; waits for the GPU. Counted as device to host."""
         return self.read_async().result()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("the values of a tensor are on the GPU: an array of them is a copy")
         values = self.numpy()
         return values if dtype is None else values.astype(dtype)
 
@@ -255,6 +320,12 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         if self.size != 1:
             raise ShapeError(f"item() of a tensor of shape {self.shape}")
         return self.numpy().item()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
 
     def read_async(self, traffic: Traffic = Traffic.GEOMETRY) -> Readback:
         """Start reading the values back; they arrive with a later frame, which does not wait for them. Counted."""
@@ -294,15 +365,6 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _of_whole(gradient: Tensor, shape: tuple[int, ...], again: Callable[[Tensor], Tensor] | None) -> Tensor:
-    """The gradient of a tensor of `shape`, of which a view has `gradient`."""
-    if again is None:
-        return call("sum_to", gradient, shape)
-    whole = call("assign", Tensor.empty(shape, gradient.dtype, "gradient", temporary=True), 0)
-    call("assign", again(whole), gradient)
-    return whole
 
 
 def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callable[[], None]:

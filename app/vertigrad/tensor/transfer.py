@@ -24,12 +24,26 @@ def host_array(source: Any) -> tuple[np.ndarray, DType]:
 
     Raises `DtypeError` if NumPy's type has no counterpart: nothing is narrowed in silence.
     """
-    array = np.asarray(source)
+    array = _of_numbers(source) if isinstance(source, list | tuple | int | float) else np.asarray(source)
     dtype = dtype_of(array.dtype)
     require(dtype)
     if dtype is dtypes.bool_:
         array = array.astype(np.uint32)
     return np.ascontiguousarray(array).reshape(array.shape), dtype
+
+
+def _of_numbers(source: Any) -> np.ndarray:
+    """Python's numbers, which NumPy makes 64 bits wide, as f32, i32 or u32; anything else as it is."""
+    array = np.asarray(source)
+    candidates = (
+        {"i": (np.int32, np.uint32), "f": (np.float32,)}.get(array.dtype.kind, ()) if array.itemsize == 8 else ()
+    )
+    for narrow in candidates:
+        limits = np.finfo(narrow) if array.dtype.kind == "f" else np.iinfo(narrow)
+        finite = array[np.isfinite(array)]
+        if not finite.size or (limits.min <= finite.min() and finite.max() <= limits.max):
+            return array.astype(narrow)
+    return array
 
 
 def blob_type(borrow: Borrow, dtype: Any, shape: Sequence[int] | None) -> tuple[DType, Shape]:
@@ -43,7 +57,7 @@ def blob_type(borrow: Borrow, dtype: Any, shape: Sequence[int] | None) -> tuple[
     if kind is dtypes.bool_ and own == np.bool_:
         raise DtypeError("from_blob: bool takes 4 bytes here and 1 in NumPy; lend it as dtype='u8', or use from_numpy")
     if borrow.nbytes % kind.itemsize:
-        raise ShapeError(f"from_blob: {borrow.nbytes} bytes are no whole number of {kind} ({kind.itemsize} bytes)")
+        raise ShapeError(f"from_blob: {borrow.nbytes} bytes are not a multiple of {kind.itemsize}, the size of {kind}")
     size = borrow.nbytes // kind.itemsize
     if shape is None:
         return kind, borrow.shape if dtype is None else (size,)
@@ -65,12 +79,13 @@ def require(dtype: DType) -> None:
 
 
 def _require_values(tensor: Tensor) -> None:
-    """Raise `StillInUse` while a plan is recorded: what its kernels write has no values yet."""
+    """Raise `StillInUse` while a plan is recorded, or before its first replay: there are no values yet."""
     if gpu().recording is not None:
         raise StillInUse(
             f"tensor {tensor.name or 'unnamed'!r} cannot be read back while a plan is recorded: its values are there "
             "after replay(); read constants before recording"
         )
+    tensor.owner.require_values()
 
 
 class Readback:

@@ -86,7 +86,7 @@ def require_fitting(path: Path, found: Mapping[str, np.ndarray], wanted: Mapping
     shaped = [name for name in wanted if name in found and found[name].shape != wanted[name]]
     told = [f"missing: {', '.join(missing)}"] if missing else []
     told += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
-    told += [f"{name}: shape {found[name].shape}, expected {wanted[name]}" for name in shaped]
+    told += [f"{name}: expected shape {wanted[name]}, got {found[name].shape}" for name in shaped]
     if told:
         raise InputError("\n  ".join([f"{path}: weights do not fit", *told]))
 

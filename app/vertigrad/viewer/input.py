@@ -19,6 +19,7 @@ from .mouse import Mouse
 from .window import Window
 
 _log = logging.getLogger("vertigrad")
+FOCUSED = 4  # frames after a click until ImGui says that text is typed: press, release, and one each to be known
 NOWHERE = -3.4e38  # where ImGui has a mouse that is outside of the window
 
 
@@ -26,6 +27,8 @@ class Input:
     """What the mouse does on the picture is in `Mouse`, what keys do in the GUI's table of actions.
 
     A drag that begins on the picture stays the camera's wherever it goes, one that begins on a panel stays the panel's.
+    Call `frame` before the events of each frame: what a key is for is not known for a few frames after a click on the
+    GUI, which may have been one into a text field or out of it; such keys wait.
     """
 
     def __init__(self, window: Window, session: Session, gui: Gui):
@@ -34,6 +37,8 @@ class Input:
         self._mouse = Mouse(session, gui)
         self.last_event = time.perf_counter()
         self.focused = True  # until the window system says otherwise
+        self._frames, self._known_from = 0, 0  # frames so far, and the one from which ImGui knows what keys are for
+        self._keys: list[tuple[str, bool]] = []  # that wait for it
         handle = window.handle
         glfw.set_cursor_pos_callback(handle, self._moved)
         glfw.set_mouse_button_callback(handle, self._button)
@@ -44,6 +49,14 @@ class Input:
         glfw.set_window_focus_callback(handle, self._focused)
         glfw.set_drop_callback(handle, self._dropped)  # pyright: ignore[reportArgumentType]
 
+    def frame(self) -> None:
+        """A frame begins: keys that waited are for shortcuts, if not for a text field."""
+        self._frames += 1
+        if self._frames >= self._known_from:
+            keys, self._keys = self._keys, []
+            for name, repeated in keys:
+                self._press(name, repeated)
+
     def _moved(self, _: Any, x: float, y: float) -> None:
         self._place(x, y)
         self._mouse.move(self._cursor)
@@ -53,9 +66,15 @@ class Input:
         self._tell_modifiers()
         if action == glfw.RELEASE:
             self._mouse.release(button, self._cursor)
-        elif not self._gui.covers(*self._cursor):
+            return self._tell_button(button, action)
+        if self._gui.io.want_text_input or self._gui.covers(*self._cursor):
+            self._known_from = self._frames + FOCUSED
+        if not self._gui.covers(*self._cursor):
             shift, ctrl, alt = (bool(modifiers & held) for held in (glfw.MOD_SHIFT, glfw.MOD_CONTROL, glfw.MOD_ALT))
             self._mouse.press(button, self._cursor, shift, ctrl, alt)
+        self._tell_button(button, action)
+
+    def _tell_button(self, button: int, action: int) -> None:
         if button <= glfw.MOUSE_BUTTON_MIDDLE:
             self._gui.io.add_mouse_button_event(button, action == glfw.PRESS)
 
@@ -75,11 +94,22 @@ class Input:
         if place is not None and action != glfw.REPEAT:  # ImGui repeats by itself
             io.add_key_event(place, action == glfw.PRESS)
         shift = self._down(MODIFIERS[imgui.Key.mod_shift])
-        free = not io.want_text_input and not modifiers & ~_LOCKS
+        settled = self._frames >= self._known_from and not self._keys
+        free = settled and not io.want_text_input and not modifiers & ~_LOCKS and not self._gui.waits(self._session)
         if action != glfw.REPEAT and self._mouse.key(key, action == glfw.PRESS, shift, free):
             return
-        if action != glfw.RELEASE:
-            self._gui.press(self._session, written(key, code, modifiers), action == glfw.REPEAT)
+        if action == glfw.RELEASE:
+            return
+        pressed = written(key, code, modifiers), action == glfw.REPEAT
+        if settled:
+            self._press(*pressed)
+        else:
+            self._keys.append(pressed)
+
+    def _press(self, name: str, repeated: bool) -> None:
+        done, workspace = self._gui.press(self._session, name, repeated), self._gui.workspace
+        if done and (workspace.palette or workspace.gallery or workspace.browser):  # which begin with a text field
+            self._known_from = self._frames + FOCUSED
 
     def _char(self, _: Any, code: int) -> None:
         self._touch()

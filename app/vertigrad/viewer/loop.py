@@ -9,24 +9,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ..errors import CodeError
+from ..errors import DeviceLost
 from ..panels import Gui
 from ..renderer.renderer import Renderer
+from ..resources import log_file
 from ..session import RunRecord, Session
-from ..session.commands import Leave
+from ..session.autosave import Autosave
+from ..session.commands import Leave, SetPacing
+from ..session.failures import Failures
+from ..session.rescue import EVERY, recover
 from .clipboard import share_clipboard
 from .input import Input
+from .logfile import writing_log
 from .quality import QualityWatch
 from .recording import Crew
 from .settings import NewerSettings, Settings, load_settings, save_settings
 from .tempo import Tempo
-from .window import Window
+from .window import Picture, Window
 
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
 DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small share
 STILL_AFTER = 1.0  # seconds without input, in which the GUI comes to rest
 TITLE_EVERY = 4  # frames
 SIZE = 1280, 800  # of the window, if nobody says another
+DRAW_AGAIN = 1.0  # seconds after which a picture that could not be drawn is tried again
 STILL_WAIT = 0.1  # seconds between pictures while nothing changes, and between looks at a window that shows nothing
 
 
@@ -60,17 +66,23 @@ class Viewer:
             self._time(self._gpu.timer.available)
             stack.callback(setattr, self._gpu.frames, "live", False)
             self._gpu.frames.live = True
+            stack.enter_context(writing_log(log_file()))
             self._timeline.refresh_ms = self.window.refresh_ms
+            session.failures = Failures()
+            stack.callback(setattr, session, "failures", None)
             session.studio = self._crew
             stack.callback(setattr, session, "studio", None)
             stack.callback(self._crew.close)
             self._stack = stack.pop_all()
-        session.pace({"vsync": vsync})
+        session.carry_out(SetPacing("vsync", vsync))
         self._tempo, self._quality = Tempo(), QualityWatch(session)
         self._last = time.perf_counter()
         self._measured, self._frames_since = -DIAGNOSTICS_EVERY, 0
         self._begun = False  # the first picture is of the start, without a step: it is there sooner
         self._shown = True
+        self._acquired = False  # whether there ever was something to draw on
+        self.failure: Exception | None = None  # why the last frame was dropped
+        self._draw_again = 0.0  # when the picture is drawn again, after it could not be
 
     def __enter__(self) -> Self:
         return self
@@ -101,52 +113,104 @@ class Viewer:
     def frame(self) -> bool:
         """Take in what happened and show the next picture; whether there was anything to show it on.
 
-        Sleeps while the window shows nothing, or while nothing in it changes.
+        Sleeps while the window shows nothing, or while nothing in it changes. Whatever goes wrong is shown and logged:
+        the frame in which it happened is dropped if parts of it were recorded, and the next one is another try.
+        Raises `DeviceLost`: the window cannot go on without its device; `view` opens another one.
         """
+        session, shown = self._session, False
+        self.failure = None
+        try:
+            shown = self._frame()
+        except Exception as error:
+            self.failure = error
+            self._session.require_device(error)
+            if not self._acquired:  # nothing can be shown in this window, the error neither
+                raise
+            self._shown = False
+            session.frame_dropped()
+            session.fail("frame", error)
+        with session.guarded("autosave"):
+            if session.autosave is not None:
+                session.autosave.follow(session)
+        return shown
+
+    def _frame(self) -> bool:
+        session, guarded = self._session, self._session.guarded
+        session.require_device()  # presenting to a lost device ends the process
         resting = not self._shown or self._still()
-        if resting:
-            self._timeline.rest()
-            self.window.wait(STILL_WAIT)
-        self._keep_pace()
+        with guarded("input"):
+            self._wait(resting)
         self._timeline.begin()
         self._quality.frame(not resting and self._hurried(), self._tempo.held_back)
         with self._gpu.frames.frame():
             picture = self.window.acquire()
-            self._shown = picture is not None
+            self._acquired, self._shown = True, picture is not None
             self._timeline.enter("input")
-            self.window.poll()  # only now, after all waiting: what the user does is seen in this very picture
+            with guarded("input"):
+                self._input.frame()
+                self.window.poll()  # only now, after all waiting: what the user does is seen in this very picture
             self._ask_to_leave()
-            self._session.apply()
+            session.apply()
             if picture is None:
                 return False
             self.window.fill_screen(self.gui.workspace.fullscreen)
             self._timeline.enter("step")
-            try:
-                if self._begun:
-                    self._session.advance()
-                self._begun = True
+            if self._begun:
+                session.try_to_advance()
+            self._begun = True
+            with guarded("diagnostics"):
                 self._measure()
-            except CodeError as error:  # of a scene's own model, which its author is writing
-                self._session.halt(error)
-            self._session.observe()
+            with guarded("watches"):
+                session.observe()
             self._timeline.enter("gui")
             seconds = self._seconds()
-            self._session.cameras.advance(self._crew.passed(seconds))
-            self.gui.build(self._session, picture.size, seconds, self.window.scale)
+            with guarded("camera"):
+                session.cameras.advance(self._crew.passed(seconds))
+            with guarded("panels"):
+                self.gui.build(session, picture.size, seconds, self.window.scale)
             self._timeline.enter("draw")
-            left, top, *size = self.gui.viewport
-            self._session.draw(self._renderer, picture.view, (size[0], size[1]), (left, top), self.gui.handles)
-            self.gui.draw(picture.view)
-            self._crew.shoot_frame()
+            self._draw(picture)
             self._timeline.enter("submit")
         self._timeline.enter("present")
         self.window.present()
-        self._crew.look_after()
+        with guarded("capture"):
+            self._crew.look_after()
         if self._gpu.tracker.frame % TITLE_EVERY == 0:  # whether something is unsaved takes a while to find out
-            self.window.set_title(_title(self._session))
+            with guarded("title"):
+                self.window.set_title(_title(session))
         self.window.set_cursor(self.gui.cursor)
         self._timeline.end()
         return True
+
+    def _draw(self, picture: Picture) -> None:
+        """Record the picture, the panels over it, and what is captured of both.
+
+        If the picture cannot be drawn, the frame is dropped: nothing of it is submitted. Those after it show the panels
+        alone, with what went wrong, until it is tried again.
+        """
+        left, top, *size = self.gui.viewport
+        if time.perf_counter() < self._draw_again:
+            self._blank(picture)
+        else:
+            try:
+                self._session.draw(self._renderer, picture.view, (size[0], size[1]), (left, top), self.gui.handles)
+            except Exception:
+                self._draw_again = time.perf_counter() + DRAW_AGAIN
+                raise
+        self.gui.draw(picture.view)
+        self._crew.shoot_frame()
+
+    def _blank(self, picture: Picture) -> None:
+        """Record a black picture."""
+        black = {"view": picture.view, "load_op": "clear", "store_op": "store", "clear_value": (0.0, 0.0, 0.0, 1.0)}
+        with self._gpu.recorder.render_pass("draw", color_attachments=[black]):
+            pass
+
+    def _wait(self, resting: bool) -> None:
+        if resting:
+            self._timeline.rest()
+            self.window.wait(STILL_WAIT)
+        self._keep_pace()
 
     def _ask_to_leave(self) -> None:
         """Let the session decide about a window that the user asked to close."""
@@ -204,35 +268,68 @@ def view(
     """Show `session` in a window of `size` until it is closed, or for a number of frames; returns what was counted.
 
     `memory` is the file that remembers window and panels from one time to the next; with `gallery` the scenes are
-    offered first. Raises `InputError` if there is no display.
+    offered first. If the GPU's device is lost, another window opens in the place of this one, and all goes on, as
+    `rescue.recover` says. Raises `InputError` if there is no display, `DeviceLost` if no GPU can be opened again, and,
+    where a number of frames is asked for, what a frame is dropped for.
     """
-    with _remembering(session, size, vsync, memory) as viewer:
-        viewer.gui.workspace.gallery = gallery
-        session.gpu.sync()
-        record = RunRecord(session.gpu)
-        began = time.perf_counter()
-        while not (viewer.closed or session.watches.over) and (frames is None or record.frames < frames):
-            worked = time.thread_time()
-            drawn = viewer.frame()
-            cpu, now = time.thread_time() - worked, time.perf_counter()
-            if drawn:
-                record.frame(cpu * 1e3, (now - began) * 1e3)
-            began = now
-    return record
+    memory, settings = _remembered(memory)
+    record: RunRecord | None = None
+    with _keeping_edits(session, memory):
+        while True:
+            with Viewer(session, size, vsync, settings) as viewer:
+                viewer.gui.workspace.gallery = gallery
+                session.rescue.every = EVERY
+                session.gpu.sync()
+                record = record or RunRecord(session.gpu)
+                try:
+                    _show(viewer, session, record, frames)
+                    if memory:
+                        save_settings(viewer.settings(), memory)
+                    return record
+                except DeviceLost:
+                    session.gpu.readback.lose()  # closing waits for no picture then
+                    settings, size, vsync = viewer.settings(), None, session.pacing.vsync
+                    gallery = viewer.gui.workspace.gallery
+            recover(session)
+
+
+def _show(viewer: Viewer, session: Session, record: RunRecord, frames: int | None) -> None:
+    """Frame after frame, until the window is closed or there were enough. Raises `DeviceLost`.
+
+    Where a number of frames is asked for, nobody may be watching: what a frame is dropped for is raised then.
+    """
+    began = time.perf_counter()
+    while not (viewer.closed or session.watches.over) and (frames is None or record.frames < frames):
+        worked = time.thread_time()
+        drawn = viewer.frame()
+        cpu, now = time.thread_time() - worked, time.perf_counter()
+        if drawn:
+            record.frame(cpu * 1e3, (now - began) * 1e3)
+        elif frames is not None and viewer.failure is not None:
+            raise viewer.failure
+        began = now
+
+
+def _remembered(memory: Path | None) -> tuple[Path | None, Settings]:
+    """Where to write window and panels, and how they were left; nowhere if the file is of a newer version."""
+    try:
+        return memory, load_settings(memory) if memory else Settings()
+    except NewerSettings:
+        return None, Settings()
 
 
 @contextmanager
-def _remembering(session: Session, size: tuple[int, int] | None, vsync: bool, memory: Path | None) -> Iterator[Viewer]:
-    """A viewer that is as it was left, and will be again."""
-    settings = Settings()
+def _keeping_edits(session: Session, memory: Path | None) -> Iterator[None]:
+    """What is not saved goes into a folder beside `memory`, and stays there if the program ends without an answer."""
+    if memory is None:
+        yield
+        return
+    session.autosave = Autosave(memory.parent / "unsaved")
     try:
-        settings = load_settings(memory) if memory else settings
-    except NewerSettings:
-        memory = None
-    with Viewer(session, size, vsync, settings) as viewer:
-        yield viewer
-        if memory:
-            save_settings(viewer.settings(), memory)
+        yield
+    finally:
+        session.autosave.finish(session)
+        session.autosave = None
 
 
 def _title(session: Session) -> str:

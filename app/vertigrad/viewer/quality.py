@@ -1,4 +1,4 @@
-"""`QualityWatch`: tells the session what frames of its window took, so that it draws as finely as there is time for."""
+"""`QualityWatch`: watches what frames of a window take, so that they are drawn as finely as there is time for."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from typing import Any
 
 from ..renderer.quality import AUTO
 from ..session import Session
+from ..session.commands import SetQuality
+from ..session.quality import AutoQuality
 from ..session.statistics import computes
 from ..session.timeline import LATE
 
 
 class QualityWatch:
-    """Call `frame` when the session's timeline has begun a frame: what is known of those before it is passed on."""
+    """Call `frame` when the session's timeline has begun a frame: what is known of those before it is judged.
+
+    What that changes is posted to the session.
+    """
 
     def __init__(self, session: Session):
-        self._session = session
+        self._session, self._auto = session, AutoQuality()
         self._scene: Any = session.scene.path
         self._known: tuple[Any, ...] = ()
         timer = session.gpu.timer
@@ -25,8 +30,13 @@ class QualityWatch:
 
     def frame(self, steady: bool, held_back: bool) -> None:
         """A frame begins. It is not `steady` if it came late for another reason than work, `held_back` if it waited."""
-        session, timeline = self._session, self._session.timeline
-        auto, filming = session.quality, session.studio is not None and session.studio.film is not None
+        self._judge(steady, held_back)
+        if self._auto.quality != self._session.quality:
+            self._session.post(SetQuality(self._auto.quality))
+
+    def _judge(self, steady: bool, held_back: bool) -> None:
+        session, timeline, auto = self._session, self._session.timeline, self._auto
+        filming = session.studio is not None and session.studio.film is not None
         self._notice_changes()
         if not steady or filming or session.view.quality != AUTO or not len(timeline.frame_ms):
             auto.rest()
@@ -41,7 +51,7 @@ class QualityWatch:
 
     def _take_timed(self, period: float, target: float) -> None:
         """What the work took, since frames also wait for the screen; all that they took if they are late."""
-        auto, cpu_ms = self._session.quality, self._session.timeline.cpu_ms.values
+        auto, cpu_ms = self._auto, self._session.timeline.cpu_ms.values
         work = max(sum(self._seen.values()), float(cpu_ms[-1]))
         late = period > LATE * target > 0.0
         draw = sum(ms for group, ms in self._seen.items() if not computes(group))
@@ -52,8 +62,8 @@ class QualityWatch:
         session = self._session
         if session.scene.path != self._scene:
             self._scene = session.scene.path
-            session.quality.restart()
+            self._auto.restart()
         known = session.picture_size, session.tweaks.revision, session.scene
         if known != self._known:
             self._known = known
-            session.quality.forget()
+            self._auto.forget()

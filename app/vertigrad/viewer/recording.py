@@ -17,11 +17,11 @@ from ..headless.offscreen import FORMAT, Offscreen, enough_memory
 from ..headless.outputs import LastPng, Mp4, require_output
 from ..panels import Gui
 from ..renderer.renderer import Renderer
-from ..session import STEP, Session
+from ..session import FPS, STEP, Session
+from ..session.commands import Captured
 from ..session.files import new_file
 from ..session.output import Film, Shot
 
-RATE = round(1 / STEP)  # pictures a second of a video, one for each frame
 SMALLEST = 2  # pixels a side of a video
 
 
@@ -48,7 +48,7 @@ class Crew:
         recording = self._recording
         if recording is None:
             return None
-        return Film(recording.reel.path, recording.offscreen.size, recording.frames / RATE, recording.reel.nbytes)
+        return Film(recording.reel.path, recording.offscreen.size, recording.frames / FPS, recording.reel.nbytes)
 
     @property
     def busy(self) -> bool:
@@ -68,7 +68,7 @@ class Crew:
             raise InputError("the picture is too small for a video")
         path = self._file(folder, ".mp4")
         require_output(path, (width, height))
-        reel = Reel(path, lambda: Mp4(path, (width, height), RATE))
+        reel = Reel(path, lambda: Mp4(path, (width, height), FPS))
         try:
             with enough_memory((width, height)):
                 self._recording = _Recording(self._session, (width, height), reel)
@@ -92,16 +92,23 @@ class Crew:
     # frames -------------------------------------------------------------------------------------------------------
 
     def shoot_frame(self) -> None:
-        """Record what is wanted of this frame, which has been drawn, into the open submission."""
+        """Record what is wanted of this frame, which has been drawn, into the open submission.
+
+        A screenshot or a video that fails is given up.
+        """
         while self._wanted:
             shot, path = self._wanted.popleft()
             try:
                 self._take(shot, path)
             except VertigradError as error:
-                self._session.messages["screenshot"] = str(error)
+                self._session.post(Captured("screenshot", error=error))
         recording = self._recording
         if recording is not None and self._is_due:
-            recording.draw(lambda picture: self._arrived.append((recording.reel, picture, False)))
+            try:
+                recording.draw(lambda picture: self._arrived.append((recording.reel, picture, False)))
+            except BaseException:
+                recording.ended = True
+                raise
 
     def look_after(self) -> None:
         """Pass on what has arrived, and tell what was finished. Call it between frames."""
@@ -142,7 +149,9 @@ class Crew:
         return not session.playing or session.changes != recording.changes
 
     def _file(self, folder: Path | None, suffix: str) -> Path:
-        return new_file(f"{self._session.scene.path.stem}-{datetime.now():%Y-%m-%d-%H%M%S}", suffix, folder)
+        """A name that is still free: files are written later than they are named."""
+        taken = {*(path for _, path in self._wanted), *(reel.path for reel, _ in self._reels)}
+        return new_file(f"{self._session.scene.path.stem}-{datetime.now():%Y-%m-%d-%H%M%S}", suffix, folder, taken)
 
     def _size(self, shot: Shot) -> tuple[int, int]:
         if shot.panels:
@@ -179,11 +188,7 @@ class Crew:
             self._recording = None
 
     def _tell(self, reel: Reel, topic: str) -> None:
-        if reel.error is not None:
-            self._session.messages[topic] = str(reel.error)
-            return
-        self._session.messages.pop(topic, None)
-        self._session.written[topic] = reel.path
+        self._session.post(Captured(topic, reel.path, reel.error))
 
 
 class _Recording:

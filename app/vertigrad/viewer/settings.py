@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import os
-import tempfile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from ..errors import InputError
 from ..panels.workspace import RECENT, ZOOMS, Workspace
 from ..resources import state_folder
+from ..scene.save import write_whole
 
 FILE = "viewer.json"
 VERSION = 1
 LONGEST = 4 << 20  # bytes of a file that may be ours
 
 _log = logging.getLogger("vertigrad")
+
+
+Side = Annotated[int, Field(ge=1, le=1 << 14)]  # of a window, in logical pixels
+Place = Annotated[int, Field(ge=-(1 << 20), le=1 << 20)]
 
 
 class Settings(BaseModel):
@@ -28,12 +33,12 @@ class Settings(BaseModel):
     """
 
     version: Literal[1] = VERSION
-    size: tuple[int, int] | None = None
-    position: tuple[int, int] | None = None
+    size: tuple[Side, Side] | None = None
+    position: tuple[Place, Place] | None = None
     zoom: float = Field(default=1.0, ge=ZOOMS[0], le=ZOOMS[-1])
     opened: dict[str, bool] = {}
     layout: str = ""
-    layout_scale: float = Field(default=1.0, gt=0.0, lt=100.0)
+    layout_scale: float = Field(default=1.0, ge=0.1, lt=100.0)
     recent: list[Path] = []
 
     def workspace(self) -> Workspace:
@@ -53,23 +58,36 @@ def settings_file() -> Path:
 
 
 def load_settings(file: Path) -> Settings:
-    """What the file says. One that cannot be read is put aside with a line in the log, and nothing is remembered.
+    """What the file says. Entries that make no sense are left out, with a line in the log; the file is kept aside then.
 
     Raises `NewerSettings` for a file of a later version of Vertigrad, which must be left as it is.
     """
     try:
-        with file.open("rb") as opened:
-            values = json.loads(opened.read(LONGEST))
-        if isinstance(values, dict) and isinstance(values.get("version"), int) and values["version"] > VERSION:
-            raise NewerSettings(file)
-        return Settings.model_validate(values)
+        values = _read(file)
     except FileNotFoundError:
         return Settings()
-    except (ValueError, ValidationError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         _put_aside(file, error)
+        return Settings()
     except OSError as error:
         _log.warning("%s: cannot be read (%s); window and panels are as at first", file, error.strerror)
-    return Settings()
+        return Settings()
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        _put_aside(file, error)
+        wrong = {fault["loc"][0] for fault in error.errors() if fault["loc"]}
+        return Settings.model_validate({key: value for key, value in values.items() if key not in wrong})
+
+
+def _read(file: Path) -> dict[str, Any]:
+    with file.open("rb") as opened:
+        values = json.loads(opened.read(LONGEST))
+    if not isinstance(values, dict):
+        raise ValueError("it holds no object in braces")
+    if isinstance(values.get("version"), int) and values["version"] > VERSION:
+        raise NewerSettings(file)
+    return values
 
 
 class NewerSettings(Exception):
@@ -80,20 +98,9 @@ def save_settings(settings: Settings, file: Path) -> None:
     """Write them in place of the old, all or nothing. What goes wrong is only told in the log."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        _replace(file, settings.model_dump_json(indent=1) + "\n")
-    except OSError as error:
-        _log.warning("%s: cannot be written (%s); window and panels will be as before", file, error.strerror)
-
-
-def _replace(file: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as opened:
-            opened.write(text)
-        os.replace(name, file)
-    except BaseException:
-        os.unlink(name)
-        raise
+        write_whole(file, (settings.model_dump_json(indent=1) + "\n").encode())
+    except (OSError, InputError) as error:
+        _log.warning("%s: cannot be written (%s); window and panels will be as before", file, error)
 
 
 def _put_aside(file: Path, error: Any) -> None:

@@ -28,7 +28,7 @@ class Window:
 
     Raises `InputError` if there is no display to open it on.
 
-    `size` is its width and height in pixels of the screen, (0, 0) while it is minimised; `extent` is the same in the
+    `size` is its width and height in pixels of the screen, (0, 0) while it is minimized; `extent` is the same in the
     units in which the mouse is told of. Both are as `acquire` found them last: each look asks the window system.
     """
 
@@ -42,7 +42,8 @@ class Window:
     ):
         self._gpu = gpu
         self._title = title
-        self.handle: Any = _open(title, size, position)
+        largest = gpu.limits["max-texture-dimension-2d"]
+        self.handle: Any = _open(title, (min(size[0], largest), min(size[1], largest)), position)
         self._windowed: tuple[int, int, int, int] | None = None  # place and size to return to from the full screen
         self._shape = 0
         self._cursors: dict[int, Any] = {}

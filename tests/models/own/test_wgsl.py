@@ -17,7 +17,7 @@ passes = [{ entry = "main", threads = ["side", "side"] }]
 start = [{ entry = "fill", threads = ["side", "side"] }]
 [models.life.params]
 side = { default = 4, max = 64 }
-gain = { default = 2.0, min = 0.0, soft_max = 9.0, doc = "how much" }
+gain = { default = 2.0, min = 0.0, slider_max = 9.0, doc = "how much" }
 on = true
 tint = "#ff8000"
 along = [0.0, 1.0, 0.0]

@@ -1,4 +1,4 @@
-"""The cloth: its twin, what analysis says of falling, hanging and bending, collisions, tearing, and the hand."""
+"""The cloth: its reference, what analysis says of falling, hanging and bending, collisions, tearing, and the hand."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from vertigrad import Tensor, ops
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
-from vertigrad.models.physics import cloth_twin
 from vertigrad.models.physics.cloth import SWEEP, Cloth, Params
 from vertigrad.models.physics.cloth_sheet import around, woven
+from vertigrad.models.reference import cloth as cloth_reference
 from vertigrad.models.touch import Gesture, Touch
 
 FRAME = 1.0 / 60.0
@@ -57,8 +57,8 @@ def put(model: Cloth, places: np.ndarray) -> None:
 
 def ball_grid(n: int, radius: float) -> np.ndarray:
     """Distances to a ball in the middle of a box of edge 2."""
-    middles = (np.arange(n) + 0.5) * 2.0 / n - 1.0
-    z, y, x = np.meshgrid(middles, middles, middles, indexing="ij")
+    along = np.linspace(-1.0, 1.0, n)
+    z, y, x = np.meshgrid(along, along, along, indexing="ij")
     return (np.sqrt(x**2 + y**2 + z**2) - radius).astype(np.float32)
 
 
@@ -66,12 +66,12 @@ def ball_grid(n: int, radius: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2, 2), (2, 9), (5, 3), (13, 17)])
-def test_constraints_of_a_colour_share_no_vertex_and_none_is_missing(rows: int, columns: int) -> None:
+def test_constraints_of_a_color_share_no_vertex_and_none_is_missing(rows: int, columns: int) -> None:
     sheet = woven(rows, columns, 1.0, 1.0)
-    for kind, first, count in sheet.colours:
+    for kind, first, count in sheet.colors:
         named = (sheet.hinges[:, :3] if kind == 2 else sheet.edges)[first : first + count]
         assert len(np.unique(named)) == named.size
-    solved = [sum(colour.count for colour in sheet.colours if (colour.kind == 2) is hinges) for hinges in (False, True)]
+    solved = [sum(color.count for color in sheet.colors if (color.kind == 2) is hinges) for hinges in (False, True)]
     threads = rows * (columns - 1) + columns * (rows - 1)
     diagonals = 2 * (rows - 1) * (columns - 1)
     assert solved == [threads + diagonals, rows * (columns - 2) + columns * (rows - 2)]
@@ -88,7 +88,7 @@ def test_constraints_of_a_colour_share_no_vertex_and_none_is_missing(rows: int, 
         }
 
 
-# the twin ---------------------------------------------------------------------------------------------------------
+# the reference ----------------------------------------------------------------------------------------------------
 
 WINDS = np.random.default_rng(5).normal(size=(4, 3, 5, 3)).astype(np.float32)
 CASES = {
@@ -97,32 +97,32 @@ CASES = {
     "on a ball": ({}, {"pins": "none", "sphere_radius": 0.4, "floor": True, "ground": -0.7, "drag": 3.0}),
     "a strip": ({}, {"pins": "ends", "span": 0.7, "length": 0.02, "bend": 0.1}),
     "tearing": ({}, {"pins": "edge", "stretch": 20.0, "shear": 1.0, "tearing": True, "tear_strain": 0.1}),
-    "a wind field": ({"wind": WINDS}, {"pins": "edge", "wind_centre": (0.1, 0.2, 0.0), "wind_size": (1.0, 2.0, 1.5)}),
-    "an obstacle": ({"obstacle": ball_grid(12, 0.5)}, {"pins": "none", "centre": (0.1, 0.55, 0.0)}),
+    "a wind field": ({"wind": WINDS}, {"pins": "edge", "wind_center": (0.1, 0.2, 0.0), "wind_size": (1.0, 2.0, 1.5)}),
+    "an obstacle": ({"obstacle": ball_grid(12, 0.5)}, {"pins": "none", "center": (0.1, 0.55, 0.0)}),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_sweep_equals_the_twin(make: Make, case: str) -> None:
+def test_a_sweep_equals_the_reference(make: Make, case: str) -> None:
     inputs, values = CASES[case]
     model = make(inputs, resolution=11, small_steps=6, **values)
     run(model, 0.5)
     told = measured(model)
     assert (told["torn"] > 0) == (case == "tearing"), told
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
-    state = model.twin_state()
-    expected = cloth_twin.energies(state, model._sheet, model._looks())
+    state = model.reference_state()
+    expected = cloth_reference.energies(state, model._sheet, model._looks())
     told = measured(model)
     assert told["kinetic"] == pytest.approx(expected["kinetic"], rel=1e-4)
     assert told["potential"] == pytest.approx(expected["height"], rel=1e-4)
     assert told["elastic"] == pytest.approx(expected["elastic"], rel=2e-3)
     assert told["momentum"] == pytest.approx(expected["momentum"], rel=1e-3, abs=1e-6)
-    strains = cloth_twin.strains(state, model._sheet)
+    strains = cloth_reference.strains(state, model._sheet)
     np.testing.assert_allclose(out(model, "strain").ravel(), strains, atol=2e-5)
 
 
-def test_a_folded_sheet_is_pushed_apart_as_the_twin_is(make: Make) -> None:
+def test_a_folded_sheet_is_pushed_apart_as_the_reference_is(make: Make) -> None:
     """Folded in half, the layers closer than the cloth is thick; what is woven together is pressed, but not pushed."""
     model = make(resolution=12, pins="none", gravity=0.0, bend=0.0, small_steps=6, **STILL | {"friction": 0.5})
     thickness = model._fabric.thickness
@@ -136,7 +136,7 @@ def test_a_folded_sheet_is_pushed_apart_as_the_twin_is(make: Make) -> None:
     slide[:, :, 2] = np.where(half, 0.1, -0.1)
     with Tensor.from_numpy(slide.astype(np.float32)) as way:
         ops.assign(model.outputs()["velocity"], way)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
     run(model, 0.3)
     now = out(model, "position").reshape(-1, 3)
@@ -264,7 +264,7 @@ def test_friction_holds_a_sheet_on_a_ball(make: Make) -> None:
     for friction in (0.0, 1.5):
         model = make(
             resolution=12, width=0.6, length=0.6, pins="none", sphere_radius=0.5, sphere=(0.0, -0.55, 0.0),
-            centre=(0.12, 0.02, 0.0), friction=friction, small_steps=8,
+            center=(0.12, 0.02, 0.0), friction=friction, small_steps=8,
         )  # fmt: skip
         run(model, 0.8)
         left.append(out(model, "position")[..., 1].mean())
@@ -277,7 +277,7 @@ def test_a_grid_of_distances_keeps_it_out_as_the_ball_does(make: Make) -> None:
         "width": 1.0,
         "length": 1.0,
         "pins": "none",
-        "centre": (0.0, 0.62, 0.0),
+        "center": (0.0, 0.62, 0.0),
         "small_steps": 8,
     }
     grid = make({"obstacle": ball_grid(40, 0.5)}, **values)
@@ -465,3 +465,21 @@ def test_inputs_of_the_wrong_shape_are_refused(make: Make) -> None:
         make({"wind": np.zeros((3, 3, 3), np.float32)})
     with pytest.raises(InputError, match=r"obstacle is u32 .*\(nz, ny, nx\)"):
         make({"obstacle": np.zeros((3, 3, 3), np.uint32)})
+
+
+def test_what_the_solver_adds_to_the_strain_is_measured_and_reported(make: Make) -> None:
+    """A sheet of stiff threads that hangs from its edge: what it strains is the solver's error, and is said to be."""
+    hung_up = {"pins": "edge", "width": 1.0, "length": 1.0, "stretch": 1e6, "damping": 5.0, "self_collision": False}
+    model = make(resolution=17, small_steps=2, **hung_up)
+    run(model, 2.0)
+    told = measured(model)
+    assert told["max_strain"] == pytest.approx(told["solver_strain"], rel=0.1)
+    assert told["max_strain"] > 100.0 * told["material_strain"]
+    assert told["solver_strain"] > model.limits["solver_strain"].bound
+    finer = measured(make(resolution=17, small_steps=4, **hung_up))
+    assert finer["solver_strain"] == pytest.approx(told["solver_strain"] / 4.0)
+    assert finer["solver_strain"] < model.limits["solver_strain"].bound
+    assert finer["material_strain"] == pytest.approx(0.2 * 9.81 / 1e6, rel=1e-5)
+    longer = measured(make(resolution=17, **hung_up | {"length": 2.0, "gravity": 3.0, "density": 0.5, "stretch": 1e4}))
+    assert longer["material_strain"] == pytest.approx(0.5 * 3.0 * 2.0 / 1e4, rel=1e-5), "its weight over its stiffness"
+    assert measured(make(resolution=17, small_steps=2, **hung_up | {"pins": "none"}))["solver_strain"] == 0.0

@@ -93,7 +93,7 @@ def test_a_stroke_parts_what_is_seen_to_cross_it(make: Make, parallel: bool, bal
     put(model, folded(model))
     touch = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
     crossed, behind = expected(model, touch, ball)
-    model._knife.cut(touch, FRAME, {"centre": tuple(BALL), "radius": ball})
+    model._knife.cut(touch, FRAME, {"center": tuple(BALL), "radius": ball})
     cut = torn(model)
     near, far = crossed & (behind < 0.09), crossed & (behind > 0.11)
     assert near.sum() > 15 and far.sum() > 15, "layers in front, and layers behind"
@@ -108,7 +108,7 @@ def test_where_the_hand_is_deep_does_not_matter(make: Make) -> None:  # noqa: F8
         model = make(resolution=16, pins="none", small_steps=1)
         put(model, folded(model))
         start, end = (EYE + depth * (np.array(place) - EYE) for place in ((-0.6, 0.35, 1.4), (0.35, -0.3, 1.6)))
-        model._knife.cut(a_stroke(start, end, 0.1, False), FRAME, {"centre": (0.0, 0.0, 0.0), "radius": 0.0})
+        model._knife.cut(a_stroke(start, end, 0.1, False), FRAME, {"center": (0.0, 0.0, 0.0), "radius": 0.0})
         found.append(torn(model))
     assert found[0].sum() > 12
     assert (found[0] == found[1]).all() and (found[1] == found[2]).all()
@@ -121,7 +121,7 @@ def test_small_strokes_part_what_one_stroke_does(make: Make) -> None:  # noqa: F
         put(model, folded(model))
         start, end = np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6])
         for one, other in pairwise(start + (end - start) * share for share in np.linspace(0.0, 1.0, count + 1)):
-            model._knife.cut(a_stroke(one, other, 0.1, False), FRAME, {"centre": (0.0, 0.0, 0.0), "radius": 0.0})
+            model._knife.cut(a_stroke(one, other, 0.1, False), FRAME, {"center": (0.0, 0.0, 0.0), "radius": 0.0})
         found.append(torn(model))
     whole, pieces = found
     assert whole.sum() > 12 and not (whole & ~pieces).any(), "no thread slips between two strokes"

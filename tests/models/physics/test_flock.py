@@ -1,4 +1,4 @@
-"""The flock: its twin, order and noise, each rule by itself, what is avoided, bounds and gestures."""
+"""The flock: its reference, order and noise, each rule by itself, what is avoided, bounds and gestures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from vertigrad import Tensor, ops
-from vertigrad.models.physics import flock_twin
 from vertigrad.models.physics.flock import Flock, Params
+from vertigrad.models.reference import flock as flock_reference
 from vertigrad.models.touch import Gesture, Touch
 
 from ..snapshots import assert_a_snapshot_holds
@@ -61,7 +61,7 @@ def measured(model: Flock) -> dict[str, float]:
     return found
 
 
-# The twin --------------------------------------------------------------------------------------------------------
+# The reference --------------------------------------------------------------------------------------------------------
 
 PULL = Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (1.0, 0.5, 0.0), (2.0, 0.0, 1.0), 6.0, 0.7)
 CASES = {
@@ -74,22 +74,22 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("count", [1, 2, 65, 700])
-def test_a_step_equals_the_twin(make: Make, case: str, count: int) -> None:
+def test_a_step_equals_the_reference(make: Make, case: str, count: int) -> None:
     values, touch = CASES[case]
     model = make(count, width=16.0, height=12.0, **values)
     model.touch(touch)
     run(model, 12)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
-def test_how_many_are_seen_is_counted_as_the_twin_does(make: Make) -> None:
+def test_how_many_are_seen_is_counted_as_the_reference_does(make: Make) -> None:
     model = make(500, width=14.0, height=14.0, bounds="periodic", radius=3.0)
     run(model, 5)
     places, velocities, fields = output(model, "position"), output(model, "velocity"), model._fields()
     run(model, 1)
-    seen = flock_twin.step(places, velocities, fields, True, np.arange(500))[2]
-    assert np.array_equal(output(model, "neighbours"), seen)
+    seen = flock_reference.step(places, velocities, fields, True, np.arange(500))[2]
+    assert np.array_equal(output(model, "neighbors"), seen)
     assert 5 < seen.mean() < 100
 
 
@@ -98,7 +98,7 @@ def test_a_radius_changed_while_it_flies_is_followed(make: Make) -> None:
     for radius in (5.0, 0.7):
         model._params.radius = radius
         run(model, 3)
-        for comparison in model.compare_with_twin():
+        for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
 
 
@@ -114,8 +114,8 @@ def test_order_falls_with_noise(make: Make) -> None:
         model = make(512, width=8.0, height=8.0, radius=1.5, **only)
         run(model, 120)
         found = measured(model)
-        orders.append(found["polarisation"])
-        assert found["polarisation"] == pytest.approx(flock_twin.polarisation(output(model, "velocity")), abs=1e-5)
+        orders.append(found["polarization"])
+        assert found["polarization"] == pytest.approx(flock_reference.polarization(output(model, "velocity")), abs=1e-5)
         assert found["speed"] == pytest.approx(12.0, rel=1e-5)
     print("\norder:", *(f"{order:.3f}" for order in orders))
     assert orders[0] > 0.98
@@ -161,7 +161,7 @@ def test_what_is_behind_is_not_seen(make: Make) -> None:
     model = make(2, **{**ALONE, "alignment": 4.0, "sight": 180.0, "slack": 1.0, "speed": 1.0})
     place(model, [[0, 0, 0], [1.0, 0, 0]], [[1.0, 0, 0], [1.0, 0.5, 0]])
     run(model, 1)
-    assert output(model, "neighbours").tolist() == [1.0, 0.0]
+    assert output(model, "neighbors").tolist() == [1.0, 0.0]
     assert output(model, "velocity")[:, 1] == pytest.approx([0.5 * 4.0 * STEP, 0.5], rel=1e-5)
 
 

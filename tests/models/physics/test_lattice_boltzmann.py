@@ -1,4 +1,4 @@
-"""The lattice Boltzmann flow against its twin, Poiseuille's parabola, and the measured beat of a cylinder's wake."""
+"""The lattice Boltzmann flow against its reference, Poiseuille's parabola, and the measured beat of a wake."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.physics.lattice_boltzmann import LatticeBoltzmann, Params
+from vertigrad.models.physics.lattice_boltzmann_params import blockage
 from vertigrad.models.touch import Gesture, Touch
 from vertigrad.tensor import Tensor
 
@@ -56,10 +57,10 @@ def mass(model: LatticeBoltzmann) -> float:
         {"ends": "repeat", "obstacle": "none"},
     ],
 )
-def test_it_does_as_the_twin(make: Make, values: dict[str, object]) -> None:
+def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None:
     model = make(**values)
     model.step(0.1)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
@@ -83,7 +84,7 @@ def test_two_relaxation_times_give_the_parabola_of_poiseuille(make: Make) -> Non
 
 def test_the_parabola_is_approached_with_the_second_order(make: Make) -> None:
     """At a fixed viscosity the error of half-way walls falls with the square of the resolution."""
-    coarse, fine = (channel_error(make, rows, "regularised", 0.4 / rows) for rows in (8, 16))
+    coarse, fine = (channel_error(make, rows, "regularized", 0.4 / rows) for rows in (8, 16))
     assert coarse < 0.01
     assert 3.5 < coarse / fine < 4.5
 
@@ -109,7 +110,7 @@ def test_a_cylinder_sheds_vortices_at_the_measured_frequency(make: Make) -> None
     assert figures(model)["mach"] < model.limits["mach"].bound
 
 
-@pytest.mark.parametrize(("sides", "collision"), [("slip", "regularised"), ("no slip", "trt"), ("repeat", "trt")])
+@pytest.mark.parametrize(("sides", "collision"), [("slip", "regularized"), ("no slip", "trt"), ("repeat", "trt")])
 def test_mass_stays_where_nothing_can_leave(make: Make, sides: str, collision: str) -> None:
     with Tensor.from_numpy(np.pad(np.ones((8, 9), np.float32), ((12, 12), (20, 35)))) as mask:
         model = make(mask, ends="repeat", sides=sides, collision=collision, speed=0.1, reynolds=20.0)
@@ -151,6 +152,67 @@ def test_shapes_have_their_size(make: Make) -> None:
     assert area(obstacle="aerofoil", section="0018") == pytest.approx(0.685 * 0.18 * 1600.0, rel=0.06)
 
 
+@pytest.mark.parametrize("obstacle", ["circle", "square"])
+def test_distances_are_those_of_the_shape_where_it_was_put(make: Make, obstacle: str) -> None:
+    model = make(rows=37, columns=71, size=0.3, x=0.4, y=0.6, attack=25.0, obstacle=obstacle)
+    row, column = np.mgrid[:37, :71] + 0.5
+    away = np.stack([column - 0.4 * 71, row - 0.6 * 37])
+    turned = np.radians(25.0)  # nose up, rows down: a box's own axes
+    own = np.array([[np.cos(turned), np.sin(turned)], [np.sin(turned), -np.cos(turned)]])
+    half = 0.5 * 0.3 * 37
+    if obstacle == "circle":
+        expected = np.hypot(*away) - half
+    else:
+        over = np.abs(np.einsum("ij,jrc->irc", own, away)) - half
+        expected = np.hypot(*np.maximum(over, 0.0)) + np.minimum(over.max(axis=0), 0.0)
+    expected[:, [0, 1, -2, -1]] = 0.5  # inlet and outlet
+    np.testing.assert_allclose(model.outputs()["distance"].numpy(), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("section", ["2412", "0021", "6415"])
+def test_a_section_is_that_of_naca(make: Make, section: str) -> None:
+    """Which cells lie inside, against the formula of Jacobs, Ward and Pinkerton (1933), nose up by the attack."""
+    rows, columns, size, attack = 60, 130, 0.8, 12.0
+    model = make(
+        rows=rows, columns=columns, size=size, x=0.5, y=0.5, attack=attack, obstacle="aerofoil", section=section
+    )
+    inside = model.outputs()["distance"].numpy() < 0.0
+    camber, at, thickness = int(section[0]) / 100, max(int(section[1]), 1) / 10, int(section[2:]) / 100
+    row, column = np.mgrid[:rows, :columns] + 0.5
+    along, up = column - 0.5 * columns, 0.5 * rows - row
+    angle = np.radians(attack)
+    x = (along * np.cos(angle) - up * np.sin(angle)) / (size * rows) + 0.5
+    y = (along * np.sin(angle) + up * np.cos(angle)) / (size * rows)
+    chord = np.clip(x, 0.0, 1.0)
+    before, behind = camber / at**2, camber / (1 - at) ** 2
+    line = np.where(chord < at, before * (2 * at * chord - chord**2), behind * (1 - 2 * at + 2 * at * chord - chord**2))
+    half = 5 * thickness * np.polyval([-0.1036, 0.2843, -0.3516, -0.126, 0.0], chord)
+    half = half + 5 * thickness * 0.2969 * np.sqrt(chord)
+    expected = (np.abs(y - line) < half) & (x > 0) & (x < 1)
+    near = np.abs(np.abs(y - line) - half) * size * rows < 0.05  # where rounding decides
+    assert expected.sum() > 60
+    np.testing.assert_array_equal(inside[~near], expected[~near])
+
+
+def test_the_two_outermost_columns_of_an_open_channel_stay_open(make: Make) -> None:
+    wall = np.zeros((32, 64), np.float32)
+    wall[8:24] = 1.0
+    open_end = np.zeros((32, 64), bool)
+    open_end[:, [0, 1, -2, -1]] = True
+    with Tensor.from_numpy(wall) as mask:
+        for ends in ("open", "repeat"):
+            inside = make(mask, ends=ends).outputs()["distance"].numpy() < 0.0
+            np.testing.assert_array_equal(inside, (wall > 0.5) & (~open_end if ends == "open" else True))
+    for ends in ("open", "repeat"):
+        model = make(obstacle="none", ends=ends)
+        for x in (-1.5, 1.5):  # the ends of the channel
+            model.touch(Touch(Gesture.PAINT, (x, 1.0, 0.0), DOWN, (x, 0.0, 0.0), (0.0, 0.0, 0.0), 0.3))
+            model.step(0.001)
+        inside = model.outputs()["distance"].numpy() < 0.0
+        assert inside[:, [2, 3, -4, -3]].any(axis=0).all()
+        assert (inside & open_end).any() == (ends == "repeat")
+
+
 def test_a_hand_paints_walls_and_cuts_them_away(make: Make) -> None:
     model = make(obstacle="none")
     edge = 3.0 / 64.0
@@ -183,13 +245,56 @@ def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
         np.testing.assert_array_equal(tensor.numpy(), other.state()[name].numpy(), name)
 
 
-@pytest.mark.parametrize("collision", ["regularised", "trt"])
+@pytest.mark.parametrize("collision", ["regularized", "trt"])
 def test_too_fine_a_flow_is_told_and_stays_finite(make: Make, collision: str) -> None:
     model = make(reynolds=1e5, speed=0.12, obstacle="square", size=0.3, collision=collision, sides="no slip")
     for _ in range(4):
         model.step(0.5)
     assert np.isfinite(model.outputs()["velocity"].numpy()).all()
     assert figures(model)["coarseness"] > model.limits["coarseness"].bound
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"size": 0.6},
+        {"size": 0.8, "speed": 0.12, "reynolds": 1000.0},
+        {"size": 0.8, "speed": 0.12, "obstacle": "aerofoil", "attack": 90.0},
+    ],
+)
+def test_a_large_obstacle_slows_the_inflow_down_instead_of_compressing_the_flow(
+    make: Make, values: dict[str, object]
+) -> None:
+    """In the gap it is faster than at the inflow by the ratio of their widths: mach stays within its limit for it."""
+    model = make(rows=48, columns=120, **values)
+    fastest = 0.0
+    for _ in range(40):
+        model.step(1 / 60)
+        found = figures(model)
+        fastest = max(fastest, found["mach"])
+        assert found["mach"] <= model.limits["mach"].bound
+    assert found["inflow"] < model._params.speed
+    assert found["reynolds"] == pytest.approx(model._params.reynolds)
+    assert fastest > 0.25, "it is not slower than it must be"
+
+
+@pytest.mark.parametrize(
+    ("values", "share"),
+    [
+        ({"obstacle": "none"}, 0.0),
+        ({"obstacle": "circle", "attack": 30.0}, 0.5),
+        ({"obstacle": "square", "attack": 45.0}, 0.5 * 2.0**0.5),
+        ({"obstacle": "aerofoil", "section": "2412"}, 0.5 * 0.14),
+        ({"obstacle": "aerofoil", "attack": -90.0}, 0.5),
+        ({"obstacle": "square", "size": 0.8, "attack": 45.0}, 0.9),
+    ],
+)
+def test_the_width_that_an_obstacle_takes(values: dict[str, object], share: float) -> None:
+    assert blockage(Params(**{"size": 0.5, **values})) == pytest.approx(share)  # type: ignore[arg-type]
+
+
+def test_a_small_obstacle_leaves_the_inflow_as_it_is(make: Make) -> None:
+    assert figures(make(size=0.125, speed=0.1))["inflow"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("section", ["12", "24a2", "2400", "0412", "2012"])

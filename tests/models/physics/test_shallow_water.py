@@ -1,4 +1,4 @@
-"""Shallow water against its twin, the dam breaks of Ritter and Stoker, and a lake that must not move."""
+"""Shallow water against its reference, the dam breaks of Ritter and Stoker, and a lake that must not move."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def run(model: ShallowWater, seconds: float) -> None:
         {"time_step": 1.0, "parts": 3},
     ],
 )
-def test_it_does_as_the_twin(make: Make, values: dict[str, object]) -> None:
+def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None:
     model = make(**values)
     model.step(1.0)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
@@ -182,12 +182,12 @@ def test_the_bed_is_read_where_another_model_has_it(make: Make) -> None:
     try:
         elevation = terrain.outputs()["elevation"]
         model = make(elevation, cell=1300.0, level=400.0, level_2=400.0, datum=500.0, exaggeration=1.0)
-        metres = elevation.numpy()
+        meters = elevation.numpy()
         np.testing.assert_array_equal(
-            model.outputs()["depth"].numpy(), np.maximum((400.0 - 500.0) - (metres - 500.0), 0.0)
+            model.outputs()["depth"].numpy(), np.maximum((400.0 - 500.0) - (meters - 500.0), 0.0)
         )
         drawn = model.outputs()["ground"].numpy()[..., 1]
-        np.testing.assert_allclose(drawn, (metres - 500.0) * 2.0 / 24.0 / 1300.0, atol=1e-6)
+        np.testing.assert_allclose(drawn, (meters - 500.0) * 2.0 / 24.0 / 1300.0, atol=1e-6)
         assert model._bed.owner.block is elevation.owner.block
     finally:
         model.close()
@@ -237,3 +237,18 @@ def test_the_shore_is_drawn_where_the_level_meets_the_ground(make: Make) -> None
 def test_a_bed_that_is_no_plane_is_refused(make: Make, shape: tuple[int, ...]) -> None:
     with Tensor.from_numpy(np.zeros(shape, np.float32)) as bed, pytest.raises(InputError, match="bed"):
         make(bed)
+
+
+def test_water_is_white_where_it_is_fast_and_dark_where_it_is_deep(make: Make) -> None:
+    """From a third of the speed of foam on, white comes in smoothly, up to three quarters."""
+    model = make(level=4.0, level_2=0.5, foam=6.0, deep=3.0)
+    run(model, 1.0)
+    outputs = {name: tensor.numpy().astype(float) for name, tensor in model.outputs().items()}
+    fast = np.clip((outputs["speed"] / 6.0 - 0.35) / 0.65, 0.0, 1.0)
+    white = 0.75 * fast**2 * (3.0 - 2.0 * fast)
+    clear = np.exp(-outputs["depth"])
+    shades = [np.array(color) for color in ((0.035, 0.17, 0.33), (0.28, 0.62, 0.70), (0.90, 0.95, 0.97))]
+    water = shades[0] + clear[..., None] * (shades[1] - shades[0])
+    expected = water + white[..., None] * (shades[2] - water)
+    assert white.max() > 0.3 and white.min() == 0.0
+    np.testing.assert_allclose(outputs["color"][..., :3], expected, atol=1e-5)

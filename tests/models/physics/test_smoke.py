@@ -1,4 +1,4 @@
-"""Smoke: its twin, the pressure solve, advection, diffusion, rest, mass, obstacles and gestures."""
+"""Smoke: its reference, the pressure solve, advection, diffusion, rest, mass, obstacles and gestures."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 from vertigrad import Tensor, ops
 from vertigrad.errors import ShapeError
 from vertigrad.gpu import Plan
-from vertigrad.models.physics import smoke_pressure_twin as pressure_twin
 from vertigrad.models.physics.smoke import Smoke
 from vertigrad.models.physics.smoke_params import MOST_COURANT, Params, cells_of
 from vertigrad.models.physics.smoke_pressure import Multigrid
-from vertigrad.models.physics.smoke_twin import centred, outflow
+from vertigrad.models.reference import smoke_pressure as pressure_reference
+from vertigrad.models.reference.smoke import centered, outflow
 from vertigrad.models.touch import Gesture, Touch
 
 from ..snapshots import assert_a_snapshot_holds
 
 STEP = 1.0 / 60.0
 SMALL = {"cells": 32, "width": 1.0, "depth": 1.0, "tracers": 64}  # 16 x 32 x 16
-QUIET = {"source_radius": 0.0, "ball_radius": 0.0, "jet": 0.0, "cooling": 0.0, "sway": 0.0}
+QUIET = {"source_radius": 0.0, "ball_radius": 0.0, "jet": 0.0, "cooling": 0.0, "jitter": 0.0}
 Make = Callable[..., Smoke]
 
 
@@ -66,26 +66,26 @@ def middles(model: Smoke) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return edge * (x - 0.5 * nx), edge * y, edge * (z - 0.5 * nz)
 
 
-# The twin --------------------------------------------------------------------------------------------------------
+# The reference --------------------------------------------------------------------------------------------------------
 
 DRAG = Touch(Gesture.DRAG, (0, 0, 5), (0, 0, -1), (0.1, 0.6, 0.0), (0.8, 0.1, -0.3), 0.3)
 EMIT = Touch(Gesture.EMIT, (0, 0, 5), (0, 0, -1), (-0.2, 0.9, 0.1), radius=0.2, strength=1.5)
 CASES = {
     "as it is": ({}, None),
-    "closed": ({"sides": "closed", "diffusivity": 5e-3, "fading": 0.3}, DRAG),
+    "closed": ({"sides": "closed", "diffusivity": 5e-3, "dissipation": 0.3}, DRAG),
     "open": ({"sides": "open", "ball": (0.3, 0.7, -0.2), "ball_radius": 0.35, "confinement": 6.0}, EMIT),
     "fast": ({"jet": 30.0, "length": 1 / 15, "cycles": 4, "width": 1.6}, None),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_step_equals_the_twin(make: Make, case: str) -> None:
+def test_a_step_equals_the_reference(make: Make, case: str) -> None:
     values, touch = CASES[case]
     model = make(**values)
     model.touch(touch)
     for _ in range(6):
         model.step(model._params.length)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
         assert comparison.error < 2e-5
     assert measured(model)["energy"] > 1e-4
@@ -103,7 +103,7 @@ def test_each_cycle_leaves_a_quarter_of_the_residual_at_most(size, sides) -> Non
     solid = (x - 7.3) ** 2 + (y - 20.0) ** 2 + (z - 8.0) ** 2 < 25.0
     rhs = np.where(solid, 0.0, random.normal(size=solid.shape))
     rhs -= np.where(solid, 0.0, rhs.sum() / (~solid).sum())  # what closed walls need
-    level = pressure_twin.finest(solid, *sides)
+    level = pressure_reference.finest(solid, *sides)
     with Multigrid(size, "test") as solver, Plan("walls") as walls, Plan("cycle") as cycle:
         for tensor, values in ((solver.solid, solid.astype(np.uint32)), (solver.rhs, rhs.astype(np.float32))):
             with Tensor.from_numpy(values) as given:
@@ -114,7 +114,7 @@ def test_each_cycle_leaves_a_quarter_of_the_residual_at_most(size, sides) -> Non
         left = [np.linalg.norm(rhs)]
         for _ in range(4):
             cycle.replay()
-            left.append(np.linalg.norm(pressure_twin.residual(level, solver.pressure.numpy().astype(float), rhs)))
+            left.append(np.linalg.norm(pressure_reference.residual(level, solver.pressure.numpy().astype(float), rhs)))
     factors = np.divide(left[1:], left[:-1])
     assert factors.max() < 0.25
     assert left[-1] < 3e-4 * left[0]
@@ -176,7 +176,7 @@ def test_a_blob_that_turns_with_the_air_comes_back(make: Make) -> None:
     turn = 2.0 * np.pi / (steps * STEP) / 16.0  # [m/s] for each cell from the middle
     faces[..., 0], faces[..., 2] = -turn * (z + 0.5 - 16.0), turn * (x + 0.5 - 16.0)
     faces[:, :, [0, -1], 0] = faces[[0, -1], :, :, 2] = 0.0
-    for name, values in (("faces", faces), ("velocity", centred(faces[..., :3]))):
+    for name, values in (("faces", faces), ("velocity", centered(faces[..., :3]))):
         with Tensor.from_numpy(values) as given:
             ops.assign(model.state()[name], given)
     z, y, x = np.indices((nz, ny, nx)) + 0.5
@@ -203,7 +203,7 @@ def test_a_blob_that_turns_with_the_air_comes_back(make: Make) -> None:
 @pytest.mark.parametrize("diffusivity", [2e-3, 1e-2])
 def test_density_spreads_as_the_heat_kernel(make: Make, diffusivity: float) -> None:
     """A Gaussian of variance s² becomes one of s² + 2 D t (Crank 1975, "The Mathematics of Diffusion", section 2.2)."""
-    still = {"weight": 0.0, "lift": 0.0, **QUIET}
+    still = {"weight": 0.0, "buoyancy": 0.0, **QUIET}
     model = make(sides="closed", diffusivity=diffusivity, cells=32, width=2.0, depth=2.0, **still)
     x, y, z = middles(model)
     squares = x**2 + (y - 1.0) ** 2 + z**2
@@ -297,8 +297,10 @@ def test_nothing_goes_through_walls(make: Make) -> None:
 
 def test_a_grid_of_distances_is_the_obstacle_that_it_describes(make: Make) -> None:
     sphere = make(obstacle=None, ball_radius=0.3)
-    x, y, z = middles(sphere)
-    distances = (np.sqrt(x**2 + (y - 0.85) ** 2 + z**2) - 0.3).astype(np.float32)
+    nz, ny, nx = sphere.outputs()["density"].shape
+    z, y, x = np.indices((2 * nz + 1, 2 * ny + 1, 2 * nx + 1)) / ny  # from face to face, the middles of cells among it
+    distances = np.sqrt((x - nx / ny) ** 2 + (y - 0.85) ** 2 + (z - nz / ny) ** 2) - 0.3
+    distances = distances.astype(np.float32)
     with Tensor.from_numpy(distances) as given:
         grid = make(obstacle=given, ball_radius=0.0)
         for model in (sphere, grid):
@@ -310,7 +312,7 @@ def test_a_grid_of_distances_is_the_obstacle_that_it_describes(make: Make) -> No
 
 
 def test_a_coarser_grid_of_distances_is_stretched_over_the_box(make: Make) -> None:
-    y = (np.arange(8) + 0.5) * 0.25
+    y = np.linspace(0.0, 2.0, 8)
     slab = np.broadcast_to((y - 0.5).reshape(1, 8, 1), (4, 8, 4)).astype(np.float32)
     with Tensor.from_numpy(np.ascontiguousarray(slab)) as given:
         model = make(obstacle=given, ball_radius=0.0)
@@ -354,6 +356,16 @@ def test_tracers_stay_in_the_air(make: Make) -> None:
     assert model.outputs()["color"].numpy().max() > 5.0
 
 
+def test_tracers_are_born_all_over_the_ball_of_the_source(make: Make) -> None:
+    """Evenly in its volume: the third power of the distance over the radius is uniform."""
+    model = make(tracers=4000, source=(0.1, 0.3, -0.1), source_radius=0.15, jitter=0.0, ball_radius=0.0)
+    away = (model.outputs()["position"].numpy()[model.outputs()["age"].numpy() <= 0.0] - [0.1, 0.3, -0.1]) / 0.15
+    share = np.sort(np.linalg.norm(away, axis=1) ** 3)
+    assert len(share) > 3000 and share[-1] < 1.0 + 1e-5
+    np.testing.assert_allclose(share, (np.arange(len(share)) + 0.5) / len(share), atol=0.03)
+    np.testing.assert_allclose(away.mean(axis=0), 0.0, atol=0.03)
+
+
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
     def bits(model: Smoke) -> list[np.ndarray]:
         return [tensor.numpy() for tensor in model.outputs().values()]
@@ -393,10 +405,10 @@ def test_cells_come_in_blocks() -> None:
 
 
 CORNERS = {
-    "wild": {"lift": 10.0, "temperature": 2e3, "jet": 50.0, "confinement": 20.0, "sway": 10.0, "length": 1 / 15},
+    "wild": {"buoyancy": 10.0, "temperature": 2e3, "jet": 50.0, "confinement": 20.0, "jitter": 10.0, "length": 1 / 15},
     "heavy": {"weight": 100.0, "density": 100.0, "sides": "closed", "diffusivity": 0.01, "cycles": 1},
     "filled": {"ball_radius": 100.0, "source_radius": 100.0},
-    "short": {"length": 1e-4, "fading": 100.0, "cooling": 100.0, "sides": "open"},
+    "short": {"length": 1e-4, "dissipation": 100.0, "cooling": 100.0, "sides": "open"},
 }
 
 

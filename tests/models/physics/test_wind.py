@@ -1,4 +1,4 @@
-"""The wind: its twin, no sources, speeds as asked for, eddies that drift; and a cloth in it."""
+"""The wind: its reference, no sources, speeds as asked for, eddies that drift; and a cloth in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from vertigrad import Sync, resources
 from vertigrad.gpu import Gpu
 from vertigrad.models.physics.wind import Params, Wind
-from vertigrad.models.physics.wind_twin import SIDE, Lattice, noise
+from vertigrad.models.reference.wind import SIDE, Lattice, noise
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 
@@ -39,16 +39,16 @@ def velocities(model: Wind) -> np.ndarray:
     "values",
     [
         {"resolution": 12},
-        {"resolution": 14, "size": (3.0, 1.5, 2.0), "centre": (5.0, -2.0, 1.0), "octaves": 1, "floor": True},
+        {"resolution": 14, "size": (3.0, 1.5, 2.0), "center": (5.0, -2.0, 1.0), "octaves": 1, "floor": True},
         {"resolution": 9, "octaves": 6, "eddy": 0.5, "mean": (-4.0, 1.0, 2.0), "turnover": 3.0},
         {"resolution": 4, "size": (1.0, 0.1, 0.1), "turbulence": 20.0},
     ],
 )
-def test_a_step_equals_the_twin(make: Make, values: dict[str, object]) -> None:
+def test_a_step_equals_the_reference(make: Make, values: dict[str, object]) -> None:
     model = make(seed=3, **values)
     for _ in range(7):
         model.step(FRAME)
-    for comparison in model.compare_with_twin():
+    for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 

@@ -29,7 +29,7 @@ def resident() -> int:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux what a process has in memory")
 @pytest.mark.parametrize(("colored", "look"), [(True, "own"), (False, "studio")])
 def test_no_shader_is_compiled_in_every_picture(steady: Gpu, layer: Any, shot: Any, colored: bool, look: str) -> None:
-    """A condition of uniforms alone around much of a shader: 1.1 to 1.8 MB a picture, see ARCHITECTURE."""
+    """A condition of uniforms alone around much of a shader: 1.1 to 1.8 MB a picture, see docs/decisions/0074."""
     made = []
     for kind in KINDS:
         style, given = drawn(kind)

@@ -6,6 +6,7 @@ Written against wgpu-py 0.32.0 / wgpu-native 29.0.1.1.
 from .device import set_vsync, subgroup_sizes, surface_formats, timestamp_period, trusted_module
 from .dispatch_list import DispatchList, Size
 from .encoders import CommandEncoder, ComputeEncoder
+from .loss import LossProbe
 from .queue import Commands, HostImage, has_arrived, map_for_reading, poll, submit, submit_writes, wait, wait_all
 from .render_pass import DrawEncoder, RenderPass, VertexBuffers
 
@@ -16,6 +17,7 @@ __all__ = [
     "DispatchList",
     "DrawEncoder",
     "HostImage",
+    "LossProbe",
     "RenderPass",
     "Size",
     "VertexBuffers",

@@ -32,7 +32,7 @@ def subgroup_sizes(adapter: wgpu.GPUAdapter) -> tuple[int, int]:
 def trusted_module(device: wgpu.GPUDevice, code: str, label: str) -> wgpu.GPUShaderModule:
     """Compile WGSL without run-time bounds checks (1.18× on all-pairs n-body, H100).
 
-    Only for shaders that ship with the project: an index outside a buffer is undefined behaviour there.
+    Only for shaders that ship with the project: an index outside a buffer is undefined behavior there.
     """
     source = new_struct_p("WGPUShaderSourceWGSL *", code=to_c_string_view(code))
     source[0].chain.next = ffi.NULL

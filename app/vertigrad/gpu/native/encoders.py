@@ -11,6 +11,8 @@ from wgpu.backends.wgpu_native._api import GPUCommandEncoder, GPUComputePassEnco
 from .foreign import ffi, lib, libf, new_struct_p
 from .queue import Commands
 
+_UNTIMED = ffi.new("WGPUComputePassDescriptor *")  # of a compute pass without timestamps
+
 
 class Uncounted:
     """A wgpu-py object that lives for a part of a frame: made and released without the 6 µs of logging and counting."""
@@ -43,9 +45,11 @@ class ComputeEncoder(Uncounted, GPUComputePassEncoder):
     _free = staticmethod(lib.wgpuComputePassEncoderRelease)
 
     def __init__(self, encoder: wgpu.GPUCommandEncoder, timestamps: dict[str, Any] | None = None):
-        times = timestamp_writes(timestamps)  # lives until the pass has begun
-        descriptor = ffi.new("WGPUComputePassDescriptor *")
-        descriptor.timestampWrites = times
+        descriptor = _UNTIMED
+        if timestamps is not None:
+            times = timestamp_writes(timestamps)  # lives until the pass has begun
+            descriptor = ffi.new("WGPUComputePassDescriptor *")
+            descriptor.timestampWrites = times
         super().__init__(lib.wgpuCommandEncoderBeginComputePass(encoder._internal, descriptor), encoder._device)
 
     def end(self) -> None:

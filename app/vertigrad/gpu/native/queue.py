@@ -11,27 +11,40 @@ from .foreign import ffi, lib, libf
 
 Commands: TypeAlias = Any  # wgpu's pointer to a finished command buffer
 
+_COMMANDS = ffi.new("WGPUCommandBuffer[1]")  # arguments on their way to wgpu, which reads them at once
+_INDEX = ffi.new("WGPUSubmissionIndex *")
+
 
 def submit(queue: wgpu.GPUQueue, commands: Commands) -> int:
     """Submit and return wgpu's own index of the submission, for `wait`. `commands` cannot be used again.
 
     `on_submitted_work_done` raises TypeError in this version (wgpu-py #834), so fences are made of these indices.
     """
-    pointer = ffi.new("WGPUCommandBuffer[1]", [commands])
+    _COMMANDS[0] = commands
     try:
-        return libf.wgpuQueueSubmitForIndex(queue._internal, 1, pointer)
+        return libf.wgpuQueueSubmitForIndex(queue._internal, 1, _COMMANDS)
     finally:
         lib.wgpuCommandBufferRelease(commands)
 
 
-def submit_writes(queue: wgpu.GPUQueue) -> int:
-    """Submit the queue's writes alone; returns the index, as `submit` does."""
-    return libf.wgpuQueueSubmitForIndex(queue._internal, 0, ffi.NULL)
+def submit_writes(device: wgpu.GPUDevice) -> int:
+    """Submit the queue's writes alone; returns the index, as `submit` does.
+
+    An empty command buffer goes with them: a submission to a lost device ends the process, but ending an encoder of it
+    raises before.
+    """
+    encoder = lib.wgpuDeviceCreateCommandEncoder(device._internal, ffi.NULL)
+    try:
+        commands = libf.wgpuCommandEncoderFinish(encoder, ffi.NULL)
+    finally:
+        lib.wgpuCommandEncoderRelease(encoder)
+    return submit(device.queue, commands)
 
 
 def wait(device: wgpu.GPUDevice, index: int) -> None:
     """Block until the submission with wgpu's `index` has finished (wgpu-py #834, see `submit`)."""
-    lib.wgpuDevicePoll(device._internal, True, ffi.new("WGPUSubmissionIndex *", index))
+    _INDEX[0] = index
+    lib.wgpuDevicePoll(device._internal, True, _INDEX)
 
 
 def wait_all(device: wgpu.GPUDevice) -> None:

@@ -28,9 +28,9 @@ class DrawEncoder(Uncounted, GPURenderPassEncoder):
         lib.wgpuRenderPassEncoderSetPipeline(self._internal, pipeline._internal)
 
     def set_bind_group(self, index: int, bind_group: wgpu.GPUBindGroup, offsets: Sequence[int] = ()) -> None:
-        for number, offset in enumerate(offsets):
-            _OFFSETS[number] = offset
-        lib.wgpuRenderPassEncoderSetBindGroup(self._internal, index, bind_group._internal, len(offsets), _OFFSETS)
+        count = len(offsets)
+        _OFFSETS[0:count] = offsets
+        lib.wgpuRenderPassEncoderSetBindGroup(self._internal, index, bind_group._internal, count, _OFFSETS)
 
     def set_vertex_buffer(self, slot: int, buffer: wgpu.GPUBuffer, offset: int = 0, size: int | None = None) -> None:
         length = size or lib.WGPU_WHOLE_SIZE
@@ -87,7 +87,7 @@ class RenderPass:
     """A render pass whose attachments do not change from frame to frame, described once.
 
     wgpu-py makes the C structures anew at each `begin_render_pass`, which is most of the 16 µs that it takes. Arguments
-    as there; the view of the first colour attachment may be left out and given to `begin` instead, for a window that
+    as there; the view of the first color attachment may be left out and given to `begin` instead, for a window that
     draws into another texture each frame.
     """
 
@@ -96,7 +96,9 @@ class RenderPass:
     ):
         self.color_attachments = color_attachments
         self.depth_stencil_attachment = depth_stencil_attachment
+        self._is_open = bool(color_attachments) and "view" not in color_attachments[0]
         self._descriptor: Any = None  # a C structure, once it is described
+        self._times: Any = None  # another one, which the descriptor points to while the pass is timed
 
     def begin(
         self,
@@ -107,13 +109,15 @@ class RenderPass:
         """Begin the pass, with wgpu's `timestamp_writes`."""
         if self._descriptor is None:
             self._describe(encoder, view)
-        if self.color_attachments and "view" not in self.color_attachments[0]:
+        if self._is_open:
             if view is None:
                 raise ValueError("this render pass leaves its target open: give begin the view to draw into")
             self._colors[0].view = view._internal
-        self._times = timestamp_writes(timestamps)
         descriptor: Any = self._descriptor
-        descriptor.timestampWrites = self._times
+        if timestamps is not None or self._times is not None:
+            times = timestamp_writes(timestamps)
+            descriptor.timestampWrites = times
+            self._times = times if timestamps else None
         raw = lib.wgpuCommandEncoderBeginRenderPass(encoder._internal, descriptor)
         return DrawEncoder(raw, encoder._device)
 

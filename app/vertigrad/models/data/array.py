@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from ... import ops, params
 from ...params import file, text
 from ...tensor import Tensor
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import StillModel
 from . import array_file
 
@@ -26,6 +27,11 @@ class Array(StillModel):
     """An array as it lies in its file, as f32; it stands still."""
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "lowest": DiagnosticSpec("lowest value"),
+        "highest": DiagnosticSpec("highest value"),
+        "not_finite": DiagnosticSpec("number of values that are not finite"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -42,15 +48,14 @@ class Array(StillModel):
         return {"values": self._values}
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`lowest` and `highest` value, and how many are `not_finite`."""
         found = {"lowest": ops.min(self._values), "highest": ops.max(self._values)}
         return {**found, "not_finite": Tensor.full((), self._not_finite)}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """The numbers as they were read, those that are not finite as 0."""
         arrays = self._values.numpy(), _array(self._params)
-        found, twin = (np.nan_to_num(array, posinf=0.0, neginf=0.0) for array in arrays)
-        return [compare("values", found, twin.astype(float), 1e-7)]
+        found, reference = (np.nan_to_num(array, posinf=0.0, neginf=0.0) for array in arrays)
+        return [compare("values", found, reference.astype(float), 1e-7)]
 
 
 def _array(params: Params) -> np.ndarray:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 
 from ...errors import InputError
+from .file_cache import cached
 
 SUFFIXES = (".npy", ".npz")
 
 
+@cached(2)  # a scene asks for the shape before it builds the model
 def read(path: Path, name: str = "") -> np.ndarray:
-    """An array of the file as f32, contiguous. `name` is its own in an .npz; empty: the one with the most elements.
+    """An array of the file as f32, contiguous; colors, (..., 3 or 4) of u8 or u16, are scaled to 0 to 1.
+
+    `name` is its own in an .npz; empty: the one with the most elements.
 
     Raises `InputError` for a file that cannot be read, and for what is no array of real numbers, or is empty.
     """
-    try:
-        modified = path.stat().st_mtime_ns
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    return _read(path, modified, name)
-
-
-@lru_cache(maxsize=2)  # a scene asks for the shape before it builds the model
-def _read(path: Path, modified: int, name: str) -> np.ndarray:
     try:
         array = _loaded(path, name)
     except (OSError, ValueError, EOFError, BadZipFile) as error:  # what NumPy raises
@@ -36,7 +30,25 @@ def _read(path: Path, modified: int, name: str) -> np.ndarray:
     if not array.size or not array.ndim:
         raise InputError(f"{path}: holds an array of the shape {array.shape}, which has nothing in it to be drawn")
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array, np.float32)
+        found = np.ascontiguousarray(array, np.float32)
+    return found / np.iinfo(array.dtype).max if _are_colors(array) else found
+
+
+def arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a file as they are, by name; that of an .npy is called "". Raises `InputError`."""
+    try:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return {"": found}
+        with found:
+            return {name: found[name] for name in found.files}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise InputError(f"{path}: is no NumPy file that can be read ({error})") from error
+
+
+def _are_colors(array: np.ndarray) -> bool:
+    """Whether integers stand for colors: bytes, or two of them, with a last axis of 3 or 4."""
+    return array.dtype in (np.uint8, np.uint16) and array.ndim >= 2 and array.shape[-1] in (3, 4)
 
 
 def _loaded(path: Path, name: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from ...gpu import Kernel
 from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor, f16, f32
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import TimelessModel
 
 CORNERS = 24  # of a box, each once for every face that it belongs to
@@ -25,7 +25,7 @@ class Params(params.Params):
     size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side of all bars together")
     width: float = number(0.72, min=0.05, max=1.0, doc="width of a bar, as a share of the distance to the next")
     height: float = number(
-        1.0, min=-100.0, max=100.0, soft_min=0.0, soft_max=4.0, doc="height of a bar whose value is 1"
+        1.0, min=-100.0, max=100.0, slider_min=0.0, slider_max=4.0, doc="height of a bar whose value is 1"
     )
 
 
@@ -38,6 +38,11 @@ class Bars(TimelessModel):
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {"values": "a row (columns,) or a plane (rows, columns); f32 or f16"}
     required_inputs = frozenset({"values"})
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "lowest": DiagnosticSpec("lowest value"),
+        "highest": DiagnosticSpec("highest value"),
+        "sum": DiagnosticSpec("sum of all values"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -87,10 +92,9 @@ class Bars(TimelessModel):
         }
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`lowest`, `highest` and `sum` of the values."""
         return {"lowest": ops.min(self._values), "highest": ops.max(self._values), "sum": ops.sum(self._values)}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """All corners, in float64."""
         self.step(0.0)
         values = self._values.numpy().astype(float)
@@ -108,7 +112,7 @@ class Bars(TimelessModel):
         return {name: tensor for name, tensor in self.outputs().items() if name != "triangles"}
 
     def _spacing(self) -> float:
-        """Distance of neighbouring bars."""
+        """Distance of neighboring bars."""
         return self._params.size / max(self._values.shape)
 
 

@@ -16,7 +16,7 @@ class Params(params.Params):
 
     file: Path = file(..., suffixes=STILLS, doc="the picture; with sequence, any one of the folder's pictures")
     sequence: bool = switch(False, rebuild=True, doc="all pictures of the folder, in the order of their names")
-    rate: float = number(24.0, min=0.0, max=1e3, soft_max=60.0, unit="/s", doc="pictures in a simulated second")
+    rate: float = number(24.0, min=0.0, max=1e3, slider_max=60.0, unit="/s", doc="pictures in a simulated second")
     width: int = integer(0, min=0, max=1 << 14, rebuild=True, doc="columns, the rows to match; 0: those of the file")
 
 

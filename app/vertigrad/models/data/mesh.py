@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,43 +12,48 @@ from ... import ops, params
 from ...gpu import Kernel
 from ...params import angle, choice, file, integer, number
 from ...tensor import Tensor
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import StillModel
 from .mesh_file import FORMATS, MeshFile, read
 
 SHADER = "models/mesh.wgsl"
 PART = 1024  # triangles that one dispatch looks at
-COMPARED = 200  # samples that the twin works out
+COMPARED = 200  # samples that the reference works out
 
 
 class Params(params.Params):
     """Which mesh, how large, and how finely its distances are sampled."""
 
     file: Path = file("assets/data/knot.ply", suffixes=FORMATS, doc="the mesh")
-    size: float = number(2.0, min=0.0, max=1e6, soft_max=10.0, rebuild=True, doc="its longest edge; 0: as in the file")
+    size: float = number(
+        2.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="its longest edge; 0: as in the file"
+    )
     up: str = choice("y", ("y", "z"), rebuild=True, doc="the axis of the file that points upwards")
     crease: float = angle(40.0, min=0.0, max=180.0, rebuild=True, doc="edges sharper than that are not smoothed")
     samples: int = integer(
         0,
         min=0,
         max=512,
-        soft_max=128,
+        slider_max=128,
         rebuild=True,
         doc="distances along each axis of a grid of them; 0: none",
     )
     reach: float = number(
-        1.5, min=1e-3, max=1e6, soft_max=10.0, rebuild=True, doc="samples lie from minus this to this along each axis"
+        1.5, min=1e-3, max=1e6, slider_max=10.0, rebuild=True, doc="samples lie from minus this to this along each axis"
     )
 
 
 class Mesh(StillModel):
-    """A mesh with its middle at the origin; it stands still.
+    """A mesh with its middle at the origin; it stands still. Its `color` is there if its vertices have colors.
 
     `distance` is worked out once, when the model is built, by looking at every triangle from every sample. A software
     adapter looks at some ten million in a second, so meshes and grids must be small there.
     """
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "highest": DiagnosticSpec("height of the highest vertex"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -58,6 +63,8 @@ class Mesh(StillModel):
             "normal": OutputSpec((len(mesh.positions), 3), "f32", "unit normals, outwards"),
             "index": OutputSpec((len(mesh.index), 3), "u32", "three vertices for each triangle"),
         }
+        if mesh.colors is not None:
+            outputs["color"] = OutputSpec((len(mesh.positions), 3), "f32", "of the vertices, sRGB from 0 to 1")
         if side:
             outputs["distance"] = OutputSpec((side,) * 3, "f32", "signed distances on a cube, z first; negative inside")
         return outputs
@@ -72,6 +79,8 @@ class Mesh(StillModel):
                 "normal": parts.copied("normal", mesh.normals),
                 "index": parts.copied("index", mesh.index),
             }
+            if mesh.colors is not None:
+                self._outputs["color"] = parts.copied("color", mesh.colors)
             side = _side(params)
             if side:
                 distance = parts.empty("distance", side, side, side)
@@ -82,10 +91,9 @@ class Mesh(StillModel):
         return dict(self._outputs)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """The `highest` vertex."""
         return {"highest": ops.max(self._outputs["position"][:, 1])}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """Positions as they were read; some of the distances, in float64."""
         mesh = _mesh(self._params)
         found = [compare("position", self._outputs["position"].numpy(), mesh.positions.astype(float), 1e-7)]
@@ -122,7 +130,7 @@ def lattice(side: int, reach: float) -> np.ndarray:
 
 
 def distances(mesh: MeshFile, places: np.ndarray) -> np.ndarray:
-    """The twin in float64: signed distances (n,) of places (n, 3)."""
+    """The reference in float64: signed distances (n,) of places (n, 3)."""
     corners = mesh.positions.astype(float)[mesh.index]
     return np.array([_distance(corners - place) for place in places])
 

@@ -2,55 +2,61 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import logging
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
+from .file_cache import cached
 
 FORMATS = (".glb", ".gltf", ".obj", ".off", ".ply", ".stl")
 MOST_AROUND = 64  # triangles around a vertex up to which creases are looked for
 
 
 class MeshFile(NamedTuple):
-    """`positions` and unit `normals` f32 (n, 3), `index` u32 (m, 3); `dropped` triangles had no area, or no place."""
+    """`positions` and unit `normals` f32 (n, 3), `index` u32 (m, 3); `dropped` triangles had no area, or no place.
+
+    `colors` are those of the vertices, f32 (n, 3), sRGB from 0 to 1, if the file has any.
+    """
 
     positions: np.ndarray
     normals: np.ndarray
     index: np.ndarray
     dropped: int
+    colors: np.ndarray | None = None
 
 
+_log = logging.getLogger("vertigrad")
+
+
+@cached(4)  # a scene asks for the shapes before it builds the model
 def read(path: Path, size: float, up: str, crease: float) -> MeshFile:
     """The mesh of a file, its middle at the origin. `size` is its longest edge then; 0 keeps that of the file.
 
     `up` is the file's upward axis, "y" or "z". Vertices are split where triangles meet at more than `crease` degrees.
     Raises `InputError` for a file without a triangle that can be drawn.
     """
-    try:
-        modified = path.stat().st_mtime_ns
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    return _read(path, modified, size, up, crease)
-
-
-@lru_cache(maxsize=4)  # a scene asks for the shapes before it builds the model
-def _read(path: Path, modified: int, size: float, up: str, crease: float) -> MeshFile:
-    places, index = _loaded(path)
+    places, index, colors = _loaded(path)
     sound = _sound(places, index)
     if not sound.any():
         raise InputError(f"{path}: holds no triangle that could be drawn")
     kept = index[sound]
     used, kept = np.unique(kept, return_inverse=True)
     places = _placed(places[used], size, up)
-    positions, normals, triangles = with_normals(places, kept.reshape(-1, 3), crease)
-    return MeshFile(positions, normals, triangles, int((~sound).sum()))
+    if (reach := np.abs(places).max()) > np.finfo(np.float32).max:
+        raise InputError(f"{path}: coordinates reach {reach:.3g}, more than a float32 holds; give the mesh a size")
+    vertex, normals, triangles = _split(places, kept.reshape(-1, 3), crease)
+    colors = None if colors is None else colors[used][vertex]
+    return MeshFile(places[vertex].astype(np.float32), normals, triangles, int((~sound).sum()), colors)
 
 
-def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Positions float64 (n, 3) and triangles (m, 3), all parts of the file as one, corners at one place as one."""
+def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Positions float64 (n, 3), triangles (m, 3) and colors (n, 3) of all parts of the file as one.
+
+    Corners at one place, and of one color, are one.
+    """
     import trimesh  # takes a fifth of a second
 
     try:
@@ -59,8 +65,29 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(f"{path}: not a mesh that can be read ({error})") from error
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
         raise InputError(f"{path}: holds no triangles")
-    places, index = np.unique(np.asarray(mesh.vertices, np.float64), axis=0, return_inverse=True)
-    return places, index.reshape(-1)[np.asarray(mesh.faces, np.int64)]
+    faces = np.asarray(mesh.faces, np.int64)
+    if faces.min() < 0 or faces.max() >= len(mesh.vertices):
+        count = len(mesh.vertices)
+        raise InputError(f"{path}: damaged: a triangle has a corner that is none of its {count:,} vertices")
+    if mesh.vertices.shape[1:] != (3,):
+        raise InputError(f"{path}: damaged: its vertices have {mesh.vertices.shape[1]} coordinates, not 3")
+    places, colors = np.asarray(mesh.vertices, np.float64), _colors(path, mesh.visual)
+    rows = places if colors is None else np.concatenate([places, colors], axis=1)
+    rows, index = np.unique(rows, axis=0, return_inverse=True)
+    triangles = index.reshape(-1)[faces]
+    return rows[:, :3], triangles, None if colors is None else rows[:, 3:].astype(np.float32)
+
+
+def _colors(path: Path, visual: Any) -> np.ndarray | None:
+    """Colors of vertices (n, 3), from 0 to 1; warns of all others, which are left out."""
+    if visual.kind == "vertex":
+        return np.asarray(visual.vertex_colors, np.float64)[:, :3] / 255.0
+    if visual.kind == "texture":
+        what = "its materials" if getattr(visual, "uv", None) is None else "its textures and materials"
+        _log.warning("%s: %s are left out: the mesh has the color of its layer", path, what)
+    elif visual.kind == "face":
+        _log.warning("%s: the colors of its faces are left out; those of vertices would be drawn", path)
+    return None
 
 
 def _sound(places: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -79,7 +106,13 @@ def _placed(places: np.ndarray, size: float, up: str) -> np.ndarray:
 
 
 def with_normals(places: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vertices, unit normals and triangles. A vertex gets as many copies as it has normals.
+    """Vertices, unit normals and triangles. A vertex gets as many copies as it has normals: see `_split`."""
+    vertex, normals, triangles = _split(places, index, crease)
+    return places[vertex].astype(np.float32), normals, triangles
+
+
+def _split(places: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of which vertex each is a copy, unit normals f32 and triangles u32.
 
     The normal at a triangle's corner is the mean of those of the triangles around it that are within `crease` degrees
     of its own, weighed by their angles there (Thürmer and Wüthrich 1998). Around a vertex of very many all count.
@@ -95,22 +128,33 @@ def with_normals(places: np.ndarray, index: np.ndarray, crease: float) -> tuple[
     around = np.zeros_like(places)
     np.add.at(around, vertex, angles.reshape(-1, 1) * faces[owner])
     sums[crowded] = around[vertex[crowded]]
-    length = np.linalg.norm(sums, axis=1, keepdims=True)
-    normals = np.where(length > 1e-12, sums / np.maximum(length, 1e-12), faces[owner])
+    normals = np.broadcast_to((0.0, 1.0, 0.0), sums.shape)
+    for better in (around[vertex], faces[owner], sums):  # the last that has a direction
+        length = np.linalg.norm(better, axis=1, keepdims=True)
+        normals = np.where(length > 1e-12, better / np.maximum(length, 1e-12), normals)
     rows = np.concatenate([vertex[:, None].astype(np.float64), np.round(normals, 5)], axis=1)
     _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     triangles = which.reshape(-1, 3).astype(np.uint32)
-    return places[vertex[first]].astype(np.float32), normals[first].astype(np.float32), triangles
+    return vertex[first], normals[first].astype(np.float32), triangles
 
 
 def _faces(places: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unit normals of triangles (m, 3), and the angles at their corners (m, 3)."""
+    """Unit normals of triangles (m, 3), and the angles at their corners (m, 3).
+
+    A triangle whose corners are one place to rounding, beside others far away, has the normal 0.
+    """
     corners = places[index]
     ways = np.roll(corners, -1, axis=1) - corners
+    ways = ways / _or_one(np.abs(ways).max(axis=(1, 2), keepdims=True))  # products of tiny edges would be 0
     across = np.cross(ways[:, 0], -ways[:, 2])
-    unit = ways / np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-300)
+    unit = ways / _or_one(np.linalg.norm(ways, axis=-1, keepdims=True))
     cosine = -np.einsum("ijk,ijk->ij", unit, np.roll(unit, 1, axis=1))
-    return across / np.linalg.norm(across, axis=-1, keepdims=True), np.arccos(np.clip(cosine, -1.0, 1.0))
+    return across / _or_one(np.linalg.norm(across, axis=-1, keepdims=True)), np.arccos(np.clip(cosine, -1.0, 1.0))
+
+
+def _or_one(lengths: np.ndarray) -> np.ndarray:
+    """Lengths to divide by: 1 for 0."""
+    return np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _pairs(vertex: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

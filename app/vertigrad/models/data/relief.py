@@ -14,7 +14,7 @@ from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor, f16, f32
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import TimelessModel
 
 LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
@@ -25,16 +25,16 @@ class Params(params.Params):
 
     size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side")
     height: float = number(
-        0.3, min=-100.0, max=100.0, soft_min=0.0, soft_max=2.0, doc="height of a value that is one larger"
+        0.3, min=-100.0, max=100.0, slider_min=0.0, slider_max=2.0, doc="height of a value that is one larger"
     )
-    base: float = number(0.0, min=-1e6, max=1e6, soft_min=-1.0, soft_max=1.0, doc="value that lies at height 0")
+    base: float = number(0.0, min=-1e6, max=1e6, slider_min=-1.0, slider_max=1.0, doc="value that lies at height 0")
 
 
 class Relief(TimelessModel):
     """Vertices on a grid, y up, as high as the values: no other model need know that it is drawn.
 
     `values` is a plane (rows, columns) or a picture of 3 channels, before or behind its other axes; leading axes of 1
-    do not count. With `height`, another plane, colours are those of `values` and heights those of the plane, which may
+    do not count. With `height`, another plane, colors are those of `values` and heights those of the plane, which may
     be of another size: it is stretched over the picture, linearly between its points. A pure function of its inputs.
     """
 
@@ -44,13 +44,18 @@ class Relief(TimelessModel):
         "height": "a plane (rows, columns) that says how high the surface is, in place of the values; f32 or f16",
     }
     required_inputs = frozenset({"values"})
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "lowest": DiagnosticSpec("lowest level"),
+        "highest": DiagnosticSpec("highest level"),
+        "mean": DiagnosticSpec("mean level"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         return {
             "position": OutputSpec((None, None, 3), "f32", "vertices of the surface, y up"),
             "normal": OutputSpec((None, None, 3), "f32", "unit normals of the surface"),
-            "color": OutputSpec((None, None, 3), "f32", "the picture's colours, held to 0 to 1; grey for a plane"),
+            "color": OutputSpec((None, None, 3), "f32", "the picture's colors, held to 0 to 1; gray for a plane"),
             "level": OutputSpec((None, None), "f32", "what is drawn as height: the plane, or the picture's luminance"),
         }
 
@@ -97,11 +102,10 @@ class Relief(TimelessModel):
         }
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`lowest`, `highest` and `mean` level."""
         levels = self._levels
         return {"lowest": ops.min(levels), "highest": ops.max(levels), "mean": ops.mean(levels)}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """The whole surface, in float64."""
         self.step(0.0)
         values = self._values.numpy().astype(float)
@@ -135,7 +139,7 @@ class Relief(TimelessModel):
         return {"heights": heights, "heights_shape": heights.shape, "heights_strides": element_strides(heights)}
 
     def _spacing(self) -> float:
-        """Distance of neighbouring vertices."""
+        """Distance of neighboring vertices."""
         return self._params.size / max(max(self._values.shape[:2]) - 1, 1)
 
 

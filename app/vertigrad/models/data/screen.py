@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import ops
 from ...gpu import Kernel, Plan, Traffic, gpu
 from ...tensor import Tensor, u8
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import SealedModel
 from ..parts import Parts
 from .footage import Footage
@@ -81,10 +81,10 @@ class Screen:
         """What is seen, beside the picture read from its file once more."""
         self._show(wait=True)
         with closing(self._footage.pictures(self._shown)) as pictures:
-            twin = next(pictures).astype(float) / 255
+            reference = next(pictures).astype(float) / 255
         return [
-            compare("pixels", self._pixels.numpy(), twin, 1e-6),
-            compare("planes", self._planes.numpy(), np.moveaxis(twin, -1, 0)[None], 1e-6),
+            compare("pixels", self._pixels.numpy(), reference, 1e-6),
+            compare("planes", self._planes.numpy(), np.moveaxis(reference, -1, 0)[None], 1e-6),
         ]
 
     def close(self) -> None:
@@ -136,6 +136,10 @@ class Screen:
 class ScreenModel(SealedModel):
     """A model that shows footage: left to say are which, and what is seen after a step."""
 
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "mean": DiagnosticSpec("mean of all `pixels`"),
+    }
+
     @staticmethod
     @abstractmethod
     def footage(params: Any) -> Footage:
@@ -160,10 +164,9 @@ class ScreenModel(SealedModel):
         return self._screen.outputs()
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """The mean of all `pixels`."""
         return {"mean": ops.mean(self.outputs()["pixels"])}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """The picture beside the same, read from its file once more."""
         return self._screen.compare_with_file()
 

@@ -12,34 +12,36 @@ from ... import ops, params
 from ...errors import InputError
 from ...gpu import Kernel
 from ...params import color, integer, number, vector
-from ...params.colour import linear
+from ...params.color_space import linear
 from ...tensor import Tensor, f32, u32
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import SealedModel
 
 SHADER = "models/splat_mesh.wgsl"
-COMPARED = 500  # splats that the twin works out
+COMPARED = 500  # splats that the reference works out
 
 
 class Params(params.Params):
-    """How many splats there are, how they lie, and how they are coloured."""
+    """How many splats there are, how they lie, and how they are colored."""
 
-    each: int = integer(1, min=1, max=64, soft_max=8, rebuild=True, doc="parts along each edge of a triangle")
+    each: int = integer(1, min=1, max=64, slider_max=8, rebuild=True, doc="parts along each edge of a triangle")
     cover: float = number(
-        1.0, min=0.01, max=100.0, soft_max=4.0, scale="log", doc="factor of their size; 1: that of their part"
+        1.0, min=0.01, max=100.0, slider_max=4.0, scale="log", doc="factor of their size; 1: that of their part"
     )
-    stroke: float = number(1.0, min=0.1, max=100.0, soft_max=6.0, scale="log", doc="factor of their longer side")
+    stroke: float = number(1.0, min=0.1, max=100.0, slider_max=6.0, scale="log", doc="factor of their longer side")
     thickness: float = number(
-        0.003, min=1e-6, max=1e3, soft_max=0.1, scale="log", doc="standard deviation across the surface"
+        0.003, min=1e-6, max=1e3, slider_max=0.1, scale="log", doc="standard deviation across the surface"
     )
     opacity: float = number(0.9, min=0.0, max=1.0, doc="in their middles")
     light: tuple[float, float, float] = color("#ffd9a0", doc="color of what faces the sun")
     dark: tuple[float, float, float] = color("#2b2a5c", doc="color of what faces away")
     variety: float = number(0.4, min=0.0, max=2.0, doc="how much colors differ from splat to splat")
     sun: tuple[float, ...] = vector((0.5, 0.7, 0.5), doc="where the light comes from")
-    lift: float = number(0.0, min=-1e3, max=1e3, soft_min=0.0, soft_max=1.0, doc="how far a front lifts splats")
+    lift: float = number(0.0, min=-1e3, max=1e3, slider_min=0.0, slider_max=1.0, doc="how far a front lifts splats")
     front: tuple[float, ...] = vector((0.5, 0.0, 0.0), doc="along which it runs: turns for each unit of length")
-    rate: float = number(0.1, min=-100.0, max=100.0, soft_min=-1.0, soft_max=1.0, unit="1/s", doc="turns in a second")
+    rate: float = number(
+        0.1, min=-100.0, max=100.0, slider_min=-1.0, slider_max=1.0, unit="1/s", doc="turns in a second"
+    )
 
 
 class SplatMesh(SealedModel):
@@ -56,6 +58,9 @@ class SplatMesh(SealedModel):
         "index": "three vertices for each triangle (m, 3)",
     }
     required_inputs: ClassVar[frozenset[str]] = frozenset(inputs)
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "largest": DiagnosticSpec("largest standard deviation"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -99,16 +104,15 @@ class SplatMesh(SealedModel):
         return dict(self._outputs)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """The `largest` standard deviation."""
         return {"largest": ops.max(self._outputs["scale"])}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """Some of the splats as they lie where no front lifts them, in float64: places, and covariances as matrices."""
         self._plan.replay(**self._values() | {"lift": 0.0})
         total = len(self._outputs["position"])
         pick = np.random.default_rng(0).integers(0, total, min(COMPARED, total))
         ours = {key: tensor.numpy()[pick].astype(float) for key, tensor in self._outputs.items()}
-        place, covariance = self._twin(pick)
+        place, covariance = self._reference(pick)
         self.step(0.0)
         return [
             compare("position", ours["position"], place, 1e-5),
@@ -141,7 +145,7 @@ class SplatMesh(SealedModel):
             **{"light": linear(p.light), "dark": linear(p.dark)},
         }
 
-    def _twin(self, pick: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _reference(self, pick: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Middles and covariances of splats that no front lifts."""
         p, n = self._params, self._params.each
         corners = self._inputs["position"].numpy().astype(float)[self._inputs["index"].numpy()[pick // n**2]]

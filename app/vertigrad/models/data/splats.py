@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import ops, params
 from ...params import choice, file, number
 from ...tensor import Tensor
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import StillModel
 from . import splat_file
 
@@ -21,7 +21,7 @@ class Params(params.Params):
 
     file: Path = file(..., suffixes=(splat_file.SUFFIX,), doc="the splats: PLY, as Gaussian splatting writes it")
     size: float = number(
-        0.0, min=0.0, max=1e6, soft_max=10.0, rebuild=True, doc="longest edge of all places; 0: as in the file"
+        0.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="longest edge of all places; 0: as in the file"
     )
     up: str = choice("-y", tuple(splat_file.UPWARDS), rebuild=True, doc="the axis of the file that points upwards")
 
@@ -29,10 +29,14 @@ class Params(params.Params):
 class Splats(StillModel):
     """Splats with the middle of their box at the origin; they stand still. Rows that are not finite are left out.
 
-    Colours are those of the first spherical harmonic: the same from all sides.
+    Colors are those of the first spherical harmonic: the same from all sides.
     """
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "opacity": DiagnosticSpec("mean opacity"),
+        "dropped": DiagnosticSpec("rows of the file that were left out, since they are not finite"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -56,10 +60,9 @@ class Splats(StillModel):
         return dict(self._outputs)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """The mean `opacity`, and how many rows of the file were `dropped`, since they were not finite."""
         return {"opacity": ops.mean(self._outputs["opacity"]), "dropped": Tensor.full((), self._dropped)}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """The splats as they were read."""
         arrays: dict[str, Any] = _splats(self._params)._asdict()
         return [

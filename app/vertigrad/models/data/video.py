@@ -17,7 +17,7 @@ class Params(params.Params):
     """Which video, how fast, and how large."""
 
     file: Path = file(..., suffixes=FILMS, doc="the video")
-    rate: float = number(1.0, min=0.0, max=100.0, soft_max=4.0, doc="seconds of the video in a simulated second")
+    rate: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="seconds of the video in a simulated second")
     width: int = integer(0, min=0, max=1 << 14, rebuild=True, doc="columns, the rows to match; 0: those of the file")
 
 

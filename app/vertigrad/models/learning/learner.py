@@ -16,12 +16,12 @@ from ..stepping import FixedStep
 class LearningModel(SealedModel):
     """A model whose `Params` have `train`, and the `pace` of its learning [1/s].
 
-    Its `_step` is a plan: forward, backward and the optimiser, whose fields are left open. What is shown may go on in
+    Its `_step` is a plan: forward, backward and the optimizer, whose fields are left open. What is shown may go on in
     time by `_playing`; its step has the number `_shown`.
     """
 
     _params: Any
-    _optimiser: learn.Optimiser
+    _optimizer: learn.Optimizer
     _step: Plan
     _loss: Tensor
     _norm: Tensor
@@ -29,13 +29,14 @@ class LearningModel(SealedModel):
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
         self._learning, self._playing, self._shown = FixedStep(most=4), FixedStep(most=64), 0
+        self.clocks = self._learning, self._playing
 
     def numbers(self) -> dict[str, float]:
         rests = {"learning": self._learning.rest, "playing": self._playing.rest}
-        return {"taken": self._optimiser.taken, "shown": self._shown, **rests}
+        return {"taken": self._optimizer.taken, "shown": self._shown, **rests}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimiser.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
+        self._optimizer.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
         self._learning.rest, self._playing.rest = numbers["learning"], numbers["playing"]
 
     # for subclasses ---------------------------------------------------------------------------------------------
@@ -43,16 +44,16 @@ class LearningModel(SealedModel):
     def _learn(self, dt: float, rate: float) -> None:
         """The steps of learning that are due in `dt` seconds, if it is to learn."""
         if self._params.train:
-            self._optimiser.rate = rate
+            self._optimizer.rate = rate
             for _ in range(self._learning.due(dt, 1.0 / self._params.pace)):
-                self._step.replay(**self._optimiser.fields())
+                self._step.replay(**self._optimizer.fields())
 
     def _forget(self) -> None:
-        """What the optimiser remembers, and what is left over of times. The weights are the subclass's."""
+        """What the optimizer remembers, and what is left over of times. The weights are the subclass's."""
         with no_grad():
-            for tensor in (*self._optimiser.state.values(), self._norm):
+            for tensor in (*self._optimizer.state.values(), self._norm):
                 tensor.fill_(0.0)
-        self._optimiser.taken = 0
+        self._optimizer.taken = 0
         self._learning.rest = self._playing.rest = 0.0
 
     def _figures(self) -> dict[str, Tensor]:
@@ -61,4 +62,4 @@ class LearningModel(SealedModel):
 
     def _memory(self) -> dict[str, Tensor]:
         """What a step of learning changes beside the weights."""
-        return {"loss": self._loss, "norm": self._norm} | self._optimiser.state
+        return {"loss": self._loss, "norm": self._norm} | self._optimizer.state

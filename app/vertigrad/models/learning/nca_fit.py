@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,9 +13,9 @@ from ...gpu import Kernel
 from ...params import choice, integer, number, switch
 from ...tensor import Tensor, f32
 from ...tensor.graph import no_grad
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..parts import Parts
-from . import nca_fit_twin as twin
+from ..reference import nca_fit as reference
 from .learner import LearningModel
 from .nca_fit_picture import PICTURES, picture
 
@@ -31,10 +32,12 @@ class Params(params.Params):
 
     picture: str = choice("butterfly", PICTURES, rebuild=True, doc="what is to be grown")
     resolution: int = integer(28, min=12, max=128, rebuild=True, doc="cells along each side")
-    channels: int = integer(12, min=5, max=64, rebuild=True, doc="numbers of a cell: four are its colour")
+    channels: int = integer(12, min=5, max=64, rebuild=True, doc="numbers of a cell: four are its color")
     hidden: int = integer(48, min=8, max=512, scale="log", rebuild=True, doc="neurons of the rule that all cells share")
     steps: int = integer(24, min=4, max=200, rebuild=True, doc="in which it is to be grown; half a side at least")
-    rate: float = number(5e-3, min=0.0, max=1.0, soft_min=1e-5, soft_max=0.05, scale="log", doc="of learning, for Adam")
+    rate: float = number(
+        5e-3, min=0.0, max=1.0, slider_min=1e-5, slider_max=0.05, scale="log", doc="of learning, for Adam"
+    )
     pace: float = number(20.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
     play: float = number(24.0, min=1.0, max=240.0, scale="log", unit="1/s", doc="steps of growth shown in a second")
     train: bool = switch(True, doc="learn as time passes; off: stay as it is")
@@ -51,16 +54,20 @@ class NcaFit(LearningModel):
     """
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "loss": DiagnosticSpec("mean squared error of colors and alpha, before the last step"),
+        "gradient_norm": DiagnosticSpec("norm of the gradient"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         side = params.resolution
         return {
-            "picture": OutputSpec((side, side, 3), "f32", "the cells' colours over paper"),
+            "picture": OutputSpec((side, side, 3), "f32", "the cells' colors over paper"),
             "height": OutputSpec((side, side), "f32", "how much of a cell there is: alpha, 0 to 1"),
             "target": OutputSpec((side, side, 3), "f32", "what is to be grown"),
             "position": OutputSpec((side * side, 3), "f32", "where each cell is drawn, y up, over a length of 2"),
-            "color": OutputSpec((side * side, 3), "f32", "its colour: the picture in a row"),
+            "color": OutputSpec((side * side, 3), "f32", "its color: the picture in a row"),
             "radius": OutputSpec((side * side,), "f32", "its size: none where there is nothing"),
         }
 
@@ -71,7 +78,7 @@ class NcaFit(LearningModel):
         self._first = (spread * random.normal(size=(params.hidden, 3 * params.channels))).astype(np.float32)
         with self._building() as parts:
             self._make(parts)
-            self._optimiser = parts.enter_context(learn.Adam([self._one, self._two], clip=CLIP))
+            self._optimizer = parts.enter_context(learn.Adam([self._one, self._two], clip=CLIP))
             self._record(parts)
             self.reset()
 
@@ -91,22 +98,21 @@ class NcaFit(LearningModel):
         return {"picture": self._picture, "height": self._height, "target": self._target, **drawn}
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`loss`, the mean squared error of colours and alpha before the last step, and `gradient_norm`."""
         return self._figures()
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """What is grown by the rule as it is, and the gradients of the loss by both layers."""
         side, channels = self._params.resolution, self._params.channels
         first, second = self._one.numpy().astype(float), self._two.numpy().astype(float)
         seed, wanted = (tensor.numpy().astype(float) for tensor in (self._seed, self._wanted))
-        states = twin.grown(seed.reshape(side, side, channels), first, second, self._params.steps)
+        states = reference.grown(seed.reshape(side, side, channels), first, second, self._params.steps)
         gradient = np.zeros_like(states[-1])
         gradient[..., :COLORS] = 2.0 * (states[-1][..., :COLORS] - wanted.reshape(side, side, COLORS)) / wanted.size
         grown = self._grown(self._one, self._two)
         learn.l2_loss(grown[:, :COLORS], self._wanted).backward()
         ours = [self._one.grad, self._two.grad]
         self._one.grad = self._two.grad = None
-        theirs = twin.pulled(states, gradient, first, second)
+        theirs = reference.pulled(states, gradient, first, second)
         found = [compare("grown", grown.numpy().reshape(states[-1].shape), states[-1], 1e-4)]
         for layer, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
             assert mine is not None
@@ -153,8 +159,8 @@ class NcaFit(LearningModel):
             loss.backward()
             with no_grad():
                 ops.assign(self._loss, loss.detach())
-                ops.assign(self._norm, self._optimiser.norm())
-            self._optimiser.step()
+                ops.assign(self._norm, self._optimizer.norm())
+            self._optimizer.step()
         with self._look.recording(), no_grad():
             grown = self._grown(self._one, self._two)
             ops.assign(self._loss, learn.l2_loss(grown[:, :COLORS], self._wanted))
@@ -173,7 +179,7 @@ class NcaFit(LearningModel):
         ops.assign(self._now, self._seed)
 
     def _grown(self, one: Tensor, two: Tensor) -> Tensor:
-        """The cells (side · side, channels) after all steps; on the way back stretches are gone through again."""
+        """The cells (side · side, channels) after all steps; in the backward pass stretches are gone through again."""
         steps, state = self._params.steps, self._seed
         stretch = math.isqrt(steps - 1) + 1
         for first in range(0, steps, stretch):

@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import learn, ops, params
 from ...params import choice, color, file, integer, number, switch
-from ...params.colour import linear
+from ...params.color_space import linear
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import SealedModel
 from ..data import splat_file
 from ..data.mesh_file import FORMATS, read
 from ..parts import Parts
+from ..reference import splat_fit as reference
 from ..stepping import FixedStep
-from . import splat_fit_twin as twin
 from .splat_fit_divide import record_division
 from .splat_fit_raster import Splats, decoded, drawn, encoded
 from .splat_fit_start import STARTS, beginning
@@ -41,22 +41,22 @@ class Params(params.Params):
     bands: float = number(9.0, min=0.0, max=64.0, doc="how many there are around it")
     views: int = integer(24, min=2, max=512, scale="log", rebuild=True, doc="cameras around it")
     resolution: int = integer(80, min=16, max=1024, scale="log", rebuild=True, doc="pixels along each side of a view")
-    count: int = integer(2000, min=1, max=1 << 20, soft_max=200_000, scale="log", rebuild=True, doc="splats")
+    count: int = integer(2000, min=1, max=1 << 20, slider_max=200_000, scale="log", rebuild=True, doc="splats")
     start: str = choice("box", STARTS, rebuild=True, doc="where they begin: anywhere around it, or on it")
     held_out: int = integer(
-        0, min=0, max=511, soft_max=31, doc="view that is shown, and not learned from; at most the last"
+        0, min=0, max=511, slider_max=31, doc="view that is shown, and not learned from; at most the last"
     )
-    position_rate: float = number(4e-3, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of learning: of places")
-    scale_rate: float = number(2e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of logarithms of sizes")
-    rotation_rate: float = number(2e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of quaternions")
-    opacity_rate: float = number(5e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of logits of opacities")
-    color_rate: float = number(5e-2, min=0.0, max=1.0, soft_min=1e-5, scale="log", doc="of logits of colors")
-    half: int = integer(400, min=1, max=1_000_000, soft_max=10_000, scale="log", doc="steps in which all rates halve")
+    position_rate: float = number(4e-3, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of learning: of places")
+    scale_rate: float = number(2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of logarithms of sizes")
+    rotation_rate: float = number(2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of quaternions")
+    opacity_rate: float = number(5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of logits of opacities")
+    color_rate: float = number(5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of logits of colors")
+    half: int = integer(400, min=1, max=1_000_000, slider_max=10_000, scale="log", doc="steps in which all rates halve")
     divide: int = integer(
         60,
         min=0,
         max=100_000,
-        soft_max=1000,
+        slider_max=1000,
         doc="steps after which large splats are divided by ones not seen; 0: never",
     )
     pace: float = number(12.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
@@ -70,12 +70,16 @@ class SplatFit(SealedModel):
 
     A step draws the splats as one of the cameras sees them, over a background that is another in each step, so that
     only opaque splats can show the mesh; the gradient of 0.8 L1 + 0.2 (1 − SSIM) is pulled back to places, sizes,
-    rotations, opacities and colours, each with a rate of its own. What is learned is what a layer draws: light is added
+    rotations, opacities and colors, each with a rate of its own. What is learned is what a layer draws: light is added
     up as there. The same seed gives the same bits on one adapter.
     """
 
     Params = Params
     exports = (splat_file.SUFFIX,)
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "loss": DiagnosticSpec("loss of the last step, before it was taken"),
+        "psnr": DiagnosticSpec("of the view that is not learned from", "dB"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -94,6 +98,7 @@ class SplatFit(SealedModel):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params, self._seed = name, params, seed
         self._learning = FixedStep(most=4)
+        self.clocks = (self._learning,)
         self._looks: tuple[object, ...] = ()  # that the pictures were made with
         mesh = read(params.file, SIZE, params.up, CREASE)
         random = np.random.default_rng(seed)
@@ -110,9 +115,9 @@ class SplatFit(SealedModel):
         self._look()
         for _ in range(self._learning.due(dt, 1.0 / given.pace) if given.train else 0):
             self._pull.replay(**self._lesson(self._taken))
-            for name, optimiser in self._optimisers.items():
-                optimiser.rate = getattr(given, f"{name}_rate")
-                self._moves[name].replay(**optimiser.fields())
+            for name, optimizer in self._optimizers.items():
+                optimizer.rate = getattr(given, f"{name}_rate")
+                self._moves[name].replay(**optimizer.fields())
             if given.divide and self._taken % given.divide == 0 and self._taken <= DIVIDED * given.half:
                 self._divide.replay(step=self._taken)
         self._draw()
@@ -121,10 +126,9 @@ class SplatFit(SealedModel):
         return self._outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`loss` of the last step before it was taken, and `psnr` [dB] of the view that is not learned from."""
         return {"loss": ops.copy(self._loss), "psnr": ops.copy(self._psnr)}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """The view that is not learned from, and gradients of a weighted sum of its pixels by all that is learned."""
         view, background = self._shown_view(), (0.25, 0.5, 0.75)
         leaves = Splats(*(tensor.detach() for tensor in self._splats()))
@@ -136,9 +140,9 @@ class SplatFit(SealedModel):
         with Tensor.from_numpy(weights) as factors:
             made.backward(factors)
         arrays = [leaf.numpy().astype(float) for leaf in leaves]
-        eye = twin.Eye(self._views.rows[view], *self._views.lens, np.array(background))
-        found = [compare("picture", made.numpy(), twin.picture(arrays, eye), 1e-3)]
-        for name, leaf, theirs in zip(Splats._fields, leaves, twin.pulled(weights, arrays, eye), strict=True):
+        eye = reference.Eye(self._views.rows[view], *self._views.lens, np.array(background))
+        found = [compare("picture", made.numpy(), reference.picture(arrays, eye), 1e-3)]
+        for name, leaf, theirs in zip(Splats._fields, leaves, reference.pulled(weights, arrays, eye), strict=True):
             assert leaf.grad is not None
             found.append(compare(f"gradient by {name}", leaf.grad.numpy(), theirs, 1e-2))
             leaf.grad = None
@@ -148,9 +152,9 @@ class SplatFit(SealedModel):
         with no_grad():
             for name, array in self._first.items():
                 self._learned[name][...] = array
-            for optimiser in self._optimisers.values():
-                optimiser.taken = 0
-                for tensor in optimiser.state.values():
+            for optimizer in self._optimizers.values():
+                optimizer.taken = 0
+                for tensor in optimizer.state.values():
                     tensor.fill_(0.0)
             self._loss.fill_(0.0)
         self._learning.rest = 0.0
@@ -160,8 +164,8 @@ class SplatFit(SealedModel):
 
     def state(self) -> dict[str, Tensor]:
         kept = {f"learned.{name}": tensor for name, tensor in self._learned.items()}
-        for name, optimiser in self._optimisers.items():
-            kept |= {f"{name}.{what}": tensor for what, tensor in optimiser.state.items()}
+        for name, optimizer in self._optimizers.items():
+            kept |= {f"{name}.{what}": tensor for what, tensor in optimizer.state.items()}
         made = {name: self._outputs[name] for name in ("scale", "opacity", "color", "picture", "target")}
         return kept | made | {"loss": self._loss, "psnr": self._psnr}
 
@@ -169,8 +173,8 @@ class SplatFit(SealedModel):
         return {"taken": self._taken, "learning": self._learning.rest}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        for optimiser in self._optimisers.values():
-            optimiser.taken = int(numbers["taken"])
+        for optimizer in self._optimizers.values():
+            optimizer.taken = int(numbers["taken"])
         self._learning.rest = numbers["learning"]
         self._shown = ()
 
@@ -185,7 +189,7 @@ class SplatFit(SealedModel):
 
     @property
     def _taken(self) -> int:
-        return self._optimisers["position"].taken
+        return self._optimizers["position"].taken
 
     def _make(self, parts: Parts) -> None:
         side, count, rows = self._params.resolution, self._params.count, self._views.rows
@@ -204,7 +208,7 @@ class SplatFit(SealedModel):
         def schedule(step: int) -> float:
             return 0.5 ** (step / self._params.half)
 
-        self._optimisers = {
+        self._optimizers = {
             name: parts.enter_context(learn.Adam([tensor], epsilon=1e-15, schedule=schedule))
             for name, tensor in self._learned.items()
         }
@@ -223,8 +227,8 @@ class SplatFit(SealedModel):
         for name, plan in self._moves.items():
             with plan.recording():
                 self._learned[name].grad = self._gradients[name]
-                self._optimisers[name].step()
-        memory = [tensor for optimiser in self._optimisers.values() for tensor in optimiser.state.values()]
+                self._optimizers[name].step()
+        memory = [tensor for optimizer in self._optimizers.values() for tensor in optimizer.state.values()]
         with self._divide.recording(), no_grad():
             record_division(self._learned, memory, self._seed)
         with self._show.recording(), no_grad():
@@ -241,7 +245,7 @@ class SplatFit(SealedModel):
         ops.multiply(ops.log(ops.square(picture - made["target"]).mean()), -10.0 / math.log(10.0), out=self._psnr)
 
     def _splats(self) -> Splats:
-        """What is learned, as the rasteriser takes it."""
+        """What is learned, as the rasterizer takes it."""
         told = self._learned
         light = decoded(ops.sigmoid(told["color"]))
         return Splats(told["position"], ops.exp(told["scale"]), told["rotation"], ops.sigmoid(told["opacity"]), light)
@@ -256,7 +260,7 @@ class SplatFit(SealedModel):
         return min(self._params.held_out, self._params.views - 1)
 
     def _look(self) -> None:
-        """The pictures that are learned from, if the mesh has other colours now."""
+        """The pictures that are learned from, if the mesh has other colors now."""
         given = self._params
         looks = given.bands, given.light, given.dark
         if looks != self._looks:

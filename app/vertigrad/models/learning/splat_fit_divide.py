@@ -18,7 +18,7 @@ SEEN = 0.02  # opacity of a splat that is seen
 def record_division(learned: Mapping[str, Tensor], memory: Iterable[Tensor], seed: int) -> None:
     """Record that splats which are not seen become parts of others, chosen by chance in proportion to opacity and area.
 
-    `learned` are position, scale (logarithms), rotation, opacity (logits) and color, `memory` is what optimisers
+    `learned` are position, scale (logarithms), rotation, opacity (logits) and color, `memory` is what optimizers
     remember of them, rows of which are forgotten. The `step` of learning stays open while a plan records.
     """
     count, logits = len(learned["position"]), learned["opacity"]

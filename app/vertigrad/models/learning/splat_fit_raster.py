@@ -26,7 +26,7 @@ class Lens(NamedTuple):
 
 class Splats(NamedTuple):
     """`position` (n, 3); `scale` (n, 3), standard deviations along each splat's own axes; `rotation` (n, 4),
-    quaternions x, y, z, w of any length; `opacity` (n,), 0 to 1; `light` (n, 3), linear colours, 0 to 1.
+    quaternions x, y, z, w of any length; `opacity` (n,), 0 to 1; `light` (n, 3), linear colors, 0 to 1.
     """
 
     position: Tensor
@@ -37,7 +37,7 @@ class Splats(NamedTuple):
 
 
 def drawn(splats: Splats, cameras: Tensor, lens: Lens, **open_fields: Any) -> Tensor:
-    """The picture (side, side, 3) of splats, linear colours; gradients flow to all five tensors of `splats`.
+    """The picture (side, side, 3) of splats, linear colors; gradients flow to all five tensors of `splats`.
 
     `cameras` (3 · views, 4) are rows as in shaders/models/splat_fit_views.wgsl. Which `view` it is, and its linear
     `background`, are the fields that stay open while a plan records, and must be given otherwise. The same splats give
@@ -112,7 +112,7 @@ def _blended(flat: Tensor, order: Tensor, lens: Lens, open_fields: dict[str, Any
 
 
 def _summed(flat: Tensor, order: Tensor, picture: Tensor, gradient: Tensor, lens: Lens) -> tuple[Tensor, Tensor]:
-    """Sums over the pixels of each ellipse, in whole numbers, and the largest element of the gradient, their scale."""
+    """Sums over the pixels of each ellipse, in integers, and the largest element of the gradient, their scale."""
     words = ops.assign(Tensor.empty((len(order), SUMS, 2), u32, temporary=True), 0)
     largest = ops.max(ops.absolute(gradient))
     Kernel.load(TILES, "back")(

@@ -18,7 +18,7 @@ def beginning(
     start: str, count: int, positions: np.ndarray, index: np.ndarray, random: np.random.Generator
 ) -> dict[str, np.ndarray]:
     """What is learned, f32: places anywhere around the mesh, or on it; and logarithms of sizes, quaternions, and logits
-    of opacities and of colours, at random but for the opacities.
+    of opacities and of colors, at random but for the opacities.
     """
     half = 0.5 * ROOM * (positions.max(axis=0) - positions.min(axis=0)).astype(float)
     anywhere = random.uniform(-half, half, (count, 3))

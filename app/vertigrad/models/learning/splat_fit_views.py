@@ -24,7 +24,7 @@ class Views:
     """Pictures of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin. Close it.
 
     `rows` (count, 3, 4) and their tensor `cameras` (3 · count, 4) are right, down and forward of each, with minus the
-    camera's place along it; `pictures` (count, side, side, 4) linear colours times alpha, and alpha, which `record`
+    camera's place along it; `pictures` (count, side, side, 4) linear colors times alpha, and alpha, which `record`
     makes.
     """
 
@@ -43,7 +43,7 @@ class Views:
             self._held = parts.pop_all()
 
     def record(self, bands: float, light: tuple[float, ...], dark: tuple[float, ...]) -> None:
-        """Record the pictures anew, the mesh having so many bands of colour, and these linear colours."""
+        """Record the pictures anew, the mesh having so many bands of color, and these linear colors."""
         cover, shade = (Kernel.load(SHADER, entry, {"SAMPLES": SAMPLES}) for entry in ("cover", "shade"))
         side = self.lens.side
         fixed: dict[str, Any] = {

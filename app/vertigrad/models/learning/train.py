@@ -19,27 +19,27 @@ from ...ops.philox import key_of, stream_words
 from ...params import choice, file, integer, number, switch
 from ...tensor import Tensor, f32, i32
 from ...tensor.graph import no_grad
-from ..base import Comparison, Fault, Model, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
 from ..built import SealedModel
 from ..parts import Parts
 from .train_data import Examples, Kind, examples, kind_of
 from .train_files import CHECKPOINT, checkpoint, read_start, restore
-from .train_network import loss_gradient, loss_of, network_of, optimiser_of, prepared
+from .train_network import loss_gradient, loss_of, network_of, optimizer_of, prepared
 from .train_tables import NAMES, Classes, Find, Tables, read_tables
 from .train_views import specs_of, view_of
 
 NOT_YET = 3e38  # the best loss before any was seen
-COMPARED = 256  # examples that the twin works out
+COMPARED = 256  # examples that the reference works out
 
 
 class Params(params.Params):
     """What can be changed while it learns."""
 
-    rate: float = number(3e-3, min=0.0, max=10.0, soft_min=1e-5, soft_max=0.1, scale="log", doc="of learning")
-    decay: float = number(0.0, min=0.0, max=1.0, soft_max=0.1, doc="how strongly weights are pulled to 0")
-    steps: int = integer(1, min=1, max=1024, soft_max=32, doc="steps of the optimiser in each of the model's")
+    rate: float = number(3e-3, min=0.0, max=10.0, slider_min=1e-5, slider_max=0.1, scale="log", doc="of learning")
+    decay: float = number(0.0, min=0.0, max=1.0, slider_max=0.1, doc="how strongly weights are pulled to 0")
+    steps: int = integer(1, min=1, max=1024, slider_max=32, doc="steps of the optimizer in each of the model's")
     batch: int = integer(
-        256, min=0, max=1 << 20, soft_max=4096, rebuild=True, doc="examples of a step, chosen at random; 0: all"
+        256, min=0, max=1 << 20, slider_max=4096, rebuild=True, doc="examples of a step, chosen at random; 0: all"
     )
     train: bool = switch(True, doc="learn at each step; off: stay as it is")
     show: str = choice("newest", ("newest", "best"), doc="the weights that are drawn and exported")
@@ -51,9 +51,9 @@ class Params(params.Params):
 
 
 class Train(SealedModel):
-    """A network that is taught, some steps of an optimiser in each of the model's.
+    """A network that is taught, some steps of an optimizer in each of the model's.
 
-    A step is one plan: the choice of examples, forward, backward, clipping and the optimiser. After each of the model's
+    A step is one plan: the choice of examples, forward, backward, clipping and the optimizer. After each of the model's
     steps the network is judged by examples that it does not learn from, and the weights that were best so far are kept.
     The same seed gives the same bits on one adapter. The classes that a scene uses are made by `declare`.
     """
@@ -62,6 +62,13 @@ class Train(SealedModel):
     tables = frozenset(NAMES)
     exports = (".safetensors", ".onnx", CHECKPOINT)
     told: ClassVar[Tables | None] = None
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "loss": DiagnosticSpec("loss of the last step"),
+        "gradient_norm": DiagnosticSpec("norm of its gradient"),
+        "test_loss": DiagnosticSpec("loss of the examples that are not learned from"),
+        "best_loss": DiagnosticSpec("lowest `test_loss` so far"),
+        "accuracy": DiagnosticSpec("share of the examples not learned from whose class is right; of classes only"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -92,7 +99,7 @@ class Train(SealedModel):
     def step(self, dt: float) -> None:
         values = self._params
         if values.train and dt > 0.0:
-            self._optimiser.rate, self._optimiser.decay = values.rate, values.decay
+            self._optimizer.rate, self._optimizer.decay = values.rate, values.decay
             for _ in range(values.steps):
                 self._step()
             self._judge.replay()
@@ -102,15 +109,11 @@ class Train(SealedModel):
         return self._view.outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`loss` and `gradient_norm` of the last step, `test_loss` and `best_loss`, and of classes the `accuracy`.
-
-        The last three are of examples that are not learned from.
-        """
         told = ["loss", "gradient_norm", "test_loss", "best_loss"]
         told += ["accuracy"] if isinstance(self._tables.data, Classes) else []
         return {name: ops.copy(self._figures[name]) for name in told}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """What the network makes of some of the tests, and the gradients of all that is learned, in float64."""
         inputs, targets = self._tests(self._given)
         inputs, targets = inputs[:COMPARED], targets[:COMPARED]
@@ -120,7 +123,7 @@ class Train(SealedModel):
             self._loss_of(result, wanted).backward()
             ours, found = result.numpy(), leaves.gradient().numpy()
         weights = {name: tensor.numpy() for name, tensor in self._weights.items()}
-        value = self._network.twin(inputs, weights)
+        value = self._network.reference(inputs, weights)
         pulled = self._network.gradients(inputs, weights, loss_gradient(self._tables.loss, value, targets))
         gradients = np.concatenate([pulled[name].ravel() for name in self._network.learned(weights)])
         return [compare("result", ours, value, 1e-4), compare("gradients", found, gradients, 1e-3)]
@@ -130,37 +133,37 @@ class Train(SealedModel):
             for name, array in self._network.learned(self._start).items():
                 self._weights[name][...] = array
                 self._best[name][...] = array
-        self._optimiser.taken = 0
-        rate, self._optimiser.rate = self._optimiser.rate, 0.0
+        self._optimizer.taken = 0
+        rate, self._optimizer.rate = self._optimizer.rate, 0.0
         self._step()  # which moves nothing: so there are a loss and a gradient from the start
-        self._optimiser.rate = rate
+        self._optimizer.rate = rate
         with no_grad():
-            for tensor in self._optimiser.state.values():
+            for tensor in self._optimizer.state.values():
                 tensor.fill_(0.0)
             self._figures["best_loss"].fill_(NOT_YET)
-        self._optimiser.taken = 0
+        self._optimizer.taken = 0
         self._judge.replay()
         if self._file is not None and self._goes_on:
-            self._optimiser.taken = restore(self._file, self._memory())
+            self._optimizer.taken = restore(self._file, self._memory())
         self._draws[self._params.show].replay()
 
     def state(self) -> dict[str, Tensor]:
         return self._memory() | self._view.outputs
 
     def numbers(self) -> dict[str, float]:
-        return {"taken": self._optimiser.taken}
+        return {"taken": self._optimizer.taken}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimiser.taken = int(numbers["taken"])
+        self._optimizer.taken = int(numbers["taken"])
 
     def export(self, suffix: str) -> bytes:
         if suffix == CHECKPOINT:
-            return checkpoint(self._memory(), self._optimiser.taken)
+            return checkpoint(self._memory(), self._optimizer.taken)
         chosen = self._best if self._params.show == "best" else self._weights
         weights = {name: tensor.numpy() for name, tensor in chosen.items()}
         if suffix == ".onnx":
             return to_onnx(self._network, weights, self.name, self._given.mean, self._given.deviation)
-        told = {"steps": self._optimiser.taken, "mean": self._given.mean, "deviation": self._given.deviation}
+        told = {"steps": self._optimizer.taken, "mean": self._given.mean, "deviation": self._given.deviation}
         return to_safetensors(weights, {name: str(value) for name, value in told.items()})
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -173,7 +176,7 @@ class Train(SealedModel):
         figures = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
         self._figures = {key: parts.zeros(key, 1) for key in figures}
         momentum, told = getattr(self._params, "momentum", 0.0), self._tables
-        self._optimiser = held(optimiser_of(told.optimiser, told.schedule, [self._weights.row], momentum))
+        self._optimizer = held(optimizer_of(told.optimizer, told.schedule, [self._weights.row], momentum))
         shown = self._given._replace(shown=prepared(self._tables, self._given.shown))
         self._view = view_of(name, self._tables, kind, shown, self._cut)
         parts.callback(self._view.close)
@@ -186,7 +189,7 @@ class Train(SealedModel):
         self._record_learning()
         tests = [parts.copied("tests", array) for array in self._tests(self._given)]
         with self._judge.recording(), no_grad():
-            self._record_judgement(*tests)
+            self._record_judgment(*tests)
         for which, weights in (("newest", self._weights), ("best", self._best)):
             with self._draws[which].recording(), no_grad():
                 self._view.record(self._network, weights)
@@ -194,11 +197,11 @@ class Train(SealedModel):
     def _memory(self) -> dict[str, Tensor]:
         """All that steps depend on, but for their number."""
         best = {f"best.{name}": tensor for name, tensor in self._best.items()}
-        return {**self._weights, **best, **self._optimiser.state, **self._figures}
+        return {**self._weights, **best, **self._optimizer.state, **self._figures}
 
     def _step(self) -> None:
         first = {} if self._batch is None else self._first()
-        self._learn.replay(**first, **self._optimiser.fields())
+        self._learn.replay(**first, **self._optimizer.fields())
 
     def _record_learning(self) -> None:
         with self._learn.recording():
@@ -212,9 +215,9 @@ class Train(SealedModel):
             self._weights.row.grad = leaves.gradient()
             with no_grad():
                 ops.assign(self._figures["loss"], loss.detach())
-                norm = self._optimiser.norm()
+                norm = self._optimizer.norm()
                 ops.assign(self._figures["gradient_norm"], norm)
-            self._optimiser.step(norm=norm)
+            self._optimizer.step(norm=norm)
 
     def _record_choice(self, batch: Tensor, count: int) -> None:
         """Random numbers of examples, those of step n at n times the batch's size in the stream; `first` stays open."""
@@ -234,10 +237,10 @@ class Train(SealedModel):
 
     def _first(self) -> dict[str, Any]:
         assert self._batch is not None
-        place = self._optimiser.taken * self._batch.size
+        place = self._optimizer.taken * self._batch.size
         return {"first": (place & 0xFFFFFFFF, place >> 32)}
 
-    def _record_judgement(self, inputs: Tensor, targets: Tensor) -> None:
+    def _record_judgment(self, inputs: Tensor, targets: Tensor) -> None:
         """The loss of the tests; if it is the least so far, the weights are kept."""
         result = self._network.apply(inputs, self._weights)
         figures = self._figures
@@ -269,8 +272,8 @@ def declare(table: Mapping[str, Any], find: Find) -> tuple[type[Model], list[Fau
 
 
 def _params(tables: Tables) -> type[params.Params]:
-    """The parameters, and those that only some optimisers have."""
-    if tables.optimiser.kind != "sgd":
+    """The parameters, and those that only some optimizers have."""
+    if tables.optimizer.kind != "sgd":
         return Params
     momentum = number(0.9, min=0.0, max=0.999, rebuild=True, doc="of sgd: how much of its way it goes on")
     return create_model("Params", __base__=Params, momentum=(float, momentum))  # type: ignore[call-overload]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from ...errors import InputError
+from ..data.file_cache import cached
 from ..data.footage import STILLS
 from ..data.mesh_file import MeshFile, read
 from . import solid_samples
@@ -48,7 +48,7 @@ def kind_of(data: Classes | Plane | Solid) -> Kind:
     """Known without working anything out. Raises `InputError` for a file that cannot be used."""
     match data:
         case Classes():
-            inputs, labels = _classes(data.file, data.file.stat().st_mtime_ns)
+            inputs, labels = _classes(data.file)
             return Kind(inputs.shape[1:], int(labels.max()) + 1, (len(inputs),))
         case Plane():
             values = plane(data)
@@ -66,8 +66,7 @@ def examples(data: Classes | Plane | Solid, seed: int) -> Examples:
             values = plane(data)
             spots, wanted = places_of(values.shape[:2]), values.reshape(-1, values.shape[2])
             return Examples(spots, wanted, spots, wanted, len(spots))
-    modified = data.file.stat().st_mtime_ns
-    return _of_solid(data.file, modified, data.size, data.up, data.samples, data.spread, seed)
+    return _of_solid(data.file, data.size, data.up, data.samples, data.spread, seed)
 
 
 def solid(data: Solid) -> MeshFile:
@@ -84,14 +83,14 @@ def places_of(shape: tuple[int, ...]) -> np.ndarray:
 
 def plane(data: Plane) -> np.ndarray:
     """Values (rows, columns, channels) f32: of a picture from 0 to 1, of a plane with mean 0 and variance 1."""
-    return _plane(data.file, data.file.stat().st_mtime_ns, data.resolution, data.square)
+    return _plane(data.file, data.resolution, data.square)
 
 
 # inside ---------------------------------------------------------------------------------------------------------
 
 
 def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
-    inputs, labels = _classes(data.file, data.file.stat().st_mtime_ns)
+    inputs, labels = _classes(data.file)
     order = random.permutation(len(inputs))
     inputs, labels = inputs[order], labels[order]
     tests = max(round(data.test * len(inputs)), 1)
@@ -117,8 +116,8 @@ def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
     return np.concatenate([padded[:, a : a + rows, b : b + columns] for a in steps for b in steps])
 
 
-@lru_cache(maxsize=2)  # a scene that is built again wants the same ones
-def _of_solid(path: Path, modified: int, size: float, up: str, samples: int, spread: float, seed: int) -> Examples:
+@cached(2)  # a scene that is built again wants the same ones
+def _of_solid(path: Path, size: float, up: str, samples: int, spread: float, seed: int) -> Examples:
     mesh, random = read(path, size, up, CREASE), np.random.default_rng(seed)
     tests = max(samples // 8, 16)
     spots = solid_samples.places(mesh.positions, mesh.index, samples + tests, spread, random)
@@ -127,9 +126,9 @@ def _of_solid(path: Path, modified: int, size: float, up: str, samples: int, spr
     return Examples(spots[:-tests], wanted[:-tests], spots, wanted, tests)
 
 
-@lru_cache(maxsize=4)  # a scene asks for the shapes before it builds the model
-def _classes(path: Path, modified: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs f32, whole numbers brought to 0 to 1, and labels i32."""
+@cached(4)  # a scene asks for the shapes before it builds the model
+def _classes(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs f32, integers brought to 0 to 1, and labels i32."""
     arrays = _arrays(path)
     missing = {"inputs", "labels"} - set(arrays)
     if missing:
@@ -138,7 +137,7 @@ def _classes(path: Path, modified: int) -> tuple[np.ndarray, np.ndarray]:
     if inputs.ndim < 2 or labels.shape != inputs.shape[:1] or not inputs.size:
         raise InputError(f"{path}: inputs {inputs.shape} and labels {labels.shape}; they must be (n, ...) and (n,)")
     if inputs.dtype.kind not in "fiu" or labels.dtype.kind not in "iu":
-        raise InputError(f"{path}: inputs must be numbers and labels whole numbers, not {inputs.dtype}, {labels.dtype}")
+        raise InputError(f"{path}: inputs must be numbers and labels integers, not {inputs.dtype}, {labels.dtype}")
     if not 0 <= labels.min() <= labels.max() < MOST_CLASSES:
         told = f"labels go from {labels.min()} to {labels.max()}"
         raise InputError(f"{path}: {told}; classes are numbered from 0, and there may be {MOST_CLASSES}")
@@ -149,8 +148,8 @@ def _classes(path: Path, modified: int) -> tuple[np.ndarray, np.ndarray]:
     return inputs.astype(np.float32), labels.astype(np.int32)
 
 
-@lru_cache(maxsize=4)
-def _plane(path: Path, modified: int, resolution: int, square: bool) -> np.ndarray:
+@cached(4)
+def _plane(path: Path, resolution: int, square: bool) -> np.ndarray:
     if path.suffix.lower() in STILLS:
         return _picture(path, resolution, square)
     found = (array for array in _arrays(path).values() if array.ndim == 2 and array.dtype.kind in "fiu" and array.size)

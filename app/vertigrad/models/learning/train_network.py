@@ -1,4 +1,4 @@
-"""From a scene's tables to layers, a loss, an optimiser and its schedule."""
+"""From a scene's tables to layers, a loss, an optimizer and its schedule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...learn.layers import Activation, Conv, Flatten, Layer, Linear, Pool, octa
 from ...learn.network import Network
 from ...tensor import Tensor
 from .train_data import Kind
-from .train_tables import Classes, Loss, Optimiser, Schedule, Tables
+from .train_tables import Classes, Loss, Optimizer, Schedule, Tables
 from .train_tables import Network as Table
 
 PLANE = 2  # numbers by which examples of classes are drawn
@@ -50,7 +50,7 @@ def loss_of(table: Loss) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def loss_gradient(table: Loss, result: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The twin: the gradient of the loss by the results (n, outputs), float64."""
+    """The reference: the gradient of the loss by the results (n, outputs), float64."""
     if table.kind == "cross_entropy":
         shares = np.exp(result - result.max(1, keepdims=True))
         shares /= shares.sum(1, keepdims=True)
@@ -61,8 +61,8 @@ def loss_gradient(table: Loss, result: np.ndarray, wanted: np.ndarray) -> np.nda
     return slopes[table.kind] / away.size
 
 
-def optimiser_of(table: Optimiser, schedule: Schedule, weights: Sequence[Tensor], momentum: float) -> learn.Optimiser:
-    """The optimiser of these weights; its rate and decay are set before each step."""
+def optimizer_of(table: Optimizer, schedule: Schedule, weights: Sequence[Tensor], momentum: float) -> learn.Optimizer:
+    """The optimizer of these weights; its rate and decay are set before each step."""
     clip, factor = table.clip or None, schedule_of(schedule)
     if table.kind == "sgd":
         return learn.Sgd(weights, momentum=momentum, nesterov=table.nesterov, clip=clip, schedule=factor)

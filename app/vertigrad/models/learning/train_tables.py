@@ -1,4 +1,4 @@
-"""What a scene's table says of a network that is to learn: its data, layers, loss, optimiser, and what is drawn."""
+"""What a scene's table says of a network that is to learn: its data, layers, loss, optimizer, and what is drawn."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Loss(params.Params):
     delta: float = number(1.0, min=1e-6, max=1e6, doc="of huber: where squares become straight lines")
 
 
-class Optimiser(params.Params):
+class Optimizer(params.Params):
     """How the weights are moved. Rate and decay are parameters of the model, to be changed while it learns."""
 
     kind: str = choice("adam_w", ("adam", "adam_w", "sgd"), doc="the rule")
@@ -122,7 +122,7 @@ class Tables(NamedTuple):
     data: Any  # one of `DATA`
     network: Network
     loss: Loss
-    optimiser: Optimiser
+    optimizer: Optimizer
     schedule: Schedule
     draw: Draw
 
@@ -134,7 +134,7 @@ def read_tables(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> Ta
     """The tables of a model's table; what is wrong with them is added to `faults`, and None returned."""
     before = len(faults)
     data = _data(table, find, faults)
-    kinds = {"network": Network, "loss": Loss, "optimiser": Optimiser, "schedule": Schedule, "draw": Draw}
+    kinds = {"network": Network, "loss": Loss, "optimizer": Optimizer, "schedule": Schedule, "draw": Draw}
     given = {name: dict(_table(table, name, faults)) for name in kinds}
     if isinstance(data, Classes):
         given["loss"].setdefault("kind", "cross_entropy")

@@ -17,10 +17,10 @@ from .train_tables import Classes, Draw, Plane, Tables
 
 PART = 1 << 15  # places that go through a network together, so that its layers' results stay small
 MARGIN = 1.06  # of the landscape around the outermost point
-GROUND = 0.62  # how much of a class's colour its land has; the rest is `DUSK`
+GROUND = 0.62  # how much of a class's color its land has; the rest is `DUSK`
 SPREAD = 0.6  # power of a point's distance from the middle: outliers come nearer, what is crowded has more room
 DUSK = (0.16, 0.18, 0.24)
-# Ten colours that the colour-blind can tell apart (Petroff 2021, Accessible color sequences for data visualization).
+# Ten colors that the color-blind can tell apart (Petroff 2021, Accessible color sequences for data visualization).
 PALETTE = ("3f90da", "ffa90e", "bd1f01", "94a4a2", "832db6", "a96b59", "e76300", "b9ac70", "717581", "92dadd")
 
 Weights = Mapping[str, Tensor]
@@ -56,7 +56,7 @@ def specs_of(tables: Tables, kind: Kind) -> dict[str, OutputSpec]:
             count = kind.shown[0]
             return {
                 "point": OutputSpec((count, 3), "f32", "where the network puts each example, on the land, y up"),
-                "point_color": OutputSpec((count, 3), "f32", "the colour of its class, sRGB"),
+                "point_color": OutputSpec((count, 3), "f32", "the color of its class, sRGB"),
                 "label": OutputSpec((count,), "f32", "the number of its class"),
                 "ground": OutputSpec(
                     (side, side, 3), "f32", "the plane of the examples, as high as the network is sure"
@@ -96,7 +96,7 @@ class _Land(View):
         colors = palette(self._classes)
         self._examples = self._keep(shown.shown, f"{name}.examples")
         spots = places_of((side, side))[:, ::-1]
-        self._spots = self._keep(spots, f"{name}.spots")
+        self._splatting = self._keep(spots, f"{name}.spots")
         self._places = self._keep(_unspread(spots), f"{name}.places")
         self._colors = self._keep(_land_colors(colors), f"{name}.colors")
         self.outputs["point_color"][...] = colors[labels]
@@ -109,7 +109,7 @@ class _Land(View):
         spots = ops.fused(lambda p, r, most: p / most * (r / most + 1e-6) ** (SPREAD - 1.0), points, length, reach)
         self._place("point", spots, self._shares(network, points, weights), self._draw.lift)
         shares = self._shares(network, self._places * reach, weights)
-        self._place("ground", self._spots, shares, 0.0)
+        self._place("ground", self._splatting, shares, 0.0)
         colors = ops.sum(shares[:, :, None] * self._colors, axis=1)  # too few for a product of matrices
         ops.assign(self.outputs["ground_color"].reshape(-1, 3), colors)
         ops.grid_normals(self.outputs["ground"], self.outputs["ground_normal"])
@@ -132,12 +132,12 @@ class _Flat(View):
 
     def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples):
         super().__init__(name, specs)
-        self._spots = self._keep(shown.shown, f"{name}.places")
+        self._splatting = self._keep(shown.shown, f"{name}.places")
         self.outputs["target"][...] = shown.shown_targets.reshape(self.outputs["target"].shape)
 
     def record(self, network: Network, weights: Weights) -> None:
         value, target, error = (self.outputs[name] for name in ("value", "target", "error"))
-        _apply_in_parts(network, self._spots, weights, value)
+        _apply_in_parts(network, self._splatting, weights, value)
         away = ops.absolute(value - target)
         ops.assign(error, away if away.ndim == 2 else ops.mean(away, axis=-1))
 
@@ -148,14 +148,14 @@ class _Box(View):
     def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
         super().__init__(name, specs)
         spots = places_of(self.outputs["distance"].shape)[:, ::-1]
-        self._spots = self._keep(spots, f"{name}.places")
+        self._splatting = self._keep(spots, f"{name}.places")
 
     def record(self, network: Network, weights: Weights) -> None:
-        _apply_in_parts(network, self._spots, weights, self.outputs["distance"])
+        _apply_in_parts(network, self._splatting, weights, self.outputs["distance"])
 
 
 def palette(count: int) -> np.ndarray:
-    """Colours (count, 3) f32 of classes, sRGB from 0 to 1: ten that are told apart, then darker ones of them."""
+    """Colors (count, 3) f32 of classes, sRGB from 0 to 1: ten that are told apart, then darker ones of them."""
     ten = np.array([[int(text[at : at + 2], 16) for at in (0, 2, 4)] for text in PALETTE]) / 255.0
     return np.stack([ten[number % 10] * 0.6 ** (number // 10) for number in range(count)]).astype(np.float32)
 

@@ -13,9 +13,9 @@ from ...ops.grid import record_grid_normals
 from ...params import integer, number, switch
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..parts import Parts
-from . import wave_source_twin as twin
+from ..reference import wave_source as reference
 from .learner import LearningModel
 from .wave_source_look import GAP, LIFT, LOUD, claims, drawn
 from .wave_source_scene import bay, beginning, plane, shares
@@ -63,6 +63,12 @@ class WaveSource(LearningModel):
     limits: ClassVar[Mapping[str, Limit]] = {
         "loss": Limit(100.0, "the search overshoots: a lower rate, and a reset"),
     }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "loss": DiagnosticSpec("mean square of what is heard wrongly over that of what is heard, before the last step"),
+        "gradient_norm": DiagnosticSpec("norm of the gradient"),
+        "error": DiagnosticSpec("of the start that was found, relative to the true one"),
+        "distance": DiagnosticSpec("mean distance of the drops found from the true ones", "half sides"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -97,7 +103,7 @@ class WaveSource(LearningModel):
             self._make(parts)
             self._listen(random)
             self._steepest = self._curvature(random)
-            self._optimiser = parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))
+            self._optimizer = parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))
             self._record(parts)
             self.reset()
 
@@ -114,25 +120,23 @@ class WaveSource(LearningModel):
         return self._outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`loss`: what is heard otherwise over what is heard, mean squares, before the last step; `gradient_norm`;
-        `error`: of the start that was found, over the true one; `distance` [half sides] of the drops found, mean.
-        """
         return {
             **self._figures(),
             "error": ops.sqrt(ops.sum_square(self._found - self._truth) / ops.sum_square(self._truth)).reshape(1),
             "distance": self._distance(),
         }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """What is heard of what was found, the gradient of the loss, and a step of the waves that are shown."""
         given, steps = self._given, self._params.steps
         weights, wanted = self._weights.numpy().astype(float), self._wanted.numpy().astype(float)
         medium = given.medium.astype(np.float32).astype(float)
-        start = twin.blurred(weights * bay(len(weights)), shares(len(weights)))
-        heard = twin.heard(start, medium, given.places, steps)
+        start = reference.blurred(weights * bay(len(weights)), shares(len(weights)))
+        heard = reference.heard(start, medium, given.places, steps)
         share = 2.0 / (heard.size * self._power)
         pulled, first = (
-            twin.blurred(twin.pulled(share * wrong, medium, given.places), shares(len(weights))) * bay(len(weights))
+            reference.blurred(reference.pulled(share * wrong, medium, given.places), shares(len(weights)))
+            * bay(len(weights))
             for wrong in (heard - wanted, wanted)
         )
         ours = self._heard(self._weights)
@@ -145,7 +149,7 @@ class WaveSource(LearningModel):
         return [
             compare("heard", _beside(ours.numpy(), wanted), _beside(heard, wanted), 1e-4),
             compare("gradient", _beside(gradient.numpy(), first), _beside(pulled, first), 1e-4),
-            compare("wave", after, np.stack(twin.stepped(before[0], before[1], medium)), 1e-5),
+            compare("wave", after, np.stack(reference.stepped(before[0], before[1], medium)), 1e-5),
         ]
 
     def reset(self) -> None:
@@ -231,8 +235,8 @@ class WaveSource(LearningModel):
             loss.backward()
             with no_grad():
                 self._note(heard.detach(), loss.detach())
-                ops.assign(self._norm, self._optimiser.norm())
-            self._optimiser.step()
+                ops.assign(self._norm, self._optimizer.norm())
+            self._optimizer.step()
             with no_grad():
                 self._believe()
         with self._look.recording(), no_grad():

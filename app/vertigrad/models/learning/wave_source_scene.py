@@ -35,13 +35,13 @@ def beginning(random: np.random.Generator, side: int, receivers: int, drops: int
     reach = REACH * (1.0 - shoals * _islands(random, x, z)) ** 2
     edge = np.maximum(np.abs(x), np.abs(z))
     loss = 0.25 * np.clip((edge - BANK) / (1.0 - BANK), 0.0, 1.0) ** 2
-    centres = _scattered(random, drops)
+    centers = _scattered(random, drops)
     signs = np.where(np.arange(drops) % 3 == 2, -1.0, 1.0)
     start = np.zeros((side, side))
-    for (cx, cz), sign in zip(centres, signs, strict=True):
+    for (cx, cz), sign in zip(centers, signs, strict=True):
         width, height = random.uniform(0.07, 0.11), random.uniform(0.7, 1.0)
         start += sign * height * np.exp(-((x - cx) ** 2 + (z - cz) ** 2) / (2.0 * width**2))
-    return Beginning(np.stack([reach, loss], axis=-1), _ring(side, receivers), start, centres, signs)
+    return Beginning(np.stack([reach, loss], axis=-1), _ring(side, receivers), start, centers, signs)
 
 
 def plane(side: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Waves on the GPU with a way back: the simulation that `WaveSource` is learned through."""
+"""Waves on the GPU with a backward pass: the simulation that `WaveSource` is learned through."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Waves:
     def heard(self, start: Tensor, steps: int) -> Tensor:
         """Heights (steps, receivers) that receivers hear of water that begins at rest as `start` (side, side).
 
-        On the way back √steps stretches of √steps steps are gone through again, and no more states kept at once.
+        In the backward pass √steps stretches of √steps steps are gone through again, and no more states kept at once.
         """
         state = self.started(start, steps)
         stretch = math.isqrt(steps - 1) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,11 +16,11 @@ from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ...tensor.weights import read_arrays
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import BuiltModel
 
 SHADER = "models/flow.wgsl"
-COMPARED = 2048  # points that the twin works out
+COMPARED = 2048  # points that the reference works out
 LONGEST = 1.0 / 16.0  # step of the flow's time that is taken at once
 MOST_PARTS = 64  # into which one step is divided at most
 
@@ -31,12 +31,12 @@ class Params(params.Params):
     weights: Path = file("assets/weights/flow.safetensors", suffixes=[".safetensors"], doc="the trained network")
     count: int = integer(100_000, min=1, max=1 << 24, scale="log", rebuild=True, doc="points")
     shape: tuple[float, ...] | Literal["in turn"] = vector(
-        "in turn", soft_min=0.0, soft_max=1.0, words=("in turn",), doc="share of each shape: knot, rings, rose"
+        "in turn", slider_min=0.0, slider_max=1.0, words=("in turn",), doc="share of each shape: knot, rings, rose"
     )
     rate: float = number(
-        0.3, min=0.0, max=20.0, soft_max=2.0, unit="/s", doc="ways from noise to shape in a simulated second"
+        0.3, min=0.0, max=20.0, slider_max=2.0, unit="/s", doc="ways from noise to shape in a simulated second"
     )
-    rest: float = number(1.5, min=0.0, max=1e3, soft_max=5.0, unit="s", doc="how long the points stay a shape")
+    rest: float = number(1.5, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="how long the points stay a shape")
 
 
 class Flow(BuiltModel):
@@ -48,6 +48,10 @@ class Flow(BuiltModel):
     """
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "speed": DiagnosticSpec("mean speed"),
+        "distance": DiagnosticSpec("root mean square distance from the center"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -55,7 +59,7 @@ class Flow(BuiltModel):
         return {
             "position": OutputSpec((n, 3), "f32", "where each point is"),
             "speed": OutputSpec((n,), "f32", "length of its velocity in the flow's own time"),
-            "origin": OutputSpec((n,), "f32", "distance from the centre at which it started"),
+            "origin": OutputSpec((n,), "f32", "distance from the center at which it started"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -94,13 +98,12 @@ class Flow(BuiltModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """Mean `speed`, and root mean square `distance` from the centre."""
         position = self._points[:, 0:3]
         with ops.square(position) as squares, ops.sum(squares) as total:
             distance = ops.sqrt(total * (1.0 / self._count))
         return {"speed": ops.mean(self._points[:, 7]), "distance": distance}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """One step of some of the points, in float64."""
         step, shape = 1.0 / 64.0, np.array(self._shape())
         pick = slice(0, min(self._count, COMPARED))
@@ -186,7 +189,7 @@ class Flow(BuiltModel):
 
 
 def velocity(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, time: float, shape: np.ndarray) -> np.ndarray:
-    """The network's twin in float64: velocities (n, 3) of points (n, 3)."""
+    """The network's reference in float64: velocities (n, 3) of points (n, 3)."""
     told = np.broadcast_to(np.concatenate([[time], shape]), (len(x), 4))
     values = np.concatenate([x, told], axis=1)
     for weight, bias in layers[:-1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from ...gpu import Kernel, Plan
 from ...ops.grid import record_grid_normals
 from ...params import file, integer, number
 from ...tensor import Tensor
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import BuiltModel
-from .field_twin import GOLDEN, Field, load, surface
+from ..reference.neural_field import GOLDEN, Field, load, surface
 
 SHADER = "models/neural_field.wgsl"
 POINTS = 4096  # points of a workgroup times the width of the network, as in the shader
@@ -34,20 +34,26 @@ class Params(params.Params):
         224, min=2, max=4096, scale="log", rebuild=True, doc="vertices along each side of the grid"
     )
     extent: float = number(1.0, min=1e-3, max=1e3, scale="log", doc="half the side of the surface")
-    height: float = number(0.4, min=-100.0, max=100.0, soft_min=0.0, soft_max=2.0, doc="height of one unit of relief")
-    coarse: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the first band: the hills")
-    middle: float = number(
-        1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=2.0, doc="share of the second band: the ridges"
+    height: float = number(
+        0.4, min=-100.0, max=100.0, slider_min=0.0, slider_max=2.0, doc="height of one unit of relief"
     )
-    fine: float = number(1.0, min=-8.0, max=8.0, soft_min=0.0, soft_max=4.0, doc="share of the third band: the gullies")
+    coarse: float = number(
+        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=2.0, doc="share of the first band: the hills"
+    )
+    middle: float = number(
+        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=2.0, doc="share of the second band: the ridges"
+    )
+    fine: float = number(
+        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=4.0, doc="share of the third band: the gullies"
+    )
     amplitude: float = number(
         0.1,
         min=0.0,
         max=10.0,
-        soft_max=0.4,
+        slider_max=0.4,
         doc="share of its relief by which each band sways; 0: the relief as learned",
     )
-    frequency: float = number(0.1, min=0.0, max=10.0, soft_max=1.0, unit="Hz", doc="how often it does")
+    frequency: float = number(0.1, min=0.0, max=10.0, slider_max=1.0, unit="Hz", doc="how often it does")
 
 
 class NeuralField(BuiltModel):
@@ -58,6 +64,11 @@ class NeuralField(BuiltModel):
     """
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "lowest": DiagnosticSpec("lowest elevation", "m"),
+        "highest": DiagnosticSpec("highest elevation", "m"),
+        "mean": DiagnosticSpec("mean elevation", "m"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -65,7 +76,7 @@ class NeuralField(BuiltModel):
         return {
             "position": OutputSpec((side, side, 3), "f32", "vertices of the surface, y up"),
             "normal": OutputSpec((side, side, 3), "f32", "unit normals of the surface"),
-            "elevation": OutputSpec((side, side), "f32", "elevation in metres"),
+            "elevation": OutputSpec((side, side), "f32", "elevation in meters"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -99,11 +110,10 @@ class NeuralField(BuiltModel):
         return {"position": self._positions, "normal": self._normals, "elevation": self._elevations}
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`lowest`, `highest` and `mean` elevation in metres."""
         heights = self._elevations
         return {"lowest": ops.min(heights), "highest": ops.max(heights), "mean": ops.mean(heights)}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """The whole surface as it is at this time, in float64."""
         self.step(0.0)
         values, field = self._params, self._field

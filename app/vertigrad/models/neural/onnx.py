@@ -13,7 +13,7 @@ from ... import ops, params
 from ...errors import InputError, ParameterError
 from ...params import file
 from ...tensor import Tensor
-from ..base import Comparison, Fault, Model, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
 from ..built import SealedModel
 from ..parts import Parts
 from .feeds import Clock, Feed, Fixed, Noise, Recurrent, Slider
@@ -22,7 +22,7 @@ from .onnx_table import declared_dims, declared_feeds, declared_outputs, fixed, 
 if TYPE_CHECKING:
     from ...onnx_import import Network, Program
 
-TWIN_ELEMENTS = 1 << 22  # of all inputs together: beyond that, ONNX's reference in NumPy takes too long
+REFERENCE_ELEMENTS = 1 << 22  # of all inputs together: beyond that, ONNX's reference in NumPy takes too long
 _KEYS = ("file", "inputs", "outputs", "dims")
 
 
@@ -43,6 +43,10 @@ class Onnx(SealedModel):
     feeds: ClassVar[Mapping[str, Feed]] = {}
     names: ClassVar[Mapping[str, str]] = {}  # of the outputs: as the scene has them, and as the network does
     sizes: ClassVar[tuple[str, ...]] = ()  # named dimensions that are parameters
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "OUTPUT_mean": DiagnosticSpec("mean of the float output OUTPUT"),
+        "OUTPUT_largest": DiagnosticSpec("largest magnitude in the float output OUTPUT"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -83,12 +87,11 @@ class Onnx(SealedModel):
         return self._outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """The mean and the largest magnitude of each output."""
         real = {name: tensor for name, tensor in self._outputs.items() if tensor.dtype.kind == "float" and tensor.size}
         means = {f"{name}_mean": ops.mean(tensor) for name, tensor in real.items()}
         return means | {f"{name}_largest": ops.max(ops.absolute(tensor)) for name, tensor in real.items()}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """The network as it stands, by ONNX's reference in NumPy; its error is that of float32 sums."""
         from onnx.reference import ReferenceEvaluator
 
@@ -96,14 +99,14 @@ class Onnx(SealedModel):
         given = {name: tensor.numpy() for name, tensor in self._tensors.items()}
         given |= {name: tensor.numpy() for name, tensor in self._linked.items()}
         given |= {name: feed.array for name, feed in self.feeds.items() if isinstance(feed, Fixed)}
-        if sum(array.size for array in given.values()) > TWIN_ELEMENTS:
-            raise InputError(f"{self.name}: too large for its NumPy twin; set smaller sizes for the check")
+        if sum(array.size for array in given.values()) > REFERENCE_ELEMENTS:
+            raise InputError(f"{self.name}: too large for its NumPy reference; set smaller sizes for the check")
         wanted = self._network.inputs
         given = {name: np.asarray(array).astype(wanted[name][0]) for name, array in given.items()}
-        twins = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), given)
+        references = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), given)
         return [
-            compare(ours, tensor.numpy(), np.asarray(twin).reshape(tensor.shape), 1e-4)
-            for (ours, tensor), twin in zip(self._outputs.items(), twins, strict=True)
+            compare(ours, tensor.numpy(), np.asarray(reference).reshape(tensor.shape), 1e-4)
+            for (ours, tensor), reference in zip(self._outputs.items(), references, strict=True)
         ]
 
     def reset(self) -> None:

@@ -32,7 +32,7 @@ def declared_dims(table: Mapping[str, Any], network: Network, faults: list[Fault
         if name not in named:
             faults.append(Fault(("dims", name), params.unknown("dimension", name, sorted(named)), False))
         elif isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            faults.append(Fault(("dims", name), f"expected a whole number from 1, got {params.described(size)}"))
+            faults.append(Fault(("dims", name), f"expected an integer from 1, got {params.described(size)}"))
         else:
             found[name] = size
     return found
@@ -82,12 +82,14 @@ def parameter(
         faults.append(Fault(("inputs", feed.name), str(error)))
         count = 1
     if count == 1:
-        return float, number(feed.middle(1)[0], soft_min=low, soft_max=high, doc=f"input {feed.name} of the network")
+        return float, number(
+            feed.middle(1)[0], slider_min=low, slider_max=high, doc=f"input {feed.name} of the network"
+        )
     if count > feed.MOST:
         faults.append(Fault(("inputs", feed.name), f"{count} elements; sliders are for {feed.MOST} at most"))
         count = 2
     declared = vector(
-        feed.middle(count), length=count, soft_min=low, soft_max=high, doc=f"input {feed.name} of the network"
+        feed.middle(count), length=count, slider_min=low, slider_max=high, doc=f"input {feed.name} of the network"
     )
     return tuple[float, ...], declared
 

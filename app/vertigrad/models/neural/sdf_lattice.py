@@ -47,6 +47,6 @@ class Lattice:
 
 
 def places(side: int, reach: float) -> np.ndarray:
-    """The twin: all points (side³, 3) in the order of the distances."""
+    """The reference: all points (side³, 3) in the order of the distances."""
     z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
     return np.stack([x, y, z], axis=-1).reshape(-1, 3)

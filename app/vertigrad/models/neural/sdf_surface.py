@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ...tensor.weights import read_arrays
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import BuiltModel
 from .sdf_lattice import Lattice, places
 
 SHADER = "models/sdf_surface.wgsl"
-COMPARED = 1024  # directions that the twin follows
+COMPARED = 1024  # directions that the reference follows
 START = 1.6  # radius at which rays begin; within the ball that the network was trained in
 TRACED, SECANTS = 1, 5  # steps along each ray: first by the distance itself, then by secants
 BESIDE = 0.03  # how far from a vertex the slope is felt
@@ -36,10 +36,10 @@ class Params(params.Params):
         97, min=3, max=2048, scale="log", rebuild=True, doc="vertices along each side of the unfolded surface"
     )
     latent: tuple[float, ...] | Literal["in turn"] = vector(
-        "in turn", soft_min=-1.2, soft_max=1.2, words=("in turn",), doc="the three numbers that say which solid"
+        "in turn", slider_min=-1.2, slider_max=1.2, words=("in turn",), doc="the three numbers that say which solid"
     )
-    rate: float = number(0.4, min=0.0, max=20.0, soft_max=2.0, unit="/s", doc="ways to the next solid in a second")
-    rest: float = number(1.0, min=0.0, max=1e3, soft_max=5.0, unit="s", doc="how long each solid stays")
+    rate: float = number(0.4, min=0.0, max=20.0, slider_max=2.0, unit="/s", doc="ways to the next solid in a second")
+    rest: float = number(1.0, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="how long each solid stays")
     samples: int = integer(
         0, min=0, max=256, rebuild=True, doc="distances along each axis of the grid that other models take; 0: no grid"
     )
@@ -56,16 +56,20 @@ class Network(NamedTuple):
 class SdfSurface(BuiltModel):
     """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), drawn without a volume of samples.
 
-    Each vertex lies on a ray from the centre. The ray is followed inwards, first by the distance itself (sphere
+    Each vertex lies on a ray from the center. The ray is followed inwards, first by the distance itself (sphere
     tracing: Hart 1996), then by secants. The normal is the slope of the distance, from four points around the vertex.
     Directions come from a square that is folded around the sphere, so the grid closes and has no poles. A ray that
-    meets no surface ends at the centre.
+    meets no surface ends at the center.
 
     A pure function of parameters and time: the same values give the same bits on one adapter. Trained by
     assets/training/train_sdf.py.
     """
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "radius": DiagnosticSpec("mean radius"),
+        "residual": DiagnosticSpec("largest distance from the surface that the last step corrected"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -118,11 +122,10 @@ class SdfSurface(BuiltModel):
         return outputs if self._lattice is None else {**outputs, "distance": self._lattice.distances}
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """Mean `radius`, and `residual`: the largest distance from the surface that the last step made good."""
         with ops.absolute(self._distances) as away:
             return {"radius": ops.mean(self._rays[:, 0]), "residual": ops.max(away)}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """Some of the vertices as they are at this time, in float64."""
         self.step(0.0)
         pick = slice(None, None, max(self._count // COMPARED, 1))
@@ -190,8 +193,8 @@ class SdfSurface(BuiltModel):
         distances = self._lattice.distances.numpy()
         pick = slice(None, None, max(distances.size // COMPARED, 1))
         at = places(len(distances), self._params.reach)[pick]
-        twin = distance(self._network.layers, at, np.array(self._latent()))
-        return [compare("distance", distances.ravel()[pick], twin, 1e-5)]
+        reference = distance(self._network.layers, at, np.array(self._latent()))
+        return [compare("distance", distances.ravel()[pick], reference, 1e-5)]
 
     def _evaluate(self, points: Tensor, distances: Tensor) -> None:
         with self._plan.recording():
@@ -233,7 +236,7 @@ def directions(n: int) -> np.ndarray:
 
 
 def distance(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, latent: np.ndarray) -> np.ndarray:
-    """The network's twin in float64: signed distances (n,) of points (n, 3)."""
+    """The network's reference in float64: signed distances (n,) of points (n, 3)."""
     values = np.concatenate([x, np.broadcast_to(latent, x.shape)], axis=1)
     for weight, bias in layers[:-1]:
         values = values @ weight.T.astype(float) + bias
@@ -242,7 +245,7 @@ def distance(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, latent:
 
 
 def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The twin in float64: positions (n, 3), normals (n, 3) and levels (n,) in directions (n, 3)."""
+    """The reference in float64: positions (n, 3), normals (n, 3) and levels (n,) in directions (n, 3)."""
     radius, last, nearest = np.full(len(along), START), np.zeros(len(along)), np.zeros(len(along))
     for turn in range(TRACED + SECANTS):
         far = distance(network.layers, radius[:, None] * along, latent)
@@ -265,7 +268,7 @@ def _read(path: Path) -> Network:
         raise InputError(f"{path}: not the network of an sdf_surface; expected latents, layer0.weight, layer0.bias …")
     latents = np.asarray(arrays["latents"], np.float64)
     if latents.ndim != 2 or latents.shape[1] != 3 or not len(latents):
-        raise InputError(f"{path}: latents have shape {latents.shape}, not (solids, 3)")
+        raise InputError(f"{path}: expected latents of shape (solids, 3), got {latents.shape}")
     layers = [(arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"]) for i in range(count)]
     width = 6
     for index, (weight, bias) in enumerate(layers):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ TAKEN = ("shader", "type", "seed", "substeps", "inputs", "ui", *KEYS)  # what no
 GIVEN = ("dt", "time", "seed")  # fields of the uniform struct that are no parameters
 
 DETAILS: Mapping[str, Any] = {  # of a parameter, and what they may be
-    **dict.fromkeys(("min", "max", "soft_min", "soft_max"), (int, float)),
+    **dict.fromkeys(("min", "max", "slider_min", "slider_max"), (int, float)),
     **dict.fromkeys(("unit", "scale", "doc"), str),
 }
 
@@ -157,7 +158,7 @@ def _check_sizes(
         if isinstance(size, str) and size not in whole:
             faults.append(Fault(path, unknown("whole-number parameter", size, whole)))
         elif not isinstance(size, str) and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
-            faults.append(Fault(path, f"a size is a whole number from 1 or a parameter's name, not {described(size)}"))
+            faults.append(Fault(path, f"a size is an integer from 1 or a parameter's name, not {described(size)}"))
 
 
 def _first(given: Any, path: tuple[str, ...], faults: list[Fault]) -> list[First]:
@@ -190,7 +191,7 @@ def _field(entry: Mapping[str, Any], is_size: bool) -> tuple[Any, Any]:
             more["length"] = len(default)
         case _:
             raise ParameterError(f"a default is a number, a switch, a color or a vector, not {described(default)}")
-    known = DETAILS.keys() & set(declared.__kwdefaults__ or ())
+    known = DETAILS.keys() & inspect.signature(declared).parameters.keys()
     for key in entry.keys() - {"default"}:
         if key not in known:
             raise ParameterError(unknown("key", key, known | {"default"}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +12,12 @@ from ... import ops, params
 from ...errors import InputError
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor, f32
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..built import SealedModel
 from ..parts import Parts
+from ..reference import cloth as reference
 from ..stepping import FixedStep
 from ..touch import Gesture, Touch
-from . import cloth_twin as twin
 from .cloth_cut import Knife
 from .cloth_fabric import Course, Fabric
 from .cloth_sheet import Pins, Sheet, hung, woven
@@ -32,7 +32,7 @@ WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
 
 
 class Params(params.Params):
-    """A sheet in metres, kilograms and seconds, y up."""
+    """A sheet in meters, kilograms and seconds, y up."""
 
     resolution: int = integer(
         64, min=2, max=1024, scale="log", rebuild=True, auto=True, doc="vertices along the width; cells are square"
@@ -44,43 +44,47 @@ class Params(params.Params):
         doc="what holds it: nothing, two corners, the upper edge, a pole at the left, or left and right edges",
     )  # fmt: skip
     span: float = number(0.8, min=0.05, max=1.0, rebuild=True, doc="with pins at the ends: how far apart, in widths")
-    centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the sheet at the start")
-    pattern: str = choice("tartan", ("tartan", "bands", "plain"), rebuild=True, doc="what is woven in, for its colours")
-    density: float = number(0.2, min=0.02, max=5.0, soft_max=1.0, scale="log", unit="kg/m²", doc="mass of an area")
+    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the sheet at the start")
+    pattern: str = choice("tartan", ("tartan", "bands", "plain"), rebuild=True, doc="what is woven in, for its colors")
+    density: float = number(0.2, min=0.02, max=5.0, slider_max=1.0, scale="log", unit="kg/m²", doc="mass of an area")
     stretch: float = number(
-        5000.0, min=1.0, max=1e6, soft_min=50.0, scale="log", unit="N/m", doc="stiffness along the threads"
+        5000.0, min=1.0, max=1e6, slider_min=50.0, scale="log", unit="N/m", doc="stiffness along the threads"
     )
-    shear: float = number(500.0, min=0.0, max=1e6, soft_max=5000.0, unit="N/m", doc="stiffness between the threads")
+    shear: float = number(500.0, min=0.0, max=1e6, slider_max=5000.0, unit="N/m", doc="stiffness between the threads")
     bend: float = number(
-        2e-5, min=0.0, max=1.0, soft_max=1e-3, unit="N m", doc="stiffness against bending of a strip, for its width"
+        2e-5, min=0.0, max=1.0, slider_max=1e-3, unit="N m", doc="stiffness against bending of a strip, for its width"
     )
-    damping: float = number(0.2, min=0.0, max=100.0, soft_max=5.0, unit="1/s", doc="how fast motion dies down")
-    gravity: float = number(9.81, min=0.0, max=100.0, soft_max=20.0, unit="m/s²", doc="downwards")
-    drag: float = number(1.4, min=0.0, max=10.0, soft_max=3.0, doc="coefficient of the air's force across the sheet")
+    damping: float = number(0.2, min=0.0, max=100.0, slider_max=5.0, unit="1/s", doc="how fast motion dies down")
+    gravity: float = number(9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="downwards")
+    drag: float = number(1.4, min=0.0, max=10.0, slider_max=3.0, doc="coefficient of the air's force across the sheet")
     wind: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), min=-60.0, max=60.0, soft_min=-10.0, soft_max=10.0, unit="m/s", doc="mean; grids are added"
+        (0.0, 0.0, 0.0), min=-60.0, max=60.0, slider_min=-10.0, slider_max=10.0, unit="m/s", doc="mean; grids are added"
     )
     gust: float = number(0.5, min=0.0, max=2.0, doc="how much stronger and weaker the mean wind gets")
-    wind_centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input wind")
+    wind_center: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input wind")
     wind_size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=1e-3, unit="m", doc="of the box of the input wind")
-    sphere_radius: float = number(0.0, min=0.0, max=100.0, soft_max=2.0, unit="m", doc="of a ball in the way; 0: none")
+    sphere_radius: float = number(
+        0.0, min=0.0, max=100.0, slider_max=2.0, unit="m", doc="of a ball in the way; 0: none"
+    )
     sphere: tuple[float, ...] = vector((0.0, -0.5, 0.0), unit="m", gizmo="position", doc="where the ball is")
-    obstacle_centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input obstacle")
+    obstacle_center: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input obstacle")
     obstacle_size: tuple[float, ...] = vector((2.0, 2.0, 2.0), min=1e-3, unit="m", doc="of the box of the obstacle")
     floor: bool = switch(False, doc="whether there is a ground")
-    ground: float = number(-1.0, min=-1e3, max=1e3, soft_min=-5.0, soft_max=5.0, unit="m", doc="height of the ground")
+    ground: float = number(
+        -1.0, min=-1e3, max=1e3, slider_min=-5.0, slider_max=5.0, unit="m", doc="height of the ground"
+    )
     friction: float = number(0.4, min=0.0, max=2.0, doc="coefficient of friction, of obstacles and of the cloth itself")
     self_collision: bool = switch(True, rebuild=True, doc="whether it keeps clear of itself")
     tearing: bool = switch(False, doc="whether threads part that are stretched too far")
-    tear_strain: float = number(0.4, min=0.02, max=10.0, soft_max=1.0, doc="strain at which they do")
+    tear_strain: float = number(0.4, min=0.02, max=10.0, slider_max=1.0, doc="strain at which they do")
     small_steps: int = integer(12, min=1, max=64, rebuild=True, doc="steps in 1/120 s; more make it stiffer")
 
 
 class Cloth(SealedModel):
-    """XPBD with small steps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019), constraints by colours.
+    """XPBD with small steps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019), constraints by colors.
 
     Stiffness is the material's, for any resolution; but one iteration a step lets threads give by a strain of about
-    2 n g h² / l more, n the vertices that hang below, l their distance and h the small step: `small_steps` or a coarser
+    n g h² / l more, n the vertices that hang below, l their distance and h the small step: `small_steps` or a coarser
     sheet make it stiffer. Self-collision keeps vertices 0.9 spacings apart, so a finer cloth is a thinner one. All is
     gathered in a fixed order: the same seed gives the same bits on one adapter. Without wind nothing adds energy.
     A hand drags what is within its radius; a blade parts the threads that are seen to lie under its stroke.
@@ -89,13 +93,40 @@ class Cloth(SealedModel):
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
         "wind": "velocities of the air [m/s] in the middles of the cells of a box (nz, ny, nx, 3), f32",
-        "obstacle": "distances [m] to what is in the way, negative inside, in the cells of a box (nz, ny, nx), f32",
+        "obstacle": "distances [m] to what is in the way, negative inside, (nz, ny, nx) over a box and its faces, f32",
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a step: raise small_steps"),
+        "solver_strain": Limit(0.03, "threads give for want of iterations: raise small_steps, or lower resolution"),
         "max_strain": Limit(0.5, "threads are stretched by half: raise small_steps or stretch, or lower resolution"),
     }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "energy": DiagnosticSpec("`kinetic`, `potential` and `elastic` together", "J"),
+        "kinetic": DiagnosticSpec("kinetic energy", "J"),
+        "potential": DiagnosticSpec("potential energy, by height", "J"),
+        "elastic": DiagnosticSpec("elastic energy, of threads and bends", "J"),
+        "momentum": DiagnosticSpec("length of the total momentum", "kg m/s"),
+        "max_strain": DiagnosticSpec("largest strain of any thread"),
+        "torn": DiagnosticSpec("number of edges that are torn"),
+        "cfl": DiagnosticSpec("way of the fastest vertex in a small step, over half the thickness"),
+        "material_strain": DiagnosticSpec(
+            "of the upper threads of a sheet that hangs under its weight, by its stiffness"
+        ),
+        "solver_strain": DiagnosticSpec("what the solver adds to `material_strain`"),
+    }
+
+    @classmethod
+    def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
+        boxes = {
+            f"{name}_{part}": f"the input {name} is not connected"
+            for name in ("wind", "obstacle")
+            for part in ("center", "size")
+            if name not in inputs
+        }
+        ground = {} if params.floor else {"ground": "floor is off: there is no ground"}
+        tearing = {} if params.tearing else {"tear_strain": "tearing is off"}
+        return {**boxes, **ground, **tearing}
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -106,7 +137,7 @@ class Cloth(SealedModel):
             "velocity": OutputSpec((rows, columns, 3), "f32", "how each vertex moves"),
             "strain": OutputSpec((rows, columns), "f32", "largest relative stretch of the threads at each vertex"),
             "pattern": OutputSpec((rows, columns), "f32", "what is woven in, 0 to 1"),
-            "ball": OutputSpec((1, 3), "f32", "centre of the ball in the way"),
+            "ball": OutputSpec((1, 3), "f32", "center of the ball in the way"),
             "ball_radius": OutputSpec((1,), "f32", "and its radius"),
             "index": OutputSpec((2 * (rows - 1) * (columns - 1), 3), "u32", "triangles; torn ones have no area"),
         }
@@ -114,13 +145,14 @@ class Cloth(SealedModel):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
         self._clock = FixedStep()
+        self.clocks = (self._clock,)
         self._phases = [0.0, 0.0, 0.0]
         self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
         self._course = Course(params.small_steps, SWEEP / params.small_steps)
         places, pinned = hung(self._sheet, params.pins, params.span)
         noise = np.random.default_rng(seed).standard_normal(len(places)) * CRUMPLE * self._sheet.spacing
         across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
-        places = places + np.array(params.centre) + np.where(pinned, 0.0, noise)[:, None] * across
+        places = places + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
         with self._building() as parts:
             self._wind = _grid("wind", inputs, 4, parts)
             self._obstacle = _grid("obstacle", inputs, 3, parts)
@@ -135,7 +167,7 @@ class Cloth(SealedModel):
 
     def step(self, dt: float) -> None:
         if self._touch is not None and self._touch.gesture is Gesture.CUT:
-            self._knife.cut(self._touch, dt, {"centre": self._params.sphere, "radius": self._params.sphere_radius})
+            self._knife.cut(self._touch, dt, {"center": self._params.sphere, "radius": self._params.sphere_radius})
         values = self._values()
         for _ in range(self._clock.due(dt, SWEEP)):
             values["phases"] = tuple(self._phases)
@@ -149,10 +181,6 @@ class Cloth(SealedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`kinetic`, `potential` (height) and `elastic` energy [J], their sum `energy`; `momentum` [kg m/s].
-
-        `max_strain`, the number of edges that are `torn`, and `cfl`: the way in a small step over half the thickness.
-        """
         fabric = self._fabric
         fabric.measure.replay(**self._looks())
         with ops.sum(fabric.tallies, axis=0) as sums, ops.max(fabric.tallies[:, 3]) as fastest:
@@ -168,12 +196,13 @@ class Cloth(SealedModel):
         return {
             **{"energy": energy, "kinetic": kinetic, "potential": potential, "elastic": elastic},
             **{"momentum": momentum, "max_strain": ops.max(self._views["strain"]), "torn": parted, "cfl": cfl},
+            **{name: Tensor.full(1, strain) for name, strain in self._hanging_strains().items()},
         }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """One sweep of the whole sheet, in float64, from the state that it is in; no hand is on it."""
         fabric, sheet = self._fabric, self._sheet
-        state = self.twin_state()
+        state = self.reference_state()
         hand, self._touch = self._touch, None
         values = self._values()
         self._touch = hand
@@ -181,8 +210,8 @@ class Cloth(SealedModel):
         fabric.sweep.replay(**values)
         boxes = self._box(self._wind, "wind"), self._box(self._obstacle, "obstacle")
         told = {**values, "h": self._course.h, "thickness": fabric.thickness, "reach": fabric.reach}
-        twin.sweep(state, sheet, told, self._course.steps, *boxes, self._params.self_collision)
-        ours = self.twin_state()
+        reference.sweep(state, sheet, told, self._course.steps, *boxes, self._params.self_collision)
+        ours = self.reference_state()
         apart, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
         error = float(apart / max(speeds, SLOW * math.sqrt(sheet.count)))
         return [
@@ -191,12 +220,14 @@ class Cloth(SealedModel):
             compare("normal", ours.normals, state.normals, 1e-3),
         ]
 
-    def twin_state(self) -> twin.State:
-        """The state as the twin takes it. Waits for the GPU."""
+    def reference_state(self) -> reference.State:
+        """The state as the reference takes it. Waits for the GPU."""
         fabric, n = self._fabric, self._sheet.count
         vertices, velocities = (t.numpy().astype(float).reshape(n, 4) for t in (fabric.vertices, fabric.velocities))
         normals, springs = fabric.normals.numpy().astype(float), fabric.springs.numpy().astype(float)
-        return twin.State(vertices[:, :3], velocities[:, :3], normals.reshape(n, 4)[:, :3], vertices[:, 3], springs)
+        return reference.State(
+            vertices[:, :3], velocities[:, :3], normals.reshape(n, 4)[:, :3], vertices[:, 3], springs
+        )
 
     def reset(self) -> None:
         self._clock.rest, self._phases = 0.0, [0.0, 0.0, 0.0]
@@ -218,6 +249,14 @@ class Cloth(SealedModel):
         self._phases = [numbers[f"phase{k}"] for k in range(3)]
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _hanging_strains(self) -> dict[str, float]:
+        """Of the upper threads: by their weight over their stiffness, and by one iteration in a small step."""
+        p, hangs = self._params, float(self._params.pins != "none")
+        below, spacing = _rows(p) - 1, self._sheet.spacing
+        solver = below * p.gravity * self._course.h**2 / spacing
+        material = p.density * p.gravity * p.length / p.stretch
+        return {"material_strain": material * hangs, "solver_strain": solver * hangs}
 
     def _look(self) -> dict[str, Tensor]:
         fabric = self._fabric
@@ -244,24 +283,24 @@ class Cloth(SealedModel):
                 "gap": 0.5 * self._fabric.thickness,
             },
             **{"ground": p.ground if p.floor else -1e9, "wind": p.wind, "gust": p.gust},
-            **_box_fields("wind", self._wind, p.wind_centre, p.wind_size),
-            **_box_fields("obstacle", self._obstacle, p.obstacle_centre, p.obstacle_size),
+            **_box_fields("wind", self._wind, p.wind_center, p.wind_size),
+            **_box_fields("obstacle", self._obstacle, p.obstacle_center, p.obstacle_size),
             **_hand(self._touch),
         }
 
     def _looks(self) -> dict[str, Any]:
         p = self._params
         named = {name: getattr(p, name) for name in ("density", "stretch", "shear", "bend", "gravity")}
-        named |= {"centre": p.sphere, "radius": p.sphere_radius}
+        named |= {"center": p.sphere, "radius": p.sphere_radius}
         return named | {"limit": p.tear_strain if p.tearing else UNTORN}
 
-    def _box(self, grid: Tensor | None, name: str) -> twin.Box | None:
+    def _box(self, grid: Tensor | None, name: str) -> reference.Box | None:
         if grid is None:
             return None
         p = self._params
-        fields = _box_fields(name, grid, getattr(p, f"{name}_centre"), getattr(p, f"{name}_size"))
+        fields = _box_fields(name, grid, getattr(p, f"{name}_center"), getattr(p, f"{name}_size"))
         low, scale = np.array(fields[f"{name}_low"]), np.array(fields[f"{name}_scale"])
-        return twin.Box(grid.numpy().astype(float), low, scale)
+        return reference.Box(grid.numpy().astype(float), low, scale, 0.5 if name == "wind" else 0.0)
 
 
 def _rows(params: Params) -> int:
@@ -291,11 +330,12 @@ def _grid(name: str, inputs: Mapping[str, Tensor], rank: int, parts: Parts) -> T
     return parts.enter_context(given[:])
 
 
-def _box_fields(name: str, grid: Tensor | None, centre: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
-    """Where the box of a grid begins, and its cells per metre."""
-    cells = (1, 1, 1) if grid is None else grid.shape[2::-1]
+def _box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
+    """Where the box of a grid begins, and its cells per meter: one less than samples, where those lie on its faces."""
+    samples = (1, 1, 1) if grid is None else grid.shape[2::-1]
+    cells = samples if name == "wind" else tuple(n - 1 for n in samples)
     return {
-        f"{name}_low": tuple(c - 0.5 * s for c, s in zip(centre, size, strict=True)),
+        f"{name}_low": tuple(c - 0.5 * s for c, s in zip(center, size, strict=True)),
         f"{name}_scale": tuple(n / s for n, s in zip(cells, size, strict=True)),
     }
 

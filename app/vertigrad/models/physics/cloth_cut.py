@@ -34,7 +34,7 @@ class Knife:
         self._plan.dispatch(_kernel("part"), edges, count=edges, nearest=self._front, **threads)
 
     def cut(self, touch: Touch, dt: float, ball: Mapping[str, Any]) -> None:
-        """Record what the blade does on its way of `dt` seconds; `ball` has `centre` and `radius` of what may hide."""
+        """Record what the blade does on its way of `dt` seconds; `ball` has `center` and `radius` of what may hide."""
         way = stroke(touch, dt)
         if way is not None:
             self._plan.replay(**way, **ball, reach=max(touch.radius, self._spacing))

@@ -10,7 +10,7 @@ import numpy as np
 from ... import ops
 from ...gpu import Kernel, Plan
 from ...ops.launch import element_strides
-from ...ops.neighbours import NeighbourGrid
+from ...ops.neighbors import NeighborGrid
 from ...tensor import Tensor
 from .cloth_sheet import Doubles, Sheet, around
 
@@ -18,7 +18,7 @@ STEP = "models/cloth.wgsl"
 CONTACT = "models/cloth_contact.wgsl"
 LOOK = "models/cloth_look.wgsl"
 MOST = 24  # partners of a vertex in self-collision
-THICKNESS = 0.9  # of the cloth, in spacings: below 1, or neighbours would push; above 0.71, or vertices slip through
+THICKNESS = 0.9  # of the cloth, in spacings: below 1, or neighbors would push; above 0.71, or vertices slip through
 REACH = 2.0  # thicknesses within which partners are looked for
 
 
@@ -54,7 +54,7 @@ class Fabric:
         with ExitStack() as stack:
             self._stack = stack
             self._hold_sheet(np.column_stack([places, inverse]))
-            self.grid = stack.enter_context(NeighbourGrid(sheet.count, 3, self.reach, name=f"{name}.near"))
+            self.grid = stack.enter_context(NeighborGrid(sheet.count, 3, self.reach, name=f"{name}.near"))
             if not collides:
                 self.grid.close()
             self._collides = collides
@@ -147,7 +147,7 @@ class Fabric:
 
     def _record_constraints(self, fixed: dict[str, Any]) -> None:
         woven: dict[str, Any] = {"vertices": self.vertices, "springs": self.springs}
-        for kind, first, count in self._sheet.colours:
+        for kind, first, count in self._sheet.colors:
             entry = "hinge" if kind == 2 else "stretch"
             more = {"hinges": self._fixed["hinges"]} if kind == 2 else {"edges": self._fixed["edges"]}
             fields = {"count": count, "first": first, "kind": kind, **fixed}

@@ -1,8 +1,8 @@
-"""`Sheet`: how a rectangular cloth is woven: vertices, and the constraints between them, by colours.
+"""`Sheet`: how a rectangular cloth is woven: vertices, and the constraints between them, by colors.
 
 Vertices lie in `rows` of `columns`, row by row. Edges are threads along both ways (stretch) and both diagonals of each
-cell (shear); hinges are three vertices in a row. Constraints of one colour share no vertex, so they are solved at once
-and the result does not depend on their order (graph-coloured Gauss-Seidel). A grid needs two colours for each direction
+cell (shear); hinges are three vertices in a row. Constraints of one color share no vertex, so they are solved at once
+and the result does not depend on their order (graph-colored Gauss-Seidel). A grid needs two colors for each direction
 of edges and three for each direction of hinges.
 
 Stiffness is that of the continuum: a spring along a thread stands for a strip of the cloth as wide as the threads lie
@@ -23,7 +23,7 @@ Doubles = NDArray[np.float64]
 Pins = Literal["none", "corners", "edge", "pole", "ends"]
 
 
-class Colour(NamedTuple):
+class Color(NamedTuple):
     """Constraints first … first + count − 1, which share no vertex; `kind` 0 is stretch, 1 shear, 2 bending."""
 
     kind: int
@@ -32,7 +32,7 @@ class Colour(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A cloth as it was cut. Lengths in metres."""
+    """A cloth as it was cut. Lengths in meters."""
 
     rows: int
     columns: int
@@ -44,7 +44,7 @@ class Sheet(NamedTuple):
     stretching: int  # edges that are threads; those after them are diagonals
     hinges: Ints  # (h, 5): three vertices, and the two edges between them
     bends: Doubles  # (h,), stiffness of each for a unit of the material's
-    colours: list[Colour]
+    colors: list[Color]
     triangles: Ints  # (t, 3)
     sides: Ints  # (t, 3), the edges of each triangle
 
@@ -63,8 +63,8 @@ def woven(rows: int, columns: int, width: float, length: float) -> Sheet:
     """A sheet `width` along its rows and `length` across them, both at least 2 vertices."""
     number = np.arange(rows * columns).reshape(rows, columns)
     along, down = width / (columns - 1), length / (rows - 1)
-    edges, lengths, shares, colours = _edges(number, along, down)
-    stretching = sum(colour.count for colour in colours if colour.kind == 0)
+    edges, lengths, shares, colors = _edges(number, along, down)
+    stretching = sum(color.count for color in colors if color.kind == 0)
     hinges, bends, folds = _hinges(number, along, down)
     threes = np.column_stack([hinges, _between(edges, hinges[:, :2]), _between(edges, hinges[:, 1:])])
     triangles = _triangles(number)
@@ -81,7 +81,7 @@ def woven(rows: int, columns: int, width: float, length: float) -> Sheet:
         stretching=stretching,
         hinges=threes,
         bends=bends,
-        colours=colours + folds,
+        colors=colors + folds,
         triangles=triangles,
         sides=np.stack(sides, axis=-1),
     )
@@ -121,8 +121,8 @@ def _widths(count: int, apart: float) -> Doubles:
     return widths
 
 
-def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doubles, list[Colour]]:
-    """Edges, lower vertex first, with their rest lengths, stiffnesses and colours."""
+def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doubles, list[Color]]:
+    """Edges, lower vertex first, with their rest lengths, stiffnesses and colors."""
     rows, columns = number.shape
     row_widths, column_widths = _widths(rows, down), _widths(columns, along)
     across = np.broadcast_to(row_widths[:, None] / along, (rows, columns - 1))
@@ -135,7 +135,7 @@ def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doub
         (1, number[:-1, :-1], number[1:, 1:], diagonal, slanted, (2, 1)),
         (1, number[:-1, 1:], number[1:, :-1], diagonal, slanted, (2, 1)),
     ]
-    pairs, lengths, shares, colours, first = [], [], [], [], 0
+    pairs, lengths, shares, colors, first = [], [], [], [], 0
     for kind, a, b, length, share, periods in kinds:
         for part in _parts(periods):
             ends = np.stack([a[part].ravel(), b[part].ravel()], axis=-1)
@@ -143,13 +143,13 @@ def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doub
                 pairs.append(ends)
                 lengths.append(np.full(len(ends), length))
                 shares.append(share[part].ravel())
-                colours.append(Colour(kind, first, len(ends)))
+                colors.append(Color(kind, first, len(ends)))
                 first += len(ends)
-    return np.concatenate(pairs), np.concatenate(lengths), np.concatenate(shares), colours
+    return np.concatenate(pairs), np.concatenate(lengths), np.concatenate(shares), colors
 
 
-def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, list[Colour]]:
-    """Three vertices in a row (h, 3), with their stiffnesses and colours."""
+def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, list[Color]]:
+    """Three vertices in a row (h, 3), with their stiffnesses and colors."""
     rows, columns = number.shape
     across = np.broadcast_to(_widths(rows, down)[:, None] / along**3, (rows, max(columns - 2, 0)))
     upright = np.broadcast_to(_widths(columns, along) / down**3, (max(rows - 2, 0), columns))
@@ -157,16 +157,16 @@ def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, lis
         (number[:, :-2], number[:, 1:-1], number[:, 2:], across, (1, 3)),
         (number[:-2], number[1:-1], number[2:], upright, (3, 1)),
     ]
-    found, bends, colours, first = [np.zeros((0, 3), int)], [np.zeros(0)], [], 0
+    found, bends, colors, first = [np.zeros((0, 3), int)], [np.zeros(0)], [], 0
     for a, b, c, share, periods in kinds:
         for part in _parts(periods):
             three = np.stack([line[part].ravel() for line in (a, b, c)], axis=-1)
             if len(three):
-                colours.append(Colour(2, first, len(three)))
+                colors.append(Color(2, first, len(three)))
                 found.append(three)
                 bends.append(share[part].ravel())
                 first += len(three)
-    return np.concatenate(found), np.concatenate(bends), colours
+    return np.concatenate(found), np.concatenate(bends), colors
 
 
 def _between(edges: Ints, ends: Ints) -> Ints:

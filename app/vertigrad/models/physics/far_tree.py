@@ -2,7 +2,7 @@
 
 Bodies are sorted along Hilbert's curve (Skilling 2004, AIP Conf. Proc. 707, 381). `LEAF` of them in a row make a leaf,
 `FAN` leaves or nodes in a row make a node, whatever they are: so the form of the tree depends on the number of bodies
-alone, is worked out once, and each level is one dispatch. A node knows its mass, centre of mass, second moments and the
+alone, is worked out once, and each level is one dispatch. A node knows its mass, center of mass, second moments and the
 box around its bodies; from far enough away it pulls by those (Barnes & Hut 1986, Nature 324, 446; that its farthest
 corner counts is from Salmon & Warren 1994, J. Comp. Phys. 111, 136).
 
@@ -67,7 +67,7 @@ class FarTree:
         self._levels = [parts.copied("level", level) for level in made.levels]
         self._links = parts.copied("links", made.links)
         self._nodes, self._boxes = parts.empty("nodes", len(made.links), 12), parts.empty("boxes", len(made.links), 8)
-        self._centre, self._spread = parts.empty("centre", 3), parts.empty("spread", 3)
+        self._center, self._spread = parts.empty("center", 3), parts.empty("spread", 3)
         self._keys, self._order = (parts.empty(what, self.count, dtype=u32) for what in ("keys", "order"))
         self._sorted = parts.empty("sorted", self.count, 4)
 
@@ -75,10 +75,10 @@ class FarTree:
         """Add to `plan` what builds the tree of the bodies as they are then."""
         n, fields = self.count, {**unused, "count": self.count}
         places = self._bodies[:, 0:3]
-        record_reduce(plan, "mean", places, self._centre, 0)
+        record_reduce(plan, "mean", places, self._center, 0)
         with plan.recording():
-            ops.mean(ops.absolute(places - self._centre), axis=0, out=self._spread)
-        around = {"centre": self._centre, "spread": self._spread}
+            ops.mean(ops.absolute(places - self._center), axis=0, out=self._spread)
+        around = {"center": self._center, "spread": self._spread}
         plan.dispatch(
             kernel("place"), n, bodies=self._bodies, keys=self._keys, overwrites=("keys",), **around, **fields
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,55 +13,59 @@ from ...gpu import Kernel
 from ...ops.philox import key_of, stream_words
 from ...params import angle, choice, integer, number, vector
 from ...tensor import Tensor
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..built import SealedModel
 from ..parts import Parts
+from ..reference import flock as flock_reference
 from ..stepping import FixedStep
 from ..touch import Gesture
-from . import flock_twin
 
 SHADER = "models/flock.wgsl"
-COMPARED = 256  # birds compared with the twin, whose cost grows with their number times that of all
-MOST_CELLS = 96  # of the neighbour grid along the box's longest side
+COMPARED = 256  # birds compared with the reference, whose cost grows with their number times that of all
+MOST_CELLS = 96  # of the neighbor grid along the box's longest side
 PATH = np.array([[0.11, 0.33, 0.0], [0.17, 0.2, 1.3], [0.13, 0.33, 0.5]])  # predator: rates, shares of the box, phases
 
 
 class Params(params.Params):
-    """Lengths in metres; a starling flies at about 10 m/s, about 1 m from the next."""
+    """Lengths in meters; a starling flies at about 10 m/s, about 1 m from the next."""
 
-    count: int = integer(16384, min=1, max=1 << 20, soft_min=4096, scale="log", rebuild=True, auto=True, doc="birds")
+    count: int = integer(16384, min=1, max=1 << 20, slider_min=4096, scale="log", rebuild=True, auto=True, doc="birds")
     width: float = number(
-        80.0, min=1.0, max=1e4, soft_max=500.0, unit="m", rebuild=True, doc="of the box, along x and z"
+        80.0, min=1.0, max=1e4, slider_max=500.0, unit="m", rebuild=True, doc="of the box, along x and z"
     )
-    height: float = number(44.0, min=1.0, max=1e4, soft_max=500.0, unit="m", rebuild=True, doc="of the box, along y")
+    height: float = number(44.0, min=1.0, max=1e4, slider_max=500.0, unit="m", rebuild=True, doc="of the box, along y")
     bounds: Literal["turn back", "periodic"] = choice(
         "turn back", ["turn back", "periodic"], rebuild=True, doc="what birds do at the sides of the box"
     )
-    length: float = number(1 / 60, min=1e-4, max=1 / 15, soft_min=1 / 240, unit="s", doc="length of a physical step")
-    rate: float = number(1.0, min=0.0, max=8.0, soft_max=2.0, doc="seconds of flight in a second")
-    speed: float = number(10.0, min=0.0, max=100.0, soft_max=30.0, unit="m/s", doc="at which birds like to fly")
+    length: float = number(1 / 60, min=1e-4, max=1 / 15, slider_min=1 / 240, unit="s", doc="length of a physical step")
+    rate: float = number(1.0, min=0.0, max=8.0, slider_max=2.0, doc="seconds of flight in a second")
+    speed: float = number(10.0, min=0.0, max=100.0, slider_max=30.0, unit="m/s", doc="at which birds like to fly")
     slack: float = number(0.25, min=0.0, max=1.0, doc="share by which they may fly faster or slower")
     agility: float = number(
-        30.0, min=0.0, max=1e3, soft_max=100.0, unit="m/s²", doc="the strongest acceleration of a bird"
+        30.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="the strongest acceleration of a bird"
     )
-    radius: float = number(2.5, min=0.1, max=100.0, soft_max=10.0, unit="m", doc="how far birds see")
-    near: float = number(1.2, min=0.01, max=100.0, soft_max=5.0, unit="m", doc="below which they keep apart")
+    radius: float = number(2.5, min=0.1, max=100.0, slider_max=10.0, unit="m", doc="how far birds see")
+    near: float = number(1.2, min=0.01, max=100.0, slider_max=5.0, unit="m", doc="below which they keep apart")
     sight: float = angle(280.0, min=0.0, max=360.0, doc="of their view; 360: all around")
-    separation: float = number(24.0, min=0.0, max=1e3, soft_max=100.0, unit="m/s²", doc="away from those too near")
-    alignment: float = number(3.0, min=0.0, max=1e3, soft_max=10.0, unit="1/s", doc="how soon a bird flies as others")
-    cohesion: float = number(4.0, min=0.0, max=1e3, soft_max=20.0, unit="1/s²", doc="toward those that it sees")
-    levelling: float = number(0.6, min=0.0, max=100.0, soft_max=4.0, unit="1/s", doc="how soon climbing and diving end")
-    noise: float = number(0.15, min=0.0, max=100.0, soft_max=2.0, unit="1/√s", doc="of the heading")
-    fear: float = number(14.0, min=0.0, max=1e3, soft_max=40.0, unit="m", doc="how near the predator may come; 0: none")
-    hunt: float = number(1.0, min=0.0, max=10.0, soft_max=3.0, doc="how fast the predator flies its round")
+    separation: float = number(24.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="away from those too near")
+    alignment: float = number(3.0, min=0.0, max=1e3, slider_max=10.0, unit="1/s", doc="how soon a bird flies as others")
+    cohesion: float = number(4.0, min=0.0, max=1e3, slider_max=20.0, unit="1/s²", doc="toward those that it sees")
+    levelling: float = number(
+        0.6, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="how soon climbing and diving end"
+    )
+    noise: float = number(0.15, min=0.0, max=100.0, slider_max=2.0, unit="1/√s", doc="of the heading")
+    fear: float = number(
+        14.0, min=0.0, max=1e3, slider_max=40.0, unit="m", doc="how near the predator may come; 0: none"
+    )
+    hunt: float = number(1.0, min=0.0, max=10.0, slider_max=3.0, doc="how fast the predator flies its round")
     obstacle: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", gizmo="position", doc="middle of a sphere")
-    obstacle_radius: float = number(0.0, min=0.0, max=1e3, soft_max=20.0, unit="m", doc="of the sphere; 0: none")
+    obstacle_radius: float = number(0.0, min=0.0, max=1e3, slider_max=20.0, unit="m", doc="of the sphere; 0: none")
 
 
 class Flock(SealedModel):
-    """Boids (Reynolds 1987) in three dimensions; the equations are in `flock_twin`.
+    """Boids (Reynolds 1987) in three dimensions; the equations are in `reference/flock.py`.
 
-    Each step sorts the birds into a grid and has each look around it. Neighbours are met in the order of the grid, so
+    Each step sorts the birds into a grid and has each look around it. Neighbors are met in the order of the grid, so
     the same seed gives the same bits on one adapter. The cost grows with how many are in sight: birds that all gather
     in one place cost their number squared. The predator flies a closed round. Dragging has birds come to the hand,
     with a strength below 0 flee from it.
@@ -72,6 +76,12 @@ class Flock(SealedModel):
     limits: Mapping[str, Limit] = {
         "cfl": Limit(1.0, "birds fly past each other between two looks: a smaller length, or a larger near")
     }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "polarization": DiagnosticSpec("length of the mean heading"),
+        "speed": DiagnosticSpec("mean speed", "m/s"),
+        "neighbors": DiagnosticSpec("mean number of birds that a bird sees"),
+        "cfl": DiagnosticSpec("share of `near` that the fastest bird flies in a step"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -81,7 +91,7 @@ class Flock(SealedModel):
             "velocity": OutputSpec((n, 3), "f32", "how it flies [m/s]"),
             "heading": OutputSpec((n, 3), "f32", "where it flies: a unit vector"),
             "speed": OutputSpec((n,), "f32", "length of its velocity"),
-            "neighbours": OutputSpec((n,), "f32", "how many others it sees"),
+            "neighbors": OutputSpec((n,), "f32", "how many others it sees"),
             "predator": OutputSpec((1, 3), "f32", "where the predator is [m]"),
         }
 
@@ -90,6 +100,7 @@ class Flock(SealedModel):
         self._count, self._periodic = params.count, params.bounds == "periodic"
         self._extent = (params.width, params.height, params.width)
         self._clock, self._turn, self._way = FixedStep(most=16), 0, 0.0
+        self.clocks = (self._clock,)
         with self._building() as parts:
             self._make(parts)
             self._record()
@@ -104,26 +115,21 @@ class Flock(SealedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """How they fly together.
-
-        `polarisation`: length of the mean heading. `speed` [m/s] and `neighbours`: means. `cfl`: share of `near` that
-        the fastest flies in a step.
-        """
         with ops.mean(self._headings[:, 0:3], axis=0) as mean, ops.max(self._velocities[:, 3]) as fastest:
             return {
-                "polarisation": ops.l2(mean),
+                "polarization": ops.l2(mean),
                 "speed": ops.mean(self._velocities[:, 3]),
-                "neighbours": ops.mean(self._places[:, 3]),
+                "neighbors": ops.mean(self._places[:, 3]),
                 "cfl": fastest * (self._params.length / self._params.near),
             }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """A step of `COMPARED` birds spread over all, in float64."""
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         places, velocities = self._places.numpy()[:, :3].astype(float), self._velocities.numpy()[:, :3].astype(float)
         fields = self._fields()
         self._advance()
-        after, faster, _ = flock_twin.step(places, velocities, fields, self._periodic, pick)
+        after, faster, _ = flock_reference.step(places, velocities, fields, self._periodic, pick)
         return [
             compare("position", self._places.numpy()[pick, :3], after, 1e-5),
             compare("velocity", self._velocities.numpy()[pick, :3], faster, 1e-4),
@@ -167,7 +173,7 @@ class Flock(SealedModel):
         self._predator = parts.zeros("predator", 1, 3)
         self._cell = max(self._params.radius, max(self._extent) / MOST_CELLS)
         low, high = [-0.5 * side for side in self._extent], [0.5 * side for side in self._extent]
-        self._grid = parts.enter_context(ops.NeighbourGrid(n, 3, self._cell, low, high, f"{self.name}.grid"))
+        self._grid = parts.enter_context(ops.NeighborGrid(n, 3, self._cell, low, high, f"{self.name}.grid"))
         self._plan = parts.plan("step")
 
     def _record(self) -> None:
@@ -198,7 +204,7 @@ class Flock(SealedModel):
             "velocity": self._velocities[:, 0:3],
             "heading": self._headings[:, 0:3],
             "speed": self._velocities[:, 3],
-            "neighbours": self._places[:, 3],
+            "neighbors": self._places[:, 3],
             "predator": self._predator[:],
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,22 +12,22 @@ from ... import ops
 from ...errors import InputError
 from ...gpu import Kernel
 from ...tensor import Tensor, f32, u32
-from ..base import Comparison, Limit, OutputSpec
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec
 from ..built import SealedModel
 from ..parts import Parts
+from ..reference import fluid as fluid_reference
 from ..stepping import FixedStep
 from ..touch import Gesture
-from . import fluid_twin
 from .fluid_params import Params, uniforms
 from .fluid_pour import Nozzle
 from .fluid_start import Start
 
 SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
-MOST = 56  # neighbours that are kept of each particle; at rest there are 32
+MOST = 56  # neighbors that are kept of each particle; at rest there are 32
 LONGEST = 1.0 / 60.0  # s
-CROWD = {name: name for name in ("here", "near", "found")}  # what every walk over neighbours reads
-FACETS = (48, 64)  # rows and columns of the body's surface; whole numbers of four
+CROWD = {name: name for name in ("here", "near", "found")}  # what every walk over neighbors reads
+FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
 
 class Fluid(SealedModel):
@@ -38,7 +38,7 @@ class Fluid(SealedModel):
     from the frames' time; of a frame in which more than 64 are due the rest is dropped. Dragging moves the fluid along
     with the hand; emitting pumps: what comes out at the hand is taken from all over the fluid, so that mass stays.
 
-    The same seed gives the same bits on one adapter: sums go over neighbours in the order of their rows.
+    The same seed gives the same bits on one adapter: sums go over neighbors in the order of their rows.
     """
 
     Params = Params
@@ -49,10 +49,27 @@ class Fluid(SealedModel):
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "lower courant: what moves farther than a spacing in a step is not resolved"),
         "compression": Limit(0.05, "more iterations, or a lower courant: the fluid should keep its volume"),
-        "neighbours": Limit(
-            MOST, "more iterations: so many particles are only this close if they are pressed together"
-        ),
+        "neighbors": Limit(MOST, "more iterations: so many particles are only this close if they are pressed together"),
     }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "kinetic": DiagnosticSpec("kinetic energy", "J"),
+        "potential": DiagnosticSpec("potential energy above the bottom of the tank", "J"),
+        "energy": DiagnosticSpec("`kinetic` and `potential` together", "J"),
+        "mass": DiagnosticSpec("of the particles within the tank", "kg"),
+        "momentum": DiagnosticSpec("length of the total momentum", "kg m/s"),
+        "compression": DiagnosticSpec("density beyond that at rest, relative to it, mean over all particles"),
+        "cfl": DiagnosticSpec("spacings that the fastest particle crosses in a step"),
+        "neighbors": DiagnosticSpec("most neighbors of any particle"),
+    }
+
+    @classmethod
+    def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
+        grid = () if "obstacle" in inputs else ("obstacle_at", "obstacle_spacing")
+        body = ("body_at", "body_size") if params.body == "none" else ()
+        return {
+            **dict.fromkeys(grid, "the input obstacle is not connected"),
+            **dict.fromkeys(body, 'body = "none": nothing stands in the tank'),
+        }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -75,6 +92,7 @@ class Fluid(SealedModel):
         self._start = Start.of(params)
         self._obstacle = _checked(name, inputs.get("obstacle"))
         self._clock = FixedStep()
+        self.clocks = (self._clock,)
         with self._building() as parts:
             self._make(parts, seed)
             self._record(parts)
@@ -107,10 +125,6 @@ class Fluid(SealedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """Energies [J], `mass` [kg], `momentum` [kg m/s], mean `compression`, `cfl`, and most `neighbours` of any.
-
-        The compression is the density beyond that at rest, over it, in the mean over all particles.
-        """
         mass = self._start.mass(self._params.density)
         low, high = (np.array(corner, np.float32) for corner in (self._start.low, self._start.high))
         places, motions, rest = self._places, self._motions, 1.0 / self._params.density
@@ -133,19 +147,19 @@ class Fluid(SealedModel):
             "momentum": momentum,
             "compression": compression,
             "cfl": cfl,
-            "neighbours": ops.max(self._found.to(f32)),
+            "neighbors": ops.max(self._found.to(f32)),
         }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """A step of particles spread over all, in float64: each stage of it from what the GPU had before that stage."""
         fields = self._fields()
         self._step.replay(dt=self.length, **fields)
         distances = None if self._obstacle is None else self._obstacle.numpy()
-        told = fluid_twin.Told(**self._static(), **fields, dt=self.length, field=distances)
+        told = fluid_reference.Told(**self._static(), **fields, dt=self.length, field=distances)
         kept = {name: tensor.numpy() for name, tensor in self._scratch.items()} | {
             name: tensor.numpy() for name, tensor in self.state().items()
         }
-        return fluid_twin.compared(told, kept)
+        return fluid_reference.compared(told, kept)
 
     def reset(self) -> None:
         ops.assign(self._places, self._first)
@@ -190,7 +204,7 @@ class Fluid(SealedModel):
         self._found = self._scratch["found"] = parts.empty("found", n, dtype=u32)
         self._scratch["near"] = parts.empty("near", MOST, n, dtype=u32)
         low, high = self._start.low, self._start.high
-        self._grid = parts.enter_context(ops.NeighbourGrid(n, 3, 2.0 * self.spacing, low, high, f"{name}.grid"))
+        self._grid = parts.enter_context(ops.NeighborGrid(n, 3, 2.0 * self.spacing, low, high, f"{name}.grid"))
         self._views = {
             "position": self._places[:, 0:3],
             "velocity": self._motions[:, 0:3],
@@ -215,7 +229,7 @@ class Fluid(SealedModel):
         walled = {**CROWD, "walls": "walls"}
         self._add("predict", {**walled, "velocities": "pushed", "excess": "excess"})
         turn = {**walled, "velocities": "moving", "new_pressing": "pressing", "excess": "excess", "before": "before"}
-        for stride in fluid_twin.strides(self._params.iterations):
+        for stride in fluid_reference.strides(self._params.iterations):
             self._add("accelerate", {**walled, "pressing": "pressing", "new_velocities": "moving"})
             self._add("relax", turn, stride)
         self._add("finish", {**walled, "velocities": "pushed", "pressing": "pressing"}, **state)

@@ -6,18 +6,17 @@ from typing import Any
 
 from ... import params
 from ...params import choice, integer, number, vector
-from ..touch import Gesture, Touch
+from ..touch import PULL, Gesture, Touch
 
 BODIES = ("none", "box", "ball", "pillar")
 WARM = 0.9  # share of the last step's pressure that a step begins with
-PULL = 40.0  # 1/s, at which the fluid takes on the velocity of the hand
 
 
 class Params(params.Params):
-    """The tank, what is in it, and how the fluid is to behave; lengths in metres."""
+    """The tank, what is in it, and how the fluid is to behave; lengths in meters."""
 
     spacing: float = number(
-        0.06, min=0.002, max=1.0, soft_min=0.01, soft_max=0.2, unit="m", scale="log", rebuild=True,
+        0.06, min=0.002, max=1.0, slider_min=0.01, slider_max=0.2, unit="m", scale="log", rebuild=True,
         doc="distance of particles at rest",
     )  # fmt: skip
     count: int = integer(
@@ -36,9 +35,9 @@ class Params(params.Params):
     column_at: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0), min=0.0, max=100.0, unit="m", rebuild=True, doc="where the column stands, from the corner"
     )
-    gravity: float = number(9.81, min=0.0, max=100.0, soft_max=20.0, unit="m/s²", doc="downwards, along -y")
+    gravity: float = number(9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="downwards, along -y")
     viscosity: float = number(
-        1e-6, min=0.0, max=0.1, soft_min=1e-6, scale="log", unit="m²/s", doc="kinematic; water has 1e-6, honey 0.01"
+        1e-6, min=0.0, max=0.1, slider_min=1e-6, scale="log", unit="m²/s", doc="kinematic; water has 1e-6, honey 0.01"
     )
     smoothing: float = number(
         0.01, min=0.0, max=0.2, doc="viscosity of the method itself, over spacing and speed of the fall"
@@ -48,7 +47,7 @@ class Params(params.Params):
     courant: float = number(
         0.4, min=0.05, max=1.0, doc="spacings that what has fallen from the column's top moves in a step"
     )
-    rate: float = number(1.0, min=0.0, max=10.0, soft_max=2.0, doc="seconds of the fluid in a simulated second")
+    rate: float = number(1.0, min=0.0, max=10.0, slider_max=2.0, doc="seconds of the fluid in a simulated second")
     body: str = choice("none", BODIES, doc="what stands in the tank")
     body_at: tuple[float, ...] = vector(
         (2.2, 0.3, 0.6), min=-100.0, max=100.0, unit="m", gizmo="position", doc="the middle of the body"

@@ -7,7 +7,7 @@ Every mass is a body: disc, bulge and dark halo are all particles that attract e
 outside field, so energy, momentum and angular momentum of the whole are constants of the motion. Bodies come
 in the order disc of galaxy 0, disc of galaxy 1, bulge 0, bulge 1, halo 0, halo 1: the first `luminous_count`
 of them are the stars, and a picture of those alone is a plain slice. All bodies of a kind have the same mass,
-in both galaxies as nearly as whole numbers allow.
+in both galaxies as nearly as integers allow.
 
 Sources: velocities of disc and spheroids as in `galaxy_field`; the encounter is the parabolic two-body orbit
 (Binney & Tremaine 2008, section 3.1c with e = 1), its angles those of Toomre & Toomre 1972, ApJ 178, 623; the
@@ -69,16 +69,16 @@ def colliding_discs(
     seed: int,
     mass_ratio: float = 0.7,
     separation: float = 12.0,
-    pericentre: float = 1.8,
+    pericenter: float = 1.8,
     inclinations: tuple[float, float] = (25.0, 50.0),
     nodes: tuple[float, float] = (60.0, -60.0),
     shape: Galaxy = SPIRAL,
     softening: float = SOFTENING,
 ) -> Bodies:
-    """Two galaxies falling towards each other; their common centre of mass rests at the origin.
+    """Two galaxies falling towards each other; their common center of mass rests at the origin.
 
     They are placed `separation` apart on the parabola on which two point masses would pass at the distance
-    `pericentre`, in the plane z = 0, turning counter-clockwise seen from +z. At pericentre galaxy 1 is on the
+    `pericenter`, in the plane z = 0, turning counter-clockwise seen from +z. At pericenter galaxy 1 is on the
     +y side of galaxy 0, so that tails grow along x. `inclinations` [degrees] are the angles between each
     disc's spin and the orbit's: 0 is prograde, 180 retrograde. `nodes` [degrees] are the angles from +y to
     the line in which each disc cuts the orbit's plane. `mass_ratio` is galaxy 1 over galaxy 0; bodies are
@@ -88,17 +88,17 @@ def colliding_discs(
     stay bound to each other: with the defaults they pass at 2.2, at time 8, and have merged by time 33.
 
     Raises ParameterError for a count below 2, a mass ratio or softening that is not above zero, or a
-    separation below the pericentre.
+    separation below the pericenter.
     """
     _require(count >= 2, f"count is {count}; two galaxies need at least 2 bodies")
     _require(mass_ratio > 0.0, f"mass_ratio is {mass_ratio}; it must be above zero")
     _require(softening > 0.0, f"softening is {softening}; it must be above zero")
     _require(
-        0.0 < pericentre <= separation,
-        f"pericentre is {pericentre}; it must be above zero and at most the separation, {separation}",
+        0.0 < pericenter <= separation,
+        f"pericenter is {pericenter}; it must be above zero and at most the separation, {separation}",
     )
     shapes = (shape, shape.scaled(mass_ratio))
-    places, motions = _parabola(shapes[0].mass, shapes[1].mass, separation, pericentre)
+    places, motions = _parabola(shapes[0].mass, shapes[1].mass, separation, pericenter)
     galaxies = []
     for index, root in enumerate(np.random.SeedSequence(seed).spawn(2)):
         turn = _orientation(inclinations[index], nodes[index])
@@ -118,7 +118,7 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _allot(count: int, shares: tuple[float, ...]) -> list[int]:
-    """Whole numbers that add up to `count`, as near the shares as can be (largest remainders first)."""
+    """Integers that add up to `count`, as near the shares as can be (largest remainders first)."""
     exact = count * np.asarray(shares) / sum(shares)
     whole = np.floor(exact).astype(int)
     for index in np.argsort(whole - exact, kind="stable")[: count - whole.sum()]:
@@ -195,13 +195,13 @@ def _orientation(inclination: float, node: float) -> Doubles:
     return about_z @ about_x
 
 
-def _parabola(first: float, second: float, distance: float, pericentre: float) -> tuple[Doubles, Doubles]:
-    """Positions and velocities (2, 3) of two point masses inbound on a parabola, centre of mass at rest."""
+def _parabola(first: float, second: float, distance: float, pericenter: float) -> tuple[Doubles, Doubles]:
+    """Positions and velocities (2, 3) of two point masses inbound on a parabola, center of mass at rest."""
     total = first + second
-    cosine = 2.0 * pericentre / distance - 1.0
+    cosine = 2.0 * pericenter / distance - 1.0
     sine = -np.sqrt(1.0 - cosine**2)
     apart = distance * np.array([-sine, cosine, 0.0])
-    closing = np.sqrt(total / (2.0 * pericentre)) * np.array([-(1.0 + cosine), -sine, 0.0])
+    closing = np.sqrt(total / (2.0 * pericenter)) * np.array([-(1.0 + cosine), -sine, 0.0])
     shares = np.array([[-second / total], [first / total]])
     return shares * apart, shares * closing
 

@@ -58,7 +58,7 @@ class Spheroid:
         return np.interp(quantiles * inside[-1], inside, grid)
 
     def density(self, radii: Doubles) -> Doubles:
-        """The profile, unnormalised."""
+        """The profile, unnormalized."""
         return self._whole(radii) * np.square(1.0 - np.square(radii / self.edge))
 
     def density_slope(self, radii: Doubles) -> Doubles:
@@ -180,7 +180,7 @@ class DiscMotion:
 
 
 class MeanField:
-    """Smooth softened gravity of one galaxy centred at the origin, its disc in the plane z = 0."""
+    """Smooth softened gravity of one galaxy centered at the origin, its disc in the plane z = 0."""
 
     def __init__(self, galaxy: Galaxy, softening: float) -> None:
         self.galaxy = galaxy

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ... import ops
 from ...gpu import Plan
 from ...tensor import Tensor
-from ..base import OutputSpec
-from ..built import TimelessModel
+from ..base import DiagnosticSpec, Limit, OutputSpec
+from ..built import SealedModel
 from ..parts import Parts
+from ..stepping import FixedStep
 from ..touch import Gesture, Touch
 from .galaxy import Bodies, colliding_discs
 
+CROSSED = 0.62  # of the softening that a body of root mean square speed may cross in a step
 
-class GravityModel(TimelessModel):
+
+class GravityModel(SealedModel):
     """Bodies (n, 4), places with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
-    Left to say are how forces are worked out, and which bodies there are at first.
+    A frame is divided into equal leapfrog steps, none longer than `time_step` nor than typical bodies need to cross
+    `CROSSED` of the softening: a higher rate or speed takes more of them. Left to say are how forces are worked out,
+    and which bodies there are at first.
     """
 
     gestures = frozenset({Gesture.DRAG})
+    limits: ClassVar[Mapping[str, Limit]] = {
+        "energy_drift": Limit(0.01, "steps are too long for the forces: a larger softening, or a smaller time_step")
+    }
     _params: Any
     _step: Plan
     _force: Plan  # the first accelerations
     _energy: Plan
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "kinetic": DiagnosticSpec("kinetic energy, a sum in f32"),
+        "potential": DiagnosticSpec("potential energy, a sum in f32"),
+        "energy": DiagnosticSpec("`kinetic` and `potential` together"),
+        "energy_drift": DiagnosticSpec("relative change of the energy since a hand acted, or the softening was set"),
+        "time_step": DiagnosticSpec("longest leapfrog step, in model time"),
+        "momentum": DiagnosticSpec("length of the total momentum"),
+        "drift_of_center": DiagnosticSpec("distance of the center of mass from the origin, times the total mass"),
+    }
 
     @staticmethod
     @abstractmethod
@@ -46,7 +64,7 @@ class GravityModel(TimelessModel):
 
     @abstractmethod
     def _still(self) -> dict[str, Any]:
-        """The fields of the plans that do not move anything."""
+        """Fields of the plans for forces and energies; a step takes `dt` and what a hand does besides."""
 
     @classmethod
     def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
@@ -65,36 +83,68 @@ class GravityModel(TimelessModel):
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
         """`start` gives the bodies, instead of those made from `seed`; all of them count as stars."""
         self.name, self._params = name, params
+        self._clock = FixedStep()
+        self.clocks = (self._clock,)
+        self._conserved = 0.0  # softening for which `_reference` is the energy that is to stay; 0: a hand changes it
         stars = self.stars(params) if start is None else len(start.masses)
         with self._building() as parts:
-            self._make(self.first(params, seed) if start is None else start, parts)
+            start = self.first(params, seed) if start is None else start
+            self._scale = Scale.of(start)
+            self._make(start, parts)
             self._record(parts)
             self._views = parts.views(self._look(stars))
             self.reset()
+
+    def step(self, dt: float) -> None:
+        steps, length = self._clock.divide(dt * self._params.rate, self.longest_step)
+        values = self._still() | {"dt": length} | hand(self._touch)
+        for _ in range(steps):
+            self._step.replay(**values)
+        if self._touch is not None:
+            self._conserved = 0.0
+        elif self._conserved != self._params.softening:
+            self._conserve()
+
+    @property
+    def longest_step(self) -> float:
+        """Of a leapfrog step, in model time."""
+        reach = max(self._params.softening, self._scale.deflection)
+        return min(self._params.time_step, CROSSED * reach / self._scale.speed)
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`kinetic`, `potential` and total `energy` (f32 sums); lengths of `momentum` and `drift_of_centre`."""
-        self._energy.replay(**self._still())
-        with ops.sum(self._energies, axis=0) as sums:
+        with self._measured() as sums:
             kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
+        energy = kinetic + potential
+        with ops.absolute(energy / self._reference - 1.0) as drift:
+            drifted = drift * float(self._conserved > 0.0)
         return {
             "kinetic": kinetic,
             "potential": potential,
-            "energy": kinetic + potential,
+            "energy": energy,
+            "energy_drift": drifted,
+            "time_step": Tensor.full(1, self.longest_step),
             "momentum": _mass_weighted_length(self._velocities, self._bodies),
-            "drift_of_centre": _mass_weighted_length(self._bodies, self._bodies),
+            "drift_of_center": _mass_weighted_length(self._bodies, self._bodies),
         }
 
     def reset(self) -> None:
         ops.assign(self._bodies, self._first_bodies)
         ops.assign(self._velocities, self._first_velocities)
         self._force.replay(**self._still())
+        self._conserve()
 
     def state(self) -> dict[str, Tensor]:
-        return {"bodies": self._bodies, "velocities": self._velocities, "accelerations": self._accelerations}
+        moving = {"velocities": self._velocities, "accelerations": self._accelerations}
+        return {"bodies": self._bodies, **moving, "reference": self._reference}
+
+    def numbers(self) -> dict[str, float]:
+        return {"conserved": self._conserved}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        self._conserved = numbers["conserved"]
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -108,6 +158,18 @@ class GravityModel(TimelessModel):
         self._velocities = parts.empty("velocities", n, 4)
         self._accelerations = parts.empty("accelerations", n, 4)
         self._energies = parts.empty("energies", n, 2)
+        self._reference = parts.empty("reference")
+
+    def _measured(self) -> Tensor:
+        """Kinetic and potential energy (2,), now."""
+        self._energy.replay(**self._still())
+        return ops.sum(self._energies, axis=0)
+
+    def _conserve(self) -> None:
+        """The energy that there is now is what further steps should keep."""
+        with self._measured() as sums, ops.sum(sums) as energy:
+            ops.assign(self._reference, energy)
+        self._conserved = self._params.softening
 
     def _look(self, stars: int) -> dict[str, Tensor]:
         views = {
@@ -120,13 +182,31 @@ class GravityModel(TimelessModel):
         return views | {f"star_{column}": views[column][:stars] for column in ("position", "speed", "galaxy")}
 
 
+class Scale(NamedTuple):
+    """Typical `speed` of bodies, and a tenth of the distance at which the typical mass turns one round that has it."""
+
+    speed: float
+    deflection: float
+
+    @staticmethod
+    def of(start: Bodies) -> Scale:
+        """The root mean square of speeds; of bodies at rest, that to which they fall (Binney & Tremaine 2008, 4.8)."""
+        masses = start.masses.astype(float)
+        away = start.positions - start.positions.mean(axis=0)
+        radius = math.sqrt(np.square(away).sum(axis=1).mean())
+        moving = np.square(start.velocities.astype(float)).sum(axis=1).mean()
+        squared = max(moving, masses.sum() / (2.0 * max(radius, 1e-6)), 1e-12)
+        typical = float(masses @ masses) / max(masses.sum(), 1e-12)
+        return Scale(math.sqrt(squared), float(0.1 * typical / squared))
+
+
 def galaxies(params: Any, seed: int) -> Bodies:
     """The two galaxies that the parameters of a model describe."""
     return colliding_discs(
         params.count,
         seed=seed,
         mass_ratio=params.mass_ratio,
-        pericentre=params.pericentre,
+        pericenter=params.pericenter,
         inclinations=(params.inclination, params.inclination_2),
         softening=params.softening,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,24 +13,26 @@ from ...errors import InputError
 from ...gpu import Kernel
 from ...params import choice, integer, number
 from ...tensor import Tensor
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..built import ClockedModel
 from ..parts import Parts
+from ..reference import gray_scott as reference
 from ..stepping import FixedStep
 from ..touch import Gesture, Touch
-from . import gray_scott_twin as twin
 from . import surfaces
 from .gray_scott_start import discs
 
 SHADER = "models/gray_scott.wgsl"
 BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
 PAINTED = 0.5  # what v is brought to under a hand
-FASTEST = 0.4  # [1/time] what the reaction is allowed for when the step is chosen: v² where v is 0.63
+FASTEST = 0.4  # [1/time] rate of the reaction that the step allows for: v² where v is 0.63
+SPIKED = 0.9  # [1/time] more for each unit of diffusion_u / diffusion_v above 2: u that flows in feeds higher spikes
+LEAST_SPREAD = 3e-6  # [length²/time] of v, for that ratio: spikes are no narrower than the spacing of points
 SAFE = 0.9  # of the longest step that is stable
 
 # Fields of the kernels' uniforms, where nothing else is said.
 UNUSED: dict[str, Any] = {
-    **dict.fromkeys(("feed", "kill", "dt", "height", "amount", "goal"), 0.0),
+    **dict.fromkeys(("feed", "kill", "dt", "height", "amount", "goal", "fastest"), 0.0),
     **{"diffusion": (0.0, 0.0), "origin": (0.0,) * 3, "direction": (0.0,) * 3, "radius": 1.0},
 }
 
@@ -71,20 +73,20 @@ class Params(params.Params):
     pattern: str = choice(
         "own", ("own", *CLASSES), doc="feed and kill of one of Pearson's classes of pattern, or its own"
     )
-    feed: float = number(0.037, min=0.0, max=0.2, soft_max=0.1, unit="1/time", doc="how fast u is replaced (F)")
-    kill: float = number(0.06, min=0.0, max=0.2, soft_max=0.08, unit="1/time", doc="how fast v is taken away (k)")
-    diffusion_u: float = number(2e-5, min=0.0, max=1e-3, soft_max=5e-5, unit="length²/time", doc="how fast u spreads")
-    diffusion_v: float = number(1e-5, min=0.0, max=1e-3, soft_max=5e-5, unit="length²/time", doc="how fast v spreads")
+    feed: float = number(0.037, min=0.0, max=0.2, slider_max=0.1, unit="1/time", doc="how fast u is replaced (F)")
+    kill: float = number(0.06, min=0.0, max=0.2, slider_max=0.08, unit="1/time", doc="how fast v is taken away (k)")
+    diffusion_u: float = number(2e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="how fast u spreads")
+    diffusion_v: float = number(1e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="how fast v spreads")
     size: float = number(
-        2.5, min=0.1, max=100.0, soft_max=10.0, scale="log", unit="length", doc="side of a square of the same area"
+        2.5, min=0.1, max=100.0, slider_max=10.0, scale="log", unit="length", doc="side of a square of the same area"
     )
     longest_step: float = number(
         1.0, min=0.01, max=2.0, unit="time", doc="a step; shorter where diffusion would not be stable"
     )
-    rate: float = number(1200.0, min=0.0, max=1e5, soft_max=4000.0, unit="time/s", doc="time that passes in a second")
-    spots: int = integer(12, min=1, max=1000, soft_max=100, scale="log", doc="places where it starts, at a reset")
+    rate: float = number(1200.0, min=0.0, max=1e5, slider_max=4000.0, unit="time/s", doc="time that passes in a second")
+    spots: int = integer(12, min=1, max=1000, slider_max=100, scale="log", doc="places where it starts, at a reset")
     height: float = number(
-        0.15, min=-10.0, max=10.0, soft_min=-1.0, soft_max=1.0, doc="how much v = 1 raises the surface"
+        0.15, min=-10.0, max=10.0, slider_min=-1.0, slider_max=1.0, doc="how much v = 1 raises the surface"
     )
 
 
@@ -97,7 +99,9 @@ class GrayScott(ClockedModel):
     Surfaces are drawn in a size of their own (the plane 2 long, the sphere with radius 1, a mesh as it is), whatever
     `size` is for the reaction.
 
-    A step is as long as `longest_step` says, or `SAFE` of what diffusion and reaction allow. Steps are taken in pairs.
+    A step is as long as `longest_step` says, or `SAFE` of what diffusion and the reaction of the highest spikes of v to
+    be expected allow. If v rises higher all the same, its reaction is as fast as is stable, and `cfl` is above 1. Steps
+    are taken in pairs.
     The same seed gives the same bits on one adapter.
     """
 
@@ -110,6 +114,21 @@ class GrayScott(ClockedModel):
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "explicit steps are not stable: lower longest_step, or diffusion_u and diffusion_v")
     }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "u": DiagnosticSpec("mean of `u` over the area"),
+        "v": DiagnosticSpec("mean of `v` over the area"),
+        "largest_v": DiagnosticSpec("largest `v`"),
+        "cfl": DiagnosticSpec("time step over the longest that is stable"),
+    }
+
+    @classmethod
+    def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
+        feed = () if params.pattern == "own" else ("feed", "kill")
+        points = ("resolution",) if params.surface == "mesh" else ()
+        return {
+            **dict.fromkeys(feed, f'pattern = "{params.pattern}" sets it; choose "own" to set it here'),
+            **dict.fromkeys(points, 'surface = "mesh" has the points of its vertices'),
+        }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -131,6 +150,7 @@ class GrayScott(ClockedModel):
         """`start` gives u and v (points, 2) at first, instead of places made from `seed`."""
         self.name, self._params, self._seed, self._start = name, params, seed, start
         self._clock = FixedStep()
+        self.clocks = (self._clock,)
         self._mesh = _mesh(params, inputs)
         if self._mesh is None:
             self._points, self._normals = surfaces.plane(params.resolution)
@@ -147,7 +167,7 @@ class GrayScott(ClockedModel):
     def step(self, dt: float) -> None:
         step = self._length()
         pairs = self._clock.due(dt * self._params.rate, 2.0 * step)
-        values = {"dt": step, "diffusion": self._diffusion(), **self._reaction()}
+        values = self._stepping(step)
         if pairs and self._touch is not None:
             self._paint.replay(**_brush(self._touch, 2.0 * step * pairs))
         for _ in range(pairs // BUNDLE):
@@ -160,25 +180,21 @@ class GrayScott(ClockedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """Means of `u` and `v` over the area, the largest `v`, and `cfl`: the step over the longest that is stable."""
         with ops.sum(self._field * self._shares, axis=0) as means:
             u, v = means[0:1].contiguous(), means[1:2].contiguous()
         most = ops.max(self._field[:, 1])
-        (feed, kill), diffusion = self._reaction().values(), self._diffusion()
-        rate, half = self._steepest * max(diffusion) + feed + kill, 0.5 * self._length()
-        return {"u": u, "v": v, "largest_v": most, "cfl": (most * most + rate) * half}
+        return {"u": u, "v": v, "largest_v": most, "cfl": (most * most + self._spreading()) * (0.5 * self._length())}
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """Two steps of the whole field, and the surface that is drawn, in float64."""
         before, step = self._field.numpy().astype(float), self._length()
-        self._pair.replay(dt=step, diffusion=self._diffusion(), **self._reaction())
+        self._pair.replay(**self._stepping(step))
         self._show.replay(height=self._params.height)
         field = before
         for _ in range(2):
-            more = {"diffusion": self._diffusion(), "dt": step, **self._reaction()}
-            field = twin.step(field, self._laplacian(field), **more)
+            field = reference.step(field, self._laplacian(field), **self._stepping(step))
         after = self._field.numpy().astype(float)
-        positions, normals = twin.raised(
+        positions, normals = reference.raised(
             self._points, self._normals, after[:, 1], self._slope(after[:, 1]), self._params.height
         )
         return [
@@ -224,7 +240,7 @@ class GrayScott(ClockedModel):
         }
         parts.views(self._views)
         if self._mesh is not None:
-            for what in ("starts", "neighbours"):
+            for what in ("starts", "neighbors"):
                 self._links[what] = parts.copied(what, getattr(self._mesh, what).astype(np.uint32))
             self._links["weights"] = parts.copied("weights", self._mesh.weights)
             self._views["index"] = parts.copied("index", self._mesh.triangles.astype(np.uint32))
@@ -236,7 +252,7 @@ class GrayScott(ClockedModel):
         side = 0 if mesh else self._params.resolution
         here: dict[str, Any] = UNUSED | {"count": n, "side": side, "edge": self._edge}
         turns = [(self._field, self._between), (self._between, self._field)]
-        stepping = _without(here, "dt", "diffusion", "feed", "kill") | self._links
+        stepping = _without(here, "dt", "diffusion", "feed", "kill", "fastest") | self._links
         for plan, pairs in ((self._pair, 1), (self._many, BUNDLE)):
             for before, after in turns * pairs:
                 plan.dispatch(react, n, before=before, after=after, overwrites=("after",), **stepping)
@@ -259,20 +275,30 @@ class GrayScott(ClockedModel):
 
     def _length(self) -> float:
         """Of a step: Euler's is stable while it is shorter than 2 over the fastest rate."""
-        fastest = self._steepest * max(self._diffusion()) + sum(self._reaction().values()) + FASTEST
-        return min(self._params.longest_step, SAFE * 2.0 / fastest)
+        ratio = self._params.diffusion_u / max(self._params.diffusion_v, LEAST_SPREAD)
+        fastest = FASTEST + SPIKED * max(ratio - 2.0, 0.0)
+        return min(self._params.longest_step, SAFE * 2.0 / (self._spreading() + fastest))
+
+    def _spreading(self) -> float:
+        """The fastest rate without the reaction of v [1/time]."""
+        return self._steepest * max(self._diffusion()) + sum(self._reaction().values())
+
+    def _stepping(self, step: float) -> dict[str, Any]:
+        """Fields of `react` for a step of this length; `fastest` is where `cfl` comes to 1."""
+        fastest = max(2.0 / step - self._spreading(), 0.0)
+        return {"dt": step, "diffusion": self._diffusion(), "fastest": fastest, **self._reaction()}
 
     def _laplacian(self, field: np.ndarray) -> np.ndarray:
         if self._mesh is not None:
-            return twin.laplacian_of_mesh(field, self._mesh)
+            return reference.laplacian_of_mesh(field, self._mesh)
         side = self._params.resolution
-        return twin.laplacian_of_plane(field.reshape(side, side, 2), self._edge).reshape(-1, 2)
+        return reference.laplacian_of_plane(field.reshape(side, side, 2), self._edge).reshape(-1, 2)
 
     def _slope(self, v: np.ndarray) -> np.ndarray:
         if self._mesh is not None:
-            return twin.slope_on_mesh(v, self._mesh)
+            return reference.slope_on_mesh(v, self._mesh)
         side = self._params.resolution
-        return twin.slope_on_plane(v.reshape(side, side), self._edge)
+        return reference.slope_on_plane(v.reshape(side, side), self._edge)
 
 
 def _mesh(params: Params, inputs: Mapping[str, Tensor]) -> surfaces.Surface | None:

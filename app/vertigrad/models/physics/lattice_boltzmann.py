@@ -14,13 +14,13 @@ from ...gpu import Kernel, Plan
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...tensor import Tensor, f32
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..built import ClockedModel
 from ..parts import Parts
+from ..reference import lattice_boltzmann as reference
 from ..stepping import FixedStep
 from ..touch import Gesture
-from . import lattice_boltzmann_twin as twin
-from .lattice_boltzmann_params import Params, section_of, stroke, uniforms
+from .lattice_boltzmann_params import MOST_MACH, Params, section_of, stroke, uniforms
 
 SHADER = "models/lattice_boltzmann.wgsl"
 BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
@@ -29,7 +29,7 @@ BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
 class LatticeBoltzmann(ClockedModel):
     """Nine populations a cell, D2Q9 (Krüger et al. 2017, The Lattice Boltzmann Method), streaming and colliding.
 
-    Collisions are regularised with the third moments (Malaspinas 2015) or have two relaxation times (Ginzburg et al.
+    Collisions are regularized with the third moments (Malaspinas 2015) or have two relaxation times (Ginzburg et al.
     2008). Walls of circle, square and aerofoil are where they are, between the cells (Bouzidi et al. 2001); those
     painted and those of a mask lie half-way, as do the channel's. The inflow gives way where it is blocked; the fluid
     leaves at density 1, through a stretch that smooths it. Mass stays where ends repeat and walls lie half-way.
@@ -44,8 +44,15 @@ class LatticeBoltzmann(ClockedModel):
     }
     gestures = frozenset({Gesture.PAINT, Gesture.CUT})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "mach": Limit(0.45, "the flow is compressed: lower speed, or give it more room"),
+        "mach": Limit(MOST_MACH, "the flow is compressed: lower speed, or give it more room"),
         "coarseness": Limit(1.001, "the lattice is too coarse for this reynolds: more rows, or a lower reynolds"),
+    }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "mass": DiagnosticSpec("mean density of all cells; 1 where nothing moves"),
+        "mach": DiagnosticSpec("Mach number of the fastest cell"),
+        "inflow": DiagnosticSpec("`speed`, or less where the obstacle leaves too little room for it", "cells/step"),
+        "reynolds": DiagnosticSpec("Reynolds number of the flow as it is"),
+        "coarseness": DiagnosticSpec("the parameter `reynolds` over the Reynolds number of the flow"),
     }
 
     @classmethod
@@ -66,6 +73,7 @@ class LatticeBoltzmann(ClockedModel):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
         self._clock = FixedStep(most=512)
+        self.clocks = (self._clock,)
         section_of(params.section)
         with self._building() as parts:
             self._mask = parts.enter_context(_plane(inputs["mask"])) if "mask" in inputs else None
@@ -89,19 +97,20 @@ class LatticeBoltzmann(ClockedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`mass`, the mean density of all cells; `mach`, of the fastest; `reynolds` as it is; and `coarseness`."""
-        inflow, values = self._params.speed, self._values()
+        values = self._values()
+        inflow = values["inflow"]
         real = inflow * values["length"] / values["viscosity"]
         wanted = self._params.reynolds / real
         fastest = ops.max(self._moments[:, 2])
         return {
             "mass": ops.mean(self._moments[:, 3]),
             "mach": fastest * (inflow * math.sqrt(3.0)),
+            "inflow": Tensor.full(1, inflow),
             "reynolds": Tensor.from_numpy(np.array([real], np.float32), f"{self.name}.reynolds"),
             "coarseness": Tensor.from_numpy(np.array([wanted], np.float32), f"{self.name}.coarseness"),
         }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """Two steps of every population, and the moments and the vorticity that they have then, in float64."""
         values, given = self._values(), self._params
         self._obstruct.replay(**values)
@@ -112,9 +121,9 @@ class LatticeBoltzmann(ClockedModel):
         self._show.replay(**values)
         after = before
         for _ in range(2):
-            after = twin.step(after, distance, values, given.collision, given.ends, given.sides)
-        velocity, density = twin.moments(after, distance, values)
-        vorticity = twin.vorticity(velocity, distance) * values["length"]
+            after = reference.step(after, distance, values, given.collision, given.ends, given.sides)
+        velocity, density = reference.moments(after, distance, values)
+        vorticity = reference.vorticity(velocity, distance) * values["length"]
         moments = self._moments.numpy().reshape(rows, columns, 4)
         return [
             compare("populations", self._now.numpy().reshape(after.shape), after, 1e-5),

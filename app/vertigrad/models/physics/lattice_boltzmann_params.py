@@ -15,7 +15,9 @@ from ..touch import Gesture, Touch
 
 MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
 # [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
-LEAST_VISCOSITY = {"regularised": 0.02, "trt": 0.15}
+LEAST_VISCOSITY = {"regularized": 0.02, "trt": 0.15}
+MOST_MACH = 0.45  # of the fastest cell
+PAST = 2.0  # speed beside an obstacle over what continuity asks for in the gap that it leaves
 SPONGE = 0.12  # of the columns, before the outlet
 LONGER_SIDE = 3.0  # in the scene
 NO_HAND = {"hand_from": (0.0, 0.0), "hand_to": (0.0, 0.0), "hand_radius": 0.0, "painted_as": 0.0}
@@ -30,37 +32,42 @@ class Params(params.Params):
         150.0,
         min=0.01,
         max=1e5,
-        soft_min=1.0,
-        soft_max=1000.0,
+        slider_min=1.0,
+        slider_max=1000.0,
         scale="log",
         doc="speed times the obstacle's size, or without one the channel's width, over the viscosity",
     )
     speed: float = number(
-        0.08, min=0.001, max=0.12, soft_min=0.02, unit="cells/step", doc="of the inflow; a third of sound's is too much"
+        0.08,
+        min=0.001,
+        max=0.12,
+        slider_min=0.02,
+        unit="cells/step",
+        doc="of the inflow, less beside a large obstacle: a third of sound's is too much",
     )
-    rate: float = number(900.0, min=0.0, max=1e5, soft_max=4000.0, unit="steps/s", doc="steps in a second")
+    rate: float = number(900.0, min=0.0, max=1e5, slider_max=4000.0, unit="steps/s", doc="steps in a second")
     ends: str = choice(
         "open", ("open", "repeat"), rebuild=True, doc="inflow and outflow, or a channel without ends and a force"
     )
     sides: str = choice("slip", ("slip", "no slip", "repeat"), rebuild=True, doc="what is above and below")
     collision: str = choice(
-        "regularised",
-        ("regularised", "trt"),
+        "regularized",
+        ("regularized", "trt"),
         rebuild=True,
-        doc="regularised: the most stable; trt: two relaxation times, walls exactly where they should be",
+        doc="regularized: the most stable; trt: two relaxation times, walls exactly where they should be",
     )
     obstacle: str = choice("circle", ("circle", "square", "aerofoil", "none"), rebuild=True, doc="what is in the way")
     size: float = number(
-        0.125, min=0.01, max=0.8, soft_max=0.4, doc="of the obstacle, its diameter, side or chord, over the width"
+        0.125, min=0.01, max=0.8, slider_max=0.4, doc="of the obstacle, its diameter, side or chord, over the width"
     )
     x: float = number(0.22, min=0.0, max=1.0, doc="where its middle is, over the length")
     y: float = number(0.5, min=0.0, max=1.0, doc="where its middle is, over the width")
     attack: float = angle(0.0, min=-90.0, max=90.0, doc="how far it is turned nose up")
     section: str = text("2412", doc="the aerofoil's four digits, as NACA has them")
     height: float = number(
-        0.01, min=-1.0, max=1.0, soft_min=-0.05, soft_max=0.05, doc="how much vorticity raises the surface"
+        0.01, min=-1.0, max=1.0, slider_min=-0.05, slider_max=0.05, doc="how much vorticity raises the surface"
     )
-    pedestal: float = number(0.12, min=0.0, max=2.0, soft_max=0.5, doc="how high the obstacle is drawn")
+    pedestal: float = number(0.12, min=0.0, max=2.0, slider_max=0.5, doc="how high the obstacle is drawn")
 
 
 def uniforms(given: Params, masked: bool) -> dict[str, Any]:
@@ -70,19 +77,20 @@ def uniforms(given: Params, masked: bool) -> dict[str, Any]:
     """
     across = given.obstacle == "none" and not masked
     length = float(given.rows) if across else given.size * given.rows
-    viscosity = max(given.speed * length / given.reynolds, LEAST_VISCOSITY[given.collision] * given.speed)
+    inflow = given.speed if masked else min(given.speed, MOST_MACH / math.sqrt(3.0) * (1.0 - blockage(given)) / PAST)
+    viscosity = max(inflow * length / given.reynolds, LEAST_VISCOSITY[given.collision] * inflow)
     driven = given.ends == "repeat"
     camber, camber_at, thickness = section_of(given.section)
     turned = math.radians(given.attack)
     return {
         "rows": given.rows,
         "columns": given.columns,
-        "inflow": given.speed,
+        "inflow": inflow,
         "viscosity": viscosity,
         "odd_rate": 1.0 / (MAGIC / (3.0 * viscosity) + 0.5),
-        "force": 8.0 * viscosity * given.speed / given.rows**2 if driven else 0.0,
+        "force": 8.0 * viscosity * inflow / given.rows**2 if driven else 0.0,
         "sponge": 0.0 if driven else SPONGE * given.columns,
-        "start": 0.0 if driven else given.speed,
+        "start": 0.0 if driven else inflow,
         "place": (given.x * given.columns - 0.5, given.y * given.rows - 0.5),
         "turn": (math.cos(turned), math.sin(turned)),
         "size": given.size * given.rows,
@@ -95,6 +103,16 @@ def uniforms(given: Params, masked: bool) -> dict[str, Any]:
         "length": length,
         **NO_HAND,
     }
+
+
+def blockage(given: Params) -> float:
+    """How much of the channel's width the obstacle takes; at most all but a tenth."""
+    sine, cosine = abs(math.sin(math.radians(given.attack))), math.cos(math.radians(given.attack))
+    height = {"none": 0.0, "circle": 1.0, "square": sine + cosine}.get(given.obstacle)
+    if height is None:
+        camber, _, thickness = section_of(given.section)
+        height = sine + (thickness + camber) * cosine
+    return min(given.size * height, 0.9)
 
 
 def stroke(given: Params, touch: Touch, dt: float) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +12,12 @@ from ... import ops
 from ...errors import InputError
 from ...gpu import Kernel, Plan, gpu
 from ...tensor import Tensor, f32, i32, u32
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..built import ClockedModel
 from ..parts import Parts
+from ..reference import mpm as mpm_reference
 from ..stepping import FixedStep
 from ..touch import Gesture
-from . import mpm_twin
 from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
 from .mpm_matter import CONSTANTS, slowest_wave_step, uniforms
@@ -35,7 +35,7 @@ class Mpm(ClockedModel):
     strained). A physical step is `time_step` long, or as long as the stiffest matter's waves need for `courant` cells;
     of a frame in which more than 64 are due the rest is dropped. Dragging moves matter along with the hand.
 
-    The same seed gives the same bits on one adapter: particles add to the grid in whole numbers, for which order does
+    The same seed gives the same bits on one adapter: particles add to the grid in integers, for which order does
     not matter. With eight particles in a cell a number stands for 2^-24 of the heaviest particle's mass, and of that
     times a cell a step; a node holds 16 to 32 times the mass of a full cell, `crowding` tells what share is used.
     """
@@ -49,8 +49,36 @@ class Mpm(ClockedModel):
     limits: ClassVar = {
         "cfl": Limit(0.5, "a shorter time step: matter should not cross half a cell in one"),
         "elastic_cfl": Limit(0.6, "a lower courant: the waves of the stiffest matter are not resolved"),
+        "sparsity": Limit(
+            0.5, "too few particles for the grid, so matter collapses: more particles, or a coarser grid"
+        ),
         "crowding": Limit(1.0, "a finer grid, or fewer particles: more mass at a node than its numbers can hold"),
     }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "kinetic": DiagnosticSpec("kinetic energy", "J"),
+        "elastic": DiagnosticSpec("elastic energy", "J"),
+        "potential": DiagnosticSpec("potential energy", "J"),
+        "energy": DiagnosticSpec("`kinetic`, `elastic` and `potential` together", "J"),
+        "momentum": DiagnosticSpec("length of the total momentum", "kg m/s"),
+        "mass": DiagnosticSpec("of all particles", "kg"),
+        "grid_mass": DiagnosticSpec("on the nodes of the grid", "kg"),
+        "cfl": DiagnosticSpec("cells that the fastest particle crosses in a step"),
+        "elastic_cfl": DiagnosticSpec("cells that the fastest elastic wave crosses in a step, at most"),
+        "crowding": DiagnosticSpec("mass at the fullest node, over the most that a node can hold"),
+        "sparsity": DiagnosticSpec("cells that a particle stands for at rest"),
+        "time_step": DiagnosticSpec("the time step in use", "s"),
+    }
+
+    @classmethod
+    def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
+        grid = () if "obstacle" in inputs else ("obstacle_corner", "obstacle_spacing")
+        absent = {
+            f"{matter}_{part}": f'{matter} = "none": there is none'
+            for matter in ("water", "jelly", "snow", "sand")
+            for part in ("at", "size")
+            if getattr(params, matter) == "none"
+        }
+        return {**dict.fromkeys(grid, "the input obstacle is not connected"), **absent}
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -62,7 +90,7 @@ class Mpm(ClockedModel):
             "velocity": OutputSpec((n, 3), "f32", "how it moves [m/s]"),
             "speed": OutputSpec((n,), "f32", "length of its velocity [m/s]"),
             "material": OutputSpec((n,), "u32", "0 water, 1 jelly, 2 snow, 3 sand"),
-            "color": OutputSpec((n, 3), "f32", "the colour of its matter"),
+            "color": OutputSpec((n, 3), "f32", "the color of its matter"),
             "floor": OutputSpec((2, 2, 3), "f32", "a surface just under the box [m]"),
         }
 
@@ -74,6 +102,7 @@ class Mpm(ClockedModel):
         if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
             raise InputError(f"{name}: matter that starts as a mesh needs the input shape, such as a mesh's distance")
         self._clock = FixedStep()
+        self.clocks = (self._clock,)
         start = filled(bodies(params, None if shape is None else shape.numpy()), params.count, seed, self._grid.cell)
         self._volume = start.volume
         with self._building() as parts:
@@ -101,11 +130,6 @@ class Mpm(ClockedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """Energies [J], length of `momentum` [kg m/s], `mass` of particles and on the grid [kg], and shares of limits.
-
-        `cfl`: cells that the fastest particle crosses in a step, `elastic_cfl` that the fastest wave does at most;
-        `crowding`: of the mass that a node can hold. `time_step` [s] is the one in use.
-        """
         length = self.length
         self._measure.replay(**self._fields(length))
         with ops.sum(self._energies, axis=0) as energies, ops.sum(self._momenta[:, 0:3], axis=0) as total:
@@ -128,25 +152,26 @@ class Mpm(ClockedModel):
             "cfl": cfl,
             "elastic_cfl": Tensor.full(1, length / slowest_wave_step(self._params, self._grid.cell)),
             "crowding": crowding,
+            "sparsity": Tensor.full(1, self._volume / self._grid.cell**3),
             "time_step": Tensor.full(1, length),
         }
 
-    def compare_with_twin(self) -> list[Comparison]:
-        """A physical step, in float64 and without whole numbers on the grid."""
+    def compare_with_reference(self) -> list[Comparison]:
+        """A physical step, in float64 and without integers on the grid."""
         fields = self._fields(self.length)
         obstacle = None if self._obstacle is None else self._obstacle.numpy()
         motions, affine, strains = (x.numpy().astype(float) for x in (self._motions, self._affine, self._strains))
-        before = mpm_twin.Particles.of(motions, affine, strains, self._materials.numpy())
-        twin = mpm_twin.step(before, self._known | fields, obstacle)
+        before = mpm_reference.Particles.of(motions, affine, strains, self._materials.numpy())
+        reference = mpm_reference.step(before, self._known | fields, obstacle)
         self._step.replay(**fields)
         ours = [tensor.numpy() for tensor in (self._motions, self._affine, self._strains)]
-        motions, affine, strains = twin.laid_out()
+        motions, affine, strains = reference.laid_out()
         return [
             compare("position", ours[0][:, 0:3], motions[:, 0:3], 1e-6),
             compare("velocity", ours[0][:, 4:7], motions[:, 4:7], 1e-4),
             compare("velocity gradient", ours[1], affine, 2e-3),
             compare("strain", ours[2], strains, 1e-5),
-            compare("mass on the grid", self._nodes[:, 3].contiguous().numpy().sum()[None], twin.mass, 1e-5),
+            compare("mass on the grid", self._nodes[:, 3].contiguous().numpy().sum()[None], reference.mass, 1e-5),
         ]
 
     def reset(self) -> None:
@@ -173,7 +198,7 @@ class Mpm(ClockedModel):
         motions, strains = np.zeros((n, 8), np.float32), np.zeros((n, 12), np.float32)
         motions[:, 0:3], motions[:, 3] = positions, np.random.default_rng([seed, 1]).random(n)
         strains[:, [0, 5, 10]] = 1.0
-        strains[:, 3] = materials != mpm_twin.SAND
+        strains[:, 3] = materials != mpm_reference.SAND
         self._first = parts.copied("first_motions", motions)
         self._first_strains = parts.copied("first_strains", strains)
         self._materials = parts.copied("material", materials)

@@ -86,7 +86,7 @@ def bodies(params: Any, distances: np.ndarray | None = None) -> list[Body]:
 
 
 def filled(found: Sequence[Body], count: int, seed: int, cell: float) -> Particles:
-    """`count` particles, as many in each body as its share of the volume; neighbours in space mostly near in memory."""
+    """`count` particles, as many in each body as its share of the volume; neighbors in space mostly near in memory."""
     volumes = np.array([body.volume for body in found])
     ends = np.round(np.cumsum(volumes) / volumes.sum() * count).astype(int)
     counts = np.diff(ends, prepend=0)

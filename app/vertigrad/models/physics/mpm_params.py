@@ -7,15 +7,14 @@ from typing import Any
 
 from ... import params
 from ...params import angle, choice, color, integer, number, vector
-from ..touch import Touch
+from ..touch import PULL, Touch
 from .mpm_bodies import SHAPES
 
-PULL = 40.0  # 1/s, at which matter takes on the velocity of the hand
 AWAY = -1e6  # m, where what is not there is
 
 
 class Params(params.Params):
-    """The box, what falls into it, and what that is made of. Lengths in metres; the floor's middle is the origin."""
+    """The box, what falls into it, and what that is made of. Lengths in meters; the floor's middle is the origin."""
 
     count: int = integer(
         40_000, min=64, max=1 << 23, scale="log", rebuild=True, auto=True, doc="particles, of one size"
@@ -24,21 +23,21 @@ class Params(params.Params):
         48,
         min=8,
         max=512,
-        soft_max=192,
+        slider_max=192,
         scale="log",
         rebuild=True,
         doc="cells along the box's longest edge",
     )
     box: tuple[float, ...] = vector(
-        (1.2, 0.9, 0.8), min=0.1, max=100.0, soft_max=3.0, unit="m", rebuild=True, doc="inner size of the box"
+        (1.2, 0.9, 0.8), min=0.1, max=100.0, slider_max=3.0, unit="m", rebuild=True, doc="inner size of the box"
     )
-    gravity: float = number(9.81, min=0.0, max=100.0, soft_max=20.0, unit="m/s²", doc="downwards, along -y")
+    gravity: float = number(9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="downwards, along -y")
     time_step: float = number(
         2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest physical step; fast waves make it shorter"
     )
     courant: float = number(0.5, min=0.05, max=0.6, doc="cells that the fastest wave may cross in a physical step")
-    rate: float = number(1.0, min=0.0, max=10.0, soft_max=2.0, doc="seconds of this world in a simulated second")
-    friction: float = number(0.5, min=0.0, max=10.0, soft_max=1.0, doc="Coulomb's, at walls, floor and obstacles")
+    rate: float = number(1.0, min=0.0, max=10.0, slider_max=2.0, doc="seconds of this world in a simulated second")
+    friction: float = number(0.5, min=0.0, max=10.0, slider_max=1.0, doc="Coulomb's, at walls, floor and obstacles")
 
     water: str = choice("box", SHAPES, rebuild=True, doc="what the water starts as")
     water_at: tuple[float, ...] = vector(
@@ -50,7 +49,7 @@ class Params(params.Params):
     bulk: float = number(
         5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water: how hard it is to compress"
     )
-    viscosity: float = number(0.05, min=0.0, max=100.0, soft_max=10.0, unit="Pa s", doc="of the water; honey has 10")
+    viscosity: float = number(0.05, min=0.0, max=100.0, slider_max=10.0, unit="Pa s", doc="of the water; honey has 10")
     jelly: str = choice("box", SHAPES, rebuild=True, doc="what the jelly starts as")
     jelly_at: tuple[float, ...] = vector(
         (0.02, 0.62, 0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the jelly"
@@ -66,7 +65,15 @@ class Params(params.Params):
     snow_size: tuple[float, ...] = vector(
         (0.28, 0.28, 0.28), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
     )
-    snow_young: float = number(8e3, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of fresh snow")
+    # Stomakhin et al. 2013 have 140 kPa, whose waves would need steps a quarter as long for all that is in the box.
+    snow_young: float = number(
+        8e3,
+        min=100.0,
+        max=1e7,
+        unit="Pa",
+        scale="log",
+        doc="Young's modulus of fresh snow; that of real snow is 140 kPa",
+    )
     hardening: float = number(10.0, min=0.0, max=20.0, doc="exponent at which packed snow is stiffer")
     compression: float = number(
         0.025, min=1e-3, max=0.5, scale="log", doc="strain at which snow gives way when pressed"
@@ -91,7 +98,7 @@ class Params(params.Params):
         gizmo="position",
         doc="middle of a ball in the way",
     )
-    ball_radius: float = number(0.0, min=0.0, max=100.0, soft_max=0.5, unit="m", doc="its radius; 0: there is none")
+    ball_radius: float = number(0.0, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="its radius; 0: there is none")
     obstacle_corner: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0), min=-100.0, max=100.0, unit="m", doc="where the first of the obstacle's distances lies"
     )
@@ -99,10 +106,10 @@ class Params(params.Params):
         0.05, min=1e-3, max=10.0, unit="m", scale="log", doc="from one of the obstacle's distances to the next"
     )
 
-    water_color: tuple[float, float, float] = color("#2f8fd0", doc="the colour of water; where it is fast it is white")
-    jelly_color: tuple[float, float, float] = color("#e2567a", doc="the colour of jelly")
-    snow_color: tuple[float, float, float] = color("#f2f6fa", doc="the colour of fresh snow")
-    sand_color: tuple[float, float, float] = color("#d9a860", doc="the colour of sand")
+    water_color: tuple[float, float, float] = color("#2f8fd0", doc="the color of water; where it is fast it is white")
+    jelly_color: tuple[float, float, float] = color("#e2567a", doc="the color of jelly")
+    snow_color: tuple[float, float, float] = color("#f2f6fa", doc="the color of fresh snow")
+    sand_color: tuple[float, float, float] = color("#d9a860", doc="the color of sand")
 
 
 def told(params: Params, length: float, touch: Touch | None) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from ... import params
 from ...params import angle, choice, integer, number
 from ..base import Comparison, compare
 from ..parts import Parts
+from ..reference.gravity import accelerations
 from .far_tree import FarTree, kernel
 from .galaxy import SOFTENING, Bodies, luminous_count
 from .gravity_bodies import GravityModel, galaxies, hand
-from .gravity_twin import accelerations
 from .plummer import plummer
 
-COMPARED = 256  # bodies compared with the twin, whose cost grows with their number times that of all
+COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
 
 
 class Params(params.Params):
@@ -27,7 +27,13 @@ class Params(params.Params):
         "galaxies", ("galaxies", "cluster"), rebuild=True, doc="two discs that meet, or a Plummer sphere in equilibrium"
     )
     softening: float = number(
-        SOFTENING, min=1e-4, max=10.0, soft_min=0.01, soft_max=1.0, scale="log", doc="length below which gravity fades"
+        SOFTENING,
+        min=1e-4,
+        max=10.0,
+        slider_min=0.01,
+        slider_max=1.0,
+        scale="log",
+        doc="length below which gravity fades",
     )
     theta: float = number(
         0.7,
@@ -35,11 +41,12 @@ class Params(params.Params):
         max=1.0,
         doc="how large a group of bodies may look to be taken as a whole: its radius over its distance",
     )
-    rate: float = number(
-        3.0, min=0.0, max=100.0, soft_max=6.0, unit="1/s", doc="units of model time in a second; a step is rate / 60"
+    rate: float = number(3.0, min=0.0, max=100.0, slider_max=6.0, unit="1/s", doc="units of model time in a second")
+    time_step: float = number(
+        0.05, min=1e-4, max=1.0, scale="log", doc="longest step in model time; a small softening makes it shorter"
     )
     mass_ratio: float = number(0.7, min=0.05, max=1.0, rebuild=True, doc="mass of the second galaxy over the first")
-    pericentre: float = number(1.8, min=0.1, max=8.0, rebuild=True, doc="how near they pass, as two points would")
+    pericenter: float = number(1.8, min=0.1, max=8.0, rebuild=True, doc="how near they pass, as two points would")
     inclination: float = angle(
         25.0, min=0.0, max=180.0, rebuild=True, doc="first disc to the orbit; 180 turns against it"
     )
@@ -66,19 +73,16 @@ class NBodyFar(GravityModel):
             return plummer(params.count, seed=seed)
         return galaxies(params, seed)
 
-    def step(self, dt: float) -> None:
-        self._step.replay(dt=dt * self._params.rate, **self._still(), **hand(self._touch))
-
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64, by all pairs.
 
         The bounds are twice the errors that were measured, and half of those of nodes without moments.
         """
-        dt = self._params.rate / 60.0
+        dt = self.longest_step
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         first = self._accelerations.numpy().astype(float)[pick, :3]
-        self._step.replay(dt=dt, **self._still(), **hand(None))
+        self._step.replay(**self._still() | {"dt": dt} | hand(None))
         after = self._bodies.numpy().astype(float)
         force = accelerations(after[:, :3], after[:, 3], self._params.softening, at=after[pick, :3])
         position = before[pick, :3] + dt * (speed + 0.5 * dt * first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -16,12 +16,12 @@ from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor, f32
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..built import ClockedModel
 from ..parts import Parts
+from ..reference import shallow_water as reference
 from ..stepping import FixedStep
 from ..touch import Gesture
-from . import shallow_water_twin as twin
 
 SHADER = "models/shallow_water.wgsl"
 GRAVITY = 9.81
@@ -31,38 +31,48 @@ GRIP = 4.0  # [1/s] how fast water takes on the velocity of a hand
 
 
 class Params(params.Params):
-    """Lengths are metres and times seconds of the water's own, but for `rate`."""
+    """Lengths are meters and times seconds of the water's own, but for `rate`."""
 
     rows: int = integer(
         128, min=2, max=4096, scale="log", rebuild=True, doc="cells along z; those of the bed, if given"
     )
     columns: int = integer(192, min=2, max=4096, scale="log", rebuild=True, doc="cells along x")
-    cell: float = number(1.0, min=1e-3, max=1e4, soft_min=0.1, soft_max=200.0, scale="log", unit="m", doc="its edge")
+    cell: float = number(
+        1.0, min=1e-3, max=1e4, slider_min=0.1, slider_max=200.0, scale="log", unit="m", doc="its edge"
+    )
     ground: str = choice("flat", ("flat", "beach", "hills"), rebuild=True, doc="the bed, if no other is given")
-    relief: float = number(4.0, min=0.0, max=1e4, soft_max=20.0, unit="m", rebuild=True, doc="height of beach or hills")
-    level: float = number(3.0, min=-1e4, max=1e4, soft_min=0.0, soft_max=20.0, unit="m", doc="of the water at a reset")
+    relief: float = number(
+        4.0, min=0.0, max=1e4, slider_max=20.0, unit="m", rebuild=True, doc="height of beach or hills"
+    )
+    level: float = number(
+        3.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="of the water at a reset"
+    )
     level_2: float = number(
-        1.0, min=-1e4, max=1e4, soft_min=0.0, soft_max=20.0, unit="m", doc="of that on the other side of the dam"
+        1.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="of that on the other side of the dam"
     )
     dam: float = number(0.35, min=0.0, max=1.0, doc="where the dam is at a reset, over the length; 1: there is none")
     edges: str = choice("walls", ("walls", "open"), rebuild=True, doc="what is around it")
-    manning: float = number(0.02, min=0.0, max=0.5, soft_max=0.1, unit="s/m^(1/3)", doc="Manning's n: how rough it is")
-    rain: float = number(0.0, min=0.0, max=1e6, soft_max=1e4, unit="mm/h", doc="all over")
-    spring: float = number(0.0, min=0.0, max=1e7, soft_max=1e4, unit="m³/s", doc="what comes out of a spring")
+    manning: float = number(
+        0.02, min=0.0, max=0.5, slider_max=0.1, unit="s/m^(1/3)", doc="Manning's n: how rough it is"
+    )
+    rain: float = number(0.0, min=0.0, max=1e6, slider_max=1e4, unit="mm/h", doc="all over")
+    spring: float = number(0.0, min=0.0, max=1e7, slider_max=1e4, unit="m³/s", doc="what comes out of a spring")
     spring_at: tuple[float, ...] = vector((0.5, 0.5), length=2, min=0.0, max=1.0, doc="where it is, over both sides")
-    spring_radius: float = number(3.0, min=1.0, max=200.0, soft_max=30.0, unit="cells", doc="how wide it is")
-    rate: float = number(4.0, min=0.0, max=1e5, soft_max=600.0, scale="log", doc="seconds that pass in a second")
+    spring_radius: float = number(3.0, min=1.0, max=200.0, slider_max=30.0, unit="cells", doc="how wide it is")
+    rate: float = number(4.0, min=0.0, max=1e5, slider_max=600.0, scale="log", doc="seconds that pass in a second")
     time_step: float = number(
-        0.1, min=1e-5, max=1e3, soft_max=10.0, scale="log", unit="s", doc="a step; the GPU divides it as waves need"
+        0.1, min=1e-5, max=1e3, slider_max=10.0, scale="log", unit="s", doc="a step; the GPU divides it as waves need"
     )
     parts: int = integer(4, min=1, max=64, rebuild=True, doc="into how many parts at most")
     dry: float = number(1e-3, min=1e-6, max=1.0, scale="log", unit="m", doc="depth below which water hardly moves")
     datum: float = number(0.0, min=-1e4, max=1e4, unit="m", doc="elevation that is drawn at height 0")
-    exaggeration: float = number(2.0, min=0.01, max=100.0, soft_max=10.0, doc="of what is drawn as height")
-    film: float = number(0.02, min=0.0, max=100.0, soft_max=1.0, unit="m", doc="depth from which on water is drawn")
-    deep: float = number(4.0, min=0.01, max=1e4, soft_max=100.0, scale="log", unit="m", doc="depth that is drawn dark")
+    exaggeration: float = number(2.0, min=0.01, max=100.0, slider_max=10.0, doc="of what is drawn as height")
+    film: float = number(0.02, min=0.0, max=100.0, slider_max=1.0, unit="m", doc="depth from which on water is drawn")
+    deep: float = number(
+        4.0, min=0.01, max=1e4, slider_max=100.0, scale="log", unit="m", doc="depth that is drawn dark"
+    )
     foam: float = number(
-        8.0, min=0.01, max=1e3, soft_max=50.0, scale="log", unit="m/s", doc="speed that is drawn white"
+        8.0, min=0.01, max=1e3, slider_max=50.0, scale="log", unit="m/s", doc="speed that is drawn white"
     )
 
 
@@ -86,6 +96,20 @@ class ShallowWater(ClockedModel):
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "waves outrun the steps and the water falls behind: more parts, or a shorter time_step")
     }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "volume": DiagnosticSpec("of all water", "m³"),
+        "fastest": DiagnosticSpec("speed of the fastest water", "m/s"),
+        "cfl": DiagnosticSpec("steps needed over those allowed"),
+        "lag": DiagnosticSpec("part of its time that the last step left out", "s"),
+    }
+
+    @classmethod
+    def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
+        if "bed" in inputs:
+            return dict.fromkeys(
+                ("rows", "columns", "ground", "relief"), "the input bed gives the ground and its cells"
+            )
+        return {"relief": 'ground = "flat" has none'} if params.ground == "flat" else {}
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -103,6 +127,7 @@ class ShallowWater(ClockedModel):
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
         self._clock = FixedStep(most=64)
+        self.clocks = (self._clock,)
         with self._building() as parts:
             self._bed = parts.enter_context(_given(inputs["bed"]) if "bed" in inputs else _own_bed(name, params))
             self._rows, self._columns = self._bed.shape
@@ -121,7 +146,6 @@ class ShallowWater(ClockedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`volume` [m³]; `fastest` water [m/s]; `cfl`: steps needed over those allowed; `lag` [s] of the last."""
         given = self._params
         self._pace.replay(**self._values())
         lag = self._timing[1:2].contiguous()
@@ -132,16 +156,16 @@ class ShallowWater(ClockedModel):
             "lag": lag,
         }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """One physical step of all the water in float64, in the same parts as the GPU would choose."""
         given, values = self._params, self._values()
         before, bed = self._water.numpy().astype(float), self._bed.numpy().astype(float)
         self._step.replay(**values)
         self._show.replay(**values)
         water = before.reshape(self._rows, self._columns, 4)[..., :3]
-        after = twin.step(water, bed - given.datum, values, given.edges)
+        after = reference.step(water, bed - given.datum, values, given.edges, given.parts)
         ours = self._water.numpy().reshape(self._rows, self._columns, 4)
-        drawn = twin.drawn(after[..., 0], bed - given.datum, values)
+        drawn = reference.drawn(after[..., 0], bed - given.datum, values)
         return [
             compare("depth", ours[..., 0], after[..., 0], 1e-5),
             compare("discharge", _carried(ours), _carried(after), 1e-5),
@@ -173,7 +197,7 @@ class ShallowWater(ClockedModel):
         rows, columns, empty = self._rows, self._columns, parts.empty
         cells = rows * columns
         self._water, self._between = empty("water", cells, 4), empty("between", cells, 4)
-        self._timing, self._pace_of = empty("clock", 3), empty("pace", cells)
+        self._timing, self._pace_of = empty("clock", 2), empty("pace", cells)
         self._fastest = empty("fastest", 1)
         self._depth_speed, self._color = empty("depth_speed", cells, 2), empty("color", rows, columns, 4)
         self._position, self._normal = empty("position", rows, columns, 3), empty("normal", rows, columns, 3)
@@ -222,7 +246,7 @@ class ShallowWater(ClockedModel):
         record_grid_normals(self._show, self._ground, self._ground_normal)
 
     def _values(self) -> dict[str, Any]:
-        """What every kernel is told, in metres, seconds and cells; no hand."""
+        """What every kernel is told, in meters, seconds and cells; no hand."""
         given, rows, columns = self._params, self._rows, self._columns
         edge = LONGER_SIDE / max(rows, columns)
         at = (given.spring_at[0] * (columns - 1), given.spring_at[1] * (rows - 1))
@@ -239,7 +263,6 @@ class ShallowWater(ClockedModel):
             "spring": (*at, given.spring_radius, share),
             "share": SHARE,
             "time": given.time_step,
-            "most": float(given.parts),
             "level": (given.level, given.level_2),
             "dam": given.dam * columns,
             "edge": edge,
@@ -262,8 +285,8 @@ class ShallowWater(ClockedModel):
         spot = (x, z, max(touch.radius / edge, 1.0))
         if touch.gesture is Gesture.EMIT:
             return {"hand": (*spot, touch.strength * given.deep / given.rate)}
-        metres = given.cell / edge / given.rate
-        wanted = np.array([touch.velocity[0], touch.velocity[2]]) * metres
+        meters = given.cell / edge / given.rate
+        wanted = np.array([touch.velocity[0], touch.velocity[2]]) * meters
         most = 3.0 * math.sqrt(GRAVITY * given.deep)  # faster than any wave, and no faster: steps would be too short
         wanted *= min(1.0, most / max(float(np.hypot(*wanted)), 1e-30))
         return {"hand": (*spot, 0.0), "pull": (wanted[0], wanted[1], GRIP * touch.strength / given.rate)}

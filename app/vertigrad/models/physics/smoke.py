@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from ... import ops
 from ...errors import ShapeError
 from ...gpu import Kernel, Plan
 from ...tensor import Tensor, f32
-from ..base import Comparison, Limit, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..built import SealedModel
 from ..parts import Parts
+from ..reference import smoke as smoke_reference
 from ..stepping import FixedStep
 from ..touch import Gesture
-from . import smoke_twin
 from .smoke_params import Params, cells_of, edge_of, length_of, sweep_pairs, uniforms
 from .smoke_pressure import Multigrid
 
@@ -25,7 +25,7 @@ AIR = 1.2  # density of air [kg/m³]
 
 
 class Smoke(SealedModel):
-    """Incompressible air on a staggered grid, with smoke and warmth; equations and sources are in `smoke_twin`.
+    """Incompressible air on a staggered grid, with smoke and warmth; equations and sources are in `reference/smoke.py`.
 
     Advection is MacCormack's, which is stable for any step; what it gains or loses of density and warmth all make good
     in proportion. Air goes `MOST_COURANT` cells in a step at most. The pressure is solved by multigrid in cycles
@@ -35,12 +35,19 @@ class Smoke(SealedModel):
 
     Params = Params
     inputs: Mapping[str, str] = {
-        "obstacle": "signed distance to an obstacle, below 0 within: (nz, ny, nx) cells that fill the box"
+        "obstacle": "signed distance to an obstacle, below 0 within: (nz, ny, nx) over the box, on its faces too"
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
     limits: Mapping[str, Limit] = {
         "cfl": Limit(5.0, "air crosses more cells in a step than are followed well: a smaller length, or fewer cells"),
         "divergence": Limit(0.02, "air is squeezed: more cycles"),
+    }
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "cfl": DiagnosticSpec("cells that air crosses in a step"),
+        "divergence": DiagnosticSpec("share of its air that a cell gains or loses in a step"),
+        "mass": DiagnosticSpec("density of the smoke times volume", "m³"),
+        "warmth": DiagnosticSpec("temperature above the surroundings times volume", "K m³"),
+        "energy": DiagnosticSpec("kinetic energy, of air of 1.2 kg/m³", "J"),
     }
 
     @classmethod
@@ -62,6 +69,7 @@ class Smoke(SealedModel):
         self._size, self._edge = cells_of(params), edge_of(params)
         self._obstacle = inputs.get("obstacle")
         self._clock, self._turn = FixedStep(most=8), 0
+        self.clocks = (self._clock,)
         if self._obstacle is not None and (self._obstacle.ndim != 3 or self._obstacle.dtype is not f32):
             shape, dtype = self._obstacle.shape, self._obstacle.dtype
             raise ShapeError(f"{name}.obstacle: {dtype} of shape {shape}; signed distances are f32 (nz, ny, nx)")
@@ -84,11 +92,6 @@ class Smoke(SealedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """What a step does at most, and what there is in all.
-
-        `cfl`: cells that air crosses in a step. `divergence`: share of its air that a cell gains or loses in a step.
-        `mass`: density times volume [m³]; `warmth` [K m³]; `energy` of motion [J], of air of 1.2 kg/m³.
-        """
         volume, courant = self._edge**3, self.length / self._edge
         self._outflow.replay(**self._fields())
         with (
@@ -108,14 +111,14 @@ class Smoke(SealedModel):
                 "energy": squares * (0.5 * AIR * volume),
             }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """A step of all of the air, in float64."""
         faces, matter = self._faces.numpy()[..., :3].astype(float), self._matter.numpy().astype(float)
         velocity, pressure = self._velocity.numpy().astype(float), self._pressure.pressure.numpy().astype(float)
-        fields, before = self._fields(), smoke_twin.Air(faces, matter, velocity, pressure)
+        fields, before = self._fields(), smoke_reference.Air(faces, matter, velocity, pressure)
         self._advance()
         solid = self._pressure.solid.numpy() != 0
-        after = smoke_twin.step(before, fields, solid, self._params.cycles, 2 * sweep_pairs(self._params))
+        after = smoke_reference.step(before, fields, solid, self._params.cycles, 2 * sweep_pairs(self._params))
         return [
             compare("density", self._views["density"].numpy(), after.matter[..., 0], 1e-4),
             compare("temperature", self._views["temperature"].numpy(), after.matter[..., 1], 1e-4),
@@ -212,7 +215,7 @@ class Smoke(SealedModel):
         drift = self._drift
         self._on_faces(drift, "project", pressure=self._pressure.pressure, solid=solid, out_faces=faces)
         self._on_faces(drift, "slip", solid=solid, out_faces=faces)
-        self._on_cells(drift, "centre", faces=faces, out_numbers=self._velocity)
+        self._on_cells(drift, "center", faces=faces, out_numbers=self._velocity)
         reading = {"faces": faces, "matter": matter, "solid": solid}
         drifting = {"tracers": self._tracers, "out_numbers": self._color, **reading}
         self._add(drift, "drift", self._params.tracers, drifting)

@@ -27,14 +27,14 @@ class Params(params.Params):
         64,
         min=16,
         max=512,
-        soft_min=48,
+        slider_min=48,
         rebuild=True,
         auto=True,
         doc="cells along the height; rounded to a multiple of 16",
     )
-    height: float = number(2.0, min=0.01, max=1e3, soft_max=10.0, unit="m", rebuild=True, doc="of the box")
-    width: float = number(1.5, min=0.01, max=1e3, soft_max=10.0, unit="m", rebuild=True, doc="of the box, along x")
-    depth: float = number(1.5, min=0.01, max=1e3, soft_max=10.0, unit="m", rebuild=True, doc="of the box, along z")
+    height: float = number(2.0, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="of the box")
+    width: float = number(1.5, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="of the box, along x")
+    depth: float = number(1.5, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="of the box, along z")
     sides: Literal["closed", "open top", "open"] = choice(
         "open top", ["closed", "open top", "open"], doc="where air may go out; the floor is always closed"
     )
@@ -42,35 +42,35 @@ class Params(params.Params):
         1 / 60,
         min=1e-4,
         max=1 / 15,
-        soft_min=1 / 240,
+        slider_min=1 / 240,
         unit="s",
         doc="length of a physical step; shorter in proportion with more than 96 cells",
     )
-    cycles: int = integer(2, min=1, max=16, soft_max=6, doc="V-cycles of a step's pressure; each leaves a seventh")
-    lift: float = number(
-        0.05, min=0.0, max=10.0, soft_max=0.2, unit="m/s²/K", doc="buoyancy of warm air; 9.8 / 300 near 300 K"
+    cycles: int = integer(2, min=1, max=16, slider_max=6, doc="V-cycles of a step's pressure; each leaves a seventh")
+    buoyancy: float = number(
+        0.05, min=0.0, max=10.0, slider_max=0.2, unit="m/s²/K", doc="buoyancy of warm air; 9.8 / 300 near 300 K"
     )
     weight: float = number(
-        0.4, min=0.0, max=100.0, soft_max=4.0, unit="m/s²", doc="downward pull on smoke of density 1"
+        0.4, min=0.0, max=100.0, slider_max=4.0, unit="m/s²", doc="downward pull on smoke of density 1"
     )
     confinement: float = number(
-        1.5, min=0.0, max=20.0, soft_max=6.0, unit="1/s", doc="how strongly eddies that the grid wears down are fed"
+        1.5, min=0.0, max=20.0, slider_max=6.0, unit="1/s", doc="how strongly eddies that the grid wears down are fed"
     )
-    diffusivity: float = number(0.0, min=0.0, max=0.01, soft_max=1e-3, unit="m²/s", doc="of density and warmth")
-    cooling: float = number(0.4, min=0.0, max=100.0, soft_max=4.0, unit="1/s", doc="rate at which warmth is lost")
-    fading: float = number(0.0, min=0.0, max=100.0, soft_max=4.0, unit="1/s", doc="rate at which smoke vanishes")
+    diffusivity: float = number(0.0, min=0.0, max=0.01, slider_max=1e-3, unit="m²/s", doc="of density and warmth")
+    cooling: float = number(0.4, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which warmth is lost")
+    dissipation: float = number(0.0, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which smoke vanishes")
     source: tuple[float, ...] = vector((0.0, 0.2, 0.0), unit="m", gizmo="position", doc="where smoke comes out")
-    source_radius: float = number(0.16, min=0.0, max=100.0, soft_max=0.5, unit="m", doc="of the source; 0: none")
-    density: float = number(1.0, min=0.0, max=100.0, soft_max=4.0, doc="of the smoke that comes out")
+    source_radius: float = number(0.16, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="of the source; 0: none")
+    density: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="of the smoke that comes out")
     temperature: float = number(
-        60.0, min=0.0, max=2e3, soft_max=300.0, unit="K", doc="of the smoke that comes out, above the surroundings"
+        60.0, min=0.0, max=2e3, slider_max=300.0, unit="K", doc="of the smoke that comes out, above the surroundings"
     )
-    jet: float = number(0.4, min=0.0, max=50.0, soft_max=4.0, unit="m/s", doc="upward speed in the source, at least")
-    sway: float = number(0.3, min=0.0, max=10.0, soft_max=1.0, doc="how far the source strays, over its radius")
+    jet: float = number(0.4, min=0.0, max=50.0, slider_max=4.0, unit="m/s", doc="upward speed in the source, at least")
+    jitter: float = number(0.3, min=0.0, max=10.0, slider_max=1.0, doc="how far the source strays, over its radius")
     ball: tuple[float, ...] = vector((0.0, 0.85, 0.0), unit="m", gizmo="position", doc="middle of a sphere in the way")
-    ball_radius: float = number(0.22, min=0.0, max=100.0, soft_max=0.6, unit="m", doc="of the sphere; 0: none")
+    ball_radius: float = number(0.22, min=0.0, max=100.0, slider_max=0.6, unit="m", doc="of the sphere; 0: none")
     tracers: int = integer(20_000, min=1, max=1 << 22, scale="log", rebuild=True, doc="points carried by the air")
-    life: float = number(5.0, min=0.1, max=1e3, soft_max=20.0, unit="s", doc="of a tracer")
+    life: float = number(5.0, min=0.1, max=1e3, slider_max=20.0, unit="s", doc="of a tracer")
 
 
 def cells_of(params: Params) -> Cells:
@@ -116,10 +116,10 @@ def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[
         "source_matter": (params.density, params.temperature),
         "jet": params.jet,
         "weight": params.weight,
-        "lift": params.lift,
+        "buoyancy": params.buoyancy,
         "confinement": params.confinement,
         "spread": params.diffusivity * length / edge**2 / max(2 * sweep_pairs(params), 1),
-        "kept": (math.exp(-params.fading * length), math.exp(-params.cooling * length)),
+        "kept": (math.exp(-params.dissipation * length), math.exp(-params.cooling * length)),
         "key": key_of(seed),
         "stream": stream_words("tracers"),
         "life": params.life,
@@ -132,7 +132,7 @@ def _source(params: Params, seed: int, turn: int) -> tuple[float, ...]:
     """Where the source is: it strays smoothly from one random place to the next."""
     number, part = divmod(turn, STRAY)
     share = (part / STRAY) ** 2 * (3.0 - 2.0 * part / STRAY)
-    away = params.sway * params.source_radius
+    away = params.jitter * params.source_radius
     ends = zip(params.source, _random_place(seed, number), _random_place(seed, number + 1), strict=True)
     return tuple(at + away * (a + share * (b - a)) for at, a, b in ends)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...gpu import Kernel, Plan
 from ...tensor import Tensor, u32
 from ..parts import Parts
-from .smoke_pressure_twin import LAST_SWEEPS, SMOOTHINGS
+from ..reference.smoke_pressure import LAST_SWEEPS, SMOOTHINGS
 
 SHADER = "models/smoke_pressure.wgsl"
 
@@ -47,7 +47,7 @@ class Multigrid:
     def record_walls(self, plan: Plan) -> None:
         """Add what finds the conductances of all levels from `solid`; leaves `open_low` and `open_high` to replay."""
         finest = {"solid": self.solid, "made": self._walls[0]}
-        sides = {"size": self.sizes[0], "fine": self.sizes[0], "colour": 0}
+        sides = {"size": self.sizes[0], "fine": self.sizes[0], "color": 0}
         plan.dispatch(_kernel("conduct"), math.prod(self.sizes[0]), overwrites=("made",), **sides, **finest)
         for level in range(1, len(self.sizes)):
             tensors = {"walls": self._walls[level - 1], "made": self._walls[level]}
@@ -79,10 +79,10 @@ class Multigrid:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _smooth(self, plan: Plan, level: int, colours: tuple[int, int], own: Mapping[str, Tensor]) -> None:
+    def _smooth(self, plan: Plan, level: int, colors: tuple[int, int], own: Mapping[str, Tensor]) -> None:
         x, y, z = self.sizes[level]
-        for colour in colours * SMOOTHINGS:
-            self._add(plan, "smooth_colour", level, (-(-x // 2), y, z), own, colour)
+        for color in colors * SMOOTHINGS:
+            self._add(plan, "smooth_color", level, (-(-x // 2), y, z), own, color)
 
     def _add(
         self,
@@ -91,11 +91,11 @@ class Multigrid:
         level: int,
         threads: Cells,
         tensors: Mapping[str, Tensor],
-        colour: int = 0,
+        color: int = 0,
         over: tuple[str, ...] = (),
     ) -> None:
         """A dispatch whose `size` is that of `level`."""
-        sizes = {"size": self.sizes[level], "fine": self.sizes[max(level - 1, 0)], "colour": colour}
+        sizes = {"size": self.sizes[level], "fine": self.sizes[max(level - 1, 0)], "color": color}
         sides = {"open_low": (0, 0, 0), "open_high": (0, 0, 0)}  # only the finest level's walls look at these
         plan.dispatch(_kernel(entry), math.prod(threads), overwrites=over, **sizes, **sides, **tensors)
 

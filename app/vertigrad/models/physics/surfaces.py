@@ -19,18 +19,18 @@ Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 EDGE = 2.0  # of the plane; the sphere has the radius 1
-THICKNESS = 0.42  # radius of the torus' tube, its centre line having the radius 1
+THICKNESS = 0.42  # radius of the torus' tube, its center line having the radius 1
 
 
 class Surface(NamedTuple):
-    """A surface of n points. Neighbours of point i are `neighbours[starts[i] : starts[i + 1]]`, with w_ij / A_i."""
+    """A surface of n points. Neighbors of point i are `neighbors[starts[i] : starts[i + 1]]`, with w_ij / A_i."""
 
     points: Doubles  # (n, 3)
     normals: Doubles  # (n, 3), unit vectors
     areas: Doubles  # (n,), what of the surface belongs to each point
     triangles: Integers  # (t, 3)
     starts: Integers  # (n + 1,)
-    neighbours: Integers  # (e,)
+    neighbors: Integers  # (e,)
     weights: Doubles  # (e,)
 
     @property
@@ -67,7 +67,7 @@ def sphere(points: int) -> Surface:
     triangles = (np.array(small)[None] + len(steps) * np.arange(len(faces))[:, None, None]).reshape(-1, 3)
     unit = flat / np.linalg.norm(flat, axis=1, keepdims=True)
     _, first, same = np.unique(np.round(unit, 9) + 0.0, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # as the faces come, so that neighbours lie near each other in memory
+    order = np.argsort(first)  # as the faces come, so that neighbors lie near each other in memory
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     points_ = unit[first[order]]
@@ -82,14 +82,14 @@ def torus(points: int) -> Surface:
     i, j = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
     around, along = 2.0 * np.pi * i / rows, 2.0 * np.pi * (j + 0.5 * (i % 2)) / columns
     out = np.stack([np.cos(along) * np.cos(around), np.sin(around), np.sin(along) * np.cos(around)], axis=-1)
-    centre = np.stack([np.cos(along), 0.0 * along, np.sin(along)], axis=-1)
+    center = np.stack([np.cos(along), 0.0 * along, np.sin(along)], axis=-1)
     next_row, next_column = (i + 1) % rows, (j + 1) % columns
     here, beside = i * columns + j, i * columns + next_column
     left, right = next_row * columns + j, next_row * columns + next_column
     even = np.stack([np.stack([here, left, beside], -1), np.stack([beside, left, right], -1)])
     shifted = np.stack([np.stack([here, left, right], -1), np.stack([here, right, beside], -1)])
     triangles = np.where((i % 2)[..., None], shifted, even).reshape(-1, 3)
-    return surface((centre + THICKNESS * out).reshape(-1, 3), triangles, out.reshape(-1, 3))
+    return surface((center + THICKNESS * out).reshape(-1, 3), triangles, out.reshape(-1, 3))
 
 
 def surface(points: Doubles, triangles: Integers, normals: Doubles | None = None) -> Surface:
@@ -110,9 +110,9 @@ def surface(points: Doubles, triangles: Integers, normals: Doubles | None = None
         raise InputError(f"point {areas.argmin()} of the surface belongs to no triangle; leave it out of the mesh")
     if normals is None:
         normals = _normals(across, triangles, count)
-    starts, neighbours, weights = _cotangents(corners, doubled, triangles, count)
+    starts, neighbors, weights = _cotangents(corners, doubled, triangles, count)
     rows = np.repeat(np.arange(count), np.diff(starts))
-    return Surface(points, normals, areas, triangles, starts, neighbours, weights / areas[rows])
+    return Surface(points, normals, areas, triangles, starts, neighbors, weights / areas[rows])
 
 
 def _normals(across: Doubles, triangles: Integers, count: int) -> Doubles:
@@ -154,7 +154,7 @@ def _require_corners(count: int, triangles: Integers) -> None:
 def _cotangents(
     corners: Doubles, doubled: Doubles, triangles: Integers, count: int
 ) -> tuple[Integers, Integers, Doubles]:
-    """Starts, neighbours and (cot α + cot β) / 2 by point, each point's neighbours in rising order."""
+    """Starts, neighbors and (cot α + cot β) / 2 by point, each point's neighbors in rising order."""
     ends, halves = [], []
     for k in range(3):  # the angle at corner k is opposite to the edge between the two others
         one, other = corners[:, (k + 1) % 3] - corners[:, k], corners[:, (k + 2) % 3] - corners[:, k]

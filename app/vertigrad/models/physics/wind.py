@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,29 +12,31 @@ from ... import ops, params
 from ...gpu import Kernel
 from ...params import integer, number, switch, vector
 from ...tensor import Tensor
-from ..base import Comparison, OutputSpec, compare
+from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..built import SealedModel
-from . import wind_twin as twin
+from ..reference import wind as reference
 
 SHADER = "models/wind.wgsl"
-RECURS = 8.0  # turns after which all gradients have turned a whole number of times
+RECURS = 8.0  # turns after which all gradients have turned an integer number of times
 
 
 class Params(params.Params):
-    """A box of air, y up; lengths in metres."""
+    """A box of air, y up; lengths in meters."""
 
     resolution: int = integer(32, min=4, max=256, scale="log", rebuild=True, doc="cells along the longest side")
     size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=0.01, max=1e4, rebuild=True, unit="m", doc="of the box")
-    centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the box")
+    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the box")
     mean: tuple[float, ...] = vector(
-        (3.0, 0.0, 0.0), min=-60.0, max=60.0, soft_min=-10.0, soft_max=10.0, unit="m/s", doc="mean wind"
+        (3.0, 0.0, 0.0), min=-60.0, max=60.0, slider_min=-10.0, slider_max=10.0, unit="m/s", doc="mean wind"
     )
     turbulence: float = number(
-        1.5, min=0.0, max=60.0, soft_max=8.0, unit="m/s", doc="speed of the eddies, root mean square"
+        1.5, min=0.0, max=60.0, slider_max=8.0, unit="m/s", doc="speed of the eddies, root mean square"
     )
-    eddy: float = number(1.5, min=0.05, max=1e3, soft_max=10.0, scale="log", unit="m", doc="size of the largest eddies")
+    eddy: float = number(
+        1.5, min=0.05, max=1e3, slider_max=10.0, scale="log", unit="m", doc="size of the largest eddies"
+    )
     octaves: int = integer(3, min=1, max=6, doc="sizes of eddies, each half of the one before")
-    turnover: float = number(0.5, min=0.0, max=20.0, soft_max=3.0, unit="1/s", doc="how often eddies turn over")
+    turnover: float = number(0.5, min=0.0, max=20.0, slider_max=3.0, unit="1/s", doc="how often eddies turn over")
     floor: bool = switch(False, doc="nothing blows through the bottom of the box")
 
 
@@ -46,6 +48,11 @@ class Wind(SealedModel):
     """
 
     Params = Params
+    diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
+        "mean_speed": DiagnosticSpec("mean speed", "m/s"),
+        "max_speed": DiagnosticSpec("largest speed", "m/s"),
+        "divergence": DiagnosticSpec("largest divergence between neighboring cells", "1/s"),
+    }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
@@ -60,13 +67,13 @@ class Wind(SealedModel):
         self.name, self._params = name, params
         self._size = _cells(params)
         self._cell = max(params.size) / params.resolution
-        self._low = tuple(c - 0.5 * n * self._cell for c, n in zip(params.centre, self._size, strict=True))
-        self._lattice = twin.Lattice.random(seed)
+        self._low = tuple(c - 0.5 * n * self._cell for c, n in zip(params.center, self._size, strict=True))
+        self._lattice = reference.Lattice.random(seed)
         self._turn, self._drift = 0.0, [0.0, 0.0, 0.0]
         nx, ny, nz = self._size
         with self._building() as parts:
             self._axes = parts.copied("axes", self._lattice.rows())
-            self._gradients = parts.zeros("gradients", 3 * twin.SIDE**3, 4)
+            self._gradients = parts.zeros("gradients", 3 * reference.SIDE**3, 4)
             self._potential = parts.zeros("potential", nz + 2, ny + 2, nx + 2, 4)
             self._velocities = parts.zeros("velocity", nz, ny, nx, 3)
             self._speeds = parts.zeros("speed", nz, ny, nx)
@@ -79,7 +86,7 @@ class Wind(SealedModel):
 
     def step(self, dt: float) -> None:
         p = self._params
-        span = twin.SIDE * p.eddy  # the lattice repeats after this, and so do the octaves
+        span = reference.SIDE * p.eddy  # the lattice repeats after this, and so do the octaves
         self._turn = math.fmod(self._turn + dt * p.turnover / RECURS, 1.0)
         self._drift = [math.fmod(d + m * dt, span) for d, m in zip(self._drift, p.mean, strict=True)]
         self._plan.replay(**self._values())
@@ -88,17 +95,16 @@ class Wind(SealedModel):
         return {"velocity": self._velocities, "speed": self._speeds, "position": self._positions}
 
     def diagnostics(self) -> dict[str, Tensor]:
-        """`mean_speed` and `max_speed` [m/s], and the largest `divergence` [1/s] between neighbouring cells."""
         self._check.replay(**self._values())
         return {
             **{"mean_speed": ops.mean(self._speeds), "max_speed": ops.max(self._speeds)},
             "divergence": ops.max(self._divergences),
         }
 
-    def compare_with_twin(self) -> list[Comparison]:
+    def compare_with_reference(self) -> list[Comparison]:
         """All of the box, in float64, a sixtieth of a second later."""
         self.step(1.0 / 60.0)
-        expected = twin.velocities(
+        expected = reference.velocities(
             self._lattice, self._values() | {"size": self._size, "low": self._low, "cell": self._cell}
         )
         speeds = np.linalg.norm(expected, axis=-1)
@@ -139,7 +145,7 @@ class Wind(SealedModel):
         p = self._params
         return {
             **{"octaves": p.octaves, "drift": tuple(self._drift), "eddy": p.eddy, "mean": p.mean, "turn": self._turn},
-            **{"strength": twin.strength(p.turbulence, p.octaves), "bounded": int(p.floor)},
+            **{"strength": reference.strength(p.turbulence, p.octaves), "bounded": int(p.floor)},
         }
 
     def _middles(self) -> np.ndarray:
@@ -156,4 +162,4 @@ def _cells(params: Params) -> tuple[int, int, int]:
 
 
 def _kernel(entry: str) -> Kernel:
-    return Kernel.load(SHADER, entry, {"SIDE": twin.SIDE})
+    return Kernel.load(SHADER, entry, {"SIDE": reference.SIDE})

@@ -13,6 +13,7 @@ from . import (
     sampling,
     sequences,
     shaping,
+    spectra,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "sampling",
     "sequences",
     "shaping",
+    "spectra",
 ]

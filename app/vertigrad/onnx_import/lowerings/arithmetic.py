@@ -11,7 +11,7 @@ from onnx import TensorProto
 from ... import ops
 from ...tensor import Tensor, f32
 from ..node import Node, Refused, lowers
-from ..values import INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Value, type_name
+from ..values import INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
 
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "Sqrt": ops.sqrt,
@@ -43,7 +43,7 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 
 
 def wrapped(tensor: Tensor, elem: int) -> Tensor:
-    """Whole numbers of 8 or 16 bits, which lie in 32, brought back to what they can hold."""
+    """Integers of 8 or 16 bits, which lie in 32, brought back to what they can hold."""
     if elem in UNSIGNED:
         return ops.bitwise_and(tensor, (1 << UNSIGNED[elem]) - 1)
     if elem in SIGNED:
@@ -55,7 +55,7 @@ def wrapped(tensor: Tensor, elem: int) -> Tensor:
 def require_real(node: Node) -> None:
     """Raise `Refused` for integers, where an operation is on real numbers only."""
     if node.elem() in INTEGERS:
-        raise Refused("whole numbers")
+        raise Refused("integers")
 
 
 @lowers(*_FUNCTIONS, elementwise=True)
@@ -246,8 +246,9 @@ def bit_shift(node: Node) -> Value:
 
 @lowers("Cast", elementwise=True)
 def cast(node: Node) -> Value:
-    """Element types that lie on the GPU; what does not fit 32 bits is refused, not cut."""
-    return _cast_to(node, node.operand(0), node.attribute("to"))
+    """Element types that lie on the GPU. A number that does not fit 32 bits is an error when outputs are read."""
+    target = node.attribute("to")
+    return _cast_to(node, node.tensor(0) if _is_guarded(node, target) else node.operand(0), target)
 
 
 @lowers("CastLike")
@@ -255,14 +256,33 @@ def cast_like(node: Node) -> Value:
     return _cast_to(node, node.tensor(0), node.elem(1))
 
 
+def _is_guarded(node: Node, target: int) -> bool:
+    """Whether a 64-bit result may differ from what lies in 32 bits."""
+    source = node.elem()
+    if target not in WIDE or source == target or source == TensorProto.BOOL:
+        return False
+    safe = (*SIGNED, TensorProto.INT32) if target == TensorProto.INT64 else (TensorProto.UINT32,)
+    return source not in (*UNSIGNED, *safe)
+
+
+def _guard(node: Node, tensor: Tensor, target: int) -> None:
+    """Have the least and the greatest number looked at when outputs are read."""
+    if not _is_guarded(node, target) or not tensor.size:
+        return
+    low, high = (-(1 << 31), WORD) if target == TensorProto.INT64 else (0, (1 << 32) - 1)
+    node.trace.guards.append(Guard(str(node), low, high, (ops.min(tensor), ops.max(tensor))))
+
+
 def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
     source = node.elem()
+    node.ignore("saturate", "round_mode")  # they are about floats of 8 bits alone
     if target == source:
         return node.result(tensor, bound=node.value(0).bound)
     if target not in STORAGE:
         raise Refused(f"a cast to {type_name(target)}, which does not exist on the GPU")
     if source in WIDE and target in (TensorProto.INT32, TensorProto.UINT32):
         node.bounds(0)
+    _guard(node, tensor, target)
     storage = STORAGE[target]
     result = tensor if tensor.dtype is storage else ops.cast(tensor, storage)
     bound = min(node.value(0).bound, WORD) if source in INTEGERS or source == TensorProto.BOOL else WORD
@@ -272,8 +292,11 @@ def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
 @lowers("Dropout")
 def dropout(node: Node) -> list[Tensor | Value | None]:
     """As in use after training: nothing is dropped."""
+    node.ignore("ratio", "seed", 1, 2)
     if node.has(2) and bool(node.host(2).reshape(-1)[0]) and node.scalar(1, 0.5) > 0.0:
         raise Refused("training: numbers would be dropped at random")
+    if node.wants(1) and node.version < 10:
+        raise Refused("a mask of floats, as before opset 10")
     mask = Tensor.empty(node.shape(), "bool", temporary=True) if node.wants(1) else None
     if mask is not None:
         ops.assign(mask, 1)

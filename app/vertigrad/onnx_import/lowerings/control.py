@@ -15,7 +15,8 @@ MOST_TURNS = 10_000
 @lowers("If")
 def branch(node: Node) -> list[Value | None]:
     condition = bool(node.host(0).reshape(-1)[0])
-    return node.trace.graph(node.attribute("then_branch" if condition else "else_branch"), [], node.scope)
+    graphs = node.attribute("then_branch"), node.attribute("else_branch")
+    return node.trace.graph(graphs[not condition], [], node.scope)
 
 
 @lowers("Loop")
@@ -24,7 +25,7 @@ def loop(node: Node) -> list[Value | None]:
     body = node.attribute("body")
     trips = node.ints(0)[0] if node.has(0) else None
     condition = bool(node.host(1).reshape(-1)[0]) if node.has(1) else True
-    carried = list(node.inputs[2:])
+    carried = node.values()[2:]
     gathered: list[list[Value]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
     turn = 0
     while condition and (trips is None or turn < trips):
@@ -56,7 +57,7 @@ def scan(node: Node) -> list[Value | None]:
     if node.version < 9:
         raise Refused("Scan before opset 9")
     body, count = node.attribute("body"), node.attribute("num_scan_inputs")
-    states, scanned = list(node.inputs[:-count]), list(node.inputs[-count:])
+    states, scanned = node.values()[:-count], node.values()[-count:]
     outputs = len(body.output) - len(states)
     axes = node.attribute("scan_input_axes", [0] * count)
     back = node.attribute("scan_input_directions", [0] * count)

@@ -22,9 +22,11 @@ def constants(node: Node) -> Value:
     for name, value in given.items():
         if value is not None:
             return constant(np.array(value, np.float32 if "float" in name else np.int64))
-    if node.attribute("value") is None:
-        raise Refused("a constant of text, or a sparse one")
-    tensor = node.attribute("value")
+    sparse, tensor = node.attribute("sparse_value"), node.attribute("value")
+    if sparse is not None:
+        return constant(node.trace.dense(sparse), sparse.values.data_type)
+    if tensor is None:
+        raise Refused("a constant of text")
     return constant(numpy_helper.to_array(tensor), tensor.data_type)
 
 
@@ -68,7 +70,10 @@ def gather(node: Node) -> Value:
 
 @lowers("GatherElements")
 def gather_elements(node: Node) -> Value:
-    result = ops.take_along_axis(node.tensor(0), node.tensor(1), node.axis(0))
+    """Where the indices are shorter than the data along another axis, they are of the first rows there."""
+    axis, sizes = node.axis(0), node.shape(1)
+    data = node.tensor(0)[tuple(slice(n if a != axis else None) for a, n in enumerate(sizes))]
+    result = ops.take_along_axis(data, node.tensor(1), axis)
     return node.result(result, bound=node.value(0).bound)
 
 
@@ -80,23 +85,27 @@ def gather_nd(node: Node) -> Value:
 
 @lowers("ScatterElements", "Scatter")
 def scatter_elements(node: Node) -> Value:
-    how = node.attribute("reduction", "none")
-    result = ops.scatter_elements(node.tensor(0), node.tensor(1), node.tensor(2), node.axis(0), _reduction(node, how))
-    return node.result(result)
+    axis = node.axis(0)
+    how, bound = _reduction(node, node.shape(1)[axis])
+    return node.result(ops.scatter_elements(node.tensor(0), node.tensor(1), node.tensor(2), axis, how), bound=bound)
 
 
 @lowers("ScatterND")
 def scatter_nd(node: Node) -> Value:
+    how, bound = _reduction(node, math.prod(node.shape(1)[:-1]))
+    return node.result(ops.scatter_nd(node.tensor(0), node.tensor(1), node.tensor(2), how), bound=bound)
+
+
+def _reduction(node: Node, count: int) -> tuple[str, int | None]:
+    """The reduction's name in `ops`, and the bound of the result if up to `count` updates may have the same index."""
     how = node.attribute("reduction", "none")
-    return node.result(ops.scatter_nd(node.tensor(0), node.tensor(1), node.tensor(2), _reduction(node, how)))
-
-
-def _reduction(node: Node, how: str) -> str:
-    """How `ops` calls it."""
-    if how == "none":
-        return "put"
-    node.require_word(sum(node.bounds(0, 2)) if how == "add" else max(node.bounds(0, 2)) ** (1 + (how == "mul")))
-    return "multiply" if how == "mul" else how
+    if how == "add":
+        data, updates = node.bounds(0, 2)
+        return "add", node.require_word(data + count * updates)
+    if how == "mul":
+        data, updates = node.bounds(0, 2)
+        return "multiply", node.require_word(data * max(updates, 1) ** min(count, 64))  # 2 ** 64 is too large anyway
+    return ("put" if how == "none" else how), None
 
 
 @lowers("TensorScatter")
@@ -176,6 +185,7 @@ def pad(node: Node) -> Value:
 def top_k(node: Node) -> list[Value]:
     k = node.ints(1)[0] if node.has(1) else node.attribute("k")
     axis = node.axis(-1)
+    node.ignore("sorted")  # 0 allows any order
     values, indices = ops.topk(node.tensor(0), k, axis, largest=bool(node.attribute("largest", 1)))
     places = node.result(indices, TensorProto.INT64, node.shape()[axis])
     return [node.result(values, bound=node.value(0).bound), places]

@@ -1,4 +1,4 @@
-"""Layers of networks: convolutions, pooling, normalisations, softmax."""
+"""Layers of networks: convolutions, pooling, normalizations, softmax."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from ... import ops
 from ...errors import DtypeError, ShapeError
-from ...tensor import Tensor, f32
+from ...tensor import Tensor, f32, i32
 from ..node import Node, Refused, lowers
 from ..values import Value
 from .shaping import reshaped
@@ -35,6 +35,7 @@ def window(node: Node, spatial: int) -> dict[str, Any]:
 @lowers("Conv")
 def conv(node: Node) -> Tensor:
     x, groups = node.tensor(0), node.attribute("group", 1)
+    node.require_size("kernel_shape", list(node.shape(1)[2:]))
     given = {"groups": groups, **window(node, x.ndim - 2)}
     return _with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), given)
 
@@ -69,6 +70,7 @@ def _with_tail(
 def conv_transpose(node: Node) -> Tensor:
     x = node.tensor(0)
     spatial = x.ndim - 2
+    node.require_size("kernel_shape", list(node.shape(1)[2:]))
     given = window(node, spatial) | {"output_padding": node.attribute("output_padding", [0] * spatial)}
     if node.attribute("output_shape"):
         given |= _for_shape(node, spatial, given)
@@ -94,9 +96,9 @@ def _for_shape(node: Node, spatial: int, given: dict[str, Any]) -> dict[str, Any
 def max_pool(node: Node) -> Sequence[Tensor | Value]:
     x, size = node.tensor(0), node.attribute("kernel_shape")
     given: dict[str, Any] = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    by_column = bool(node.attribute("storage_order", 0))
     if not node.wants(1):
         return [ops.max_pool(x, size, **given)]
-    by_column = bool(node.attribute("storage_order", 0))
     largest, places = ops.max_pool_with_places(x, size, by_column=by_column, **given)
     return [largest, node.result(places, TensorProto.INT64, math.prod(x.shape))]
 
@@ -131,6 +133,7 @@ def batch_norm(node: Node) -> Tensor:
     if not node.attribute("spatial", 1):
         raise Refused("statistics for each place of their own (spatial = 0)")
     x, *given = node.tensors()
+    node.ignore("momentum")  # of training
     return ops.batch_norm(x, *given, node.attribute("epsilon", 1e-5))  # type: ignore[arg-type]
 
 
@@ -214,6 +217,11 @@ def _attends_simply(proto: onnx.NodeProto) -> bool:
 def attention(node: Node) -> Value:
     q, k, v = (node.tensor(index) for index in range(3))
     joined = q.ndim == 3
+    node.ignore(
+        "q_num_heads", "kv_num_heads", "qk_matmul_output_mode"
+    )  # of other ranks, and of an output not asked for
+    if node.attribute("softmax_precision", TensorProto.FLOAT) not in (TensorProto.FLOAT, TensorProto.FLOAT16):
+        raise Refused("a softmax in other than f32")
     if joined:
         heads, shared = node.attribute("q_num_heads"), node.attribute("kv_num_heads")
         q, k, v = (
@@ -260,14 +268,14 @@ def max_unpool(node: Node) -> Tensor:
 
 @lowers("ConvInteger")
 def conv_integer(node: Node) -> Value:
-    """Bytes less their zero points: exact in f32 as long as the sums stay below 2²⁴, which is checked."""
-    x, weights = ops.cast(node.tensor(0), f32), ops.cast(node.tensor(1), f32)
-    if math.prod(node.shape(1)[1:]) * 255 * 255 >= 1 << 24:
-        raise Refused("sums that may pass 2^24, beyond which they are not exact here")
+    """Bytes less their zero points, summed in f32 where that is exact, else in 32-bit integers."""
+    node.require_size("kernel_shape", list(node.shape(1)[2:]))
+    exact = math.prod(node.shape(1)[1:]) * 255 * 255 < 1 << 24
+    x, weights = (ops.cast(node.tensor(index), f32 if exact else i32) for index in range(2))
     if node.has(2):
-        x = ops.subtract(x, ops.cast(node.tensor(2), f32).reshape())
+        x = ops.subtract(x, ops.cast(node.tensor(2), x.dtype).reshape())
     if node.has(3):
-        zero = ops.cast(node.tensor(3), f32)
+        zero = ops.cast(node.tensor(3), x.dtype)
         weights = ops.subtract(weights, zero.reshape(*[-1, *[1] * (weights.ndim - 1)] if zero.size > 1 else ()))
     result = ops.conv(x, weights, groups=node.attribute("group", 1), **window(node, x.ndim - 2))
-    return node.result(ops.cast(result, "i32"), TensorProto.INT32)
+    return node.result(ops.cast(result, i32) if exact else result, TensorProto.INT32)

@@ -141,6 +141,9 @@ def _spread(node: Node, index: int) -> Tensor | None:
 def quantize_linear(node: Node) -> Value:
     elem = node.elem(2) if node.has(2) else node.attribute("output_dtype", 0) or TensorProto.UINT8
     _require_bytes(elem)
+    node.ignore("saturate")  # it is about floats of 8 bits alone
+    if node.attribute("precision", 0) not in (0, TensorProto.FLOAT):
+        raise Refused(f"a precision of {type_name(node.attribute('precision'))}")
     scale = _spread(node, 1)
     assert scale is not None
     return node.result(quantized(node.tensor(0), scale, _spread(node, 2), elem), elem)

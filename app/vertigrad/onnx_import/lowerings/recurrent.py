@@ -22,6 +22,7 @@ def recurrent(node: Node) -> list[Tensor]:
     """Batches first if `layout` is 1."""
     batch_first = bool(node.attribute("layout", 0))
     x = node.tensor(0)
+    node.require_size("hidden_size", node.shape(2)[2])
     given: dict[str, Any] = {
         "direction": node.attribute("direction", "forward"),
         "activations": _activations(node),

@@ -13,9 +13,31 @@ from ..node import Node, Refused, lowers
 from ..values import INTEGERS, WIDE, Value
 from .arithmetic import wrapped
 
+MOST_AVERAGED = 46_340  # integers of a mean: the square fits 32 bits
+
+
+def _mean(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    """Of integers rounded towards 0, without a sum that passes 32 bits.
+
+    With x = q n + r, the mean of n numbers is Σq + Σr / n.
+    """
+    if tensor.dtype.kind == "float":
+        return ops.mean(tensor, axes, keepdims)
+    count = int(np.prod([tensor.shape[axis] for axis in axes]))
+    if not 0 < count <= MOST_AVERAGED:
+        raise Refused(f"a mean of {count:,} integers; 1 to {MOST_AVERAGED:,} are averaged exactly")
+    quotients = ops.sum(ops.floor_divide(tensor, count), axes, keepdims)
+    rest = ops.sum(ops.remainder(tensor, count), axes, keepdims)
+    below = ops.add(quotients, ops.floor_divide(rest, count))
+    if tensor.dtype.kind == "uint":
+        return below
+    inexact = ops.logical_and(ops.less(below, 0), ops.not_equal(ops.remainder(rest, count), 0))
+    return ops.where(inexact, ops.add(below, 1), below)
+
+
 _REDUCTIONS: dict[str, Callable[..., Tensor]] = {
     "ReduceSum": ops.sum,
-    "ReduceMean": ops.mean,
+    "ReduceMean": _mean,
     "ReduceProd": ops.prod,
     "ReduceMax": ops.max,
     "ReduceMin": ops.min,
@@ -52,8 +74,8 @@ def reduction(node: Node) -> Value:
     count = int(np.prod([node.shape()[axis] for axis in axes], initial=1))
     bound = node.require_word(node.bounds(0)[0] * max(count, 1))
     result = _REDUCTIONS[node.op](tensor, axes, keepdims=keep) if axes else tensor
-    if result.dtype is not tensor.dtype:  # a mean of integers
-        result = ops.cast(ops.trunc(result), tensor.dtype)
+    if result.dtype is not tensor.dtype:  # small integers are added up in wider ones
+        result = ops.cast(result, tensor.dtype)
     return node.result(wrapped(result, node.elem()), bound=bound)
 
 
@@ -73,7 +95,7 @@ def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
     sizes = node.shape()
     shape = [1 if axis in axes else n for axis, n in enumerate(sizes) if keep or axis not in axes]
     if node.elem() in INTEGERS:
-        raise Refused("the extreme of no whole numbers")
+        raise Refused("the extreme of no integers")
     largest = node.op == "ReduceMin"
     made = Tensor.empty(shape, node.tensor(0).dtype, temporary=True)
     value = largest if made.dtype is bool_ else (float("inf") if largest else -float("inf"))
@@ -84,7 +106,7 @@ def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
 def norm(node: Node) -> Value:
     axes, x = reduced_axes(node), node.tensor(0)
     if node.elem() in INTEGERS and node.op not in ("ReduceL1", "ReduceSumSquare"):
-        raise Refused("whole numbers")
+        raise Refused("integers")
     keep = bool(node.attribute("keepdims", 1))
     function = _NORMS[node.op]
     result = function(x, axes, keep) if axes else function(x[None], 0)  # no axes: of each number by itself
@@ -127,6 +149,6 @@ def cumulative_product(node: Node) -> Value:
 @lowers("MeanVarianceNormalization")
 def mean_variance(node: Node) -> Tensor:
     axes, x = tuple(node.attribute("axes", [0, 2, 3])), node.tensor(0)
-    centred = ops.subtract(x, ops.mean(x, axes, keepdims=True))
-    deviation = ops.sqrt(ops.mean(ops.square(centred), axes, keepdims=True))
-    return ops.divide(centred, ops.add(deviation, 1e-9))
+    centered = ops.subtract(x, ops.mean(x, axes, keepdims=True))
+    deviation = ops.sqrt(ops.mean(ops.square(centered), axes, keepdims=True))
+    return ops.divide(centered, ops.add(deviation, 1e-9))

@@ -23,6 +23,7 @@ def resize(node: Node) -> Value:
             given[what] = node.host(at[name]).reshape(-1).tolist()
     if "scale" not in given and "size" not in given:
         raise InputError(f"{node}: neither scales nor sizes are given")
+    node.ignore("extrapolation_value", *at.values())  # outside of the region; `roi` and `scales` may be given in vain
     coordinates = node.attribute("coordinate_transformation_mode", "half_pixel" if node.version > 10 else "asymmetric")
     if coordinates == "tf_crop_and_resize":
         region = node.host(at["roi"]).reshape(2, -1)

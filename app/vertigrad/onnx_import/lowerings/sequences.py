@@ -31,7 +31,7 @@ def sequence_empty(node: Node) -> Value:
 
 @lowers("SequenceConstruct")
 def sequence_construct(node: Node) -> Value:
-    return _sequence(node, [value for value in node.inputs if value is not None])
+    return _sequence(node, [value for value in node.values() if value is not None])
 
 
 @lowers("SequenceLength")
@@ -76,7 +76,7 @@ def concat_from_sequence(node: Node) -> Value:
 @lowers("SplitToSequence")
 def split_to_sequence(node: Node) -> Value:
     axis, sizes = node.axis(0), node.shape()
-    keep = node.has(1) or bool(node.attribute("keepdims", 1))
+    keep = bool(node.attribute("keepdims", 1)) or node.has(1)
     if not node.has(1):
         parts = [1] * sizes[axis]
     elif node.shape(1):
@@ -97,7 +97,7 @@ def sequence_map(node: Node) -> list[Value]:
     body = node.attribute("body")
     gathered: list[list[Value]] = [[] for _ in body.output]
     for index in range(len(items)):
-        given = [v.items[index] if v is not None and v.items is not None else v for v in node.inputs]
+        given = [v.items[index] if v is not None and v.items is not None else v for v in node.values()]
         results = node.trace.graph(body, given, node.scope)
         for kept, result in zip(gathered, results, strict=True):
             if result is None:
@@ -108,6 +108,7 @@ def sequence_map(node: Node) -> list[Value]:
 
 @lowers("Optional")
 def optional(node: Node) -> Value:
+    node.ignore("type")  # that of the input, or of nothing
     return node.value(0) if node.has(0) else Value(TensorProto.FLOAT, absent=True)
 
 

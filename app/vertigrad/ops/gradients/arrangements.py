@@ -12,12 +12,15 @@ from ...tensor import Tensor
 from .. import functions as f
 from .. import launch
 from ..activation import Activation
+from ..concat import rolled
 from ..differentiable import Call, rule, through
 from ..gather import take, take_along_axis
 from ..matmul import matmul
+from ..ranges import spaced
 from ..reduce import Axes
 from ..reduce import max as max_
 from ..reduce import sum as sum_
+from ..reductions import norm_of
 from ..scans import scan
 from ..sorting import argsort, topk
 
@@ -52,13 +55,28 @@ def _(
 
 @through("tile")
 def _(x: Tensor, repeats: int | Sequence[int]) -> Tensor:
-    times = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    times = (int(repeats),) if isinstance(repeats, int | np.integer) else tuple(map(int, repeats))
     times = (1,) * (x.ndim - len(times)) + times
     x = x[(None,) * (len(times) - x.ndim)]
     wide = x[tuple(part for _ in times for part in (None, slice(None)))]
     shape = [n for pair in zip(times, x.shape, strict=True) for n in pair]
     whole = [n * t for n, t in zip(x.shape, times, strict=True)]
     return wide.expand(*shape).contiguous().reshape(*whole)
+
+
+@through("roll")
+def _(x: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None) -> Tensor:
+    return rolled(x, shift, axis)
+
+
+@through("linspace")
+def _(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Tensor:
+    return spaced(start, stop, num, endpoint, dtype)
+
+
+@through("norm")
+def _(x: Tensor, ord: float | str | None, axis: int | Sequence[int] | None, keepdims: bool) -> Tensor:
+    return norm_of(x, ord, axis, keepdims)
 
 
 @through("tril")

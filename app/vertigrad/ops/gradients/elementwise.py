@@ -15,13 +15,12 @@ from ...tensor import DType, Tensor, graph
 from .. import functions as f
 from .. import launch
 from .. import network_functions as n
-from ..activation import PARAMETERS
+from ..activation import operation
 from ..broadcast import sum_to
 from ..differentiable import DERIVATIVES, RULES, Derivative, constant, end, require_free, wants_gradient
 from ..elementwise import elementwise, evaluate, fused
 from ..expression import Expression
 
-_NAMED = {"sine": "sin", "cosine": "cos"}  # activations that have other names as operations
 LN2 = math.log(2.0)
 FLAT = "it is flat between its steps"
 
@@ -31,7 +30,7 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
     derivatives = DERIVATIVES.get(name, ())
     if not derivatives and name not in RULES:
         raise GradientError(f"{name} has no gradient; give it x.detach() if it is to have none")
-    require_free(name, out)
+    require_free(name, values, out)
     with launch.operands(*values) as ready:
         wanted = [
             (derivative, value)
@@ -48,26 +47,23 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
         targets = [(derivative, value.shape, value.dtype) for derivative, value in wanted]
         with graph.no_grad():
             result = evaluate(Expression.apply(name, ready), out)
-    result.node = None
     if not wanted and wants_gradient(values):
         end(name, values, result)
-    if wanted:
-        if "r" in read:
-            kept["r"] = graph.Saved(result)
+    if "r" in read:
+        kept["r"] = graph.Saved(result)
 
-        def pull(gradient: Tensor) -> list[Tensor]:
-            return [_part(gradient, *target, kept) for target in targets]
+    def vjp(gradient: Tensor) -> list[Tensor]:
+        return [_part(gradient, *target, kept) for target in targets]
 
-        graph.attach(result, name, nodes, pull, [saved for saved in kept.values() if isinstance(saved, graph.Saved)])
+    saved = [value for value in kept.values() if isinstance(value, graph.Saved)]
+    graph.attach(result, name, nodes, vjp, saved, in_place=out is not None)
     return result
 
 
 def activate(x: Tensor, given: Mapping[str, Any]) -> Tensor:
     """What follows a product or a convolution whose arguments are `given`: its `activation`, into its `out`."""
-    activation = given["activation"]
-    name, *parameters = (activation,) if isinstance(activation, str) else activation
-    parameters = parameters or list(PARAMETERS[name])
-    return elementwise(_NAMED.get(name, name), x, *parameters, out=given["out"])
+    name, parameters = operation(given["activation"])
+    return elementwise(name, x, *parameters, out=given["out"])
 
 
 def _part(
@@ -110,8 +106,8 @@ DERIVATIVES |= {
         Derivative("ab", lambda g, a, b: g * f.where(f.equal(b, 0.0), 0.0, b * f.power(a, b - 1.0))),
         Derivative("ar", lambda g, a, r: g * f.where(f.greater(a, 0.0), r * f.log(a), 0.0)),
     ),
-    "remainder": (Derivative("", lambda g: g), Derivative("ab", lambda g, a, b: -g * f.floor(a / b))),
-    "fmod": (Derivative("", lambda g: g), Derivative("ab", lambda g, a, b: -g * f.trunc(a / b))),
+    "remainder": (Derivative("", lambda g: g), Derivative("ab", lambda g, a, b: -g * f.floor_divide(a, b))),
+    "fmod": (Derivative("", lambda g: g), Derivative("ab", lambda g, a, b: -g * f.truncate_divide(a, b))),
     "negative": _one("", lambda g: -g),
     "absolute": _one("a", lambda g, a: g * f.sign(a)),
     "square": _one("a", lambda g, a: g * a * 2.0),
@@ -186,7 +182,7 @@ DERIVATIVES |= {
     "selu": (
         Derivative("abc", lambda g, a, b, c: g * c * f.where(f.greater(a, 0.0), 1.0, b * f.exp(a))),
         Derivative("ac", lambda g, a, c: f.where(f.greater(a, 0.0), 0.0, g * c * f.expm1(a))),
-        Derivative("cr", lambda g, c, r: g * r / c),
+        Derivative("ab", lambda g, a, b: g * f.where(f.greater(a, 0.0), a, b * f.expm1(a))),
     ),
     "softplus": _one("a", lambda g, a: g * n.sigmoid(a)),
     "softsign": _one("a", lambda g, a: g / f.square(f.absolute(a) + 1.0)),
@@ -218,6 +214,6 @@ constant(
     *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isposinf", "isneginf"),
 )
 constant(
-    "it is of whole numbers",
+    "it is of integers",
     *("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"),
 )

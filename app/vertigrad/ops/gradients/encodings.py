@@ -22,7 +22,7 @@ _UNUSED: dict[str, Any] = {**dict.fromkeys((*_OFFSETS, "elements", "bits", "low"
 
 @rule("encode", "x", "tables")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """To tables in whole numbers, so that the order does not matter: a share is off by 2⁻ᵇ of the largest gradient.
+    """To tables in integers, so that the order does not matter: a share is off by 2⁻ᵇ of the largest gradient.
 
     b is about 60 less two bits for each doubling of the points, 23 for 2¹⁸ of three coordinates (see `words_of`).
     """
@@ -73,7 +73,7 @@ def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, *
     shape: Sequence[int] = tables.shape if entry == "finish" else x.shape
     found = Tensor.empty(shape, f32, f"{entry}.gradient", temporary=True)
     own = {"X": x.dtype.name, "DIMENSIONS": x.shape[1]}
-    kernel = Kernel.load("ops/encoding_pull.wgsl", entry, {**NOTHING, **encoding.defines(), **own})
+    kernel = Kernel.load("ops/encoding_backward.wgsl", entry, {**NOTHING, **encoding.defines(), **own})
     tensors = {"x": x, "gradient": gradient, "found": found, "tables": tables, **given}
     bound = {binding.name for binding in kernel.bindings}
     fields = {name: value for name, value in given.items() if name not in ("largest", "words")}

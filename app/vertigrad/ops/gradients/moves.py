@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ...errors import GradientError
-from ...tensor import Tensor, i32
+from ...tensor import Tensor, i32, u32
 from .. import functions as f
 from .. import launch
 from ..broadcast import sum_to
 from ..concat import concatenate
 from ..differentiable import Call, constant, rule
 from ..gather import places_of, take_along_axis
-from ..scatter import gather_nd, numbered_places, scatter_elements, scatter_nd
+from ..scatter import gather_nd, numbered_places, scatter_elements, scatter_nd, stay
 from .joining import are_distinct, sum_at, zeros
 
 
@@ -49,7 +49,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         moved = gradient.permute(*front, *(i for i in range(gradient.ndim) if i not in front)).contiguous()
         if are_distinct(indices, whole[at]):
             empty = zeros(lines, gradient)
-            joined = scatter_nd(empty, places[..., None], moved, out=empty)
+            joined = scatter_nd(empty, places[..., None], moved, unique_indices=True, out=empty)
         else:
             joined = sum_at(moved, places[..., None], lines)
     back = joined.permute(*range(1, at + 1), 0, *range(at + 1, joined.ndim))
@@ -66,7 +66,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         spread = places.expand(*gradient.shape).contiguous()
         if gradient.shape[at] == 1:
             empty = zeros(whole, gradient)
-            joined = scatter_elements(empty, spread, gradient.contiguous(), at, out=empty)
+            joined = scatter_elements(empty, spread, gradient.contiguous(), at, unique_indices=True, out=empty)
         else:
             joined = sum_at(gradient, spread, whole, at)
     return {"a": sum_to(joined, shape)}
@@ -78,15 +78,16 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     with launch.tensors(call["indices"]) as (indices,):
         if batch:
             shape = indices.shape
-            members = np.moveaxis(np.asarray(np.indices(shape[:batch]), np.int32), 0, -1)
+            kind = i32 if indices.dtype is i32 else u32
+            members = np.moveaxis(np.asarray(np.indices(shape[:batch]), kind.numpy), 0, -1)
             with launch.tensors(members[(..., *[None] * (len(shape) - batch - 1), slice(None))]) as (numbers,):
-                indices = concatenate([numbers.expand(*shape[:-1], batch), indices.to(i32)], -1)
+                indices = concatenate([numbers.expand(*shape[:-1], batch), indices.to(kind)], -1)
         return {"x": sum_at(gradient, indices, call.shapes["x"])}
 
 
 @rule("scatter_nd", "indices")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """Where values are put into one place, each gets the gradient of that place, as in PyTorch."""
+    """Where values are put into one place, the last of them, which stays, gets the gradient of that place."""
     found, adds = {}, _adds("scatter_nd", call)
     with launch.tensors(call["indices"]) as (indices,):
         shape = (*indices.shape[:-1], *gradient.shape[indices.shape[-1] :])
@@ -94,8 +95,8 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         if "x" in call.wanted:
             found["x"] = gradient if adds else scatter_nd(gradient, indices, zeros(shape, gradient))
         if "updates" in call.wanted:
-            inside = f.less(numbered_places(indices, sizes), math.prod(sizes))
-            wide = inside.reshape(*inside.shape, *[1] * (len(shape) - inside.ndim))
+            used = _used(indices, sizes, None, adds)
+            wide = used.reshape(*used.shape, *[1] * (len(shape) - used.ndim))
             found["updates"] = f.where(wide, gather_nd(gradient, indices), 0.0)
     return found
 
@@ -108,10 +109,15 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         if "x" in call.wanted:
             found["x"] = gradient if adds else scatter_elements(gradient, indices, zeros(indices.shape, gradient), axis)
         if "updates" in call.wanted:
-            inside = f.less(numbered_places(indices, gradient.shape, axis), gradient.size)
+            used = _used(indices, gradient.shape, axis, adds)
             lines = gradient[tuple(slice(None if i == axis else n) for i, n in enumerate(indices.shape))]
-            found["updates"] = f.where(inside, take_along_axis(lines, indices, axis), 0.0)
+            found["updates"] = f.where(used, take_along_axis(lines, indices, axis), 0.0)
     return found
+
+
+def _used(indices: Tensor, sizes: Sequence[int], axis: int | None, adds: bool) -> Tensor:
+    """Whether each value is part of the result."""
+    return f.less(numbered_places(indices, sizes, axis), math.prod(sizes)) if adds else stay(indices, sizes, axis)
 
 
 def _adds(name: str, call: Call) -> bool:
@@ -121,5 +127,5 @@ def _adds(name: str, call: Call) -> bool:
     return call["join"] == "add"
 
 
-constant("it depends on places, which are whole numbers", "one_hot")
+constant("it depends on places, which are integers", "one_hot")
 constant("it is flat: a winner is 1, however large", "hardmax")

@@ -1,4 +1,4 @@
-"""Normalisations and attention in steps that have gradients."""
+"""Normalizations and attention in steps that have gradients."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _(x: Tensor, scale: Any, bias: Any, mean: Any, variance: Any, epsilon: float
 
 @through("local_response_norm")
 def _(x: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
-    """The mean of squares of neighbouring channels is that of a window that slides over them."""
+    """The mean of squares of neighboring channels is that of a window that slides over them."""
     before = (size - 1) // 2
     rows = f.square(wide(x)).contiguous().reshape(len(x), 1, x.shape[1], -1)
     means = average_pool(rows, (size, 1), padding=[(before, size - 1 - before), (0, 0)], count_padding=True)

@@ -46,7 +46,7 @@ def _(x: Tensor, size: Sizes, p: float, **options: Any) -> Tensor:
     window = Window.of("lp_pool", x.shape[2:], per_axis("lp_pool", "size", size, x.ndim - 2), *_sliding(options))
     powers = f.square(x) if p == 2 else f.power(f.absolute(x), p)
     means = average_pool(powers, size, count_padding=True, **options)
-    return root(means * Tensor.from_numpy(_counts(window, x.shape[2:], means.shape[2:], True)), p)
+    return root(f.multiply(means, _counts(window, x.shape[2:], means.shape[2:], True)), p)
 
 
 def _window(shape: tuple[int, ...], call: Call) -> Window:

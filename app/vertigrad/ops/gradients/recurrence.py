@@ -1,6 +1,6 @@
 """Gradients of recurrent layers: back through time (Werbos 1990, Backpropagation through time), a direction at a time.
 
-Nothing but the states is kept. On the way back the gates of all steps are worked out again at once, as the states
+Nothing but the states is kept. In the backward pass the gates of all steps are worked out again at once, as the states
 before each step are known; then every step is one kernel (two for a GRU) and a product with the recurrence, and the
 weights' gradients are products over all steps. f16 is worked out in f32.
 """
@@ -74,16 +74,16 @@ def _direction(how: How, number: int, given: dict[str, Tensor]) -> Tensor:
     nodes = [given[name].node for name in wanted]
     saved = {name: graph.Saved(tensor) for name, tensor in given.items()} | {"result": graph.Saved(result)}
 
-    def pull(gradient: Tensor) -> Sequence[Tensor | None]:
+    def vjp(gradient: Tensor) -> Sequence[Tensor | None]:
         values = {name: each.value() for name, each in saved.items()}
-        return [narrow(part, values["result"]) for part in _pulled(how, number, gradient, values, wanted)]
+        return [narrow(part, values["result"]) for part in _backward(how, number, gradient, values, wanted)]
 
-    graph.attach(result, how.kind, nodes, pull, list(saved.values()))
+    graph.attach(result, how.kind, nodes, vjp, list(saved.values()))
     return result
 
 
 class _Way(NamedTuple):
-    """One direction on its way back: operands in f32, and what is worked out again for all steps at once."""
+    """One direction in its backward pass: operands in f32, and what is worked out again for all steps at once."""
 
     how: How
     number: int
@@ -120,19 +120,18 @@ class _Way(NamedTuple):
         return way._replace(reset=reset)
 
     def launch(self, entry: str, threads: int, step: int = 0, **tensors: Tensor) -> None:
-        """Record one kernel of ops/cell_pull.wgsl."""
+        """Record one kernel of ops/cell_backward.wgsl."""
         how = self.how
         kind = "gru_linear" if how.linear_before_reset else how.kind
-        functions, slopes = how.functions(self.number), how.slopes(self.number)
         optional = {name: self.given[name] for name in ("peepholes", "lengths") if name in self.given}
         kernel = Kernel.load(
-            "ops/cell_pull.wgsl",
+            "ops/cell_backward.wgsl",
             entry,
             {
                 **{"KIND": kind, "COUPLED": how.coupled, "CLIPPED": how.clip is not None},
                 **{name.upper(): name in optional for name in ("peepholes", "lengths")},
-                **dict(zip(("F", "G", "H"), functions, strict=True)),
-                **dict(zip(("F_SLOPE", "G_SLOPE", "H_SLOPE"), slopes, strict=True)),
+                **how.functions(self.number),
+                **how.slopes(self.number),
             },
         )
         bound = {binding.name for binding in kernel.bindings}
@@ -148,6 +147,7 @@ class _Way(NamedTuple):
                 step=step,
                 backwards=int(self.backwards),
                 bound=how.clip or 0.0,
+                **how.parameters(self.number),
                 **given,
             )
 
@@ -173,7 +173,7 @@ def _cells(way: _Way) -> Tensor:
     return cells
 
 
-def _pulled(how: How, number: int, gradient: Tensor, saved: dict[str, Tensor], wanted: Sequence[str]) -> list[Tensor]:
+def _backward(how: How, number: int, gradient: Tensor, saved: dict[str, Tensor], wanted: Sequence[str]) -> list[Tensor]:
     """Gradients of the operands that are wanted."""
     given = {name: tensor.contiguous() if name == "lengths" else wide(tensor) for name, tensor in saved.items()}
     result, gradient = given.pop("result"), wide(gradient).contiguous()
@@ -209,12 +209,12 @@ def _step(
         tensors["inner"] = way.inner[step]
     if way.cells is not None and cell is not None:
         tensors |= {"known": way.cells[turn : turn + 2], "carried_cell": cell}
-    way.launch("pull", carried.size, step, **tensors)
+    way.launch("backward", carried.size, step, **tensors)
     back = way.given["recurrence"].T
     if way.reset is None:
         return linear(of_state, back, residual=carried)
     first, rest = slice(2 * carried.shape[1]), slice(2 * carried.shape[1], None)
-    way.launch("pull_reset", carried.size, step, back=linear(found[:, rest], back[:, rest]), **tensors)
+    way.launch("backward_reset", carried.size, step, back=linear(found[:, rest], back[:, rest]), **tensors)
     return linear(found[:, first], back[:, first], residual=carried)
 
 

@@ -21,7 +21,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 @rule("mean")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    return {"a": spread(gradient * (1.0 / _count(call)), call)}
+    return {"a": spread(gradient * (1.0 / max(_count(call), 1)), call)}
 
 
 @rule("prod", "a", "result")
@@ -52,7 +52,7 @@ def _extreme(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 rule("min", "a", "result")(_extreme)
 rule("max", "a", "result")(_extreme)
-constant("it is a place, a whole number", "argmin", "argmax", "last_argmin", "last_argmax", "argsort", "nonzero")
+constant("it is a place, an integer", "argmin", "argmax", "last_argmin", "last_argmax", "argsort", "nonzero")
 constant("it is a number of elements", "histogram", "bincount")
 constant("it is true or false", "any", "all")
 

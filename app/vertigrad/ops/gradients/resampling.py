@@ -9,6 +9,7 @@ import numpy as np
 from ...tensor import Tensor
 from ..differentiable import Call, rule
 from ..resize import Axis, resample, tables_of
+from ..window import pairs
 
 _HOW = ("mode", "coordinates", "rounding", "cubic", "antialias", "exclude_outside", "region", "keep")
 
@@ -26,11 +27,10 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     """Each element adds up its copies; one that was cut off has none."""
     shape, given, mode = call.shapes["x"], call["padding"], call["mode"]
-    each = [given] * len(shape) if isinstance(given, int) else list(given)
-    pairs = [(pair, pair) if isinstance(pair, int) else (pair[0], pair[1]) for pair in each]
-    if mode == "constant" and all(min(pair) >= 0 for pair in pairs):
-        return {"x": gradient[tuple(slice(b, b + n) for n, (b, _) in zip(shape, pairs, strict=True))]}
-    axes = enumerate(zip(shape, pairs, strict=True))
+    sides = pairs("pad", given, len(shape))
+    if mode == "constant" and all(min(pair) >= 0 for pair in sides):
+        return {"x": gradient[tuple(slice(b, b + n) for n, (b, _) in zip(shape, sides, strict=True))]}
+    axes = enumerate(zip(shape, sides, strict=True))
     tables = {axis: _copies(n, pair, mode) for axis, (n, pair) in axes if any(pair)}
     return {"x": _returned(gradient, tables, shape)}
 

@@ -49,7 +49,7 @@ def _(how: str, x: Tensor, keys: Operand, segments: int) -> Tensor:
     return segmented_reduce(how, x, segment_starts(keys, segments))
 
 
-constant("it is places in a row, whole numbers", "segment_starts")
+constant("it is places in a row, integers", "segment_starts")
 
 
 def _earlier(gradient: Tensor, at: int) -> Tensor:

@@ -23,7 +23,7 @@ from ..grid import check_grid
 from ..matmul import matmul
 from ..pad import pad
 from ..reduce import sum as sum_
-from ..sample import centres, check_theta, strides_of, three
+from ..sample import centers, check_theta, strides_of, three
 from ..segments import reduce_by_key
 from .joining import in_order, zeros
 
@@ -45,7 +45,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 @through("affine_grid")
 def _(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     check_theta(theta, size)
-    with launch.operands(centres(size, align_corners)) as (places,):
+    with launch.operands(centers(size, align_corners)) as (places,):
         return matmul(places, theta.permute(0, 2, 1)).reshape(len(theta), *size, len(size))
 
 
@@ -95,7 +95,7 @@ def _by_places(gradient: Tensor, x: Tensor, grid: Tensor, call: Call) -> Tensor:
 
 def _launch(entry: str, threads: int, gradient: Tensor, x: Tensor, grid: Tensor, call: Call, **made: Tensor) -> None:
     kernel = Kernel.load(
-        "ops/sample_pull.wgsl",
+        "ops/sample_backward.wgsl",
         entry,
         {
             **{"X": x.dtype.name, "GRID": grid.dtype.name, "GRADIENT": gradient.dtype.name, "RANK": x.ndim - 2},

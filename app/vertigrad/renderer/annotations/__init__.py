@@ -1,1 +1,1 @@
-"""What a picture is read by: colour bars, rulers, a scale bar, names, a floor."""
+"""What a picture is read by: color bars, rulers, a scale bar, names, a floor."""

@@ -1,4 +1,4 @@
-"""`Annotations`: what a picture is read by: colour bars, rulers around everything, a scale bar, names and a floor."""
+"""`Annotations`: what a picture is read by: color bars, rulers around everything, a scale bar, names and a floor."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from ...gpu import Direction, Gpu, RenderPass, Traffic
 from ..camera import OrbitCamera
 from ..colormap import colormap_texture
 from ..layers.base import Frame, Layer
-from ..layers.drawing import BLEND_OVER
 from ..layers.stored import Stored
-from ..openness import lighting_layout
+from ..lighting_layout import lighting_layout
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
-from ..target import COLOR, depth_state, multisample_state
+from ..target import BLEND_OVER, color_targets, depth_state, multisample_state
 from ..view import View
 from .font import Font, font
-from .page import PAGE_SIZE, bar_places, barred, em_of, headings, letters, page_uniform, texts
+from .page import PAGE_SIZE, bar_places, barred, em_of, fitting, headings, letters, page_uniform, texts
 from .room import Room
 
-BAR_SHADER, RULER_SHADER = "draw/colour_bar.wgsl", "draw/rulers.wgsl"
+BAR_SHADER, RULER_SHADER = "draw/color_bar.wgsl", "draw/rulers.wgsl"
 BOX_SHADER, FLOOR_SHADER = "draw/ruled_box.wgsl", "draw/floor.wgsl"
 PER_TICK, MOST_TICKS = 19, 12  # a mark and the symbols of a number; mirrored by the shaders
 PER_BAR = 3 + PER_TICK * MOST_TICKS
@@ -35,7 +34,7 @@ LETTER_BYTES = 32  # of an instance of a text
 REPLACED = {
     "color": {"src_factor": "one", "dst_factor": "zero", "operation": "add"},
     "alpha": {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"},
-}  # of colours that are not multiplied by their alpha, where there is no background
+}  # of colors that are not multiplied by their alpha, where there is no background
 
 
 class _Words(NamedTuple):
@@ -54,12 +53,12 @@ def wanted(view: View, layers: Sequence[Layer]) -> bool:
         or view.labels != ""
         or view.floor != "none"
         or view.color_bars == "all"
-        or (view.color_bars == "named" and any(layer.colorbar is not None for layer in layers))
+        or (view.color_bars == "named" and any([layer.colorbar is not None for layer in layers]))
     )
 
 
 class Annotations:
-    """Draws into the pictures of one renderer: lines among the layers, letters over what was developed.
+    """Draws into the pictures of one renderer: lines among the layers, letters over what was tone-mapped.
 
     Numbers are worked out on the GPU, where ranges and boxes are found, so nothing is read back and nothing lags; what
     is in words is made anew only when it changes.
@@ -77,7 +76,7 @@ class Annotations:
         self._words = _Words((), None, 0)
         self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
         self._offset = 0
-        self._pipelines: dict[tuple[str, str], wgpu.GPURenderPipeline] = {}
+        self._pipelines: dict[tuple[str, str | bool], wgpu.GPURenderPipeline] = {}
         self._bars: list[Layer] = []
         self._key: tuple[Any, ...] = ()
         draw_cache(gpu).users.add(self)
@@ -100,7 +99,7 @@ class Annotations:
         """What changes with parameters, but not when the camera turns."""
         self._view, self._size = view.model_copy(), size
         self._font = font(em_of(view, size))
-        self._bars = barred(layers, view)
+        self._bars = fitting(barred(layers, view), size, self._font)
         titles = headings(self._bars)
         places = bar_places(size, titles, self._font)
         ranges = [layer.style.range for layer in self._bars]
@@ -113,11 +112,11 @@ class Annotations:
         offsets = (frame.view_offset, self._offset)
         group = self._lines.group(id(self._room.buffer), lambda: [_all(self._room.buffer)])
         if self._view.floor != "none":
-            pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor"))
+            pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor", frame.split))
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(3)
         if self._view.axes:
-            pass_.set_pipeline(self._line_pipeline(BOX_SHADER, "box"))
+            pass_.set_pipeline(self._line_pipeline(BOX_SHADER, "box", frame.split))
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(4, BOX_LINES)
 
@@ -198,15 +197,15 @@ class Annotations:
     def _letters(self) -> list[Any]:
         return list(_face(self._gpu, self._font))
 
-    def _line_pipeline(self, shader: str, stage: str) -> wgpu.GPURenderPipeline:
-        found = self._pipelines.get((stage, stage))
+    def _line_pipeline(self, shader: str, stage: str, split: bool) -> wgpu.GPURenderPipeline:
+        found = self._pipelines.get((stage, split))
         if found is None:
-            target, layout = {"format": COLOR, "blend": BLEND_OVER}, self._lines.layout
+            targets, layout = color_targets(over=True, split=split), self._lines.layout
             states = {
                 "depth_stencil": depth_state(write=False),
                 "multisample": multisample_state(self._gpu, solid=False),
             }
-            found = self._pipelines[stage, stage] = self._made(shader, stage, stage, layout, {}, target, **states)
+            found = self._pipelines[stage, split] = self._made(shader, stage, stage, layout, {}, targets, **states)
         return found
 
     def _letter_pipeline(self, shader: str, stage: str, fragment: str) -> wgpu.GPURenderPipeline:
@@ -217,8 +216,8 @@ class Annotations:
             defines: dict[str, Any] = {"ENCODED_BY_TARGET": encoded, "TRANSPARENT": self._transparent}
             if stage == "bar":
                 defines["PER_BAR"] = PER_BAR
-            target = {"format": self._format, "blend": REPLACED if self._transparent else BLEND_OVER}
-            found = self._made(shader, stage, fragment, layout, defines, target)
+            targets = [{"format": self._format, "blend": REPLACED if self._transparent else BLEND_OVER}]
+            found = self._made(shader, stage, fragment, layout, defines, targets)
             self._pipelines[stage, fragment] = found
         return found
 
@@ -229,7 +228,7 @@ class Annotations:
         fragment: str,
         layout: wgpu.GPUBindGroupLayout,
         defines: Mapping[str, Any],
-        target: Mapping[str, Any],
+        targets: Sequence[Mapping[str, Any]],
         **states: Any,
     ) -> wgpu.GPURenderPipeline:
         device = self._gpu.device
@@ -241,12 +240,12 @@ class Annotations:
                 label=f"{shader}:{stage}",
                 layout=device.create_pipeline_layout(bind_group_layouts=layouts),
                 vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": _buffers(stage)},
-                fragment={"module": module, "entry_point": f"{fragment}_fragment", "targets": [dict(target)]},
+                fragment={"module": module, "entry_point": f"{fragment}_fragment", "targets": list(targets)},
                 primitive={"topology": "triangle-list" if stage == "floor" else "triangle-strip"},
                 **states,
             )
 
-        key = (shader, stage, fragment, self._format, self._transparent)
+        key = (shader, stage, fragment, self._format, self._transparent, len(targets))
         return draw_cache(self._gpu).get(key, make)
 
 
@@ -263,7 +262,7 @@ def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
     def make() -> tuple[dict[str, Any], wgpu.GPUTextureView]:
         height, width, channels = drawn.atlas.shape
         usage = wgpu.TextureUsage.TEXTURE_BINDING | wgpu.TextureUsage.COPY_DST
-        texture = gpu.device.create_texture(
+        texture = gpu.create_texture(
             label=f"letters {drawn.size}", size=(width, height, 1), format="rg8unorm", usage=usage
         )
         rows = {"bytes_per_row": width * channels}
@@ -276,7 +275,7 @@ def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
 
 def _uploaded(gpu: Gpu, rows: np.ndarray, usage: int) -> wgpu.GPUBuffer:
     gpu.meter.count(Direction.HOST_TO_DEVICE, rows.nbytes, Traffic.IMAGE)
-    return gpu.device.create_buffer_with_data(data=rows, usage=usage)
+    return gpu.create_buffer(rows.nbytes, usage, "letters", rows)
 
 
 def _all(buffer: wgpu.GPUBuffer) -> dict[str, Any]:

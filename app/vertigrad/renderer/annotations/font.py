@@ -112,7 +112,7 @@ def _packed(sizes: list[tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
 
 
 def _rim(cover: np.ndarray, reach: int) -> np.ndarray:
-    """Coverage spread out and soft: letters lie apart by twice the reach, so none takes from its neighbour."""
+    """Coverage spread out and soft: letters lie apart by twice the reach, so none takes from its neighbor."""
     spread = cover.astype(np.float32) / 255.0
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / (0.55 * reach)) ** 2)
     for axis in (0, 1):

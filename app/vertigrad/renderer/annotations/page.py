@@ -1,4 +1,4 @@
-"""`Page`: where on a picture colour bars, texts and the scale bar stand, in what size and what colour."""
+"""`Page`: where on a picture color bars, texts and the scale bar stand, in what size and what color."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ...params import Params, text
-from ...params.colour import linear
+from ...params.color_space import linear
 from ..camera import OrbitCamera
 from ..labels import labels
 from ..layers.base import Layer
@@ -24,6 +24,7 @@ BAR = struct.Struct("<8f")
 PAGE_SIZE = PAGE.size + MOST_BARS * BAR.size
 MARGIN = 22.0  # to the edges of the picture; all in units
 BAR_WIDTH, BAR_SHARE, BAR_LEAST, BAR_MOST = 12.0, 0.34, 90.0, 300.0  # the share is one of the picture's height
+USUAL_SIZE, MOST_COVERED = (320, 240), 0.25  # in smaller pictures, the share that bars may hide
 NUMBERS = 3.4  # room for the numbers beside a bar, in ems
 SCALE_MOST = 180.0  # length of the scale bar
 INK, DARK_INK = (0.93, 0.94, 0.96, 1.0), (0.10, 0.11, 0.13, 1.0)
@@ -68,7 +69,7 @@ def em_of(view: View, size: tuple[int, int]) -> int:
 
 
 def barred(layers: Sequence[Layer], view: View) -> list[Layer]:
-    """The layers that have a colour bar, at most `MOST_BARS`."""
+    """The layers that have a color bar, at most `MOST_BARS`."""
     if view.color_bars == "none":
         return []
     wanted = [layer for layer in layers if layer.colorbar is not None or view.color_bars == "all"]
@@ -102,6 +103,23 @@ def bar_places(size: tuple[int, int], titles: Sequence[str], font: Font) -> list
         places.append(BarPlace(left, round(height - MARGIN * unit - tall), thick, tall, block))
         right = left - 1.6 * font.size
     return places[::-1]
+
+
+def fitting(bars: Sequence[Layer], size: tuple[int, int], font: Font) -> list[Layer]:
+    """As many bars, the first ones, as leave a picture smaller than `USUAL_SIZE` to be seen; in larger ones all."""
+    shown = list(bars)
+    if size[0] < USUAL_SIZE[0] or size[1] < USUAL_SIZE[1]:
+        while shown and _covered(bar_places(size, headings(shown), font), size, font) > MOST_COVERED:
+            shown.pop()
+    return shown
+
+
+def _covered(places: Sequence[BarPlace], size: tuple[int, int], font: Font) -> float:
+    """The share of a picture from the upper left of the bars with their titles to the picture's lower right corner."""
+    width, height = size
+    wide = width - min(place.left for place in places)
+    tall = height - min(place.top for place in places) + 1.05 * font.size
+    return wide * tall / (width * height)
 
 
 def texts(view: View, size: tuple[int, int], titles: Sequence[str], font: Font) -> list[Text]:

@@ -37,8 +37,8 @@ class Room:
         """Record the reduction of all positions; before the picture's pass."""
         gpu, recorder = self._gpu, self._gpu.recorder
         if self._layers != (drawn := tuple(map(id, layers))):
-            self._layers = drawn
             self._start(len(layers))
+            self._layers = drawn
         compute = recorder.compute_pass()
         slot = 0
         for layer in layers:
@@ -60,13 +60,12 @@ class Room:
 
     def _start(self, layers: int) -> None:
         """Small buffers of the device's own: dropped, never destroyed, when there are others."""
-        device, storage = self._gpu.device, wgpu.BufferUsage.STORAGE
-        self.buffer = device.create_buffer(label="room", size=BOX_BYTES, usage=storage | wgpu.BufferUsage.COPY_SRC)
-        size = max(layers, 1) * GROUPS * BOX_BYTES
-        self._boxes = device.create_buffer(label="room of layers", size=size, usage=storage)
+        gpu, storage, size = self._gpu, wgpu.BufferUsage.STORAGE, max(layers, 1) * GROUPS * BOX_BYTES
+        self.buffer = gpu.create_buffer(BOX_BYTES, storage | wgpu.BufferUsage.COPY_SRC, "room")
+        self._boxes = gpu.create_buffer(size, storage, "room of layers")
         self._groups = {}
         entries = [*self._shared(), {"binding": 3, "resource": _all(self.buffer)}]
-        self._settling = device.create_bind_group(layout=self._layout("settle"), entries=entries)
+        self._settling = gpu.device.create_bind_group(layout=self._layout("settle"), entries=entries)
 
     def _gathering(self, position: Bound) -> tuple[wgpu.GPUBindGroup, int]:
         """The bind group of positions as they lie now, and the element of it at which they begin."""

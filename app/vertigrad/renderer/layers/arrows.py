@@ -30,10 +30,16 @@ class ArrowsStyle(Params):
     metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
     roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
     scale: float = number(
-        0.1, min=0.0, max=1e12, soft_min=1e-3, soft_max=10.0, scale="log", doc="length for each unit of the direction"
+        0.1,
+        min=0.0,
+        max=1e12,
+        slider_min=1e-3,
+        slider_max=10.0,
+        scale="log",
+        doc="length for each unit of the direction",
     )
     longest: float = number(
-        1e12, min=0.0, max=1e12, soft_min=1e-2, soft_max=10.0, scale="log", doc="no arrow is longer, in world units"
+        1e12, min=0.0, max=1e12, slider_min=1e-2, slider_max=10.0, scale="log", doc="no arrow is longer, in world units"
     )
     even: bool = switch(False, doc="all of one length, that of a direction of length 1")
     thickness: float = number(0.045, min=0.002, max=0.3, doc="radius of the shaft, as a share of the length")

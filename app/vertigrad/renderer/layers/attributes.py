@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
 from ...params import parse_color, unknown
-from ...params.colour import linear
+from ...params.color_space import linear
 from ...tensor import Tensor
 from ..vertex_layout import StepMode, VertexLayout, vertex_layout
 from .base import Attribute, AttributeSpec, Constant, Transparency
@@ -149,7 +149,7 @@ class Attributes:
         return found
 
     def color(self) -> tuple[float, float, float, float]:
-        """The constant colour as linear light and alpha; black where colours are a tensor. Raises `ParameterError`."""
+        """The constant color as linear light and alpha; black where colors are a tensor. Raises `ParameterError`."""
         value = self.constants.get("color", (0.0, 0.0, 0.0))
         components = parse_color(value) if isinstance(value, str) else value
         if not isinstance(components, tuple | list) or len(components) not in (3, 4):

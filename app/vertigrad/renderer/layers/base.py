@@ -46,6 +46,7 @@ class Frame:
 
     view_offset: int
     depth: wgpu.GPUTextureView | None = None  # of what is solid, while layers that read it draw over that
+    split: bool = False  # whether display-referred colors have a target of their own
     drawn: Drawn = "color"  # "depth": how deep solid things lie, for one sample a pixel; "clear": what is transparent
 
 
@@ -101,7 +102,7 @@ class Layer(ABC):
 
     @abstractmethod
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Record the draw calls of what is seen, each pixel the number of a row instead of a colour.
+        """Record the draw calls of what is seen, each pixel the number of a row instead of a color.
 
         The pass has one sample and the attachments of renderer/rows.py; fragments return what `seen_row` or
         `seen_cell` of shaders/common/seen.wgsl make of a row. Called when something was clicked, not in each frame.
@@ -117,6 +118,11 @@ class Layer(ABC):
     def transparency(self) -> Transparency:
         """How much of what `draw` draws lets light through."""
         return self.attributes.transparency if self.blends else "none"
+
+    @property
+    def display_referred(self) -> bool:
+        """Whether its colors are those that a screen shows, which exposure, tone map and glow leave as they are."""
+        return False
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:

@@ -13,19 +13,16 @@ from ...memory import Block
 from ...tensor import Tensor
 from ..colormap import colormap_texture
 from ..extent import Extent
-from ..openness import lighting_layout
+from ..lighting_layout import lighting_layout
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..rows import ROW_TARGETS, rows_depth
-from ..target import CLEAR_TARGETS, COLOR, depth_state, handles_samples, multisample_state
+from ..target import CLEAR_TARGETS, color_targets, depth_state, handles_samples, multisample_state
 from ..view import VIEW_SIZE
 from .attributes import Attributes, Bound
 from .base import Drawn, Frame
 from .content import Content
 from .field import whole
 from .places import Places
-
-OVER = {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"}
-BLEND_OVER = {"color": OVER, "alpha": OVER}  # of premultiplied colours
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Recipe:
 
 
 class Coloring(Protocol):
-    """What of a layer's style says how scalars are coloured."""
+    """What of a layer's style says how scalars are colored."""
 
     colormap: str
     colormap_flip: bool
@@ -81,43 +78,57 @@ class Drawing(Content):
         if attributes.components("color") == 1:
             color = scalars or attributes.tensors["color"]
             self.extent = Extent(color.tensor, color.layout)
+        self._pipelines: dict[tuple[str, Drawn, bool, bool], wgpu.GPURenderPipeline] = {}
         try:
             if self.extent is not None:
                 attributes.add("extent", self.extent.pair.expand(attributes.rows, 2), (2,))
-            self._pipelines = {stage: self._color_pipeline(stage, over) for stage, over in recipe.stages.items()}
+            for stage in recipe.stages:
+                self._pipeline_of(stage, "color", False, False)
         except Exception:
             self.close()
             raise
         self._bound = [bound for one in self._sets for bound in one]
         self._places = Places(gpu, [bound.tensor for bound in self._bound])
-        self._others: dict[tuple[str, Drawn], wgpu.GPURenderPipeline] = {}
         self._lying: list[Block] | None = None  # where tensors lay when the vertex buffers were looked up
         self._buffers = VertexBuffers(())
 
     def prepare(self, style: Coloring) -> None:
-        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
         if self._places.blocks is not self._lying:
             self._look_up()
         if self.extent is not None and style.range == "auto" and not self._found_elsewhere:
             self.extent.record()
 
     def find_extent(self, plan: Plan) -> None:
-        """Leave it to `plan`, which makes the colours, to find their extent: one replay instead of two."""
+        """Leave it to `plan`, which makes the colors, to find their extent: one replay instead of two."""
         if self.extent is not None:
             self.extent.add_to(plan)
         self._found_elsewhere = True
 
     def start(
-        self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style: Coloring, style_offset: int
+        self,
+        pass_: wgpu.GPURenderPassEncoder,
+        frame: Frame,
+        stage: str,
+        style: Coloring,
+        style_offset: int,
+        display_referred: bool = False,
     ) -> None:
         """Set pipeline, bind group and vertex buffers; draw calls follow."""
-        pass_.set_pipeline(self._color_or_other(stage, frame.drawn))
+        pass_.set_pipeline(self._pipeline_of(stage, frame.drawn, frame.split, display_referred))
         self._set_resources(pass_, frame, style, style_offset)
 
-    def start_again(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style_offset: int) -> None:
+    def start_again(
+        self,
+        pass_: wgpu.GPURenderPassEncoder,
+        frame: Frame,
+        stage: str,
+        style_offset: int,
+        display_referred: bool = False,
+    ) -> None:
         """`start` of another stage in the same picture: nothing can have moved since."""
         assert self._group is not None, "set by `start`"
-        pass_.set_pipeline(self._pipelines[stage])
+        pass_.set_pipeline(self._pipeline_of(stage, frame.drawn, frame.split, display_referred))
         pass_.set_bind_group(0, self._group[1], (frame.view_offset, style_offset))
         self._buffers.set(pass_)
 
@@ -146,7 +157,7 @@ class Drawing(Content):
         return self.attributes.report()
 
     def colormap(self, style: Coloring) -> list[Any]:
-        """The texture and the sampler through which scalars go; nothing where colours are none."""
+        """The texture and the sampler through which scalars go; nothing where colors are none."""
         if self.extent is None:
             return []
         return [colormap_texture(self._gpu, style.colormap, style.colormap_flip), smooth_sampler(self._gpu)]
@@ -165,7 +176,7 @@ class Drawing(Content):
         shared = [one for attributes in self._sets for one in attributes.buffers]
         self._buffers = VertexBuffers([(one.first.tensor.block.buffer, *one.place) for one in shared])
 
-    def _defines(self, picking: bool) -> dict[str, Any]:
+    def _defines(self, picking: bool, display_referred: bool) -> dict[str, Any]:
         names = self._recipe.locations
         types = {name.upper(): next(filter(None, (one.wgsl(name) for one in self._sets)), "") for name in names}
         return {
@@ -175,49 +186,46 @@ class Drawing(Content):
             "COLORMAPPED": self.extent is not None,
             "SAMPLE_MASK": handles_samples(self._gpu),
             "PICKING": picking,
+            "DISPLAY_REFERRED": display_referred,
         }
 
-    def _color_pipeline(self, stage: str, over: bool) -> wgpu.GPURenderPipeline:
-        target = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
-        return self._pipeline(
-            stage,
-            picking=False,
-            targets=[target],
-            depth=depth_state(write=not over),
-            multisample=multisample_state(self._gpu, solid=not over),
-        )
+    def _pipeline_of(self, stage: str, drawn: Drawn, split: bool, display_referred: bool) -> wgpu.GPURenderPipeline:
+        if drawn != "color":
+            split = display_referred = False
+        key = stage, drawn, split, display_referred
+        if key not in self._pipelines:
+            self._pipelines[key] = self._drawing_pipeline(*key)
+        return self._pipelines[key]
 
-    def _color_or_other(self, stage: str, drawn: Drawn) -> wgpu.GPURenderPipeline:
-        if drawn == "color":
-            return self._pipelines[stage]
-        if (stage, drawn) not in self._others:
-            self._others[stage, drawn] = self._other_pipeline(stage, drawn)
-        return self._others[stage, drawn]
-
-    def _other_pipeline(self, stage: str, drawn: Drawn) -> wgpu.GPURenderPipeline:
-        if drawn == "clear":
-            multisample = multisample_state(self._gpu, solid=False)
-            depth = depth_state(write=False)
-            return self._pipeline(stage, False, CLEAR_TARGETS, depth, multisample, drawn)
-        return self._pipeline(stage, False, (), depth_state(write=True), {"count": 1}, drawn)
+    def _drawing_pipeline(
+        self, stage: str, drawn: Drawn, split: bool, display_referred: bool
+    ) -> wgpu.GPURenderPipeline:
+        if drawn == "depth":
+            return self._pipeline(stage, (), depth_state(write=True), {"count": 1}, drawn=drawn)
+        over = drawn == "clear" or self._recipe.stages[stage]
+        targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, split, display_referred)
+        multisample = multisample_state(self._gpu, solid=not over)
+        variant = (split, display_referred)
+        return self._pipeline(stage, targets, depth_state(write=not over), multisample, drawn=drawn, variant=variant)
 
     def _rows_pipeline(self, stage: str) -> wgpu.GPURenderPipeline:
-        return self._pipeline(stage, picking=True, targets=ROW_TARGETS, depth=rows_depth(), multisample={"count": 1})
+        return self._pipeline(stage, ROW_TARGETS, rows_depth(), {"count": 1}, picking=True)
 
     def _pipeline(
         self,
         stage: str,
-        picking: bool,
         targets: Sequence[Mapping[str, Any]],
         depth: Mapping[str, Any],
         multisample: Mapping[str, Any],
+        picking: bool = False,
         drawn: Drawn = "color",
+        variant: tuple[bool, bool] = (False, False),
     ) -> wgpu.GPURenderPipeline:
         recipe, device = self._recipe, self._gpu.device
         part = "fragment" if drawn == "color" else drawn
 
         def make() -> wgpu.GPURenderPipeline:
-            module = draw_shader(self._gpu, recipe.shader, self._defines(picking))
+            module = draw_shader(self._gpu, recipe.shader, self._defines(picking, display_referred=variant[1]))
             buffers = [shared.descriptor(recipe.locations) for one in self._sets for shared in one.buffers]
             layouts = [self._layout()] if picking or drawn == "depth" else [self._layout(), lighting_layout(self._gpu)]
             return device.create_render_pipeline(
@@ -231,7 +239,8 @@ class Drawing(Content):
             )
 
         keys = tuple(one.key for one in self._sets)
-        return draw_cache(self._gpu).get((recipe.shader, stage, picking, drawn, *recipe.defines.items(), *keys), make)
+        key = (recipe.shader, stage, picking, drawn, variant, *recipe.defines.items(), *keys)
+        return draw_cache(self._gpu).get(key, make)
 
     def _bind_group(self, style: Coloring) -> wgpu.GPUBindGroup:
         """The bind group; made anew when the colormap changes."""

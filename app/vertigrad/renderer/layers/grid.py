@@ -10,7 +10,7 @@ TILE = 16  # columns drawn together: few enough that the row before is still in 
 def grid_triangles(rows: int, columns: int) -> np.ndarray:
     """Vertex indices of the triangles, uint32 [2 * (rows - 1) * (columns - 1), 3], for vertices in row-major order.
 
-    The diagonals of neighbouring cells run across each other, so that shading shows no grain.
+    The diagonals of neighboring cells run across each other, so that shading shows no grain.
     """
     y, x = np.mgrid[0 : rows - 1, 0 : columns - 1]
     order = np.lexsort((x.ravel(), y.ravel(), x.ravel() // TILE))

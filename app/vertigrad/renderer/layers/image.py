@@ -20,14 +20,14 @@ from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..rows import ROW_TARGETS, rows_depth
-from ..target import COLOR, depth_state, multisample_state
+from ..target import color_targets, depth_state, multisample_state
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .box import CORNERS
 from .box import SHADER as BOX_SHADER
 from .content import Content, ContentLayer
-from .drawing import BLEND_OVER
 from .field import ends, storage_range, whole
+from .places import Places
 from .stored import Stored
 
 SHADER = "draw/image.wgsl"
@@ -45,14 +45,14 @@ class ImageStyle(Params):
     """Where a picture is, and how it looks."""
 
     place: str = choice("world", tuple(PLACES), doc="in the world; or on the screen, before or behind all else")
-    centre: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="in the world: its middle")
+    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="in the world: its middle")
     width: float = number(
-        2.0, min=1e-12, max=1e12, soft_min=0.1, soft_max=10.0, scale="log", doc="in the world: of its rows"
+        2.0, min=1e-12, max=1e12, slider_min=0.1, slider_max=10.0, scale="log", doc="in the world: of its rows"
     )
     plane: str = choice("xy", tuple(PLANES), doc="in the world: xy stands and faces z, zy stands and faces x, xz lies")
     share: float = number(0.3, min=0.01, max=1.0, doc="on the screen: how much of it it fills, along one side")
     anchor: str = choice("lower right", tuple(ANCHORS), doc="on the screen: where")
-    margin: float = number(0.03, min=0.0, max=0.5, soft_max=0.2, doc="on the screen: share of it beside the picture")
+    margin: float = number(0.03, min=0.0, max=0.5, slider_max=0.2, doc="on the screen: share of it beside the picture")
     smooth: bool = switch(True, doc="linear between pixels; else each is a square")
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a single channel")
     colormap_flip: bool = switch(False, doc="turn the colormap round")
@@ -61,12 +61,15 @@ class ImageStyle(Params):
     )
     opacity: float = number(1.0, min=0.0, max=1.0, doc="0: nothing is seen, 1: nothing behind it is")
     brightness: float = number(
-        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="it shines by itself: how much"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of its light"
     )
 
 
 class ImageLayer(ContentLayer["_Content"]):
-    """A rectangle with the pixels of a tensor, which the fragment stage reads from its block."""
+    """A rectangle with the pixels of a tensor, which the fragment stage reads from its block.
+
+    It is display-referred: the screen shows the bytes of the tensor.
+    """
 
     Style: ClassVar[type[Params]] = ImageStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
@@ -103,6 +106,11 @@ class ImageLayer(ContentLayer["_Content"]):
         """Draw it as the numbers of its pixels, row by row; nothing if it is on the screen."""
         if self.style.place == "world":
             self._record(pass_, frame, "rows")
+
+    @property
+    def display_referred(self) -> bool:
+        """Always."""
+        return True
 
     @property
     def _is_over(self) -> bool:
@@ -142,6 +150,8 @@ class _Content(Content):
                 self.attributes.add("extent", self._extent.pair.expand(CORNERS, 2), (2,))
             kinds = ["storage"] + (["storage", "texture", "sampler"] if self._extent else [])
             self._stored = Stored(gpu, STYLE.size, kinds)
+            self._places = Places(gpu, [pixels] if self._extent is None else [pixels, self._extent.pair])
+            self._pipelines: dict[str, wgpu.GPURenderPipeline] = {}
             self.pipeline("solid")
             self._held = stack.pop_all()
 
@@ -159,11 +169,11 @@ class _Content(Content):
         return self._packed[1]
 
     def group(self, style: ImageStyle) -> wgpu.GPUBindGroup:
-        key = (style.colormap, style.colormap_flip, *[block.id for block in self.blocks()])
+        key = (style.colormap, style.colormap_flip, *self.blocks())
         return self._stored.group(key, lambda: self._resources(style))
 
     def blocks(self) -> list[Block]:
-        return [self._pixels.block] + ([self._extent.pair.block] if self._extent is not None else [])
+        return self._places.blocks
 
     def report(self) -> dict[str, Any]:
         pixels = self._pixels
@@ -172,13 +182,18 @@ class _Content(Content):
 
     def pipeline(self, kind: str) -> wgpu.GPURenderPipeline:
         """That draws what is solid, what blends over it, or rows."""
+        if kind not in self._pipelines:
+            self._pipelines[kind] = self._pipeline(kind)
+        return self._pipelines[kind]
+
+    def _pipeline(self, kind: str) -> wgpu.GPURenderPipeline:
         gpu, layout, picking = self._gpu, self._stored.layout, kind == "rows"
         defines = {"DTYPE": self._pixels.dtype.name, "CHANNELS": self.channels, "PICKING": picking}
 
         def make() -> wgpu.GPURenderPipeline:
             module = draw_shader(gpu, SHADER, defines)
-            color = {"format": COLOR, **({"blend": BLEND_OVER} if kind == "over" else {})}
             solid = kind == "solid"
+            colors = color_targets(over=not solid, split=True, display_referred=True)
             return gpu.device.create_render_pipeline(
                 label=f"{SHADER}:{kind}",
                 layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
@@ -186,7 +201,7 @@ class _Content(Content):
                 fragment={
                     "module": module,
                     "entry_point": "image_fragment",
-                    "targets": list(ROW_TARGETS) if picking else [color],  # pyright: ignore
+                    "targets": list(ROW_TARGETS) if picking else colors,  # pyright: ignore
                 },
                 primitive={"topology": "triangle-strip"},
                 depth_stencil=rows_depth() if picking else depth_state(write=solid),  # pyright: ignore
@@ -223,7 +238,7 @@ def _rectangle(style: ImageStyle, tall: float) -> tuple[tuple[float, ...], tuple
     """The upper left corner, and the ways along the upper and the left edge."""
     right = tuple(style.width * c for c in PLANES[style.plane][0])
     down = tuple(style.width * tall * c for c in PLANES[style.plane][1])
-    origin = tuple(c - 0.5 * (r + d) for c, r, d in zip(style.centre, right, down, strict=True))
+    origin = tuple(c - 0.5 * (r + d) for c, r, d in zip(style.center, right, down, strict=True))
     return origin, right, down
 
 

@@ -79,7 +79,7 @@ class InstancesLayer(MeshesLayer):
         self._attributes = attributes
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Take another shape if the style has one, and find the extent of the colours if it is wanted."""
+        """Take another shape if the style has one, and find the extent of the colors if it is wanted."""
         if self._bound.shape != self.style.shape and not self._bound.given:
             self.bind(self._attributes)
         super().prepare(moment)

@@ -16,11 +16,11 @@ from ...params import Params, choice, interval, number, switch, vector
 from ...tensor import Tensor
 from ..colormap import COLORMAPS, colormap_texture
 from ..extent import Extent
+from ..lighting_layout import lighting_layout
 from ..moment import Moment
-from ..openness import lighting_layout
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..rows import LEAST_ALPHA, ROW_TARGETS, rows_depth
-from ..target import CLEAR_TARGETS, COLOR, depth_state, handles_samples, multisample_state
+from ..target import CLEAR_TARGETS, color_targets, depth_state, handles_samples, multisample_state
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Drawn, Frame
 from .box import Box, inset
@@ -40,7 +40,7 @@ MOST_CELLS = 1 << 24  # their numbers have 24 bits
 class IsosurfaceStyle(Params):
     """How a surface of one value looks, and where its grid lies."""
 
-    level: float = number(0.0, soft_min=-1.0, soft_max=1.0, doc="the value on the surface")
+    level: float = number(0.0, slider_min=-1.0, slider_max=1.0, doc="the value on the surface")
     low: tuple[float, ...] | Literal["auto"] = vector(
         "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
     )
@@ -56,7 +56,7 @@ class IsosurfaceStyle(Params):
     metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
     roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
     contours: float = number(
-        0.0, min=0.0, soft_max=1.0, doc="step between contour lines of a scalar color, else of the height; 0: none"
+        0.0, min=0.0, slider_max=1.0, doc="step between contour lines of a scalar color, else of the height; 0: none"
     )
     contour_axis: str = choice("y", tuple(HEIGHT), doc="axis along which height is measured for contour lines")
     contour_strength: float = number(0.45, min=0.0, max=1.0, doc="how dark contour lines are")
@@ -85,12 +85,12 @@ class IsosurfaceLayer(ContentLayer["_Content"]):
         self._take(_Content(self._gpu, self.name, attributes))
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Find the cells that the surface passes through, and the extent of the colours if it is wanted."""
+        """Find the cells that the surface passes through, and the extent of the colors if it is wanted."""
         self._bound.prepare(self.style)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the triangles."""
-        self._record(pass_, frame, self._bound.pipeline(picking=False, drawn=frame.drawn))
+        self._record(pass_, frame, self._bound.pipeline(picking=False, drawn=frame.drawn, split=frame.split))
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """A surface is solid throughout: nothing."""
@@ -114,7 +114,7 @@ class _Content(Content):
     def __init__(self, gpu: Gpu, name: str, given: Mapping[str, Attribute]):
         self._gpu = gpu
         self._packed: tuple[Any, bytes] = (), b""  # the style's uniform, and the values it was made of
-        self._pipelines: dict[tuple[bool, Drawn], wgpu.GPURenderPipeline] = {}
+        self._pipelines: dict[tuple[bool, Drawn, bool], wgpu.GPURenderPipeline] = {}
         self.fields = fields(gpu, name, "values", given)
         self.attributes = Attributes(
             gpu, name, IsosurfaceLayer.ATTRIBUTES, given, "vertex", beside=("values", *self.fields)
@@ -169,13 +169,13 @@ class _Content(Content):
     def blocks(self) -> list[Block]:
         return self._places.blocks
 
-    def pipeline(self, picking: bool, drawn: Drawn = "color") -> wgpu.GPURenderPipeline:
-        key = picking, drawn
+    def pipeline(self, picking: bool, drawn: Drawn = "color", split: bool = False) -> wgpu.GPURenderPipeline:
+        key = picking, drawn, split and drawn == "color"
         if key not in self._pipelines:
-            self._pipelines[key] = self._pipeline(picking, drawn)
+            self._pipelines[key] = self._pipeline(*key)
         return self._pipelines[key]
 
-    def _pipeline(self, picking: bool, drawn: Drawn) -> wgpu.GPURenderPipeline:
+    def _pipeline(self, picking: bool, drawn: Drawn, split: bool) -> wgpu.GPURenderPipeline:
         components = self.fields["color"].components if "color" in self.fields else 0
         gpu, layout = self._gpu, self._stored.layout
 
@@ -186,7 +186,7 @@ class _Content(Content):
         def targets() -> Any:
             if drawn != "color":
                 return list(CLEAR_TARGETS) if drawn == "clear" else []
-            return list(ROW_TARGETS) if picking else [{"format": COLOR}]
+            return list(ROW_TARGETS) if picking else color_targets(over=False, split=split)
 
         def make() -> wgpu.GPURenderPipeline:
             defines = {"COLOR_COMPONENTS": components, "PICKING": picking, "VERTICES": VERTICES}
@@ -201,7 +201,7 @@ class _Content(Content):
                 multisample={"count": 1} if single else multisample_state(gpu, solid=drawn == "color"),  # pyright: ignore
             )
 
-        return draw_cache(gpu).get((SHADER, components, picking, drawn), make)
+        return draw_cache(gpu).get((SHADER, components, picking, drawn, split), make)
 
     def report(self) -> dict[str, Any]:
         return self.attributes.report() | {name: field.report() for name, field in self.fields.items()}

@@ -46,8 +46,15 @@ class LinesStyle(Params):
         "auto", words=("auto",), doc="values at the two ends of the colormap"
     )
     brightness: float = number(
-        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="lines shine by themselves: how much"
+        1.0,
+        min=0.0,
+        max=1e4,
+        slider_min=0.05,
+        slider_max=50.0,
+        scale="log",
+        doc="of what is no tube: factor of its light",
     )
+    tone_mapped: bool = switch(False, doc="they are light, which the tone map compresses and which may glow")
     tube: bool = switch(False, doc="widths are in world units; lit by sun and sky, and throws shadows")
     roughness: float = number(0.4, min=0.05, max=1.0, doc="of tubes; 0.05: polished, 1: chalk")
 
@@ -106,11 +113,11 @@ class LinesLayer(Layer):
         self._packed = (), b""
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
         self._bound.prepare(self.style)
 
     def find_extent(self, plan: Plan, style: LinesStyle) -> None:
-        """Leave it to `plan`, which makes what is drawn, to find the extent of the colours, if it is wanted."""
+        """Leave it to `plan`, which makes what is drawn, to find the extent of the colors, if it is wanted."""
         if style.range == "auto":
             self._bound.find_extent(plan)
 
@@ -120,13 +127,13 @@ class LinesLayer(Layer):
             return
         self._style_offset = self._gpu.uniforms.push(self._uniform())
         drawing = self._bound
-        drawing.start(pass_, frame, "line", self.style, self._style_offset)
+        drawing.start(pass_, frame, "line", self.style, self._style_offset, self.display_referred)
         pass_.draw(6, drawing.attributes.rows)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw what is thinner than a pixel."""
         if self.style.tube or self._width * LOW.scale < 1.0 or "width" in self.attributes.tensors:
-            self._bound.start_again(pass_, frame, "thin", self._style_offset)
+            self._bound.start_again(pass_, frame, "thin", self._style_offset, self.display_referred)
             pass_.draw(6, self._bound.attributes.rows)
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
@@ -134,6 +141,11 @@ class LinesLayer(Layer):
         drawing = self._bound
         drawing.start_rows(pass_, frame, "line", self.style, self._gpu.uniforms.push(self._uniform()))
         pass_.draw(6, drawing.attributes.rows)
+
+    @property
+    def display_referred(self) -> bool:
+        """Unless they are tubes, on which light falls, or the style makes light of the colors."""
+        return not (self.style.tube or self.style.tone_mapped)
 
     @property
     def attributes(self) -> Attributes:

@@ -20,7 +20,7 @@ NONE = 15  # in the place of an edge
 
 
 def edge(first: int, second: int) -> int:
-    """The number of the edge between two neighbouring corners."""
+    """The number of the edge between two neighboring corners."""
     axis = (first ^ second).bit_length() - 1
     low = first & second
     one, two = (axis + 1) % 3, (axis + 2) % 3

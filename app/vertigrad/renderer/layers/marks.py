@@ -43,14 +43,15 @@ class MarksStyle(Params):
         "auto", words=("auto",), doc="values at the two ends of the colormap"
     )
     brightness: float = number(
-        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="marks shine by themselves: how much"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of their light"
     )
+    tone_mapped: bool = switch(False, doc="they are light, which the tone map compresses and which may glow")
     glow: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 1: light that hides nothing")
     hardness: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: fades from its middle on, 1: near its rim only")
 
 
 class MarksLayer(ContentLayer[Drawing]):
-    """A flat mark of one colour for each row of `position`. A row that is not finite is not drawn.
+    """A flat mark of one color for each row of `position`. A row that is not finite is not drawn.
 
     Discs and pixels are solid; sprites blend in the order of their rows.
     """
@@ -76,7 +77,7 @@ class MarksLayer(ContentLayer[Drawing]):
         self._given, self._shape = attributes, self.style.shape
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Take another shape if the style has one, and find the extent of the colours if it is wanted."""
+        """Take another shape if the style has one, and find the extent of the colors if it is wanted."""
         if self._shape != self.style.shape:
             self.bind(self._given)
         self._bound.prepare(self.style)
@@ -95,10 +96,18 @@ class MarksLayer(ContentLayer[Drawing]):
         """Draw the marks as the numbers of their rows."""
         self._record(pass_, frame, rows=True)
 
+    @property
+    def display_referred(self) -> bool:
+        """Unless the style makes light of the colors."""
+        return not self.style.tone_mapped
+
     def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, rows: bool) -> None:
         drawing = self._bound
-        start = drawing.start_rows if rows else drawing.start
-        start(pass_, frame, "mark", self.style, self._gpu.uniforms.push(self._uniform()))
+        offset = self._gpu.uniforms.push(self._uniform())
+        if rows:
+            drawing.start_rows(pass_, frame, "mark", self.style, offset)
+        else:
+            drawing.start(pass_, frame, "mark", self.style, offset, self.display_referred)
         pass_.draw(1 if self._shape == "pixel" else 4, drawing.attributes.rows)
 
     def _uniform(self) -> bytes:

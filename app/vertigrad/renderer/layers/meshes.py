@@ -56,12 +56,12 @@ class Meshes(Content):
             self._held = stack.pop_all()
 
     def prepare(self, style: Coloring) -> None:
-        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
         self.drawing.prepare(style)
         self._gpu.make_resident(self.index.owner)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, offset: int, rows: bool) -> None:
-        """Draw everything, as colours or as the numbers of rows."""
+        """Draw everything, as colors or as the numbers of rows."""
         drawing, index = self.drawing, self.index
         start = drawing.start_rows if rows else drawing.start
         start(pass_, frame, "instance", style, offset)
@@ -96,11 +96,11 @@ class MeshesLayer(ContentLayer[Meshes]):
     """A layer that draws a mesh for each row: all of it but what it takes and how it looks."""
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
         self._bound.prepare(self.style)
 
     def find_extent(self, plan: Plan) -> None:
-        """Leave it to `plan`, which makes what is drawn, to find the extent of the colours."""
+        """Leave it to `plan`, which makes what is drawn, to find the extent of the colors."""
         self._bound.drawing.find_extent(plan)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:

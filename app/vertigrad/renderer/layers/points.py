@@ -17,7 +17,7 @@ from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .content import ContentLayer
 from .drawing import Drawing, Recipe
-from .spots import Spots, adds_up
+from .point_splatting import PointSplatting, adds_up
 
 STYLE = struct.Struct("<13f12x")  # `Style` in shaders/draw/points.wgsl
 RECIPE = Recipe(
@@ -42,7 +42,7 @@ class PointsStyle(Params):
     roughness: float = number(0.45, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
     emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: shines by itself")
     brightness: float = number(
-        4.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="of what shines by itself"
+        4.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="of what shines by itself"
     )
     min_pixels: float = number(
         1.0, min=0.5, max=16.0, doc="radius on the screen below which spheres become soft spots of the same light"
@@ -70,7 +70,7 @@ class PointsLayer(ContentLayer[Drawing]):
     def __init__(self, gpu: Gpu, name: str, style: PointsStyle):
         super().__init__(gpu, name, style)
         self._style_offset = 0
-        self._spots: Spots | None = None
+        self._splatting: PointSplatting | None = None
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:
         """Draw these from now on.
@@ -81,54 +81,54 @@ class PointsLayer(ContentLayer[Drawing]):
         color, size = bound.color(), bound.number("size")
         drawing = Drawing(self._gpu, RECIPE, bound)
         try:
-            spots = Spots(self._gpu, self.name, drawing, STYLE.size) if adds_up(self._gpu, bound) else None
+            splatting = PointSplatting(self._gpu, self.name, drawing, STYLE.size) if adds_up(self._gpu, bound) else None
         except BaseException:
             drawing.close()
             raise
         self._take(drawing)
-        self._spots, self.reads_depth = spots, spots is not None
+        self._splatting, self.reads_depth = splatting, splatting is not None
         self._color, self._size = color, size
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
         self._bound.prepare(self.style)
 
     def survey(self, frame: Frame) -> None:
         """Find out which are spheres, where spots are added up."""
-        if self._spots is not None:
+        if self._splatting is not None:
             self._style_offset = self._gpu.uniforms.push(self._uniform())
-            self._spots.survey(frame, self.style, self._style_offset)
+            self._splatting.survey(frame, self.style, self._style_offset)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the spheres that are large enough to be seen as such."""
-        if self._spots is None or frame.drawn != "color":
+        if self._splatting is None or frame.drawn != "color":
             self._style_offset = self._gpu.uniforms.push(self._uniform())
             self._record(pass_, frame, "solid")
         else:
-            self._spots.draw(pass_, frame, self.style, self._style_offset)
+            self._splatting.draw(pass_, frame, self.style, self._style_offset)
 
     def gather(self, frame: Frame) -> None:
         """Add the others up, where they are so many."""
-        if self._spots is not None:
-            self._spots.gather(frame, self.style, self._style_offset)
+        if self._splatting is not None:
+            self._splatting.gather(frame, self.style, self._style_offset)
 
     def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the others as soft spots."""
-        if self._spots is None:
+        if self._splatting is None:
             self._record(pass_, frame, "distant")
         else:
-            self._spots.cover(pass_, self.style)
+            self._splatting.cover(pass_, frame, self.style)
 
     def blocks(self) -> Iterable[Block]:
         """Every block that is read when the layer is drawn."""
-        return self._bound.blocks() if self._spots is None else [*self._bound.blocks(), *self._spots.blocks()]
+        return self._bound.blocks() if self._splatting is None else [*self._bound.blocks(), *self._splatting.blocks()]
 
     def close(self) -> None:
         """Give up the memory that the layer itself made. Idempotent."""
         super().close()
-        if self._spots is not None:
-            self._spots.close()
-            self._spots = None
+        if self._splatting is not None:
+            self._splatting.close()
+            self._splatting = None
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw spheres and spots as the numbers of their rows."""

@@ -20,11 +20,10 @@ from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..rows import ROW_TARGETS, rows_depth
-from ..target import COLOR, depth_state, multisample_state
+from ..target import color_targets, depth_state, multisample_state
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .content import Content, ContentLayer
-from .drawing import BLEND_OVER
 from .field import ends, storage_range, whole
 from .places import Places
 from .stored import Stored
@@ -39,7 +38,7 @@ class SplatsStyle(Params):
     """How splats look."""
 
     size: float = number(
-        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=5.0, scale="log", doc="factor of all standard deviations"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=5.0, scale="log", doc="factor of all standard deviations"
     )
     dense: float = number(1.0, min=0.0, max=1.0, doc="factor of all opacities")
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
@@ -48,10 +47,10 @@ class SplatsStyle(Params):
         "auto", words=("auto",), doc="values at the two ends of the colormap"
     )
     brightness: float = number(
-        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="splats shine by themselves: how much"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of their light"
     )
     blur: float = number(
-        0.3, min=0.0, max=16.0, soft_max=2.0, unit="pixels²", doc="variance that each gets on the screen, at least"
+        0.3, min=0.0, max=16.0, slider_max=2.0, unit="pixels²", doc="variance that each gets on the screen, at least"
     )
     dimmed: bool = switch(False, doc="small splats become fainter by their blur, instead of larger")
 
@@ -60,7 +59,7 @@ class SplatsLayer(ContentLayer["_Content"]):
     """A Gaussian cloud for each row of `position`, projected as an ellipse, blended from the farthest to the nearest.
 
     A row in which anything is not finite is not drawn. Splats blend over what is solid, by the depth of their middles.
-    Colours blend as linear light; those of captured scenes were fitted to a blend of sRGB and look a little lighter.
+    Colors are display-referred and blend as sRGB, which captured scenes were fitted to.
     """
 
     Style: ClassVar[type[Params]] = SplatsStyle
@@ -83,7 +82,7 @@ class SplatsLayer(ContentLayer["_Content"]):
         self._take(_Content(self._gpu, self.name, attributes))
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Sort the rows by their depth, and find the extent of the colours if it is wanted."""
+        """Sort the rows by their depth, and find the extent of the colors if it is wanted."""
         self._bound.prepare(self.style, moment)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
@@ -96,6 +95,11 @@ class SplatsLayer(ContentLayer["_Content"]):
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the splats, where they are dense enough to be seen, as the numbers of their rows."""
         self._record(pass_, frame, picking=True)
+
+    @property
+    def display_referred(self) -> bool:
+        """Always."""
+        return True
 
     @property
     def size(self) -> Tensor:
@@ -202,7 +206,7 @@ class _Content(Content):
         return [*found, 0, 0]
 
     def _ordered(self, ranged: bool) -> Plan:
-        """The plan that sorts the rows; if `ranged`, with what finds the extent of the colours."""
+        """The plan that sorts the rows; if `ranged`, with what finds the extent of the colors."""
         if ranged != self._ranged:
             self._plan.close()
             self._plan = self._recorded(ranged)
@@ -238,6 +242,7 @@ class _Content(Content):
 
         def make() -> wgpu.GPURenderPipeline:
             module = draw_shader(gpu, SHADER, {**components, "PICKING": picking})
+            colors = color_targets(over=True, split=True, display_referred=True)
             return gpu.device.create_render_pipeline(
                 label=SHADER,
                 layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
@@ -245,7 +250,7 @@ class _Content(Content):
                 fragment={
                     "module": module,
                     "entry_point": "splat_fragment",
-                    "targets": list(ROW_TARGETS) if picking else [{"format": COLOR, "blend": BLEND_OVER}],  # pyright: ignore
+                    "targets": list(ROW_TARGETS) if picking else colors,  # pyright: ignore
                 },
                 primitive={"topology": "triangle-strip"},
                 depth_stencil=rows_depth() if picking else depth_state(write=False),  # pyright: ignore

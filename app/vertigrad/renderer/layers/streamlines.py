@@ -41,32 +41,34 @@ class StreamlinesStyle(LinesStyle):
         "cells", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
     )
     plane: str = choice("xz", tuple(PLANES), rebuild=True, doc="in which a flat field lies")
-    count: int = integer(256, min=1, max=1 << 20, soft_max=4096, scale="log", doc="lines, where no seeds are bound")
+    count: int = integer(256, min=1, max=1 << 20, slider_max=4096, scale="log", doc="lines, where no seeds are bound")
     seed_low: tuple[float, ...] | Literal["auto"] = vector(
         "auto", words=("auto",), doc="low corner of the box in which seeds are spread; auto: that of the field"
     )
     seed_high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="its high corner")
-    rows: int = integer(96, min=2, max=4096, soft_max=512, scale="log", doc="places along each line")
+    rows: int = integer(96, min=2, max=4096, slider_max=512, scale="log", doc="places along each line")
     length: float = number(
-        1.0, min=1e-12, max=1e12, soft_min=0.05, soft_max=10.0, scale="log", doc="of the lines, in world units"
+        1.0, min=1e-12, max=1e12, slider_min=0.05, slider_max=10.0, scale="log", doc="of the lines, in world units"
     )
     ways: str = choice("both", ("both", "forward", "backward"), doc="which way lines go from their seeds")
     width: float = number(
-        0.01, min=1e-12, max=1e12, soft_min=1e-3, soft_max=0.1, scale="log", doc="world units of tubes, else pixels"
+        0.01, min=1e-12, max=1e12, slider_min=1e-3, slider_max=0.1, scale="log", doc="world units of tubes, else pixels"
     )
     taper: float = number(0.3, min=0.0, max=0.5, doc="share of a line over which it becomes thinner to each end")
     pulse: float = number(0.0, min=0.0, max=1.0, doc="0: even lines; 1: strokes that move along them")
     pulse_length: float = number(
-        0.5, min=1e-12, max=1e12, soft_min=0.05, soft_max=5.0, scale="log", doc="world units from stroke to stroke"
+        0.5, min=1e-12, max=1e12, slider_min=0.05, slider_max=5.0, scale="log", doc="world units from stroke to stroke"
     )
-    pulse_speed: float = number(0.4, min=-1e12, max=1e12, soft_min=-2.0, soft_max=2.0, doc="world units in a second")
+    pulse_speed: float = number(
+        0.4, min=-1e12, max=1e12, slider_min=-2.0, slider_max=2.0, doc="world units in a second"
+    )
 
 
 class StreamlinesLayer(ContentLayer["_Content"]):
     """Lines of one length along the vectors as they are now, worked out on the GPU for each picture.
 
     They end where the box does, where nothing moves, and where a vector is not finite. What moves fast is no longer:
-    lines show the way, and their colour the speed.
+    lines show the way, and their color the speed.
     """
 
     casts: ClassVar[bool] = True
@@ -93,6 +95,11 @@ class StreamlinesLayer(ContentLayer["_Content"]):
         if self._bound.form != _form(self.style):
             self.bind(self._given)
         self._bound.prepare(self.style, moment)
+
+    @property
+    def display_referred(self) -> bool:
+        """As its lines are."""
+        return self._bound.lines.display_referred
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw the lines."""

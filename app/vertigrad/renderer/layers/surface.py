@@ -45,7 +45,7 @@ class SurfaceStyle(Params):
     metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
     roughness: float = number(0.7, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
     contours: float = number(
-        0.0, min=0.0, soft_max=1.0, doc="step between contour lines of a scalar color, else of the height; 0: none"
+        0.0, min=0.0, slider_max=1.0, doc="step between contour lines of a scalar color, else of the height; 0: none"
     )
     contour_axis: str = choice("y", tuple(HEIGHT), doc="axis along which height is measured for contour lines")
     contour_strength: float = number(0.45, min=0.0, max=1.0, doc="how dark contour lines are")
@@ -98,7 +98,7 @@ class SurfaceLayer(Layer):
         self._drawing, self._given, self._color = drawing, index, color
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Upload what is borrowed, and find the extent of the colours if it is wanted."""
+        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
         self._bound.prepare(self.style)
         self._gpu.make_resident(self._index.owner)
 

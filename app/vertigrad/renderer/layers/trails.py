@@ -31,10 +31,10 @@ class TrailsStyle(Params):
     """How trails look, and how far back they go."""
 
     length: int = integer(
-        48, min=2, max=4096, soft_max=256, scale="log", doc="positions that are remembered of each row"
+        48, min=2, max=4096, slider_max=256, scale="log", doc="positions that are remembered of each row"
     )
     every: float = number(
-        0.0, min=0.0, max=1e3, soft_max=0.5, unit="s", doc="simulated time between them; 0: from picture to picture"
+        0.0, min=0.0, max=1e3, slider_max=0.5, unit="s", doc="simulated time between them; 0: from picture to picture"
     )
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
     colormap_flip: bool = switch(False, doc="turn the colormap round")
@@ -42,8 +42,9 @@ class TrailsStyle(Params):
         "auto", words=("auto",), doc="values at the two ends of the colormap"
     )
     brightness: float = number(
-        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="trails shine by themselves: how much"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of their light"
     )
+    tone_mapped: bool = switch(False, doc="they are light, which the tone map compresses and which may glow")
     fade: float = number(1.0, min=0.0, max=1.0, doc="how transparent they are at their end")
     taper: float = number(0.7, min=0.0, max=1.0, doc="how much thinner they are there")
 
@@ -52,7 +53,7 @@ class TrailsLayer(ContentLayer["_Ring"]):
     """A line back through the last positions of each row, kept in a ring on the GPU.
 
     A position is remembered when simulated time has passed since the last; when time goes back, trails begin anew.
-    Colours are those of the rows now.
+    Colors are those of the rows now.
     """
 
     Style: ClassVar[type[Params]] = TrailsStyle
@@ -76,7 +77,7 @@ class TrailsLayer(ContentLayer["_Ring"]):
         self._color, self._width, self._given = color, width, attributes
 
     def prepare(self, moment: Moment | None = None) -> None:
-        """Remember where the rows are, if time has passed, and find the extent of the colours if it is wanted."""
+        """Remember where the rows are, if time has passed, and find the extent of the colors if it is wanted."""
         if self._bound.slots != self.style.length:
             self.bind(self._given)
         ring = self._bound
@@ -95,12 +96,20 @@ class TrailsLayer(ContentLayer["_Ring"]):
         """Draw the trails as the numbers of their rows."""
         self._record(pass_, frame, rows=True)
 
+    @property
+    def display_referred(self) -> bool:
+        """Unless the style makes light of the colors."""
+        return not self.style.tone_mapped
+
     def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, rows: bool) -> None:
         ring = self._bound
         if ring.filled < 2:
             return
-        start = ring.drawing.start_rows if rows else ring.drawing.start
-        start(pass_, frame, "line", self.style, self._gpu.uniforms.push(self._uniform(ring)))
+        offset = self._gpu.uniforms.push(self._uniform(ring))
+        if rows:
+            ring.drawing.start_rows(pass_, frame, "line", self.style, offset)
+        else:
+            ring.drawing.start(pass_, frame, "line", self.style, offset, self.display_referred)
         pass_.draw(6 * (ring.filled - 1), ring.attributes.rows)
 
     def _uniform(self, ring: _Ring) -> bytes:

@@ -36,7 +36,7 @@ class VectorsStyle(ArrowsStyle):
         "cells", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
     )
     plane: str = choice("xz", tuple(PLANES), doc="in which a flat field lies")
-    count: int = integer(16, min=1, max=256, soft_max=64, scale="log", doc="arrows along the longest edge of the box")
+    count: int = integer(16, min=1, max=256, slider_max=64, scale="log", doc="arrows along the longest edge of the box")
 
 
 class VectorsLayer(ContentLayer["_Content"]):

@@ -18,12 +18,11 @@ from ..colormap import COLORMAPS, colormap_texture
 from ..extent import Extent
 from ..moment import Moment
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
-from ..target import COLOR, DEPTH, SAMPLES, handles_samples
+from ..target import DEPTH, SAMPLES, color_targets, handles_samples
 from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Frame
 from .box import Box, inset
 from .content import Content, ContentLayer
-from .drawing import BLEND_OVER
 from .field import FIELD, NO_FIELD, ends, fields, whole
 from .places import Places
 from .stored import Stored
@@ -48,7 +47,7 @@ class VolumeStyle(Params):
         "auto", words=("auto",), doc="density that is clear, and density that absorbs in full"
     )
     extinction: float = number(
-        8.0, min=0.0, max=1e9, soft_min=0.1, soft_max=200.0, scale="log", doc="of full density, per world unit"
+        8.0, min=0.0, max=1e9, slider_min=0.1, slider_max=200.0, scale="log", doc="of full density, per world unit"
     )
     colormap: str = choice("inferno", COLORMAPS, doc="colors of a scalar color")
     colormap_flip: bool = switch(False, doc="turn the colormap round")
@@ -57,7 +56,7 @@ class VolumeStyle(Params):
     )
     emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: shines by itself")
     brightness: float = number(
-        1.0, min=0.0, max=1e4, soft_min=0.05, soft_max=50.0, scale="log", doc="of what shines by itself"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="of what shines by itself"
     )
     shadow: float = number(0.85, min=0.0, max=1.0, doc="how much it shades itself from sun and sky")
     forward: float = number(0.3, min=-0.9, max=0.9, doc="above 0: the sun shines through more than back")
@@ -105,7 +104,7 @@ class VolumeLayer(ContentLayer["_Content"]):
         offset = self._gpu.uniforms.push(content.uniform(self.style))
         group = content.group(self.style, frame)
         pass_.set_bind_group(0, group, (frame.view_offset, offset))
-        for pipeline in content.pipelines:
+        for pipeline in content.pipelines(frame.split):
             pass_.set_pipeline(pipeline)
             pass_.draw(36)
 
@@ -135,11 +134,12 @@ class _Content(Content):
                 self.attributes.add("extent", self._extents["color"].pair.expand(self.attributes.rows, 2), (2,))
             cells = self._light_size[0] * self._light_size[1] * self._light_size[2]
             self._light = stack.enter_context(Tensor.empty((cells, 2), name=f"{name}.light"))
+            self._pipelines: dict[bool, list[wgpu.GPURenderPipeline]] = {}
             self._plans: dict[tuple[Extent, ...], Plan] = {}
             self._held = stack
             self._lit(())
             self._stored = Stored(gpu, 2 * FIELD.size + STYLE.size, self._kinds())
-            self.pipelines = [self._pipeline(stage) for stage in STAGES]
+            self.pipelines(split=False)
             fields_of = [field.tensor for field in self.fields.values()]
             pairs = [extent.pair for extent in dict.fromkeys(self._extents.values())]
             self._places = Places(gpu, [*fields_of, *pairs, self._light])
@@ -266,7 +266,13 @@ class _Content(Content):
         self._plans[extents] = plan
         return plan
 
-    def _pipeline(self, stage: str) -> wgpu.GPURenderPipeline:
+    def pipelines(self, split: bool) -> list[wgpu.GPURenderPipeline]:
+        """One for each stage, for a target that is split or not."""
+        if split not in self._pipelines:
+            self._pipelines[split] = [self._pipeline(stage, split) for stage in STAGES]
+        return self._pipelines[split]
+
+    def _pipeline(self, stage: str, split: bool) -> wgpu.GPURenderPipeline:
         components = self.fields["color"].components if "color" in self.fields else 0
         device, layout = self._gpu.device, self._stored.layout
 
@@ -279,11 +285,11 @@ class _Content(Content):
                 fragment={
                     "module": module,
                     "entry_point": f"{stage}_fragment",
-                    "targets": [{"format": COLOR, "blend": BLEND_OVER}],  # pyright: ignore
+                    "targets": color_targets(over=True, split=split),  # pyright: ignore
                 },
                 primitive={"topology": "triangle-list", "cull_mode": "front"},
                 depth_stencil={"format": DEPTH, "depth_write_enabled": False, "depth_compare": "always"},
                 multisample={"count": SAMPLES},
             )
 
-        return draw_cache(self._gpu).get((SHADER, stage, components), make)
+        return draw_cache(self._gpu).get((SHADER, stage, components, split), make)

@@ -11,6 +11,7 @@ from .camera import (
     FrameSelection,
     GoToBookmark,
     Home,
+    JumpTo,
     KeepBookmark,
     LookFrom,
     Orbit,
@@ -27,27 +28,29 @@ from .exporting import ExportNetwork
 from .history import Flip, Redo, Undo
 from .inspection import Freeze, LookAt, SaveTensor, Thaw
 from .measuring import SaveTrace, TimeKernels
-from .opening import Open
-from .output import StartRecording, StopRecording, TakeScreenshot
-from .pacing import KeepPast, SetPacing
-from .parameters import Animate, Randomise, ResetParameters, SetParameter, SetParameters
+from .opening import Open, OpenDocumentation
+from .output import Captured, StartRecording, StopRecording, TakeScreenshot
+from .pacing import KeepPast, SetPacing, SetQuality
+from .parameters import Animate, Randomize, ResetParameters, SetParameter, SetParameters
 from .presets import ApplyPreset, DeletePreset, KeepPreset, RenamePreset, UpdatePreset
 from .save import Ask, Leave, Save, SaveAs
-from .scenes import Dismiss, Reload
+from .scenes import Dismiss, DismissFailures, FollowEdits, Reload
 from .selection import Deselect, Pick, Select
 from .time import GoTo, Play, Reset, SetSeed, SetSpeed, SetSubsteps, Step
 from .touch import EndTouch, MoveTouch, PlayTouches, SaveTouches, SetBrush, SetTool, Touch
-from .watches import AddWatch, Guard, RemoveWatch, SettleAlarm, StopAtLimits
+from .watches import AddWatch, Guard, RemoveWatch, SettleAlarm, StopAtLimits, StopOnNan
 
 __all__ = [
     "AddWatch",
     "Animate",
     "ApplyPreset",
     "Ask",
+    "Captured",
     "Command",
     "DeletePreset",
     "Deselect",
     "Dismiss",
+    "DismissFailures",
     "DropBookmark",
     "EndTouch",
     "ExportNetwork",
@@ -56,6 +59,7 @@ __all__ = [
     "Flip",
     "Fly",
     "FlyFaster",
+    "FollowEdits",
     "FrameAll",
     "FrameSelection",
     "Freeze",
@@ -63,6 +67,7 @@ __all__ = [
     "GoToBookmark",
     "Guard",
     "Home",
+    "JumpTo",
     "KeepBookmark",
     "KeepPast",
     "KeepPreset",
@@ -71,6 +76,7 @@ __all__ = [
     "LookFrom",
     "MoveTouch",
     "Open",
+    "OpenDocumentation",
     "Orbit",
     "Pan",
     "Parallel",
@@ -78,7 +84,7 @@ __all__ = [
     "Play",
     "PlayTouches",
     "PreviousView",
-    "Randomise",
+    "Randomize",
     "Redo",
     "Reload",
     "RememberView",
@@ -97,6 +103,7 @@ __all__ = [
     "SetPacing",
     "SetParameter",
     "SetParameters",
+    "SetQuality",
     "SetSeed",
     "SetSpeed",
     "SetSubsteps",
@@ -105,6 +112,7 @@ __all__ = [
     "StartRecording",
     "Step",
     "StopAtLimits",
+    "StopOnNan",
     "StopRecording",
     "TakeScreenshot",
     "Thaw",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import InputError
+from ...renderer.camera import OrbitCamera
 from ..cameras import STILL, Thrust
 from ..session import Session
 
@@ -188,6 +189,17 @@ class PreviousView(NamedTuple):
         session.cameras.go_back()
 
 
+class JumpTo(NamedTuple):
+    """Be at another view at once, without a way there."""
+
+    camera: OrbitCamera
+
+    topic = "camera"
+
+    def apply(self, session: Session) -> None:
+        session.cameras.jump(self.camera)
+
+
 class Turntable(NamedTuple):
     """Circle the target by itself, so many degrees a second; 0 stands still."""
 
@@ -207,7 +219,7 @@ class GoToBookmark(NamedTuple):
     topic = "bookmark"
 
     def apply(self, session: Session) -> None:
-        session.cameras.go_to_bookmark(self.name)
+        session.cameras.go(session.tweaks.kept.bookmark(self.name))
 
 
 class KeepBookmark(NamedTuple):
@@ -218,7 +230,8 @@ class KeepBookmark(NamedTuple):
     topic = "bookmark"
 
     def apply(self, session: Session) -> None:
-        session.cameras.keep_bookmark(self.name)
+        kept = session.tweaks.kept.with_bookmark(self.name, session.cameras.heading)
+        session.tweaks.keep(kept, f"bookmark {self.name}")
 
 
 class DropBookmark(NamedTuple):
@@ -229,4 +242,4 @@ class DropBookmark(NamedTuple):
     topic = "bookmark"
 
     def apply(self, session: Session) -> None:
-        session.cameras.drop_bookmark(self.name)
+        session.tweaks.keep(session.tweaks.kept.without_bookmark(self.name), f"forget bookmark {self.name}")

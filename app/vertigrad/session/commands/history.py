@@ -8,12 +8,12 @@ from ..session import Session
 
 
 class Undo(NamedTuple):
-    """Take back what was done last to the parameters, presets or animations."""
+    """Take back what was done last to parameters, seeds, substeps, presets, animations or bookmarks."""
 
     topic = "history"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.undo()
+        session.report("undo", session.tweaks.undo())
 
 
 class Redo(NamedTuple):
@@ -22,7 +22,7 @@ class Redo(NamedTuple):
     topic = "history"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.redo()
+        session.report("undo", session.tweaks.redo())
 
 
 class Flip(NamedTuple):

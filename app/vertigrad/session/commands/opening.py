@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from ... import resources
+from ...errors import InputError
 from ...scene.kinds import TOUCHES, require_scene
+from ..outside import open_outside
 from ..saving import ask_before
 from ..session import Session
 from .touch import PlayTouches
@@ -30,6 +33,26 @@ class Open(NamedTuple):
         require_scene(self.path)  # nobody is asked to give anything up for a file that cannot be opened
         if self.discard or not ask_before(session, self._replace(discard=True)):
             open_path(session, self.path)
+
+
+class OpenDocumentation(NamedTuple):
+    """Show the documentation, in another program."""
+
+    topic = "documentation"
+
+    def apply(self, session: Session) -> None:
+        open_outside(resources.documentation(), lambda error: session.post(DocumentationFailed(error)))
+
+
+class DocumentationFailed(NamedTuple):
+    """There is no program to show the documentation, which is found out while frames go on."""
+
+    error: InputError
+
+    topic = "documentation"
+
+    def apply(self, session: Session) -> None:
+        raise self.error
 
 
 def open_path(session: Session, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import InputError
+from ...errors import InputError, VertigradError
 from ..output import Shot, Studio
 from ..session import Session
 
@@ -39,6 +39,20 @@ class StopRecording(NamedTuple):
 
     def apply(self, session: Session) -> None:
         _studio(session).stop()
+
+
+class Captured(NamedTuple):
+    """A screenshot or a video ended as the file `path`, or with an error, which is shown."""
+
+    topic: str
+    path: Path | None = None
+    error: VertigradError | None = None
+
+    def apply(self, session: Session) -> None:
+        if self.error is not None:
+            raise self.error
+        if self.path is not None:
+            session.written[self.topic] = self.path
 
 
 def _studio(session: Session) -> Studio:

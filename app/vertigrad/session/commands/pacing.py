@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..quality import Quality
 from ..session import Session
 
 
@@ -19,6 +20,17 @@ class SetPacing(NamedTuple):
 
     def apply(self, session: Session) -> None:
         session.pace({self.name: self.value})
+
+
+class SetQuality(NamedTuple):
+    """Draw at another level where the view says "auto"."""
+
+    quality: Quality
+
+    topic = "quality"
+
+    def apply(self, session: Session) -> None:
+        session.quality = self.quality
 
 
 class KeepPast(NamedTuple):

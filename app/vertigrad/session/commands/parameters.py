@@ -52,7 +52,7 @@ class ResetParameters(NamedTuple):
         session.tweaks.reset(self.keys or tuple(session.tweaks.values()))
 
 
-class Randomise(NamedTuple):
+class Randomize(NamedTuple):
     """Parameters get random values, within the ranges of their sliders; always the same ones for a `seed`."""
 
     keys: tuple[Key, ...]
@@ -61,7 +61,7 @@ class Randomise(NamedTuple):
     topic = "parameters"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.randomise(self.keys, self.seed)
+        session.tweaks.randomize(self.keys, self.seed)
 
 
 class Animate(NamedTuple):

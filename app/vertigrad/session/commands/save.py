@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import saving
+from ..questions import Question
 from ..session import Session
 
 if TYPE_CHECKING:
@@ -38,14 +39,17 @@ class SaveAs(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Let the user decide something, in place of what was asked before; None: nothing any more."""
+    """Let the user decide something, after what is asked already; None: the first question is answered."""
 
-    question: saving.Question | None
+    question: Question | None
 
     topic = "question"
 
     def apply(self, session: Session) -> None:
-        session.question = self.question
+        if self.question is None:
+            session.questions.settle()
+        else:
+            session.questions.ask(self.question)
 
 
 class Leave(NamedTuple):
@@ -57,4 +61,4 @@ class Leave(NamedTuple):
 
     def apply(self, session: Session) -> None:
         if self.discard or not saving.ask_before(session, Leave(discard=True)):
-            session.question, session.leaving = None, True
+            session.leaving = True

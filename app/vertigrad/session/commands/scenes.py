@@ -23,6 +23,17 @@ class Reload(NamedTuple):
         session.reload(self.path, self.restart)
 
 
+class FollowEdits(NamedTuple):
+    """Take in the scene's file, its shaders and its Python whenever they are written, or not."""
+
+    on: bool
+
+    topic = "edits"
+
+    def apply(self, session: Session) -> None:
+        session.edits.on = self.on
+
+
 class Dismiss(NamedTuple):
     """Take the messages off the picture, whatever they are about."""
 
@@ -30,3 +41,13 @@ class Dismiss(NamedTuple):
 
     def apply(self, session: Session) -> None:
         session.messages.clear()
+
+
+class DismissFailures(NamedTuple):
+    """Show the errors that nobody expected no more; the log has them."""
+
+    topic = "failures"
+
+    def apply(self, session: Session) -> None:
+        if session.failures is not None:
+            session.failures.dismiss()

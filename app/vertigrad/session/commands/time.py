@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import ParameterError
-from ...scene.schema import ModelSettings
+from ..parameters import MODELS, Key
 from ..session import Session
 
 
@@ -64,7 +64,7 @@ class SetSubsteps(NamedTuple):
         return f"models.{self.model}.substeps"
 
     def apply(self, session: Session) -> None:
-        session.stage.set_substeps(self.model, _checked(session, self.model, "substeps", self.substeps))
+        session.tweaks.change({_key(session, self.model, "substeps"): self.substeps}, f"substeps of {self.model}")
 
 
 class SetSeed(NamedTuple):
@@ -77,7 +77,7 @@ class SetSeed(NamedTuple):
 
     def apply(self, session: Session) -> None:
         models = list(session.stage.actors) if self.model is None else [self.model]
-        session.stage.reseed({model: _checked(session, model, "seed", self.seed) for model in models})
+        session.tweaks.change({_key(session, model, "seed"): self.seed for model in models}, "seed")
         session.reset()
 
 
@@ -90,8 +90,8 @@ class Reset(NamedTuple):
         session.reset()
 
 
-def _checked(session: Session, model: str, name: str, value: int) -> int:
-    """The value, if a scene file could have it for a model that there is."""
+def _key(session: Session, model: str, name: str) -> Key:
+    """The setting of a model. Raises `ParameterError` if there is no such model."""
     if model not in session.stage.actors:
         raise ParameterError(f"there is no model {model!r}")
-    return getattr(ModelSettings.parse({name: value}), name)
+    return Key(f"{MODELS}{model}", name)

@@ -86,13 +86,18 @@ class SaveTouches(NamedTuple):
 
 
 class PlayTouches(NamedTuple):
-    """All models begin again, and what a file says is done to them."""
+    """All models begin again, and what a file says is done to them.
+
+    Without `restart` they go on from where they are, which is right before their first step.
+    """
 
     path: Path
+    restart: bool = True
 
     topic = "play inputs"
 
     def apply(self, session: Session) -> None:
         session.play_touches(self.path)
-        session.reset()
-        session.clock.play(True)
+        if self.restart:
+            session.reset()
+            session.clock.play(True)

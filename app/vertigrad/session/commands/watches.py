@@ -41,6 +41,17 @@ class Guard(NamedTuple):
         session.watches.guarding = self.on
 
 
+class StopOnNan(NamedTuple):
+    """Look at every output after each step, and end the run at the first NaN or infinity."""
+
+    on: bool
+
+    topic = "watch"
+
+    def apply(self, session: Session) -> None:
+        session.watches.thorough = self.on
+
+
 class StopAtLimits(NamedTuple):
     """Stop the run where a diagnostic comes above the limit that its model names, or only tell of it."""
 

@@ -1,0 +1,43 @@
+"""`DiagnosticsFile`: what the models measured in each frame of a run, as a table in a CSV file."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from ..errors import InputError
+from ..session import Session
+from ..session.findings import read_everything
+
+
+class DiagnosticsFile:
+    """One row a frame: frame, simulated time [s], and the diagnostics as "model.name". Raises `InputError`."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("w", newline="", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--diagnostics {path}: cannot be written ({error.strerror})") from error
+        self._writer = csv.writer(self._file)
+        self._names: list[str] = []
+
+    def add(self, session: Session) -> None:
+        """Measure the models as they are now, and write a row; waits for the GPU."""
+        session.measure()
+        read_everything(session.gpu)
+        session.diagnostics.collect()
+        values = session.diagnostics
+        try:
+            if not self._names:
+                self._names = sorted(values)
+                self._writer.writerow(["frame", "time", *self._names])
+            found = [repr(values[name]) if name in values else "" for name in self._names]
+            self._writer.writerow([session.frame, repr(session.time), *found])
+        except OSError as error:
+            raise InputError(f"--diagnostics {self.path}: cannot be written ({error.strerror})") from error
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._file.close()

@@ -1,0 +1,87 @@
+"""Files of points: NumPy's arrays and PLY files without triangles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import InputError
+from . import array_file, ply
+from .file_cache import cached
+
+SUFFIXES = (*array_file.SUFFIXES, ".ply")
+PLACES = ("position", "positions", "points", "xyz")
+COLORS = ("color", "colors", "colour", "colours", "rgb")  # in .npz
+CHANNELS = (("red", "green", "blue"), ("diffuse_red", "diffuse_green", "diffuse_blue"), ("r", "g", "b"))  # in .ply
+
+
+class Points(NamedTuple):
+    """`positions` f32 (n, 3); `colors` f32 (n, 3), sRGB from 0 to 1, or None; `dropped` rows were not finite."""
+
+    positions: np.ndarray
+    colors: np.ndarray | None
+    dropped: int
+
+
+@cached(2)  # a scene asks for the shapes before it builds the model
+def read(path: Path, size: float, up: str) -> Points:
+    """The points of a file, their middle at the origin. `size` is their longest edge then; 0 keeps that of the file.
+
+    `up` is the file's upward axis, "y" or "z". Integers as colors, and numbers up to 255, are scaled to 0 to 1.
+    Raises `InputError` for a file without a point that can be drawn.
+    """
+    places, colors = _of_ply(path) if path.suffix.lower() == ".ply" else _of_numpy(path)
+    sound = np.isfinite(places).all(axis=1)
+    if not sound.any():
+        raise InputError(f"{path}: holds no point with a finite place, of {len(places):,}")
+    places = places[sound].astype(float)
+    low, high = places.min(axis=0), places.max(axis=0)
+    places = (places - 0.5 * (low + high)) * (size / max((high - low).max(), 1e-30) if size else 1.0)
+    if up == "z":
+        places = np.stack([places[:, 0], places[:, 2], -places[:, 1]], axis=-1)
+    kept = None if colors is None else np.ascontiguousarray(np.nan_to_num(unit_colors(colors[sound])), np.float32)
+    return Points(np.ascontiguousarray(places, np.float32), kept, int((~sound).sum()))
+
+
+def is_points(array: np.ndarray) -> bool:
+    """Whether an array is one of points: (n, 3), or (n, 6) with colors."""
+    return array.ndim == 2 and array.shape[1] in (3, 6)
+
+
+def unit_colors(colors: np.ndarray) -> np.ndarray:
+    """Colors from 0 to 1: integers by the largest of their type, but 255 for wide types; others up to 255 too."""
+    if colors.dtype.kind == "b":
+        return colors.astype(np.float32)
+    if colors.dtype.kind in "iu":
+        most = np.iinfo(colors.dtype).max if colors.dtype.itemsize <= 2 else 255
+        return colors.astype(np.float32) / most
+    with np.errstate(invalid="ignore"):
+        return colors / 255.0 if np.nanmax(colors, initial=0.0) > 1.0 else colors
+
+
+def _of_numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    arrays = array_file.arrays(path)
+    places = next((arrays[name] for name in PLACES if name in arrays), None)
+    colors = next((arrays[name] for name in COLORS if name in arrays), None)
+    if places is None:
+        places = next((array for array in arrays.values() if is_points(array)), None)
+    if places is None or not is_points(places) or not len(places):
+        shapes = ", ".join(str(array.shape) for array in arrays.values())
+        raise InputError(f"{path}: points are an array (n, 3), or (n, 6) with colors; it holds {shapes or 'nothing'}")
+    if colors is None and places.shape[1] == 6:
+        colors = places[:, 3:]
+    if colors is not None and colors.shape[:1] + colors.shape[1:] not in {(len(places), 3), (len(places), 4)}:
+        raise InputError(f"{path}: expected colors of shape ({len(places)}, 3), got {colors.shape}")
+    return places[:, :3], None if colors is None else colors[:, :3]
+
+
+def _of_ply(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    head = ply.header(path)
+    if not {"x", "y", "z"} <= head.fields.keys():
+        raise InputError(f"{path}: its vertices have no x, y and z")
+    rows = ply.vertices(path, head)
+    names = next((names for names in CHANNELS if set(names) <= head.fields.keys()), None)
+    colors = np.stack([rows[name] for name in names], axis=1) if names else None
+    return ply.columns(rows, ("x", "y", "z")), colors

@@ -1,0 +1,124 @@
+"""`PostProcess`: light becomes a picture: glow, exposure, film, edges, vignette and the encoding of the screen."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import wgpu
+
+from ..gpu import Gpu, RenderPass
+from .bloom import Bloom
+from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
+from .target import Target
+from .view import POST_PROCESS_SIZE
+
+SHADER = "draw/post_process.wgsl"
+
+
+class Finish(NamedTuple):
+    """What a picture has besides its light."""
+
+    glow: bool
+    edges: bool
+    enlarged: bool = False  # fewer pixels were drawn than are shown
+    fine: int = 1  # pixels drawn for each that is shown, along each side
+    split: bool = False  # display-referred colors are in a texture of their own
+
+
+class Place(NamedTuple):
+    """Where a picture is shown: `size` pixels of a target, the upper left at its pixel `corner`."""
+
+    view: wgpu.GPUTextureView
+    corner: tuple[int, int]
+    size: tuple[int, int]
+
+
+class PostProcess:
+    """Post-processes what lies in `target` into textures of one format."""
+
+    def __init__(self, gpu: Gpu, target: Target, bloom: Bloom, color_format: str, transparent: bool):
+        self._gpu = gpu
+        self._target = target
+        self._bloom = bloom
+        self._format = color_format
+        self._transparent = transparent
+        self._pipelines: dict[Finish, wgpu.GPURenderPipeline] = {}
+        self._groups: dict[Finish, wgpu.GPUBindGroup] = {}
+        self._depths: wgpu.GPUTextureView | None = None  # that are bound in them
+        self._pass = RenderPass([{"load_op": "clear", "store_op": "store"}])
+        self.compile()
+
+    def compile(self) -> None:
+        """Make the pipelines, or make them anew from a shader that has changed. Raises `ShaderError`."""
+        known = self._pipelines or (Finish(glow=True, edges=False), Finish(glow=False, edges=False))
+        self._pipelines = {finish: self._pipeline(finish) for finish in known}
+
+    def resized(self) -> None:
+        """The target's textures are others."""
+        self._groups.clear()
+
+    def record(self, finish: Finish, depths: wgpu.GPUTextureView, offset: int, place: Place) -> None:
+        """Record the picture into its place.
+
+        `depths` is how deep solid things lie, for edges; `offset` that of `PostProcess` in the uniform ring.
+        """
+        if finish.glow:
+            self._bloom.record(self._gpu.recorder)
+        if depths is not self._depths:
+            self._depths = depths
+            self._groups.clear()
+        if finish not in self._groups:
+            self._groups[finish] = self._group(finish, depths)
+        with self._gpu.recorder.render_pass("post-process", self._pass, place.view) as pass_:
+            pass_.set_viewport(*place.corner, *place.size, 0.0, 1.0)
+            pass_.set_pipeline(self._pipelines[finish])
+            pass_.set_bind_group(0, self._groups[finish], (offset,))
+            pass_.draw(3)
+
+    def _pipeline(self, finish: Finish) -> wgpu.GPURenderPipeline:
+        defines = {
+            "GLOW": finish.glow,
+            "EDGES": finish.edges,
+            "BY_SAMPLE": self._target.by_sample,
+            "ENLARGED": finish.enlarged,
+            "FINE": finish.fine,
+            "SPLIT": finish.split,
+            "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
+            "TRANSPARENT": self._transparent,
+        }
+        layout = self._layout(finish)
+        return fullscreen_pipeline(self._gpu, SHADER, "post_process_fragment", self._format, layout, defines=defines)
+
+    def _group(self, finish: Finish, depths: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
+        if finish not in self._pipelines:  # edges are seldom drawn
+            self._pipelines[finish] = self._pipeline(finish)
+        ring = {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": POST_PROCESS_SIZE}
+        entries: list[dict[str, Any]] = [
+            {"binding": 0, "resource": ring},
+            {"binding": 1, "resource": self._target.picture},
+        ]
+        if finish.glow:
+            entries.append({"binding": 2, "resource": self._bloom.glow})
+            entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
+        if finish.edges:
+            entries.append({"binding": 4, "resource": depths})
+        if finish.split:
+            entries.append({"binding": 5, "resource": self._target.display})
+        return self._gpu.device.create_bind_group(layout=self._layout(finish), entries=entries)
+
+    def _layout(self, finish: Finish) -> wgpu.GPUBindGroupLayout:
+        fragment, gpu = wgpu.ShaderStage.FRAGMENT, self._gpu
+        picture = {"sample_type": "unfilterable-float", "multisampled": self._target.by_sample}
+        entries: list[dict[str, Any]] = [
+            {"binding": 0, "visibility": fragment, "buffer": {"type": "uniform", "has_dynamic_offset": True}},
+            {"binding": 1, "visibility": fragment, "texture": picture},
+        ]
+        if finish.glow:
+            entries.append({"binding": 2, "visibility": fragment, "texture": {"sample_type": "float"}})
+            entries.append({"binding": 3, "visibility": fragment, "sampler": {"type": "filtering"}})
+        if finish.edges:
+            entries.append({"binding": 4, "visibility": fragment, "texture": {"sample_type": "depth"}})
+        if finish.split:
+            entries.append({"binding": 5, "visibility": fragment, "texture": picture})
+        wanted = ("post-process layout", finish)
+        return draw_cache(gpu).get(wanted, lambda: gpu.device.create_bind_group_layout(entries=entries))

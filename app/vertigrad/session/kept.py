@@ -1,0 +1,208 @@
+"""`Kept`: what a scene has beside the values of its parameters: presets, animations, bookmarks, and the A/B sides."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from ..errors import ParameterError
+from ..params import same, shown, unknown
+from ..renderer.camera import OrbitCamera
+from ..scene import Animation, Scene
+from ..scene.preset_tables import name_objection
+from ..scene.viewpoints import entries, marked
+from ..scene.viewpoints import name_objection as bookmark_objection
+from .merging import MISSING, Conflict, merged, merged_value
+from .parameters import Key, Values, key_at
+
+Side = Literal["A", "B"]
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Values under a name. `number` stays with it when it is renamed, saved, or read again."""
+
+    name: str
+    values: Values
+    number: int = field(default_factory=_numbers.__next__)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Presets in their order, animations by parameter, bookmarks by name, and the values of the `other` side.
+
+    Immutable: a change gives another one, so that the history can hold on to it.
+    """
+
+    presets: tuple[Preset, ...] = ()
+    animations: Mapping[Key, Animation] = field(default_factory=dict)
+    bookmarks: Mapping[str, OrbitCamera] = field(default_factory=dict)
+    side: Side = "A"
+    other: Values | None = None  # None: as the scene is
+
+    @classmethod
+    def of(cls, scene: Scene, known: Iterable[Preset] = ()) -> Kept:
+        """As the scene's file has it; presets of the names of `known` ones have their numbers."""
+        numbers = {preset.name: preset.number for preset in known}
+        presets = []
+        for name, values in scene.presets.items():
+            by_key = {key_at(path): value for path, value in values.items()}
+            presets.append(Preset(name, by_key, numbers[name]) if name in numbers else Preset(name, by_key))
+        return cls(
+            tuple(presets),
+            {key_at(path): animation for path, animation in scene.animations.items()},
+            {name: marked(scene, bookmark) for name, bookmark in scene.bookmarks.items()},
+        )
+
+    # presets ----------------------------------------------------------------------------------------------------
+
+    def preset(self, name: str) -> Preset:
+        """The preset of this name. Raises `ParameterError`."""
+        found = next((preset for preset in self.presets if preset.name == name), None)
+        if found is None:
+            raise ParameterError(unknown("preset", name, [preset.name for preset in self.presets]))
+        return found
+
+    def with_preset(self, name: str, values: Values) -> Kept:
+        """With `values` under a name: of a preset that there is, or of a new one. Raises `ParameterError`."""
+        if objection := name_objection(name):
+            raise ParameterError(objection)
+        if not values:
+            raise ParameterError("a preset holds what differs from the scene, and nothing does now")
+        if all(preset.name != name for preset in self.presets):
+            return replace(self, presets=(*self.presets, Preset(name, values)))
+        return self._replaced(name, lambda preset: replace(preset, values=values))
+
+    def renamed(self, name: str, other: str) -> Kept:
+        """With another name for a preset. Raises `ParameterError`."""
+        self.preset(name)
+        if objection := name_objection(other):
+            raise ParameterError(objection)
+        if other != name and any(preset.name == other for preset in self.presets):
+            raise ParameterError(f"there is a preset {shown(other)} already")
+        return self._replaced(name, lambda preset: replace(preset, name=other))
+
+    def without_preset(self, name: str) -> Kept:
+        """Without a preset. Raises `ParameterError`."""
+        self.preset(name)
+        return replace(self, presets=tuple(preset for preset in self.presets if preset.name != name))
+
+    # animations -------------------------------------------------------------------------------------------------
+
+    def with_animation(self, key: Key, animation: Animation) -> Kept:
+        """With a parameter moving so."""
+        return replace(self, animations={**self.animations, key: animation})
+
+    def still(self, keys: Iterable[Key]) -> Kept:
+        """Without animations of these parameters."""
+        keys = set(keys)
+        if keys.isdisjoint(self.animations):
+            return self
+        return replace(self, animations={key: moves for key, moves in self.animations.items() if key not in keys})
+
+    # bookmarks --------------------------------------------------------------------------------------------------
+
+    def bookmark(self, name: str) -> OrbitCamera:
+        """The view of this name. Raises `ParameterError` if there is none."""
+        if name not in self.bookmarks:
+            raise ParameterError(unknown("bookmark", name, self.bookmarks))
+        return self.bookmarks[name]
+
+    def with_bookmark(self, name: str, camera: OrbitCamera) -> Kept:
+        """With this view under a name, in place of another of that name. Raises `ParameterError`."""
+        if objection := bookmark_objection(name):
+            raise ParameterError(objection)
+        return replace(self, bookmarks={**self.bookmarks, name: OrbitCamera(**vars(camera))})
+
+    def without_bookmark(self, name: str) -> Kept:
+        """Without the view of this name. Raises `ParameterError` if there is none."""
+        self.bookmark(name)
+        return replace(self, bookmarks={key: camera for key, camera in self.bookmarks.items() if key != name})
+
+    def _replaced(self, name: str, change: Callable[[Preset], Preset]) -> Kept:
+        return replace(
+            self, presets=tuple(change(preset) if preset.name == name else preset for preset in self.presets)
+        )
+
+
+def merged_kept(base: Kept, theirs: Kept, ours: Kept) -> tuple[Kept, list[Conflict]]:
+    """What both sides made of `base`. Where they changed one thing in two ways it is ours, and a conflict."""
+    if theirs in (base, ours):
+        return ours, []
+    theirs = _paired(base, theirs, ours)
+    by_number = ({preset.number: preset for preset in side.presets} for side in (base, theirs, ours))
+    presets, conflicts = _merged_presets(*by_number)
+    animations, moved = merged(base.animations, theirs.animations, ours.animations)
+    bookmarks, marked_twice = merged(base.bookmarks, theirs.bookmarks, ours.bookmarks, same_view)
+    conflicts += [_conflict(f"animation of {key.name}", key, theirs.animations, ours.animations) for key in moved]
+    conflicts += [_conflict(f"bookmark {name}", name, theirs.bookmarks, ours.bookmarks) for name in marked_twice]
+    (side, other), _ = merged_value((base.side, base.other), (theirs.side, theirs.other), (ours.side, ours.other))
+    return Kept(presets, animations, bookmarks, side, other), conflicts
+
+
+def same_view(one: OrbitCamera, other: OrbitCamera) -> bool:
+    """Whether a scene file would have both views alike."""
+    return one == other or entries(one) == entries(other)
+
+
+def _conflict(name: str, key: Any, theirs: Mapping[Any, Any], ours: Mapping[Any, Any]) -> Conflict:
+    return Conflict(name, ours.get(key, MISSING), theirs.get(key, MISSING))
+
+
+def _paired(base: Kept, theirs: Kept, ours: Kept) -> Kept:
+    """`theirs`, where a preset that both sides added under one name has one number."""
+    known = {preset.number for preset in base.presets}
+    added = {preset.name: preset.number for preset in ours.presets if preset.number not in known}
+    presets = [
+        replace(preset, number=added[preset.name]) if preset.number not in known and preset.name in added else preset
+        for preset in theirs.presets
+    ]
+    return replace(theirs, presets=tuple(presets))
+
+
+def _merged_presets(
+    base: Mapping[int, Preset], theirs: Mapping[int, Preset], ours: Mapping[int, Preset]
+) -> tuple[tuple[Preset, ...], list[Conflict]]:
+    found: dict[int, Preset] = {}
+    conflicts: list[Conflict] = []
+    for number in {**ours, **theirs}:
+        before, there, here = (side.get(number) for side in (base, theirs, ours))
+        if here is not None and there is not None:
+            found[number], inner = _merged_preset(before, there, here)
+            conflicts += inner
+            continue
+        whole, conflict = merged_value(before or MISSING, there or MISSING, here or MISSING)
+        if conflict:
+            name = (here or there or before).name  # pyright: ignore[reportOptionalMemberAccess]
+            words = ["deleted" if side is None else "changed" for side in (here, there)]
+            conflicts.append(Conflict(f"preset {name}", *words))
+        if whole is not MISSING:
+            found[number] = whole
+    return _with_names_of_their_own(found, ours), conflicts
+
+
+def _merged_preset(base: Preset | None, theirs: Preset, ours: Preset) -> tuple[Preset, list[Conflict]]:
+    """A preset that both sides have, value by value."""
+    old = MISSING if base is None else base.name
+    name, renamed = merged_value(old, theirs.name, ours.name)
+    values, twice = merged({} if base is None else base.values, theirs.values, ours.values, same)
+    conflicts = [Conflict(f"name of the preset {text}", ours.name, theirs.name) for text in [old] if renamed]
+    conflicts += [_conflict(f"{key.name} in the preset {name}", key, theirs.values, ours.values) for key in twice]
+    return Preset(name, values, ours.number), conflicts
+
+
+def _with_names_of_their_own(found: Mapping[int, Preset], ours: Mapping[int, Preset]) -> tuple[Preset, ...]:
+    """In their order. A name that is ours stays; another preset of that name gets a number behind it."""
+    taken = {preset.name for number, preset in found.items() if number in ours and preset.name == ours[number].name}
+    presets = []
+    for number, preset in found.items():
+        if number not in ours or preset.name != ours[number].name:
+            names = itertools.chain([preset.name], (f"{preset.name} {count}" for count in itertools.count(2)))
+            preset = replace(preset, name=next(name for name in names if name not in taken))
+        taken.add(preset.name)
+        presets.append(preset)
+    return tuple(presets)

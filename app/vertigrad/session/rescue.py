@@ -1,0 +1,164 @@
+"""`Rescue`: what outlives the GPU's device: the state of models, copied to the host now and then, to go on with.
+
+Everything else that a session holds is on the host anyway. A driver that is updated or reset, or a GPU that is taken
+away, loses the device and all memory on it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ..errors import DeviceLost, NoAdapter, OutOfMemory, VertigradError
+from ..gpu import Gpu, Reading, Traffic
+from ..scene.stage import Stage
+from .clock import Clock
+from .running import Running
+from .snapshots import state, words
+
+if TYPE_CHECKING:
+    from .session import Session
+
+EVERY = 3.0  # seconds between copies, at least; and so many that
+SHARE = 0.01  # of the time is not passed with them, where
+HOST_RATE = 2e9  # bytes a second is how fast they are copied once they have arrived
+LARGEST = 128 << 20  # bytes of a state that is copied at all: the frame in which it arrives takes as much longer
+ATTEMPTS = 6  # at opening a device again, and
+WAIT = 0.5  # seconds between them, each time twice as long: a driver that was reset needs a while
+
+_log = logging.getLogger("vertigrad")
+
+
+class HostState:
+    """The state of all models at `frame` and `time` [s], on its way to the host; `complete` when all of it is there."""
+
+    def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
+        self.frame, self.time, self.start = clock.frame, clock.time, clock.past.starts
+        self.numbers = {name: dict(actor.model.numbers()) for name, actor in stage.actors.items()}
+        self.nbytes = 0
+        self._readings: dict[tuple[str, str], Reading] = {}
+        for key, owner in state(stage):
+            gpu.make_resident(owner)
+            nbytes = words(owner.block.nbytes)
+            if nbytes:
+                self.nbytes += nbytes
+                self._readings[key] = gpu.recorder.read(owner.block, 0, nbytes, Traffic.SNAPSHOTS)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all bytes have arrived."""
+        return all(reading.data is not None for reading in self._readings.values())
+
+    @property
+    def dropped(self) -> bool:
+        """Whether some will never arrive: the frame they were recorded in failed."""
+        return any(reading.dropped for reading in self._readings.values())
+
+    def fits(self, stage: Stage) -> bool:
+        """Whether the models of `stage` have tensors of the same names and sizes."""
+        sizes = {key: words(owner.block.nbytes) for key, owner in state(stage) if owner.block.nbytes}
+        return sizes == {key: reading.nbytes for key, reading in self._readings.items()}
+
+    def restore(self, gpu: Gpu, stage: Stage) -> None:
+        """Upload it; the models go on from there."""
+        for key, owner in state(stage):
+            if key in self._readings:
+                gpu.make_writable(owner, keep=False)
+                data = self._readings[key].data
+                assert data is not None
+                gpu.upload(owner.block.buffer, data[: owner.block.nbytes], traffic=Traffic.SNAPSHOTS)
+        for name, actor in stage.actors.items():
+            actor.model.resume(self.numbers[name])
+
+
+class Rescue:
+    """Keeps the last state that reached the host, a new one `every` so many seconds; none while that is 0."""
+
+    def __init__(self, gpu: Gpu):
+        self._gpu = gpu
+        self.every = 0.0
+        self.last: HostState | None = None
+        self._coming: HostState | None = None
+        self._due, self._of = 0.0, -1
+
+    def keep(self, stage: Stage, clock: Clock, changes: int) -> None:
+        """Start a copy if one is due and the models are between two steps; they have changed `changes` times so far."""
+        self._take_in()
+        now = time.perf_counter()
+        if not self.every or now < self._due or self._coming is not None:
+            return
+        if stage.underway is not None or changes == self._of or _nbytes(stage) > LARGEST:
+            return
+        try:
+            self._coming = HostState(self._gpu, stage, clock)
+        except OutOfMemory:
+            self._due = now + 10 * self.every
+            return
+        self._of = changes
+        cost = time.perf_counter() - now + self._coming.nbytes / HOST_RATE
+        self._due = now + max(self.every, cost / SHARE)
+
+    def usable(self, clock: Clock) -> HostState | None:
+        """The last state, unless models began again, or went back in time, since it was copied."""
+        self._take_in()
+        last = self.last
+        return last if last is not None and last.start == clock.past.starts and last.frame <= clock.frame else None
+
+    def forget(self) -> None:
+        """The states are of models that are no more; the next may be copied at once."""
+        self.last = self._coming = None
+        self._due, self._of = 0.0, -1
+
+    def _take_in(self) -> None:
+        if self._coming is not None and self._coming.complete:
+            self.last, self._coming = self._coming, None
+        elif self._coming is not None and self._coming.dropped:
+            self._coming = None
+
+
+def recover(session: Session) -> str:
+    """Open the GPU again after its device was lost, and build what runs again; returns what became of the models.
+
+    Scene, parameters, history, unsaved edits, camera and watches are as they were. The models go on from the last state
+    that reached the host, or else from the start. Raises `DeviceLost` if that cannot be done.
+    """
+    before = session.running
+    state = session.rescue.usable(before.clock)
+    lost = before.clock.frame
+    _reopen(session.gpu)
+    session.device_opened()
+    try:
+        running = Running(session.gpu, before.origin, session.sizes, before, before.scene)
+        running.tweaks.go_on_as(before.tweaks)
+    except VertigradError as error:
+        raise DeviceLost(f"the GPU was lost, and what ran cannot be built again: {error}") from error
+    session.running = running
+    with suppress(VertigradError):  # much of what it would do needs the device; the rest is given back with it
+        before.close()
+    told = "The GPU's device was lost and has been opened again. "
+    if state is not None and state.fits(running.stage):
+        state.restore(session.gpu, running.stage)
+        running.clock.resumed(state.frame, state.time)
+        told += f"The models go on from frame {state.frame:,}, the last that was copied to the host, of {lost:,}."
+    else:
+        told += "The models began again from the start: no state of theirs had been copied to the host."
+    session.rescue.forget()
+    _log.warning(told)
+    session.report("device", told)
+    return told
+
+
+def _reopen(gpu: Gpu) -> None:
+    for attempt in range(ATTEMPTS):
+        try:
+            return gpu.reopen()
+        except NoAdapter as error:
+            if attempt == ATTEMPTS - 1:
+                raise DeviceLost(f"the GPU was lost, and cannot be opened again: {error}") from error
+            time.sleep(WAIT * 2**attempt)
+
+
+def _nbytes(stage: Stage) -> int:
+    return sum(owner.block.nbytes for _, owner in state(stage))

@@ -1,0 +1,203 @@
+"""`Running`: one opened scene, and all that belongs to it and to no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..gpu import Gpu
+from ..params import Auto, Params
+from ..scene import Scene, UiHint, load
+from ..scene.change import merged
+from ..scene.stage import Stage
+from . import parameters
+from .cameras import Cameras
+from .clock import Clock
+from .diagnostics import Diagnostics
+from .findings import read_everything
+from .hand import Hand
+from .inspector import Inspector
+from .limits import Limits
+from .parameters import Values
+from .selection import Selection
+from .sizing import Sizes
+from .tweaks import Tweaks
+from .watches import Watches
+
+FITTED_ASPECT = 1.5  # of a picture into which everything is to fit: most windows are wider
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a scene is read from, and what the command line says of it; `sets` hold only for this file.
+
+    `path` is absolute, and not followed if it is a link: what that leads to may change.
+    """
+
+    path: Path
+    sets: tuple[str, ...] = ()
+    seed: int | None = None
+
+    def read(self, sizes: Sizes) -> Scene:
+        """The scene as its file is now, sized for the adapter. Raises as `load`."""
+        return sizes.settled(load(self.path, sets=self.sets, seed=self.seed))
+
+    def elsewhere(self, path: Path | None) -> Origin:
+        """The same for another file, which the settings of this one are not for."""
+        if path is None:
+            return self
+        found = replace(self, path=path.absolute())
+        return found if found.leads_where(self) else replace(found, sets=())
+
+    def leads_where(self, other: Origin) -> bool:
+        """Whether both are the same file, however its path is spelled."""
+        return self.path == other.path or self.path.resolve() == other.path.resolve()
+
+
+class Running:
+    """A scene's stage, camera, view, time and edits, and what is observed of it.
+
+    It is built completely, beside the one `before` it, which goes on untouched if anything here raises; settings that
+    belong to the user and not to a scene are taken over. The same file built anew also keeps camera, watches, history
+    and unsaved edits. With `scene` the file is not read again. Raises `SceneError`, `InputError`, and what a model
+    raises; nothing stays allocated then.
+    """
+
+    def __init__(
+        self, gpu: Gpu, origin: Origin, sizes: Sizes, before: Running | None = None, scene: Scene | None = None
+    ):
+        same = before is not None and origin.leads_where(before.origin)
+        self.gpu, self.origin, self.sizes = gpu, origin, sizes
+        self.changes = before.changes + 1 if before else 0  # how often tensors were made other ones
+        self.scene = scene or origin.read(sizes)
+        self.view = self.scene.view.model_copy()
+        self.diagnostics, self.inspector = Diagnostics(), Inspector()
+        self.watches = Watches(before.watches if before else None, same)
+        self.limits = Limits(before is not None and before.limits.stopping)
+        self.selection, self.hand = Selection(gpu), Hand(gpu, before.hand if before else None)
+        self.stage = Stage(self.scene, gpu)
+        try:
+            self.cameras = before.cameras if before and same else self._cameras(before)
+            self.tweaks = Tweaks(self, before.tweaks if before and same else None)
+            self.clock = Clock(gpu, self.stage, before.clock if before else None, same)
+        except BaseException:
+            self.stage.close()
+            raise
+
+    # parameters -------------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Params]:
+        """Everything that can be set, by owner: "models.NAME", "layers.NAME" (its style) and "view"."""
+        return parameters.live(self.stage, self.view)
+
+    def originals(self) -> dict[str, Params]:
+        """What `parameters()` were when the scene was read: as its file and the command line have them."""
+        return parameters.as_read(self.scene)
+
+    def hints(self, owner: str) -> Mapping[str, UiHint]:
+        """How the scene wants the parameters of `owner` shown."""
+        kind, _, key = owner.partition(".")
+        return self.scene.models[key].ui if kind == "models" else {}
+
+    def sized(self, values: Values) -> Values:
+        """The values with the number that fits this adapter in the place of each "auto". Raises `ParameterError`."""
+        found = dict(values)
+        for key, value in values.items():
+            if (value == "auto" or isinstance(value, Auto)) and key.owner in self.parameters():
+                model = key.owner.removeprefix(parameters.MODELS)
+                if model in self.stage.actors and parameters.spec_of(self.parameters(), key).auto:
+                    found[key] = self.sizes.of(self._as_it_runs(), model, key.name)
+        return found
+
+    def assign(self, values: Values) -> None:
+        """Set parameters, seeds and substeps, all or none of them, past the history. Raises as `parameters.assign`.
+
+        Models begin again, all of them, if one gets another seed.
+        """
+        actors, before = dict(self.stage.actors), parameters.settings_of(self.stage.specs)
+        if parameters.assign(self.stage, self.parameters(), self.scene.path.parent, values):
+            self.clock.stale = True
+        if any(key.name == "seed" and before.get(key, value) != value for key, value in values.items()):
+            self.reset()
+        elif actors != self.stage.actors:
+            self.clock.rebuilt()
+
+    def stepped(self) -> None:
+        """The models came to another state."""
+        self.changes += 1
+        self._fit(self.cameras, self.clock.frame)
+
+    # what changes as a whole ------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Every model back to its start, time to zero."""
+        self.stage.reset()
+        self.watches.forget()
+        self.clock.restart()
+        self.changes += 1
+
+    def rebuilt(self) -> None:
+        """Models, or layers of them, are others than before: what was found of the old ones holds no longer."""
+        self.diagnostics.clear()
+        self.inspector.forget()
+        self.selection.clear()
+        self.clock.rebuilt()
+        self.changes += 1
+
+    def take_over(self, scene: Scene) -> list[str]:
+        """Become what `scene` says, its file read again; what the user changed stays, and the models go on.
+
+        Returns what of the user's changes could not stay, and where the file says otherwise. Raises as `Stage.adopt`;
+        all is as it was then.
+        """
+        before, ours = self.scene, self.tweaks.values() | self.tweaks.settings()
+        self.tweaks.rest()
+        try:
+            view = merged(self.view, before.view, scene.view)
+            others = self.stage.adopt(scene)
+        except BaseException:
+            self.tweaks.move(self.clock.time)
+            raise
+        self.scene = scene
+        self.view.take(view)
+        if others:
+            self.rebuilt()
+        self.clock.stale = True
+        return self.tweaks.scene_read(before, ours)
+
+    def saved(self, scene: Scene, origin: Origin) -> None:
+        """The scene's file is `scene` now, and says what runs."""
+        self.scene = self.stage.scene = scene
+        self.origin = origin
+        self.tweaks.scene_saved()
+
+    def close(self) -> None:
+        """Give back everything. Idempotent."""
+        self.diagnostics.forget()
+        self.watches.clear()
+        self.inspector.clear()
+        self.selection.clear()
+        self.hand.release()
+        self.clock.close()
+        self.stage.close()
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _cameras(self, before: Running | None) -> Cameras:
+        """Where the scene has the camera; where it leaves that to us, as far away that everything is seen."""
+        cameras = Cameras(self.scene, before.cameras.pace if before else 1.0)
+        self._fit(cameras)
+        return cameras
+
+    def _fit(self, cameras: Cameras, step: int | None = None) -> None:
+        if self.scene.camera.fit:
+            cameras.fit(self.stage.layers.values(), FITTED_ASPECT, lambda: read_everything(self.gpu), step)
+
+    def _as_it_runs(self) -> Scene:
+        """The scene with the parameters that its models have now."""
+        models: Mapping[str, Any] = {
+            name: replace(self.stage.specs[name], params=self.stage.actors[name].params) for name in self.scene.models
+        }
+        return replace(self.scene, models=models)

@@ -1,0 +1,314 @@
+// From light to what a screen shows: exposure, glow, film curve, background, dithering.
+// In: the linear premultiplied picture, each of its samples, and its glow. Out: colors of the screen.
+// Every sample is tone-mapped by itself and the results are averaged: bright outlines stay smooth that way.
+// If TRANSPARENT, no background: colors not multiplied by their alpha, which is the coverage. If ENLARGED, fewer pixels were
+// drawn than are shown: what is shown lies between the four nearest. FINE pixels were drawn for each that is shown, along each
+// side: 1, or more, of which the mean is shown.
+// If SPLIT, display-referred colors are in a texture of their own, premultiplied and encoded. Whatever was drawn over them took
+// away from them, and they from the light below, so that light, display and background are shares of each sample that add up
+// to 1. They are blended as a screen shows them, and nothing of what is done to light is done to them.
+//% include "common/fullscreen.wgsl"
+//% include "common/color.wgsl"
+
+struct PostProcess {            // mirrored by renderer/view.py
+    background: vec3f,      // linear, as it shall be on the screen
+    exposure: f32,
+    glow: f32,              // share of the light that the lens scatters
+    vignette: f32,
+    aspect: f32,
+    edges: f32,             // how strongly steps in depth are drawn
+    edge_color: vec3f,      // linear, as it shall be on the screen
+    edge_width: f32,        // pixels
+    tint_light: vec3f,      // what white becomes,
+    tint: f32,              // of this share of the colors
+    tint_dark: vec3f,       // and what black becomes
+    parallel: f32,          // 1: depth is linear
+}
+
+@group(0) @binding(0) var<uniform> post: PostProcess;
+//% if BY_SAMPLE
+@group(0) @binding(1) var picture: texture_multisampled_2d<f32>;
+//% else
+@group(0) @binding(1) var picture: texture_2d<f32>;
+//% endif
+@group(0) @binding(2) var glow: texture_2d<f32>;
+@group(0) @binding(3) var smooth_sampler: sampler;
+//% if SPLIT
+@group(0) @binding(5) var display: ${"texture_multisampled_2d<f32>" if BY_SAMPLE else "texture_2d<f32>"};
+//% endif
+//% if EDGES
+@group(0) @binding(4) var depths: texture_depth_2d;     // of what is solid, one sample a pixel
+//% endif
+
+// The film's response per channel is Naka and Rushton's x^n / (x^n + s^n): an S in log exposure that keeps
+// middle gray where it is. As in Sobotka's AgX the channels are first drawn together and afterwards apart again,
+// so that very bright colors turn white instead of clipping to a pure primary.
+const GRAY = 0.18;
+const WHITE = 12.0;         // exposure that becomes full white
+const INWARD = 0.12;
+const OUTWARD = 0.10;
+const EDGE_GAIN = 40.0;     // steps of so small a share of the distance are drawn in full
+const LINEAR = 0.001;       // linear depth of one distance, about
+const SAMPLES = ${4 if BY_SAMPLE else 1};   // of each pixel
+
+fn film(light: vec3f) -> vec3f {
+    let gray = luminance(light);
+    let drawn = steep(mix(light, vec3f(gray), INWARD));
+    let half_way = steep(vec3f(GRAY)) * (1.0 / GRAY - 1.0);
+    let white = steep(vec3f(WHITE));
+    let shown = drawn / (drawn + half_way) * ((white + half_way) / white);
+    let shown_gray = luminance(shown);
+    return clamp((shown - shown_gray * OUTWARD) / (1.0 - OUTWARD), vec3f(0.0), vec3f(1.0));
+}
+
+// x to the power of 1.5, the film's contrast.
+fn steep(x: vec3f) -> vec3f {
+    return x * sqrt(x);
+}
+
+fn background(uv: vec2f) -> vec3f {
+    let height = 1.0 - uv.y;
+    return post.background * mix(0.8, 1.2, smoothstep(0.0, 1.0, height));
+}
+
+fn vignette(uv: vec2f) -> f32 {
+    let aside = (uv - 0.5) * vec2f(min(post.aspect, 1.6), 1.0);
+    return 1.0 - post.vignette * smoothstep(0.25, 1.0, length(aside));
+}
+
+// Triangular noise of one step of 8 bits, different in every pixel, against bands in smooth shades.
+fn dither(pixel: vec2f) -> f32 {
+    let first = fract(52.9829189 * fract(dot(pixel, vec2f(0.06711056, 0.00583715))));
+    let second = fract(52.9829189 * fract(dot(pixel + 47.0, vec2f(0.00583715, 0.06711056))));
+    return (first + second - 1.0) / 255.0;
+}
+
+// What a pixel gets beside what was drawn there.
+struct Around {
+    scattered: vec3f,       // light
+    behind: vec3f,          // the background as it is shown, linear
+    vignette: f32,          // factor
+    dither: f32,
+}
+
+// The light of what was drawn, with what the lens scatters over `room` of the sample.
+fn with_glow(light: vec3f, around: Around, room: f32) -> vec3f {
+//% if GLOW
+    return mix(light, around.scattered * room, post.glow);
+//% else
+    return light;
+//% endif
+}
+
+// `light`, of which `covered` hides what is behind and `open` does not, in linear light before the vignette.
+fn filmed(light: vec3f, covered: f32, open: f32, around: Around) -> vec3f {
+    return tinted(film(bounded(light * post.exposure)), covered) + around.behind * open;
+}
+
+//% if SPLIT
+// What one sample shows: finished, in linear light, with how much of it is covered; if TRANSPARENT, encoded and multiplied by
+// its alpha, with that. `given` is its display-referred color.
+fn shown_sample(drawn: vec4f, given: vec4f, around: Around) -> vec4f {
+    let room = 1.0 - clamp(given.a, 0.0, 1.0);
+    let covered = clamp(drawn.a, 0.0, room);
+    let light = with_glow(drawn.rgb, around, room);
+    // Light that covers nothing is seen also where all is covered.
+    let free = 1.0 - select(0.0, covered / room, room > 1e-3);
+    let brightest = max(light.r, max(light.g, light.b)) * post.exposure;
+    let share = max(max(room, free * min(brightest, 1.0)), 1e-4);
+    let noise = select(around.dither, 0.0, given.a > 0.0);
+    let shown = filmed(light / share, covered / share, (room - covered) / share, around) * around.vignette;
+//% if TRANSPARENT
+    let straight = with_alpha(shown, covered / share);
+    return vec4f((straight.rgb + noise) * straight.a * share + given.rgb, straight.a * share + given.a);
+//% else
+    let encoded = (linear_to_srgb(min(shown, vec3f(1.0))) + noise) * share + given.rgb;
+    return vec4f(srgb_to_linear(clamp(encoded, vec3f(0.0), vec3f(1.0))), covered + given.a);
+//% endif
+}
+//% else
+// What one sample shows, in linear light before the vignette, and how much of it is covered.
+fn shown_sample(drawn: vec4f, around: Around) -> vec4f {
+    let covered = clamp(drawn.a, 0.0, 1.0);
+    return vec4f(filmed(with_glow(drawn.rgb, around, 1.0), covered, 1.0 - covered, around), covered);
+}
+//% endif
+
+//% if EDGES
+// How much of an edge a pixel shows. A plane's reversed depth is linear on the screen, so what differs from the mean of two
+// opposite neighbors is no plane: the farther side of a step, or a fold. After Boucheny 2009, eye-dome lighting, with that
+// difference in the place of his.
+fn edge_of(place: vec2i) -> f32 {
+    let size = vec2i(textureDimensions(depths));
+    let here = textureLoad(depths, clamp(place, vec2i(0), size - 1), 0);
+    var steps = 0.0;
+    for (var i = 0u; i < 4u; i++) {
+        let way = array<vec2f, 4>(vec2f(1.0, 0.0), vec2f(0.0, 1.0), vec2f(0.7071, 0.7071), vec2f(0.7071, -0.7071))[i];
+        let aside = vec2i(round(way * post.edge_width));
+        let one = textureLoad(depths, clamp(place + aside, vec2i(0), size - 1), 0);
+        let other = textureLoad(depths, clamp(place - aside, vec2i(0), size - 1), 0);
+        let mean = 0.5 * (one + other);
+        steps += clamp(EDGE_GAIN * (mean - here) / select(max(mean, 1e-30), LINEAR, post.parallel > 0.0), 0.0, 1.0);
+    }
+    return 1.0 - exp2(-2.0 * steps);
+}
+
+// The same, smooth across pixels. The turns are constants: llvmpipe keeps a MB for each picture with a loop here whose
+// turns it does not know.
+fn edge_at(place: vec2i) -> f32 {
+    var sum = 0.0;
+    for (var i = 0u; i < 5u; i++) {
+        let beside = array<vec2i, 5>(vec2i(0), vec2i(1, 0), vec2i(-1, 0), vec2i(0, 1), vec2i(0, -1))[i];
+        sum += edge_of(place + beside) * select(0.15, 0.4, i == 0u);
+    }
+    return post.edges * sum;
+}
+
+//% endif
+
+// A color, or its place between what black and white become.
+fn tinted(shown: vec3f, covered: f32) -> vec3f {
+    let light = clamp(luminance(shown), 0.0, 1.0);
+    let shade = post.tint_dark * covered + (post.tint_light - post.tint_dark) * light;
+    return mix(shown, shade, post.tint);
+}
+
+//% if TRANSPARENT
+// What is shown, in linear light, as a color and an alpha for programs that blend encoded colors, as most do. What
+// covers is never brighter than its coverage; more is light that covers nothing, such as a glow. It adds the alpha with
+// which it looks the same on black.
+fn with_alpha(shown: vec3f, coverage: f32) -> vec4f {
+    let brightest = max(shown.r, max(shown.g, shown.b));
+    if max(coverage, brightest) <= 0.0 { return vec4f(0.0); }
+    let ends = linear_to_srgb(vec3f(min(brightest, 1.0), coverage, 0.0));
+    let alpha = coverage + max(ends.x - ends.y, 0.0);
+    let glow = linear_to_srgb(min(shown, vec3f(1.0))) / max(ends.x, 1e-6);
+    let covered = linear_to_srgb(min(shown / max(coverage, 1e-6), vec3f(1.0)));
+    return vec4f(min(mix(glow, covered, coverage / max(coverage, brightest)), vec3f(1.0)), alpha);
+}
+
+//% endif
+//% if ENLARGED and not SPLIT
+// What is shown between the four nearest pixels that were drawn, and how much of it is covered. One film for all of their
+// samples, the brighter ones counting less, so that bright outlines stay smooth: this is drawn because time is short.
+fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
+    let size = vec2f(textureDimensions(picture));
+    let upper = floor(uv * size - 0.5);
+    let part = uv * size - 0.5 - upper;
+    var sum = vec4f(0.0);
+    var weights = 0.0;
+    for (var i = 0; i < 4; i++) {
+        let beside = vec2i(i & 1, i >> 1u);
+        let near = select(1.0 - part, part, beside == vec2i(1));
+        let place = clamp(vec2i(upper) + beside, vec2i(0), vec2i(size) - 1);
+        for (var which = 0; which < SAMPLES; which++) {
+            let drawn = textureLoad(picture, place, which);
+            let weight = near.x * near.y / (1.0 + post.exposure * max(drawn.r, max(drawn.g, drawn.b)));
+            sum += weight * drawn;
+            weights += weight;
+        }
+    }
+    sum /= max(weights, 1e-9);
+    return shown_sample(sum, around);
+}
+//% else
+//% if BY_SAMPLE
+// Whether the samples of a pixel differ.
+fn on_outline(place: vec2i) -> bool {
+    return differ(picture, place)${" || differ(display, place)" if SPLIT else ""};
+}
+
+fn differ(texture: texture_multisampled_2d<f32>, place: vec2i) -> bool {
+    let first = textureLoad(texture, place, 0);
+    return any(textureLoad(texture, place, 1) != first) || any(textureLoad(texture, place, 2) != first)
+        || any(textureLoad(texture, place, 3) != first);
+}
+
+//% endif
+fn shown_at(place: vec2i, which: i32, around: Around) -> vec4f {
+    return shown_sample(textureLoad(picture, place, which)${", textureLoad(display, place, which)" if SPLIT else ""}, around);
+}
+
+// What a pixel that was drawn shows: the mean of its samples.
+fn tone_mapped_at(place: vec2i, around: Around) -> vec4f {
+    var shown = shown_at(place, 0, around);
+//% if BY_SAMPLE
+    // A loop without turns is skipped even by adapters that run both sides of every branch.
+    let samples = select(1, SAMPLES, on_outline(place));
+    for (var i = 1; i < samples; i++) { shown += shown_at(place, i, around); }
+    shown /= f32(samples);
+//% endif
+    return shown;
+}
+
+// The same of a pixel that is shown.
+fn tone_mapped(uv: vec2f, around: Around) -> vec4f {
+    let middle = uv * vec2f(textureDimensions(picture));    // the picture may lie anywhere in the target
+//% if ENLARGED
+    let upper = floor(middle - 0.5);
+    let part = middle - 0.5 - upper;
+    let last = vec2i(textureDimensions(picture)) - 1;
+    var sum = vec4f(0.0);
+    for (var i = 0; i < 4; i++) {
+        let beside = vec2i(i & 1, i >> 1u);
+        let near = select(1.0 - part, part, beside == vec2i(1));
+        sum += near.x * near.y * tone_mapped_at(clamp(vec2i(upper) + beside, vec2i(0), last), around);
+    }
+    return sum;
+//% elif FINE > 1
+    let upper = vec2i(round(middle - ${0.5 * FINE}));
+    var sum = vec4f(0.0);
+    for (var i = 0; i < ${FINE * FINE}; i++) {
+        sum += tone_mapped_at(upper + vec2i(i % ${FINE}, i / ${FINE}), around);
+    }
+    return sum / ${FINE * FINE}.0;
+//% else
+    return tone_mapped_at(vec2i(middle), around);
+//% endif
+}
+//% endif
+
+fn around_at(in: Screen) -> Around {
+//% if GLOW
+    let scattered = textureSampleLevel(glow, smooth_sampler, in.uv, 0.0).rgb;
+//% else
+    let scattered = vec3f(0.0);
+//% endif
+//% if TRANSPARENT
+    let behind = vec3f(0.0);
+//% else
+    let behind = background(in.uv);
+//% endif
+    return Around(scattered, behind, vignette(in.uv), dither(floor(in.pixel.xy)));
+}
+
+// Colors of the screen, of what `tone_mapped` returns.
+fn encoded(shown: vec4f, around: Around) -> vec4f {
+//% if SPLIT and TRANSPARENT
+    return vec4f(shown.rgb / max(shown.a, 1e-6), shown.a);
+//% elif SPLIT
+    return vec4f(linear_to_srgb(shown.rgb), 1.0);
+//% elif TRANSPARENT
+    let straight = with_alpha(shown.rgb * around.vignette, shown.a);
+    return vec4f(straight.rgb + around.dither, straight.a);
+//% else
+    return vec4f(linear_to_srgb(min(shown.rgb * around.vignette, vec3f(1.0))) + around.dither, 1.0);
+//% endif
+}
+
+@fragment
+fn post_process_fragment(in: Screen) -> @location(0) vec4f {
+    let around = around_at(in);
+    var shown = tone_mapped(in.uv, around);
+//% if EDGES
+    let edge = edge_at(vec2i(in.uv * vec2f(textureDimensions(picture))));
+    let line = ${"linear_to_srgb(post.edge_color)" if SPLIT and TRANSPARENT else "post.edge_color"};
+    shown = mix(shown, vec4f(line, 1.0), edge);
+//% endif
+    let out = encoded(shown, around);
+//% if ENCODED_BY_TARGET
+    return vec4f(srgb_to_linear(out.rgb), out.a);
+//% else
+    return out;
+//% endif
+}

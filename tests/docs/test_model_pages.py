@@ -1,0 +1,53 @@
+"""The pages of the types of models are those that their declarations make, and the scenes on them load."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad import scene
+from vertigrad.models import registry
+from vertigrad.models.data import splat_file
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs" / "models").glob("*.md"))
+EXAMPLES = {
+    page.stem: re.findall(r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S) for page in PAGES
+}
+
+
+def test_the_pages_are_those_of_the_models() -> None:
+    done = subprocess.run([sys.executable, ROOT / "tools" / "model_pages.py", "--check"], check=False)
+    assert done.returncode == 0, "run make pages"
+
+
+def test_every_page_is_listed_and_leads_to_scenes() -> None:
+    listed = re.findall(
+        r"^\| \[`(\w+)`\]\(models/\1\.md\)", (ROOT / "docs" / "models.md").read_text(encoding="utf-8"), re.M
+    )
+    assert listed == sorted(registry.types()) == [page.stem for page in PAGES]
+    for page in PAGES:
+        links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+        assert links or EXAMPLES[page.stem], page.stem
+        assert all((page.parent / link).is_file() for link in links), page.stem
+
+
+@pytest.mark.parametrize("name", [name for name, texts in EXAMPLES.items() if texts])
+def test_an_example_loads(tmp_path: Path, name: str) -> None:
+    row = np.ones((1, 4), np.float32)
+    splats = splat_file.Splats(row[:, :3], row[:, :3], row, row[:, 0], row[:, :3])
+    splat_file.write(tmp_path / "splats.ply", splats)
+    np.save(tmp_path / "values.npy", row)
+    np.save(tmp_path / "points.npy", row[:, :3])
+    Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
+    (text,) = EXAMPLES[name]
+    (tmp_path / "scene.toml").write_text(text, encoding="utf-8")
+    found = scene.load(tmp_path / "scene.toml")
+    assert name in {model.type for model in found.models.values()}
+    assert found.layers

@@ -1,0 +1,70 @@
+"""The README's program for the library runs, and what its comments say is so."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import wgpu
+
+from vertigrad.errors import StillInUse
+from vertigrad.gpu import Gpu
+from vertigrad.memory import State
+
+from .test_questions import code
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+COMMENTS = ("shares the block: no bytes move", "the first write copies", "it cannot be freed or moved in here")
+
+
+def copied(gpu: Gpu) -> int:
+    return gpu.meter.read()["geometry"]["device_to_device"]
+
+
+@pytest.mark.usefixtures("steady")
+def test_the_program_does_what_its_comments_say(gpu: Gpu) -> None:
+    """Statement by statement; the body of its `with` block is left to the reader, and so to `lent`."""
+    program = code(README)
+    assert all(comment in program for comment in COMMENTS)
+    *statements, clone, write, lending = ast.parse(program, str(README)).body
+    names: dict[str, Any] = {}
+    run(statements, names)
+
+    before = copied(gpu)
+    run([clone], names)
+    x, y = names["x"], names["y"]
+    assert y.block is x.block and copied(gpu) == before
+
+    run([write], names)
+    assert y.block is not x.block and copied(gpu) == before + x.nbytes
+    assert np.array_equal(y.numpy(), x.numpy() + np.float32(1.0))
+
+    assert isinstance(lending, ast.With) and [ast.unparse(part) for part in lending.body] == ["..."]
+    lending.body = ast.parse("lent()").body
+    names["lent"] = lambda: lent(gpu, names)
+    run([lending], names)
+    y.close()
+
+
+def lent(gpu: Gpu, names: dict[str, Any]) -> None:
+    """What must hold inside of `resource`: a buffer for other code, that nothing frees or moves."""
+    x, buffer, offset, size = (names[name] for name in ("x", "buffer", "offset", "size"))
+    block = x.block
+    assert isinstance(buffer, wgpu.GPUBuffer) and block.buffer is buffer
+    assert (offset, size) == (0, x.nbytes - 4)  # to the end of the second column
+    with x.clone() as copy:
+        x.mul_(2.0)
+        assert x.block is block and copy.block is not block
+    with pytest.raises(StillInUse, match="destroyed when nothing needs it"):
+        buffer.destroy()
+    x.close()
+    gpu.wait_idle()
+    gpu.pool.trim()
+    assert block.buffer is buffer and block.state is State.LIVE
+
+
+def run(statements: list[ast.stmt], names: dict[str, Any]) -> None:
+    exec(compile(ast.Module(statements, []), str(README), "exec"), names)

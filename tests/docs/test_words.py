@@ -1,0 +1,53 @@
+"""`tools/words.py`: no word is left that another one replaces, and it would find one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def words() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("words", ROOT / "tools" / "words.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["words"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_none_is_left(words: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert words.main() == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("compare_with_twin()", "reference implementation"),
+        ("the way back", "backward pass"),
+        ("Colours", "color"),
+        ("a neighbour_grid", "neighbor"),
+        ("of whole numbers", "integer"),
+    ],
+)
+def test_each_is_found_with_its_place(words: ModuleType, text: str, instead: str) -> None:
+    (found,) = words.found("docs/page.md", f"first line\n{text}\n")
+    assert (found.file, found.line, found.instead) == ("docs/page.md", 2, instead)
+
+
+def test_what_is_not_meant_is_left_alone(words: ModuleType) -> None:
+    assert not list(words.found("a.py", "between, color, metres_per_unit, developer, Optimizer\n"))
+
+
+def test_exceptions_are_needed(words: ModuleType) -> None:
+    """Each of them has at least one of the words; what has none any more is no exception."""
+    for name in words.EXCEPTIONS:
+        path = ROOT / name
+        files = [one for one in path.rglob("*") if one.suffix in words.SUFFIXES] if path.is_dir() else [path]
+        assert any(list(words.found(name, one.read_text(encoding="utf-8"))) for one in files), name

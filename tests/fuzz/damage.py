@@ -1,0 +1,85 @@
+"""Files with something wrong in them, drawn from files that are right."""
+
+from __future__ import annotations
+
+import random
+import re
+
+NUMBER = re.compile(rb"-?\d+\.?\d*(?:[eE][+-]?\d+)?")
+EXTREMES = [
+    b"0",
+    b"-1",
+    b"1e38",
+    b"1e39",
+    b"-1e-45",
+    b"nan",
+    b"inf",
+    b"99999999999999999999",
+    b"2147483648",
+    b'""',
+    b"[]",
+]
+BYTES = [b"\0", b"\xff", b"\r", b'"', b"[", b"]", b"=", b"{", b"\xc3\x28", b"\xf0\x9f\x8c\x8a"]
+
+
+def damaged(data: bytes, chance: random.Random, text: bool) -> bytes:
+    """One to three changes: bytes flipped, spans cut or doubled; of text also numbers, lines and words changed."""
+    for _ in range(chance.randint(1, 3)):
+        ways = [_flipped, _cut, _doubled, _inserted, _ended] + ([_number, _number, _line, _word] if text else [])
+        data = chance.choice(ways)(data, chance)
+    return data
+
+
+def _span(data: bytes, chance: random.Random) -> tuple[int, int]:
+    start = chance.randrange(len(data) + 1)
+    return start, min(len(data), start + chance.choice([1, 4, 16, 200]))
+
+
+def _flipped(data: bytes, chance: random.Random) -> bytes:
+    at, _ = _span(data, chance)
+    return data[:at] + bytes(byte ^ (1 << chance.randrange(8)) for byte in data[at : at + 1]) + data[at + 1 :]
+
+
+def _cut(data: bytes, chance: random.Random) -> bytes:
+    start, end = _span(data, chance)
+    return data[:start] + data[end:]
+
+
+def _doubled(data: bytes, chance: random.Random) -> bytes:
+    start, end = _span(data, chance)
+    return data[:end] + data[start:]
+
+
+def _inserted(data: bytes, chance: random.Random) -> bytes:
+    at, _ = _span(data, chance)
+    return data[:at] + chance.choice(BYTES) + data[at:]
+
+
+def _ended(data: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randrange(len(data) + 1)]
+
+
+def _number(data: bytes, chance: random.Random) -> bytes:
+    found = list(NUMBER.finditer(data))
+    if not found:
+        return data
+    match = chance.choice(found)
+    return data[: match.start()] + chance.choice(EXTREMES) + data[match.end() :]
+
+
+def _line(data: bytes, chance: random.Random) -> bytes:
+    """A line left out, doubled, or put elsewhere."""
+    lines = data.split(b"\n")
+    line = lines.pop(chance.randrange(len(lines)))
+    for _ in range(chance.randrange(3)):
+        lines.insert(chance.randrange(len(lines) + 1), line)
+    return b"\n".join(lines)
+
+
+def _word(data: bytes, chance: random.Random) -> bytes:
+    """A word replaced by another of the file."""
+    words = list(re.finditer(rb"[A-Za-z_]+", data))
+    if len(words) < 2:
+        return data
+    old, new = chance.choice(words), chance.choice(words)
+    return data[: old.start()] + new.group() + data[old.end() :]

@@ -1,0 +1,83 @@
+"""What the types of models declare of their diagnostics is what they measure."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.models import Model, registry
+from vertigrad.models.data import splat_file
+from vertigrad.scene import load
+from vertigrad.scene.stage import Stage
+
+from .test_extremes import FROM_FILES_AND_INPUTS, SMALL
+
+FROM_SCENES = {"onnx": "shells", "train": "digits"}  # their diagnostics are those of a scene's network
+DATA = """
+version = 1
+models.array = { type = "array", file = "values.npy" }
+models.bars = { type = "bars", inputs = { values = "array.values" } }
+models.image = { type = "image", file = "picture.png" }
+models.mesh = { type = "mesh" }
+models.point_cloud = { type = "point_cloud", file = "points.npy" }
+models.relief = { type = "relief", inputs = { values = "array.values" } }
+models.splats = { type = "splats", file = "splats.ply" }
+models.video = { type = "video", file = "assets/data/rolling.mp4", width = 16 }
+
+[models.splat_mesh]
+type = "splat_mesh"
+inputs = { position = "mesh.position", normal = "mesh.normal", index = "mesh.index" }
+"""
+
+
+def measured(model: Model) -> list[str]:
+    """The names of its diagnostics."""
+    found = model.diagnostics()
+    for tensor in found.values():
+        tensor.close()
+    return sorted(found)
+
+
+def specs(model: Model) -> list[str]:
+    return sorted(model.diagnostic_specs)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_of_simulations(gpu: Gpu, name: str) -> None:
+    kind = registry.types()[name]
+    with closing(kind("model", kind.Params.parse(SMALL[name]), {}, 0)) as model:
+        assert measured(model) == specs(model)
+
+
+def test_of_data(steady: Gpu, tmp_path: Path) -> None:
+    row = np.ones((2, 4), np.float32)
+    splat_file.write(tmp_path / "splats.ply", splat_file.Splats(row[:, :3], row[:, :3], row, row[:, 0], row[:, :3]))
+    np.save(tmp_path / "values.npy", row)
+    np.save(tmp_path / "points.npy", row[:, :3])
+    Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
+    (tmp_path / "scene.toml").write_text(DATA, encoding="utf-8")
+    with closing(Stage(load(tmp_path / "scene.toml"), steady)) as stage:
+        assert stage.actors.keys() == FROM_FILES_AND_INPUTS - FROM_SCENES.keys() - {"wgsl"}
+        for name, actor in stage.actors.items():
+            assert measured(actor.model) == specs(actor.model), name
+
+
+@pytest.mark.parametrize(("name", "scene"), FROM_SCENES.items())
+def test_of_networks(steady: Gpu, name: str, scene: str) -> None:
+    """Those of an ONNX network have the name of an output before them."""
+    with closing(Stage(load(resources.path("scenes", f"{scene}.toml")), steady)) as stage:
+        (model,) = (actor.model for actor in stage.actors.values() if isinstance(actor.model, registry.types()[name]))
+        outputs = model.outputs() if name == "onnx" else [""]
+        assert measured(model) == sorted({key.replace("OUTPUT", output) for key in specs(model) for output in outputs})
+
+
+def test_what_is_declared_is_documented_and_limits_are_of_diagnostics() -> None:
+    for name, kind in registry.types().items():
+        assert kind.limits.keys() <= kind.diagnostic_specs.keys(), name
+        assert all(spec.doc for spec in kind.diagnostic_specs.values()), name

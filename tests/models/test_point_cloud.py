@@ -1,0 +1,180 @@
+"""Points from files: places, colors and their scale, and what is left out of files is said."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+
+from vertigrad.errors import InputError
+from vertigrad.gpu import Gpu
+from vertigrad.models.data import array_file, mesh_file, point_file, splat_file
+from vertigrad.models.data.mesh import Mesh
+from vertigrad.models.data.mesh import Params as MeshParams
+from vertigrad.models.data.point_cloud import Params, PointCloud
+from vertigrad.scene import load
+
+RNG = np.random.default_rng(5)
+PLACES = RNG.uniform(-1, 1, (20, 3)).astype(np.float32)
+BYTES = RNG.integers(0, 256, (20, 3)).astype(np.uint8)
+
+
+def ply(path: Path, places: np.ndarray = PLACES, colors: np.ndarray | None = BYTES) -> Path:
+    names = ["red", "green", "blue"] if colors is not None else []
+    rows = np.zeros(len(places), [*((axis, "<f4") for axis in "xyz"), *((name, "u1") for name in names)])
+    for axis, column in zip("xyz", places.T, strict=True):
+        rows[axis] = column
+    for name, column in zip(names, () if colors is None else colors.T, strict=True):
+        rows[name] = column
+    head = [f"property float {axis}" for axis in "xyz"] + [f"property uchar {name}" for name in names]
+    lines = ["ply", "format binary_little_endian 1.0", f"element vertex {len(places)}", *head, "end_header", ""]
+    path.write_bytes("\n".join(lines).encode() + rows.tobytes())
+    return path
+
+
+def middled(places: np.ndarray) -> np.ndarray:
+    low, high = places.min(axis=0), places.max(axis=0)
+    return (places - 0.5 * (low + high)) * 2.0 / (high - low).max()
+
+
+def test_a_ply_without_faces_opens_as_points_with_their_colors(tmp_path: Path, steady: Gpu) -> None:
+    path = ply(tmp_path / "scan.ply")
+    scene = load(path)
+    assert [spec.type for spec in scene.models.values()] == ["point_cloud"]
+    assert [spec.type for spec in scene.layers.values()] == ["marks"]  # shown in their own colors
+    cloud = PointCloud("cloud", Params(file=path), {}, 0)
+    assert np.allclose(cloud.outputs()["position"].numpy(), middled(PLACES), atol=1e-6)
+    assert np.array_equal(np.round(255 * cloud.outputs()["color"].numpy()), BYTES)
+    assert all(one.holds for one in cloud.compare_with_reference())
+    cloud.close()
+    plain = load(ply(tmp_path / "plain.ply", colors=None))
+    assert [spec.type for spec in plain.layers.values()] == ["points"]
+
+
+def arrays(kind: str) -> dict[str, np.ndarray]:
+    unit = BYTES / np.float32(255)
+    return {
+        "n3": {"a": PLACES},
+        "n6": {"a": np.concatenate([PLACES, unit], axis=1)},
+        "n6 of bytes": {"a": np.concatenate([PLACES, BYTES], axis=1)},
+        "bytes": {"position": PLACES, "color": BYTES},
+        "wide": {"position": PLACES, "color": BYTES.astype(np.uint16) * 257},
+        "int64": {"points": PLACES, "colors": BYTES.astype(np.int64)},
+        "unit": {"xyz": PLACES, "rgb": unit},
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["n3", "n6", "n6 of bytes", "bytes", "wide", "int64", "unit"])
+def test_arrays_are_points_and_colors_of_any_type_are_scaled(tmp_path: Path, kind: str) -> None:
+    given = arrays(kind)
+    path = tmp_path / ("a.npy" if "a" in given else "a.npz")
+    if "a" in given:
+        np.save(path, given["a"])
+    else:
+        np.savez(path, **given)  # pyright: ignore[reportArgumentType]
+    assert [spec.type for spec in load(path).models.values()] == ["point_cloud"]
+    found = point_file.read(path, 2.0, "y")
+    assert np.allclose(found.positions, middled(PLACES), atol=1e-6)
+    if kind == "n3":
+        assert found.colors is None
+    else:
+        assert found.colors is not None and np.allclose(found.colors, BYTES / 255, atol=1e-6)
+
+
+def test_size_axis_and_rows_that_are_not_finite(tmp_path: Path) -> None:
+    places = PLACES.copy()
+    places[3, 1] = np.nan
+    np.save(tmp_path / "a.npy", places)
+    found = point_file.read(tmp_path / "a.npy", 0.0, "z")
+    kept = np.delete(places, 3, axis=0)
+    kept = kept - 0.5 * (kept.min(axis=0) + kept.max(axis=0))
+    assert found.dropped == 1 and np.allclose(found.positions, kept[:, [0, 2, 1]] * (1, 1, -1), atol=1e-6)
+    np.savez(tmp_path / "colored.npz", position=places, color=BYTES)
+    colors = point_file.read(tmp_path / "colored.npz", 0.0, "y").colors
+    assert colors is not None and np.allclose(colors, np.delete(BYTES, 3, axis=0) / 255)
+    np.save(tmp_path / "b.npy", np.full((4, 3), np.nan))
+    with pytest.raises(InputError, match="no point with a finite place, of 4"):
+        point_file.read(tmp_path / "b.npy", 0.0, "y")
+    np.savez(tmp_path / "c.npz", position=PLACES, color=BYTES[:7])
+    with pytest.raises(InputError, match=r"expected colors of shape \(20, 3\), got \(7, 3\)"):
+        point_file.read(tmp_path / "c.npz", 0.0, "y")
+
+
+def test_colors_of_an_array_are_scaled_and_other_numbers_are_not(tmp_path: Path) -> None:
+    for array, factor in (
+        (BYTES, 255),
+        (BYTES.astype(np.uint16), 65535),
+        (BYTES.astype(np.int32), 1),
+        (BYTES[:, :2], 1),
+    ):
+        np.save(tmp_path / "a.npy", array)
+        assert np.allclose(array_file.read(tmp_path / "a.npy"), array / factor)
+
+
+def test_a_mesh_has_the_colors_of_its_vertices(tmp_path: Path, steady: Gpu) -> None:
+    box = trimesh.creation.box()
+    alone = [[-5.0, -5.0, -5.0], [-6.0, -6.0, -6.0]]  # of a triangle without an area, which come first and are left out
+    box = trimesh.Trimesh([*alone, *box.vertices], [[0, 1, 0], *(box.faces + 2)], process=False)
+    colors = np.concatenate([RNG.integers(0, 256, (10, 3)), np.full((10, 1), 255)], axis=1).astype(np.uint8)
+    box.visual = trimesh.visual.ColorVisuals(box, vertex_colors=colors)  # pyright: ignore
+    path = tmp_path / "box.ply"
+    box.export(path)
+    mesh = Mesh("mesh", MeshParams(file=path, size=0.0, crease=10.0), {}, 0)
+    position, color = (mesh.outputs()[name].numpy() for name in ("position", "color"))
+    assert len(position) == 24  # split at the edges
+    for place, shade in zip(position, color, strict=True):
+        nearest = int(np.argmin(np.linalg.norm(np.asarray(box.vertices) - place, axis=1)))
+        assert np.array_equal(np.round(255 * shade), colors[nearest, :3])
+    mesh.close()
+    layer = next(iter(load(path).layers.values()))
+    assert "'color': OutputRef(model='mesh', output='color')" in str(layer)
+    assert "color" not in Mesh.output_specs(MeshParams())
+
+
+def test_what_is_left_out_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    box = trimesh.creation.box()
+    box.export(tmp_path / "plain.glb")
+    material = trimesh.visual.material.PBRMaterial(baseColorFactor=[255, 0, 0, 255])  # pyright: ignore
+    box.visual = trimesh.visual.TextureVisuals(material=material)  # pyright: ignore
+    box.export(tmp_path / "material.glb")
+    picture = Image.new("RGB", (4, 4), (255, 0, 0))
+    box.visual = trimesh.visual.TextureVisuals(uv=RNG.uniform(0, 1, (8, 2)), image=picture)  # pyright: ignore
+    box.export(tmp_path / "texture.glb")
+    with caplog.at_level(logging.WARNING, "vertigrad"):
+        for name in ("plain", "material", "texture"):
+            mesh_file.read(tmp_path / f"{name}.glb", 1.0, "y", 40.0)
+    assert [record.message.rpartition("/")[2] for record in caplog.records] == [
+        "material.glb: its materials are left out: the mesh has the color of its layer",
+        "texture.glb: its textures and materials are left out: the mesh has the color of its layer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(9, "degree 1 to 1"), (45, "degree 1 to 3"), (7, "7 numbers a splat"), (0, "")]
+)
+def test_harmonics_of_splats_that_are_left_out_are_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, count: int, said: str
+) -> None:
+    one = RNG.uniform(0.1, 0.9, (3, 4)).astype(np.float32)
+    head, _, body = splat_file.packed(splat_file.Splats(one[:, :3], one[:, 1:], one, one[:, 0], one[:, :3])).partition(
+        b"end_header\n"
+    )
+    rows = np.frombuffer(body, "<f4").reshape(3, -1)
+    names = "".join(f"property float f_rest_{n}\n" for n in range(count)).encode()
+    more = np.concatenate([rows, np.zeros((3, count), np.float32)], axis=1).astype("<f4")
+    (tmp_path / "a.ply").write_bytes(head + names + b"end_header\n" + more.tobytes())
+    with caplog.at_level(logging.WARNING, "vertigrad"):
+        splat_file.read(tmp_path / "a.ply")
+    assert len(caplog.records) == (count > 0)
+    assert not said or said in caplog.records[0].message
+
+
+@pytest.mark.parametrize(("name", "advice"), [("a.las", "PLY, or to .npy"), ("a.fbx", "export the mesh as .glb")])
+def test_formats_that_are_not_read_say_what_to_do(tmp_path: Path, name: str, advice: str) -> None:
+    (tmp_path / name).write_bytes(b"LASF\0\1\2\xff")
+    with pytest.raises(InputError, match=advice):
+        load(tmp_path / name)

@@ -1,0 +1,144 @@
+"""What does not fit the GPU's 32 bits is an error, and never a wrong number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+from vertigrad.errors import InputError, UnsupportedOp
+from vertigrad.gpu import Gpu
+from vertigrad.onnx_import import Network
+
+from .networks import model, node
+
+INT64, UINT64, INT32, UINT32, FLOAT = (
+    TensorProto.INT64,
+    TensorProto.UINT64,
+    TensorProto.INT32,
+    TensorProto.UINT32,
+    TensorProto.FLOAT,
+)
+
+
+def cast(source: int, target: int) -> Network:
+    return Network(model([node("Cast", "x", "y", to=target)], {"x": (source, ["n"])}, {"y": (target, ["n"])}))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "fits", "beyond"),
+    [
+        (FLOAT, INT64, [-2147483648.0, 2147483520.0, 1.9, -1.9], [2147483648.0, 1e10, -1e10, np.inf, -np.inf]),
+        (FLOAT, UINT64, [0.0, 4294967040.0], [-1.0, 4294967296.0]),
+        (INT32, UINT64, [0, 2147483647], [-1]),
+        (INT32, INT64, [-2147483648, 2147483647], []),
+        (UINT32, INT64, [0, 2147483647], [2147483648, 4294967295]),
+        (UINT32, UINT64, [0, 4294967295], []),
+        (INT64, UINT64, [0, 2147483647], [-1]),
+    ],
+)
+def test_a_cast_to_64_bits_is_exact_or_an_error(
+    steady: Gpu, source: int, target: int, fits: list[Any], beyond: list[Any]
+) -> None:
+    kinds = {FLOAT: np.float32, INT32: np.int32, UINT32: np.uint32, INT64: np.int64, UINT64: np.uint64}
+    with cast(source, target) as network:
+        x = np.array(fits, kinds[source])
+        found = network.run({"x": x})["y"]
+        assert found.dtype == kinds[target]
+        np.testing.assert_array_equal(found, x.astype(kinds[target]))
+        for value in beyond:
+            with pytest.raises(InputError, match="does not fit the 32 bits"):
+                network.run({"x": np.array([fits[0], value], kinds[source])})
+
+
+def test_an_elementwise_node_after_a_cast_does_not_hide_what_did_not_fit(steady: Gpu) -> None:
+    nodes = [node("Mul", "xx", "a"), node("Cast", "a", "b", to=INT64), node("Cast", "b", "y", to=FLOAT)]
+    with Network(model(nodes, {"x": [2]}, "y")) as network:
+        np.testing.assert_array_equal(network.run({"x": np.array([3, 4], np.float32)})["y"], [9, 16])
+        with pytest.raises(InputError, match=r"Cast .*10,000,000,000"):
+            network.run({"x": np.array([3, 1e5], np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("dtype", "elem"), [(np.uint8, TensorProto.UINT8), (np.int8, TensorProto.INT8), (np.int16, TensorProto.INT16)]
+)
+def test_small_integers_wrap_at_each_node(steady: Gpu, dtype: type, elem: int) -> None:
+    nodes = [node("Add", "xw", "a"), node("Cast", "a", "y", to=FLOAT)]
+    limits = np.iinfo(dtype)
+    x, w = np.array([limits.max, limits.min, 3], dtype), np.array([100, limits.min, 4], dtype)
+    with Network(model(nodes, {"x": (elem, [3]), "w": (elem, [3])}, "y")) as network:
+        np.testing.assert_array_equal(network.run({"x": x, "w": w})["y"], (x + w).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("how", "update", "count", "refused"),
+    [
+        ("add", 1 << 29, 3, False),  # inputs are held to 2 ** 24
+        ("add", 1 << 29, 4, True),
+        ("mul", 2, 6, False),
+        ("mul", 2, 7, True),
+        ("mul", 1, 10_000, False),
+        ("max", 1 << 30, 9, False),
+        ("none", 1 << 30, 9, False),
+    ],
+)
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_all_updates_of_an_index_count_for_the_bound(
+    steady: Gpu, op: str, how: str, update: int, count: int, refused: bool
+) -> None:
+    x, updates = np.array([1, -1], np.int64), np.full(count, update)
+    indices = np.zeros((count, 1) if op == "ScatterND" else count, np.int64)
+    nodes = [node(op, ["x", "at", "updates"], "a", reduction=how), node("Neg", "a", "y")]
+    made = model(nodes, {"x": (INT64, [2])}, "y", {"at": indices, "updates": updates})
+    with Network(made) as network:
+        if refused:
+            with pytest.raises(UnsupportedOp, match="32 bits"):
+                network.run({"x": x})
+            return
+        first = {"add": 1 + count * update, "mul": update**count}.get(how, update)
+        np.testing.assert_array_equal(network.run({"x": x})["y"], [-first, 1])
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_the_mean_of_integers_is_exact(steady: Gpu, keep: int) -> None:
+    large = np.array([[2147483647, 2147483645], [16777217, 16777219], [-7, 0], [-2147483648, -2147483647]], np.int32)
+    for dtype, elem in ((np.int32, INT32), (np.uint32, UINT32)):
+        x = large.astype(dtype)
+        exact = np.trunc(x.astype(np.float64).mean(1, keepdims=bool(keep))).astype(dtype)
+        made = model(
+            [node("ReduceMean", ["x", "axes"], "y", keepdims=keep)], {"x": (elem, [4, 2])}, "y", {"axes": np.array([1])}
+        )
+        with Network(made) as network:
+            np.testing.assert_array_equal(network.run({"x": x})["y"], exact)
+
+
+def test_a_mean_of_many_integers_is_refused(steady: Gpu) -> None:
+    made = model([node("ReduceMean", "x", "y")], {"x": (INT32, [50_000])}, "y")
+    with Network(made) as network, pytest.raises(UnsupportedOp, match="46,340"):
+        network.run({"x": np.zeros(50_000, np.int32)})
+
+
+# sizes of dimensions ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("free", [-1, "?", "-1", "*", "None"])
+def test_a_size_that_is_negative_or_whose_name_is_none_is_free(steady: Gpu, free: int | str) -> None:
+    sizes = [free, 2, free, free]
+    made = model([node("Relu", "x", "a"), node("GlobalMaxPool", "a", "y")], {"x": sizes}, {"y": [free, 2, 1, 1]})
+    with Network(made) as network:
+        assert network.inputs["x"][1] == (None, 2, None, None)
+        for shape in ((1, 2, 4, 6), (3, 2, 5, 4)):
+            x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+            np.testing.assert_array_equal(network.run({"x": x})["y"], np.maximum(x, 0).max((2, 3), keepdims=True))
+        assert network.output_specs()["y"].shape == (None, 2, 1, 1)
+    assert made.graph.input[0].type.tensor_type.shape.dim[1].dim_value == 2
+    first = made.graph.input[0].type.tensor_type.shape.dim[0]
+    assert first.dim_value == free or first.dim_param == free, "the caller's model is left as it is"
+
+
+def test_a_size_with_a_name_is_the_same_everywhere(steady: Gpu) -> None:
+    made = model([node("Relu", "x", "y")], {"x": ["n", "n"]}, "y")
+    with Network(made) as network, pytest.raises(InputError, match="n = 2"):
+        network.run({"x": np.zeros((2, 3), np.float32)})

@@ -1,0 +1,64 @@
+"""An addition and an activation that follow a product are done by its kernel, with the attributes that they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from vertigrad.gpu import Gpu
+from vertigrad.onnx_import import Network, tail
+
+from .networks import model, node, reals
+
+ACTIVATIONS: dict[str, list[dict[str, Any]]] = {
+    **{op: [{}] for op in tail._PLAIN},
+    **{op: [{}, {"alpha": 0.3}] for op in tail._WITH_ALPHA},
+    "Gelu": [{"approximate": "none"}, {"approximate": "tanh"}],
+    "HardSigmoid": [{}, {"alpha": 0.3}, {"beta": 0.3}],
+    "Clip": [{}],
+}
+X, WEIGHT, BIAS = reals(6, 8), reals(8, 5, seed=1), reals(5, seed=2)
+
+
+@pytest.mark.parametrize("op", ACTIVATIONS)
+def test_an_activation_is_done_by_the_kernel_of_the_product_before_it(op: str, steady: Gpu) -> None:
+    ends = ["low", "high"] if op == "Clip" else []
+    constants = {"w": WEIGHT, "b": BIAS, "low": np.float32(-0.4), "high": np.float32(0.7)}
+    for attributes in ACTIVATIONS[op]:
+        nodes = [node("MatMul", "xw", "a"), node("Add", "ab", "c"), node(op, ["c", *ends], "y", **attributes)]
+        kept = {name: np.asarray(array) for name, array in constants.items() if name in ("w", "b", *ends)}
+        made = model(nodes, {"x": [6, 8]}, "y", kept, opset=22)
+        (expected,) = ReferenceEvaluator(made).run(None, {"x": X})
+        with Network(made) as network:
+            assert len(network.program({"x": X}).plan) == 1
+            np.testing.assert_allclose(
+                network.run({"x": X})["y"], expected, rtol=1e-5, atol=2e-6, err_msg=str(attributes)
+            )
+
+
+@pytest.mark.parametrize("low", ["given", "several", ""])
+def test_a_clip_whose_ends_are_not_one_known_number_each_is_a_kernel_of_its_own(low: str, steady: Gpu) -> None:
+    constants = {"w": WEIGHT, "several": np.float32([-0.4]), "high": np.float32(0.7)}
+    inputs = {"x": [6, 8], **({"given": []} if low == "given" else {})}
+    nodes = [node("MatMul", "xw", "a"), node("Clip", ["a", low, "high"], "y")]
+    made = model(nodes, inputs, "y", {name: np.asarray(array) for name, array in constants.items()}, opset=22)
+    fed = {"x": X, **({"given": np.asarray(np.float32(-0.4))} if low == "given" else {})}
+    with Network(made) as network:
+        assert (len(network.program(fed).plan) == 1) is (low == "several")
+        expected = np.clip(X @ WEIGHT, None if not low else -0.4, 0.7)
+        np.testing.assert_allclose(network.run(fed)["y"], expected, rtol=1e-5, atol=2e-6)
+
+
+def test_only_a_clip_of_three_inputs_is_one(steady: Gpu) -> None:
+    constants = {"w": WEIGHT, "low": np.float32(0.2), "from": np.array([1]), "to": np.array([4])}
+    for last, expected in (
+        (node("Slice", ["a", "from", "to"], "y"), (X @ WEIGHT)[1:4]),
+        (node("Clip", ["a", "low"], "y"), np.maximum(X @ WEIGHT, 0.2)),
+        (node("Clip", ["a"], "y"), X @ WEIGHT),
+    ):
+        kept = {name: np.asarray(constants[name]) for name in ("w", *last.input[1:])}
+        with Network(model([node("MatMul", "xw", "a"), last], {"x": [6, 8]}, "y", kept, opset=22)) as network:
+            np.testing.assert_allclose(network.run({"x": X})["y"], expected, rtol=1e-5, atol=2e-6)

@@ -1,0 +1,160 @@
+"""No operation reads or writes beside its operands: what lies around them is NaN, and stays as it was around `out`.
+
+`out` is given back, with the same bits as without it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vertigrad import Tensor, no_grad, ops
+from vertigrad.gpu import Gpu
+
+from .layouts import Lie
+from .test_gradient_table import SAMPLES, Sample
+
+RANDOM = np.random.default_rng(12)
+SENTINEL = -77
+# Larger ones, for kernels that work on tiles: sizes that no tile divides, and rows that are read and written by fours.
+LARGER: dict[str, tuple[str, Sample]] = {
+    "matmul of tiles": ("matmul", ({"a": (70, 37), "b": (37, 52)}, {})),
+    "matmul of a batch": ("matmul", ({"a": (3, 21, 36), "b": (3, 36, 20)}, {})),
+    "matmul of few rows": ("matmul", ({"a": (3, 300), "b": (300, 44)}, {})),
+    "linear of tiles": ("linear", ({"x": (45, 28), "weight": (36, 28), "bias": (36,), "residual": (45, 36)}, {})),
+    "conv of tiles": ("conv", ({"x": (2, 5, 11, 13), "weights": (7, 5, 3, 3), "bias": (7,)}, {"padding": 1})),
+    "conv of groups": ("conv", ({"x": (2, 6, 9, 8), "weights": (8, 3, 2, 3)}, {"groups": 2, "stride": 2})),
+    "attention of tiles": ("attention", ({"q": (2, 3, 37, 20), "k": (2, 3, 41, 20), "v": (2, 3, 41, 12)}, {})),
+    "mlp of tiles": ("mlp", ({"x": (77, 5), "weights[0]": (17, 5), "weights[1]": (3, 17)}, {})),
+    **{f"long {name}": (name, ({"a": (3, 2501)}, {"axis": 1})) for name in ("sum", "max", "argmin", "mean")},
+    **{f"{name} of columns": (name, ({"a": (301, 7)}, {"axis": 0})) for name in ("sum", "min")},
+    "segments that end early": (
+        "segmented_reduce",
+        ({"x": (6, 3)}, {"how": "sum", "offsets": np.array([1, 2, 4], np.int32)}),
+    ),
+    "add of many": ("add", ({"a": (37, 13), "b": (13,)}, {})),
+    "negative of many": ("negative", ({"a": (37, 13)}, {})),
+    "one_hot": ("one_hot", ({}, {"indices": np.arange(29, dtype=np.int32), "depth": 31})),
+    "matmul of a vector": ("matmul", ({"a": (130, 77), "b": (77,)}, {})),
+    "long cummax": ("cummax", ({"x": (5, 700)}, {"axis": 1})),
+    "long softmax": ("softmax", ({"x": (3, 1501)}, {"axis": 1})),
+    "softmax of columns": ("softmax", ({"x": (67, 21)}, {"axis": 0})),
+    "long layer_norm": ("layer_norm", ({"x": (3, 1, 1501), "scale": (1501,), "bias": (1501,)}, {})),
+    "long cumsum": ("cumsum", ({"x": (3, 2501)}, {"axis": 1})),
+    "long sort": ("sort", ({"keys": (2, 1501)}, {})),
+    "histogram of many": ("histogram", ({"x": (5003,)}, {"bins": 9, "limits": (0.0, 1.0)})),
+    "max_pool of a wide window": ("max_pool", ({"x": (2, 3, 9, 11)}, {"size": (3, 4), "stride": 2, "padding": 1})),
+}
+CASES: dict[str, tuple[str, Sample]] = {name: (name, sample) for name, sample in SAMPLES.items()} | LARGER
+
+
+Place = Callable[[tuple[int, ...]], Lie]
+
+
+def alone(shape: tuple[int, ...]) -> Lie:
+    return Lie(shape, (), tuple(range(len(shape))))
+
+
+def between(shape: tuple[int, ...]) -> Lie:
+    """Contiguous, with as many elements before and behind."""
+    return Lie((3, *shape), (1,), tuple(range(len(shape))))
+
+
+def shifted(shape: tuple[int, ...]) -> Lie:
+    """Contiguous, from an element on that lies at no multiple of anything, with many behind."""
+    size = math.prod(shape)
+    return Lie((size + 305,), (slice(5, size + 5),), (0,))
+
+
+def rows(shape: tuple[int, ...]) -> Lie:
+    """With elements on all sides."""
+    return Lie(tuple(n + 3 for n in shape), tuple(slice(1, n + 1) for n in shape), tuple(range(len(shape))))
+
+
+def inside(shape: tuple[int, ...]) -> Lie:
+    """With elements on all sides, the axes in the opposite order."""
+    turned = shape[::-1]
+    return Lie(tuple(n + 3 for n in turned), tuple(slice(1, n + 1) for n in turned), tuple(range(len(shape)))[::-1])
+
+
+def placed(array: np.ndarray, place: Place) -> Tensor:
+    lie = place(array.shape)
+    whole = np.full(lie.whole, np.nan, array.dtype)
+    lie.array(whole)[...] = array
+    return lie.tensor(Tensor.from_numpy(whole))
+
+
+def called(
+    case: str, arrays: Mapping[str, np.ndarray], place: Place, **more: Any
+) -> tuple[dict[str, Tensor], list[Tensor]]:
+    """The operands as they were placed, and the results."""
+    name, (_, others) = CASES[case]
+    ways = {key: between if key == "tables" and place is inside else place for key in arrays}  # must be contiguous
+    leaves = {key: placed(array, ways[key]).detach() for key, array in arrays.items()}
+    for tensor in leaves.values():
+        tensor.requires_grad = True
+    values: dict[str, Any] = {}
+    for key, tensor in leaves.items():
+        head, _, index = key.partition("[")
+        values.setdefault(head, []).append(tensor) if index else values.__setitem__(head, tensor)
+    first = {"fused": ["function"], "einsum": ["equation"], "add": [], "negative": []}.get(name)
+    if first is None:  # all have names
+        result = getattr(ops, name)(**values, **others, **more)
+    else:
+        flat = values.pop("operands", list(values.values()))
+        result = getattr(ops, name)(*(others[key] for key in first), *flat, **more)
+    return leaves, [each for each in (result if isinstance(result, tuple) else (result,)) if each is not None]
+
+
+def pulled(leaves: Mapping[str, Tensor], results: list[Tensor], place: Place) -> list:
+    """The gradients, of weights that differ from element to element."""
+    for each in results:
+        if each.requires_grad:
+            weights = np.linspace(-1.0, 1.5, each.size).reshape(each.shape).astype(each.dtype.numpy)
+            each.backward(placed(weights, place), keep_graph=True)
+    return [None if tensor.grad is None else tensor.grad.numpy() for tensor in leaves.values()]
+
+
+def written(name: str, results: list[Tensor]) -> list[np.ndarray]:
+    """What an operation has set: rows behind the count of those it chose are left as they were."""
+    arrays = [each.numpy() for each in results]
+    return [arrays[0][: int(arrays[1][0])], arrays[1]] if name in ("compact", "nonzero") else arrays
+
+
+def same(found: Any, wanted: Any) -> bool:
+    if wanted is None or found is None:
+        return found is wanted
+    return found.shape == wanted.shape and np.allclose(found, wanted, rtol=2e-4, atol=2e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
+def test_nothing_beside_the_operands_is_read_or_written(gpu: Gpu, case: str) -> None:
+    name, (shapes, _) = CASES[case]
+    arrays = {key: RANDOM.uniform(0.2, 0.8, shape).astype(np.float32) for key, shape in shapes.items()}
+    leaves, results = called(case, arrays, alone)
+    wanted, wanted_back = written(name, results), pulled(leaves, results, alone)
+    for place in (between, inside):
+        leaves, results = called(case, arrays, place)
+        assert all(map(same, written(name, results), wanted)), place.__name__
+        assert all(map(same, pulled(leaves, results, place), wanted_back)), place.__name__
+    if "out" not in inspect.signature(getattr(ops, name)).parameters or len(wanted) > 1:
+        return
+    with no_grad():  # another kernel may serve then
+        values = called(case, arrays, alone)[1][0].numpy()
+    assert same(values, wanted[0])
+    for place in (between, shifted, rows, inside):
+        lie = place(values.shape)
+        expected = np.full(lie.whole, SENTINEL, values.dtype)
+        whole = Tensor.from_numpy(expected)
+        part = lie.array(expected)
+        part[...] = values.reshape(part.shape)
+        out = lie.tensor(whole).reshape(values.shape)
+        with no_grad():
+            _, (result,) = called(case, arrays, alone, out=out)
+        assert result is out
+        np.testing.assert_array_equal(whole.numpy(), expected, err_msg=place.__name__)

@@ -1,0 +1,106 @@
+"""`Calls`: what crosses into wgpu's C functions, whoever calls them, and which buffers draws and dispatches read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+import wgpu
+from wgpu.backends.wgpu_native import _api, ffi
+
+from vertigrad.gpu.native import dispatch_list, encoders, queue, render_pass
+
+PASSES = ("wgpuRenderPassEncoder", "wgpuComputePassEncoder")
+# where the buffers are among the arguments: those read, and those written
+MOVES = {
+    "wgpuCommandEncoderCopyBufferToBuffer": ((1,), (3,)),
+    "wgpuQueueWriteBuffer": ((), (1,)),
+    "wgpuBufferMapAsync": ((0,), (0,)),
+    "wgpuBufferGetMappedRange": ((0,), (0,)),
+}
+
+
+class _Listening:
+    """The functions of a library, each call told to `hear` first."""
+
+    def __init__(self, library: Any, hear: Callable[[str, tuple[Any, ...], Any], None]):
+        self._library, self._hear = library, hear
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._library, name)
+        if not name.startswith("wgpu"):
+            return found
+
+        def call(*arguments: Any) -> Any:
+            result = found(*arguments)
+            self._hear(name, arguments, result)
+            return result
+
+        return call
+
+
+class Calls:
+    """Listens from its making to the end of the test; make it before the layers, so that it knows their bind groups.
+
+    `drawn` and `computed` are the addresses of the buffers bound in draws and in dispatches, `moves` the (function,
+    buffers read, buffers written) of every copy, write and mapping.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self._groups: dict[int, set[int]] = {}
+        self.drawn: set[int] = set()
+        self.computed: set[int] = set()
+        self.moves: list[tuple[str, set[int], set[int]]] = []
+        for module in (_api, dispatch_list, encoders, queue, render_pass):
+            for name in ("lib", "libf"):
+                if hasattr(module, name):
+                    monkeypatch.setattr(module, name, _Listening(getattr(module, name), self._hear))
+
+    def clear(self) -> None:
+        """Forget what was bound and moved, but not what bind groups hold."""
+        self.drawn, self.computed, self.moves = set(), set(), []
+
+    def _hear(self, name: str, arguments: tuple[Any, ...], result: Any) -> None:
+        if name == "wgpuDeviceCreateBindGroup":
+            given = arguments[1]
+            entries = (given.entries[i] for i in range(given.entryCount))
+            self._groups[_number(result)] = {_number(entry.buffer) for entry in entries if entry.buffer}
+        elif name in MOVES:
+            read, written = ({_number(arguments[at]) for at in places} for places in MOVES[name])
+            self.moves.append((name, read, written))
+        elif name.startswith("wgpuCommandEncoderCopy") and "Buffer" in name:
+            self.moves.append((name, *_of_textures(arguments)))
+        elif name.startswith(PASSES):
+            bound = self.drawn if name.startswith(PASSES[0]) else self.computed
+            bound |= self._bound(name, arguments)
+
+    def _bound(self, name: str, arguments: tuple[Any, ...]) -> set[int]:
+        if name.endswith("SetBindGroup"):
+            return self._groups.get(_number(arguments[2]), set())
+        if name.endswith("SetVertexBuffer"):
+            return {_number(arguments[2])}
+        if name.endswith(("SetIndexBuffer", "Indirect")):
+            return {_number(arguments[1])}
+        return set()
+
+
+def address(buffer: Any) -> int:
+    """That of a buffer, as `Calls` knows it."""
+    assert isinstance(buffer, wgpu.GPUBuffer)
+    return _number(buffer._internal)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def addresses(blocks: Iterable[Any]) -> set[int]:
+    """Those of the buffers of blocks."""
+    return {address(block.buffer) for block in blocks}
+
+
+def _number(pointer: Any) -> int:
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+def _of_textures(arguments: tuple[Any, ...]) -> tuple[set[int], set[int]]:
+    """The buffers that a copy between a buffer and a texture reads and writes."""
+    found = [{_number(part.buffer)} if hasattr(part, "buffer") else set() for part in arguments[1:3]]
+    return found[0], found[1]

@@ -1,0 +1,143 @@
+"""Zero copy, audited where wgpu is called: draws read the models' outputs themselves, and nothing moves their bytes.
+
+The meter counts where the program says that it copies; this looks at wgpu's C functions themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import wgpu
+
+from vertigrad import resources
+from vertigrad.gpu import Gpu
+from vertigrad.renderer.layers import Layer
+from vertigrad.renderer.layers.points import PointsLayer, PointsStyle
+from vertigrad.scene import Scene, load
+from vertigrad.scene.stage import Stage
+from vertigrad.tensor import Tensor
+
+from .calls import Calls, address, addresses
+from .kinds import KINDS, drawn
+
+# read by compute shaders, which make of them what is drawn: positions of the past, lines along a field, arrows in it
+COMPUTED_OF = {"trails": {"position"}, "streamlines": {"vectors", "seeds", "color"}, "vectors": {"vectors"}}
+SCENES = sorted(path.stem for path in resources.path("scenes").glob("*.toml"))
+
+
+def audit(calls: Calls, gpu: Gpu, layers: dict[str, tuple[Layer, dict[str, Tensor]]]) -> list[str]:
+    """What speaks against zero copy since `calls` were cleared; `layers` by kind, with their tensors."""
+    ring = address(gpu.uniforms.buffer)
+    given = {address(tensor.block.buffer) for _, tensors in layers.values() for tensor in tensors.values()}
+    known = given | {ring} | {found for layer, _ in layers.values() for found in addresses(layer.blocks())}
+    faults = [f"a draw reads a buffer that no layer accounts for: {found:#x}" for found in calls.drawn - known]
+    for name, read, written in calls.moves:
+        if read & given or written & (known - {ring}):
+            faults.append(f"{name} moves what is drawn")
+    for kind, (layer, tensors) in layers.items():
+        for attribute, tensor in tensors.items():
+            computed = attribute in COMPUTED_OF.get(kind.partition(" ")[0], ())
+            if address(tensor.block.buffer) not in (calls.computed if computed else calls.drawn):
+                faults.append(f"{layer.name}.{attribute} is not read where it lies")
+    return faults
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_read_the_tensors_themselves(
+    steady: Gpu, layer: Any, shot: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    style, arrays = drawn(kind)
+    tensors = {name: Tensor.from_numpy(array, name=name) for name, array in arrays.items()}
+    for tensor in tensors.values():
+        steady.make_resident(tensor.owner)
+    calls = Calls(monkeypatch)
+    one = layer(kind, style, **tensors)
+    shot(one, time=1.0)
+    ours = {address(tensor.block.buffer) for tensor in tensors.values()}
+    assert not [name for name, read, written in calls.moves if (read | written) & ours]
+    calls.clear()  # what is uploaded once, such as an arrow's own mesh
+    for time in (2.0, 3.0):
+        shot(one, time=time)
+    assert calls.drawn and not audit(calls, steady, {kind: (one, tensors)})
+    one.close()
+    for tensor in tensors.values():
+        tensor.close()
+
+
+class Hiding(PointsLayer):
+    """Draws from a copy that it made with wgpu alone: neither the meter nor the report sees it."""
+
+    def prepare(self, moment: Any = None) -> None:
+        super().prepare(moment)
+        gpu, drawing = self._gpu, self._bound
+        (source, offset, size), *others = drawing._buffers.parts
+        self._hidden = gpu.device.create_buffer(
+            size=source.size, usage=wgpu.BufferUsage.VERTEX | wgpu.BufferUsage.COPY_DST
+        )
+        gpu.recorder.encoder.copy_buffer_to_buffer(source, 0, self._hidden, 0, source.size)  # pyright: ignore
+        drawing._buffers = type(drawing._buffers)([(self._hidden, offset, size), *others])
+
+
+class Uploading(Hiding):
+    """The same through the host."""
+
+    def prepare(self, moment: Any = None) -> None:
+        PointsLayer.prepare(self, moment)
+        drawing, position = self._bound, self.attributes.tensors["position"].tensor
+        (source, offset, size), *others = drawing._buffers.parts
+        usage = wgpu.BufferUsage.VERTEX | wgpu.BufferUsage.COPY_DST
+        self._hidden = self._gpu.device.create_buffer(size=source.size, usage=usage)
+        self._gpu.queue.write_buffer(self._hidden, 0, np.ascontiguousarray(position.numpy()))
+        drawing._buffers = type(drawing._buffers)([(self._hidden, offset, size), *others])
+
+
+@pytest.mark.parametrize("hiding", [Hiding, Uploading])
+def test_a_layer_that_draws_from_a_hidden_copy_is_found(
+    steady: Gpu, shot: Any, hiding: type[PointsLayer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    position = Tensor.from_numpy(drawn("points")[1]["position"], name="position")
+    steady.make_resident(position.owner)
+    calls = Calls(monkeypatch)
+    one = hiding(steady, "hiding", PointsStyle())
+    one.bind({"position": position})
+    assert shot(one, time=1.0).any()  # and it looks as it should
+    faults = audit(calls, steady, {"points": (one, {"position": position})})
+    assert "hiding.position is not read where it lies" in faults
+    assert any("no layer accounts for" in fault for fault in faults)
+    assert one.report()["position"]["block"] == position.block.id  # its report says nothing of it
+    one.close()
+    position.close()
+
+
+def smaller(name: str) -> Scene:
+    """A shipped scene with half of the points, samples and cells along an axis: which buffers are read stays."""
+    path, sets = resources.path("scenes", f"{name}.toml"), []
+    for key, model in load(path).models.items():
+        sizes = {size: getattr(model.params, size, None) for size in ("count", "resolution", "samples")}
+        sets += [f"{key}.{size}={n // 2}" for size, n in sizes.items() if isinstance(n, int) and n > 24]
+    return load(path, sets=sets + (["learner.data.samples=2000"] if name == "sdf_fit" else []))
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_layers_of_every_scene(steady: Gpu, shot: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = smaller(name)
+    calls = Calls(monkeypatch)
+    stage = Stage(scene, steady)
+    try:
+        layers = list(stage.layers.values())
+        for one in layers:
+            one.colorbar = None  # letters have buffers of their own
+        shot(*layers, time=1.0)
+        calls.clear()
+        for time in (2.0, 3.0):
+            shot(*layers, time=time)
+        found = {}
+        for key, one in stage.layers.items():
+            given = {attribute: bound.tensor for attribute, bound in one.attributes.tensors.items()}
+            given = {attribute: tensor for attribute, tensor in given.items() if attribute in one.report()}
+            found[f"{scene.layers[key].type} {key}"] = one, given
+        assert calls.drawn and not audit(calls, steady, found)
+    finally:
+        stage.close()

@@ -1,0 +1,118 @@
+"""The NumPy reference of the lighting and of the tone mapping, and rays to compare pictures pixel by pixel."""
+
+import math
+
+import numpy as np
+
+from vertigrad.params.color_space import linear
+from vertigrad.renderer import OrbitCamera, View
+from vertigrad.renderer.view import sun_direction
+
+SIZE = (160, 120)
+CAMERA = OrbitCamera(distance=4.0, yaw=0.3, pitch=0.4, fov=40.0)
+VIEW = View(bloom=0.0, vignette=0.0, background="#000000", sun_azimuth=50.0, sun_elevation=35.0)
+
+
+def dot(a, b):
+    return np.sum(a * b, axis=-1, keepdims=True)
+
+
+def unit(v):
+    return v / np.linalg.norm(v, axis=-1, keepdims=True)
+
+
+def smoothstep(low, high, x):
+    t = np.clip((x - low) / (high - low), 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def lit(base, metallic, roughness, normal, to_eye, view=VIEW, camera=CAMERA):
+    """`lit` of shaders/common/lighting.wgsl."""
+    up = camera.rotation().T @ camera.up_direction
+    tints = view.sky_color, view.horizon_color, view.ground_color
+    sky, horizon, ground = (view.sky * np.array(linear(tint)) for tint in tints)
+    facing = np.maximum(dot(normal, to_eye), 1e-4)
+    f0 = 0.04 * (1 - metallic) + base * metallic
+
+    around = ground + (0.4 * horizon + 0.6 * sky - ground) * (0.5 + 0.5 * dot(normal, up))
+    mirrored = 2 * dot(normal, to_eye) * normal - to_eye
+    height, spread = dot(mirrored, up), 0.06 + 0.94 * roughness
+    overhead = horizon + (sky - horizon) * smoothstep(0, 1, np.maximum(height, 0))
+    seen = ground + (overhead - ground) * smoothstep(-spread, spread, height)
+    once, often, below, gain = shares(base, metallic, roughness, facing)
+
+    sun = sun_direction(view, camera)
+    sunward = np.maximum(dot(normal, sun), 0)
+    half = unit(sun + to_eye)
+    a2 = max(roughness**2, 0.005) ** 2
+    distribution = a2 / (math.pi * (np.maximum(dot(normal, half), 0) ** 2 * (a2 - 1) + 1) ** 2)
+    smith = sunward * np.sqrt(facing**2 * (1 - a2) + a2) + facing * np.sqrt(sunward**2 * (1 - a2) + a2)
+    fresnel = f0 + (1 - f0) * (1 - np.maximum(dot(to_eye, half), 0)) ** 5
+    gloss = fresnel * math.pi * distribution * 0.5 / smith
+    direct = view.sun * np.array(linear(view.sun_color)) * sunward * (below + gloss * gain)
+    return direct + (often + below) * around + once * seen
+
+
+def sky_reflectance(roughness, facing):
+    """How much of a white sky comes back from facets, for each unit of f0 and beside that."""
+    r = np.array([roughness, roughness**2, roughness**3])
+    lost = r @ [0.7115, -1.5464, 0.959]
+    lost = lost + facing * (r @ [-2.7731, 8.9218, -5.0051] + facing * (r @ [1.7904, -6.4859, 4.1284]))
+    power = 5.1112 - 8.0424 * r[0] + 8.8285 * r[1]
+    edge = (1.0818 - 2.4794 * r[0] + 1.4815 * r[1]) * (1 - np.minimum(facing, 1)) ** power
+    return 1 - np.clip(lost, 0, 0.75) - edge, edge
+
+
+def shares(base, metallic, roughness, facing):
+    """Light from all around: reflected once, more often, scattered below; and the gain of the sun's reflection."""
+    per_f0, beside = sky_reflectance(roughness, facing)
+    every = per_f0 + beside
+    paint, metal = 0.04 * per_f0 + beside, base * per_f0 + beside
+    often = [
+        once * mean / (1 - mean * (1 - every)) * (1 - every)
+        for once, mean in ((paint, 0.04 + 0.96 / 21), (metal, base + (1 - base) / 21))
+    ]
+    below = base * (1 - metallic) * (1 - paint - often[0])
+    f0 = 0.04 * (1 - metallic) + base * metallic
+    once, often = (a * (1 - metallic) + b * metallic for a, b in ((paint, metal), often))
+    return once, often, below, 1 + f0 * (1 / every - 1)
+
+
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+
+
+def tone_mapped(light, exposure=1.0):
+    """`film` of shaders/draw/post_process.wgsl and the sRGB encoding, as 0 to 255."""
+    light = light * exposure
+    drawn = (0.88 * light + 0.12 * dot(light, LUMINANCE)) ** 1.5
+    half_way, white = 0.18**1.5 * (1 / 0.18 - 1), 12.0**1.5
+    shown = drawn / (drawn + half_way) * ((white + half_way) / white)
+    shown = np.clip((shown - 0.1 * dot(shown, LUMINANCE)) / 0.9, 0, 1)
+    return 255 * np.where(shown <= 0.0031308, 12.92 * shown, 1.055 * shown ** (1 / 2.4) - 0.055)
+
+
+def displayed(color, alpha=1.0, behind=0.0):
+    """What a screen shows of a display-referred color over another, sRGB from 0 to 1, as 0 to 255."""
+    return 255 * np.clip(np.asarray(color) * alpha + np.asarray(behind) * (1 - alpha), 0, 1)
+
+
+def encoded(light):
+    """The sRGB encoding of linear light."""
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * np.maximum(light, 0) ** (1 / 2.4) - 0.055)
+
+
+def rays(camera=CAMERA, size=SIZE):
+    """Directions through the middles of the pixels, in eye space."""
+    width, height = size
+    x, y = np.meshgrid(np.arange(width) + 0.5 - width / 2, height / 2 - np.arange(height) - 0.5)
+    return unit(np.stack([x * camera.pixel(height), y * camera.pixel(height), -np.ones_like(x)], axis=-1))
+
+
+def sphere(center, radius, camera=CAMERA):
+    """Distance along each ray to a sphere in world space (infinite where missed), and the normals there."""
+    ray = rays(camera)
+    center = (camera.view() @ [*center, 1.0])[:3]
+    along = dot(ray, center)
+    inside = radius**2 - (center @ center - along**2)
+    distance = np.where(inside >= 0, along - np.sqrt(np.maximum(inside, 0)), np.inf)
+    return distance[..., 0], unit(np.where(inside >= 0, distance * ray, ray) - center)

@@ -1,0 +1,212 @@
+"""A great many points: what is added up looks as if it had been drawn."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import wgpu
+
+from vertigrad.gpu import Gpu
+from vertigrad.memory import State
+from vertigrad.renderer import OrbitCamera, Renderer
+from vertigrad.renderer.layers import Layer, point_splatting
+from vertigrad.renderer.view import View
+from vertigrad.tensor import Tensor, f16
+
+CAMERA = OrbitCamera(distance=4.0, yaw=0.3, pitch=0.2)
+WALL = np.float32([[[x, y, 0.0] for x in (-0.6, 0.1)] for y in (-0.5, 0.4)])
+COUNT = 1500
+CASES = {
+    "constant": ({}, {"size": 0.006}),
+    "scalars": ({"emissive": 1.0}, {"size": 0.006, "color": 1}),
+    "range": ({"range": (-0.5, 2.0)}, {"size": 0.004, "color": 1}),
+    "rgb": ({"emissive": 0.5}, {"size": 0.006, "color": 3}),
+    "sizes": ({"min_pixels": 2.0}, {"size": 0.02}),
+    "spheres": ({"min_pixels": 1.0}, {"size": 0.06, "color": 3}),
+}
+
+
+def arrays(given: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    found = {"position": random.normal(size=(COUNT, 3)).astype("f4") * 0.5, **given}
+    if "color" in given:
+        found["color"] = random.random((COUNT, given["color"])[: 2 if given["color"] > 1 else 1]).astype("f4")
+    if given["size"] > 0.01:
+        found["size"] = (given["size"] * random.random(COUNT)).astype("f4")
+    return found
+
+
+@pytest.fixture
+def both(layer: Callable[..., Layer], picture: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Pictures of the same points, drawn one by one and added up."""
+
+    def draw(style: dict[str, Any], others: tuple[Layer, ...] = (), **given: Any) -> list[np.ndarray]:
+        found = []
+        for many in (1 << 30, 1):
+            monkeypatch.setattr(point_splatting, "MANY", many)
+            points = layer("points", style, **given)
+            assert points.reads_depth is (many == 1)
+            found.append(picture([*others, points], CAMERA).astype(float))
+        return found
+
+    return draw
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_added_up_looks_as_if_it_had_been_drawn(both, layer, case):
+    """Spots that lie over each other blend in the order of rows there, and as if that were random here."""
+    style, given = CASES[case]
+    drawn, added = both(style, (layer("surface", position=WALL),), **arrays(given, np.random.default_rng(3)))
+    assert drawn.max() > 100
+    assert np.abs(drawn - added).mean() < 0.02 * drawn.mean()
+    assert np.percentile(np.abs(drawn - added), 99) <= 10
+
+
+def test_attributes_are_read_where_they_lie(picture, layer, monkeypatch):
+    """Every third row of a table with other columns is the same as those rows alone."""
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    table = np.random.default_rng(5).normal(size=(3 * COUNT + 7, 9)).astype("f4") * 0.4
+    rows = slice(5, 5 + 3 * COUNT, 3)
+    columns = {"position": slice(1, 4), "color": 6, "size": 8}
+    table[:, 8] = np.abs(table[:, 8]) * 0.02
+    with Tensor.from_numpy(table) as whole:
+        inside = layer("points", {}, **{name: whole[rows, column] for name, column in columns.items()})
+        alone = layer("points", {}, **{name: table[rows, column].copy() for name, column in columns.items()})
+        assert inside.reads_depth
+        assert np.array_equal(picture([inside], CAMERA), picture([alone], CAMERA))
+
+
+def test_rows_that_are_no_numbers_and_behind_the_eye_are_left_out(both):
+    place = np.random.default_rng(3).normal(size=(COUNT, 3)).astype("f4") * 0.5
+    bad = np.float32([[np.nan, 0, 0], [np.inf, 0, 0], [0, 0, 1e30], [3, 3, 40]])
+    drawn, added = both({}, position=np.concatenate([place, bad]), size=0.006)
+    assert np.abs(drawn - added).mean() < 0.02 * drawn.mean()
+
+
+def test_any_number_of_bright_points_in_one_place_is_white(layer, picture, monkeypatch):
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    style = {"emissive": 1.0, "brightness": 1e4}
+    for count in (1, 70, 5000):
+        points = layer("points", style, position=np.zeros((count, 3), "f4"), size=0.012, color=(1.0, 0.99, 0.98))
+        shown = picture([points], CAMERA)
+        assert shown[58:62, 78:82].min(axis=-1).max() > 250, count
+
+
+def test_light_adds_up_to_what_it_is_of_each(layer, picture, monkeypatch):
+    """Faint spots, less than half of the smallest number each, are not lost and not too bright."""
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+
+    def light(count: int, brightness: float) -> float:
+        place = np.zeros((count, 3), "f4")
+        points = layer("points", {"emissive": 1.0, "brightness": brightness}, position=place, size=0.012)
+        return float(picture([points], CAMERA).astype(float).sum())
+
+    assert light(20_000, 5e-5) == pytest.approx(light(1, 1.0), rel=0.03)
+
+
+def test_the_same_picture_twice_and_in_any_order(layer, picture, monkeypatch):
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    found = arrays({"size": 0.006, "color": 3}, np.random.default_rng(3))
+    first = picture([layer("points", {}, **found)], CAMERA)
+    assert np.array_equal(picture([layer("points", {}, **found)], CAMERA), first)
+    turned = {name: value[::-1].copy() if isinstance(value, np.ndarray) else value for name, value in found.items()}
+    again = picture([layer("points", {}, **turned)], CAMERA).astype(int)
+    assert np.abs(again - first).max() <= 2  # another number decides which way a row is rounded
+
+
+def test_spheres_that_lie_in_one_another_do_not_take_turns(layer, picture, monkeypatch):
+    """As deep everywhere, in many workgroups: the order of the rows decides, as it does where they are drawn."""
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    colors = np.random.default_rng(3).random((4 * COUNT, 3)).astype("f4")
+    points = layer("points", {}, position=np.zeros((4 * COUNT, 3), "f4"), color=colors, size=0.2)
+    first = picture([points], CAMERA, size=(40, 30))
+    for _ in range(8):
+        assert np.array_equal(picture([points], CAMERA, size=(40, 30)), first)
+
+
+def test_a_layer_is_drawn_in_pictures_of_any_size(layer, picture, monkeypatch):
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    points = layer("points", {}, **arrays({"size": 0.006}, np.random.default_rng(3)))
+    small, large = (picture([points], CAMERA, size=size) for size in ((64, 48), (160, 120)))
+    assert np.array_equal(picture([points], CAMERA, size=(64, 48)), small)
+    assert small.max() > 50
+    assert large.max() > 100
+
+
+def test_what_compute_shaders_do_not_read_is_drawn(gpu: Gpu, layer, monkeypatch):
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    place = np.zeros((4, 3), "f4")
+    with Tensor.from_numpy(place) as position, Tensor.from_numpy(np.zeros((4, 4), np.float16)) as color:
+        assert color.dtype is f16
+        assert not layer("points", {}, position=position, color=color).reads_depth
+        assert layer("points", {}, position=position).reads_depth
+    monkeypatch.undo()
+    assert not layer("points", {}, position=place).reads_depth
+
+
+def test_memory_is_given_back(gpu: Gpu, picture, monkeypatch):
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    from vertigrad.renderer.layers import types
+
+    kind = types()["points"]
+    with Tensor.from_numpy(np.zeros((64, 3), "f4")) as position:
+
+        def once() -> int:
+            points = kind(gpu, "points", kind.Style())
+            points.bind({"position": position})
+            picture([points], CAMERA)
+            points.bind({"position": position})
+            picture([points], CAMERA)
+            points.close()
+            gpu.sync()
+            return gpu.tracker.live_bytes
+
+        first = once()
+        assert once() == first
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_spheres_out_of_sight_are_not_drawn(layer, picture, monkeypatch, orthographic):
+    """More than half of them lie beside the picture, and none that reaches into it is left out."""
+    camera = OrbitCamera(distance=3.0, fov=30.0, orthographic=orthographic)
+    place = np.random.default_rng(7).uniform(-1.6, 1.6, (COUNT, 3)).astype("f4")
+    shown = []
+    for many in (1 << 30, 1):
+        monkeypatch.setattr(point_splatting, "MANY", many)
+        points = layer("points", {}, position=place, size=0.12)
+        shown.append(picture([points], camera).astype(int))
+    np.testing.assert_allclose(*shown, atol=1)
+    assert 0.2 * COUNT < int(points._splatting._many.numpy()[1]) < 0.6 * COUNT
+
+
+def test_ten_million_points(picture, layer):
+    """They are all there: a row of them at the end of the list is where it should be, and the others where they are."""
+    count = 10_000_000
+    place = np.broadcast_to(np.float32([-0.6, 0.0, 0.0]), (count, 3)).copy()
+    place[:, 0] += np.tile(np.linspace(-0.2, 0.2, 1000, dtype=np.float32), count // 1000)
+    place[-1000:, 0] += 1.2
+    points = layer("points", {"emissive": 1.0, "brightness": 1.0}, position=place, size=0.004)
+    assert points.reads_depth
+    shown = picture([points], OrbitCamera(distance=4.0)).astype(int).max(axis=-1)
+    assert shown[58:62, 40:55].max() > 250
+    assert 100 < shown[58:62, 105:120].max() < 250
+    assert max(shown[:50].max(), shown[70:].max(), shown[:, 75:85].max()) <= 1
+
+
+def test_all_that_is_added_up_in_stays_until_it_is_submitted(gpu: Gpu, layer, monkeypatch):
+    """A layer that is closed after it was drawn, in the same frame: a destroyed buffer would end the process."""
+    monkeypatch.setattr(point_splatting, "MANY", 1)
+    points = layer("points", {}, position=np.zeros((64, 3), "f4"), size=0.01)
+    usage = wgpu.TextureUsage.RENDER_ATTACHMENT
+    target = gpu.create_texture(size=(32, 24, 1), format="rgba8unorm", usage=usage).create_view()
+    gpu.wait_idle()
+    with gpu.frames.frame():
+        Renderer(gpu, "rgba8unorm").draw([points], CAMERA, View(), target, (32, 24))
+        summed = points._splatting
+        blocks = [tensor.block for tensor in (summed._seen, summed._spheres, summed._many, summed._sums)]
+        points.close()
+        gpu.tracker.collect()
+        assert [block.state for block in blocks] == [State.LIVE] * 4
+        gpu.pool.trim()
+    gpu.wait_idle()
+    assert [block.state for block in blocks] == [State.FREE] * 4

@@ -1,0 +1,119 @@
+"""Old names in scene files: read as the new ones, and written as them by the next save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vertigrad.models import registry as models
+from vertigrad.params import Params
+from vertigrad.renderer.layers import registry as layers
+from vertigrad.scene import load
+from vertigrad.scene.renamed import CHOICES, OUTPUTS, PARAMETERS, renewed
+from vertigrad.scene.save import save
+
+OLD = """version = 1
+title = "pericentre"  # pericentre
+[models.pericentre]
+type = "nbody"
+pericentre = 2.5
+ui.pericentre.label = "how near"
+[models.birds]
+type = "flock"
+[models.air]
+type = "lattice_boltzmann"
+collision = 'regularised'
+[models.own]
+type = "wgsl"
+params.soft_max = { default = 1.0, soft_max = 2.0 }
+[layers.points]
+type = "points"
+position = "birds.position"
+color = "birds.neighbours"
+[layers."a \\"b\\""]
+type = "image"
+centre = [0.0, 1.0, 2.0]
+[presets.near]
+"pericentre.pericentre" = 0.5
+"air.collision" = "regularised"
+"layers.points.title" = "regularised"
+[animations."models.pericentre.pericentre"]
+"""
+NEW = """version = 1
+title = "pericentre"  # pericentre
+[models.pericentre]
+type = "nbody"
+pericenter = 2.5
+ui.pericenter.label = "how near"
+[models.birds]
+type = "flock"
+[models.air]
+type = "lattice_boltzmann"
+collision = 'regularized'
+[models.own]
+type = "wgsl"
+params.soft_max = { default = 1.0, slider_max = 2.0 }
+[layers.points]
+type = "points"
+position = "birds.position"
+color = "birds.neighbors"
+[layers."a \\"b\\""]
+type = "image"
+center = [0.0, 1.0, 2.0]
+[presets.near]
+"pericentre.pericenter" = 0.5
+"air.collision" = "regularized"
+"layers.points.title" = "regularised"
+[animations."models.pericentre.pericenter"]
+"""
+
+
+def test_keys_and_outputs_of_their_types_alone_are_renamed() -> None:
+    assert renewed(OLD) == NEW
+    assert renewed(NEW) == NEW
+    others = OLD
+    for kind in ("nbody", "flock", "lattice_boltzmann", "image", "wgsl"):
+        others = others.replace(f'type = "{kind}"', 'type = "own.py"')
+    assert renewed(others) == others
+
+
+@pytest.mark.parametrize(
+    "text", ["pericentre = ", 'models = "pericentre"', "[models]\npericentre = 3\n", 41 * "[" + "pericentre"]
+)
+def test_what_is_no_scene_stays(text: str) -> None:
+    assert renewed(text) == text
+
+
+def test_new_names_exist_and_old_ones_do_not() -> None:
+    for (section, kind), names in PARAMETERS.items():
+        known = keys_of(section, kind)
+        assert known >= set(names.values()) and not known & names.keys(), kind
+    for (section, kind, parameter), names in CHOICES.items():
+        (spec,) = (spec for spec in declared(section, kind).specs() if spec.name == parameter)
+        assert {*spec.choices} >= set(names.values()) and not {*spec.choices} & names.keys(), kind
+    for kind, names in OUTPUTS.items():
+        known = set(models.types()[kind].output_specs(models.types()[kind].Params()))
+        assert known >= set(names.values()) and not known & names.keys(), kind
+
+
+def declared(section: str, kind: str) -> type[Params]:
+    return models.types()[kind].Params if section == "models" else layers.types()[kind].Style
+
+
+def keys_of(section: str, kind: str) -> set[str]:
+    fields = set(declared(section, kind).model_fields)
+    return fields | (models.types()[kind].tables if section == "models" else layers.types()[kind].ATTRIBUTES.keys())
+
+
+def test_a_file_with_an_old_name_loads_and_is_saved_with_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "old.toml"
+    text = 'version = 1\n[models.a]\ntype = "nbody"\ncount = 20\npericentre = 2.5  # near\n'
+    path.write_text(text)
+    found = load(path, sets=["a.pericentre=3.5"])
+    assert found.models["a"].params.pericenter == 3.5
+    assert found.models["a"].params.pericenter == load(path, sets=["a.pericenter=3.5"]).models["a"].params.pericenter
+    found = load(path)
+    assert found.models["a"].params.pericenter == 2.5
+    save(found, {("models", "a", "pericenter"): 4.0})
+    assert path.read_text() == text.replace("pericentre = 2.5", "pericenter = 4.0")

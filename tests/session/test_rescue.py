@@ -1,0 +1,124 @@
+"""The device destroyed in the middle of a session: what is on the host survives, and the models go on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+PRELUDE = """
+import numpy as np
+import vertigrad
+from vertigrad import resources
+from vertigrad.errors import DeviceLost
+from vertigrad.headless import Offscreen
+from vertigrad.headless.offscreen import FORMAT
+from vertigrad.renderer import Renderer
+from vertigrad.session import STEP, Session
+from vertigrad.session.commands import SetParameter, SetSeed, Undo
+from vertigrad.session.rescue import recover
+
+gpu = vertigrad.gpu()
+
+def open_session():
+    return Session(gpu, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"])
+
+def drawing():
+    return Renderer(gpu, FORMAT), Offscreen(gpu, (32, 24))
+
+def frames(session, count, renderer, offscreen):
+    for _ in range(count):
+        with gpu.frames.frame():
+            session.apply()
+            session.advance()
+            session.draw(renderer, offscreen.view, offscreen.size)
+
+def bits(session):
+    return [tensor.numpy().tobytes() for tensor in session.stage.actors["galaxy"].model.state().values()]
+
+def lose(session, shown):
+    gpu.device.destroy()
+    try:
+        frames(session, 1, *shown)
+    except DeviceLost:
+        return recover(session)
+    raise AssertionError("nobody noticed")
+"""
+
+
+def run(code: str) -> None:
+    """Run `code` in a process of its own, after the prelude; fail with what it wrote unless it ends well."""
+    whole = PRELUDE + textwrap.dedent(code) + "\nprint('done')"
+    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=280)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
+
+
+def test_models_go_on_from_the_last_state_that_reached_the_host() -> None:
+    run("""
+        with open_session() as session:
+            shown = drawing()
+            session.post(SetParameter("models.galaxy", "softening", 0.07))
+            frames(session, 4, *shown)
+            session.rescue.every = 1e-9
+            frames(session, 1, *shown)
+            session.rescue.every = 0.0
+            was, frame = bits(session), session.frame
+            assert session.rescue.usable(session.clock).frame == frame
+            frames(session, 3, *shown)
+            camera, scene = session.camera.yaw, session.scene
+            told = lose(session, shown)
+            assert f"go on from frame {frame}" in told and session.messages["device"] == told, told
+            assert (session.frame, session.playing) == (frame, True)
+            assert abs(session.time - frame * STEP) < 1e-9
+            assert bits(session) == was
+            assert session.stage.actors["galaxy"].params.softening == 0.07
+            assert session.unsaved and session.scene is scene and session.camera.yaw == camera
+            shown = drawing()
+            frames(session, 3, *shown)
+            assert session.frame == frame + 3
+            pictures = []
+            with gpu.frames.frame():
+                session.draw(shown[0], shown[1].view, shown[1].size)
+                shown[1].read(pictures.append)
+            gpu.wait_idle()
+            assert pictures[0][..., :3].std() > 0
+            session.post(Undo())
+            frames(session, 1, *shown)
+            assert session.stage.actors["galaxy"].params.softening != 0.07
+            assert not session.unsaved
+        assert session.left_behind() == [], gpu.tracker.leak_report()
+        """)
+
+
+def test_models_begin_again_where_nothing_reached_the_host() -> None:
+    run("""
+        with open_session() as session:
+            shown = drawing()
+            frames(session, 3, *shown)
+            session.post(SetSeed(5, "galaxy"))
+            session.post(SetParameter("models.galaxy", "count", 96))
+            frames(session, 2, *shown)
+            told = lose(session, shown)
+            assert "from the start" in told, told
+            assert (session.frame, session.time) == (0, 0.0), (session.frame, session.time)
+            actor = session.stage.actors["galaxy"]
+            found = actor.params.count, session.stage.specs["galaxy"].seed
+            assert found == (96, 5), found
+            frames(session, 2, *drawing())
+            assert session.frame == 2, (session.frame, session.messages)
+        """)
+
+
+def test_a_state_of_models_that_began_again_since_is_not_used() -> None:
+    run("""
+        with open_session() as session:
+            shown = drawing()
+            session.rescue.every = 1e-9
+            frames(session, 3, *shown)
+            bits(session)
+            session.rescue.every = 0.0
+            assert session.rescue.usable(session.clock) is not None
+            session.reset()
+            frames(session, 9, *shown)
+            assert "from the start" in lose(session, shown)
+        """)

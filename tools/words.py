@@ -1,0 +1,93 @@
+"""Find words that this project does not use, in code, shaders, tests and docs: one word for each thing, the field's.
+
+`WORDS` has the pattern of each with the word to use; `EXCEPTIONS` say where one has to stay, and why. Prints every
+place that is left and exits with 1 if there are any. `make lint` runs it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("app", "assets", "docs", "scenes", "shaders", "tests", "tools")  # and the files beside them
+SUFFIXES = (".py", ".wgsl", ".md", ".toml", ".html")
+
+WORDS = {
+    r"\btwins?\b|(?<![A-Za-z])twin_|_twins?(?![a-z])": "reference implementation",
+    r"\bways? back\b": "backward pass",
+    r"colour|Colour": "color",
+    r"\b[Gg]rey": "gray",
+    r"centre\b|centres\b|centred|Centre": "center",
+    r"optimis|Optimis": "optimizer, optimize",
+    r"neighbour|Neighbour": "neighbor",
+    r"normalis|randomis|regularis|minimis|initialis|summaris": "American spelling",
+    r"behaviour|labelled|travelled|judgement": "American spelling",
+    r"\b[Mm]etres?\b": "meter",
+    r"\b[Ww]hole numbers?\b": "integer",
+    r"\bsoft_m(in|ax)\b": "slider_min, slider_max",
+    r"openness": "ambient occlusion",
+    r"\b[Dd]evelop(er|ed|s)?_|\b_develop|develop\.wgsl": "post-process, tone mapping",
+    r"\bspots\.(py|wgsl)|\b_spots\b": "point splatting",
+}
+_OLD_NAME = "an old name that still works"
+EXCEPTIONS = {  # files, or folders, with the reason
+    "tools/words.py": "names the words",
+    "tests/docs/test_words.py": "names the words",
+    "CHANGELOG.md": "tells of names that were",
+    "app/vertigrad/scene/renamed.py": _OLD_NAME,
+    "tests/scene/test_renamed.py": _OLD_NAME,
+    "tests/scene/corpus": "files as they were written once",
+    "tests/scene/broken": "mistakes that users make",
+    "app/vertigrad/cli/check.py": _OLD_NAME,
+    "tests/cli/test_verbs.py": _OLD_NAME,
+    "app/vertigrad/models/base.py": _OLD_NAME,
+    "tests/models/test_old_names.py": _OLD_NAME,
+    "app/vertigrad/params/declare.py": _OLD_NAME,
+    "app/vertigrad/models/data/point_file.py": "names of arrays in others' files",
+    "assets": "programs that made the data, kept as they ran",
+}
+
+
+class Found(NamedTuple):
+    """A word that is not used here: where, and what to write."""
+
+    file: str
+    line: int
+    word: str
+    instead: str
+
+
+def files() -> list[str]:
+    """All files that the words are looked for in."""
+    found = [*ROOT.glob("*"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
+    names = [path.relative_to(ROOT).as_posix() for path in found if path.suffix in SUFFIXES and path.is_file()]
+    return sorted(name for name in names if not excepted(name))
+
+
+def excepted(name: str) -> bool:
+    """Whether the words may stay in a file."""
+    return any(name == one or name.startswith(f"{one}/") for one in EXCEPTIONS)
+
+
+def found(name: str, text: str) -> Iterator[Found]:
+    """Every place of a word in a file's text, and in its name."""
+    text = f"{name}\n{text}".replace("metres_per_unit", "")  # of a file format
+    for pattern, instead in WORDS.items():
+        for match in re.finditer(pattern, text):
+            yield Found(name, text.count("\n", 0, match.start()), match[0], instead)
+
+
+def main() -> int:
+    """Print what is left."""
+    left = [one for name in files() for one in found(name, (ROOT / name).read_text(encoding="utf-8"))]
+    for one in left:
+        print(f"{one.file}:{one.line}: {one.word!r}: use {one.instead}")
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
