@@ -14,6 +14,7 @@ import pytest
 
 from vertigrad import resources
 from vertigrad.gpu import Gpu
+from vertigrad.panels import native_dialog
 from vertigrad.session import Session, quality
 
 from .desktop import Desktop, running_server
@@ -50,6 +51,12 @@ def opener(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def nothing_is_opened_outside(opener: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a test chooses: it runs on somebody's desktop."""
     monkeypatch.setenv("PATH", f"{opener}{os.pathsep}{os.environ.get('PATH', '')}")
+
+
+@pytest.fixture(autouse=True)
+def no_native_dialogs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """File dialogs are the GUI's own, whatever programs this machine has for them."""
+    monkeypatch.setattr(native_dialog, "PROGRAMS", ())
 
 
 @pytest.fixture

@@ -34,11 +34,15 @@ class Dialogs:
 
     def close(self, session: Session, workspace: Workspace) -> None:
         """Close all of them, without an answer: one cannot be drawn, and nobody may wait for it."""
-        self.browser.close()
-        self._saving.close()
+        self.close_files()
         workspace.gallery = workspace.palette = workspace.browser = False
         if session.question is not None:
             session.post(Ask(None))
+
+    def close_files(self) -> None:
+        """Close the dialogs in which a file is chosen, also those of the desktop."""
+        self.browser.close()
+        self._saving.close()
 
     def _draw_browser(self, session: Session, workspace: Workspace) -> None:
         if workspace.browser and not self.browser.is_open:

@@ -1,4 +1,4 @@
-"""`FileDialog`: a window in which a file is chosen, drawn by the GUI itself and so the same on every desktop."""
+"""`FileDialog`: a file is chosen in the desktop's own dialog, or where there is none in one that the GUI draws."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from .. import resources
 from ..session.files import here
 from .look import BAD, DIM, bold
+from .native_dialog import NativeDialog, available
 from .rows import color, fitted, scale
 
 LARGEST = 760.0, 560.0  # of the window, in logical pixels
@@ -31,13 +32,14 @@ class Listed:
 class FileDialog:
     """Asks for a file: to be read, or, with `saving`, one to be written, which need not be there.
 
-    `kinds` are the suffixes that are listed (all if empty). Arrows and Enter choose, Backspace goes up, Escape closes;
-    a path may also be typed.
+    `kinds` are the suffixes that are listed (all if empty). In the dialog of the GUI arrows and Enter choose, Backspace
+    goes up, Escape closes; a path may also be typed.
     """
 
     def __init__(self, title: str, verb: str, kinds: Iterable[str] = (), saving: bool = False):
         self._title, self._verb, self._kinds, self._saving = title, verb, frozenset(kinds), saving
         self._asked = self._open = self._to_type = False
+        self._native: NativeDialog | None = None
         self._folder = Path.home()
         self._typed = self._told = ""
         self._entries: list[Listed] = []
@@ -46,22 +48,31 @@ class FileDialog:
     @property
     def is_open(self) -> bool:
         """Whether it waits for an answer."""
-        return self._asked or self._open
+        return self._asked or self._open or self._native is not None
 
     def ask(self, folder: Path, name: str = "", recent: Iterable[Path] = ()) -> None:
         """Open it on a folder; the folders of `recent` files are offered beside it."""
-        self._asked, self._typed, self._told = True, name, ""
+        self._typed, self._told = name, ""
         near = [("home", Path.home()), ("scenes", resources.path("scenes")), ("here", here())]
         near += [(file.parent.name or str(file.parent), file.parent) for file in recent]
         self._places = list({place: (label, place) for label, place in reversed(near)}.values())[::-1]
         self._go(folder if folder.is_dir() else Path.home())
+        if available():
+            self._native = NativeDialog(self._title, self._folder, self._kinds, self._saving, name)
+        else:
+            self._asked = True
 
     def close(self) -> None:
         """Close it without an answer."""
         self._asked = self._open = False
+        if self._native is not None:
+            self._native.close()
+            self._native = None
 
     def draw(self) -> Path | None:
         """Draw it if it was asked; returns the file in the frame in which it is chosen."""
+        if self._native is not None:
+            return self._native_answer(self._native)
         name = f"{self._title}###{self._title}"
         if self._asked:
             imgui.open_popup(name)
@@ -83,6 +94,14 @@ class FileDialog:
             self._open = False
             imgui.close_current_popup()
         imgui.end_popup()
+        return chosen
+
+    def _native_answer(self, native: NativeDialog) -> Path | None:
+        """What was chosen in the desktop's dialog; if that could not be shown, the GUI's opens."""
+        if not native.ready:
+            return None
+        chosen, self._native = native.result(), None
+        self._asked = chosen is None and native.failed
         return chosen
 
     def _draw_content(self) -> Path | None:

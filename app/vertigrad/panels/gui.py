@@ -163,7 +163,8 @@ class Gui:
     def waits(self, session: Session) -> bool:
         """Whether a dialog waits for an answer, or is about to."""
         _ = self.io
-        return is_modal() or session.question is not None or self.workspace.gallery or self.workspace.browser
+        opened = self.workspace.gallery or self.workspace.browser or self._dialogs.browser.is_open
+        return is_modal() or session.question is not None or opened
 
     def build(self, session: Session, size: tuple[int, int], seconds: float, scale: float | None = None) -> None:
         """Make this frame's windows for a window of `size` pixels; `seconds` have passed since the last.
@@ -245,6 +246,7 @@ class Gui:
         """Give up the context. Idempotent."""
         if self._context is not None:
             self.journal.close()
+            self._dialogs.close_files()
             imgui.set_current_context(self._context)
             plots.destroy(self._plots)
             imgui.destroy_context(self._context)

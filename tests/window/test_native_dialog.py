@@ -1,0 +1,101 @@
+"""The desktop's file dialog: a program in the place of zenity answers as a user does."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vertigrad import resources
+from vertigrad.panels import native_dialog
+
+from .desktop import wait_until
+from .shell import Shell
+
+Open = Callable[..., Shell]
+Desktop = Callable[[str], Path]
+
+
+@pytest.fixture
+def zenity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opener: Path) -> Desktop:
+    """Makes the program that is started for a dialog run these shell commands; returns the file with its arguments."""
+    monkeypatch.setattr(native_dialog, "PROGRAMS", ("zenity",))
+    program, arguments = opener / "zenity", tmp_path / "arguments"
+
+    def install(commands: str) -> Path:
+        program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {shlex.quote(str(arguments))}\n{commands}\n')
+        program.chmod(0o755)
+        return arguments
+
+    return install
+
+
+@pytest.fixture(autouse=True)
+def without_zenity_afterwards(opener: Path):
+    yield
+    (opener / "zenity").unlink(missing_ok=True)
+
+
+def after(one: Shell, condition: Callable[[], bool]) -> bool:
+    """Whether this becomes true while frames are drawn."""
+    return wait_until(lambda: (one.frames(1), condition())[1], 20)
+
+
+def test_a_scene_is_opened_from_the_desktops_dialog(shell: Open, packaged_copy, zenity: Desktop):
+    scene = packaged_copy("neural_field")
+    arguments = zenity(f"sleep 0.5; echo {shlex.quote(str(scene))}")
+    one = shell()
+    one.key("Ctrl+O")
+    assert one.gui._dialogs.browser.is_open and not one.gui.covers(300, 300), "the GUI's own dialog opened"
+    assert one.gui.waits(one.session), "shortcuts act beside the dialog"
+    assert after(one, lambda: one.session.scene.path == scene) and not one.gui._dialogs.browser.is_open
+    told = arguments.read_text().splitlines()
+    assert f"--filename={resources.path('scenes')}/" in told
+    assert any("*.toml" in line and "*.onnx" in line for line in told) and "--save" not in told
+
+
+def test_a_dialog_that_is_canceled_changes_nothing(shell: Open, zenity: Desktop):
+    zenity("sleep 0.5; exit 1")
+    one = shell()
+    before = one.session.scene.path
+    one.key("Ctrl+O")
+    assert after(one, lambda: not one.gui._dialogs.browser.is_open)
+    assert one.session.scene.path == before and not one.gui.covers(300, 300)
+
+
+def test_where_it_cannot_be_shown_the_guis_own_opens(shell: Open, zenity: Desktop):
+    zenity("exit 1")
+    one = shell()
+    one.key("Ctrl+O")
+    assert after(one, lambda: one.gui.covers(300, 300)) and one.gui._dialogs.browser.is_open
+
+
+def test_saving_proposes_a_name_and_adds_the_suffix(shell: Open, packaged_copy, tmp_path: Path, zenity: Desktop):
+    arguments = zenity(f"sleep 0.5; echo {shlex.quote(str(tmp_path / 'mine'))}")
+    scene = packaged_copy("neural_field")
+    one = shell(scene)
+    one.key("Ctrl+Shift+S")
+    assert after(one, lambda: (tmp_path / "mine.toml").is_file())
+    assert one.session.scene.path == tmp_path / "mine.toml"
+    told = arguments.read_text().splitlines()
+    assert f"--filename={scene}" in told and "--save" in told and "--confirm-overwrite" not in told
+
+
+def test_it_is_closed_with_the_window(shell: Open, tmp_path: Path, zenity: Desktop):
+    beats = tmp_path / "beats"
+    zenity(f"while true; do echo >> {shlex.quote(str(beats))}; sleep 0.02; done")
+    one = shell()
+    one.key("Ctrl+O")
+    assert wait_until(beats.exists, 20)
+    one.gui.close()
+    assert not one.gui._dialogs.browser.is_open
+
+    def ended() -> bool:
+        before = beats.stat().st_size
+        time.sleep(0.5)
+        return beats.stat().st_size == before
+
+    assert wait_until(ended, 20)
