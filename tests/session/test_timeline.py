@@ -77,26 +77,26 @@ def test_each_phase_is_measured(steady: Gpu, hands: Hands):
     assert set(line.series()) == {"frame", "CPU", "compute", "draw", "present", "wait"}
 
 
-def test_pictures_that_come_too_late_are_counted_as_missed(steady: Gpu, hands: Hands):
+def test_late_frames_are_counted_as_dropped(steady: Gpu, hands: Hands):
     line = Timeline(steady)
     line.refresh_ms = 10.0
     for wait in (8.0, 12.0, 14.0, 28.0, 50.0, 3.0):
         tick(line, hands, wait, 0.0, 0.0)
-    assert (line.missed, line.shown) == (2 + 4, 5)
+    assert (line.dropped, line.shown) == (2 + 4, 5)
     line.wanted_ms = 50.0  # what the user wants is less
     tick(line, hands, 60.0, 0.0, 0.0)
     tick(line, hands, 1.0, 0.0, 0.0)
-    assert line.missed == 6
+    assert line.dropped == 6
 
 
-def test_a_rest_is_no_missed_picture(steady: Gpu, hands: Hands):
+def test_an_idle_loop_drops_no_frames(steady: Gpu, hands: Hands):
     line = Timeline(steady)
     line.refresh_ms = 10.0
     tick(line, hands, 1.0, 1.0, 1.0)
     line.rest()
     hands.now += 5.0
     tick(line, hands, 1.0, 1.0, 1.0)
-    assert line.missed == 0 and not len(line.frame_ms)
+    assert line.dropped == 0 and not len(line.frame_ms)
 
 
 def test_a_frame_that_does_not_end_is_forgotten(steady: Gpu, hands: Hands):

@@ -62,7 +62,7 @@ def test_every_action_can_be_performed_at_any_time(shell: Open):
         possible = action.possible(one.session, one.workspace)
         done = action.perform(one.session, one.workspace)
         assert done == possible
-        if done and action.name not in ("Copy as a command line",):
+        if done and action.name not in ("Copy as command line",):
             assert kept or repr(one.workspace) != before, f"{action.name} does nothing"
         one.frames(2)
         for _ in range(3):

@@ -180,7 +180,7 @@ def test_animate_with_the_menu(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("rate", 0.5), rows.at("rate", 0.9))
     assert driver.session.tweaks.kept.animations[HEIGHT].rate > 2 * rate
     assert len(steps(driver)) == 2
-    driver.click(items.at("Stop here"))
+    driver.click(items.at("Stop animation"))
     assert driver.session.tweaks.kept.animations == {}
     driver.key("ctrl+z", "ctrl+z", "ctrl+z")
     assert driver.session.tweaks.kept.animations == {} and height(driver) == 0.3
@@ -199,7 +199,7 @@ def test_a_color_is_animated_with_the_menu(driver: Driver, rows: Rows, items: It
     driver.session.tweaks.move(1.0)
     assert driver.session.parameters()["view"].background != low
     menu(driver, rows.at("background"))
-    driver.click(items.at("Stop here"))
+    driver.click(items.at("Stop animation"))
     assert driver.session.tweaks.kept.animations == {} and len(steps(driver)) == 2
 
 
@@ -213,7 +213,7 @@ def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
     assert driver.session.tweaks.value(Key("models.terrain", "resolution")) == 24, "it would make the model anew"
     assert len(driver.session.tweaks.differing()) > 3
     menu(driver, items.at("terrain##"))
-    driver.click(items.at("Reset all of these"))
+    driver.click(items.at("Reset all in this group"))
     assert driver.session.tweaks.differing() == {}
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from imgui_bundle import imgui
 
 from vertigrad import ops, resources
-from vertigrad.gpu import Gpu
+from vertigrad.gpu import Gpu, Traffic
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.memory import State
 from vertigrad.ops.summary import Condition
-from vertigrad.panels import Gui, figures, graph, memory, performance, plots, watch
+from vertigrad.panels import Gui, figures, graph, memory, performance, plots, traffic, watch
 from vertigrad.panels.base import Panel
 from vertigrad.session import Session
 from vertigrad.session.commands import AddWatch, LookAt, SetParameter
@@ -203,12 +203,12 @@ def test_percentiles_are_those_of_the_last_frames(desk):
     assert list(rows) == ["frame", "CPU", "compute", "draw", "present", "wait"]
 
 
-def test_missed_pictures_are_told_where_there_is_a_target(desk):
+def test_dropped_frames_are_shown_where_there_is_a_target(desk):
     one = desk()
-    assert performance.figures(one.session).missed == "–"
-    one.session.timeline.refresh_ms, one.session.timeline.missed, one.session.timeline.shown = 16.7, 5, 95
+    assert performance.figures(one.session).dropped == "–"
+    one.session.timeline.refresh_ms, one.session.timeline.dropped, one.session.timeline.shown = 16.7, 5, 95
     shown = performance.figures(one.session)
-    assert (shown.missed, shown.late) == ("5 · 5.0%", True)
+    assert (shown.dropped, shown.late) == ("5 · 5.0%", True)
 
 
 def test_kernels_are_timed_while_the_switch_is_on(desk, steady: Gpu, monkeypatch: pytest.MonkeyPatch):
@@ -219,7 +219,7 @@ def test_kernels_are_timed_while_the_switch_is_on(desk, steady: Gpu, monkeypatch
     one = desk("Performance")
     one.settle(3)
     assert not any(group.kernel for group in performance.figures(one.session).groups)
-    one.click("each kernel")
+    one.click("per kernel")
     one.settle(3)
     shown = performance.figures(one.session).groups
     at = [group.name for group in shown].index("galaxy.step")
@@ -228,7 +228,7 @@ def test_kernels_are_timed_while_the_switch_is_on(desk, steady: Gpu, monkeypatch
         ("nbody:kick", True),
     ]
     assert sum(group.share for group in shown if not group.kernel) == pytest.approx(1.0)
-    one.click("each kernel")
+    one.click("per kernel")
     assert not steady.timer.each_kernel
 
 
@@ -236,7 +236,7 @@ def test_a_click_writes_a_trace(desk, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     one = desk("Performance")
     one.frames(3)
-    one.click("trace")
+    one.click("Export trace")
     assert [path.name for path in tmp_path.iterdir()] == ["nbody-trace.json"]
 
 
@@ -270,20 +270,20 @@ def test_free_blocks_are_counted_by_size(desk, steady: Gpu):
 
 def test_bytes_of_a_frame_by_kind_and_direction(desk):
     one = desk()
-    crossing = memory.Crossing()
-    crossing.renew(one.session)
+    frame_traffic = traffic.FrameTraffic()
+    frame_traffic.update(one.session)
     one.frames(4)
-    crossing.renew(one.session)
-    assert crossing.copied == 0 and crossing.per_frame["uniforms"]["host_to_device"] > 0
+    frame_traffic.update(one.session)
+    assert frame_traffic.total(Traffic.GEOMETRY) == 0 and frame_traffic.per_frame["uniforms"]["host_to_device"] > 0
     one.session.stage.actors["galaxy"].outputs["mass"].numpy()
     one.frames(4)
-    crossing.renew(one.session)
+    frame_traffic.update(one.session)
     extent = one.session.stage.actors["galaxy"].outputs["mass"].extent
-    assert crossing.per_frame["geometry"]["device_to_host"] == extent / 4 == crossing.copied
+    assert frame_traffic.per_frame["geometry"]["device_to_host"] == extent / 4 == frame_traffic.total(Traffic.GEOMETRY)
     one.session.post(SetParameter("models.galaxy", "count", 300))
     one.frames(4)
-    crossing.renew(one.session)
-    assert crossing.copied == 0, "what was loaded crosses once, not in every frame"
+    frame_traffic.update(one.session)
+    assert frame_traffic.total(Traffic.GEOMETRY) == 0, "what was loaded crosses once, not in every frame"
 
 
 # tensors ------------------------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_an_alarm_leads_to_the_row(desk):
     assert view.tensor == one.session.watches.alarm.tensor and view.first <= row <= view.last
     one.gui.workspace.show("Watch")
     one.frames(3)
-    one.click("seen")
+    one.click("Dismiss")
     assert one.session.watches.alarm is None
 
 

@@ -15,7 +15,7 @@ from vertigrad.panels.workspace import Workspace
     ("exports", "offered"),
     [
         ([(".safetensors", ".onnx"), ()], ["safetensors", "ONNX"]),
-        ([(".safetensors", ".checkpoint")], ["safetensors", "a checkpoint"]),
+        ([(".safetensors", ".checkpoint")], ["safetensors", "checkpoint"]),
         ([(), (".ply",)], ["PLY"]),
         ([(".ply",), (".ply",)], []),
         ([()], []),
@@ -25,4 +25,4 @@ def test_what_the_one_model_that_learns_can_be_written_as(exports: list[tuple[st
     actors = {str(number): SimpleNamespace(model=SimpleNamespace(exports=own)) for number, own in enumerate(exports)}
     session: Any = SimpleNamespace(stage=SimpleNamespace(actors=actors))
     found = [action.name for action in LEARNING_ACTIONS if action.possible(session, Workspace())]
-    assert found == [f"Export what was learned as {name}" for name in offered]
+    assert found == [f"Export trained weights as {name}" for name in offered]

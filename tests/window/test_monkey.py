@@ -49,7 +49,7 @@ SCALES = [1.0, 1.0, 1.0, 1.5, 2.0]
 KEYS = [*keys.KEYS.values(), *keys.LETTERS.values(), *keys.MODIFIERS]
 HEAVY, SMALL = ("count", "resolution"), 64
 TEXTS = ["0.5", "-3", "nan", "1e9", "", "galaxy", "ß∂ 漢", "%s%n", "x" * 300, "../../..", "play", "\t"]
-NEVER = {"Close", "Copy as a command line", "Documentation"}
+NEVER = {"Quit", "Copy as command line", "Documentation"}
 
 
 class Monkey:

@@ -152,7 +152,7 @@ def test_the_folder_is_typed_into_the_panel(opened, here, items, monkeypatch):
         driver.desktop.key("ctrl+a")
         driver.desktop.type(text)
         driver.frames(8)
-        driver.click(items.at("Take it"))
+        driver.click(items.at("Take screenshot"))
         driver.frames(2)
         assert told in driver.session.messages.pop("screenshot", "")
     assert written(driver, "screenshot").parent == here / "home" / "pictures"

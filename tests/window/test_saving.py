@@ -78,7 +78,7 @@ def test_closing_asks_if_something_is_unsaved_and_cancel_goes_on(driver: Driver,
     before = text(driver)
     for cancel in ("button", "key"):
         close(driver)
-        assert not driver.viewer.closed and items.seen("Save") and items.seen("Do not save")
+        assert not driver.viewer.closed and items.seen("Save") and items.seen("Don't save")
         driver.click((200, 400))  # behind the question nothing is pressed
         assert driver.session.question
         driver.click(items.at("Cancel")) if cancel == "button" else driver.key("Escape")
@@ -106,7 +106,7 @@ def test_closing_can_lose_the_changes(driver: Driver, rows: Rows, items: Items):
     before = text(driver)
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     close(driver)
-    driver.click(items.at("Do not save"))
+    driver.click(items.at("Don't save"))
     assert driver.viewer.closed and text(driver) == before
 
 
@@ -121,8 +121,8 @@ def test_the_question_is_seen_without_panels(driver: Driver, items: Items):
     driver.session.post(SetParameter(*HEIGHT, 1.0))
     driver.key("g")
     close(driver)
-    assert not driver.viewer.closed and items.seen("Do not save")
-    driver.click(items.at("Do not save"))
+    assert not driver.viewer.closed and items.seen("Don't save")
+    driver.click(items.at("Don't save"))
     assert driver.viewer.closed
 
 

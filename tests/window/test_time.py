@@ -118,12 +118,14 @@ def test_a_timeline_of_one_frame():
     assert timeline.share_of(7, 7, 7) == 1.0
 
 
-def test_pace_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytest.MonkeyPatch):
+def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytest.MonkeyPatch):
     from vertigrad.panels import pacing, run
 
     galaxy: Driver = opened("nbody", "galaxy.count=200", size=(1200, 860))
     section, places = run.section, {}
-    monkeypatch.setattr(run, "section", lambda label, *given, **more: label == "pace" or section(label, *given, **more))
+    monkeypatch.setattr(
+        run, "section", lambda label, *given, **more: label == "frame pacing" or section(label, *given, **more)
+    )
     edit = pacing.edit
 
     def edited(spec, hint, value):
@@ -134,7 +136,7 @@ def test_pace_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(pacing, "edit", edited)
     monkeypatch.setattr(run, "draw_timeline", lambda session: None)  # to make room
-    monkeypatch.setattr(run, "_cost", lambda pace: None)
+    monkeypatch.setattr(run, "_draw_cost", lambda session, statistics: None)
     session = galaxy.session
     galaxy.frames(12)
     for name in ("frames_in_flight", "vsync"):

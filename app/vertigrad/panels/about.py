@@ -44,7 +44,7 @@ def _draw_content(session: Session) -> bool:
     imgui.spacing()
     if imgui.button(f"{icons.ICON_FA_COPY}  Copy"):
         imgui.set_clipboard_text("\n".join(f"{label}: {value}" for label, value in found.items()))
-    imgui.set_item_tooltip("all of this, to the clipboard: for a report of an error")
+    imgui.set_item_tooltip("copy all of this, for a bug report")
     imgui.same_line()
     return not imgui.button("Close")
 

@@ -111,7 +111,7 @@ def _goes_on(steps: int) -> Callable[[Session, Workspace], None]:
     return lambda session, workspace: workspace.go_on(steps)
 
 
-def _close(session: Session, workspace: Workspace) -> None:
+def _quit(session: Session, workspace: Workspace) -> None:
     workspace.closing = True
 
 
@@ -128,9 +128,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("File", "Open…", _flip("browser"), ("Ctrl+O",), icons.ICON_FA_FOLDER_OPEN),
     Action("File", "Save", posts(Save()), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
     Action("File", "Save as…", posts(Ask(Question("name", ""))), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
-    Action("File", "Restart the scene", posts(Reload(restart=True)), ("F5",), icons.ICON_FA_ROTATE),
-    Action("File", "Save a trace of the last seconds", posts(SaveTrace()), icon=icons.ICON_FA_STOPWATCH, group=5),
-    Action("File", "Close", _close, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),
+    Action("File", "Reload file", posts(Reload(restart=True)), ("F5",), icons.ICON_FA_ROTATE),
+    Action("File", "Export profiler trace", posts(SaveTrace()), icon=icons.ICON_FA_STOPWATCH, group=5),
+    Action("File", "Quit", _quit, ("Ctrl+Q",), icons.ICON_FA_XMARK, group=9),
     Action(
         "Edit",
         "Undo",
@@ -151,29 +151,29 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "Edit",
-        "Flip between A and B",
+        "Compare A/B",
         posts(Flip()),
         ("X",),
         icons.ICON_FA_RIGHT_LEFT,
         on=lambda session, _: session.tweaks.kept.side == "B",
         group=1,
     ),
-    Action("Edit", "Reset all parameters", posts(ResetParameters()), icon=icons.ICON_FA_ARROWS_ROTATE, group=1),
-    Action("Edit", "Copy as a command line", _copy_command_line, ("Ctrl+Shift+C",), icons.ICON_FA_TERMINAL, group=2),
+    Action("Edit", "Reset parameters to file", posts(ResetParameters()), icon=icons.ICON_FA_ARROWS_ROTATE, group=1),
+    Action("Edit", "Copy as command line", _copy_command_line, ("Ctrl+Shift+C",), icons.ICON_FA_TERMINAL, group=2),
     Action("View", "Panels", _flip("visible"), ("G",), icons.ICON_FA_TABLE_COLUMNS, on=_shows("visible")),
-    Action("View", "Put the panels back in place", _rearrange, icon=icons.ICON_FA_BORDER_ALL),
+    Action("View", "Reset layout", _rearrange, icon=icons.ICON_FA_BORDER_ALL),
     Action("View", "Full screen", _flip("fullscreen"), ("F11",), icons.ICON_FA_EXPAND, on=_shows("fullscreen")),
     Action(
         "View",
-        "Larger",
+        "Increase UI scale",
         _enlarges(1),
         ("Ctrl+Plus", "Ctrl+Shift+Plus", "Ctrl+=", "Ctrl+Shift+="),
         repeats=True,
         group=8,
     ),
-    Action("View", "Smaller", _enlarges(-1), ("Ctrl+Minus",), repeats=True, group=8),
+    Action("View", "Decrease UI scale", _enlarges(-1), ("Ctrl+Minus",), repeats=True, group=8),
     Action("View", "Next panel", _goes_on(1), ("F6",), repeats=True, group=7),
-    Action("View", "Panel before", _goes_on(-1), ("Shift+F6",), repeats=True, group=7),
+    Action("View", "Previous panel", _goes_on(-1), ("Shift+F6",), repeats=True, group=7),
     Action(
         "Time",
         "Play",
@@ -182,10 +182,10 @@ ACTIONS: tuple[Action, ...] = (
         icons.ICON_FA_PLAY,
         on=lambda session, _: session.playing,
     ),
-    Action("Time", "Step", posts(Step()), ("N",), icons.ICON_FA_FORWARD_STEP, repeats=True),
+    Action("Time", "Step forward", posts(Step()), ("N",), icons.ICON_FA_FORWARD_STEP, repeats=True),
     Action("Time", "Step back", posts(Step(-1)), ("B",), icons.ICON_FA_BACKWARD_STEP, repeats=True),
-    Action("Time", "Reset the models", posts(Reset()), ("R",), icons.ICON_FA_BACKWARD_FAST),
-    Action("Camera", "Camera home", posts(Home()), ("H",), icons.ICON_FA_HOUSE),
+    Action("Time", "Reset simulation", posts(Reset()), ("R",), icons.ICON_FA_BACKWARD_FAST),
+    Action("Camera", "Reset camera", posts(Home()), ("H",), icons.ICON_FA_HOUSE),
     Action("Help", "Documentation", posts(OpenDocumentation()), icon=icons.ICON_FA_BOOK),
     Action(
         "Help",
@@ -195,7 +195,7 @@ ACTIONS: tuple[Action, ...] = (
         icons.ICON_FA_KEYBOARD,
         on=lambda _, workspace: workspace.opened["Help"],
     ),
-    Action("Help", "All commands…", _flip("palette"), ("Ctrl+P", "Ctrl+Shift+P"), icons.ICON_FA_MAGNIFYING_GLASS),
+    Action("Help", "Command palette…", _flip("palette"), ("Ctrl+P", "Ctrl+Shift+P"), icons.ICON_FA_MAGNIFYING_GLASS),
     Action("Help", "About Vertigrad", _flip("about"), icon=icons.ICON_FA_CIRCLE_INFO, on=_shows("about"), group=1),
 )
 

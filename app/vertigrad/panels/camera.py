@@ -27,7 +27,7 @@ from .look import CLEAR, DIM
 from .rows import fact, fitted, labeled, section
 from .slider import slide_number
 
-WIDEST, NARROWEST = 120.0, 5.0  # angles of view on the slider, in degrees
+WIDEST, NARROWEST = 120.0, 5.0  # fields of view on the slider, in degrees
 QUICKEST = 90.0  # degrees a second on the slider of the turntable
 ABREAST = 3  # sides in a row
 
@@ -48,16 +48,16 @@ class CameraPanel(Panel):
         self._draw_lens(session)
         if section("bookmarks", str(len(session.tweaks.kept.bookmarks) or "")):
             self._draw_bookmarks(session)
-        if section("by itself"):
+        if section("auto-rotate, fly"):
             _draw_motion(session)
-        if section("place", opened=False):
+        if section("position", opened=False):
             _draw_place(session)
 
     def _draw_views(self, session: Session) -> None:
         jumps: tuple[tuple[str, str, Command], ...] = (
-            (f"{icons.ICON_FA_HOUSE}", "back to where the scene has it (H)", Home()),
-            (f"{icons.ICON_FA_EXPAND}", "everything into the picture (F)", FrameAll()),
-            (f"{icons.ICON_FA_ARROW_LEFT}", "the view before (Backspace)", PreviousView()),
+            (f"{icons.ICON_FA_HOUSE}", "reset to the camera in the file (H)", Home()),
+            (f"{icons.ICON_FA_EXPAND}", "frame all (F)", FrameAll()),
+            (f"{icons.ICON_FA_ARROW_LEFT}", "previous view (Backspace)", PreviousView()),
         )
         width = (imgui.get_content_region_avail().x - imgui.get_style().item_inner_spacing.x * (ABREAST - 1)) / ABREAST
         for at, (word, meaning, command) in enumerate(jumps):
@@ -72,11 +72,11 @@ class CameraPanel(Panel):
 
     def _draw_lens(self, session: Session) -> None:
         camera = session.cameras.heading
-        with labeled("angle of view", "of the height of the picture; what lies as deep as the target stays as large"):
+        with labeled("field of view", "vertical; the size of the target in the viewport stays the same"):
             changed, fov = slide_number(camera.fov, (NARROWEST, WIDEST), "%.1f°", log=False)
         if changed:
             session.post(SetLens(fov))
-        with labeled("orthographic", "no perspective: what is farther away is as large"):
+        with labeled("orthographic", "parallel projection, without perspective"):
             changed, parallel = imgui.checkbox("##parallel", camera.orthographic)
         if changed:
             session.post(Parallel(parallel))
@@ -95,7 +95,7 @@ class CameraPanel(Panel):
             if imgui.button(f"{icons.ICON_FA_XMARK}##drop", ImVec2(button, 0.0)):
                 session.post(DropBookmark(name))
             imgui.pop_style_color()
-            imgui.set_item_tooltip("forget it")
+            imgui.set_item_tooltip("delete")
             imgui.pop_id()
         self._draw_new_bookmark(session)
 
@@ -103,10 +103,10 @@ class CameraPanel(Panel):
         button, gap = imgui.get_frame_height(), imgui.get_style().item_inner_spacing.x
         imgui.set_next_item_width(imgui.get_content_region_avail().x - button - gap)
         flags = imgui.InputTextFlags_.enter_returns_true.value
-        entered, self._name = imgui.input_text_with_hint("##name", "name for this view", self._name, flags)
+        entered, self._name = imgui.input_text_with_hint("##name", "new bookmark…", self._name, flags)
         imgui.same_line(0.0, gap)
         pressed = imgui.button(f"{icons.ICON_FA_PLUS}##keep", ImVec2(button, 0.0))
-        imgui.set_item_tooltip("keep this view; saving the scene writes it into the file")
+        imgui.set_item_tooltip("bookmark this view; saving the scene writes it to the file")
         if (entered or pressed) and self._name.strip():
             session.post(KeepBookmark(self._name.strip()))
             self._name = ""
@@ -114,15 +114,15 @@ class CameraPanel(Panel):
 
 def _draw_motion(session: Session) -> None:
     cameras = session.cameras
-    with labeled("turntable", "circles the target by itself (T)"):
+    with labeled("turntable", "auto-rotate around the target (T)"):
         changed, rate = slide_number(cameras.turntable, (-QUICKEST, QUICKEST), "%.0f °/s", log=False)
     if changed:
         session.post(Turntable(round(rate)))
-    with labeled("flight", "W A S D Q E fly without the right button held, and the mouse looks around (V)"):
+    with labeled("flight", "fly with W A S D Q E and look around with the mouse, without holding the right button (V)"):
         changed, flying = imgui.checkbox("##flight", cameras.flight_mode)
     if changed:
         session.post(FlightMode(flying))
-    with labeled("flight speed", "also the wheel while flying; Shift is four times as fast"):
+    with labeled("flight speed", "also the wheel while flying; Shift flies four times as fast"):
         changed, pace = slide_number(cameras.pace, (SLOWEST, FASTEST), "%.2f ×", log=True)
     if changed and pace > 0.0:
         session.post(FlyFaster(pace / cameras.pace))

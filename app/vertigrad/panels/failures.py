@@ -36,7 +36,7 @@ def draw_failures(session: Session) -> None:
 
 def _draw_content(session: Session, failures: list[Failure]) -> None:
     imgui.push_text_wrap_pos(0.0)
-    imgui.text_unformatted("The run is paused, and everything that you changed is still here. You can go on working.")
+    imgui.text_unformatted("The run is paused. Your changes are still here; you can continue working.")
     imgui.text_colored(DIM, f"Log file: {log_file()}")
     imgui.pop_text_wrap_pos()
     imgui.begin_child("##failures", ImVec2(0.0, -imgui.get_frame_height_with_spacing()), 0, _SIDEWAYS)
@@ -45,7 +45,7 @@ def _draw_content(session: Session, failures: list[Failure]) -> None:
     imgui.end_child()
     if imgui.button(f"{icons.ICON_FA_COPY}  Copy"):
         imgui.set_clipboard_text("\n".join(failure.text for failure in failures))
-    imgui.set_item_tooltip("messages and tracebacks, to the clipboard")
+    imgui.set_item_tooltip("copy messages and tracebacks")
     imgui.same_line()
     if imgui.button("Dismiss"):
         session.post(DismissFailures())

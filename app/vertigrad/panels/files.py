@@ -157,7 +157,7 @@ class FileDialog:
                 if imgui.is_mouse_double_clicked(0) or imgui.get_io().nav_visible:
                     return self._answer()
         if not self._entries:
-            imgui.text_disabled("nothing here that can be opened")
+            imgui.text_disabled("no files here that can be opened")
         return None
 
     def _draw_field(self) -> Path | None:
@@ -195,7 +195,7 @@ class FileDialog:
             else:
                 self._told = f"there is no {'folder ' + str(path.parent) if self._saving else 'file ' + path.name}"
         except (OSError, RuntimeError, ValueError):
-            self._told = "that is no path"
+            self._told = "not a path"
         return None
 
     def _go(self, folder: Path) -> None:

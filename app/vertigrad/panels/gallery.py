@@ -108,7 +108,7 @@ class Gallery:
         fitting = [one for one in entries if one.fits(self._search)]
         if not fitting:
             if entries and not self._recent:
-                imgui.text_disabled("no scene of that name")
+                imgui.text_disabled("no matching scene")
             return None
         imgui.text_colored(DIM, heading)
         imgui.dummy(ImVec2(0.0, 2 * scale()))

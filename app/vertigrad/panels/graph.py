@@ -221,7 +221,7 @@ def _draw_box(one: Placed, origin: ImVec2, mouse: ImVec2 | None, ports: dict[str
         if hovered:
             over = port.tensor
             if port.note:
-                imgui.set_tooltip(f"{port.tensor}\n{port.note}\nclick to look into it")
+                imgui.set_tooltip(f"{port.tensor}\n{port.note}\nclick to inspect it")
     return over
 
 

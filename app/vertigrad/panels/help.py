@@ -15,18 +15,18 @@ from .rows import scale, section
 from .shortcuts import shown_keys
 
 MOUSE = (
-    ("drag", "circle the target"),
-    ("right or middle drag", "move sideways; also Shift and drag"),
-    ("click", "select the row that is drawn there"),
-    ("wheel", "nearer or farther, to what is under the mouse; with Ctrl finely"),
-    ("Shift and wheel", "move sideways"),
-    ("Alt and wheel", "circle the target"),
+    ("drag", "orbit"),
+    ("right or middle drag", "pan; also Shift+drag"),
+    ("click", "select the row under the cursor"),
+    ("wheel", "zoom to the cursor; with Ctrl in fine steps"),
+    ("Shift+wheel", "pan"),
+    ("Alt+wheel", "orbit"),
     ("W A S D Q E", "fly, while the right button is held or in flight mode"),
-    ("Ctrl and drag", "touch the models, where they know what to do with it; with a tool without Ctrl"),
-    ("Ctrl and wheel, with a tool", "a larger or smaller ring; with Shift too, a stronger touch"),
-    ("Ctrl and click", "type the value of a slider"),
+    ("Ctrl+drag", "interact with the models that support it; with a tool selected, without Ctrl"),
+    ("Ctrl+wheel, with a tool", "brush radius; with Shift, brush strength"),
+    ("Ctrl+click", "type a value into a slider"),
     ("drag a tab", "dock its panel elsewhere"),
-    ("Ctrl+Tab", "go from panel to panel"),
+    ("Ctrl+Tab", "cycle through the panels"),
 )
 Sections = dict[str, list[tuple[str, str]]]
 COLUMN = 150.0  # width of the keys, in logical pixels

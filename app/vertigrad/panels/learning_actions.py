@@ -21,13 +21,11 @@ def _writes(suffix: str) -> Callable[[Session, Workspace], bool]:
 
 
 LEARNING_ACTIONS: tuple[Action, ...] = tuple(
-    Action(
-        "File", f"Export what was learned as {name}", posts(ExportNetwork(suffix)), possible=_writes(suffix), group=4
-    )
+    Action("File", f"Export trained weights as {name}", posts(ExportNetwork(suffix)), possible=_writes(suffix), group=4)
     for name, suffix in (
         ("safetensors", ".safetensors"),
         ("ONNX", ".onnx"),
         ("PLY", ".ply"),
-        ("a checkpoint", ".checkpoint"),
+        ("checkpoint", ".checkpoint"),
     )
 )

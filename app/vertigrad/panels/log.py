@@ -108,14 +108,14 @@ class LogPanel(Panel):
         changed, index = imgui.combo("##level", names.index(self._least), names)
         if changed:
             self._least = names[index]
-        imgui.set_item_tooltip("which lines are shown, by how grave they are")
+        imgui.set_item_tooltip("lowest level of the lines shown")
         imgui.same_line()
         imgui.set_next_item_width(min(imgui.get_content_region_avail().x * 0.5, 260 * scale()))
         _, self._search = imgui.input_text_with_hint("##search", "search", self._search)
         imgui.same_line()
         if imgui.button("Copy"):
             imgui.set_clipboard_text("\n".join(f"{line.clock:8}  {line.text}" for line in self._shown))
-        imgui.set_item_tooltip("the lines that are shown, to the clipboard")
+        imgui.set_item_tooltip("copy the lines shown")
         imgui.same_line()
         if imgui.button("Clear"):
             self._journal.clear()
@@ -128,7 +128,7 @@ class LogPanel(Panel):
         imgui.begin_child("##lines", ImVec2(0, 0), 0, imgui.WindowFlags_.horizontal_scrollbar.value)
         at_end = imgui.get_scroll_y() >= imgui.get_scroll_max_y()
         if not self._shown:
-            imgui.text_disabled("nothing was said yet" if not self._journal.lines else "no line fits")
+            imgui.text_disabled("no messages yet" if not self._journal.lines else "no matching line")
         imgui.push_font(mono(), 0.0)
         clipper = imgui.ListClipper()
         clipper.begin(len(self._shown))

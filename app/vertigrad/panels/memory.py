@@ -1,10 +1,9 @@
-"""`MemoryPanel`: every block of GPU memory, what is in use over time, and the bytes that cross in a frame."""
+"""`MemoryPanel`: every block of GPU memory, memory in use over time, and bytes copied per frame."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +16,12 @@ from ..session import Session
 from . import plots
 from .base import Panel
 from .figures import Renewed, beside, column, find_field, heading, right, seen_rows, size, table
-from .look import BAD, DIM, GOOD, TEXT
+from .look import BAD, DIM, TEXT
 from .rows import explain, fact, fitted, scale
+from .traffic import DIRECTIONS, FrameTraffic, draw_copies
 
 SHOWN = 600  # frames in the plot
 WIDE = 640.0  # logical pixels from which on the parts lie beside each other
-WAYS = {"host_to_device": "to GPU", "device_to_device": "on GPU", "device_to_host": "to host"}
 _STATES = {State.LIVE: TEXT, State.RETIRING: plots.SERIES[0], State.FREE: DIM}
 
 
@@ -48,38 +47,8 @@ COLUMNS: tuple[Column, ...] = (
     ("serial", 66.0, lambda b: b.last_serial, lambda b: f"{b.last_serial:,}"),
     ("block", 52.0, lambda b: b.id, lambda b: str(b.id)),
     ("gen.", 44.0, lambda b: b.generation, lambda b: str(b.generation)),
-    ("made at", 130.0, lambda b: (b.origin.file, b.origin.line), lambda b: place(b.origin)),
+    ("created at", 130.0, lambda b: (b.origin.file, b.origin.line), lambda b: place(b.origin)),
 )
-
-
-@dataclass
-class Crossing:
-    """Bytes that crossed in a frame, by kind and direction, averaged since they were written last.
-
-    Geometry that commands moved to build models is left out: it crosses once.
-    """
-
-    per_frame: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    _before: dict[str, dict[str, int]] | None = None
-    _frame: int = 0
-
-    def renew(self, session: Session) -> Mapping[str, Mapping[str, float]]:
-        """Average over the frames since the last call."""
-        totals, frame = session.gpu.meter.read(), session.gpu.tracker.frame
-        for way, nbytes in session.loaded.items():
-            totals[Traffic.GEOMETRY.value][way] -= nbytes
-        before, frames = self._before or totals, max(1, frame - self._frame)
-        self.per_frame = {
-            kind: {way: max(0, total - before[kind][way]) / frames for way, total in ways.items()}
-            for kind, ways in totals.items()
-        }
-        self._before, self._frame = totals, frame
-        return self.per_frame
-
-    @property
-    def copied(self) -> float:
-        """Bytes of geometry in a frame, in all directions."""
-        return sum(self.per_frame.get(Traffic.GEOMETRY.value, {}).values())
 
 
 _LARGEST_FIRST = imgui.TableColumnFlags_.default_sort | imgui.TableColumnFlags_.prefer_sort_descending
@@ -95,15 +64,15 @@ class MemoryPanel(Panel):
     opened = False
 
     def __init__(self) -> None:
-        self._crossing = Crossing()
-        self._renewed = Renewed(self._crossing.renew)
+        self._frame_traffic = FrameTraffic()
+        self._updated_traffic = Renewed(self._frame_traffic.update)
         self._lines = Renewed(self._sorted)
         self._classes = Renewed(free_classes)
         self._filter = ""
         self._order = (2, True)  # column, descending
 
     def draw(self, session: Session) -> None:
-        self._renewed(session)
+        self._updated_traffic(session)
         whole = imgui.get_content_region_avail().x
         if whole < WIDE * scale():
             self._summary(session)
@@ -119,38 +88,37 @@ class MemoryPanel(Panel):
 
     def _summary(self, session: Session) -> None:
         pool, tracker = session.gpu.pool, session.gpu.tracker
-        if self._crossing.copied:
-            fact("copied", f"{size(self._crossing.copied)} a frame", BAD, "geometry that was copied, in any direction")
-        else:
-            fact("copied", "0 B · zero copy", GOOD, "what is drawn lies where the models wrote it")
+        draw_copies(self._frame_traffic)
         used = f"{size(pool.held_bytes - pool.free_bytes)} · peak {size(pool.peak_bytes)}"
         fact("in use", used, tooltip="live blocks, and those that the GPU still needs")
-        fact("kept for reuse", size(pool.free_bytes), tooltip=_class_note(self._classes(session)))
+        fact("free for reuse", size(pool.free_bytes), tooltip=_class_note(self._classes(session)))
         if tracker.leak_count:
             fact("never closed", f"{tracker.leak_count:,}", BAD, "handles that the garbage collector had to close")
             for leak in list(tracker.leaks)[-4:]:
                 imgui.text_colored(BAD, fitted(f"  {leak.name or 'unnamed'}", imgui.get_content_region_avail().x))
-                explain(f"{size(leak.nbytes)}, made at {leak.origin}")
+                explain(f"{size(leak.nbytes)}, created at {leak.origin}")
         _plot(session)
         self._traffic()
 
     def _traffic(self) -> None:
-        """Bytes in a frame: a row for each kind, a column for each direction."""
+        """Bytes per frame: a row for each kind, a column for each direction."""
         flags = imgui.TableFlags_.sizing_stretch_prop | imgui.TableFlags_.no_saved_settings
-        if not imgui.begin_table("traffic", 1 + len(WAYS), flags.value):
+        if not imgui.begin_table("traffic", 1 + len(DIRECTIONS), flags.value):
             return
         imgui.table_next_row()
-        for number, text in enumerate(("a frame", *WAYS.values())):
+        for number, text in enumerate(("per frame", *DIRECTIONS.values())):
             imgui.table_set_column_index(number)
             right(text, DIM) if number else imgui.text_colored(DIM, text)
-        for kind, ways in self._crossing.per_frame.items():
+        for kind, counts in self._frame_traffic.per_frame.items():
             imgui.table_next_row()
             imgui.table_set_column_index(0)
             imgui.text_colored(DIM, kind)
-            for number, way in enumerate(WAYS, 1):
+            for number, direction in enumerate(DIRECTIONS, 1):
                 imgui.table_set_column_index(number)
-                tint = BAD if ways[way] and kind == Traffic.GEOMETRY.value else TEXT if ways[way] else DIM
-                right(size(ways[way]) if ways[way] else "0", tint)
+                tint = (
+                    BAD if counts[direction] and kind == Traffic.GEOMETRY.value else TEXT if counts[direction] else DIM
+                )
+                right(size(counts[direction]) if counts[direction] else "0", tint)
         imgui.end_table()
 
     def _blocks(self, session: Session) -> None:
@@ -213,7 +181,7 @@ def _class_note(classes: Mapping[int, int]) -> str:
     several = list(classes.items())[:10]
     written = [f"{number} × {size(capacity)}" for capacity, number in several]
     more = [f"and {len(classes) - len(several)} more sizes"] if len(classes) > len(several) else []
-    return "\n".join(["free blocks", *written, *more]) if classes else "there are no free blocks"
+    return "\n".join(["free blocks", *written, *more]) if classes else "no free blocks"
 
 
 def _draw_line(line: Line) -> None:
@@ -222,7 +190,7 @@ def _draw_line(line: Line) -> None:
     for number, text in enumerate(line.texts):
         if not imgui.table_set_column_index(number):
             continue
-        if COLUMNS[number][0] == "made at":
+        if COLUMNS[number][0] == "created at":
             imgui.text_colored(DIM, text)
             explain(line.origin)
         elif COLUMNS[number][0] in ("owner", "tensor", "state"):

@@ -58,4 +58,4 @@ def _close_button(session: Session, width: float, button: float) -> None:
     if imgui.button(f"{icons.ICON_FA_XMARK}##dismiss", ImVec2(button, button)):
         session.post(Dismiss())
     imgui.pop_style_color()
-    imgui.set_item_tooltip("hide; it returns if it happens again")
+    imgui.set_item_tooltip("dismiss; shown again if it recurs")

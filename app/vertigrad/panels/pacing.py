@@ -17,9 +17,9 @@ from .widgets import edit, explanation
 
 LABELS = {
     "frames_in_flight": "frames in flight",
-    "rate": "pictures",
-    "unfocused": "in background",
-    "steps": "steps a picture",
+    "rate": "FPS limit",
+    "unfocused": "FPS limit in background",
+    "steps": "steps per frame",
     "budget": "GPU budget",
 }
 HINTS = {"steps": UiHint(max=64), "substeps": UiHint(max=64)}
@@ -31,12 +31,12 @@ PAST = ParamSpec(
     max=1e6,
     slider_max=2048.0,
     unit="MB",
-    doc="memory for frames that can be gone back to; 0: none",
+    doc="memory for stepping back in time; 0: none",
 )
 
 
 class PacingRows:
-    """Rows for everything about pace. What is typed is taken when Enter is pressed or the field is left."""
+    """Rows for frame pacing. What is typed is taken when Enter is pressed or the field is left."""
 
     def __init__(self) -> None:
         self._typed: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class PacingRows:
             self._row(session, _of(session, name, "substeps"), SETTINGS["substeps"], *_substeps(session, name), room)
         pacer = session.clock.pacer
         if pacer.slices and pacer.step_ms:
-            fact("a step takes", f"{pacer.step_ms:.0f} ms: over several pictures")
+            fact("step time", f"{pacer.step_ms:.0f} ms, spread over several frames")
 
     def draw_seeds(self, session: Session) -> None:
         """Draw a row for the seed of each model."""

@@ -48,7 +48,7 @@ class Palette:
         if imgui.is_window_appearing():
             imgui.set_keyboard_focus_here()
         imgui.set_next_item_width(-1.0)
-        changed, self._search = imgui.input_text_with_hint("##search", "what is to be done?", self._search)
+        changed, self._search = imgui.input_text_with_hint("##search", "Type a command", self._search)
         if self._fitting is None or self._fitting[0] != self._search:
             self._fitting = self._search, ranked(self._search, actions)
         fitting = self._fitting[1]
@@ -60,7 +60,7 @@ class Palette:
             if self._draw_row(index, action, session, workspace):
                 self._chosen, done = index, True
         if not fitting:
-            imgui.text_disabled("nothing of that name")
+            imgui.text_disabled("no matching command")
         imgui.end_child()
         if imgui.is_key_pressed(imgui.Key.escape, False):  # which ImGui takes for leaving the field first
             self._open = workspace.palette = False

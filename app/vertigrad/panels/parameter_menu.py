@@ -84,7 +84,7 @@ class ParameterMenu:
         differs = value != row.original or row.key in session.tweaks.kept.animations
         if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset", possible=differs):
             session.post(ResetParameters((row.key,)))
-        if row.spec.optional and chosen(icons.ICON_FA_ERASER, "Leave out", possible=value is not None):
+        if row.spec.optional and chosen(icons.ICON_FA_ERASER, "Clear", possible=value is not None):
             session.post(SetParameter(*row.key, None))
         if chosen(icons.ICON_FA_DICE, "Randomize", possible=can_be_random(row.spec, row.hint)):
             self.randomize(session, (row.key,))
@@ -103,7 +103,7 @@ class ParameterMenu:
         changed = self._draw_controls(row, animation)
         if changed:
             session.post(Animate(*row.key, animation.with_values(changed), stroke))
-        if chosen(icons.ICON_FA_STOP, "Stop here"):
+        if chosen(icons.ICON_FA_STOP, "Stop animation"):
             session.post(Animate(*row.key, None))
 
     @staticmethod
@@ -128,9 +128,9 @@ class ParameterMenu:
         changed = [key for key in session.tweaks.differing() if key in group.keys]
         if chosen(icons.ICON_FA_TERMINAL, "Copy changes as --set", possible=bool(changed)):
             imgui.set_clipboard_text(" ".join(setting_of(session, key) for key in changed))
-        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all of these"):
+        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all in this group"):
             session.post(ResetParameters(group.keys))
-        if chosen(icons.ICON_FA_DICE, f"Randomize these, seed {self.seed}"):
+        if chosen(icons.ICON_FA_DICE, f"Randomize all in this group, seed {self.seed}"):
             self.randomize(session, tame(group.rows))
 
 

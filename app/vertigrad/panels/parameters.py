@@ -119,7 +119,7 @@ class ParametersPanel(Panel):
             if is_open and group.owner in owners:
                 self._draw_rows(session, rows, owners[group.owner], changed, places, active, mouse)
         if not self._found:
-            imgui.text_disabled("no parameter has this in its name or description")
+            imgui.text_disabled("no matching parameter")
 
     def _draw_rows(self, session, rows, params, changed, places, active, mouse) -> None:
         gap, beyond = imgui.get_style().item_spacing.y, BEYOND * scale()
@@ -149,9 +149,9 @@ class ParametersPanel(Panel):
         imgui.push_id(row.number)
         top = imgui.get_cursor_screen_pos().y
         if moving:
-            if moving_mark("it moves by itself; click to say how"):
+            if moving_mark("animated; click for its settings"):
                 self._menu.open(row)
-        elif changed and changed_mark("click to put it back"):
+        elif changed and changed_mark("click to reset"):
             session.post(ResetParameters((row.key,)))
         imgui.begin_disabled(row.key in self._idle)
         imgui.set_cursor_pos_x(places.label)
@@ -174,7 +174,7 @@ class ParametersPanel(Panel):
         workspace, gap = self._workspace, imgui.get_style().item_inner_spacing.x
         held = workspace.gizmo == row.key
         imgui.push_style_color(imgui.Col_.text.value, ACCENT if held else DIM)
-        if icon_button(f"{icons.ICON_FA_UP_DOWN_LEFT_RIGHT}##gizmo", "move it in the picture"):
+        if icon_button(f"{icons.ICON_FA_UP_DOWN_LEFT_RIGHT}##gizmo", "move it with handles in the viewport"):
             workspace.gizmo = None if held else row.key
         imgui.pop_style_color()
         imgui.same_line(0.0, gap)

@@ -26,13 +26,14 @@ WIDE = 720.0  # logical pixels from which on the parts lie beside each other
 COLORS: dict[str, ImVec4] = dict(
     zip(("frame", "CPU", "compute", "draw", "present", "wait"), (TEXT, *plots.SERIES), strict=False)
 )
+ON_GPU = "compute", "draw"  # a software adapter has no times of its own for them
 MEANING = {
-    "frame": "from the beginning of a frame to that of the next",
-    "CPU": "the CPU's work; waiting is not counted",
+    "frame": "from the start of a frame to the start of the next",
+    "CPU": "work on the CPU, without waiting",
     "compute": "models on the GPU",
     "draw": "layers, tone mapping and panels on the GPU",
-    "present": "handing the picture over to the screen",
-    "wait": "for the GPU to finish an earlier frame, and for something to draw on",
+    "present": "presenting the frame",
+    "wait": "for the GPU to finish an earlier frame, and for the swapchain",
 }
 
 
@@ -58,7 +59,7 @@ class Figures(NamedTuple):
     """All that is written, renewed twice a second."""
 
     rows: tuple[Row, ...]
-    missed: str
+    dropped: str
     late: bool
     groups: tuple[Group, ...]
     top: float  # of the plot, ms
@@ -103,10 +104,10 @@ class PerformancePanel(Panel):
         flags = imgui.TableFlags_.sizing_stretch_prop | imgui.TableFlags_.no_saved_settings
         if not imgui.begin_table("percentiles", 4, flags.value):
             return
-        for text, share in (("ms a frame", 1.5), ("p50", 1.0), ("p95", 1.0), ("p99", 1.0)):
+        for text, share in (("ms per frame", 1.5), ("p50", 1.0), ("p95", 1.0), ("p99", 1.0)):
             imgui.table_setup_column(text, 0, share)
         imgui.table_next_row()
-        for number, text in enumerate(("ms a frame", "p50", "p95", "p99")):
+        for number, text in enumerate(("ms per frame", "p50", "p95", "p99")):
             imgui.table_set_column_index(number)
             right(text, DIM) if number else imgui.text_colored(DIM, text)
         for row in shown.rows:
@@ -119,7 +120,12 @@ class PerformancePanel(Panel):
                 imgui.table_set_column_index(number)
                 right(text)
         imgui.end_table()
-        fact("missed", shown.missed, BAD if shown.late else TEXT, "pictures that came too late for the screen's turn")
+        fact(
+            "dropped frames",
+            shown.dropped,
+            BAD if shown.late else TEXT,
+            "frames that came too late for the display",
+        )
         fact("quality", shown.quality[0], tooltip=shown.quality[1])
 
     @staticmethod
@@ -143,17 +149,17 @@ class PerformancePanel(Panel):
     def _groups(session: Session, shown: Figures) -> None:
         timer = session.gpu.timer
         if not timer.available:
-            imgui.text_colored(DIM, "This adapter takes no times on the GPU.")
+            imgui.text_colored(DIM, "This GPU has no timestamp queries.")
         else:
-            changed, on = imgui.checkbox("each kernel", timer.each_kernel)
-            explain("time each kernel by itself: every dispatch becomes a pass of its own, which takes some time too")
+            changed, on = imgui.checkbox("per kernel", timer.each_kernel)
+            explain("time each kernel separately: every dispatch becomes its own pass, which adds some overhead")
             if changed:
                 session.post(TimeKernels(on))
             imgui.same_line()
         _trace_button(session)
         if session.gpu.adapter.kind == "software" and timer.available:
             imgui.push_text_wrap_pos(0.0)
-            imgui.text_colored(DIM, "A software adapter: times may end before the work has.")
+            imgui.text_colored(DIM, "Software adapter: GPU times are unreliable.")
             imgui.pop_text_wrap_pos()
         with table("groups", (("on the GPU", 0.0), ("ms", 62.0), ("share", 52.0)), height=0.0) as clicked:
             if clicked is None:
@@ -165,15 +171,19 @@ class PerformancePanel(Panel):
 def figures(session: Session) -> Figures:
     """What the panel says of the frames so far."""
     timeline = session.timeline
-    rows = tuple(_row(name, series.values) for name, series in timeline.series().items())
+    measured = session.gpu.adapter.kind != "software"
+    rows = tuple(
+        _row(name, series.values) if measured or name not in ON_GPU else Row(name, "n/a", "n/a", "n/a")
+        for name, series in timeline.series().items()
+    )
     target, last = timeline.target_ms, timeline.frame_ms.values[-SHOWN:]
     slow = float(np.percentile(last, 99)) if len(last) else 0.0
     shown_in_time = max(timeline.shown, 1)
-    missed = f"{timeline.missed:,} · {timeline.missed / (timeline.missed + shown_in_time):.1%}" if target else "–"
+    dropped = f"{timeline.dropped:,} · {timeline.dropped / (timeline.dropped + shown_in_time):.1%}" if target else "–"
     top = plots.nice_above(max(1.25 * slow, 1.25 * target, 1.0))
     chosen = session.view.quality, session.quality
     quality = told(*chosen), reason(*chosen)
-    return Figures(rows, missed, timeline.missed > 0, tuple(_grouped(session)), top, target, quality)
+    return Figures(rows, dropped, timeline.dropped > 0, tuple(_grouped(session)), top, target, quality)
 
 
 def _row(name: str, values: np.ndarray) -> Row:
@@ -223,9 +233,9 @@ def _group_row(group: Group) -> None:
 
 
 def _trace_button(session: Session) -> None:
-    if imgui.button(f"{icons.ICON_FA_FLOPPY_DISK}  trace"):
+    if imgui.button(f"{icons.ICON_FA_FLOPPY_DISK}  Export trace"):
         session.post(SaveTrace())
-    explain("write the last ten seconds to a file for ui.perfetto.dev or chrome://tracing")
+    explain("the last ten seconds, for ui.perfetto.dev or chrome://tracing")
     written = session.written.get(SaveTrace.topic)
     if written is not None:
         _written(written)

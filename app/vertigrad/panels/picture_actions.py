@@ -51,13 +51,13 @@ def _show_capture(session: Session, workspace: Workspace) -> None:
 PICTURE_ACTIONS: tuple[Action, ...] = (
     Action("File", "Screenshot", posts(TakeScreenshot()), ("F12",), icons.ICON_FA_CAMERA, group=4),
     Action("File", "Screenshot with panels", posts(TakeScreenshot(Shot(panels=True))), ("Ctrl+F12",), group=4),
-    Action("File", "Screenshot of another size…", _show_capture, ("Shift+F12",), group=4),
+    Action("File", "Screenshot at another size…", _show_capture, ("Shift+F12",), group=4),
     Action("File", "Record a video", _record, ("F10",), icons.ICON_FA_FILM, on=_records, group=4),
-    Action("Edit", "Select nothing", posts(Deselect()), ("Esc",), possible=_is_selected, group=3),
-    Action("Camera", "Frame everything", posts(FrameAll()), ("F",), icons.ICON_FA_EXPAND),
+    Action("Edit", "Deselect all", posts(Deselect()), ("Esc",), possible=_is_selected, group=3),
+    Action("Camera", "Frame all", posts(FrameAll()), ("F",), icons.ICON_FA_EXPAND),
     Action(
         "Camera",
-        "Frame what is selected",
+        "Frame selected",
         posts(FrameSelection()),
         ("Shift+F",),
         icons.ICON_FA_CROSSHAIRS,
@@ -65,13 +65,16 @@ PICTURE_ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "Camera",
-        "View before",
+        "Previous view",
         posts(PreviousView()),
         ("Backspace",),
         icons.ICON_FA_ARROW_LEFT,
         possible=lambda session, _: session.cameras.can_go_back,
     ),
-    *(Action("Camera", f"From the {side}", posts(LookFrom(side)), (key,), group=1) for side, key in SIDE_KEYS.items()),
+    *(
+        Action("Camera", f"View from the {side}", posts(LookFrom(side)), (key,), group=1)
+        for side, key in SIDE_KEYS.items()
+    ),
     Action(
         "Camera",
         "Orthographic",

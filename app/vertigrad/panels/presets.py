@@ -46,7 +46,7 @@ class PresetBar:
         history, gap = session.tweaks.history, imgui.get_style().item_inner_spacing.x
         side, width = imgui.get_frame_height(), imgui.get_content_region_avail().x
         undo = f"undo {history.done[-1].label} (Ctrl+Z)" if history.done else "nothing to undo"
-        redo = f"do {history.undone[-1].label} again (Ctrl+Shift+Z)" if history.undone else "nothing to do again"
+        redo = f"do {history.undone[-1].label} again (Ctrl+Shift+Z)" if history.undone else "nothing to redo"
         if icon_button(icons.ICON_FA_ROTATE_LEFT, undo, bool(history.done)):
             session.post(Undo())
         imgui.same_line(0.0, gap)
@@ -72,7 +72,7 @@ class PresetBar:
             self._renamed, self._typed = None, ""
             imgui.open_popup(PRESETS)
         imgui.pop_style_var()
-        imgui.set_item_tooltip("values of parameters, kept under names in the scene")
+        imgui.set_item_tooltip("named sets of parameter values, saved in the scene file")
         rightmost = imgui.get_io().display_size.x - (LIST_WIDTH + 4) * scale()
         left, below = min(imgui.get_item_rect_min().x, rightmost), imgui.get_item_rect_max().y + 3 * scale()
         imgui.set_next_window_pos(ImVec2(left, below))
@@ -117,9 +117,9 @@ class PresetBar:
         imgui.push_style_color(imgui.Col_.button.value, CLEAR)
         imgui.push_style_color(imgui.Col_.text.value, DIM)
         for icon, meaning in (
-            (icons.ICON_FA_ARROWS_ROTATE, "give it the values that are set now"),
-            (icons.ICON_FA_PEN, "give it another name"),
-            (icons.ICON_FA_TRASH, "delete it"),
+            (icons.ICON_FA_ARROWS_ROTATE, "update with the current values"),
+            (icons.ICON_FA_PEN, "rename"),
+            (icons.ICON_FA_TRASH, "delete"),
         ):
             imgui.same_line(0.0, 0.0)
             if icon_button(icon, meaning, True):
@@ -152,12 +152,12 @@ class PresetBar:
         imgui.set_next_item_width(imgui.get_content_region_avail().x - side - gap)
         flags = imgui.InputTextFlags_.enter_returns_true.value
         typed = "" if self._renamed is not None else self._typed
-        entered, typed = imgui.input_text_with_hint("##new", "keep what is set now as …", typed, flags)
+        entered, typed = imgui.input_text_with_hint("##new", "new preset from current values…", typed, flags)
         if self._renamed is None:
             self._typed = typed
         imgui.same_line(0.0, gap)
         name = self._typed.strip() if self._renamed is None else ""
-        if (icon_button(icons.ICON_FA_PLUS, "keep it", bool(name)) or entered) and name:
+        if (icon_button(icons.ICON_FA_PLUS, "save preset", bool(name)) or entered) and name:
             session.post(KeepPreset(name))
             self._typed = ""
 
@@ -173,8 +173,8 @@ class PresetBar:
             if imgui.button(name, ImVec2(side, 0.0)) and name != here:
                 session.post(Flip())
             imgui.pop_style_color()
-            other = "the values that it was left with" if session.tweaks.kept.other else "as the scene is"
-            imgui.set_item_tooltip("shown now" if name == here else f"flip to {name}: {other} (X)")
+            other = "its values when last shown" if session.tweaks.kept.other else "as in the file"
+            imgui.set_item_tooltip("active" if name == here else f"switch to {name}: {other} (X)")
 
     @staticmethod
     def _draw_more(session: Session, menu: ParameterMenu) -> None:
@@ -185,10 +185,10 @@ class PresetBar:
         if chosen(icons.ICON_FA_FLOPPY_DISK, "Save as…", "Ctrl+Shift+S"):
             session.post(Ask(Question("name", "")))
         imgui.separator()
-        if chosen(icons.ICON_FA_TERMINAL, "Copy as a command line"):
+        if chosen(icons.ICON_FA_TERMINAL, "Copy as command line"):
             imgui.set_clipboard_text(command_line(session))
         imgui.separator()
-        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all", possible=bool(session.tweaks.differing())):
+        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all to file", possible=bool(session.tweaks.differing())):
             session.post(ResetParameters())
         if chosen(icons.ICON_FA_DICE, f"Randomize all, seed {menu.seed}"):
             menu.randomize(session, tuple(key for group in groups(session) for key in tame(group.rows)))

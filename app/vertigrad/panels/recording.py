@@ -86,11 +86,11 @@ class CapturePanel(Panel):
 
     def draw(self, session: Session) -> None:
         if session.studio is None:
-            imgui.text_disabled("there is no window to take pictures of")
+            imgui.text_disabled("there is no window to capture")
             return
-        with labeled("folder", "where pictures and videos go"):
+        with labeled("folder", "where screenshots and videos are saved"):
             _, self._folder = imgui.input_text_with_hint("##folder", str(here()), self._folder)
-        if section("picture"):
+        if section("screenshot"):
             self._draw_picture(session)
         if section("video"):
             self._draw_video(session)
@@ -102,19 +102,19 @@ class CapturePanel(Panel):
     def _draw_picture(self, session: Session) -> None:
         width, height = session.picture_size
         sizes = [f"{round(width * times)} × {round(height * times)}" for times in TIMES]
-        words = [*(f"{text}   {times:.0f} ×" for text, times in zip(sizes, TIMES, strict=True)), "another size"]
+        words = [*(f"{text}   {times:.0f} ×" for text, times in zip(sizes, TIMES, strict=True)), "custom"]
         imgui.begin_disabled(self._panels)
-        with labeled("size", "in pixels; larger than the window shows more detail"):
+        with labeled("size", "in pixels; a size above the window's shows more detail"):
             _, self._choice = imgui.combo("##size", self._choice, words)
         if self._choice == len(TIMES):
             with labeled("pixels"):
                 _, (self._width, self._height) = imgui.input_int2("##pixels", [self._width, self._height])
-        with labeled("transparent", "no background: a PNG file with alpha"):
+        with labeled("transparent", "no background; a PNG file with alpha"):
             _, self._transparent = imgui.checkbox("##transparent", self._transparent)
         imgui.end_disabled()
-        with labeled("with panels", "the whole window as it is seen"):
+        with labeled("include panels", "the whole window with its panels"):
             _, self._panels = imgui.checkbox("##panels", self._panels)
-        if imgui.button(f"{icons.ICON_FA_CAMERA}  Take it", ImVec2(imgui.get_content_region_avail().x, 0.0)):
+        if imgui.button(f"{icons.ICON_FA_CAMERA}  Take screenshot", ImVec2(imgui.get_content_region_avail().x, 0.0)):
             session.post(TakeScreenshot(self._shot()))
 
     def _draw_video(self, session: Session) -> None:
@@ -123,7 +123,7 @@ class CapturePanel(Panel):
         if film is None:
             if imgui.button(f"{icons.ICON_FA_CIRCLE}  Record", ImVec2(width, 0.0)):
                 session.post(StartRecording(self._place()))
-            imgui.set_item_tooltip("every frame, a sixtieth of a second each, however long it takes (F10)")
+            imgui.set_item_tooltip("each frame lasts 1/60 s in the video, however long it takes to render (F10)")
         else:
             fact("length", f"{film.seconds:.1f} s · {size(film.nbytes)}")
             if imgui.button(f"{icons.ICON_FA_STOP}  Stop", ImVec2(width, 0.0)):

@@ -15,94 +15,93 @@ from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Ste
 from ..session.quality import reason, told
 from .base import Panel
 from .figures import size
-from .look import ACCENT, BAD, DIM, GOOD, TEXT
+from .look import ACCENT, BAD, DIM, TEXT
 from .pacing import PacingRows
 from .rows import explain, fact, labeled, section
 from .slider import slide_number
 from .timeline import draw_timeline
+from .traffic import FrameTraffic, draw_copies
 
 EVERY = 0.5  # seconds between updates of the numbers: faster ones cannot be read
 FASTEST = 4.0
 HELP = (
-    ("drag", "circle the target"),
-    ("right drag", "move sideways"),
-    ("wheel", "nearer, to the cursor"),
+    ("drag", "orbit"),
+    ("right drag", "pan"),
+    ("wheel", "zoom to the cursor"),
     ("Ctrl+click", "type a value"),
     ("space", "play, pause"),
-    ("N", "one step"),
-    ("B", "one step back"),
-    ("R", "reset the models"),
-    ("F5", "restart the scene"),
-    ("H", "camera home"),
+    ("N", "step forward"),
+    ("B", "step back"),
+    ("R", "reset simulation"),
+    ("F5", "reload file"),
+    ("H", "reset camera"),
     ("G", "hide the panels"),
 )
 
 
 @dataclass
-class Pace:
-    """What frames cost, averaged since the numbers on the screen were last renewed."""
+class FrameStatistics:
+    """What frames cost, averaged since the numbers on the screen were last updated."""
 
     frame_ms: float = 0.0
-    bytes_copied: float = 0.0  # of geometry, in a frame
-    bytes_kept: float = 0.0  # of snapshots, in a frame
+    traffic: FrameTraffic = field(default_factory=FrameTraffic)
     gpu_ms: Mapping[str, float] = field(default_factory=dict)
     quality: tuple[str, str] = "", ""  # the level in force, and why
     live_bytes: int = 0
     live_blocks: int = 0
-    steps: float = 0.0  # in a second
-    share: float = 0.0  # seconds of the models that pass in a second
+    steps: float = 0.0  # per second
+    time_scale: float = 0.0  # simulated seconds per second
     _seconds: float = 0.0
-    _began: tuple[int, float] = 0, 0.0  # step and time of the models when counting began
+    _start: tuple[int, float] | None = None  # simulation step and time when counting began
     _frames: int = 0
-    _moved: int | None = None  # bytes of geometry so far, but for those that made models
-    _kept: int = 0  # bytes of snapshots so far
 
-    def frame(self, session: Session, seconds: float) -> None:
+    def add(self, session: Session, seconds: float) -> None:
         """Count a frame that took `seconds`."""
         self._seconds += seconds
         self._frames += 1
-        if self._moved is not None and self._seconds < EVERY:
+        if self._start is not None and self._seconds < EVERY:
             return
-        moved = sum(session.gpu.meter.read()[Traffic.GEOMETRY.value].values()) - session.loaded.total()
-        kept = session.gpu.meter.total(Traffic.SNAPSHOTS)
-        if self._moved is not None:
-            self.bytes_kept = (kept - self._kept) / self._frames
+        self.traffic.update(session)
+        if self._start is not None:
             self.frame_ms = 1e3 * self._seconds / self._frames
-            self.bytes_copied = max(moved - self._moved, 0) / self._frames
             self.gpu_ms = dict(session.gpu.timer.latest)
-            self.steps = max(session.frame - self._began[0], 0) / self._seconds
-            self.share = max(session.time - self._began[1], 0.0) / self._seconds
+            self.steps = max(session.frame - self._start[0], 0) / self._seconds
+            self.time_scale = max(session.time - self._start[1], 0.0) / self._seconds
         chosen = session.view.quality, session.quality
         self.quality = told(*chosen), reason(*chosen)
         self.live_bytes, self.live_blocks = session.gpu.tracker.live_bytes, len(session.gpu.tracker.live)
-        self._seconds, self._frames, self._moved, self._kept = 0.0, 0, moved, kept
-        self._began = session.frame, session.time
+        self._seconds, self._frames = 0.0, 0
+        self._start = session.frame, session.time
 
 
 class RunPanel(Panel):
-    """Play, pause, step and reset; frame rate, memory, bytes moved; numbers that tell whether the models are well."""
+    """Play, pause, step and reset; frame rate, memory, bytes moved; the models' diagnostics."""
 
     title = "Run"
     side = "upper right"
 
     def __init__(self) -> None:
-        self._pace = Pace()
+        self._statistics = FrameStatistics()
         self._pacing = PacingRows()
 
     def draw(self, session: Session) -> None:
-        self._pace.frame(session, imgui.get_io().delta_time)
+        self._statistics.add(session, imgui.get_io().delta_time)
         _buttons(session)
         draw_timeline(session)
-        fact(f"frame {session.frame:,}", f"{session.time:.2f} s", tooltip="steps, and time, since the models' start")
-        fact(*speed_row(self._pace), tooltip="steps in a second, and how fast time passes for the models")
-        with labeled("speed", "model seconds in a second of 60 frames"):
+        fact(
+            f"frame {session.frame:,}",
+            f"{session.time:.2f} s",
+            tooltip="simulation steps, and simulated time",
+        )
+        fact(*speed_row(self._statistics), tooltip="simulation steps per second; simulated time relative to real time")
+        with labeled("speed", "simulated seconds per second, at 60 frames/s"):
             changed, speed = slide_number(session.speed, (0.0, FASTEST), "%.2f ×", log=False)
         if changed:
             session.post(SetSpeed(speed))
         self._pacing.draw_seeds(session)
-        if section("pace", opened=False):
+        if section("frame pacing", opened=False):
             self._pacing.draw(session)
-        _cost(self._pace)
+        _draw_cost(session, self._statistics)
         if session.diagnostics and section("diagnostics"):
             _diagnostics(session)
         if section("keys and mouse", opened=False):
@@ -111,19 +110,19 @@ class RunPanel(Panel):
 
 
 BUTTONS: tuple[tuple[str, str, Callable[[Session], Command]], ...] = (
-    (f"{icons.ICON_FA_BACKWARD_FAST}##0", "models back to their start (R)", lambda session: Reset()),
-    (f"{icons.ICON_FA_BACKWARD_STEP}##1", "one step back (B)", lambda session: Step(-1)),
+    (f"{icons.ICON_FA_BACKWARD_FAST}##0", "reset simulation (R)", lambda session: Reset()),
+    (f"{icons.ICON_FA_BACKWARD_STEP}##1", "step back (B)", lambda session: Step(-1)),
     (f"{icons.ICON_FA_PLAY}##2", "play (space)", lambda session: Play(True)),
-    (f"{icons.ICON_FA_FORWARD_STEP}##3", "one step (N)", lambda session: Step()),
-    (f"{icons.ICON_FA_ROTATE}##4", "everything anew from the scene file (F5)", lambda session: Reload(restart=True)),
-    (f"{icons.ICON_FA_HOUSE}##5", "camera back to where the scene has it (H)", lambda session: Home()),
+    (f"{icons.ICON_FA_FORWARD_STEP}##3", "step forward (N)", lambda session: Step()),
+    (f"{icons.ICON_FA_ROTATE}##4", "reload file (F5)", lambda session: Reload(restart=True)),
+    (f"{icons.ICON_FA_HOUSE}##5", "reset camera (H)", lambda session: Home()),
 )
 PAUSE = f"{icons.ICON_FA_PAUSE}##2", "pause (space)", lambda session: Play(False)
 
 
-def speed_row(pace: Pace) -> tuple[str, str]:
+def speed_row(statistics: FrameStatistics) -> tuple[str, str]:
     """How fast the models are, whatever the frame rate: label and value."""
-    return "steps", f"{pace.steps:.3g} /s · {pace.share:.2g} × real time"
+    return "steps", f"{statistics.steps:.3g} /s · {statistics.time_scale:.2g} × real time"
 
 
 def _buttons(session: Session) -> None:
@@ -138,24 +137,28 @@ def _buttons(session: Session) -> None:
         explain(tooltip)
 
 
-def _cost(pace: Pace) -> None:
-    rate = f"{1e3 / pace.frame_ms:.0f} /s · {pace.frame_ms:.1f} ms" if pace.frame_ms else "…"
-    fact("frames", rate, tooltip="averaged over half a second")
-    fact("quality", pace.quality[0], tooltip=pace.quality[1])
-    fact("memory", size(pace.live_bytes), tooltip=f"{pace.live_bytes:,} bytes in {pace.live_blocks} blocks")
-    if pace.bytes_copied:
-        fact("copied", f"{size(pace.bytes_copied)} a frame", BAD, "geometry that was copied, in any direction")
-    else:
-        fact("copied", "0 B · zero copy", GOOD, "what is drawn lies where the models wrote it")
-    if pace.bytes_kept:
+def _draw_cost(session: Session, statistics: FrameStatistics) -> None:
+    rate = f"{1e3 / statistics.frame_ms:.0f} fps · {statistics.frame_ms:.1f} ms" if statistics.frame_ms else "…"
+    fact("frame rate", rate, tooltip="average over half a second")
+    fact("quality", statistics.quality[0], tooltip=statistics.quality[1])
+    fact(
+        "memory",
+        size(statistics.live_bytes),
+        tooltip=f"{statistics.live_bytes:,} bytes in {statistics.live_blocks} blocks",
+    )
+    draw_copies(statistics.traffic)
+    snapshots = statistics.traffic.total(Traffic.SNAPSHOTS)
+    if snapshots:
         fact(
             "snapshots",
-            f"{size(pace.bytes_kept)} a frame",
+            f"{size(snapshots)} per frame",
             DIM,
-            "copied on the GPU, to go back to or to be drawn meanwhile",
+            "copied on the GPU for the rewind buffer, or to draw during a long step",
         )
-    if pace.gpu_ms and section("GPU", f"{sum(pace.gpu_ms.values()):.2f} ms", opened=False):
-        for group, ms in pace.gpu_ms.items():
+    if session.gpu.adapter.kind == "software":
+        fact("GPU", "n/a", DIM, "GPU times are not available on a software adapter")
+    elif statistics.gpu_ms and section("GPU", f"{sum(statistics.gpu_ms.values()):.2f} ms", opened=False):
+        for group, ms in statistics.gpu_ms.items():
             fact(group, f"{ms:.2f} ms")
 
 

@@ -63,7 +63,7 @@ class SelectionPanel(Panel):
             self._layer, self._row = layers[0], 0
         self._draw_choice(session, layers)
         if row is None:
-            imgui.text_colored(DIM, "click a point or a surface in the picture")
+            imgui.text_colored(DIM, "click a point or a surface in the viewport")
             return
         imgui.spacing()
         _draw_heading(session)
@@ -113,11 +113,11 @@ def _draw_heading(session: Session) -> None:
     imgui.same_line(imgui.get_cursor_pos_x() + imgui.get_content_region_avail().x - 2 * button)
     if imgui.button(f"{icons.ICON_FA_EXPAND}##frame", ImVec2(button, button)):
         session.post(FrameSelection())
-    imgui.set_item_tooltip("into the middle of the picture")
+    imgui.set_item_tooltip("frame selected (Shift+F)")
     imgui.same_line(0.0, 0.0)
     if imgui.button(f"{icons.ICON_FA_XMARK}##clear", ImVec2(button, button)):
         session.post(Deselect())
-    imgui.set_item_tooltip("select nothing (Esc)")
+    imgui.set_item_tooltip("deselect (Esc)")
     imgui.pop_style_color()
     if row.cell is not None and row.corners is not None:
         rows = ", ".join(f"{corner:,}" for corner in row.corners)

@@ -125,7 +125,7 @@ class TensorsPanel(Panel):
         if sight is not None and sight.column is not None:
             _column_plot(sight, session.inspector.view)
         if sight is not None and sight.difference is not None:
-            imgui.text_colored(ACCENT, "less the frozen one")
+            imgui.text_colored(ACCENT, "minus the frozen one")
             self._summary(sight.difference, found)
         imgui.spacing()
         for label, value, tooltip in found.facts:
@@ -135,12 +135,12 @@ class TensorsPanel(Panel):
         frozen = session.inspector.frozen_at == found.name
         if imgui.button(f"{icons.ICON_FA_SNOWFLAKE}  {'thaw' if frozen else 'freeze'}"):
             session.post(Thaw() if frozen else Freeze())
-        explain("keep the tensor as it is now and compare with it; no bytes move until the model writes it")
+        explain("compare with the tensor as it is now; nothing is copied until the model writes to it")
         imgui.same_line()
         if imgui.button(f"{icons.ICON_FA_FLOPPY_DISK}  .npy"):
             session.post(SaveTensor(found.name))
         written = session.written.get(SaveTensor.topic)
-        explain(f"write it to a file for NumPy{f'; the last one is {written}' if written else ''}")
+        explain(f"export for NumPy{f'; the last one is {written}' if written else ''}")
         imgui.same_line()
         if imgui.button(f"{icons.ICON_FA_EYE}  watch"):
             session.post(AddWatch(Watch(found.name)))
@@ -224,11 +224,11 @@ def lie(session: Session, name: str) -> Lie | None:
     facts = (
         ("shape", f"{_shape(tensor.shape)}  {tensor.dtype}", f"{tensor.size:,} elements, {size(tensor.nbytes)}"),
         ("layout", row, f"strides {tensor.strides} bytes, offset {tensor.offset} bytes"),
-        ("strides", ", ".join(map(str, tensor.strides)) or "none", "bytes from element to element, along each axis"),
-        ("offset", f"{tensor.offset:,} B", "byte of the block at which the first element lies"),
-        ("block", f"{block.id} · {size(block.nbytes)}", f"generation {block.generation}, made at {block.origin}"),
+        ("strides", ", ".join(map(str, tensor.strides)) or "none", "bytes between elements along each axis"),
+        ("offset", f"{tensor.offset:,} B", "offset of the first element in the block, in bytes"),
+        ("block", f"{block.id} · {size(block.nbytes)}", f"generation {block.generation}, created at {block.origin}"),
         ("shares it with", ", ".join(other.partition(".")[2] for other in others) or "nobody", "\n".join(others)),
-        ("drawn by", ", ".join(layers) or "no layer", "layers that bind the very same block"),
+        ("drawn by", ", ".join(layers) or "no layer", "layers that bind the same block"),
     )
     return Lie(name, tensor.shape, tensor.itemsize, block.id, facts)
 

@@ -27,7 +27,7 @@ def draw_timeline(session: Session) -> None:
     if imgui.is_item_active():
         _scrub(session, shown)
     elif imgui.is_item_hovered():
-        imgui.set_tooltip(f"frame {shown:,}; drag to go there\n{_kept(session)}")
+        imgui.set_tooltip(f"frame {shown:,}; drag to rewind\n{_kept(session)}")
     _draw(corner, width, height, share_of(session.clock.heading, first, last))
 
 
@@ -60,12 +60,12 @@ def _draw(corner: ImVec2, width: float, height: float, share: float) -> None:
 def _kept(session: Session) -> str:
     past = session.clock.past
     snapshots = past.snapshots
-    count = f"{len(snapshots)} of {past.last - past.first + 1:,} frames kept, {size(snapshots.nbytes)}"
-    return f"{count} of {size(snapshots.limit)}; the others are made again"
+    count = f"{len(snapshots)} of {past.last - past.first + 1:,} frames stored, {size(snapshots.nbytes)}"
+    return f"{count} of {size(snapshots.limit)}; others are recomputed"
 
 
 def _say_why_not(session: Session) -> None:
     limit = session.clock.past.snapshots.limit
-    reason = "no frame before this is kept" if not limit else f"a frame takes more than {size(limit)}"
+    reason = "the rewind buffer is off" if not limit else f"a frame takes more than {size(limit)}"
     imgui.align_text_to_frame_padding()
     imgui.text_colored(DIM, fitted(reason, imgui.get_content_region_avail().x))

@@ -21,11 +21,11 @@ WIDTH = 206.0  # of the palette while a tool is held
 NEEDED = 300.0, 200.0  # width and height of a picture that has room for it
 LINE = 1.6  # of the ring
 TOOLS: dict[Gesture | None, tuple[str, str, str]] = {  # icon, name and key, what it does
-    None: (icons.ICON_FA_ARROWS_SPIN, "Orbit", "a drag moves the camera"),
-    Gesture.DRAG: (icons.ICON_FA_HAND, "Drag (D)", "pull what is within the ring along"),
-    Gesture.EMIT: (icons.ICON_FA_DROPLET, "Emit (E)", "let more come out where the mouse is"),
-    Gesture.CUT: (icons.ICON_FA_SCISSORS, "Cut (C)", "part what is seen where the mouse goes along"),
-    Gesture.PAINT: (icons.ICON_FA_PAINTBRUSH, "Paint (P)", "add to the field within the ring"),
+    None: (icons.ICON_FA_ARROWS_SPIN, "Orbit", "drag to move the camera"),
+    Gesture.DRAG: (icons.ICON_FA_HAND, "Drag (D)", "pull what is inside the brush"),
+    Gesture.EMIT: (icons.ICON_FA_DROPLET, "Emit (E)", "emit more at the cursor"),
+    Gesture.CUT: (icons.ICON_FA_SCISSORS, "Cut (C)", "cut along the path of the cursor"),
+    Gesture.PAINT: (icons.ICON_FA_PAINTBRUSH, "Paint (P)", "paint the field inside the brush"),
 }
 HINT = "Ctrl+wheel: radius · Ctrl+Shift+wheel: strength · Alt+drag: camera"
 _SHADOW = ImVec4(0.0, 0.0, 0.0, 0.45)

@@ -23,7 +23,7 @@ def _tool(gesture: Gesture) -> Action:
 
     return Action(
         "Edit",
-        f"{gesture.title()} in the picture",
+        f"{gesture.title()} tool",
         toggle,
         (KEYS[gesture],),
         possible=lambda session, _: gesture in gestures(session.stage),
@@ -48,11 +48,11 @@ def _has_tool(session: Session, workspace: Workspace) -> bool:
 
 TOUCH_ACTIONS: tuple[Action, ...] = (
     *(_tool(gesture) for gesture in Gesture),
-    Action("Edit", "Smaller ring", _larger(1 / LARGER), ("[",), possible=_has_tool, repeats=True, group=4),
-    Action("Edit", "Larger ring", _larger(LARGER), ("]",), possible=_has_tool, repeats=True, group=4),
+    Action("Edit", "Decrease brush radius", _larger(1 / LARGER), ("[",), possible=_has_tool, repeats=True, group=4),
+    Action("Edit", "Increase brush radius", _larger(LARGER), ("]",), possible=_has_tool, repeats=True, group=4),
     Action(
         "File",
-        "Save what was done by hand",
+        "Save interaction recording",
         posts(SaveTouches()),
         icon=icons.ICON_FA_HAND,
         possible=lambda session, _: bool(session.clock.touches.gestures),

@@ -21,10 +21,10 @@ from .rows import scale
 
 WIDTH = 400.0  # logical pixels
 HEADINGS = {
-    "leave": "Keep the changes?",
+    "leave": "Save changes?",
     "changed": "The file has changed",
-    "name": "Under which name?",
-    "replace": "Replace the file?",
+    "name": "Save as",
+    "replace": "Replace file?",
     "code": "Run this scene's code?",
     "restore": "Restore unsaved changes?",
 }
@@ -35,7 +35,7 @@ class SavingDialogs:
     """Draws the session's question, if it has one, over everything else; the answer is posted as a command."""
 
     def __init__(self) -> None:
-        self._files = FileDialog("Save the scene as", "Save", {".toml"}, saving=True)
+        self._files = FileDialog("Save scene as", "Save", {".toml"}, saving=True)
         self._question: Question | None = None  # the one that is drawn
         self._choosing = False
 
@@ -85,7 +85,7 @@ class SavingDialogs:
         then = question.then
         match question.about:
             case "leave":
-                answers = {"Save": Save(then=then), "Do not save": then}
+                answers = {"Save": Save(then=then), "Don't save": then}
             case "changed":
                 answers = {"Reload": Reload(), "Overwrite": Save(overwrite=True, then=then)}
             case "replace":
@@ -135,7 +135,7 @@ class SavingDialogs:
         if path == session.scene.path:
             session.post(Save(then=then))
         elif path.exists():
-            reason = f"There is a file {path.name} in {path.parent.name or path.parent} already."
+            reason = f"{path.name} already exists in {path.parent.name or path.parent}."
             session.post(Ask(Question("replace", reason, command._replace(overwrite=True))))
         else:
             session.post(Ask(None))

@@ -36,7 +36,7 @@ def draw_warnings(session: Session, picture: Rect) -> None:
             imgui.same_line()
             imgui.push_text_wrap_pos(0.0)
             imgui.text_colored(
-                TEXT, f"{name.replace('_', ' ')} is {excess.value:.3g}; up to {excess.limit.bound:g} is well"
+                TEXT, f"{name.replace('_', ' ')} is {excess.value:.3g}; up to {excess.limit.bound:g} is fine"
             )
             imgui.text_colored(DIM, excess.limit.advice)
             imgui.pop_text_wrap_pos()

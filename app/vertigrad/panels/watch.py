@@ -87,20 +87,20 @@ class WatchPanel(Panel):
         if imgui.button(f"show row {alarm.row:,}"):
             self._show(session, alarm.tensor, alarm.row)
         imgui.same_line()
-        if imgui.button("seen"):
+        if imgui.button("Dismiss"):
             session.post(SettleAlarm())
-        explain("the run may go on; it is stopped again for something new only")
+        explain("the run may continue; only a new finding stops it again")
         imgui.spacing()
 
     def _make(self, session: Session) -> None:
         """What the guard does, and a form for another watch."""
         changed, on = imgui.checkbox("stop at NaN or infinity", session.watches.guarding)
-        explain("every output of floats is looked through on the GPU, one after the other")
+        explain("check every float output on the GPU, one after the other")
         if changed:
             session.post(Guard(on))
         if limits(session.stage):
             changed, on = imgui.checkbox("stop above a limit", session.limits.stopping)
-            explain("the limits that the models name, drawn as lines; otherwise a note over the picture tells of them")
+            explain("limits declared by the models, drawn as lines; if off, exceeding one only shows a warning")
             if changed:
                 session.post(StopAtLimits(on))
         imgui.spacing()
@@ -170,7 +170,7 @@ class WatchPanel(Panel):
             session.post(RemoveWatch(cell.watch))
             self._cells.forget()
         imgui.pop_style_color(2)
-        explain("watch it no more")
+        explain("remove this watch")
 
 
 def cells(session: Session) -> list[Cell]:
@@ -204,7 +204,7 @@ def _bounded(cell: Cell, limit: Limit) -> Cell:
     newest = float(cell.values[-1]) if len(cell.values) else 0.0
     bad = cell.bad or newest > limit.bound
     up = plots.ends(np.append(cell.values, limit.bound))
-    note = f"{cell.note}: up to {limit.bound:g} is well. {limit.advice}"
+    note = f"{cell.note}: up to {limit.bound:g} is fine. {limit.advice}"
     return cell._replace(bad=bad, up=up, note=note, bound=limit.bound)
 
 

@@ -32,7 +32,7 @@ def edit(spec: ParamSpec, hint: UiHint | None, value: Any) -> Edit:
     """Draw the widget of a parameter, as wide as the next item is to be; files come and go as text."""
     imgui.begin_group()
     if value is None and spec.kind not in ("text", "file"):
-        changed = imgui.button("not given##give", ImVec2(imgui.calc_item_width(), 0.0))
+        changed = imgui.button("not set##set", ImVec2(imgui.calc_item_width(), 0.0))
         value = _start(spec, hint) if changed else None
     else:
         changed, value = _WIDGETS[spec.kind](spec, hint, value)
@@ -49,7 +49,7 @@ def explanation(spec: ParamSpec) -> str:
         spec.doc,
         f"{limits}{_suffix(spec)}" if limits else "",
         f"default {written(spec.default)}" if spec.default is not None else "",
-        "a change makes the model anew" if spec.rebuild else "",
+        "a change rebuilds the model" if spec.rebuild else "",
         "Ctrl+click to type" if spec.kind in ("number", "angle", "integer") else "",
     ]
     return "\n".join(filter(None, lines))
@@ -142,7 +142,7 @@ def _choice(spec: ParamSpec, hint: UiHint | None, value: str) -> tuple[bool, str
 
 def _text(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool, str | None]:
     entered, new = imgui.input_text_with_hint(
-        "##value", "not given", value or "", imgui.InputTextFlags_.enter_returns_true.value
+        "##value", "not set", value or "", imgui.InputTextFlags_.enter_returns_true.value
     )
     return entered and new != (value or ""), (new or None) if spec.optional else new
 
@@ -153,7 +153,7 @@ def _file(spec: ParamSpec, hint: UiHint | None, value: str | None) -> tuple[bool
     state = storage.get_int(key)  # 0: the name, 1: the field, 2: the field in its first frame
     if not state:
         imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
-        name = fitted(PurePath(value or "not given").name, width - 2 * imgui.get_style().frame_padding.x)
+        name = fitted(PurePath(value or "not set").name, width - 2 * imgui.get_style().frame_padding.x)
         if imgui.button(f"{name}##name", ImVec2(width, 0.0)):
             storage.set_int(key, 2)
         imgui.pop_style_var()

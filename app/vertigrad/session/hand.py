@@ -30,7 +30,7 @@ class Brush(Params):
         slider_min=0.01,
         slider_max=0.4,
         scale="log",
-        doc="of the ring, in heights of the picture",
+        doc="brush radius as a fraction of the viewport's height",
     )
     strength: float = number(
         1.0,
@@ -39,7 +39,7 @@ class Brush(Params):
         slider_min=0.1,
         slider_max=10.0,
         scale="log",
-        doc="how much it does, 1 as the model has it",
+        doc="brush strength relative to the model's own",
     )
 
 

@@ -26,21 +26,21 @@ DRAWINGS = 5  # frames of which the median is what drawing takes: a single slow 
 class Pacing(Params):
     """How pictures and steps follow each other; 0 is for no limit."""
 
-    frames_in_flight: int = integer(2, min=1, max=3, doc="frames that the CPU may be ahead of the GPU")
-    vsync: bool = switch(True, doc="show pictures in step with the screen")
-    rate: float = number(0.0, min=0.0, max=1000.0, slider_max=120.0, unit="/s", doc="pictures in a second, at most")
+    frames_in_flight: int = integer(2, min=1, max=3, doc="frames by which the CPU may be ahead of the GPU")
+    vsync: bool = switch(True, doc="synchronize frames with the display's refresh")
+    rate: float = number(0.0, min=0.0, max=1000.0, slider_max=120.0, unit="/s", doc="limit on frames per second")
     unfocused: float = number(
-        10.0, min=0.0, max=1000.0, slider_max=60.0, unit="/s", doc="the same while another window has the keyboard"
+        10.0, min=0.0, max=1000.0, slider_max=60.0, unit="/s", doc="FPS limit while the window has no focus"
     )
-    steps: int = integer(1, min=1, max=1000, scale="log", doc="steps of the models in each picture")
+    steps: int = integer(1, min=1, max=1000, scale="log", doc="simulation steps per frame")
     budget: float = number(
         0.0,
         min=0.0,
         max=1000.0,
         slider_max=100.0,
         unit="ms",
-        doc="time on the GPU that the models have in each picture, or as much as drawing takes if that is more; "
-        "a longer step goes on in the next ones",
+        doc="GPU time per frame for the models, or as much as drawing takes if that is more; "
+        "a longer step continues in the next frames",
     )
 
 

@@ -10,7 +10,7 @@ from ..gpu import Gpu, Traffic
 from .statistics import GpuTimes, Series
 
 KEPT = 2000  # frames whose times are kept, for plots and percentiles
-LATE = 1.5  # refreshes of the screen that a frame may take before a picture counts as missed
+LATE = 1.5  # refreshes of the screen that a frame may take before frames count as dropped
 
 
 class Frame(NamedTuple):
@@ -50,7 +50,7 @@ class Timeline:
         self.gpu_times = GpuTimes(KEPT, gpu.timer.latest)
         self.used_bytes, self.held_bytes = Series(KEPT), Series(KEPT)  # held are those kept for reuse as well
         self.wanted_ms = self.refresh_ms = 0.0
-        self.missed = self.shown = 0  # pictures that came too late for their turn, and all that came
+        self.dropped = self.shown = 0  # frames presented too late, and all frames
         self._phases: list[tuple[str, float]] = []
         self._begun = self._worked = 0.0
         self._rested = True
@@ -74,7 +74,7 @@ class Timeline:
             self.shown += 1
             target = self.target_ms
             if target and passed > LATE * target:
-                self.missed += round(passed / target) - 1
+                self.dropped += round(passed / target) - 1
         self._rested, self._begun, self._worked = False, now, time.thread_time()
         self._phases = [("wait", now)]
 
