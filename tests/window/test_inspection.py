@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from imgui_bundle import imgui
+from imgui_bundle import imgui, implot
 
 from vertigrad import ops, resources
 from vertigrad.gpu import Gpu, Traffic
@@ -489,15 +489,6 @@ def test_an_axis_ends_at_a_round_number_above(value: float):
     assert f"{top:.0e}"[0] in "125"
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6), st.integers(2, 12))
-def test_ticks_are_round_few_and_within_the_ends(low: float, span: float, most: int):
-    found = plots.ticks((low, low + span), most)
-    assert 2 <= len(found) <= max(3 * most, 9)
-    assert all(low - 1e-6 * span <= tick <= low + span * (1 + 1e-6) for tick in found)
-    steps = np.diff(found)
-    assert np.allclose(steps, steps[0], rtol=1e-6, atol=1e-9 * max(abs(low), 1))
-
-
 def test_ends_of_an_axis():
     assert plots.ends([]) == (0.0, 1.0)
     assert plots.ends([math.nan, math.inf]) == (0.0, 1.0)
@@ -506,6 +497,62 @@ def test_ends_of_an_axis():
     assert plots.ends([3.0, 3.0]) == (3.0 - 0.24, 3.0 + 0.24)
     assert plots.ends([0.0])[1] == 1.0
     assert plots.ends([5.0], from_zero=True)[0] == 0.0
+
+
+@pytest.fixture
+def limits(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[float, float]]:
+    """The ends of the horizontal axis of each plot as it was drawn last, and the middle of the plot by "@name"."""
+    drawn, note = dict[str, tuple[float, float]](), plots._note_mouse
+    names: dict[int, str] = {}
+    get_id = imgui.get_id
+
+    def noted(key: int) -> None:
+        note(key)
+        found, corner, size = implot.get_plot_limits().x, implot.get_plot_pos(), implot.get_plot_size()
+        drawn[names[key]] = found.min, found.max
+        drawn["@" + names[key]] = corner.x + size.x / 2, corner.y + size.y / 2
+
+    def named(name: str) -> int:
+        key = get_id(name)
+        names[key] = name.removeprefix("##")
+        return key
+
+    monkeypatch.setattr(imgui, "get_id", named)
+    monkeypatch.setattr(plots, "_note_mouse", noted)
+    return drawn
+
+
+def test_a_plot_is_zoomed_and_panned_until_a_double_click(desk, limits):
+    one = desk("Performance")
+    io = one.gui.io
+    one.frames(8)
+    assert limits["frames"] == (-performance.SHOWN, 0.0)
+    x, y = limits["@frames"]
+    io.add_mouse_pos_event(x, y)
+    one.frames(2)
+    io.add_mouse_wheel_event(0, 1)
+    one.frames(4)
+    assert limits["frames"] == (-performance.SHOWN, 0.0), "the wheel alone is for the panel"
+    io.add_key_event(imgui.Key.mod_ctrl, True)
+    io.add_mouse_wheel_event(0, 1)
+    one.frames(4)
+    io.add_key_event(imgui.Key.mod_ctrl, False)
+    one.frames(4)
+    zoomed = limits["frames"]
+    assert zoomed[1] - zoomed[0] < 0.95 * performance.SHOWN
+    io.add_mouse_button_event(0, True)
+    one.frames(2)
+    io.add_mouse_pos_event(x + 60, y)
+    one.frames(2)
+    io.add_mouse_button_event(0, False)
+    one.frames(4)
+    panned = limits["frames"]
+    assert panned[0] < zoomed[0] and panned[1] - panned[0] == pytest.approx(zoomed[1] - zoomed[0])
+    io.mouse_single_click_delay, io.mouse_double_click_time = 61.0, 60.0  # frames of a desk are 0.6 s apart
+    for down in (True, False, True, False):
+        io.add_mouse_button_event(0, down)
+    one.frames(8)
+    assert limits["frames"] == (-performance.SHOWN, 0.0)
 
 
 def test_two_guis_plot_each_into_its_own_context(desk):

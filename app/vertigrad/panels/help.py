@@ -25,6 +25,7 @@ MOUSE = (
     ("Ctrl+drag", "interact with the models that support it; with a tool selected, without Ctrl"),
     ("Ctrl+wheel, with a tool", "brush radius; with Shift, brush strength"),
     ("Ctrl+click", "type a value into a slider"),
+    ("Ctrl+wheel, over a plot", "zoom; a drag pans, a double click resets"),
     ("drag a tab", "dock its panel elsewhere"),
     ("Ctrl+Tab", "cycle through the panels"),
 )

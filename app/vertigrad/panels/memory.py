@@ -206,7 +206,7 @@ def _plot(session: Session) -> None:
     height = 64.0 * scale()
     unit, name = _unit(float(held.max()))
     top = plots.nice_above(1.1 * float(held.max()) / unit)
-    with plots.plot("memory", height, (-SHOWN, 0.0), (0.0, top), unit=name) as seen:
+    with plots.plot("memory", height, (-SHOWN, 0.0), (0.0, top), y_unit=name, legend=True) as seen:
         if seen:
             start = -float(len(held))
             plots.line("held", held / unit, DIM, start=start)

@@ -131,11 +131,11 @@ class PerformancePanel(Panel):
     @staticmethod
     def _plot(timeline: Timeline, shown: Figures, height: float) -> None:
         frames = timeline.frame_ms.values[-SHOWN:]
-        with plots.plot("frames", height, (-SHOWN, 0.0), (0.0, shown.top), unit="ms") as seen:
+        with plots.plot("frames", height, (-SHOWN, 0.0), (0.0, shown.top), y_unit="ms", legend=True) as seen:
             if not seen:
                 return
             if shown.target and shown.target < shown.top:
-                plots.level("target", shown.target, ImVec4(1.0, 1.0, 1.0, 0.22))
+                plots.level("##target", shown.target, ImVec4(1.0, 1.0, 1.0, 0.22))
             plots.filled("frame", frames, COLORS["frame"], start=-float(len(frames)))
             for name, series in timeline.series().items():
                 if name in ("CPU", "compute", "draw"):

@@ -268,9 +268,8 @@ def _histogram(sight: Sight) -> None:
     if not sight.summary.finite:
         return
     low, high = number(sight.summary.min), number(sight.summary.max)
-    with plots.plot(
-        "histogram", 58.0 * scale(), (0.0, float(len(counts))), (0.0, 1.05 * float(counts.max())), axes=False
-    ) as seen:
+    limits = (0.0, float(len(counts))), (0.0, 1.05 * float(counts.max()))
+    with plots.plot("histogram", 58.0 * scale(), *limits) as seen:
         if seen:
             plots.bars("counts", counts.astype(np.float64), plots.SERIES[1])
     imgui.text_colored(DIM, low)
@@ -288,6 +287,6 @@ def _column_plot(sight: Sight, view: View | None) -> None:
         imgui.same_line()
         right(note, DIM)
     length = float(max(len(values) - 1, 1) * sight.step)
-    with plots.plot("column", 70.0 * scale(), (0.0, length), plots.ends(values)) as seen:
+    with plots.plot("column", 84.0 * scale(), (0.0, length), plots.ends(values), x_unit="", y_unit="") as seen:
         if seen:
             plots.line("column", values, ACCENT, step=float(sight.step))

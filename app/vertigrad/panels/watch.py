@@ -25,14 +25,14 @@ from .look import BAD, CLEAR, DIM, TEXT
 from .rows import explain, fitted, scale
 
 WIDE = 560.0  # logical pixels from which on the parts lie beside each other
-CELL, HEIGHT = 210.0, 58.0  # of a plot, in logical pixels
+CELL, HEIGHT = 210.0, 92.0  # of a plot, in logical pixels
 POINTS = 400  # of a line
 
 Show = Callable[[Session, str, int | None], None]
 
 
 class Cell(NamedTuple):
-    """A plot: what is written over it, its line, its ends, and the watch that it is of, if any."""
+    """A plot: what is written over it, its line, its limits, and the watch that it is of, if any."""
 
     key: str
     name: str
@@ -40,9 +40,8 @@ class Cell(NamedTuple):
     bad: bool
     times: np.ndarray
     values: np.ndarray
-    across: tuple[float, float]
-    up: tuple[float, float]
-    written: tuple[str, str]
+    x_limits: tuple[float, float]
+    y_limits: tuple[float, float]
     watch: Watch | None
     note: str
     bound: float | None = None  # of a diagnostic whose model names a limit
@@ -152,16 +151,14 @@ class WatchPanel(Panel):
         if cell.watch is not None:
             imgui.same_line(wide - 13.0 * scale())
             self._remove(session, cell)
-        with plots.plot(cell.key, HEIGHT * scale(), _beside(cell, wide), cell.up, width=wide, axes=False) as seen:
-            if seen:
+        limits = cell.x_limits, cell.y_limits
+        with plots.plot(cell.key, HEIGHT * scale(), *limits, width=wide, x_unit="s", y_unit="") as visible:
+            if visible:
                 stops = (cell.watch.stop.below, cell.watch.stop.above) if cell.watch else (cell.bound,)
                 for limit in stops:
                     if limit is not None:
                         plots.level(f"{limit}", limit, BAD)
                 plots.curve(cell.key, cell.times, cell.values, plots.SERIES[0 if cell.watch else 1])
-        plots.write_ends(*cell.written)
-        if len(cell.times):
-            plots.write_span(span(*cell.across))
 
     def _remove(self, session: Session, cell: Cell) -> None:
         imgui.push_style_color(imgui.Col_.button.value, CLEAR)
@@ -192,25 +189,18 @@ def _cell(key: str, name: str, history: History, watch: Watch | None, note: str)
     times, values = thinned(history.times.values, history.values.values)
     newest = float(values[-1]) if len(values) else math.nan
     value = number(newest) if len(values) else "…"
-    across = (float(times[0]), float(times[-1])) if len(times) else (0.0, 1.0)
-    bad, up = len(values) > 0 and not math.isfinite(newest), plots.ends(values)
-    finite = values[np.isfinite(values)]
-    written = (number(float(finite.min())), number(float(finite.max()))) if len(finite) else ("", "")
-    return Cell(key, name, value, bad, times, values, across, up, written, watch, note)
+    x_limits = (float(times[0]), float(times[-1])) if len(times) else (0.0, 1.0)
+    bad, y_limits = len(values) > 0 and not math.isfinite(newest), plots.ends(values)
+    return Cell(key, name, value, bad, times, values, x_limits, y_limits, watch, note)
 
 
 def _bounded(cell: Cell, limit: Limit) -> Cell:
     """With the line of its limit in sight."""
     newest = float(cell.values[-1]) if len(cell.values) else 0.0
     bad = cell.bad or newest > limit.bound
-    up = plots.ends(np.append(cell.values, limit.bound))
+    y_limits = plots.ends(np.append(cell.values, limit.bound))
     note = f"{cell.note}: up to {limit.bound:g} is fine. {limit.advice}"
-    return cell._replace(bad=bad, up=up, note=note, bound=limit.bound)
-
-
-def span(first: float, last: float) -> str:
-    """The times from the first value to the last, in seconds of the models."""
-    return f"{first:.4g} to {last:.4g} s"
+    return cell._replace(bad=bad, y_limits=y_limits, note=note, bound=limit.bound)
 
 
 def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -224,13 +214,6 @@ def thinned(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
     joined = np.column_stack([low, high]).reshape(-1)
     at = times[:whole].reshape(-1, each)[:, [0, each // 2]].reshape(-1)
     return np.append(at, times[whole:]), np.append(joined, values[whole:])
-
-
-def _beside(cell: Cell, wide: float) -> tuple[float, float]:
-    """The ends of the time axis, so that the line begins beside what is written in the corners."""
-    first, last = cell.across
-    taken = plots.SMALL * max(map(width, cell.written)) + 12.0 * scale()
-    return first - (last - first) * taken / max(wide - taken, 1.0), last
 
 
 def _label(text: str) -> None:
