@@ -84,7 +84,7 @@ CALLED = {
     *("pacing.specs", "view.specs"),
     *("autosave.follow", "autosave.finish"),
 }
-INSTALLED = {"failures", "studio", "autosave", "rescue.every"}  # what a window lends to its session
+INSTALLED = {"failures", "capture", "autosave", "rescue.every"}  # what a window lends to its session
 PARTS = {
     *("autosave", "cameras", "clock", "edits", "hand", "inspector", "limits", "pacing", "quality", "questions"),
     *("rescue", "running", "selection", "tweaks", "view", "watches"),

@@ -67,9 +67,9 @@ STAGES = {
     "dialogs": lambda driver: (driver.viewer.gui._dialogs, "draw"),
     "draw": lambda driver: (driver.session, "draw"),
     "gui draw": lambda driver: (driver.viewer.gui, "draw"),
-    "shoot": lambda driver: (driver.viewer._crew, "shoot_frame"),
+    "capture frame": lambda driver: (driver.viewer._capture, "capture_frame"),
     "present": lambda driver: (driver.viewer.window, "present"),
-    "capture": lambda driver: (driver.viewer._crew, "look_after"),
+    "capture": lambda driver: (driver.viewer._capture, "collect"),
 }
 
 

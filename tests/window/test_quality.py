@@ -15,12 +15,12 @@ from vertigrad.renderer.quality import HIGH, LOW, MEDIUM, Level
 from vertigrad.renderer.renderer import Renderer
 from vertigrad.renderer.view import View
 from vertigrad.session import quality
+from vertigrad.session.capture import RecordingStatus
 from vertigrad.session.commands import SetParameter
-from vertigrad.session.output import Film
 from vertigrad.session.quality import Quality
 from vertigrad.session.statistics import Series
+from vertigrad.viewer.capture import WindowCapture
 from vertigrad.viewer.quality import QualityWatch
-from vertigrad.viewer.recording import Crew
 
 from .driver import Driver
 
@@ -107,8 +107,8 @@ def test_a_level_that_is_named_stays_however_long_it_takes(opened: Callable[...,
 def test_nothing_changes_while_a_video_is_recorded(
     opened: Callable[..., Driver], slow: Drawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    film = Film(Path("rolling.mp4"), (64, 64), 1.0, 10)
-    monkeypatch.setattr(Crew, "film", property(lambda crew: film))
+    recording = RecordingStatus(Path("rolling.mp4"), (64, 64), 1.0, 10)
+    monkeypatch.setattr(WindowCapture, "recording", property(lambda capture: recording))
     driver = show(opened, "view.quality=auto", slow, 0.2)
     driver.frames(7)
     assert set(slow.levels) == {HIGH} and driver.session.quality.ms == 0.0
@@ -127,7 +127,7 @@ def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.
         quality=Quality(),
         post=lambda command: command.apply(session),
         view=View(),
-        studio=None,
+        capture=None,
         scene=SimpleNamespace(path="scene.toml"),
         picture_size=(64, 64),
         tweaks=SimpleNamespace(revision=0),

@@ -20,6 +20,7 @@ from .axes import Axes
 from .base import Panel
 from .boundary import Boundary, recover
 from .camera import CameraPanel
+from .capture import CapturePanel, Notices
 from .dialogs import Dialogs
 from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
 from .drawing import Drawing
@@ -38,7 +39,6 @@ from .parameters import ParametersPanel
 from .performance import PerformancePanel
 from .picture_actions import PICTURE_ACTIONS
 from .reading_actions import READING_ACTIONS
-from .recording import CapturePanel, Notices
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
 from .shelf import Thumbnails

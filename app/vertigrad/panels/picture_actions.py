@@ -5,6 +5,7 @@ from __future__ import annotations
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
+from ..session.capture import CaptureRequest
 from ..session.commands import (
     Command,
     Deselect,
@@ -19,7 +20,6 @@ from ..session.commands import (
     TakeScreenshot,
     Turntable,
 )
-from ..session.output import Shot
 from .actions import Action, posts
 from .workspace import Workspace
 
@@ -33,7 +33,7 @@ def _is_selected(session: Session, workspace: Workspace) -> bool:
 
 
 def _records(session: Session, workspace: Workspace) -> bool:
-    return session.studio is not None and session.studio.film is not None
+    return session.capture is not None and session.capture.recording is not None
 
 
 def _turns(session: Session, workspace: Workspace) -> bool:
@@ -50,7 +50,9 @@ def _show_capture(session: Session, workspace: Workspace) -> None:
 
 PICTURE_ACTIONS: tuple[Action, ...] = (
     Action("File", "Screenshot", posts(TakeScreenshot()), ("F12",), icons.ICON_FA_CAMERA, group=4),
-    Action("File", "Screenshot with panels", posts(TakeScreenshot(Shot(panels=True))), ("Ctrl+F12",), group=4),
+    Action(
+        "File", "Screenshot with panels", posts(TakeScreenshot(CaptureRequest(panels=True))), ("Ctrl+F12",), group=4
+    ),
     Action("File", "Screenshot at another size…", _show_capture, ("Shift+F12",), group=4),
     Action("File", "Record a video", _record, ("F10",), icons.ICON_FA_FILM, on=_records, group=4),
     Action("Edit", "Deselect all", posts(Deselect()), ("Esc",), possible=_is_selected, group=3),

@@ -26,6 +26,7 @@ from ..scene.viewpoints import home
 from . import reading, saving
 from .autosave import Autosave
 from .cameras import Cameras
+from .capture import CaptureService
 from .clock import Clock
 from .diagnostics import Diagnostics
 from .edits import Edits
@@ -34,7 +35,6 @@ from .findings import awaits, observe, read_everything, take_in
 from .hand import Hand
 from .inspector import Inspector
 from .limits import Limits
-from .output import Studio
 from .pacing import Pacing
 from .parameters import Key
 from .quality import Quality, level_in_force
@@ -77,7 +77,7 @@ class Session:
         self.failures: Failures | None = None  # who shows errors that nobody expected; they are raised if nobody does
         self.timeline = Timeline(gpu)
         self.rescue = Rescue(gpu)
-        self.studio: Studio | None = None  # who takes pictures of what is seen
+        self.capture: CaptureService | None = None  # of the window, if there is one
         self.written: dict[str, Path] = {}  # files that commands wrote last, by topic
         self.edits = Edits()
         self.questions = Questions()

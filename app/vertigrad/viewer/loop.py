@@ -18,11 +18,11 @@ from ..session.autosave import Autosave
 from ..session.commands import Leave, SetPacing
 from ..session.failures import Failures
 from ..session.rescue import EVERY, recover
+from .capture import WindowCapture
 from .clipboard import share_clipboard
 from .input import Input
 from .logfile import writing_log
 from .quality import QualityWatch
-from .recording import Crew
 from .settings import NewerSettings, Settings, load_settings, save_settings
 from .tempo import Tempo
 from .window import Picture, Window
@@ -60,7 +60,7 @@ class Viewer:
             share_clipboard(self.gui)
             self._input = Input(self.window, session, self.gui)
             self._renderer = Renderer(self._gpu, self.window.format)
-            self._crew = Crew(session, self.gui, self.window.format)
+            self._capture = WindowCapture(session, self.gui, self.window.format)
             stack.callback(self._time, self._gpu.timer.enabled)
             stack.callback(self._gpu.sync)
             self._time(self._gpu.timer.available)
@@ -70,9 +70,9 @@ class Viewer:
             self._timeline.refresh_ms = self.window.refresh_ms
             session.failures = Failures()
             stack.callback(setattr, session, "failures", None)
-            session.studio = self._crew
-            stack.callback(setattr, session, "studio", None)
-            stack.callback(self._crew.close)
+            session.capture = self._capture
+            stack.callback(setattr, session, "capture", None)
+            stack.callback(self._capture.close)
             self._stack = stack.pop_all()
         session.carry_out(SetPacing("vsync", vsync))
         self._tempo, self._quality = Tempo(), QualityWatch(session)
@@ -165,7 +165,7 @@ class Viewer:
             self._timeline.enter("gui")
             seconds = self._seconds()
             with guarded("camera"):
-                session.cameras.advance(self._crew.passed(seconds))
+                session.cameras.advance(self._capture.frame_duration(seconds))
             with guarded("panels"):
                 self.gui.build(session, picture.size, seconds, self.window.scale)
             self._timeline.enter("draw")
@@ -174,7 +174,7 @@ class Viewer:
         self._timeline.enter("present")
         self.window.present()
         with guarded("capture"):
-            self._crew.look_after()
+            self._capture.collect()
         if self._gpu.tracker.frame % TITLE_EVERY == 0:  # whether something is unsaved takes a while to find out
             with guarded("title"):
                 self.window.set_title(_title(session))
@@ -198,7 +198,7 @@ class Viewer:
                 self._draw_again = time.perf_counter() + DRAW_AGAIN
                 raise
         self.gui.draw(picture.view)
-        self._crew.shoot_frame()
+        self._capture.capture_frame()
 
     def _blank(self, picture: Picture) -> None:
         """Record a black picture."""
@@ -235,10 +235,12 @@ class Viewer:
     def _attended(self) -> bool:
         """Whether the user has to do with the window, or needs every picture of it."""
         recently = time.perf_counter() - self._input.last_event < STILL_AFTER
-        return self._input.focused or recently or self._crew.busy
+        return self._input.focused or recently or self._capture.busy
 
     def _still(self) -> bool:
-        return self._session.idle and not self._crew.busy and time.perf_counter() - self._input.last_event > STILL_AFTER
+        return (
+            self._session.idle and not self._capture.busy and time.perf_counter() - self._input.last_event > STILL_AFTER
+        )
 
     def _measure(self) -> None:
         now = time.perf_counter()

@@ -36,9 +36,9 @@ class QualityWatch:
 
     def _judge(self, steady: bool, held_back: bool) -> None:
         session, timeline, auto = self._session, self._session.timeline, self._auto
-        filming = session.studio is not None and session.studio.film is not None
+        recording = session.capture is not None and session.capture.recording is not None
         self._notice_changes()
-        if not steady or filming or session.view.quality != AUTO or not len(timeline.frame_ms):
+        if not steady or recording or session.view.quality != AUTO or not len(timeline.frame_ms):
             auto.rest()
             return
         target = timeline.target_ms

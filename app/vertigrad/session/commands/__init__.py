@@ -24,12 +24,12 @@ from .camera import (
     Turntable,
     Zoom,
 )
+from .capture import CaptureFinished, StartRecording, StopRecording, TakeScreenshot
 from .exporting import ExportNetwork
 from .history import Flip, Redo, Undo
 from .inspection import Freeze, LookAt, SaveTensor, Thaw
 from .measuring import SaveTrace, TimeKernels
 from .opening import Open, OpenDocumentation
-from .output import Captured, StartRecording, StopRecording, TakeScreenshot
 from .pacing import KeepPast, SetPacing, SetQuality
 from .parameters import Animate, Randomize, ResetParameters, SetParameter, SetParameters
 from .presets import ApplyPreset, DeletePreset, KeepPreset, RenamePreset, UpdatePreset
@@ -45,7 +45,7 @@ __all__ = [
     "Animate",
     "ApplyPreset",
     "Ask",
-    "Captured",
+    "CaptureFinished",
     "Command",
     "DeletePreset",
     "Deselect",

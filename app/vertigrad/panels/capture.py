@@ -1,4 +1,4 @@
-"""Pictures and videos: the mark that a video is being recorded, where files went, and the panel with the choices."""
+"""Screenshots and videos: the recording indicator, notices of written files, and the panel with the options."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from imgui_bundle import ImVec2, ImVec4, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
+from ..session.capture import LARGEST, CaptureRequest, RecordingStatus
 from ..session.commands import StartRecording, StopRecording, TakeScreenshot
 from ..session.files import here
-from ..session.output import LARGEST, Film, Shot
 from .base import Panel
 from .card import FITTED
 from .docks import Rect
@@ -21,15 +21,15 @@ from .run import size
 
 RED = ImVec4(0.96, 0.30, 0.28, 1.0)
 MARGIN = 12.0  # logical pixels
-TOLD = 6.0  # seconds in which it is told where a file went
-WIDTH = 420.0  # of what tells it
-TIMES = (1.0, 2.0, 4.0)  # as large as the window
+SHOWN = 6.0  # seconds for which a notice is shown
+WIDTH = 420.0  # of a notice
+SCALES = (1.0, 2.0, 4.0)  # of the viewport's size
 TOPICS = "screenshot", "recording", "export"
 ICONS = {"screenshot": icons.ICON_FA_IMAGE, "recording": icons.ICON_FA_FILM, "export": icons.ICON_FA_FILE_EXPORT}
 
 
 class Notices:
-    """Drawn each frame over the upper middle of the picture: the video under way, and files that were just written."""
+    """Drawn at the top center of the viewport: the recording in progress, and files that were just written."""
 
     def __init__(self) -> None:
         self._known: dict[str, Path] = {}
@@ -37,26 +37,26 @@ class Notices:
         self._until = 0.0
 
     def draw(self, session: Session, picture: Rect) -> None:
-        """Draw what there is to tell."""
-        self._look(session)
-        film = session.studio.film if session.studio else None
+        """Draw the notices."""
+        self._update(session)
+        recording = session.capture.recording if session.capture else None
         top = picture.top + MARGIN * scale()
-        if film is not None:
-            top += _draw_film(session, film, picture, top) + MARGIN * scale() / 2
+        if recording is not None:
+            top += _draw_recording(session, recording, picture, top) + MARGIN * scale() / 2
         if self._news is not None:
             self._draw_news(picture, top)
 
-    def _look(self, session: Session) -> None:
+    def _update(self, session: Session) -> None:
         for topic in TOPICS:
             path = session.written.get(topic)
             if path is not None and path != self._known.get(topic):
                 self._known[topic] = path
-                self._news, self._until = (topic, path), time.perf_counter() + TOLD
+                self._news, self._until = (topic, path), time.perf_counter() + SHOWN
         if time.perf_counter() > self._until:
             self._news = None
 
     def _draw_news(self, picture: Rect, top: float) -> None:
-        assert self._news is not None, "the caller looks"
+        assert self._news is not None, "checked by the caller"
         topic, path = self._news
         _begin("##news", picture, top)
         imgui.text_colored(GOOD, ICONS[topic])
@@ -85,13 +85,13 @@ class CapturePanel(Panel):
         self._folder = ""
 
     def draw(self, session: Session) -> None:
-        if session.studio is None:
+        if session.capture is None:
             imgui.text_disabled("there is no window to capture")
             return
         with labeled("folder", "where screenshots and videos are saved"):
             _, self._folder = imgui.input_text_with_hint("##folder", str(here()), self._folder)
         if section("screenshot"):
-            self._draw_picture(session)
+            self._draw_screenshot(session)
         if section("video"):
             self._draw_video(session)
         for topic in TOPICS:
@@ -99,14 +99,14 @@ class CapturePanel(Panel):
                 path = session.written[topic]
                 fact(f"last {topic}", fitted(path.name, 0.6 * imgui.get_content_region_avail().x), DIM, str(path))
 
-    def _draw_picture(self, session: Session) -> None:
+    def _draw_screenshot(self, session: Session) -> None:
         width, height = session.picture_size
-        sizes = [f"{round(width * times)} × {round(height * times)}" for times in TIMES]
-        words = [*(f"{text}   {times:.0f} ×" for text, times in zip(sizes, TIMES, strict=True)), "custom"]
+        sizes = [f"{round(width * times)} × {round(height * times)}" for times in SCALES]
+        words = [*(f"{text}   {times:.0f} ×" for text, times in zip(sizes, SCALES, strict=True)), "custom"]
         imgui.begin_disabled(self._panels)
         with labeled("size", "in pixels; a size above the window's shows more detail"):
             _, self._choice = imgui.combo("##size", self._choice, words)
-        if self._choice == len(TIMES):
+        if self._choice == len(SCALES):
             with labeled("pixels"):
                 _, (self._width, self._height) = imgui.input_int2("##pixels", [self._width, self._height])
         with labeled("transparent", "no background; a PNG file with alpha"):
@@ -115,25 +115,25 @@ class CapturePanel(Panel):
         with labeled("include panels", "the whole window with its panels"):
             _, self._panels = imgui.checkbox("##panels", self._panels)
         if imgui.button(f"{icons.ICON_FA_CAMERA}  Take screenshot", ImVec2(imgui.get_content_region_avail().x, 0.0)):
-            session.post(TakeScreenshot(self._shot()))
+            session.post(TakeScreenshot(self._request()))
 
     def _draw_video(self, session: Session) -> None:
-        film = session.studio.film if session.studio else None
+        recording = session.capture.recording if session.capture else None
         width = imgui.get_content_region_avail().x
-        if film is None:
+        if recording is None:
             if imgui.button(f"{icons.ICON_FA_CIRCLE}  Record", ImVec2(width, 0.0)):
                 session.post(StartRecording(self._place()))
             imgui.set_item_tooltip("each frame lasts 1/60 s in the video, however long it takes to render (F10)")
         else:
-            fact("length", f"{film.seconds:.1f} s · {size(film.nbytes)}")
+            fact("length", f"{recording.seconds:.1f} s · {size(recording.nbytes)}")
             if imgui.button(f"{icons.ICON_FA_STOP}  Stop", ImVec2(width, 0.0)):
                 session.post(StopRecording())
 
-    def _shot(self) -> Shot:
-        own = self._choice == len(TIMES)
+    def _request(self) -> CaptureRequest:
+        own = self._choice == len(SCALES)
         pixels = (min(max(self._width, 1), LARGEST), min(max(self._height, 1), LARGEST)) if own else None
-        times = 1.0 if own else TIMES[self._choice]
-        return Shot(times, pixels, self._panels, self._transparent and not self._panels, self._place())
+        times = 1.0 if own else SCALES[self._choice]
+        return CaptureRequest(times, pixels, self._panels, self._transparent and not self._panels, self._place())
 
     def _place(self) -> Path | None:
         return Path(self._folder.strip()) if self._folder.strip() else None
@@ -145,19 +145,19 @@ def clock(seconds: float) -> str:
     return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
 
 
-def _draw_film(session: Session, film: Film, picture: Rect, top: float) -> float:
+def _draw_recording(session: Session, recording: RecordingStatus, picture: Rect, top: float) -> float:
     """Returns its height."""
-    _begin("##film", picture, top)
+    _begin("##recording", picture, top)
     imgui.align_text_to_frame_padding()
     imgui.text_colored(RED, icons.ICON_FA_CIRCLE)
     imgui.same_line()
-    imgui.text(clock(film.seconds))
+    imgui.text(clock(recording.seconds))
     imgui.same_line()
-    imgui.text_colored(DIM, f"{film.size[0]} × {film.size[1]}   {size(film.nbytes)}")
+    imgui.text_colored(DIM, f"{recording.size[0]} × {recording.size[1]}   {size(recording.nbytes)}")
     imgui.same_line()
     if imgui.button(f"{icons.ICON_FA_STOP}##stop"):
         session.post(StopRecording())
-    imgui.set_item_tooltip(f"stop (F10)\n{film.path}")
+    imgui.set_item_tooltip(f"stop (F10)\n{recording.path}")
     height = imgui.get_window_size().y
     _end()
     return height

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import InputError, VertigradError
-from vertigrad.headless.film import WAITING, Reel
+from vertigrad.headless.frame_writer import QUEUED, FrameWriter
 
 
 class Notes:
@@ -32,8 +32,8 @@ def picture(number):
     return np.full((2, 2, 4), number, np.uint8)
 
 
-def reel(tmp_path, notes, count, wait=True):
-    made = Reel(tmp_path / "film.mp4", lambda: notes)
+def writer(tmp_path, notes, count, wait=True):
+    made = FrameWriter(tmp_path / "video.mp4", lambda: notes)
     for number in range(count):
         made.put(picture(number))
     made.finish()
@@ -46,17 +46,17 @@ def reel(tmp_path, notes, count, wait=True):
 def test_all_pictures_in_their_order(tmp_path):
     notes = Notes()
     notes.go.set()
-    made = reel(tmp_path, notes, 50)
+    made = writer(tmp_path, notes, 50)
     assert notes.pictures == [(n, n) for n in range(50)] and notes.closed
-    assert made.done and made.error is None and made.pictures == 50 and made.nbytes == 0
-    (tmp_path / "film.mp4").write_bytes(b"12345")
+    assert made.done and made.error is None and made.frames == 50 and made.nbytes == 0
+    (tmp_path / "video.mp4").write_bytes(b"12345")
     assert made.nbytes == 5
 
 
 def test_it_waits_rather_than_to_drop_one(tmp_path):
     notes = Notes()
-    made = Reel(tmp_path / "film.mp4", lambda: notes)
-    count = WAITING + 5
+    made = FrameWriter(tmp_path / "video.mp4", lambda: notes)
+    count = QUEUED + 5
 
     def fill():
         for number in range(count):
@@ -66,7 +66,7 @@ def test_it_waits_rather_than_to_drop_one(tmp_path):
     filling = threading.Thread(target=fill)
     filling.start()
     filling.join(0.3)
-    assert filling.is_alive(), "one is being written, WAITING wait, and the next has no place"
+    assert filling.is_alive(), "one is being written, QUEUED wait, and the next has no place"
     notes.go.set()
     filling.join(20)
     made.wait()
@@ -78,32 +78,32 @@ def test_it_waits_rather_than_to_drop_one(tmp_path):
 def test_an_error_is_kept_and_nobody_waits_for_a_place(tmp_path, fails_at, fails_to_close):
     notes = Notes(fails_at, fails_to_close)
     notes.go.set()
-    made = reel(tmp_path, notes, 40)
-    assert str(made.error) == "the disk is full" and notes.closed and made.pictures == fails_at
+    made = writer(tmp_path, notes, 40)
+    assert str(made.error) == "the disk is full" and notes.closed and made.frames == fails_at
 
 
 def test_an_error_at_the_end(tmp_path):
     notes = Notes(fails_to_close=True)
-    made = reel(tmp_path, notes, 3)
-    assert str(made.error) == "it cannot be finished" and made.pictures == 3
+    made = writer(tmp_path, notes, 3)
+    assert str(made.error) == "it cannot be finished" and made.frames == 3
 
 
 def test_an_output_that_cannot_be_opened(tmp_path):
     def opened():
         raise InputError("no such folder")
 
-    made = Reel(tmp_path / "film.mp4", opened)
+    made = FrameWriter(tmp_path / "video.mp4", opened)
     for number in range(30):
         made.put(picture(number))
     made.finish()
     made.wait()
-    assert str(made.error) == "no such folder" and made.pictures == 0
+    assert str(made.error) == "no such folder" and made.frames == 0
 
 
 def test_it_is_given_up(tmp_path):
     notes = Notes()
     notes.go.set()
-    made = Reel(tmp_path / "film.png", lambda: notes)
+    made = FrameWriter(tmp_path / "image.png", lambda: notes)
     made.abort(InputError("lost"))
     made.wait()
     assert str(made.error) == "lost" and notes.pictures == [] and notes.closed
@@ -129,8 +129,8 @@ def test_an_error_that_nobody_expected_is_reported_and_nobody_waits(tmp_path, ca
             raise Unexpected("of the encoder")
         return Output()
 
-    made = Reel(tmp_path / "film.mp4", opened)
-    filling = threading.Thread(target=lambda: [made.put(picture(n)) for n in range(3 * WAITING)], daemon=True)
+    made = FrameWriter(tmp_path / "video.mp4", opened)
+    filling = threading.Thread(target=lambda: [made.put(picture(n)) for n in range(3 * QUEUED)], daemon=True)
     filling.start()
     filling.join(20)
     assert not filling.is_alive(), "put waits for ever"

@@ -1,4 +1,4 @@
-"""Commands that take pictures and videos of what is seen."""
+"""Commands that take screenshots and record videos."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import InputError, VertigradError
-from ..output import Shot, Studio
+from ..capture import CaptureRequest, CaptureService
 from ..session import Session
 
 
 class TakeScreenshot(NamedTuple):
-    """Write the next picture into a file named by scene and time."""
+    """Write the next frame to a file named by scene and time."""
 
-    shot: Shot = Shot()
+    request: CaptureRequest = CaptureRequest()
 
     topic = "screenshot"
 
     def apply(self, session: Session) -> None:
-        _studio(session).shoot(self.shot)
+        _capture_service(session).take_screenshot(self.request)
 
 
 class StartRecording(NamedTuple):
-    """Record a video of every frame from now on, into the current folder or another."""
+    """Record a video of every frame from now on, to the current folder or another."""
 
     folder: Path | None = None
 
     topic = "recording"
 
     def apply(self, session: Session) -> None:
-        _studio(session).start(self.folder)
+        _capture_service(session).start_recording(self.folder)
 
 
 class StopRecording(NamedTuple):
-    """The video ends here."""
+    """End the video."""
 
     topic = "recording"
 
     def apply(self, session: Session) -> None:
-        _studio(session).stop()
+        _capture_service(session).stop_recording()
 
 
-class Captured(NamedTuple):
+class CaptureFinished(NamedTuple):
     """A screenshot or a video ended as the file `path`, or with an error, which is shown."""
 
     topic: str
@@ -55,7 +55,7 @@ class Captured(NamedTuple):
             session.written[self.topic] = self.path
 
 
-def _studio(session: Session) -> Studio:
-    if session.studio is None:
-        raise InputError("there is no window to take pictures of; `vertigrad render` writes them without one")
-    return session.studio
+def _capture_service(session: Session) -> CaptureService:
+    if session.capture is None:
+        raise InputError("there is no window to capture; `vertigrad render` renders without one")
+    return session.capture

@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 
 from vertigrad.headless import render
-from vertigrad.panels import recording as panel
+from vertigrad.panels import capture as panel
 from vertigrad.session import Session
+from vertigrad.session.capture import CaptureRequest
 from vertigrad.session.commands import Orbit, SetParameter, StartRecording, StopRecording, TakeScreenshot, Turntable
-from vertigrad.session.output import Shot
-from vertigrad.viewer import recording
+from vertigrad.viewer import capture as viewer_capture
 
 from .desktop import wait_until
 
@@ -40,15 +40,15 @@ def written(driver, topic: str) -> Path:
     return driver.session.written.pop(topic)
 
 
-def shoot(driver, shot: Shot) -> np.ndarray:
-    driver.session.post(TakeScreenshot(shot))
+def screenshot(driver, request: CaptureRequest) -> np.ndarray:
+    driver.session.post(TakeScreenshot(request))
     return pixels(written(driver, "screenshot"))
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(panel, "TOLD", 0.0)  # what tells of files would be over the pictures that are compared
+    monkeypatch.setattr(panel, "SHOWN", 0.0)  # notices would cover the images that are compared
     return tmp_path
 
 
@@ -59,9 +59,9 @@ def test_f12_writes_the_picture_as_it_is_seen(opened, here):
     assert path.parent == here and path.match("neural_field-????-??-??-??????.png")
     seen = driver.picture()
     driver.frames(2)
-    shot = pixels(path)
-    assert shot.shape == (400, 640, 3)
-    assert np.abs(shot - seen).max() <= 1
+    image = pixels(path)
+    assert image.shape == (400, 640, 3)
+    assert np.abs(image - seen).max() <= 1
     for _ in range(2):
         driver.key("F12")
         written(driver, "screenshot")
@@ -70,10 +70,14 @@ def test_f12_writes_the_picture_as_it_is_seen(opened, here):
 
 def test_pictures_larger_than_the_window_have_more_in_them(opened, here):
     driver = opened(panels=False)
-    plain = shoot(driver, Shot(folder=here))
-    for shot, size in ((Shot(2.0), (1280, 800)), (Shot(size=(1000, 300)), (1000, 300)), (Shot(0.5), (320, 200))):
-        assert shoot(driver, shot._replace(folder=here)).shape == (size[1], size[0], 3)
-    large = shoot(driver, Shot(2.0, folder=here)).astype(float)
+    plain = screenshot(driver, CaptureRequest(folder=here))
+    for request, size in (
+        (CaptureRequest(2.0), (1280, 800)),
+        (CaptureRequest(size=(1000, 300)), (1000, 300)),
+        (CaptureRequest(0.5), (320, 200)),
+    ):
+        assert screenshot(driver, request._replace(folder=here)).shape == (size[1], size[0], 3)
+    large = screenshot(driver, CaptureRequest(2.0, folder=here)).astype(float)
     halved = large.reshape(400, 2, 640, 2, 3).mean(axis=(1, 3))
     assert np.abs(halved - plain).mean() < 3
     doubled = np.repeat(np.repeat(plain, 2, axis=0), 2, axis=1)
@@ -86,30 +90,33 @@ def test_the_picture_that_the_command_line_renders(opened, here, steady):
     driver = opened(panels=False)
     driver.session.post(Orbit(0.3, 0.1))
     driver.frames()
-    shot = shoot(driver, Shot(size=(320, 200), folder=here))
+    image = screenshot(driver, CaptureRequest(size=(320, 200), folder=here))
     with Session(steady, driver.session.scene.path, driver.session.sets) as session:
         session.playing = False
         session.cameras.jump(camera_from(told(driver.session.camera), session.scene))
         render(session, 1, (320, 200), [here / "again.png"])
-    assert np.abs(pixels(here / "again.png") - shot).max() <= 1
+    assert np.abs(pixels(here / "again.png") - image).max() <= 1
 
 
 def test_with_panels_it_is_the_whole_window(opened, here):
     driver = opened()
     driver.key("ctrl+F12")
-    shot = pixels(written(driver, "screenshot"))
+    image = pixels(written(driver, "screenshot"))
     driver.frames(3)
     seen = driver.picture()
-    assert shot.shape == (400, 640, 3)
-    assert np.abs(shot - seen).mean() < 0.5, "but for numbers that change"
+    assert image.shape == (400, 640, 3)
+    assert np.abs(image - seen).mean() < 0.5, "but for numbers that change"
     driver.viewer.gui.visible = False
     driver.frames()
-    assert np.abs(shot - driver.picture()).mean() > 10
+    assert np.abs(image - driver.picture()).mean() > 10
 
 
 def test_without_a_background(opened, here):
     driver = opened("neural_field", "camera.position=[0,1,9]", "view.vignette=0", panels=False)
-    cut, plain = shoot(driver, Shot(transparent=True, folder=here)), shoot(driver, Shot(folder=here))
+    cut, plain = (
+        screenshot(driver, CaptureRequest(transparent=True, folder=here)),
+        screenshot(driver, CaptureRequest(folder=here)),
+    )
     assert cut.shape == (400, 640, 4) and plain.shape == (400, 640, 3)
     alpha = cut[..., 3]
     assert (alpha == 0).mean() > 0.5 and (alpha == 255).sum() > 500
@@ -120,24 +127,24 @@ def test_what_cannot_be_taken_is_told_and_the_window_goes_on(opened, here):
     driver = opened(panels=False)
     (here / "file").write_text("")
     refused = (
-        (Shot(folder=here / "file" / "x"), "cannot be written"),
-        (Shot(size=(1 << 15, 10), folder=here), "draws from 1 to"),
-        (Shot(scale=1e9, folder=here), "pixels"),
-        (Shot(scale=float("nan"), folder=here), "times as large"),
+        (CaptureRequest(folder=here / "file" / "x"), "cannot be written"),
+        (CaptureRequest(size=(1 << 15, 10), folder=here), "draws from 1 to"),
+        (CaptureRequest(scale=1e9, folder=here), "pixels"),
+        (CaptureRequest(scale=float("nan"), folder=here), "times as large"),
     )
-    for shot, told in refused:
-        driver.session.post(TakeScreenshot(shot))
+    for request, told in refused:
+        driver.session.post(TakeScreenshot(request))
         driver.frames(3)
-        assert told in driver.session.messages.pop("screenshot"), shot
+        assert told in driver.session.messages.pop("screenshot"), request
     assert not list(here.glob("*.png"))
-    assert shoot(driver, Shot(folder=here)).shape == (400, 640, 3)
+    assert screenshot(driver, CaptureRequest(folder=here)).shape == (400, 640, 3)
 
 
 def test_a_folder_of_no_user_is_told_of(opened, here):
     driver = opened(panels=False)
     for command, topic in ((TakeScreenshot, "screenshot"), (StartRecording, "recording")):
         folder = Path("~nosuchuser/x")
-        driver.session.post(command(Shot(folder=folder)) if command is TakeScreenshot else command(folder))
+        driver.session.post(command(CaptureRequest(folder=folder)) if command is TakeScreenshot else command(folder))
         driver.frames(2)
         assert driver.session.messages.pop(topic) == "~nosuchuser/x: there is no home folder of that user"
 
@@ -161,20 +168,20 @@ def test_the_folder_is_typed_into_the_panel(opened, here, items, monkeypatch):
 def test_screenshots_of_one_moment_are_two_files(opened, here, monkeypatch):
     driver = opened(panels=False)
 
-    class Frozen(recording.datetime):
+    class Frozen(viewer_capture.datetime):
         @classmethod
         def now(cls, tz=None):
             return cls(2030, 1, 2, 3, 4, 5)
 
-    monkeypatch.setattr(recording, "datetime", Frozen)
+    monkeypatch.setattr(viewer_capture, "datetime", Frozen)
     for transparent in (True, False):
-        driver.session.post(TakeScreenshot(Shot(transparent=transparent)))
+        driver.session.post(TakeScreenshot(CaptureRequest(transparent=transparent)))
     driver.frames(1)
-    driver.session.post(TakeScreenshot(Shot(scale=0.5)))
+    driver.session.post(TakeScreenshot(CaptureRequest(scale=0.5)))
 
     def there() -> bool:
         driver.frames(1)
-        return not driver.viewer._crew.busy
+        return not driver.viewer._capture.busy
 
     assert wait_until(there, 30)
     shapes = [pixels(path).shape for path in sorted(here.glob("*.png"))]
@@ -206,21 +213,21 @@ def test_every_frame_is_in_the_video_one_step_after_another(opened, here):
     driver.session.post(Turntable(60.0))
     driver.key("F10")
     driver.session.playing = True
-    driver.frames_until(lambda: driver.session.studio.film.seconds >= 0.2, most=200)
-    film, first, yaw = driver.session.studio.film, driver.session.frame, driver.session.camera.yaw
-    assert film.size == (640, 400)
+    driver.frames_until(lambda: driver.session.capture.recording.seconds >= 0.2, most=200)
+    recording, first, yaw = driver.session.capture.recording, driver.session.frame, driver.session.camera.yaw
+    assert recording.size == (640, 400)
     driver.frames(12)
-    passed = driver.session.studio.film.seconds - film.seconds
+    passed = driver.session.capture.recording.seconds - recording.seconds
     assert passed == pytest.approx((driver.session.frame - first) / 60) == pytest.approx(0.2)
     assert driver.session.camera.yaw - yaw == pytest.approx(np.radians(60) * passed), "by the video's time"
-    count = round(driver.session.studio.film.seconds * 60)
+    count = round(driver.session.capture.recording.seconds * 60)
     driver.key("F10")
     path = written(driver, "recording")
     frames = played(path)
     assert path.parent == here and len(frames) - count in (0, 1)
     changes = [np.abs(b - a).mean() for a, b in pairwise(frames)]
     assert min(changes[2:]) > 0.05, "no frame is there twice"
-    assert driver.session.studio.film is None
+    assert driver.session.capture.recording is None
 
 
 def test_a_window_that_changes_its_size_while_it_records(opened, here):
@@ -236,7 +243,7 @@ def test_a_window_that_changes_its_size_while_it_records(opened, here):
     assert np.abs(frames[-1] - frames[0]).mean() < 4, "the same picture, whatever the window's"
     driver.session.post(StartRecording(here))
     driver.frames(4)
-    assert driver.session.studio.film.size == (500, 332), "an even size"
+    assert driver.session.capture.recording.size == (500, 332), "an even size"
     driver.session.post(StopRecording())
     written(driver, "recording")
 
@@ -246,7 +253,7 @@ def test_a_video_that_cannot_be_written(opened, here):
     (here / "file").write_text("")
     driver.session.post(StartRecording(here / "file" / "x"))
     driver.frames(2)
-    assert "cannot be written" in driver.session.messages["recording"] and driver.session.studio.film is None
+    assert "cannot be written" in driver.session.messages["recording"] and driver.session.capture.recording is None
     driver.session.post(StopRecording())
     driver.frames(2)
     assert driver.session.messages["recording"] == "no video is being recorded"
@@ -255,7 +262,7 @@ def test_a_video_that_cannot_be_written(opened, here):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_disk_that_is_full_ends_the_video_and_nothing_else(opened, here, monkeypatch):
     (here / "full.mp4").symlink_to("/dev/full")
-    monkeypatch.setattr(recording, "new_file", lambda *_: here / "full.mp4")
+    monkeypatch.setattr(viewer_capture, "new_file", lambda *_: here / "full.mp4")
     driver = opened(panels=False)
     driver.session.post(StartRecording(here))
     driver.frames(3)
@@ -266,7 +273,7 @@ def test_a_disk_that_is_full_ends_the_video_and_nothing_else(opened, here, monke
         return "No space left" in driver.session.messages.get("recording", "")
 
     assert wait_until(told, 20)
-    assert driver.session.studio.film is None
+    assert driver.session.capture.recording is None
 
 
 def test_closing_the_window_finishes_the_video(opened, here, steady):
@@ -276,7 +283,7 @@ def test_closing_the_window_finishes_the_video(opened, here, steady):
     driver.session.post(StartRecording(here))
     driver.frames(8)
     viewer: Viewer = driver.viewer
-    viewer._crew.close()
+    viewer._capture.close()
     (path,) = here.glob("*.mp4")
     assert len(played(path)) in (7, 8)
     driver.session.apply()
@@ -336,8 +343,8 @@ def test_clock(seconds, told):
 
 def test_a_size_of_ones_own_is_held_to_what_may_be_asked_for():
     capture = panel.CapturePanel()
-    assert capture._shot().size is None
-    capture._choice = len(panel.TIMES)
-    assert capture._shot().size == (3840, 2160)
+    assert capture._request().size is None
+    capture._choice = len(panel.SCALES)
+    assert capture._request().size == (3840, 2160)
     capture._width, capture._height = 10**9, 0
-    assert capture._shot().size == (65536, 1)
+    assert capture._request().size == (65536, 1)

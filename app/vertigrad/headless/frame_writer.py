@@ -1,4 +1,4 @@
-"""`Reel`: pictures on their way into a file, written by a thread of its own while frames go on."""
+"""`FrameWriter`: writes images or a video in a thread of its own, while the frame loop continues."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ..errors import VertigradError
 from .outputs import Output
 
 _log = logging.getLogger("vertigrad")
-WAITING = 8  # pictures that may wait to be written; then `put` waits, so that none is lost
+QUEUED = 8  # frames that may wait to be written; then `put` blocks, so that none is lost
 
 
-class Reel:
-    """Hands pictures to `output` in their order. None is dropped; after an error the rest are ignored.
+class FrameWriter:
+    """Pass frames to an `Output` in order. None is dropped; after an error the rest are ignored.
 
-    `opened` makes the output, in the thread, so that the first frame need not wait for an encoder to be loaded.
-    `error` is what went wrong, if anything did; `done` turns true when the file is finished, or never will be.
+    `open_output` opens the output in the thread, so that the first frame need not wait for an encoder to load.
+    `error` is the first error, if any; `done` becomes true when the file is finished or has failed.
     """
 
-    def __init__(self, path: Path, opened: Callable[[], Output]):
+    def __init__(self, path: Path, open_output: Callable[[], Output]):
         self.path = path
         self.error: VertigradError | None = None
-        self.pictures = 0  # written so far
-        self._opened, self._ended = opened, False
-        self._waiting: queue.Queue[np.ndarray | None] = queue.Queue(WAITING)
+        self.frames = 0  # written so far
+        self._open_output, self._ended = open_output, False
+        self._queue: queue.Queue[np.ndarray | None] = queue.Queue(QUEUED)
         self._thread = threading.Thread(target=self._work, name=f"writing {path.name}", daemon=True)
         self._thread.start()
 
@@ -46,16 +46,16 @@ class Reel:
         except OSError:
             return 0
 
-    def put(self, picture: np.ndarray) -> None:
-        """The next picture, (height, width, 4) u8. Waits if too many are waiting."""
-        self._waiting.put(picture)
+    def put(self, frame: np.ndarray) -> None:
+        """Write the next frame, (height, width, 4) u8. Blocks while the queue is full."""
+        self._queue.put(frame)
 
     def finish(self) -> None:
-        """No more pictures will come."""
-        self._waiting.put(None)
+        """Finish the file after the frames in the queue."""
+        self._queue.put(None)
 
     def abort(self, error: VertigradError) -> None:
-        """No picture will come, for this reason."""
+        """Finish without another frame, because of `error`."""
         self.error = error
         self.finish()
 
@@ -65,19 +65,19 @@ class Reel:
 
     def _work(self) -> None:
         try:
-            output = self._opened()
+            output = self._open_output()
         except Exception as error:
             self._note(error)
         else:
             self._write(output)
-        while not self._ended:  # nobody may wait for a place in vain
+        while not self._ended:  # `put` must not block for ever
             self._next()
 
     def _write(self, output: Output) -> None:
         try:
-            while (picture := self._next()) is not None:
-                output.put(self.pictures, picture)
-                self.pictures += 1
+            while (frame := self._next()) is not None:
+                output.put(self.frames, frame)
+                self.frames += 1
         except Exception as error:
             self._note(error)
         try:
@@ -93,6 +93,6 @@ class Reel:
         self.error = self.error or error
 
     def _next(self) -> np.ndarray | None:
-        picture = self._waiting.get()
-        self._ended = picture is None
-        return picture
+        frame = self._queue.get()
+        self._ended = frame is None
+        return frame
