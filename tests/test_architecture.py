@@ -141,7 +141,7 @@ def test_nobody_changes_a_session_but_commands():
         ("session.autosave = None", True),
         ("now = session.clock.frame", True),
         ("self._session = session", True),
-        ("list(session.stage.actors.items())", True),
+        ("list(session.stage.instances.items())", True),
     ],
 )
 def test_the_rule_sees_changes_of_a_session(source, allowed):

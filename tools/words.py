@@ -32,6 +32,9 @@ WORDS = {
     r"openness": "ambient occlusion",
     r"\b[Dd]evelop(er|ed|s)?_|\b_develop|develop\.wgsl": "post-process, tone mapping",
     r"\bspots\.(py|wgsl)|\b_spots\b": "point splatting",
+    r"\b[Aa]ctors?\b": "model instance: instance, ModelInstance",
+    r"\b[Uu]nderway\b": "in progress",
+    r"\bMistakes?\b|\b_?mistakes\b(?=[.:,\])])": "problem, SceneProblem",
 }
 _OLD_NAME = "an old name that still works"
 EXCEPTIONS = {  # files, or folders, with the reason

@@ -2,7 +2,7 @@
 
 VertigradError                    exit code
 ├── InputError                        2     what the user gave cannot be used
-│   ├── SceneError                          a scene file, with every mistake in it
+│   ├── SceneError                          a scene file, with every problem in it
 │   ├── ParameterError                      a value outside a parameter's type or range
 │   ├── FileChanged                         a scene file that somebody wrote since it was read
 │   ├── FileProtected                       a scene file that may not be written where it lies
@@ -32,6 +32,7 @@ A message says what was wrong, where, and what to do about it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,10 +51,10 @@ class InputError(VertigradError):
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """One mistake in a scene file: where it stands and what is wrong with it.
+class SceneProblem:
+    """A problem in a scene file: its position, the key and a message.
 
-    `line` and `column` count from 1. `key` is the dotted path of the entry, empty if the file as a whole is meant.
+    `line` and `column` count from 1. `key` is the dotted path of the entry, empty if it concerns the whole file.
     """
 
     line: int
@@ -63,16 +64,22 @@ class Mistake:
 
 
 class SceneError(InputError):
-    """A scene file that cannot be used; carries all of its mistakes, in file order."""
+    """A scene file that cannot be used; carries all of its problems, in file order."""
 
-    def __init__(self, path: str, mistakes: Sequence[Mistake]):
+    def __init__(self, path: str, problems: Sequence[SceneProblem]):
         self.path = path
-        self.mistakes = tuple(mistakes)
-        super().__init__("\n".join(self._line(mistake) for mistake in self.mistakes))
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self._line(problem) for problem in self.problems))
 
-    def _line(self, mistake: Mistake) -> str:
-        where = f"{self.path}:{mistake.line}:{mistake.column}"
-        return f"{where}  {mistake.key}: {mistake.message}" if mistake.key else f"{where}  {mistake.message}"
+    @property
+    def mistakes(self) -> tuple[SceneProblem, ...]:
+        """An old name of `problems`."""
+        warnings.warn("SceneError.mistakes is now called SceneError.problems", FutureWarning, stacklevel=2)
+        return self.problems
+
+    def _line(self, problem: SceneProblem) -> str:
+        where = f"{self.path}:{problem.line}:{problem.column}"
+        return f"{where}  {problem.key}: {problem.message}" if problem.key else f"{where}  {problem.message}"
 
 
 class ParameterError(InputError):

@@ -1,4 +1,4 @@
-"""`vertigrad infer`: arrays in, arrays out, compared, profiled; mistakes told in a line."""
+"""`vertigrad infer`: arrays in, arrays out, compared, profiled; problems told in a line."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_times_of_nodes_are_shown(net: Path, tmp_path: Path, capsys: pytest.Capt
         (["-i", "x=IN/in.npz"], "several arrays"),
     ],
 )
-def test_mistakes_are_told_in_a_line(
+def test_problems_are_told_in_a_line(
     net: Path, tmp_path: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save(tmp_path / "one.npy", x())

@@ -54,7 +54,7 @@ def test_a_seed_of_bench_reaches_the_models(vertigrad, tmp_path, monkeypatch) ->
     close = Session.close
 
     def noted(self: Session) -> None:
-        if self.stage.actors:
+        if self.stage.instances:
             seeds.append(self.seed)
         close(self)
 

@@ -183,7 +183,7 @@ def test_help_is_there_at_once():
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["render", "--help"], ["no-such-verb"], ["render", "--no-such"]])
-def test_help_and_mistakes_import_nothing_heavy(arguments):
+def test_help_and_usage_errors_import_nothing_heavy(arguments):
     code = (
         f"import json, sys; from vertigrad.cli import main; main({arguments!r}); print(json.dumps(list(sys.modules)))"
     )

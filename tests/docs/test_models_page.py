@@ -31,13 +31,13 @@ def shown(steady, tmp_path, monkeypatch):
             trust.allow([tmp_path / name])
         model, _, name = output.partition(".")
         with Session(steady, tmp_path / "scene.toml") as session:
-            first = session.stage.actors[model].outputs[name].numpy()
+            first = session.stage.instances[model].outputs[name].numpy()
             for _ in range(3):
                 with steady.frames.frame():
                     session.apply()
                     session.advance()
             assert not session.messages
-            return first, session.stage.actors[model].outputs[name].numpy()
+            return first, session.stage.instances[model].outputs[name].numpy()
 
     return open_
 
@@ -79,7 +79,7 @@ def test_energy_as_a_diagnostic(steady, tmp_path, monkeypatch):
     trust.allow([tmp_path / "springs.py"])
     energies = []
     with Session(steady, tmp_path / "scene.toml") as session:
-        outputs = session.stage.actors["springs"].outputs
+        outputs = session.stage.instances["springs"].outputs
         for _ in range(30):
             measured_frame(session)
             position, velocity = (outputs[name].numpy().astype(float) for name in ("position", "velocity"))

@@ -277,7 +277,7 @@ class Soak:
     # between the laps -------------------------------------------------------------------------------------------
 
     def rest(self) -> tuple[int, int, int]:
-        """Sizes as at the start, no snapshots and nothing under way: what is held then."""
+        """Sizes as at the start, no snapshots and nothing in progress: what is held then."""
         if self._unread:
             self.frame(self._unread)
         self.check_autosave()

@@ -94,7 +94,7 @@ def lap(session: Session, renderer: Renderer, scenes: list[Path], seed: int) -> 
             offscreen = Offscreen(gpu, (dice.randint(1, 160), dice.randint(1, 120)))
             happened["size"] += 1
         stage, scene = session.stage, session.scene
-        actors = list(stage.actors.values())
+        instances = list(stage.instances.values())
         post_something(session, dice, scenes)
         with gpu.frames.frame():
             session.apply()
@@ -106,7 +106,7 @@ def lap(session: Session, renderer: Renderer, scenes: list[Path], seed: int) -> 
                 offscreen.read(lambda picture: happened.update(["picture"]))
         happened["reload"] += session.stage is not stage
         happened["another scene"] += session.scene.path != scene.path
-        happened["rebuild"] += session.stage is stage and list(session.stage.actors.values()) != actors
+        happened["rebuild"] += session.stage is stage and list(session.stage.instances.values()) != instances
         happened["message"] += bool(session.messages)
     return happened
 
@@ -120,7 +120,7 @@ def smaller(folder: Path, name: str, parameter: str, value: int) -> Path:
 
 
 def at_rest(session: Session, scene: Path) -> None:
-    """`scene` as its file has it, and nothing under way."""
+    """`scene` as its file has it, and nothing in progress."""
     session.post(Reload(scene))
     session.apply()
     session.gpu.wait_idle()

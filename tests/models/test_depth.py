@@ -43,10 +43,10 @@ def made() -> ModuleType:
 def test_the_scene_agrees_with_its_references(gpu: Gpu) -> None:
     with Session(gpu, SCENE, sets=["clip.width=128"]) as session:  # ONNX's reference is slow
         names = []
-        for actor in session.stage.actors.values():
-            for comparison in actor.model.compare_with_reference():
-                assert comparison.holds, f"{actor.spec.name}.{comparison}"
-                names.append(f"{actor.spec.name}.{comparison.name}")
+        for instance in session.stage.instances.values():
+            for comparison in instance.model.compare_with_reference():
+                assert comparison.holds, f"{instance.spec.name}.{comparison}"
+                names.append(f"{instance.spec.name}.{comparison.name}")
     assert {"clip.planes", "depth.height", "relief.position", "relief.color"} <= set(names)
 
 
@@ -63,9 +63,9 @@ def test_no_geometry_moves_and_each_picture_goes_up_once(gpu: Gpu) -> None:
 def test_the_film_is_the_scripts_and_the_network_sees_its_heights(session: Session, made: ModuleType) -> None:
     session.reset()
     drawn, height = made.picture(made.moment(0.0))
-    shown = session.stage.actors["clip"].model.outputs()["pixels"].numpy()
+    shown = session.stage.instances["clip"].model.outputs()["pixels"].numpy()
     assert float(np.abs(shown - drawn / 255.0).mean()) < 0.015
-    seen = session.stage.actors["depth"].model.outputs()["height"].numpy()
+    seen = session.stage.instances["depth"].model.outputs()["height"].numpy()
     assert float(np.abs(seen - height).mean()) < 0.3 * float(height.mean())
     assert float(np.corrcoef(seen.ravel(), height.ravel())[0, 1]) > 0.9
     tower = height > 1.1

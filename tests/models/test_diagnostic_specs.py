@@ -63,16 +63,20 @@ def test_of_data(steady: Gpu, tmp_path: Path) -> None:
     Image.new("RGB", (2, 2)).save(tmp_path / "picture.png")
     (tmp_path / "scene.toml").write_text(DATA, encoding="utf-8")
     with closing(Stage(load(tmp_path / "scene.toml"), steady)) as stage:
-        assert stage.actors.keys() == FROM_FILES_AND_INPUTS - FROM_SCENES.keys() - {"wgsl"}
-        for name, actor in stage.actors.items():
-            assert measured(actor.model) == specs(actor.model), name
+        assert stage.instances.keys() == FROM_FILES_AND_INPUTS - FROM_SCENES.keys() - {"wgsl"}
+        for name, instance in stage.instances.items():
+            assert measured(instance.model) == specs(instance.model), name
 
 
 @pytest.mark.parametrize(("name", "scene"), FROM_SCENES.items())
 def test_of_networks(steady: Gpu, name: str, scene: str) -> None:
     """Those of an ONNX network have the name of an output before them."""
     with closing(Stage(load(resources.path("scenes", f"{scene}.toml")), steady)) as stage:
-        (model,) = (actor.model for actor in stage.actors.values() if isinstance(actor.model, registry.types()[name]))
+        (model,) = (
+            instance.model
+            for instance in stage.instances.values()
+            if isinstance(instance.model, registry.types()[name])
+        )
         outputs = model.outputs() if name == "onnx" else [""]
         assert measured(model) == sorted({key.replace("OUTPUT", output) for key in specs(model) for output in outputs})
 

@@ -213,12 +213,12 @@ def test_the_shipped_scene_with_fewer_bodies_conserves_energy_and_momentum() -> 
     gpu = vertigrad.gpu()
     scene = load(resources.path("scenes", "nbody.toml"), sets=["galaxy.count=512", "galaxy.softening=0.48"])
     stage = Stage(scene, gpu)
-    (actor,) = stage.actors.values()
-    params, outputs = actor.params, actor.outputs
+    (instance,) = stage.instances.values()
+    params, outputs = instance.params, instance.outputs
 
     def state() -> tuple[float, np.ndarray, float]:
         positions, velocities, masses = (outputs[name].numpy() for name in ("position", "velocity", "mass"))
-        measured = {name: tensor.item() for name, tensor in actor.model.diagnostics().items()}
+        measured = {name: tensor.item() for name, tensor in instance.model.diagnostics().items()}
         speed = float(masses @ np.linalg.norm(velocities, axis=1))
         assert np.isfinite(positions).all()
         return measured["energy"], gravity_reference.momentum(velocities, masses), speed

@@ -168,15 +168,15 @@ def scene(folder: Path, table: str = WHOLE) -> Path:
 def test_a_scene_runs_and_its_sliders_move(steady: Gpu, tmp_path: Path) -> None:
     path = scene(tmp_path)
     with Session(steady, path, sets=["net.bias=[1, 0, 0]", "net.n=6"]) as session:
-        position = session.stage.actors["net"].outputs["y"]
+        position = session.stage.instances["net"].outputs["y"]
         assert position.shape == (6, 3)
         before = position.numpy()
         session.set_parameter("models.net", "bias", (0.0, 2.0, 0.0))
         session.advance()
-        after = session.stage.actors["net"].outputs["y"].numpy()
+        after = session.stage.instances["net"].outputs["y"].numpy()
         np.testing.assert_allclose(after - before, np.tile([-1, 2, 0], (6, 1)), atol=1e-6)
         session.set_parameter("models.net", "n", 9)
-        assert session.stage.actors["net"].outputs["y"].shape == (9, 3)
+        assert session.stage.instances["net"].outputs["y"].shape == (9, 3)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_network_that_cannot_be_read_is_one_mistake(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(b"nothing of the kind")
     with pytest.raises(SceneError) as caught:
         load(path)
-    assert len(caught.value.mistakes) == 1
+    assert len(caught.value.problems) == 1
     assert "scene.toml:4:8  models.net.file" in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""Scene files that are wrong, each with every mistake that must be found in it: in `broken/`, and below.
+"""Scene files that are wrong, each with every problem that must be found in it: in `broken/`, and below.
 
 A file in `broken/` says on its first lines, after `#:`, what is told of it, as line:column, key and message.
 """
@@ -29,7 +29,7 @@ def test_there_are_fifty_and_more():
 
 
 @pytest.mark.parametrize("path", BROKEN, ids=lambda path: path.stem)
-def test_every_mistake_is_told_with_its_place(path, load):
+def test_every_problem_is_told_with_its_place(path, load):
     lines = path.read_text(encoding="utf-8").splitlines()
     expected = [line.removeprefix("#: ") for line in lines if line.startswith("#: ")]
     assert expected
@@ -112,8 +112,8 @@ def test_a_file_that_the_model_cannot_use(load, tmp_path):
     assert told(load, scene) == ["2:9  models.a: empty.safetensors is empty"]
 
 
-def test_one_mistake_is_told_once(load):
-    """What only follows from another mistake is not told."""
+def test_one_problem_is_told_once(load):
+    """What only follows from another problem is not told."""
     scene = """version = 1
 [models.a]
 type = "nbdy"
@@ -137,7 +137,7 @@ def test_all_outputs_together_are_limited(load):
     assert line == "2:2  models: all outputs together would take 65.5 GiB; at most 64.0 GiB are allowed"
 
 
-def test_a_large_file_is_read_quickly_and_all_of_its_mistakes_are_told(load):
+def test_a_large_file_is_read_quickly_and_all_of_its_problems_are_told(load):
     entries = "".join(f"unknown_{i} = [{i}, 'x', {{ y = 1.5 }}]\n" for i in range(5_000))
     found = told(load, "version = 1\n" + GALAXY + entries)
     assert len(found) == 5_000

@@ -63,7 +63,7 @@ def test_the_class_is_the_same_while_the_text_is(load):
     assert load(GOOD + "\n# more\n").models["row"].kind is not first
 
 
-def test_a_mistake_in_its_table_is_told_as_of_any_model(load):
+def test_a_problem_in_its_table_is_told_as_of_any_model(load):
     line = told(load, GOOD, TEXT + "cuont = 3\n")
     assert line.startswith('5:1  models.row.cuont: unknown parameter; did you mean "count"?')
 

@@ -47,10 +47,10 @@ def test_without_the_key_there_is_none(load):
         ('color = "galaxy.speed"\ncolorbar = { unit = 3 }', 9, "expected text"),
     ],
 )
-def test_mistakes_are_told_with_their_place(load, text, line, told):
+def test_problems_are_told_with_their_place(load, text, line, told):
     with pytest.raises(SceneError) as error:
         stars(load, text)
-    (mistake,) = error.value.mistakes
-    assert told in mistake.message
-    assert mistake.line == line
-    assert mistake.key.startswith("layers.stars.colorbar")
+    (problem,) = error.value.problems
+    assert told in problem.message
+    assert problem.line == line
+    assert problem.key.startswith("layers.stars.colorbar")

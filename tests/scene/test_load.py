@@ -247,6 +247,6 @@ def only_a_scene_error(text, load):
         load(text.encode("utf-8", "surrogatepass"))
     except SceneError as error:
         lines = text.count("\n") + 1
-        assert error.mistakes
-        for mistake in error.mistakes:
-            assert 1 <= mistake.line <= lines and mistake.column >= 1 and mistake.message
+        assert error.problems
+        for problem in error.problems:
+            assert 1 <= problem.line <= lines and problem.column >= 1 and problem.message

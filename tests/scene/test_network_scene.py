@@ -62,7 +62,7 @@ def test_what_is_drawn_follows_from_the_output(
     assert (drawn.type, str(drawn.attributes["position"])) == (layer, source)
     with Session(steady, path) as session:
         session.advance()
-        assert all(tensor.size for tensor in session.stage.actors["net"].outputs.values())
+        assert all(tensor.size for tensor in session.stage.instances["net"].outputs.values())
 
 
 def test_inputs_become_sliders_or_numbers(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_the_camera_sees_everything(steady: Gpu, tmp_path: Path) -> None:
     made.graph.initializer.append(helper.make_tensor("shift", FLOAT, [3], [500.0, -200.0, 900.0]))
     onnx.save(made, path)
     with Session(steady, path) as session:
-        points = session.stage.actors["net"].outputs["position"].numpy()
+        points = session.stage.instances["net"].outputs["position"].numpy()
         camera = session.camera
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         np.testing.assert_allclose(camera.target, middle, atol=0.1)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from vertigrad.errors import SceneError, SceneProblem
 from vertigrad.models import registry as models
 from vertigrad.params import Params
 from vertigrad.renderer.layers import registry as layers
@@ -117,3 +118,9 @@ def test_a_file_with_an_old_name_loads_and_is_saved_with_the_new_one(tmp_path: P
     assert found.models["a"].params.pericenter == 2.5
     save(found, {("models", "a", "pericenter"): 4.0})
     assert path.read_text() == text.replace("pericentre = 2.5", "pericenter = 4.0")
+
+
+def test_mistakes_of_a_scene_error_are_its_problems():
+    error = SceneError("x.toml", [SceneProblem(1, 2, "models", "must be given")])
+    with pytest.warns(FutureWarning, match="SceneError.problems"):
+        assert error.mistakes == error.problems

@@ -45,7 +45,7 @@ def test_givers_are_built_and_stepped_before_takers(stage, monkeypatch):
         step = kind.step
         monkeypatch.setattr(kind, "step", lambda self, dt, step=step: (stepped.append(self.name), step(self, dt)))
     built = stage(TURNED)
-    assert list(built.actors) == ["row", "echo", "late"]
+    assert list(built.instances) == ["row", "echo", "late"]
     stepped.clear()
     built.step(0.1)
     assert stepped == ["row", "echo", "late"]
@@ -55,7 +55,7 @@ def test_every_output_is_published_once(stage):
     built = stage(LINKED)
     built.step(0.1)
     built.reset()
-    outputs = [tensor for actor in built.actors.values() for tensor in actor.outputs.values()]
+    outputs = [tensor for instance in built.instances.values() for tensor in instance.outputs.values()]
     assert [tensor.block.published for tensor in outputs] == [1] * len(outputs)
 
 
@@ -71,7 +71,7 @@ def test_the_scene_is_a_description_that_running_does_not_change(stage):
 def test_models_of_one_scene_do_not_share_parameters(stage):
     built = stage(SCENE + '[models.other]\ntype = "rising"\n')
     built.change("row", "height", 3.0)
-    assert built.actors["other"].params.height == 0.0
+    assert built.instances["other"].params.height == 0.0
 
 
 @pytest.mark.parametrize("model", ["rwo", ""])
@@ -80,7 +80,7 @@ def test_there_is_no_such_model_to_change(stage, model):
         stage(SCENE).change(model, "height", 1.0)
 
 
-def test_what_is_built_before_a_mistake_is_found_is_given_back(stage, steady: Gpu, added):
+def test_what_is_built_before_a_problem_is_found_is_given_back(stage, steady: Gpu, added):
     never_closed = steady.tracker.leak_count
     wrong = LINKED + '[models.last]\ntype = "rising"\ncount = 3\nforbidden = 3\n'
     with pytest.raises(SceneError, match=r"scene\.toml:23:9  models\.last: last: not with 3 points"):
@@ -96,7 +96,7 @@ def test_a_layer_that_cannot_draw_its_tensors_gives_all_back(stage, added):
     assert added() == []
 
 
-def test_more_than_the_adapter_allows_is_a_mistake_of_the_scene(stage, steady: Gpu):
+def test_more_than_the_adapter_allows_is_a_problem_of_the_scene(stage, steady: Gpu):
     count = steady.limits["max-storage-buffer-binding-size"] // 12 + 1
     assert count <= 1 << 30
     with pytest.raises(SceneError, match=r"scene\.toml:5:9  models\.row: .*(65535|this adapter|at most)"):
@@ -123,9 +123,9 @@ def test_a_reset_that_fails_leaves_all_models_where_they_were(stage, steady: Gpu
     monkeypatch.setattr(Scaled, "reset", fault)
     with pytest.raises(Fault):
         built.reset()
-    assert built.actors["row"].outputs["phase"].numpy()[0] == 0.25
+    assert built.instances["row"].outputs["phase"].numpy()[0] == 0.25
     built.step(0.25)
-    assert built.actors["row"].outputs["phase"].numpy()[0] == 0.5
+    assert built.instances["row"].outputs["phase"].numpy()[0] == 0.5
 
 
 def test_closing_twice_gives_everything_back_once(stage, added):

@@ -74,5 +74,5 @@ def do(session: Session, *commands) -> None:
 
 def bits(session: Session) -> bytes:
     """All of the models' states."""
-    actors = session.stage.actors.values()
-    return b"".join(np.ascontiguousarray(t.numpy()).tobytes() for a in actors for t in a.model.state().values())
+    instances = session.stage.instances.values()
+    return b"".join(np.ascontiguousarray(t.numpy()).tobytes() for a in instances for t in a.model.state().values())

@@ -217,7 +217,7 @@ def run_frame(session: Session) -> None:
 def values(session: Session, output: str) -> np.ndarray:
     """`"row.phase"`, read back."""
     model, _, name = output.partition(".")
-    return session.stage.actors[model].outputs[name].numpy()
+    return session.stage.instances[model].outputs[name].numpy()
 
 
 def copied(gpu: Gpu) -> int:

@@ -86,14 +86,14 @@ def own(opened, tmp_path, monkeypatch):
 def test_an_edit_swaps_the_class_and_keeps_the_state(own):
     session, edit = own()
     run_frame(session)
-    old, other, echo = (session.stage.actors[name] for name in ("own", "other", "echo"))
+    old, other, echo = (session.stage.instances[name] for name in ("own", "other", "echo"))
     session.playing = False
     before, frame = values(session, "own.position"), session.frame
     edit(CODE.replace("+= self.params.speed", "-= self.params.speed"))
-    fresh = session.stage.actors["own"]
+    fresh = session.stage.instances["own"]
     assert fresh is not old and not session.messages and session.frame == frame
     assert (values(session, "own.position") == before).all() and fresh.model.time == old.model.time > 0
-    assert session.stage.actors["other"] is other and session.stage.actors["echo"] is not echo
+    assert session.stage.instances["other"] is other and session.stage.instances["echo"] is not echo
     assert values(session, "echo.position") == pytest.approx(2 * before)
     session.playing = True
     run_frame(session)
@@ -123,7 +123,7 @@ def test_a_state_that_does_not_fit_begins_anew(own):
     edit(CODE.replace("integer(8,", "integer(5,"))
     assert values(session, "own.position").shape == (5, 3) and not session.messages
     edit(CODE.replace('{"position": ("count", 3)}', '{"position": ("count", 3), "more": ("count",)}'))
-    assert session.stage.actors["own"].outputs.keys() == {"position", "more"}
+    assert session.stage.instances["own"].outputs.keys() == {"position", "more"}
 
 
 FOLLOWING = """
@@ -173,15 +173,15 @@ def test_a_model_behind_another_keeps_its_state_unless_that_one_begins_anew(own)
 )
 def test_a_broken_edit_leaves_the_last_good_version_running(own, old, new, expected):
     session, edit = own()
-    actor = session.stage.actors["own"]
+    instance = session.stage.instances["own"]
     edit(CODE.replace(old, new, 1))
     (message,) = session.messages.values()
-    assert expected in message and session.stage.actors["own"] is actor and session.playing
+    assert expected in message and session.stage.instances["own"] is instance and session.playing
     before = values(session, "own.position")
     run_frame(session)
     assert values(session, "own.position")[:, 1] == pytest.approx(before[:, 1] + 1 / 60), "it goes on"
     edit(CODE + "\n# mended\n")
-    assert not session.messages and session.stage.actors["own"] is not actor
+    assert not session.messages and session.stage.instances["own"] is not instance
     assert (values(session, "own.position")[:, 1] > before[:, 1]).all()
 
 
@@ -241,22 +241,22 @@ def test_a_scene_that_is_edited_to_run_code_asks_too(own, opened, tmp_path):
     session.post(session.question.then)
     run_frame(session)
     run_frame(session)
-    assert session.stage.actors["own"].source == tmp_path / "stranger.py"
+    assert session.stage.instances["own"].source == tmp_path / "stranger.py"
 
 
 def test_an_edit_of_code_that_was_allowed_once_asks_before_it_runs(own, tmp_path, monkeypatch):
     session, edit = own()
     trust.forget()
     trust.allow([tmp_path / "own.py"])
-    before = session.stage.actors["own"].model
+    before = session.stage.instances["own"].model
     edit(f"open({str(tmp_path / 'ran')!r}, 'w')\n" + CODE)
     question = session.question
     assert question is not None and "changed since it was allowed" in question.reason
-    assert session.stage.actors["own"].model is before and not (tmp_path / "ran").exists()
+    assert session.stage.instances["own"].model is before and not (tmp_path / "ran").exists()
     session.post(replace(question.then, always=True))
     run_frame(session)
     run_frame(session)
-    assert session.stage.actors["own"].model is not before and (tmp_path / "ran").exists()
+    assert session.stage.instances["own"].model is not before and (tmp_path / "ran").exists()
     assert session.question is None
     edit(CODE + "\n# more\n")
     assert session.question is None and not session.messages, "it is asked once"

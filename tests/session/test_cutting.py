@@ -33,7 +33,7 @@ def cloth(steady):
 
 
 def model(session):
-    return session.stage.actors["cloth"].model
+    return session.stage.instances["cloth"].model
 
 
 def torn(session):
@@ -42,7 +42,7 @@ def torn(session):
 
 def crossed(session, way=WAY, size=SIZE):
     """The threads that the way crosses in the picture, well within, as the cloth lies now."""
-    places = session.stage.actors["cloth"].outputs["position"].numpy().reshape(-1, 3)
+    places = session.stage.instances["cloth"].outputs["position"].numpy().reshape(-1, 3)
     matrix = session.camera.projection(size[0] / size[1]) @ session.camera.view()
     clip = np.column_stack([places, np.ones(len(places))]) @ matrix.T
     seen = np.column_stack([clip[:, 0] / clip[:, 3] + 1.0, 1.0 - clip[:, 1] / clip[:, 3]]) / 2.0 * size

@@ -35,7 +35,7 @@ def test_a_network_is_exported_between_frames(
     with Session(steady, hills) as session:
         for _ in range(3):
             frame(session)
-        weights = {name: tensor.numpy() for name, tensor in session.stage.actors["learner"].model._weights.items()}
+        weights = {name: tensor.numpy() for name, tensor in session.stage.instances["learner"].model._weights.items()}
         session.post(Play(False))
         session.post(ExportNetwork())
         session.post(ExportNetwork(".onnx"))
@@ -50,7 +50,7 @@ def test_a_network_is_exported_between_frames(
 
 def test_what_is_being_drawn_when_it_is_exported_is_drawn_after_it(steady: Gpu, hills: Path, tmp_path: Path) -> None:
     with Session(steady, hills, ["learner.rate=0.1"]) as session:
-        learner = session.stage.actors["learner"].model
+        learner = session.stage.instances["learner"].model
         frame(session)
         session.post(SetParameter("models.learner", "rate", 9.0))
         for _ in range(3):
@@ -70,7 +70,7 @@ def test_what_is_being_drawn_when_it_is_exported_is_drawn_after_it(steady: Gpu, 
 def test_going_back_in_time_takes_weights_and_memory_back(steady: Gpu, hills: Path) -> None:
     with Session(steady, hills) as session:
         session.clock.keep_past(1 << 24)
-        learner = session.stage.actors["learner"].model
+        learner = session.stage.instances["learner"].model
         states = []
         for _ in range(4):
             session.post(Step())
@@ -88,7 +88,7 @@ def test_going_back_in_time_takes_weights_and_memory_back(steady: Gpu, hills: Pa
 
 def test_the_rate_is_changed_while_it_learns(steady: Gpu, hills: Path) -> None:
     with Session(steady, hills) as session:
-        learner = session.stage.actors["learner"].model
+        learner = session.stage.instances["learner"].model
         frame(session)
         session.post(SetParameter("models.learner", "rate", 0.0))
         frame(session)

@@ -39,7 +39,7 @@ def row(steady, tmp_path, monkeypatch):
 
 
 def model(session):
-    return session.stage.actors["row"].model
+    return session.stage.instances["row"].model
 
 
 def held(session):
@@ -57,7 +57,7 @@ def test_on_a_surface_it_stays_on_what_is_seen(row, monkeypatch, clings):
     monkeypatch.setattr(type(model(row)), "touched_on_surface", clings)
     row.cameras.now.yaw = 0.9  # the row leads away from the eye
     do(row, SetSpeed(0.0))
-    first, last = row.stage.actors["row"].outputs["position"].numpy()[[0, -1]]
+    first, last = row.stage.instances["row"].outputs["position"].numpy()[[0, -1]]
     row.post(Touch(Gesture.PAINT, pixel(row, first), SIZE))
     for _ in range(3):
         run_frame(row)

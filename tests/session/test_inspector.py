@@ -240,7 +240,7 @@ def test_any_shape_and_type(opened, monkeypatch: pytest.MonkeyPatch, shape: tupl
     session = opened(MANY)
     array = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
     with Tensor.from_numpy(array, "given") as given:
-        session.stage.actors["row"].model.extra = given
+        session.stage.instances["row"].model.extra = given
         count = rows(shape)
         column = 1 if columns(shape) > 1 else 0
         session.post(LookAt(View("row.extra", 0, count - 1, column)))

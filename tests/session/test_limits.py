@@ -162,7 +162,7 @@ def test_rendered_frames_hold_all_steps(steady, tmp_path):
     for frames, rate in ((3, 2e4), (30, 2e3)):
         with Session(steady, written(tmp_path, HURRIED), sets=[f"skin.rate={rate}"]) as session:
             render(session, frames, (16, 16))
-            fields.append(session.stage.actors["skin"].outputs["u"].numpy())
+            fields.append(session.stage.instances["skin"].outputs["u"].numpy())
     assert (fields[0] == fields[1]).all()
 
 

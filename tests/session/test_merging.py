@@ -162,13 +162,13 @@ def test_what_a_restart_takes_back_is_reported_and_undone_in_one_step(opened):
     session = opened()
     do(session, SetParameter(*HEIGHT, 2.0), SetSeed(9), SetSubsteps("row", 3))
     do(session, RESTART)
-    actor = session.stage.actors["row"]
-    assert (session.tweaks.value(HEIGHT), actor.model.seed, actor.substeps) == (0.0, 0, 1)
+    instance = session.stage.instances["row"]
+    assert (session.tweaks.value(HEIGHT), instance.model.seed, instance.substeps) == (0.0, 0, 1)
     assert "3 parameters: as in the file again; Undo brings back" in session.messages["edits"]
     assert not session.unsaved
     do(session, Undo())
-    actor = session.stage.actors["row"]
-    assert (session.tweaks.value(HEIGHT), actor.model.seed, actor.substeps) == (2.0, 9, 3)
+    instance = session.stage.instances["row"]
+    assert (session.tweaks.value(HEIGHT), instance.model.seed, instance.substeps) == (2.0, 9, 3)
     assert session.unsaved
 
 
@@ -210,15 +210,15 @@ def test_seeds_substeps_and_bookmarks_are_undone_and_redone(opened):
     do(session, Undo())
     assert list(session.tweaks.kept.bookmarks) == ["here"]
     do(session, Undo())
-    actor = session.stage.actors["row"]
-    assert (actor.model.seed, actor.substeps, session.frame) == (0, 3, 1), "another seed: from the start"
+    instance = session.stage.instances["row"]
+    assert (instance.model.seed, instance.substeps, session.frame) == (0, 3, 1), "another seed: from the start"
     do(session, Undo())
-    assert session.stage.actors["row"].substeps == 1
+    assert session.stage.instances["row"].substeps == 1
     do(session, Undo())
     assert not session.tweaks.kept.bookmarks and not session.unsaved
     do(session, *[Redo()] * 4)
-    actor = session.stage.actors["row"]
-    assert (actor.model.seed, actor.substeps, dict(session.tweaks.kept.bookmarks)) == (9, 3, {})
+    instance = session.stage.instances["row"]
+    assert (instance.model.seed, instance.substeps, dict(session.tweaks.kept.bookmarks)) == (9, 3, {})
 
 
 def test_the_same_seed_again_begins_anew_and_is_no_step(opened):

@@ -55,7 +55,7 @@ def cut(session: Session) -> None:
 
 
 def bits(session: Session, model: str = "galaxy") -> bytes:
-    state = session.stage.actors[model].model.state()
+    state = session.stage.instances[model].model.state()
     return b"".join(tensor.numpy().tobytes() for tensor in state.values())
 
 
@@ -110,7 +110,7 @@ def test_all_models_come_to_the_next_step_together(opened, steady: Gpu):
 def test_layers_draw_the_last_whole_step(steady: Gpu):
     with opened_galaxy(steady) as session:
         cut(session)
-        layer, output = session.stage.layers["stars"], session.stage.actors["galaxy"].outputs["position"]
+        layer, output = session.stage.layers["stars"], session.stage.instances["galaxy"].outputs["position"]
         drawn = {}
         while session.frame < 3:
             run_frame(session)
@@ -126,7 +126,7 @@ def test_two_sets_of_blocks_take_turns_and_nothing_is_allocated(steady: Gpu):
         session.post(SetSubsteps("galaxy", 2))
         cut(session)
         until(session, 2)
-        model = session.stage.actors["galaxy"].model
+        model = session.stage.instances["galaxy"].model
         where, held = [], steady.pool.held_bytes
         taken = steady.pool.take
         steady.pool.take = lambda *given: pytest.fail("a block was taken") if given else taken(*given)
@@ -186,7 +186,7 @@ def midway(session: Session, frame: int = 1, parts: int = 3) -> None:
     until(session, frame)
     for _ in range(parts):
         run_frame(session)
-    assert session.frame == frame and session.stage.underway is not None
+    assert session.frame == frame and session.stage.in_progress is not None
 
 
 def test_a_parameter_changed_midway_counts_from_the_next_step_on(steady: Gpu):
@@ -275,12 +275,12 @@ def test_a_change_after_a_pause_midway_drops_the_step(steady: Gpu):
 def test_what_a_model_keeps_outside_of_tensors_is_not_ahead_when_its_step_is_dropped(steady: Gpu):
     scene = resources.path("scenes", "neural_field.toml")
     with Session(steady, scene, ["terrain.resolution=40"]) as session:
-        model = session.stage.actors["terrain"].model
+        model = session.stage.instances["terrain"].model
         cut(session)
         until(session, 2)
         cycle = model.numbers()["cycle"]
         run_frame(session)
-        assert session.frame == 2 and session.stage.underway is not None
+        assert session.frame == 2 and session.stage.in_progress is not None
         session.post(Play(False))
         session.post(SetParameter("models.terrain", "height", 1.0))
         for _ in range(8):
@@ -318,7 +318,7 @@ def test_going_back_midway(steady: Gpu):
 def test_frames_between_snapshots_are_made_again_in_parts(steady: Gpu):
     whole = whole_steps(steady, 40)
     with opened_galaxy(steady) as session:
-        state = session.stage.actors["galaxy"].model.state()
+        state = session.stage.instances["galaxy"].model.state()
         session.clock.keep_past(3 * sum(tensor.block.capacity for tensor in state.values()))
         for _ in range(40):
             run_frame(session)
@@ -381,7 +381,7 @@ def test_a_step_that_cannot_be_recorded_leaves_everything(opened, steady: Gpu, m
     with pytest.raises(OutOfMemory):
         for _ in range(5):
             run_frame(session)
-    assert session.frame == 2 and session.stage.underway is None
+    assert session.frame == 2 and session.stage.in_progress is None
     assert np.array_equal(values(session, "late.position"), before)
     monkeypatch.setattr(Rising, "fails", None)
     until(session, 3)
@@ -435,7 +435,7 @@ def test_others_may_look_at_and_write_outputs_midway(steady: Gpu):
     with opened_galaxy(steady) as session:
         cut(session)
         midway(session)
-        position = session.stage.actors["galaxy"].outputs["position"]
+        position = session.stage.instances["galaxy"].outputs["position"]
         with position.clone() as kept, position * 2.0 as doubled:
             before = kept.numpy()
             until(session, 2)

@@ -41,7 +41,7 @@ def test_those_of_the_file_can_be_applied(opened):
     assert session.tweaks.differing() == {HEIGHT: 5.0, Key("view", "background"): (16 / 255, 32 / 255, 48 / 255)}
     do(session, ApplyPreset("very high"))
     assert (session.tweaks.value(HEIGHT), session.tweaks.value(COUNT)) == (9.5, 4)
-    assert len(session.stage.actors["row"].outputs["phase"].numpy()) == 4
+    assert len(session.stage.instances["row"].outputs["phase"].numpy()) == 4
 
 
 def test_what_differs_from_the_scene_is_kept(opened):

@@ -14,8 +14,8 @@ from .running import LINKED, Fault, Rising, copied, run_frame, values
 def blocks(session: Session) -> dict[str, int]:
     return {
         f"{name}.{output}": tensor.block.id
-        for name, actor in session.stage.actors.items()
-        for output, tensor in actor.outputs.items()
+        for name, instance in session.stage.instances.items()
+        for output, tensor in instance.outputs.items()
     }
 
 
@@ -26,9 +26,9 @@ def drawn(session: Session) -> dict[str, int]:
 
 def test_linked_models_share_one_block_and_copy_nothing(opened, steady: Gpu):
     session = opened(LINKED)
-    actors = session.stage.actors
-    assert actors["echo"].model.source.block is actors["row"].outputs["position"].block
-    assert actors["late"].model.source.block is actors["echo"].outputs["position"].block
+    instances = session.stage.instances
+    assert instances["echo"].model.source.block is instances["row"].outputs["position"].block
+    assert instances["late"].model.source.block is instances["echo"].outputs["position"].block
     before = copied(steady)
     for _ in range(3):
         run_frame(session)
@@ -41,16 +41,16 @@ def test_linked_models_share_one_block_and_copy_nothing(opened, steady: Gpu):
 def test_a_rebuilt_model_takes_its_dependents_and_its_layers_along(opened):
     session = opened(LINKED)
     run_frame(session)
-    old = dict(session.stage.actors)
+    old = dict(session.stage.instances)
     session.post(SetParameter("models.row", "count", 20))
     session.post(Play(False))
     run_frame(session)
-    actors = session.stage.actors
-    assert list(actors) == list(old)
-    assert all(actors[name] is not old[name] for name in actors)
+    instances = session.stage.instances
+    assert list(instances) == list(old)
+    assert all(instances[name] is not old[name] for name in instances)
     assert values(session, "late.position").shape == (20, 3)
     assert np.array_equal(values(session, "late.position"), -2.0 * values(session, "row.position"))
-    assert actors["echo"].model.source.block is actors["row"].outputs["position"].block
+    assert instances["echo"].model.source.block is instances["row"].outputs["position"].block
     assert drawn(session) == {"dots": blocks(session)["row.position"], "echoes": blocks(session)["late.position"]}
 
 
@@ -58,11 +58,11 @@ def test_models_that_do_not_depend_on_it_run_on(opened):
     session = opened(LINKED + '\n[models.other]\ntype = "rising"\n')
     for _ in range(3):
         run_frame(session)
-    other, row = session.stage.actors["other"], session.stage.actors["row"]
+    other, row = session.stage.instances["other"], session.stage.instances["row"]
     session.post(SetParameter("models.row", "count", 20))
     run_frame(session)
-    assert session.stage.actors["other"] is other
-    assert session.stage.actors["row"] is not row
+    assert session.stage.instances["other"] is other
+    assert session.stage.instances["row"] is not row
     assert values(session, "other.phase")[0] == pytest.approx(4 * STEP)
     assert values(session, "row.phase")[0] == pytest.approx(STEP)
 
@@ -73,7 +73,7 @@ def test_the_other_parameters_and_the_seed_survive(opened):
     session.post(SetParameter("models.row", "count", 20))
     run_frame(session)
     assert session.parameters()["models.row"].height == 2.0
-    assert session.stage.actors["row"].model.seed == 3
+    assert session.stage.instances["row"].model.seed == 3
     session.post(SetParameter("models.row", "height", 1.0))
     session.post(Play(False))
     run_frame(session)
@@ -103,7 +103,13 @@ def state(session: Session) -> tuple[object, ...]:
     steady = session.gpu
     steady.wait_idle()
     held = len(steady.tracker.live), steady.tracker.live_bytes
-    return held, dict(session.stage.actors), blocks(session), drawn(session), session.parameters()["models.row"].count
+    return (
+        held,
+        dict(session.stage.instances),
+        blocks(session),
+        drawn(session),
+        session.parameters()["models.row"].count,
+    )
 
 
 def test_a_model_that_refuses_to_be_built_leaves_the_old_one_running(opened):
@@ -190,7 +196,7 @@ def test_a_step_that_fails_leaves_the_session_as_it_was(opened, steady: Gpu, mon
     assert state(session) == before
     assert values(session, "row.phase")[0] == pytest.approx(2 * STEP)
     assert session.time == pytest.approx(2 * STEP)
-    assert all(tensor.block.published for tensor in session.stage.actors["row"].outputs.values())
+    assert all(tensor.block.published for tensor in session.stage.instances["row"].outputs.values())
     monkeypatch.setattr(Rising, "fails", None)
     run_frame(session)
     assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * 3 * STEP)
@@ -212,7 +218,7 @@ def test_a_step_that_fails_does_not_undo_the_command_before_it(opened, monkeypat
 def test_outputs_that_moved_in_a_failed_step_are_published_where_they_lie_again(opened, steady: Gpu, monkeypatch):
     session = opened()
     run_frame(session)
-    output = session.stage.actors["row"].outputs["position"]
+    output = session.stage.instances["row"].outputs["position"]
     with output.clone() as kept:
         old = output.block
         monkeypatch.setattr(Rising, "fails", Fault("no"))
@@ -229,7 +235,7 @@ def test_outputs_that_moved_in_a_failed_step_are_published_where_they_lie_again(
 def test_what_others_write_into_a_published_output_goes_into_a_copy(opened, steady: Gpu):
     session = opened()
     run_frame(session)
-    output = session.stage.actors["row"].outputs["position"]
+    output = session.stage.instances["row"].outputs["position"]
     published, before = output.block, output.numpy()
     count = copied(steady)
     output.add_(100.0)
@@ -247,11 +253,11 @@ def test_the_next_step_publishes_the_copy_and_gives_the_old_block_back(opened, s
     steady.wait_idle()
     live = len(steady.tracker.live)
     for _ in range(20):
-        session.stage.actors["row"].outputs["position"].add_(1.0)
+        session.stage.instances["row"].outputs["position"].add_(1.0)
         run_frame(session)
     steady.wait_idle()
     assert len(steady.tracker.live) == live
-    row = session.stage.actors["row"].outputs["position"]
+    row = session.stage.instances["row"].outputs["position"]
     assert row.block.published == 1
     assert drawn(session) == {"dots": row.block.id}
     assert row.numpy()[0, 1] == pytest.approx(21 * STEP)

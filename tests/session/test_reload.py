@@ -83,16 +83,16 @@ def frames(session: Session, count: int) -> None:
 def test_a_value_changed_in_the_file_moves_the_slider_and_nothing_else(edited):
     session, edit = edited(SCENE.replace('"rising"', '"rising"\nheight = 1.0'))
     frames(session, 5)
-    model, camera = session.stage.actors["row"].model, session.camera
+    model, camera = session.stage.instances["row"].model, session.camera
     session.camera.orbit(0.3, 0.0)
     session.post(SetParameter("layers.dots", "brightness", 2.0))
     run_frame(session)
     yaw = camera.yaw
     edit(SCENE.replace('"rising"', '"rising"\nheight = 2.5'))
     assert session.messages == {}
-    assert session.stage.actors["row"].params.height == 2.5
+    assert session.stage.instances["row"].params.height == 2.5
     assert session.originals()["models.row"].height == 2.5, "it is no tweak: the file has it"
-    assert session.stage.actors["row"].model is model and session.frame == 6
+    assert session.stage.instances["row"].model is model and session.frame == 6
     assert session.camera is camera and camera.yaw == yaw
     assert session.stage.layers["dots"].style.brightness == 2.0
     run_frame(session)
@@ -111,27 +111,27 @@ def test_a_tweak_stays_whatever_changes_and_the_value_in_the_file_is_reported(ed
     session.post(SetParameter("view", "exposure", 1.5))
     run_frame(session)
     edit(SCENE.replace("size = 0.1", "size = 0.3"))
-    assert session.stage.actors["row"].params.height == 3.0
+    assert session.stage.instances["row"].params.height == 3.0
     assert session.view.exposure == 1.5
     edit(SCENE.replace('"rising"', '"rising"\nheight = 0.5') + "\n[view]\nexposure = 0.7\n")
-    assert session.stage.actors["row"].params.height == 3.0
+    assert session.stage.instances["row"].params.height == 3.0
     assert session.view.exposure == 1.5
     assert session.unsaved
     assert "models.row.height: 3.0 here, 0.5 in the file" in session.messages["edits"]
     assert "view.exposure: 1.5 here, 0.7 in the file" in session.messages["edits"]
     session.post(ResetParameters())
     run_frame(session)
-    assert (session.stage.actors["row"].params.height, session.view.exposure) == (0.5, 0.7), "as the file has them"
+    assert (session.stage.instances["row"].params.height, session.view.exposure) == (0.5, 0.7), "as the file has them"
     assert not session.unsaved
 
 
 def test_a_value_that_reshapes_builds_that_model_alone(edited):
     session, edit = edited(LINKED + OTHER)
     frames(session, 3)
-    other = session.stage.actors["other"].model
+    other = session.stage.instances["other"].model
     edit(LINKED.replace('"rising"', '"rising"\ncount = 20') + OTHER)
     run_frame(session)
-    assert session.stage.actors["other"].model is other
+    assert session.stage.instances["other"].model is other
     assert values(session, "other.phase")[0] == pytest.approx(4 * STEP)
     assert values(session, "row.phase").shape == (20,)
     assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * STEP)
@@ -141,15 +141,15 @@ def test_a_value_that_reshapes_builds_that_model_alone(edited):
 def test_models_and_layers_come_and_go(edited, steady: Gpu):
     session, edit = edited(SCENE)
     frames(session, 4)
-    row, dots = session.stage.actors["row"].model, session.stage.layers["dots"]
+    row, dots = session.stage.instances["row"].model, session.stage.layers["dots"]
     live = len(steady.tracker.live)
     edit(SCENE + OTHER + '\n[layers.more]\ntype = "points"\nposition = "other.position"\n')
-    assert list(session.stage.actors) == ["row", "other"] and list(session.stage.layers) == ["dots", "more"]
-    assert session.stage.actors["row"].model is row and session.stage.layers["dots"] is dots
+    assert list(session.stage.instances) == ["row", "other"] and list(session.stage.layers) == ["dots", "more"]
+    assert session.stage.instances["row"].model is row and session.stage.layers["dots"] is dots
     run_frame(session)
     edit(SCENE)
-    assert list(session.stage.actors) == ["row"] and list(session.stage.layers) == ["dots"]
-    assert session.stage.actors["row"].model is row
+    assert list(session.stage.instances) == ["row"] and list(session.stage.layers) == ["dots"]
+    assert session.stage.instances["row"].model is row
     steady.wait_idle()
     assert len(steady.tracker.live) == live
     run_frame(session)
@@ -159,15 +159,15 @@ def test_models_and_layers_come_and_go(edited, steady: Gpu):
 def test_a_model_of_another_type_or_seed_or_input_is_built_anew(edited):
     session, edit = edited(LINKED)
     frames(session, 2)
-    row, echo = session.stage.actors["row"].model, session.stage.actors["echo"].model
+    row, echo = session.stage.instances["row"].model, session.stage.instances["echo"].model
     edit(LINKED.replace('"rising"', '"rising"\nseed = 4'))
-    assert session.stage.actors["row"].model is not row
-    assert session.stage.actors["echo"].model is not echo, "it takes what that gives"
-    assert session.stage.actors["row"].model.seed == 4
-    echo = session.stage.actors["echo"].model
+    assert session.stage.instances["row"].model is not row
+    assert session.stage.instances["echo"].model is not echo, "it takes what that gives"
+    assert session.stage.instances["row"].model.seed == 4
+    echo = session.stage.instances["echo"].model
     again = LINKED.replace('"rising"', '"rising"\nseed = 4')
     edit(again.replace('source = "echo.position"', 'source = "row.position"'))
-    assert session.stage.actors["echo"].model is echo
+    assert session.stage.instances["echo"].model is echo
     run_frame(session)
     assert values(session, "late.position")[1].tolist() == pytest.approx((-values(session, "row.position")[1]).tolist())
 
@@ -177,7 +177,7 @@ def test_a_layer_draws_something_else(edited):
     dots = session.stage.layers["dots"]
     edit(LINKED.replace('position = "row.position"', 'position = "echo.position"'))
     assert session.stage.layers["dots"] is dots
-    echo = session.stage.actors["echo"].outputs["position"]
+    echo = session.stage.instances["echo"].outputs["position"]
     assert dots.report()["position"]["block"] == echo.block.id
 
 
@@ -187,35 +187,35 @@ def test_seed_and_substeps_that_the_user_changed_stay_and_those_of_the_file_are_
     session.post(SetSubsteps("row", 3))
     run_frame(session)
     edit(SCENE.replace("size = 0.1", "size = 0.2"))
-    assert session.stage.actors["row"].substeps == 3
-    assert session.stage.actors["row"].model.seed == 9
-    model = session.stage.actors["row"].model
+    assert session.stage.instances["row"].substeps == 3
+    assert session.stage.instances["row"].model.seed == 9
+    model = session.stage.instances["row"].model
     edit(SCENE.replace('"rising"', '"rising"\nsubsteps = 2\nseed = 4'))
-    assert session.stage.actors["row"].substeps == 3
-    assert session.stage.actors["row"].model is model, "nothing is to be built for another seed that is not used"
+    assert session.stage.instances["row"].substeps == 3
+    assert session.stage.instances["row"].model is model, "nothing is to be built for another seed that is not used"
     assert "models.row.seed: 9 here, 4 in the file" in session.messages["edits"]
     assert "models.row.substeps: 3 here, 2 in the file" in session.messages["edits"]
     session.post(SetParameter("models.row", "count", 9))
     run_frame(session)
-    assert session.stage.actors["row"].model.seed == 9
-    assert session.stage.actors["row"].substeps == 3
+    assert session.stage.instances["row"].model.seed == 9
+    assert session.stage.instances["row"].substeps == 3
 
 
 def test_a_broken_file_leaves_everything_and_is_told_until_it_is_mended(edited, steady: Gpu):
     session, edit = edited(LINKED)
     frames(session, 2)
-    before = {name: actor.model for name, actor in session.stage.actors.items()}
+    before = {name: instance.model for name, instance in session.stage.instances.items()}
     live = len(steady.tracker.live)
     edit(LINKED.replace("gain = -1.0", "gain = minus"))
     assert "scene.toml:14" in session.messages["scene"]
     edit(LINKED.replace("gain", "gian"))
     assert 'did you mean "gain"' in session.messages["scene"]
     run_frame(session)
-    assert {name: actor.model for name, actor in session.stage.actors.items()} == before
+    assert {name: instance.model for name, instance in session.stage.instances.items()} == before
     assert len(steady.tracker.live) == live
     edit(LINKED)
     assert session.messages == {}
-    assert {name: actor.model for name, actor in session.stage.actors.items()} == before
+    assert {name: instance.model for name, instance in session.stage.instances.items()} == before
     assert session.frame == 3
 
 
@@ -229,17 +229,17 @@ def test_what_cannot_be_built_or_bound_leaves_everything(edited, steady: Gpu, mo
 
     session, edit = edited(LINKED)
     frames(session, 2)
-    before = dict(session.stage.actors), dict(session.stage.layers), session.scene
+    before = dict(session.stage.instances), dict(session.stage.layers), session.scene
     steady.wait_idle()
     live = len(steady.tracker.live)
     edit(LINKED.replace('"rising"', '"rising"\ncount = 20\nforbidden = 20') + OTHER)
     assert "not with 20 points" in session.messages["scene"]
-    assert (dict(session.stage.actors), dict(session.stage.layers), session.scene) == before
+    assert (dict(session.stage.instances), dict(session.stage.layers), session.scene) == before
     monkeypatch.setattr(PointsLayer, "bind", refuse)
     edit(LINKED.replace('"rising"', '"rising"\ncount = 20') + OTHER)
     assert "not these" in session.messages["scene"]
-    assert (dict(session.stage.actors), dict(session.stage.layers), session.scene) == before
-    assert all(not tensor._closed_in > 0 for tensor in session.stage.actors["row"].outputs.values())
+    assert (dict(session.stage.instances), dict(session.stage.layers), session.scene) == before
+    assert all(not tensor._closed_in > 0 for tensor in session.stage.instances["row"].outputs.values())
     monkeypatch.setattr(PointsLayer, "bind", bind)
     edit(LINKED)
     steady.wait_idle()
@@ -263,7 +263,7 @@ def test_a_link_that_leads_elsewhere_is_an_edit(opened, tmp_path: Path):
         link.symlink_to(two)
         see()
         assert session.scene.path == two and session.stage.layers["dots"].style.roughness == 0.3
-        assert session.stage.actors["row"].params.height == 3.0 and session.unsaved and not session.messages
+        assert session.stage.instances["row"].params.height == 3.0 and session.unsaved and not session.messages
         one.write_text("nonsense")
         see()
         assert not session.messages, "that is not the scene any more"
@@ -283,7 +283,7 @@ def test_our_own_saving_is_not_taken_for_an_edit(edited, tmp_path: Path):
     run_frame(session)
     edit((tmp_path / "scene.toml").read_text())
     assert session.clock.resting, "nothing is to be done for it"
-    assert session.stage.actors["row"].params.height == 2.0
+    assert session.stage.instances["row"].params.height == 2.0
     assert session.unsaved
 
 
@@ -299,16 +299,16 @@ def test_seed_and_substeps_are_saved_with_the_scene(edited, tmp_path: Path):
     assert "seed = 9" in written and "substeps = 3" in written
     session.post(Reload(restart=True))
     run_frame(session)
-    assert (session.stage.actors["row"].model.seed, session.stage.actors["row"].substeps) == (9, 3)
+    assert (session.stage.instances["row"].model.seed, session.stage.instances["row"].substeps) == (9, 3)
 
 
 def test_restart_builds_everything_anew(edited):
     session, _ = edited(LINKED)
     frames(session, 3)
-    before = dict(session.stage.actors)
+    before = dict(session.stage.instances)
     session.post(Reload(restart=True))
     run_frame(session)
-    assert not set(before.values()) & set(session.stage.actors.values())
+    assert not set(before.values()) & set(session.stage.instances.values())
     assert session.frame == 1
     session.post(Reload())
     built = Rising.built
@@ -351,13 +351,13 @@ STILL = ("drifting[i].xyz + velocity * params.dt", "drifting[i].xyz + velocity *
 def test_an_edited_kernel_goes_on_with_the_state_there_is(galaxy, project):
     see = watched(galaxy)
     frames(galaxy, 4)
-    model, before = galaxy.stage.actors["galaxy"].model, values(galaxy, "galaxy.position")
+    model, before = galaxy.stage.instances["galaxy"].model, values(galaxy, "galaxy.position")
     blocks = [tensor.block.id for tensor in model.state().values()]
     edit_shader(project, "models/nbody.wgsl", STILL, see=see)
     assert galaxy.messages == {}
     velocity = values(galaxy, "galaxy.velocity")
     frames(galaxy, 3)
-    assert galaxy.stage.actors["galaxy"].model is model and galaxy.frame == 7
+    assert galaxy.stage.instances["galaxy"].model is model and galaxy.frame == 7
     assert np.array_equal(values(galaxy, "galaxy.position"), before), "bodies stand still now"
     assert not np.array_equal(values(galaxy, "galaxy.velocity"), velocity)
     assert [tensor.block.id for tensor in model.state().values()] == blocks
@@ -458,7 +458,7 @@ def test_frames_before_an_edit_can_be_gone_back_to_but_are_not_made_again(galaxy
 
 
 def test_frames_before_an_edit_that_have_no_snapshot_are_not_made_again_by_other_code(galaxy, project):
-    state = galaxy.stage.actors["galaxy"].model.state()
+    state = galaxy.stage.instances["galaxy"].model.state()
     galaxy.clock.keep_past(33 * sum(tensor.block.capacity for tensor in state.values()))
     was = {}
     for _ in range(60):
@@ -490,7 +490,7 @@ def test_what_is_shared_is_copied_by_an_edited_kernel_too(galaxy, project):
     frames(galaxy, 2)
     edit_shader(project, "models/nbody.wgsl", ("// Gravitating", "// gravitating"), see=see)
     frames(galaxy, 1)
-    with galaxy.stage.actors["galaxy"].outputs["position"].clone() as kept:
+    with galaxy.stage.instances["galaxy"].outputs["position"].clone() as kept:
         before = kept.numpy()
         frames(galaxy, 2)
         assert np.array_equal(kept.numpy(), before)
@@ -621,14 +621,14 @@ def rewrite(weights: Path, scale: float, **metadata: str) -> None:
 def test_weights_are_uploaded_into_the_tensors_there_are(terrain, steady: Gpu):
     session, weights = terrain
     see = watched(session)
-    model = session.stage.actors["terrain"].model
+    model = session.stage.instances["terrain"].model
     block, before = model._weights.block, values(session, "terrain.elevation")
     frames(session, 2)
     rewrite(weights, 0.5)
     see()
     run_frame(session)
     assert session.messages == {}
-    assert session.stage.actors["terrain"].model is model
+    assert session.stage.instances["terrain"].model is model
     assert model._weights.block is block
     after = values(session, "terrain.elevation")
     assert not np.array_equal(after, before)
@@ -653,11 +653,11 @@ def test_a_broken_file_of_weights_leaves_the_old_ones(terrain):
 def test_weights_of_other_shapes_build_the_model_anew(terrain):
     session, weights = terrain
     see = watched(session)
-    model = session.stage.actors["terrain"].model
+    model = session.stage.instances["terrain"].model
     field = neural_field_reference.load(weights)
     rewrite(weights, 1.0, activation="relu" if field.activation == "sine" else "sine")
     see()
     run_frame(session)
     assert session.messages == {}
-    assert session.stage.actors["terrain"].model is not model
-    assert all(found.holds for found in session.stage.actors["terrain"].model.compare_with_reference())
+    assert session.stage.instances["terrain"].model is not model
+    assert all(found.holds for found in session.stage.instances["terrain"].model.compare_with_reference())

@@ -24,7 +24,7 @@ def opened(steady: Gpu) -> Iterator:
     def open_(replayed: bool = True) -> Session:
         sessions.append(Session(steady, resources.path("scenes", "attractor.toml"), ["thomas.count=300"]))
         session = sessions[-1]
-        model = session.stage.actors["thomas"].model
+        model = session.stage.instances["thomas"].model
         assert type(model).replayed
         if not replayed:
             model._replayed.close()
@@ -38,7 +38,7 @@ def opened(steady: Gpu) -> Iterator:
 
 
 def bits(session: Session) -> bytes:
-    return b"".join(session.stage.actors["thomas"].outputs[name].numpy().tobytes() for name in STATE)
+    return b"".join(session.stage.instances["thomas"].outputs[name].numpy().tobytes() for name in STATE)
 
 
 def run(session: Session, frames: int = 4) -> list[bytes]:

@@ -45,13 +45,13 @@ def test_frames_that_copy_nothing(opened):
 
 def test_bytes_are_an_average_over_the_frames(opened):
     session = opened()
-    output = session.stage.actors["row"].outputs["position"]
+    output = session.stage.instances["row"].outputs["position"]
     assert geometry(recorded(session, 4, lambda: output.numpy())) == [0, 0, 96]
 
 
 def test_what_went_before_is_not_counted(opened, steady: Gpu):
     session = opened()
-    session.stage.actors["row"].outputs["position"].numpy()
+    session.stage.instances["row"].outputs["position"].numpy()
     with Tensor.zeros(4) as given:
         given.numpy()
     assert geometry(recorded(session, 2)) == [0, 0, 0]
@@ -81,7 +81,7 @@ def test_building_a_model_anew_is_loading_and_no_copy_of_a_frame(opened):
 def test_a_copy_in_a_frame_with_commands_is_still_a_copy(opened):
     session = opened()
     session.post(Uploaded())
-    output = session.stage.actors["row"].outputs["position"]
+    output = session.stage.instances["row"].outputs["position"]
     assert geometry(recorded(session, 1, lambda: output.numpy())) == [0, 0, 96]
 
 

@@ -19,7 +19,7 @@ def test_rows_at_no_place_are_counted() -> None:
     position = layer.attributes.tensors["position"].tensor
     broken = np.zeros((len(position), 3), np.float32)
     broken[5, 1], broken[9, 0], broken[9, 2] = np.nan, np.inf, np.nan
-    session.stage.actors["galaxy"].publication.withdraw()
+    session.stage.instances["galaxy"].publication.withdraw()
     with Tensor.from_numpy(broken) as values:
         position[...] = values
     assert record.finish(session)["rows"][name] == {"given": len(broken), "dropped": 2}

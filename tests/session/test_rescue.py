@@ -34,7 +34,7 @@ def frames(session, count, renderer, offscreen):
             session.draw(renderer, offscreen.view, offscreen.size)
 
 def bits(session):
-    return [tensor.numpy().tobytes() for tensor in session.stage.actors["galaxy"].model.state().values()]
+    return [tensor.numpy().tobytes() for tensor in session.stage.instances["galaxy"].model.state().values()]
 
 def lose(session, shown):
     gpu.device.destroy()
@@ -71,7 +71,7 @@ def test_models_go_on_from_the_last_state_that_reached_the_host() -> None:
             assert (session.frame, session.playing) == (frame, True)
             assert abs(session.time - frame * STEP) < 1e-9
             assert bits(session) == was
-            assert session.stage.actors["galaxy"].params.softening == 0.07
+            assert session.stage.instances["galaxy"].params.softening == 0.07
             assert session.unsaved and session.scene is scene and session.camera.yaw == camera
             shown = drawing()
             frames(session, 3, *shown)
@@ -84,7 +84,7 @@ def test_models_go_on_from_the_last_state_that_reached_the_host() -> None:
             assert pictures[0][..., :3].std() > 0
             session.post(Undo())
             frames(session, 1, *shown)
-            assert session.stage.actors["galaxy"].params.softening != 0.07
+            assert session.stage.instances["galaxy"].params.softening != 0.07
             assert not session.unsaved
         assert session.left_behind() == [], gpu.tracker.leak_report()
         """)
@@ -101,8 +101,8 @@ def test_models_begin_again_where_nothing_reached_the_host() -> None:
             told = lose(session, shown)
             assert "from the start" in told, told
             assert (session.frame, session.time) == (0, 0.0), (session.frame, session.time)
-            actor = session.stage.actors["galaxy"]
-            found = actor.params.count, session.stage.specs["galaxy"].seed
+            instance = session.stage.instances["galaxy"]
+            found = instance.params.count, session.stage.specs["galaxy"].seed
             assert found == (96, 5), found
             frames(session, 2, *drawing())
             assert session.frame == 2, (session.frame, session.messages)

@@ -104,9 +104,9 @@ def test_undo_after_saving_is_unsaved_again_and_redo_is_not(opened):
 def test_a_run_goes_on_while_it_is_saved(opened):
     session = opened(COMMENTED)
     run_frame(session)
-    actor = session.stage.actors["row"]
+    instance = session.stage.instances["row"]
     do(session, SetParameter(*HEIGHT, 2.5), Save())
-    assert session.stage.actors["row"] is actor and session.frame == 2
+    assert session.stage.instances["row"] is instance and session.frame == 2
     assert session.originals()["models.row"].height == 2.5, "a reset goes to what is in the file now"
     do(session, SetParameter(*HEIGHT, 3.0), ResetParameters())
     assert session.tweaks.value(HEIGHT) == 2.5
@@ -125,7 +125,7 @@ def test_what_the_command_line_set_is_saved_but_asks_nothing(opened):
     ).replace("size = 0.1\n", "size = 0.1\nemissive = 0.5\n")
     do(session, SetParameter(*HEIGHT, 1.0), Save(), Reload(restart=True))
     assert session.tweaks.value(HEIGHT) == 1.0, "the file has the word now"
-    assert (session.scene.camera.fov, session.stage.actors["row"].model.seed) == (20.0, 17)
+    assert (session.scene.camera.fov, session.stage.instances["row"].model.seed) == (20.0, 17)
 
 
 def test_seeds_and_substeps_that_were_changed_are_saved(opened):

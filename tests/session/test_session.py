@@ -290,7 +290,7 @@ def test_settings_and_seed_of_the_command_line_hold_after_a_reload(opened):
     session.post(Reload(restart=True))
     run_frame(session)
     assert height(session) == 4.0
-    assert session.stage.actors["row"].model.seed == 17
+    assert session.stage.instances["row"].model.seed == 17
 
 
 def test_another_scene_has_its_own_camera_and_none_of_the_settings(opened, tmp_path):

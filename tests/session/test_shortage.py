@@ -58,7 +58,11 @@ def test_whichever_allocation_fails_the_old_scene_runs_on(steady: Gpu, fail_at, 
     with Session(steady, resources.path("scenes", f"{name}.toml"), [small]) as session:
         frame(session)
         steady.wait_idle()
-        actors, live, never_closed = session.stage.actors.copy(), len(steady.tracker.live), steady.tracker.leak_count
+        instances, live, never_closed = (
+            session.stage.instances.copy(),
+            len(steady.tracker.live),
+            steady.tracker.leak_count,
+        )
         failed = 0
         while True:
             taken = fail_at(failed)
@@ -68,7 +72,7 @@ def test_whichever_allocation_fails_the_old_scene_runs_on(steady: Gpu, fail_at, 
                 break
             failed += 1
             assert session.messages.popitem()[1].startswith("none left for"), taken
-            assert session.stage.actors == actors
+            assert session.stage.instances == instances
             frame(session)
             gc.collect()
             steady.wait_idle()

@@ -73,7 +73,7 @@ def do(session, *commands):
 
 
 def count(session):
-    return session.stage.actors["row"].params.count
+    return session.stage.instances["row"].params.count
 
 
 # what the number is -------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_a_model_that_can_never_be_built_is_told(steady, tmp_path, grown, monkey
 
 def test_the_scene_keeps_auto_and_the_model_has_a_number(row, grown):
     assert count(row) == 41 and isinstance(count(row), Auto)
-    assert row.stage.actors["row"].outputs["position"].shape == (41, 3)
+    assert row.stage.instances["row"].outputs["position"].shape == (41, 3)
     assert row.scene.models["row"].outputs["position"].shape == (41, 3)
     assert not row.unsaved and grown == [("row", "count", sizing.TARGET_MS)]
 
@@ -245,7 +245,7 @@ def test_saving_and_reading_again(row):
     built = Rising.built
     row.scene.path.write_text(text.replace("0.25", "0.5"))
     do(row, Reload())
-    assert row.stage.actors["row"].params.height == 0.5
+    assert row.stage.instances["row"].params.height == 0.5
     assert count(row) == 41 and Rising.built == built, "nothing was built or measured for it"
 
 
@@ -292,5 +292,5 @@ def test_auto_by_hand_is_measured_while_it_runs(steady, tmp_path, monkeypatch):
         do(session, SetParameter(*COUNT, "auto"))
         run_frame(session)
         assert not session.messages and isinstance(count(session), Auto)
-        assert session.stage.actors["row"].outputs["position"].shape == (count(session), 3)
+        assert session.stage.instances["row"].outputs["position"].shape == (count(session), 3)
         assert len((tmp_path / "counts.json").read_text()) > 40

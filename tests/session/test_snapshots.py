@@ -48,7 +48,7 @@ def do(session: Session, *commands) -> None:
 
 def bits(session: Session, model: str = "galaxy") -> bytes:
     """All of a model's state."""
-    state = session.stage.actors[model].model.state()
+    state = session.stage.instances[model].model.state()
     return b"".join(tensor.numpy().tobytes() for tensor in state.values())
 
 
@@ -87,7 +87,7 @@ def test_frames_without_a_snapshot_are_simulated_again(galaxy):
 
 
 def snapshot_bytes(session: Session) -> int:
-    state = session.stage.actors["galaxy"].model.state()
+    state = session.stage.instances["galaxy"].model.state()
     return sum(tensor.block.capacity for tensor in state.values())
 
 
@@ -107,8 +107,8 @@ def test_parameters_that_changed_on_the_way_are_as_they_were(galaxy):
         do(galaxy, GoTo(frame))
         assert bits(galaxy) == was[frame], frame
     assert not {119, 45, 61, 41} <= kept, "some of them were simulated again"
-    assert galaxy.stage.actors["galaxy"].params.softening == pytest.approx(0.17), "sliders stay where they are"
-    assert galaxy.stage.actors["galaxy"].substeps == 3
+    assert galaxy.stage.instances["galaxy"].params.softening == pytest.approx(0.17), "sliders stay where they are"
+    assert galaxy.stage.instances["galaxy"].substeps == 3
     do(galaxy, GoTo(1))
     assert bits(galaxy) == was[1]
 
@@ -229,7 +229,7 @@ def test_what_is_drawn_goes_back_too(opened):
     do(session, GoTo(4))
     assert values(session, "row.position")[0, 1] == pytest.approx(4 * STEP)
     assert values(session, "late.position")[0, 1] == pytest.approx(-2.0 * 4 * STEP)
-    row = session.stage.actors["row"].outputs["position"]
+    row = session.stage.instances["row"].outputs["position"]
     assert session.stage.layers["dots"].report()["position"]["block"] == row.block.id
     assert row.block.published == 1
 
@@ -238,14 +238,14 @@ def test_numbers_outside_of_tensors_go_back_too(steady: Gpu):
     scene = resources.path("scenes", "neural_field.toml")
     with Session(steady, scene, ["terrain.resolution=8"]) as session:
         session.clock.keep_past(PLENTY)
-        cycles = [session.stage.actors["terrain"].model.numbers()["cycle"]]
+        cycles = [session.stage.instances["terrain"].model.numbers()["cycle"]]
         was = [bits(session, "terrain")]
         for _ in range(12):
             run_frame(session)
-            cycles.append(session.stage.actors["terrain"].model.numbers()["cycle"])
+            cycles.append(session.stage.instances["terrain"].model.numbers()["cycle"])
             was.append(bits(session, "terrain"))
         do(session, GoTo(5))
-        assert session.stage.actors["terrain"].model.numbers()["cycle"] == cycles[5]
+        assert session.stage.instances["terrain"].model.numbers()["cycle"] == cycles[5]
         assert bits(session, "terrain") == was[5]
         do(session, Step(7))
         assert bits(session, "terrain") == was[12]
@@ -314,7 +314,7 @@ def test_copies_are_counted_as_snapshots_and_not_as_geometry(galaxy, steady: Gpu
     for _ in range(5):
         run_frame(galaxy)
     assert copied(steady) == before
-    state = galaxy.stage.actors["galaxy"].model.state()
+    state = galaxy.stage.instances["galaxy"].model.state()
     moved = steady.meter.read()["snapshots"]["device_to_device"] - copies
     assert moved in (5 * sum(t.nbytes for t in state.values()), 6 * sum(t.nbytes for t in state.values()))
     do(galaxy, GoTo(2))
@@ -332,7 +332,7 @@ def test_without_a_bound_nothing_is_copied(steady: Gpu):
 
 def test_models_stay_in_their_blocks(galaxy):
     def where() -> list[int]:
-        return [tensor.block.id for tensor in galaxy.stage.actors["galaxy"].model.state().values()]
+        return [tensor.block.id for tensor in galaxy.stage.instances["galaxy"].model.state().values()]
 
     before = where()
     recorded(galaxy, 6)
@@ -348,7 +348,7 @@ def test_snapshots_give_way_when_memory_is_short(galaxy, steady: Gpu, monkeypatc
     galaxy.post(SetParameter("models.galaxy", "count", 400))
     run_frame(galaxy)
     assert galaxy.messages == {}
-    assert galaxy.stage.actors["galaxy"].params.count == 400
+    assert galaxy.stage.instances["galaxy"].params.count == 400
 
 
 def test_fewer_frames_get_a_snapshot_where_fewer_have_room(galaxy):
@@ -464,7 +464,7 @@ def test_models_built_anew_have_no_past_and_time_goes_on(galaxy):
 @pytest.mark.parametrize(("scene", "small"), [("nbody", "galaxy.count=200"), ("neural_field", "terrain.resolution=9")])
 def test_a_restart_is_the_same_run_bit_for_bit(steady: Gpu, scene, small):
     with Session(steady, resources.path("scenes", f"{scene}.toml"), [small]) as session:
-        model = next(iter(session.stage.actors))
+        model = next(iter(session.stage.instances))
 
         def run() -> list[bytes]:
             return [bits(session, model) for _ in range(12) if run_frame(session) is None]
@@ -481,13 +481,13 @@ def test_a_restart_is_the_same_run_bit_for_bit(steady: Gpu, scene, small):
 def test_another_seed_is_another_run_and_the_old_seed_the_old_one(galaxy):
     was = recorded(galaxy, 4)
     do(galaxy, SetSeed(99))
-    assert galaxy.stage.actors["galaxy"].spec.seed == 99
+    assert galaxy.stage.instances["galaxy"].spec.seed == 99
     assert galaxy.frame == 1
     assert bits(galaxy) != was[1]
     do(galaxy, SetSeed(7, "galaxy"))
     assert bits(galaxy) == was[1]
     do(galaxy, SetParameter("models.galaxy", "count", 90), SetSeed(5))
-    assert galaxy.stage.actors["galaxy"].params.count == 90, "a seed changes nothing else"
+    assert galaxy.stage.instances["galaxy"].params.count == 90, "a seed changes nothing else"
 
 
 @pytest.mark.parametrize(
@@ -502,11 +502,11 @@ def test_another_seed_is_another_run_and_the_old_seed_the_old_one(galaxy):
 )
 def test_what_cannot_be_is_said(galaxy, command, said):
     recorded(galaxy, 2)
-    state = galaxy.stage.actors["galaxy"].model
+    state = galaxy.stage.instances["galaxy"].model
     galaxy.post(command)
     run_frame(galaxy)
     assert said in galaxy.messages[command.topic]
-    assert galaxy.stage.actors["galaxy"].model is state and galaxy.frame == 3
+    assert galaxy.stage.instances["galaxy"].model is state and galaxy.frame == 3
 
 
 def test_substeps_change_at_once(galaxy):

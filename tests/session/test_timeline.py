@@ -114,7 +114,7 @@ def test_bytes_of_a_frame_are_its_own(opened, steady: Gpu):
     for read in (False, True, False):
         line.begin()
         if read:
-            session.stage.actors["row"].outputs["position"].numpy()
+            session.stage.instances["row"].outputs["position"].numpy()
         line.end()
     assert [frame.copied for frame in line.frames] == [0, 96, 0]
     assert all(frame.used > 0 and frame.spare >= 0 for frame in line.frames)

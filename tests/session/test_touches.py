@@ -73,7 +73,7 @@ def test_going_back_gives_the_same_bits(galaxy):
 
 
 def test_frames_without_a_snapshot_are_touched_again(galaxy):
-    tensors = galaxy.stage.actors["galaxy"].model.state().values()
+    tensors = galaxy.stage.instances["galaxy"].model.state().values()
     galaxy.clock.past.snapshots.limit = 4 * sum(tensor.block.capacity for tensor in tensors)  # every 8th frame
     was = dragged(galaxy)
     kept = set(galaxy.clock.past.snapshots)
@@ -301,7 +301,7 @@ def test_a_model_of_ones_own_is_played_too(steady, tmp_path, monkeypatch):
         session.play_touches(path)
         for _ in range(6):
             run_frame(session)
-        model = session.stage.actors["row"].model
+        model = session.stage.instances["row"].model
         assert [None if touch is None else touch.gesture for touch in model.told] == [Gesture.CUT, Gesture.CUT, None]
         phase = model.outputs()["phase"].numpy()[0]
         assert phase == pytest.approx(STEP * (4 + 2 * (1 + 1.5 + 1 / 3)), rel=1e-6)

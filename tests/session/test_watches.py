@@ -54,7 +54,7 @@ def arrive(session: Session) -> None:
 
 def spoil(session: Session, element: tuple[int, ...], value: float, output: str = "position") -> None:
     """Write a value into an output, as a model that fails would."""
-    tensor = session.stage.actors["row"].outputs[output]
+    tensor = session.stage.instances["row"].outputs[output]
     with tensor[element] as part:
         ops.assign(part, value)
 
@@ -204,7 +204,7 @@ def test_what_an_output_shares_with_another_is_looked_at_once(steady: Gpu, opene
 
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=64"]) as session:
         names = set(guarded(session.stage))
-        every = set(session.stage.actors["galaxy"].outputs)
+        every = set(session.stage.instances["galaxy"].outputs)
     assert names == {f"galaxy.{name}" for name in every if not name.startswith("star_")}
 
 
@@ -292,7 +292,7 @@ def test_a_row_is_found_where_a_part_of_the_tensor_is_drawn(steady: Gpu, output:
         session.watches.guarding = False
         session.post(AddWatch(Watch(f"galaxy.{output}", "max", Condition(above=1e6))))
         session.post(Play(False))
-        with session.stage.actors["galaxy"].outputs[output][row] as part:
+        with session.stage.instances["galaxy"].outputs[output][row] as part:
             ops.assign(part, 1e7)
         frame(session)
         arrive(session)

@@ -78,7 +78,7 @@ def test_drag_and_wheel_on_a_panel_leave_the_camera_alone(opened, rows: Rows):
 
 def test_drag_that_begins_on_the_picture_goes_on_over_a_panel(opened, rows: Rows):
     driver = opened()
-    yaw, height = driver.session.camera.yaw, driver.session.stage.actors["terrain"].params.height
+    yaw, height = driver.session.camera.yaw, driver.session.stage.instances["terrain"].params.height
     driver.hold(CENTER)
     driver.carry(CENTER, rows.at("height", 0.1))
     there = driver.session.camera.yaw
@@ -87,7 +87,7 @@ def test_drag_that_begins_on_the_picture_goes_on_over_a_panel(opened, rows: Rows
     assert driver.session.camera.yaw < there
     driver.desktop.release()
     driver.frames()
-    assert driver.session.stage.actors["terrain"].params.height == height
+    assert driver.session.stage.instances["terrain"].params.height == height
 
 
 def test_drag_that_begins_on_a_slider_stays_with_it_over_the_picture(opened, rows: Rows):
@@ -95,7 +95,7 @@ def test_drag_that_begins_on_a_slider_stays_with_it_over_the_picture(opened, row
     camera = vars(driver.session.camera).copy()
     driver.drag(rows.at("height"), CENTER)
     assert vars(driver.session.camera) == camera
-    assert driver.session.stage.actors["terrain"].params.height == 0.0  # the slider's low end
+    assert driver.session.stage.instances["terrain"].params.height == 0.0  # the slider's low end
 
 
 def test_mouse_faster_than_the_frames(opened, rows: Rows):

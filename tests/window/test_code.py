@@ -99,9 +99,9 @@ def test_an_edit_is_seen_and_a_broken_one_is_told_over_the_picture(opened, stran
     assert told[300:].mean() > 0.02 and told[:200].mean() < 0.01, "the message lies over the lower end of the picture"
     edit(CODE + "\n# mended\n", lambda: not session.messages)
     assert np.abs(driver.picture() - good).mean() < 0.5, "the points are where they were"
-    before = session.stage.actors["dots"].model
+    before = session.stage.instances["dots"].model
     risen = CODE.replace("position[:, 1] +=", "position[:, 1] += 0.5 +")
-    edit(risen, lambda: session.stage.actors["dots"].model is not before)
+    edit(risen, lambda: session.stage.instances["dots"].model is not before)
     driver.key("n")
     assert np.abs(driver.picture() - good).mean() > 1.0
 

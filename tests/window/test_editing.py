@@ -97,7 +97,7 @@ def test_a_typed_value_and_a_rebuild_are_one_step_each(driver: Driver, rows: Row
     assert steps(driver) == ["height", "resolution"]
     driver.key("ctrl+z")
     assert driver.session.tweaks.value(Key("models.terrain", "resolution")) == 24
-    assert driver.session.stage.actors["terrain"].outputs["position"].shape[0] == 24
+    assert driver.session.stage.instances["terrain"].outputs["position"].shape[0] == 24
     driver.key("ctrl+z")
     assert height(driver) == 0.3
 

@@ -184,14 +184,14 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_panels(driver: Driver, items:
 
 def test_a_dropped_frame_takes_its_steps_back_bit_for_bit(driver: Driver, monkeypatch):
     session, real = driver.session, driver.session.draw
-    position = session.stage.actors["galaxy"].outputs["star_position"]
+    position = session.stage.instances["galaxy"].outputs["star_position"]
 
     def states(count: int) -> list[np.ndarray]:
         found = []
         for _ in range(count):
             session.post(Step())
             driver.viewer.frame()
-            found.append(session.stage.actors["galaxy"].outputs["star_position"].numpy())
+            found.append(session.stage.instances["galaxy"].outputs["star_position"].numpy())
         return found
 
     session.post(Play(False))
@@ -210,7 +210,7 @@ def test_a_dropped_frame_takes_its_steps_back_bit_for_bit(driver: Driver, monkey
     driver.viewer._draw_again = 0.0
     for got, wanted in zip([*first, *states(2)], expected, strict=True):
         assert np.array_equal(got, wanted)
-    assert position is session.stage.actors["galaxy"].outputs["star_position"]
+    assert position is session.stage.instances["galaxy"].outputs["star_position"]
     driver.expected_failures()
 
 
@@ -234,7 +234,7 @@ def test_a_menu_of_a_parameter_whose_model_is_renamed_meanwhile(opened, tmp_path
     scene.write_text(scene.read_text().replace("models.terrain", "models.land").replace('"terrain.', '"land.'))
     driver.session.post(Reload())
     driver.frames()
-    assert "land" in driver.session.stage.actors and not driver.session.messages
+    assert "land" in driver.session.stage.instances and not driver.session.messages
     assert not items.seen("Copy value"), "the menu is closed"
 
 

@@ -132,7 +132,7 @@ def test_it_can_be_drawn_at_any_size(desk, title: str, size: tuple[int, int], sc
     one.session.post(LookAt(View("galaxy.position", 0, 40, column=2)))
     one.session.post(AddWatch(Watch("galaxy.speed", "max", Condition(above=1e6))))
     one.frames(12)
-    with one.session.stage.actors["galaxy"].outputs["position"][3] as row:
+    with one.session.stage.instances["galaxy"].outputs["position"][3] as row:
         ops.assign(row, math.nan)
     one.session.watches.thorough = True
     one.settle(6)
@@ -151,7 +151,7 @@ def test_it_outlives_another_scene_and_a_rebuilt_model(desk, title: str, tmp_pat
     (tmp_path / "other.toml").write_text(other.replace("resolution = 224", "resolution = 8"), "utf-8")
     one.session.reload(tmp_path / "other.toml")
     one.settle(4)
-    assert list(one.session.stage.actors) == ["terrain"] and title in one.gui.workspace.seen
+    assert list(one.session.stage.instances) == ["terrain"] and title in one.gui.workspace.seen
 
 
 def test_nothing_is_drawn_before_there_is_anything(desk):
@@ -275,10 +275,10 @@ def test_bytes_of_a_frame_by_kind_and_direction(desk):
     one.frames(4)
     frame_traffic.update(one.session)
     assert frame_traffic.total(Traffic.GEOMETRY) == 0 and frame_traffic.per_frame["uniforms"]["host_to_device"] > 0
-    one.session.stage.actors["galaxy"].outputs["mass"].numpy()
+    one.session.stage.instances["galaxy"].outputs["mass"].numpy()
     one.frames(4)
     frame_traffic.update(one.session)
-    extent = one.session.stage.actors["galaxy"].outputs["mass"].extent
+    extent = one.session.stage.instances["galaxy"].outputs["mass"].extent
     assert frame_traffic.per_frame["geometry"]["device_to_host"] == extent / 4 == frame_traffic.total(Traffic.GEOMETRY)
     one.session.post(SetParameter("models.galaxy", "count", 300))
     one.frames(4)
@@ -366,7 +366,7 @@ def test_the_guard_is_switched(desk):
 
 def test_an_alarm_leads_to_the_row(desk):
     one = desk("Watch")
-    with one.session.stage.actors["galaxy"].outputs["velocity"][301] as row:
+    with one.session.stage.instances["galaxy"].outputs["velocity"][301] as row:
         ops.assign(row, math.inf)
     one.session.watches.thorough = True
     one.settle(4)
@@ -405,7 +405,7 @@ def test_every_line_is_proved_to_be_one_block(desk):
         ("galaxy.star_position", "> layer stars.position"),
         ("galaxy.star_speed", "> layer stars.color"),
     }
-    block = one.session.stage.actors["galaxy"].outputs["star_position"].block.id
+    block = one.session.stage.instances["galaxy"].outputs["star_position"].block.id
     for wire in found.wires:
         assert wire.same and "the same block" in wire.proof
     assert f"block {block}" in found.wires[0].proof

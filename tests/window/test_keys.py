@@ -54,7 +54,7 @@ def test_f5_reads_the_scene_file_again(opened, tmp_path, packaged_copy):
     driver.session.camera.orbit(0.1, 0.0)
     scene.write_text(scene.read_text().replace("height = 0.3", "height = 0.9"))
     driver.key("F5")
-    assert driver.session.stage.actors["terrain"].params.height == 0.9
+    assert driver.session.stage.instances["terrain"].params.height == 0.9
     assert driver.session.camera.yaw == pytest.approx(yaw + 0.1)  # a reload does not take the camera away
     assert np.abs(driver.picture() - before).mean() > 2.0
 
@@ -94,7 +94,7 @@ def test_keys_typed_into_a_field_are_no_commands(opened, rows: Rows):
     driver.frames(12)
     session = driver.session
     assert session.time == 0.0 and not session.playing and driver.viewer.gui.visible
-    assert session.stage.actors["terrain"].params.height == 0.3  # that was no number
+    assert session.stage.instances["terrain"].params.height == 0.3  # that was no number
     driver.key("n")
     assert session.time > 0.0
 
@@ -141,14 +141,14 @@ def test_a_dialog_that_waits_for_an_answer_blocks_every_shortcut(opened, package
     assert question is not None and question.about == "leave"
     for key in ("F5", "ctrl+z", "ctrl+o", "ctrl+s", "ctrl+p", "ctrl+1", "F11", "n", "space", "F1", "ctrl+g", "F6"):
         driver.key(key)
-    assert session.question is question and session.stage.actors["terrain"].params.height == 0.7 and session.unsaved
+    assert session.question is question and session.stage.instances["terrain"].params.height == 0.7 and session.unsaved
     assert not (workspace.palette or workspace.gallery or workspace.fullscreen or workspace.opened["Help"])
     assert session.frame == 0 and workspace.opened["Run"]
     driver.key("Escape")
     driver.frames()
     assert session.question is None
     driver.key("ctrl+z")
-    assert session.stage.actors["terrain"].params.height == 0.3, "and then they work again"
+    assert session.stage.instances["terrain"].params.height == 0.3, "and then they work again"
 
 
 def test_the_keys_that_opened_the_gallery_close_it(opened):

@@ -45,7 +45,7 @@ def require_going_on(driver: Driver) -> None:
     before = session.frame
     driver.frames(6)
     assert session.frame > before and len(driver.expected_failures()) == failures
-    assert session.stage.actors["galaxy"].params.softening == 0.07 and session.unsaved
+    assert session.stage.instances["galaxy"].params.softening == 0.07 and session.unsaved
 
 
 def test_a_model_for_which_there_is_no_room_is_refused_with_the_largest_holders(driver: Driver, exhausted):
@@ -59,11 +59,11 @@ def test_a_model_for_which_there_is_no_room_is_refused_with_the_largest_holders(
     message = session.messages["models.galaxy.count"]
     assert "out of GPU memory" in message
     assert "bytes  galaxy." in message.partition("Largest holders:\n")[2]
-    assert session.stage.actors["galaxy"].params.count == 64
+    assert session.stage.instances["galaxy"].params.count == 64
     require_going_on(driver)
     session.post(SetParameter("models.galaxy", "count", 96))
     driver.frames(2)
-    assert session.stage.actors["galaxy"].params.count == 96 and "models.galaxy.count" not in session.messages
+    assert session.stage.instances["galaxy"].params.count == 96 and "models.galaxy.count" not in session.messages
 
 
 def test_a_picture_for_which_there_is_no_room_pauses_with_the_largest_holders(driver: Driver, exhausted):

@@ -199,7 +199,7 @@ Live = list[tuple[str, int, int, int]]  # name, bytes, owners and pins of each b
 
 
 def opened_anew(session: Session, scenes: Iterable[Path], frames: Callable[[int], None]) -> Live:
-    """What is live once these scenes were opened one after the other, the last one at rest and nothing under way."""
+    """What is live once these scenes were opened one after the other, the last one at rest and nothing in progress."""
     session.post(Ask(None))
     session.post(Play(False))
     session.post(KeepPast(0))

@@ -48,7 +48,7 @@ def test_a_slider_is_followed_while_it_is_dragged(opened, rows: Rows):
 
 def test_a_slider_that_makes_the_model_anew_waits_for_the_mouse(opened, rows: Rows):
     driver = opened()
-    layer, block = driver.session.stage.layers["ground"], driver.session.stage.actors["terrain"].outputs["position"]
+    layer, block = driver.session.stage.layers["ground"], driver.session.stage.instances["terrain"].outputs["position"]
     first = block.block.id, block.block.generation
     driver.hold(rows.at("resolution", 0.3))
     driver.carry(rows.at("resolution", 0.3), rows.at("resolution", 0.5))
@@ -56,7 +56,7 @@ def test_a_slider_that_makes_the_model_anew_waits_for_the_mouse(opened, rows: Ro
     assert 60 < rows.values["resolution"] < 160  # what the slider shows meanwhile
     driver.desktop.release()
     driver.frames()
-    made = driver.session.stage.actors["terrain"].outputs["position"]
+    made = driver.session.stage.instances["terrain"].outputs["position"]
     assert params(driver).resolution == rows.values["resolution"] == made.shape[0] > 60
     assert (made.block.id, made.block.generation) != first
     assert layer.report()["position"]["block"] == made.block.id

@@ -65,11 +65,11 @@ def test_an_edit_of_a_shader_is_seen_and_keeps_the_state(opened, project: Path):
     session = driver.session
     session.edits.on = True
     driver.frames_for(0.4)
-    model, frame = session.stage.actors["galaxy"].model, session.frame
+    model, frame = session.stage.instances["galaxy"].model, session.frame
     file = project / "shaders" / "models" / "nbody.wgsl"
     text = file.read_text()
     file.write_text(text.replace("+ velocity * params.dt", "+ velocity * params.dt * 0.0"))
-    position = session.stage.actors["galaxy"].outputs["position"]
+    position = session.stage.instances["galaxy"].outputs["position"]
 
     def stands_still() -> bool:
         before = position.numpy()
@@ -77,7 +77,7 @@ def test_an_edit_of_a_shader_is_seen_and_keeps_the_state(opened, project: Path):
         return np.array_equal(before, position.numpy())
 
     frames_until(driver, stands_still)
-    assert session.stage.actors["galaxy"].model is model and session.frame > frame
+    assert session.stage.instances["galaxy"].model is model and session.frame > frame
     assert session.messages == {}
 
 
@@ -91,12 +91,12 @@ def test_a_scene_written_by_another_name_moves_the_slider(opened, project: Path)
     driver.frames_for(0.3)
     before, yaw = driver.picture(), session.camera.yaw
     session.camera.orbit(0.2, 0.0)
-    model = session.stage.actors["terrain"].model
+    model = session.stage.instances["terrain"].model
     new = scene.with_suffix(".tmp")
     new.write_text(scene.read_text().replace("height = 0.3", "height = 0.8"))
     os.replace(new, scene)
-    frames_until(driver, lambda: session.stage.actors["terrain"].params.height == 0.8)
-    assert session.stage.actors["terrain"].model is model and session.frame == 1
+    frames_until(driver, lambda: session.stage.instances["terrain"].params.height == 0.8)
+    assert session.stage.instances["terrain"].model is model and session.frame == 1
     assert session.camera.yaw == pytest.approx(yaw + 0.2)
     assert session.messages == {}
     assert np.abs(driver.picture() - before).mean() > 2.0
@@ -112,5 +112,5 @@ def test_a_file_that_is_empty_for_a_moment_is_no_error(opened, project: Path):
     driver.frames_for(0.4)
     assert session.messages == {}
     scene.write_text(text.replace("height = 0.3", "height = 0.8"))
-    frames_until(driver, lambda: session.stage.actors["terrain"].params.height == 0.8)
+    frames_until(driver, lambda: session.stage.instances["terrain"].params.height == 0.8)
     assert session.messages == {}

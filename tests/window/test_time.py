@@ -32,7 +32,7 @@ def galaxy(opened) -> Driver:
 
 
 def bits(session: Session) -> bytes:
-    state = session.stage.actors["galaxy"].model.state()
+    state = session.stage.instances["galaxy"].model.state()
     return b"".join(tensor.numpy().tobytes() for tensor in state.values())
 
 
@@ -146,7 +146,7 @@ def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytes
     session.pace({"frames_in_flight": 2})
     galaxy.type_into(places["seed"], "12")
     galaxy.key("Return")
-    assert session.stage.actors["galaxy"].spec.seed == 12
+    assert session.stage.instances["galaxy"].spec.seed == 12
 
 
 # the rate of pictures -----------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def watch(session: Session, desktop: Desktop, ready: Callable[[], bool]) -> Watc
         viewer.gui.visible = False
         Driver(viewer, session, desktop).frames_until(ready, 200)
         watched = Watched([], [], set())
-        output = session.stage.actors["galaxy"].outputs["position"]
+        output = session.stage.instances["galaxy"].outputs["position"]
         for number in range(36):
             posted = time.perf_counter()
             if number % 6 == 3:

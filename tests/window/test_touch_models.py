@@ -16,7 +16,7 @@ def middle(driver, x=0.0, y=0.0):
 
 def output(driver, name):
     model, _, key = name.partition(".")
-    return driver.session.stage.actors[model].outputs[key].numpy()
+    return driver.session.stage.instances[model].outputs[key].numpy()
 
 
 def touching(driver, start, end, frames=3):
@@ -82,7 +82,7 @@ def test_cut_a_cloth_that_lies_over_a_ball(opened):
     """From beside the cloth to beside it, over what hides the ball: the stroke goes all the way through."""
     sets = "cloth.resolution=16", "cloth.small_steps=2", "cloth.self_collision=false"
     driver = opened("cloth", *sets, "cloth.gravity=0", "view.look=own", size=SIZE, panels=False)
-    session, model = driver.session, driver.session.stage.actors["cloth"].model
+    session, model = driver.session, driver.session.stage.instances["cloth"].model
     session.cameras.now.pitch = 0.8
     driver.key("c")
     way = middle(driver, -150, 80), middle(driver, 150, -60)

@@ -1,6 +1,6 @@
-"""The command line: one subcommand for each verb. What goes wrong is told in a line, never in a traceback.
+"""The command line: one module for each subcommand. Errors are printed in one line, without a traceback.
 
-The verbs import what they need when they are called, so that help and mistakes in the options cost no GPU library.
+Subcommands import what they need when they are called, so that help and usage errors load no GPU library.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ def command(
 def _compared(session: Session) -> list[str]:
     """Print what each model's reference says; returns the quantities that differ."""
     differing = []
-    for name, actor in session.stage.actors.items():
-        for comparison in actor.model.compare_with_reference():
+    for name, instance in session.stage.instances.items():
+        for comparison in instance.model.compare_with_reference():
             console.print(f"  {name}.{comparison}")
             if not comparison.holds:
                 differing.append(f"{name}.{comparison.name}")

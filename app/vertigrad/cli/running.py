@@ -56,7 +56,7 @@ def open_session(
     trust: bool = False,
     quality: str = "",
 ) -> Session:
-    """The scene running on the GPU, seen from `camera`; its mistakes are told even where there is no GPU.
+    """The scene running on the GPU, seen from `camera`; errors in it are reported even without a GPU.
 
     The Python that it names runs if the user allowed that, or does now; see `scene.trust`.
     """
@@ -73,9 +73,11 @@ def open_session(
     session = Session(open_gpu(adapter), path, sets, seed)
     if view is not None:
         session.carry_out(JumpTo(view))
-    for name, actor in session.stage.actors.items():
-        for chosen in autos(actor.params):
-            errors_console.print(f"{name}.{chosen.name}: auto, {getattr(actor.params, chosen.name):,} on this adapter")
+    for name, instance in session.stage.instances.items():
+        for chosen in autos(instance.params):
+            errors_console.print(
+                f"{name}.{chosen.name}: auto, {getattr(instance.params, chosen.name):,} on this adapter"
+            )
     return session
 
 

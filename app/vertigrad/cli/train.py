@@ -42,12 +42,12 @@ def command(
             raise InputError(f"--output {path}: there is no folder {path.parent}")
     with open_session(scene, set, seed, adapter, trust=trust) as session:
         name = learner(session, model)
-        actor = session.stage.actors[name]
+        instance = session.stage.instances[name]
         for path in output:
-            if path.suffix.lower() not in actor.model.exports:
-                raise InputError(f"--output {path}: expected a name that ends in {' or '.join(actor.model.exports)}")
+            if path.suffix.lower() not in instance.model.exports:
+                raise InputError(f"--output {path}: expected a name that ends in {' or '.join(instance.model.exports)}")
         _learn(session, name, steps)
-        if best and "show" in type(actor.params).model_fields:
+        if best and "show" in type(instance.params).model_fields:
             session.carry_out(SetParameter(f"models.{name}", "show", "best"))
         if not output:
             errors_console.print(
@@ -65,7 +65,7 @@ def _learn(session: Session, name: str, steps: int) -> None:
         stage.step(STEP)
         session.gpu.submit()
         if number % max(steps // TOLD, 1) == 0 or number == steps:
-            found = stage.actors[name].model.diagnostics()
+            found = stage.instances[name].model.diagnostics()
             told = ", ".join(f"{key} {tensor.item():.4g}" for key, tensor in found.items())
             for tensor in found.values():
                 tensor.close()

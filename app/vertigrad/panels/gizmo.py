@@ -49,7 +49,7 @@ class Gizmo:
     def __init__(self) -> None:
         self.handles: Handles | None = None
         self._strokes = count()
-        self._stroke = 0  # the number of the drag that is under way, or was
+        self._stroke = 0  # the number of the drag that is in progress, or was
         self._grip: Grip | None = None
         self._pending: Place | None = None
         self._ends: np.ndarray | None = None  # of the arrows, in pixels of the window

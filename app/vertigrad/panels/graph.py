@@ -117,13 +117,13 @@ def drawing(session: Session) -> Drawing:
     used = {str(ref) for ref in bound} | {str(ref) for spec in scene.models.values() for ref in spec.inputs.values()}
     tints = dict(zip(sorted(used), _tints(), strict=False))
     for name in scene.order:
-        spec, actor = scene.models[name], stage.actors[name]
+        spec, instance = scene.models[name], stage.instances[name]
         depth[name] = max((depth[ref.model] + 1 for ref in spec.inputs.values()), default=0)
         inputs = tuple(Port(f"> {name}.{key}", key, str(ref), "", True) for key, ref in spec.inputs.items())
-        outputs = tuple(_output(f"{name}.{key}", key, tensor, used) for key, tensor in actor.outputs.items())
+        outputs = tuple(_output(f"{name}.{key}", key, tensor, used) for key, tensor in instance.outputs.items())
         boxes.append(Box(name, name, spec.type, depth[name], inputs, outputs))
         for key, ref in spec.inputs.items():
-            block = stage.actors[ref.model].outputs[ref.output].block.id
+            block = stage.instances[ref.model].outputs[ref.output].block.id
             proof = f"{ref} is block {block}; {name} was given the tensor itself"
             wires.append(Wire(str(ref), f"> {name}.{key}", str(ref), tints[str(ref)], True, proof))
     last = max(depth.values(), default=-1) + 1
@@ -174,7 +174,7 @@ def _drawn(session: Session, layer: str, refs: dict[str, OutputRef], tints: dict
     """The wires to a layer; the block that it binds is the one that the output lies in, or something is wrong."""
     bound = session.stage.layers[layer].report()
     for key, ref in refs.items():
-        block = session.stage.actors[ref.model].outputs[ref.output].block.id
+        block = session.stage.instances[ref.model].outputs[ref.output].block.id
         drawn = bound.get(key, {}).get("block")
         same = drawn is None or drawn == block
         verdict = "the same block: nothing is copied" if same else "NOT the same block"

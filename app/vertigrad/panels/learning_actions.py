@@ -14,7 +14,7 @@ def _writes(suffix: str) -> Callable[[Session, Workspace], bool]:
     """Whether the one model that learns is exported as such a file."""
 
     def writes(session: Session, workspace: Workspace) -> bool:
-        kinds = [actor.model.exports for actor in session.stage.actors.values() if actor.model.exports]
+        kinds = [instance.model.exports for instance in session.stage.instances.values() if instance.model.exports]
         return len(kinds) == 1 and suffix in kinds[0]
 
     return writes

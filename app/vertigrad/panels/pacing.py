@@ -50,7 +50,7 @@ class PacingRows:
             self._row(session, LABELS.get(spec.name, spec.label), spec, value, _paced(spec.name), room)
         megabytes = session.clock.past.snapshots.limit / (1 << 20)
         self._row(session, "past", PAST, megabytes, lambda value: KeepPast(round(value * (1 << 20))), room)
-        for name in session.stage.actors:
+        for name in session.stage.instances:
             self._row(session, _of(session, name, "substeps"), SETTINGS["substeps"], *_substeps(session, name), room)
         pacer = session.clock.pacer
         if pacer.slices and pacer.step_ms:
@@ -58,13 +58,13 @@ class PacingRows:
 
     def draw_seeds(self, session: Session) -> None:
         """Draw a row for the seed of each model."""
-        for name, actor in session.stage.actors.items():
+        for name, instance in session.stage.instances.items():
             self._row(
                 session,
                 _of(session, name, "seed"),
                 SETTINGS["seed"],
-                actor.spec.seed,
-                lambda value, name=name: SetSeed(value, name if len(session.stage.actors) > 1 else None),
+                instance.spec.seed,
+                lambda value, name=name: SetSeed(value, name if len(session.stage.instances) > 1 else None),
             )
 
     def _row(
@@ -92,7 +92,7 @@ class PacingRows:
 
 
 def _of(session: Session, model: str, setting: str) -> str:
-    return f"{model}: {setting}" if len(session.stage.actors) > 1 else setting
+    return f"{model}: {setting}" if len(session.stage.instances) > 1 else setting
 
 
 def _paced(name: str) -> Callable[[Any], Command]:
@@ -100,4 +100,4 @@ def _paced(name: str) -> Callable[[Any], Command]:
 
 
 def _substeps(session: Session, model: str) -> tuple[int, Callable[[Any], Command]]:
-    return session.stage.actors[model].substeps, lambda value: SetSubsteps(model, value)
+    return session.stage.instances[model].substeps, lambda value: SetSubsteps(model, value)

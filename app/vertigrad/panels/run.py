@@ -163,7 +163,7 @@ def _draw_cost(session: Session, statistics: FrameStatistics) -> None:
 
 
 def _diagnostics(session: Session) -> None:
-    several, exceeded = len(session.stage.actors) > 1, {excess.name for excess in session.limits.exceeded}
+    several, exceeded = len(session.stage.instances) > 1, {excess.name for excess in session.limits.exceeded}
     for name, value in session.diagnostics.items():
         model, _, quantity = name.partition(".")
         label = quantity.replace("_", " ")

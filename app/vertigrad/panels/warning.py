@@ -28,7 +28,7 @@ def draw_warnings(session: Session, picture: Rect) -> None:
     corner = ImVec2(picture.left + picture.width - MARGIN * unit, low)
     imgui.set_next_window_size(ImVec2(width, 0.0))
     with card("##warnings", corner, ImVec2(1.0, 1.0), OVER_PICTURE | imgui.WindowFlags_.no_inputs, 0.85):
-        several = len(session.stage.actors) > 1
+        several = len(session.stage.instances) > 1
         for excess in exceeded:
             model, _, quantity = excess.name.partition(".")
             name = f"{model}: {quantity}" if several else quantity

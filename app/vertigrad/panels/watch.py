@@ -172,7 +172,7 @@ class WatchPanel(Panel):
 
 def cells(session: Session) -> list[Cell]:
     """A plot for each of the diagnostics, then for each watch."""
-    several = len(session.stage.actors) > 1
+    several = len(session.stage.instances) > 1
     found, bounds = [], limits(session.stage)
     for name, history in session.diagnostics.history.items():
         model, _, quantity = name.partition(".")

@@ -69,7 +69,7 @@ def replace_draw_shaders(gpu: Gpu, files: Collection[str], bind_layers: Callable
     try:
         for key in before:
             if isinstance(key, tuple) and key[0] == "module" and key[1] in files:
-                draw_shader(gpu, key[1], dict(key[2]))  # also what is not drawn now, to find its mistakes
+                draw_shader(gpu, key[1], dict(key[2]))  # also what is not drawn now, to find its errors
         _take_again(cache, bind_layers)
     except BaseException as error:
         cache.restore(before)

@@ -31,12 +31,12 @@ def read_hints(kind: type[Params], values: Mapping[str, Any], path: KeyPath, rea
 def _check(ui: UiHint, spec: ParamSpec, path: KeyPath, reader: Reader) -> None:
     if spec.kind not in _WITH_SLIDER:
         if ui.model_fields_set & {"min", "max", "scale"}:
-            reader.mistakes.at_key(path, f"{spec.name} has no slider, so only a label can be given")
+            reader.problems.at_key(path, f"{spec.name} has no slider, so only a label can be given")
         return
     for end, limit, beyond in (("min", spec.min, "below"), ("max", spec.max, "above")):
         given = getattr(ui, end)
         if given is not None and limit is not None and (given < limit if end == "min" else given > limit):
-            reader.mistakes.at_value((*path, end), f"{shown(given)} is {beyond} the parameter's limit {shown(limit)}")
+            reader.problems.at_value((*path, end), f"{shown(given)} is {beyond} the parameter's limit {shown(limit)}")
     low = next((end for end in (ui.min, spec.slider_min, spec.min) if end is not None), None)
     if ui.scale == "log" and (low is None or low <= 0):
-        reader.mistakes.at_value((*path, "scale"), "a log scale needs a min above 0")
+        reader.problems.at_value((*path, "scale"), "a log scale needs a min above 0")

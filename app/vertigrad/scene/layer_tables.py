@@ -12,8 +12,8 @@ from ..renderer.layers import AttributeSpec, Layer
 from .fit import POSITION, rows_drawn
 from .link import Links
 from .locate import KeyPath
-from .mistakes import Mistakes
 from .model_tables import known_type
+from .problems import SceneProblems
 from .schema import Constant, LayerSpec, OutputRef
 from .tables import Reader
 
@@ -28,12 +28,12 @@ def read_layers(
     """Every layer whose type is known. Raises `TypeError` if a name is attribute and style of one type."""
     found = {}
     for name, table in reader.named_tables(values, "layers").items():
-        type_name = known_type(table, ("layers", name), "layer", types, reader.mistakes)
+        type_name = known_type(table, ("layers", name), "layer", types, reader.problems)
         if type_name is None:
             continue
         layer, path = types[type_name], ("layers", name)
         _refuse_unknown(layer, table, path, reader)
-        attributes = _attributes(layer, table, path, links, reader.mistakes)
+        attributes = _attributes(layer, table, path, links, reader.problems)
         style = reader.params(layer.Style, table, path).params
         if style is not None:
             found[name] = LayerSpec(name, type_name, attributes, style, _colorbar(table, path, attributes, reader))
@@ -48,7 +48,7 @@ def _colorbar(
         return None
     place = (*path, COLORBAR)
     if not any(isinstance(attributes.get(name), OutputRef) for name in ("color", "pixels")):
-        reader.mistakes.at_key(place, "color is one for all rows; a color bar needs a color that is a scalar")
+        reader.problems.at_key(place, "color is one for all rows; a color bar needs a color that is a scalar")
     given = reader.table(table, place)
     reader.refuse_unknown(given, ColorBar.model_fields, place, "key")
     return reader.params(ColorBar, given, place).params
@@ -62,28 +62,28 @@ def _refuse_unknown(layer: type[Layer], table: Mapping[str, Any], path: KeyPath,
 
 
 def _attributes(
-    layer: type[Layer], table: Mapping[str, Any], path: KeyPath, links: Links, mistakes: Mistakes
+    layer: type[Layer], table: Mapping[str, Any], path: KeyPath, links: Links, problems: SceneProblems
 ) -> dict[str, Drawn]:
     found: dict[str, Drawn] = {}
     for name, rule in layer.ATTRIBUTES.items():
         if name not in table:
             if rule.required:
-                mistakes.at_key(path, f"needs {name}" + (f" ({rule.doc})" if rule.doc else ""))
+                problems.at_key(path, f"needs {name}" + (f" ({rule.doc})" if rule.doc else ""))
             continue
-        drawn = _drawn(table[name], rule, (*path, name), links, mistakes)
+        drawn = _drawn(table[name], rule, (*path, name), links, problems)
         if drawn is not None:
             found[name] = drawn
-    _refuse_misfits(layer, found, path, links, mistakes)
+    _refuse_misfits(layer, found, path, links, problems)
     return found
 
 
-def _drawn(given: Any, rule: AttributeSpec, path: KeyPath, links: Links, mistakes: Mistakes) -> Drawn | None:
+def _drawn(given: Any, rule: AttributeSpec, path: KeyPath, links: Links, problems: SceneProblems) -> Drawn | None:
     if isinstance(given, str) and not given.startswith("#"):
         return links.reference(given, path)
     try:
         return _constant(given, rule)
     except ParameterError as error:
-        mistakes.at_value(path, str(error))
+        problems.at_value(path, str(error))
         return None
 
 
@@ -103,7 +103,7 @@ def _constant(given: Any, rule: AttributeSpec) -> Constant:
 
 
 def _refuse_misfits(
-    layer: type[Layer], drawn: Mapping[str, Drawn], path: KeyPath, links: Links, mistakes: Mistakes
+    layer: type[Layer], drawn: Mapping[str, Drawn], path: KeyPath, links: Links, problems: SceneProblems
 ) -> None:
     """Each attribute against what it takes, and against the rows of the position."""
     rows: int | None = None
@@ -117,4 +117,4 @@ def _refuse_misfits(
             found = rows_drawn(name, reference, output, rule.components, None if rule.own_rows else rows)
             rows = found if name == POSITION else rows
         except LayoutError as error:
-            mistakes.at_value((*path, name), str(error))
+            problems.at_value((*path, name), str(error))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from ..models.base import OutputSpec
 from ..params import shown, unknown
 from .locate import KeyPath
-from .mistakes import Mistakes
+from .problems import SceneProblems
 from .schema import OutputRef
 
 _REFERENCE = re.compile(r"([^.]+)\.([^.]+)")
@@ -19,24 +19,24 @@ _REFERENCE = re.compile(r"([^.]+)\.([^.]+)")
 class Links:
     """What can be referred to: every model that the file names, and the outputs of those of known type."""
 
-    def __init__(self, names: Sequence[str], outputs: Mapping[str, Mapping[str, OutputSpec]], mistakes: Mistakes):
+    def __init__(self, names: Sequence[str], outputs: Mapping[str, Mapping[str, OutputSpec]], problems: SceneProblems):
         self._names = names
         self._outputs = outputs
-        self._mistakes = mistakes
+        self._problems = problems
 
     def reference(self, text: str, path: KeyPath) -> OutputRef | None:
-        """The output that `text`, the value at `path`, names; None, and a mistake, if there is none."""
+        """The output that `text`, the value at `path`, names; None, and a problem, if there is none."""
         found = _REFERENCE.fullmatch(text)
         if not found:
-            self._mistakes.at_value(path, f'expected "MODEL.OUTPUT", such as "galaxy.position", got {shown(text)}')
+            self._problems.at_value(path, f'expected "MODEL.OUTPUT", such as "galaxy.position", got {shown(text)}')
             return None
         model, output = found.groups()
         if model not in self._names:
-            self._mistakes.at_value(path, unknown("model", model, self._names))
+            self._problems.at_value(path, unknown("model", model, self._names))
             return None
         outputs = self._outputs.get(model)
         if outputs is not None and output not in outputs:
-            self._mistakes.at_value(path, f"{model}: {unknown('output', output, outputs)}")
+            self._problems.at_value(path, f"{model}: {unknown('output', output, outputs)}")
             return None
         return OutputRef(model, output)
 
@@ -45,15 +45,15 @@ class Links:
         return self._outputs.get(reference.model, {}).get(reference.output)
 
 
-def order(inputs: Mapping[str, Mapping[str, OutputRef]], mistakes: Mistakes) -> tuple[str, ...]:
-    """The models' names, each after those whose outputs it takes. Every circle becomes a mistake."""
+def order(inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems) -> tuple[str, ...]:
+    """The models' names, each after those whose outputs it takes. Every circle becomes a problem."""
     before = {name: dict.fromkeys(ref.model for ref in taken.values()) for name, taken in inputs.items()}
     while True:
         try:
             return tuple(TopologicalSorter(before).static_order())
         except CycleError as error:
             circle = _from_first(error.args[1][:0:-1], list(inputs))
-            _tell_circle(circle, inputs, mistakes)
+            _tell_circle(circle, inputs, problems)
             del before[circle[0]][circle[1]]
 
 
@@ -64,7 +64,7 @@ def _from_first(circle: list[str], names: list[str]) -> list[str]:
     return [*turned, turned[0]]
 
 
-def _tell_circle(circle: list[str], inputs: Mapping[str, Mapping[str, OutputRef]], mistakes: Mistakes) -> None:
+def _tell_circle(circle: list[str], inputs: Mapping[str, Mapping[str, OutputRef]], problems: SceneProblems) -> None:
     told = ", ".join(f"{taker} takes from {giver}" for taker, giver in pairwise(circle))
     name = next(name for name, ref in inputs[circle[0]].items() if ref.model == circle[1])
-    mistakes.at_value(("models", circle[0], "inputs", name), f"the inputs go in a circle: {told}")
+    problems.at_value(("models", circle[0], "inputs", name), f"the inputs go in a circle: {told}")

@@ -18,9 +18,9 @@ from ..renderer.view import View
 from . import code, link, trust, viewpoints
 from .layer_tables import read_layers
 from .locate import KeyPath
-from .mistakes import Mistakes
 from .model_tables import finish, read_drafts
 from .preset_tables import Named, read_animations, read_presets
+from .problems import SceneProblems
 from .renamed import renewed_path, types_of
 from .schema import SECTIONS, VERSION, Camera, ModelSettings, Scene
 from .settings import apply, parse
@@ -42,23 +42,23 @@ def load(
     `sets` are entries such as "galaxy.softening=0.1" that replace the file's; `seed` replaces that of every model for
     which `sets` has none. `text` is taken for what the file says, if given. The built-in types of model and layer are
     used where none are given.
-    Raises `SceneError` with every mistake in the file, or `InputError` if only `sets` or `seed` is wrong. Raises
+    Raises `SceneError` with every problem in the file, or `InputError` if only `sets` or `seed` is wrong. Raises
     `UntrustedCode` before anything else if it would run Python that was not allowed to run; see `trust`.
     """
     source = read(Path(path), text)
-    mistakes = Mistakes(source)
-    _check_version(source.values, mistakes)
+    problems = SceneProblems(source)
+    _check_version(source.values, problems)
     _reseed(source.values, seed)
     types = types_of(source.values)
     settings = [parse(text) for text in sets]
-    apply([replace(one, path=renewed_path(one.path, types)) for one in settings], source.values, mistakes)
-    reader = Reader(Path(path).resolve().parent, mistakes)
+    apply([replace(one, path=renewed_path(one.path, types)) for one in settings], source.values, problems)
+    reader = Reader(Path(path).resolve().parent, problems)
     trust.require(Path(path), code.named_files(source.values, reader.folder))
     model_types = registry.types() if model_types is None else model_types
     layer_types = layers.types() if layer_types is None else layer_types
     scene = _scene(source, reader, model_types, layer_types)
-    mistakes.raise_any()
-    assert scene is not None, "a scene without mistakes lacks a part"
+    problems.raise_any()
+    assert scene is not None, "a scene without problems lacks a part"
     return scene
 
 
@@ -73,7 +73,7 @@ def _scene(
     model_types: Mapping[str, type[Model]],
     layer_types: Mapping[str, type[Layer]],
 ) -> Scene | None:
-    values, mistakes = source.values, reader.mistakes
+    values, problems = source.values, reader.problems
     reader.refuse_unknown(values, SECTIONS, (), "key")
     heading = reader.params(_Heading, values, ()).params
     camera = _section(Camera, values, ("camera",), reader, beside=(viewpoints.BOOKMARKS,))
@@ -82,12 +82,12 @@ def _scene(
     drafts = read_drafts(values, model_types, reader)
     named = values.get("models")
     if named is None or named == {}:
-        mistakes.at_key(("models",), "a scene needs a model: a table such as [models.galaxy]")
+        problems.at_key(("models",), "a scene needs a model: a table such as [models.galaxy]")
     outputs = {draft.name: draft.outputs for draft in drafts if draft.outputs is not None}
-    links = link.Links(list(named) if isinstance(named, dict) else [], outputs, mistakes)
-    models = finish(drafts, links, mistakes)
+    links = link.Links(list(named) if isinstance(named, dict) else [], outputs, problems)
+    models = finish(drafts, links, problems)
     drawn = read_layers(values, layer_types, links, reader)
-    order = link.order({name: spec.inputs for name, spec in models.items()}, mistakes)
+    order = link.order({name: spec.inputs for name, spec in models.items()}, problems)
     parameters = Named(values, models, drawn, View)
     presets = read_presets(values, parameters, reader)
     animations = read_animations(values, parameters, reader)
@@ -123,20 +123,20 @@ def _section(
     return reader.params(kind, table, path).params
 
 
-def _check_version(values: Mapping[str, Any], mistakes: Mistakes) -> None:
+def _check_version(values: Mapping[str, Any], problems: SceneProblems) -> None:
     """Raises `SceneError` at once for a newer version, of which nothing else can be judged."""
     version = values.get("version")
     if version is None:
-        mistakes.at_key((), f"the version of the format must be given: version = {VERSION}")
+        problems.at_key((), f"the version of the format must be given: version = {VERSION}")
     elif isinstance(version, bool) or not isinstance(version, int):
-        mistakes.at_value(("version",), f"expected an integer, got {described(version)}")
+        problems.at_value(("version",), f"expected an integer, got {described(version)}")
     elif version > VERSION:
-        mistakes.at_value(
+        problems.at_value(
             ("version",), f"this Vertigrad reads versions up to {VERSION}, not {shown(version)}; update it"
         )
-        mistakes.raise_any()
+        problems.raise_any()
     elif version < 1:
-        mistakes.at_value(("version",), f"there is no version {shown(version)}; the first is 1")
+        problems.at_value(("version",), f"there is no version {shown(version)}; the first is 1")
 
 
 def _reseed(values: Mapping[str, Any], seed: int | None) -> None:

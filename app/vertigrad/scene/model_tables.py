@@ -15,7 +15,7 @@ from .files import find
 from .hints import read_hints
 from .link import Links
 from .locate import KeyPath
-from .mistakes import Mistakes
+from .problems import SceneProblems
 from .schema import MODEL_KEYS, ModelSettings, ModelSpec, OutputRef, UiHint
 from .tables import Checked, Reader
 
@@ -25,7 +25,7 @@ MAX_TOTAL_BYTES = 64 << 30  # more than GPUs have that draw to a window
 
 @dataclass(frozen=True)
 class Draft:
-    """A model before its inputs are looked at. Not `sound`: something in it is a mistake already."""
+    """A model before its inputs are looked at. Not `sound`: something in it is a problem already."""
 
     name: str
     type: str
@@ -45,33 +45,33 @@ def read_drafts(values: Mapping[str, Any], types: Mapping[str, type[Model]], rea
         kind = _kind(table, ("models", name), types, reader)
         if kind is not None:
             found.append(_draft(name, table["type"], kind, table, reader))
-    _refuse_too_large([draft for draft in found if draft.sound], reader.mistakes)
+    _refuse_too_large([draft for draft in found if draft.sound], reader.problems)
     return found
 
 
 def known_type(
-    table: Mapping[str, Any], path: KeyPath, word: str, types: Mapping[str, Any], mistakes: Mistakes
+    table: Mapping[str, Any], path: KeyPath, word: str, types: Mapping[str, Any], problems: SceneProblems
 ) -> str | None:
-    """The table's `type` if there is such a one; otherwise None, and a mistake."""
+    """The table's `type` if there is such a one; otherwise None, and a problem."""
     given = table.get("type")
     if given is None:
-        mistakes.at_key(path, f"type must be given; known: {', '.join(sorted(types))}")
+        problems.at_key(path, f"type must be given; known: {', '.join(sorted(types))}")
     elif not isinstance(given, str):
-        mistakes.at_value((*path, "type"), f"expected the name of a type, got {described(given)}")
+        problems.at_value((*path, "type"), f"expected the name of a type, got {described(given)}")
     elif given in types:
         return given
     else:
-        mistakes.at_value((*path, "type"), unknown(f"type of {word}", given, types))
+        problems.at_value((*path, "type"), unknown(f"type of {word}", given, types))
     return None
 
 
 def _kind(
     table: Mapping[str, Any], path: KeyPath, types: Mapping[str, type[Model]], reader: Reader
 ) -> type[Model] | None:
-    """The class of a model: a built-in one, or one of a Python file; otherwise None, and a mistake."""
+    """The class of a model: a built-in one, or one of a Python file; otherwise None, and a problem."""
     given = code.PATTERN.fullmatch(str(table.get("type")))
     if given is None:
-        type_name = known_type(table, path, "model", types, reader.mistakes)
+        type_name = known_type(table, path, "model", types, reader.problems)
         return None if type_name is None else types[type_name]
     try:
         kind = code.model_class(find(given[1], reader.folder), given[2])
@@ -79,12 +79,12 @@ def _kind(
             raise CodeError(f"{given[2]}.Params: {', '.join(taken)} means something else in a scene file")
         return kind
     except (ParameterError, CodeError) as error:
-        reader.mistakes.at_value((*path, "type"), str(error))
+        reader.problems.at_value((*path, "type"), str(error))
         return None
 
 
-def finish(drafts: Sequence[Draft], links: Links, mistakes: Mistakes) -> dict[str, ModelSpec]:
-    """The models with their inputs; those without parameters, which are mistakes already, are left out."""
+def finish(drafts: Sequence[Draft], links: Links, problems: SceneProblems) -> dict[str, ModelSpec]:
+    """The models with their inputs; those without parameters, which are problems already, are left out."""
     return {
         draft.name: ModelSpec(
             name=draft.name,
@@ -93,7 +93,7 @@ def finish(drafts: Sequence[Draft], links: Links, mistakes: Mistakes) -> dict[st
             params=draft.params,
             seed=draft.settings.seed,
             substeps=draft.settings.substeps,
-            inputs=_inputs(draft, links, mistakes),
+            inputs=_inputs(draft, links, problems),
             ui=draft.ui,
             outputs=draft.outputs or {},
         )
@@ -106,7 +106,7 @@ def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], 
     path = ("models", name)
     kind, faults = declared(kind, table, lambda text: find(text, reader.folder))
     for fault in faults:
-        (reader.mistakes.at_value if fault.in_value else reader.mistakes.at_key)((*path, *fault.path), fault.message)
+        (reader.problems.at_value if fault.in_value else reader.problems.at_key)((*path, *fault.path), fault.message)
     fields = kind.Params.model_fields
     if taken := fields.keys() & set(MODEL_KEYS):
         raise TypeError(f"{kind.__name__}.Params: {', '.join(taken)} means something else in a scene file")
@@ -121,14 +121,14 @@ def _draft(name: str, type_name: str, kind: type[Model], table: dict[str, Any], 
         params=params.params,
         settings=settings.params or ModelSettings(),
         ui=read_hints(kind.Params, table, (*path, "ui"), reader),
-        outputs=_outputs(kind, params, path, reader.mistakes),
+        outputs=_outputs(kind, params, path, reader.problems),
         inputs=reader.table(table, (*path, "inputs")),
         sound=params.sound,
     )
 
 
 def _outputs(
-    kind: type[Model], checked: Checked[Params], path: KeyPath, mistakes: Mistakes
+    kind: type[Model], checked: Checked[Params], path: KeyPath, problems: SceneProblems
 ) -> Mapping[str, OutputSpec] | None:
     """What the model will give; if its parameters are not sound, without sizes; None if nothing is known."""
     if checked.params is None:
@@ -137,14 +137,14 @@ def _outputs(
         outputs = kind.output_specs(checked.params)
     except InputError as error:
         if checked.sound:
-            mistakes.at_key(path, str(error))
+            problems.at_key(path, str(error))
         return None
     if checked.sound:
         return outputs
     return {name: replace(spec, shape=(None,) * len(spec.shape)) for name, spec in outputs.items()}
 
 
-def _refuse_too_large(drafts: Sequence[Draft], mistakes: Mistakes) -> None:
+def _refuse_too_large(drafts: Sequence[Draft], problems: SceneProblems) -> None:
     total = 0
     for draft in drafts:
         sizes = {name: spec.nbytes for name, spec in (draft.outputs or {}).items()}
@@ -152,38 +152,38 @@ def _refuse_too_large(drafts: Sequence[Draft], mistakes: Mistakes) -> None:
         largest = max(sizes, key=lambda name: sizes[name], default="")
         if largest and sizes[largest] > MAX_OUTPUT_BYTES:
             told = f"its output {largest} would take {_gib(sizes[largest])}"
-            mistakes.at_key(("models", draft.name), f"{told}; one tensor has at most {_gib(MAX_OUTPUT_BYTES)}")
+            problems.at_key(("models", draft.name), f"{told}; one tensor has at most {_gib(MAX_OUTPUT_BYTES)}")
     if total > MAX_TOTAL_BYTES:
         told = f"all outputs together would take {_gib(total)}"
-        mistakes.at_key(("models",), f"{told}; at most {_gib(MAX_TOTAL_BYTES)} are allowed")
+        problems.at_key(("models",), f"{told}; at most {_gib(MAX_TOTAL_BYTES)} are allowed")
 
 
 def _gib(nbytes: int) -> str:
     return f"{nbytes / (1 << 30):,.1f} GiB"
 
 
-def _inputs(draft: Draft, links: Links, mistakes: Mistakes) -> dict[str, OutputRef]:
+def _inputs(draft: Draft, links: Links, problems: SceneProblems) -> dict[str, OutputRef]:
     path = ("models", draft.name, "inputs")
     found = {}
     for name, given in draft.inputs.items():
         if name in draft.kind.own_inputs:
             continue
-        reference = _input(draft, (*path, name), given, links, mistakes)
+        reference = _input(draft, (*path, name), given, links, problems)
         if reference is not None:
             found[name] = reference
     for name in sorted(draft.kind.required_inputs - draft.inputs.keys()):
         doc = draft.kind.inputs.get(name, "")
-        mistakes.at_key(path[:2], f"needs the input {name}" + (f" ({doc})" if doc else ""))
+        problems.at_key(path[:2], f"needs the input {name}" + (f" ({doc})" if doc else ""))
     return found
 
 
-def _input(draft: Draft, path: KeyPath, given: Any, links: Links, mistakes: Mistakes) -> OutputRef | None:
+def _input(draft: Draft, path: KeyPath, given: Any, links: Links, problems: SceneProblems) -> OutputRef | None:
     if not draft.kind.inputs:
-        mistakes.at_key(path, f'a model of type "{draft.type}" takes no inputs')
+        problems.at_key(path, f'a model of type "{draft.type}" takes no inputs')
     elif path[-1] not in draft.kind.inputs:
-        mistakes.at_key(path, unknown("input", str(path[-1]), draft.kind.inputs))
+        problems.at_key(path, unknown("input", str(path[-1]), draft.kind.inputs))
     elif not isinstance(given, str):
-        mistakes.at_value(path, f'expected "MODEL.OUTPUT", got {described(given)}')
+        problems.at_value(path, f'expected "MODEL.OUTPUT", got {described(given)}')
     else:
         return links.reference(given, path)
     return None

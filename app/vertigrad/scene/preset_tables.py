@@ -27,7 +27,7 @@ class Named:
     view: type[Params]
 
     def spec(self, path: KeyPath) -> ParamSpec | None:
-        """Of the parameter at `path`; None if it belongs to what is a mistake already. Raises `ParameterError`."""
+        """Of the parameter at `path`; None if it belongs to what is a problem already. Raises `ParameterError`."""
         owner, name = list(path[:-1]), path[-1] if path else ""
         found = self._class(owner)
         if found is None:
@@ -62,7 +62,7 @@ def read_presets(values: Mapping[str, Any], named: Named, reader: Reader) -> dic
     found = {}
     for name, table in reader.tables(values, ("presets",)).items():
         if objection := name_objection(name):
-            reader.mistakes.at_key(("presets", name), objection)
+            reader.problems.at_key(("presets", name), objection)
         found[name] = _preset(table, ("presets", name), named, reader)
     return found
 
@@ -86,9 +86,9 @@ def read_animations(values: Mapping[str, Any], named: Named, reader: Reader) -> 
             continue
         if not can_be_animated(spec):
             reason = "a change of it makes the model anew" if spec.rebuild else f"it is a {spec.kind}"
-            reader.mistakes.at_key(place, f"{spec.name} cannot be animated: {reason}")
+            reader.problems.at_key(place, f"{spec.name} cannot be animated: {reason}")
         elif objection := range_objection(spec, checked.params.range):
-            reader.mistakes.at_value((*place, "range"), objection)
+            reader.problems.at_value((*place, "range"), objection)
         found[path] = checked.params
     return found
 
@@ -118,7 +118,7 @@ def _preset(table: Mapping[str, Any], place: KeyPath, named: Named, reader: Read
     for key, given in table.items():
         if isinstance(given, dict):
             example = '"galaxy.softening" = 0.1'
-            reader.mistakes.at_key((*place, key), f"expected a value; a key with a dot in it needs quotes: {example}")
+            reader.problems.at_key((*place, key), f"expected a value; a key with a dot in it needs quotes: {example}")
             continue
         spec, path = _parameter(key, (*place, key), found, named, reader)
         for value in reader.value(spec, given, (*place, key)) if spec else ():
@@ -136,5 +136,5 @@ def _parameter(
             raise ParameterError("this is given twice")
         return named.spec(path), path
     except ParameterError as error:
-        reader.mistakes.at_key(place, str(error))
+        reader.problems.at_key(place, str(error))
         return None, path

@@ -147,4 +147,4 @@ def _checked(check: Callable[[Path], object], made: Path, path: Path) -> None:
     try:
         check(made)
     except SceneError as error:
-        raise SceneError(str(path), error.mistakes) from error
+        raise SceneError(str(path), error.problems) from error

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
-from ..errors import Mistake, SceneError
+from ..errors import SceneError, SceneProblem
 from ..models.base import Model, OutputSpec
 from ..params import Params, angle, choice, ends, integer, number, switch, text, vector
 from ..renderer.annotations.page import ColorBar
@@ -165,4 +165,4 @@ class Scene:
 
     def error(self, key: KeyPath, message: str) -> SceneError:
         """The error that says that the value of an entry, such as ("layers", "stars", "color"), is wrong."""
-        return SceneError(str(self.path), [Mistake(*self.places.of_value(key), dotted(key), message)])
+        return SceneError(str(self.path), [SceneProblem(*self.places.of_value(key), dotted(key), message)])

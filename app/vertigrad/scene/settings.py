@@ -8,7 +8,7 @@ from typing import Any
 
 from ..params import unknown
 from .locate import KeyPath, TooDeep, dotted, locate
-from .mistakes import Mistakes, Setting
+from .problems import SceneProblems, Setting
 from .schema import SECTIONS, Scene
 
 _NAMED = ("models", "layers")  # sections whose first key is a name
@@ -33,14 +33,14 @@ def shortest(path: KeyPath) -> str:
     return dotted(path[1:] if short else path)
 
 
-def apply(settings: Sequence[Setting], values: dict[str, Any], mistakes: Mistakes) -> None:
-    """Writes the settings into the values of a scene file, in order; what does not fit becomes a mistake."""
+def apply(settings: Sequence[Setting], values: dict[str, Any], problems: SceneProblems) -> None:
+    """Writes the settings into the values of a scene file, in order; what does not fit becomes a problem."""
     for setting in settings:
         objection = _objection(setting, values) or _write(setting, values)
         if objection:
-            mistakes.in_setting(setting, objection)
+            problems.in_setting(setting, objection)
         else:
-            mistakes.applied(setting)
+            problems.applied(setting)
 
 
 def without_effect(scene: Scene, texts: Sequence[str]) -> list[tuple[str, str]]:

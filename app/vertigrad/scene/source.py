@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import Mistake, SceneError
+from ..errors import SceneError, SceneProblem
 from ..params import closest, joined
 from . import data_scene, mesh_scene, network_scene
 from .kinds import ARRAYS, IMAGES, MADE, NETWORKS, UNREAD, VIDEOS, require_scene
@@ -134,4 +134,4 @@ def _syntax_error(path: Path, text: str, error: ValueError) -> SceneError:
 
 
 def _error(path: Path, line: int, column: int, message: str) -> SceneError:
-    return SceneError(str(path), [Mistake(line, column, "", message)])
+    return SceneError(str(path), [SceneProblem(line, column, "", message)])

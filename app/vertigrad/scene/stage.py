@@ -15,10 +15,10 @@ from ..models.touch import Touch
 from ..params import Params, unknown
 from ..renderer.layers import Layer
 from ..renderer.layers.registry import types as layer_types
-from .actor import Actor, close_all
 from .change import Change, between, reshapes
+from .in_progress import InProgress
+from .model_instance import ModelInstance, close_all
 from .schema import Scene
-from .underway import Underway
 from .wiring import bind, built, layers_of, with_dependents
 
 
@@ -31,13 +31,13 @@ class Stage:
     def __init__(self, scene: Scene, gpu: Gpu):
         self.scene = scene
         self._gpu = gpu
-        self.underway: Underway | None = None
+        self.in_progress: InProgress | None = None
         self._spares = Spares(gpu)
         self.specs = dict(scene.models)  # as they are now: with other seeds and substeps, perhaps
         self.layers: dict[str, Layer] = {}
-        self.actors: dict[str, Actor] = {}
+        self.instances: dict[str, ModelInstance] = {}
         try:
-            self.actors = self._built({name: scene.models[name].params.model_copy() for name in scene.order})
+            self.instances = self._built({name: scene.models[name].params.model_copy() for name in scene.order})
             for name, spec in scene.layers.items():
                 self.layers[name] = self._layer(name, spec.style.model_copy())
                 self._bind(name)
@@ -52,75 +52,75 @@ class Stage:
         """
         self.cancel()
         try:
-            for actor in self.actors.values():
-                actor.step(dt)
+            for instance in self.instances.values():
+                instance.step(dt)
         except BaseException:
             self._drop()
             raise
 
     def numbers(self) -> dict[str, dict[str, float]]:
-        """What each model keeps outside of tensors: of a step that is under way, as it was before that."""
-        if self.underway is not None:
-            return self.underway.numbers
-        return {name: dict(actor.model.numbers()) for name, actor in self.actors.items()}
+        """What each model holds outside of tensors; while a step is in progress, the values before it."""
+        if self.in_progress is not None:
+            return self.in_progress.numbers
+        return {name: dict(instance.model.numbers()) for name, instance in self.instances.items()}
 
     def touch(self, touch: Touch | None) -> None:
         """What is done by hand to all models in the steps from here on."""
-        for actor in self.actors.values():
-            actor.touch(touch)
+        for instance in self.instances.values():
+            instance.touch(touch)
 
-    def begin(self, record: Callable[[], object]) -> Underway:
-        """Take what `record` records as work that goes on over several frames; see `proceed`.
+    def begin(self, record: Callable[[], object]) -> InProgress:
+        """Record work with `record` and spread it over several frames; see `proceed`.
 
-        Until it has ended, all outputs are those of the step before.
+        Until it has ended, all outputs are those of the previous step.
         """
         self.cancel()
-        models = {name: actor.model for name, actor in self.actors.items()}
-        self.underway = Underway(self._gpu, self._spares, models, record)
-        return self.underway
+        models = {name: instance.model for name, instance in self.instances.items()}
+        self.in_progress = InProgress(self._gpu, self._spares, models, record)
+        return self.in_progress
 
-    def begin_step(self, dt: float) -> Underway:
-        """One frame's step of every model as such work. Raises what a model raises; nothing has changed then."""
+    def begin_step(self, dt: float) -> InProgress:
+        """Begin one frame's step of every model. Raises what a model raises; nothing has changed then."""
 
         def record() -> None:
-            for actor in self.actors.values():
-                actor.take_steps(dt)
+            for instance in self.instances.values():
+                instance.take_steps(dt)
 
         return self.begin(record)
 
     def proceed(self, grant: Grant) -> bool:
-        """Record as much as is granted of what is under way; returns whether it has ended, and is published."""
-        if self.underway is not None:
-            if not self.underway.proceed(grant):
+        """Record as much of the work in progress as is granted; returns whether it has ended and is published."""
+        if self.in_progress is not None:
+            if not self.in_progress.proceed(grant):
                 return False
-            self.underway = None
-            for actor in self.actors.values():
-                actor.publish()
+            self.in_progress = None
+            for instance in self.instances.values():
+                instance.publish()
         return True
 
     def cancel(self) -> None:
-        """Drop what is under way: the models are as they were before it."""
-        underway, self.underway = self.underway, None
-        if underway is not None:
-            underway.cancel()
+        """Drop the work in progress: the models are as they were before it."""
+        work, self.in_progress = self.in_progress, None
+        if work is not None:
+            work.cancel()
 
     def reset(self) -> None:
         """Every model back to its start; if one raises, as in `step`."""
         self.cancel()
         with self._all_or_nothing():
-            for actor in self.actors.values():
-                actor.reset()
+            for instance in self.instances.values():
+                instance.reset()
 
     @contextmanager
     def rewriting(self) -> Iterator[None]:
         """For what gives the models another state: their outputs are published as they lie afterwards."""
         self.cancel()
         with self._all_or_nothing():
-            for actor in self.actors.values():
-                actor.publication.withdraw()
+            for instance in self.instances.values():
+                instance.publication.withdraw()
             yield
-            for actor in self.actors.values():
-                actor.publish()
+            for instance in self.instances.values():
+                instance.publish()
 
     def adopt(self, scene: Scene) -> bool:
         """Become what `scene` says, the file of `self.scene` read again; returns whether models were built or dropped.
@@ -131,28 +131,28 @@ class Stage:
         """
         self.cancel()
         styles = {name: layer.style for name, layer in self.layers.items()}
-        params = {name: actor.params for name, actor in self.actors.items()}
+        params = {name: instance.params for name, instance in self.instances.items()}
         change = between(self.scene, scene, self.specs, params, styles)
-        before = self.scene, self.specs, self.actors, self.layers
+        before = self.scene, self.specs, self.instances, self.layers
         self.scene, self.specs = scene, dict(change.specs)
-        fresh: dict[str, Actor] = {}
+        fresh: dict[str, ModelInstance] = {}
         made: dict[str, Layer] = {}
         try:
             fresh = self._built({name: change.params[name] for name in change.built})
             for name in fresh.keys() & change.carried:
-                fresh[name].carry_on(self.actors[name])
-            self.actors = {name: fresh[name] if name in fresh else self.actors[name] for name in scene.order}
+                fresh[name].carry_on(self.instances[name])
+            self.instances = {name: fresh[name] if name in fresh else self.instances[name] for name in scene.order}
             made = {name: self._layer(name, change.styles[name]) for name in change.made}
             self.layers = {name: made[name] if name in made else self.layers[name] for name in scene.layers}
             for name in change.bound:
                 self._bind(name)
         except BaseException:
-            self.scene, self.specs, self.actors, self.layers = before
-            self._bind_all(self.actors)
+            self.scene, self.specs, self.instances, self.layers = before
+            self._bind_all(self.instances)
             _close_all(made, fresh)
             raise
         self._take_over(change)
-        gone = {name: actor for name, actor in before[2].items() if self.actors.get(name) is not actor}
+        gone = {name: instance for name, instance in before[2].items() if self.instances.get(name) is not instance}
         _close_all({name: layer for name, layer in before[3].items() if self.layers.get(name) is not layer}, gone)
         return bool(fresh or gone)
 
@@ -163,12 +163,12 @@ class Stage:
 
     def files(self) -> set[Path]:
         """The files that models were made of, those with their classes among them."""
-        named = {file for actor in self.actors.values() for _, file in actor.files()}
+        named = {file for instance in self.instances.values() for _, file in instance.files()}
         return named | self.sources()
 
     def sources(self) -> set[Path]:
         """The Python files of the models' classes, but for those that come with Vertigrad."""
-        return {actor.source for actor in self.actors.values() if actor.source is not None}
+        return {instance.source for instance in self.instances.values() if instance.source is not None}
 
     def reread(self, file: Path) -> bool:
         """Take in a file that was written anew; returns whether models were built for it.
@@ -177,10 +177,10 @@ class Stage:
         """
         self.cancel()
         unfit = {
-            name: actor.params
-            for name, actor in self.actors.items()
-            for parameter, named in actor.files()
-            if named == file and not actor.model.reread(parameter)
+            name: instance.params
+            for name, instance in self.instances.items()
+            for parameter, named in instance.files()
+            if named == file and not instance.model.reread(parameter)
         }
         if unfit:
             self._rebuild(unfit)
@@ -188,9 +188,9 @@ class Stage:
 
     def change(self, model: str, name: str, value: Any) -> None:
         """Set one parameter of a model. Raises `ParameterError`, and what `give` raises; the old value stays then."""
-        if model not in self.actors:
-            raise ParameterError(unknown("model", model, self.actors))
-        self.give({model: self.actors[model].params.with_values({name: value})})
+        if model not in self.instances:
+            raise ParameterError(unknown("model", model, self.instances))
+        self.give({model: self.instances[model].params.with_values({name: value})})
 
     def give(self, params: Mapping[str, Params], settings: Mapping[str, Mapping[str, int]] | None = None) -> None:
         """Give models other parameters, and other seeds and substeps (`settings`), all or none of them.
@@ -199,45 +199,45 @@ class Stage:
         their outputs. Raises what the new models or the layers that draw them raise; all is as before then.
         """
         specs = {name: replace(self.specs[name], **values) for name, values in (settings or {}).items()}
-        reshaped = {name: new for name, new in params.items() if reshapes(self.actors[name].params, new)}
+        reshaped = {name: new for name, new in params.items() if reshapes(self.instances[name].params, new)}
         reseeded = {name for name, spec in specs.items() if spec.seed != self.specs[name].seed}
         before, self.specs = self.specs, self.specs | specs
         try:
             if reshaped or reseeded:
-                self._rebuild({name: params.get(name, self.actors[name].params) for name in reseeded} | reshaped)
+                self._rebuild({name: params.get(name, self.instances[name].params) for name in reseeded} | reshaped)
         except BaseException:
             self.specs = before
             raise
         for name in params.keys() - reshaped.keys() - reseeded:
-            self.actors[name].params.take(params[name])
+            self.instances[name].params.take(params[name])
         for name, spec in specs.items():
-            self.actors[name].spec, self.actors[name].substeps = spec, spec.substeps
+            self.instances[name].spec, self.instances[name].substeps = spec, spec.substeps
 
     def close(self) -> None:
         """Give back everything. Idempotent."""
         self.cancel()
         self._spares.clear()
-        _close_all(self.layers, self.actors)
+        _close_all(self.layers, self.instances)
 
     # inside -----------------------------------------------------------------------------------------------------
 
     def _rebuild(self, params: Mapping[str, Params]) -> None:
         """Build models anew, and what depends on them, beside the old ones, which go only when all has succeeded."""
         self.cancel()
-        old = {name: self.actors[name] for name in with_dependents(self.scene, params)}
-        fresh = self._built({name: params.get(name, actor.params) for name, actor in old.items()})
-        self.actors |= fresh
+        old = {name: self.instances[name] for name in with_dependents(self.scene, params)}
+        fresh = self._built({name: params.get(name, instance.params) for name, instance in old.items()})
+        self.instances |= fresh
         try:
             self._bind_all(fresh)
         except BaseException:
-            self.actors |= old
+            self.instances |= old
             self._bind_all(old)
             close_all(fresh)
             raise
         close_all(old)
 
-    def _built(self, params: Mapping[str, Params]) -> dict[str, Actor]:
-        return built(self.scene, self.specs, params, self.actors)
+    def _built(self, params: Mapping[str, Params]) -> dict[str, ModelInstance]:
+        return built(self.scene, self.specs, params, self.instances)
 
     def _layer(self, name: str, style: Params) -> Layer:
         spec = self.scene.layers[name]
@@ -247,9 +247,9 @@ class Stage:
 
     def _take_over(self, change: Change) -> None:
         """Values that need nothing to be built."""
-        for name, actor in self.actors.items():
-            actor.params.take(change.params[name])
-            actor.spec, actor.substeps = change.specs[name], change.specs[name].substeps
+        for name, instance in self.instances.items():
+            instance.params.take(change.params[name])
+            instance.spec, instance.substeps = change.specs[name], change.specs[name].substeps
         for name, layer in self.layers.items():
             layer.style.take(change.styles[name])
             layer.colorbar = self.scene.layers[name].colorbar
@@ -260,7 +260,7 @@ class Stage:
             self._bind(name)
 
     def _bind(self, name: str) -> None:
-        bind(self.scene, name, self.layers[name], self.actors)
+        bind(self.scene, name, self.layers[name], self.instances)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -273,11 +273,11 @@ class Stage:
     def _drop(self) -> None:
         """Drop what was recorded, after an error in it."""
         self._gpu.abandon()
-        for actor in self.actors.values():
-            actor.publish()  # what lies where it lay before
+        for instance in self.instances.values():
+            instance.publish()  # what lies where it lay before
 
 
-def _close_all(layers: Mapping[str, Layer], actors: Mapping[str, Actor]) -> None:
+def _close_all(layers: Mapping[str, Layer], instances: Mapping[str, ModelInstance]) -> None:
     for layer in layers.values():
         layer.close()
-    close_all(actors)
+    close_all(instances)

@@ -1,4 +1,4 @@
-"""Parameters out of a table of the scene file: what is unknown or wrong becomes a mistake, the rest stays."""
+"""Parameters out of a table of the scene file: what is unknown or wrong becomes a problem, the rest stays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import ParameterError
 from ..params import Params, ParamSpec, Problem, accept, described, hint, joined
 from . import files
 from .locate import KeyPath
-from .mistakes import Mistakes
+from .problems import SceneProblems
 
 P = TypeVar("P", bound=Params)
 
@@ -34,39 +34,39 @@ class Reader:
     """Reads tables of one scene file, whose own files lie in `folder`."""
 
     folder: Path
-    mistakes: Mistakes
+    problems: SceneProblems
 
     def table(self, values: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
         """The table at the end of `path`, which lies in `values`; empty if there is none or it is none."""
         found = values.get(str(path[-1]), {})
         if isinstance(found, dict):
             return found
-        self.mistakes.at_value(path, f"expected a table, got {described(found)}")
+        self.problems.at_value(path, f"expected a table, got {described(found)}")
         return {}
 
     def tables(self, values: Mapping[str, Any], path: KeyPath) -> dict[str, dict[str, Any]]:
-        """The tables in the table at the end of `path`, by name; entries that are none become mistakes."""
+        """The tables in the table at the end of `path`, by name; entries that are none become problems."""
         found = self.table(values, path)
         for name, entry in found.items():
             if not isinstance(entry, dict):
-                self.mistakes.at_value((*path, name), f"expected a table, got {described(entry)}")
+                self.problems.at_value((*path, name), f"expected a table, got {described(entry)}")
         return {name: entry for name, entry in found.items() if isinstance(entry, dict)}
 
     def named_tables(self, values: Mapping[str, Any], section: str) -> dict[str, dict[str, Any]]:
-        """The tables of `models` or `layers`; names that a reference could not hold become mistakes."""
+        """The tables of `models` or `layers`; names that a reference could not hold become problems."""
         found = self.tables(values, (section,))
         for name in found:
             if not _NAME.fullmatch(name):
                 rule = "a name is made of letters, digits, - and _, and starts with a letter or _"
-                self.mistakes.at_key((section, name), rule)
+                self.problems.at_key((section, name), rule)
         return found
 
     def refuse_unknown(self, given: Iterable[str], known: Iterable[str], path: KeyPath, kind: str) -> None:
-        """Every key that is not a known one becomes a mistake."""
+        """Every key that is not a known one becomes a problem."""
         known = list(known)
         for name in given:
             if name not in known:
-                self.mistakes.at_key((*path, name), joined(f"unknown {kind}", hint(name, known)))
+                self.problems.at_key((*path, name), joined(f"unknown {kind}", hint(name, known)))
 
     def params(self, kind: type[P], values: Mapping[str, Any], path: KeyPath) -> Checked[P]:
         """Parameters of `kind` from those of its names that `values` has; other names are not looked at."""
@@ -81,21 +81,21 @@ class Reader:
         return Checked(_rest(kind, kept, {problem.name for problem in problems}), sound=False)
 
     def value(self, spec: ParamSpec, given: Any, path: KeyPath) -> tuple[Any, ...]:
-        """The value of one parameter, alone in a tuple; an empty one, and a mistake, if it cannot be."""
+        """The value of one parameter, alone in a tuple; an empty one, and a problem, if it cannot be."""
         try:
             is_name = spec.kind == "file" and isinstance(given, str)
             return (accept(spec, files.find(given, self.folder) if is_name else given),)
         except ParameterError as error:
-            self.mistakes.at_value(path, str(error))
+            self.problems.at_value(path, str(error))
             return ()
 
     def _tell(self, path: KeyPath, problem: Problem, *, given: Mapping, kept: Mapping) -> None:
         if not problem.name:
-            self.mistakes.at_key(path, problem.message)
+            self.problems.at_key(path, problem.message)
         elif problem.name in kept:
-            self.mistakes.at_value((*path, problem.name), problem.message)
+            self.problems.at_value((*path, problem.name), problem.message)
         elif problem.name not in given:  # a file that was given but not found has been told already
-            self.mistakes.at_key(path, f"{problem.name} {problem.message}")
+            self.problems.at_key(path, f"{problem.name} {problem.message}")
 
     def _with_files(self, kind: type[Params], values: Mapping[str, Any], path: KeyPath) -> dict[str, Any]:
         """The values with files looked up; those not found are left out."""
@@ -106,7 +106,7 @@ class Reader:
             try:
                 kept[spec.name] = files.find(kept[spec.name], self.folder)
             except ParameterError as error:
-                self.mistakes.at_value((*path, spec.name), str(error))
+                self.problems.at_value((*path, spec.name), str(error))
                 del kept[spec.name]
         return kept
 

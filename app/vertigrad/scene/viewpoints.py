@@ -28,7 +28,7 @@ def read_bookmarks(values: Mapping[str, Any], reader: Reader) -> dict[str, Bookm
     for name, table in tables.items():
         path: KeyPath = ("camera", BOOKMARKS, name)
         if objection := name_objection(name):
-            reader.mistakes.at_key(path, objection)
+            reader.problems.at_key(path, objection)
         reader.refuse_unknown(table, Bookmark.model_fields, path, "key")
         checked = reader.params(Bookmark, table, path)
         if checked.params is not None and checked.sound:

@@ -7,33 +7,33 @@ from collections.abc import Collection, Mapping
 from ..errors import InputError, LimitError, TensorError
 from ..params import Params
 from ..renderer.layers import Layer
-from .actor import Actor, close_all
+from .model_instance import ModelInstance, close_all
 from .schema import ModelSpec, OutputRef, Scene
 
 _UNFIT = (InputError, TensorError, LimitError)
 
 
 def built(
-    scene: Scene, specs: Mapping[str, ModelSpec], params: Mapping[str, Params], others: Mapping[str, Actor]
-) -> dict[str, Actor]:
-    """New actors with these parameters, in the order given, linked to each other and to `others`.
+    scene: Scene, specs: Mapping[str, ModelSpec], params: Mapping[str, Params], others: Mapping[str, ModelInstance]
+) -> dict[str, ModelInstance]:
+    """New model instances with these parameters, in the order given, linked to each other and to `others`.
 
     Raises `SceneError`, and what a model raises; nothing stays allocated then.
     """
-    made: dict[str, Actor] = {}
+    made: dict[str, ModelInstance] = {}
     try:
         for name, values in params.items():
-            made[name] = _actor(scene, specs[name], values, {**others, **made})
+            made[name] = _instance(scene, specs[name], values, {**others, **made})
     except BaseException:
         close_all(made)
         raise
     return made
 
 
-def bind(scene: Scene, name: str, layer: Layer, actors: Mapping[str, Actor]) -> None:
+def bind(scene: Scene, name: str, layer: Layer, instances: Mapping[str, ModelInstance]) -> None:
     """Bind a layer to the outputs that it draws. Raises `SceneError`, and what a layer raises."""
     bound = {
-        key: actors[value.model].outputs[value.output] if isinstance(value, OutputRef) else value
+        key: instances[value.model].outputs[value.output] if isinstance(value, OutputRef) else value
         for key, value in scene.layers[name].attributes.items()
     }
     try:
@@ -64,9 +64,9 @@ def with_dependents(scene: Scene, models: Collection[str]) -> list[str]:
     return affected
 
 
-def _actor(scene: Scene, spec: ModelSpec, params: Params, others: Mapping[str, Actor]) -> Actor:
+def _instance(scene: Scene, spec: ModelSpec, params: Params, others: Mapping[str, ModelInstance]) -> ModelInstance:
     inputs = {key: others[ref.model].outputs[ref.output] for key, ref in spec.inputs.items()}
     try:
-        return Actor(spec, params, inputs)
+        return ModelInstance(spec, params, inputs)
     except _UNFIT as error:
         raise scene.error(("models", spec.name), str(error)) from error

@@ -28,8 +28,8 @@ def catalog(stage: Stage) -> dict[str, Entry]:
     """The tensors of all models as they are now, by name; models in the order of the scene, outputs first."""
     found: dict[str, Entry] = {}
     seen: set[tuple[Owner, Layout]] = set()
-    for model, actor in stage.actors.items():
-        for role, name, tensor in _tensors(actor.model):
+    for model, instance in stage.instances.items():
+        for role, name, tensor in _tensors(instance.model):
             key = f"{model}.{name}"
             if key in found or not _alive(tensor) or (role != "output" and (tensor.owner, tensor.layout) in seen):
                 continue
@@ -41,10 +41,10 @@ def catalog(stage: Stage) -> dict[str, Entry]:
 def find(stage: Stage, name: str) -> Tensor | None:
     """The tensor of this name in `catalog`; None if there is none now."""
     model, _, rest = name.partition(".")
-    actor = stage.actors.get(model)
-    if actor is None:
+    instance = stage.instances.get(model)
+    if instance is None:
         return None
-    tensor = actor.outputs.get(rest)
+    tensor = instance.outputs.get(rest)
     if tensor is None:
         entry = catalog(stage).get(name)
         tensor = entry.tensor if entry else None

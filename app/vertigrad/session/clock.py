@@ -47,7 +47,7 @@ class Clock:
         self._tracker = gpu.tracker
         self._marked: _Mark | None = None  # how everything was before this frame's steps
         self._stage = stage
-        self._begun: Step | None = None  # the step that the stage has under way, if any
+        self._begun: Step | None = None  # the step that the stage has in progress, if any
         self._asked: Callable[[], object] | None = None
         self._answering = False
         self._again: deque[Step] = deque()  # to be made again, on the way to a frame that was asked for
@@ -73,9 +73,9 @@ class Clock:
         """Whether there is nothing to do for the models."""
         if self.playing or self.wanted or self.stale:
             return False
-        begun = self._begun if self._stage.underway is not None else None
+        begun = self._begun if self._stage.in_progress is not None else None
         touching = begun is not None and not begun.frames
-        asked = self._asked is not None and self._stage.underway is None
+        asked = self._asked is not None and self._stage.in_progress is None
         return not (self._again or asked or self._answering or touching)
 
     # what commands do -------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Clock:
 
         A way that was not gone to its end, since some of its steps are still to be made, is gone on with first.
         """
-        if self._stage.underway is None and (self.held is None or not self._held_steps or self.played is not None):
+        if self._stage.in_progress is None and (self.held is None or not self._held_steps or self.played is not None):
             self._held_steps = self.steps if self.playing else min(self.steps, self.wanted)
             self.held = ask(STEP * self.speed * self._held_steps)
 
@@ -161,7 +161,7 @@ class Clock:
 
         Raises what a model raises; the models are where they were then, as far as nothing was submitted in between.
         """
-        self.pacer.begin(self._stage.underway is not None)
+        self.pacer.begin(self._stage.in_progress is not None)
         self._marked = None if self.resting else self._mark()
         try:
             moved = self._move()
@@ -181,9 +181,9 @@ class Clock:
             return
         self.time = marked.time
         self.past.take_back(marked.past)
-        for name, actor in self._stage.actors.items():
+        for name, instance in self._stage.instances.items():
             if name in marked.numbers:
-                actor.model.resume(marked.numbers[name])
+                instance.model.resume(marked.numbers[name])
 
     def ask(self, record: Callable[[], object]) -> None:
         """Record something that looks at the models, between two steps; over several frames if these take as long."""
@@ -211,9 +211,9 @@ class Clock:
     def _answer(self) -> bool:
         """Go on with what was asked for, if it is its turn; returns whether the models may go on."""
         stage = self._stage
-        if stage.underway is not None and stage.underway.lost:
+        if stage.in_progress is not None and stage.in_progress.lost:
             stage.cancel()
-        if self._asked is not None and stage.underway is None:
+        if self._asked is not None and stage.in_progress is None:
             stage.begin(self._asked)
             self._asked, self._answering = None, True
         if self._answering:
@@ -237,7 +237,7 @@ class Clock:
 
     def _due(self) -> Step | None:
         """The step to be made now, or to be gone on with. A step that was begun waits while time stands still."""
-        begun = self._begun if self._stage.underway is not None else None
+        begun = self._begun if self._stage.in_progress is not None else None
         if begun is not None and (self.moves or self._again or not begun.frames):
             return begun
         if self._again:
@@ -257,7 +257,7 @@ class Clock:
     def _go_on(self, step: Step) -> bool:
         """Record the step, or the next part of it; returns whether it has ended."""
         stage, pacer = self._stage, self.pacer
-        if stage.underway is None or step is not self._begun:
+        if stage.in_progress is None or step is not self._begun:
             stage.touch(step.touch)
             if self._again:
                 with step.applied(stage):

@@ -45,13 +45,13 @@ class Diagnostics(Mapping[str, float]):
         if self._readings or self._asked[0] == changes:
             return
         counted = {
-            f"{model}.{DROPPED}": max(clock.dropped for clock in actor.model.clocks)
-            for model, actor in stage.actors.items()
-            if actor.model.clocks
+            f"{model}.{DROPPED}": max(clock.dropped for clock in instance.model.clocks)
+            for model, instance in stage.instances.items()
+            if instance.model.clocks
         }
         readings: dict[str, Readback] = {}
-        for model, actor in stage.actors.items():
-            figures = actor.model.diagnostics()
+        for model, instance in stage.instances.items():
+            figures = instance.model.diagnostics()
             with ExitStack() as stack:
                 for tensor in figures.values():
                     stack.enter_context(tensor)

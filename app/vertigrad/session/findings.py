@@ -17,7 +17,7 @@ def observe(session: Session) -> None:
 
     In the middle of a step that takes several frames tensors are looked at by nobody: they are of no one time.
     """
-    if session.stage.underway is not None:
+    if session.stage.in_progress is not None:
         return
     session.watches.observe(session.stage, session.changes, session.frame, session.time)
     session.inspector.observe(session.stage, session.changes)

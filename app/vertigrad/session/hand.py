@@ -80,7 +80,7 @@ class Hand:
         self._gpu = gpu
         self.tool: Gesture | None = before.tool if before else None
         self.brush = before.brush if before else Brush()
-        self._gesture: Gesture | None = None  # of the touch that is under way
+        self._gesture: Gesture | None = None  # of the touch that is in progress
         self._cursor: Pixels = (0.0, 0.0)
         self._size = (1, 1)
         self._depth: float | None = None
@@ -210,13 +210,13 @@ class Hand:
 
 def gestures(stage: Stage) -> tuple[Gesture, ...]:
     """Those that some model of the scene knows, in the order in which they are offered."""
-    known = {gesture for actor in stage.actors.values() for gesture in actor.model.gestures}
+    known = {gesture for instance in stage.instances.values() for gesture in instance.model.gestures}
     return tuple(gesture for gesture in Gesture if gesture in known)
 
 
 def _on_surface(gesture: Gesture | None, stage: Stage) -> bool:
     """Whether a model that knows the gesture is touched on its surface."""
-    models = (actor.model for actor in stage.actors.values())
+    models = (instance.model for instance in stage.instances.values())
     return any(gesture in model.gestures and model.touched_on_surface for model in models)
 
 

@@ -55,6 +55,6 @@ def limits(stage: Stage) -> dict[str, Limit]:
     """The limits of all models of the scene, by the names of the diagnostics."""
     return {
         f"{model}.{name}": limit
-        for model, actor in stage.actors.items()
-        for name, limit in {**actor.model.limits, **({DROPPED: SLOW} if actor.model.clocks else {})}.items()
+        for model, instance in stage.instances.items()
+        for name, limit in {**instance.model.limits, **({DROPPED: SLOW} if instance.model.clocks else {})}.items()
     }

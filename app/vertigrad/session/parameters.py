@@ -56,7 +56,7 @@ def key_at(path: KeyPath) -> Key:
 
 def live(stage: Stage, view: View) -> dict[str, Params]:
     """The parameters in use, by owner."""
-    models = {f"{MODELS}{name}": actor.params for name, actor in stage.actors.items()}
+    models = {f"{MODELS}{name}": instance.params for name, instance in stage.instances.items()}
     layers = {f"layers.{name}": layer.style for name, layer in stage.layers.items()}
     return {**models, **layers, "view": view}
 

@@ -187,22 +187,22 @@ class Past:
 
 def settings(stage: Stage) -> dict[str, tuple[Params, int]]:
     """Copies of each model's parameters, and its substeps."""
-    return {name: (actor.params.model_copy(), actor.substeps) for name, actor in stage.actors.items()}
+    return {name: (instance.params.model_copy(), instance.substeps) for name, instance in stage.instances.items()}
 
 
 def _same(given: Mapping[str, tuple[Params, int]], stage: Stage) -> bool:
     """Whether the models have these settings; asked in each frame, so it looks at pydantic's values directly."""
-    if given.keys() != stage.actors.keys():
+    if given.keys() != stage.instances.keys():
         return False
     for name, (params, substeps) in given.items():
-        actor = stage.actors[name]
-        if substeps != actor.substeps or params.__dict__ != actor.params.__dict__:
+        instance = stage.instances[name]
+        if substeps != instance.substeps or params.__dict__ != instance.params.__dict__:
             return False
     return True
 
 
 def _give(stage: Stage, given: Mapping[str, tuple[Params, int]]) -> None:
     for name, (params, substeps) in given.items():
-        actor = stage.actors[name]
-        actor.params.take(params)
-        actor.substeps = substeps
+        instance = stage.instances[name]
+        instance.params.take(params)
+        instance.substeps = substeps

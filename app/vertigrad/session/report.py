@@ -80,8 +80,8 @@ class RunRecord:
                 "live_blocks": len(tracker.live),
             },
             "models": {
-                name: {output: _lies(tensor) for output, tensor in actor.outputs.items()}
-                for name, actor in session.stage.actors.items()
+                name: {output: _lies(tensor) for output, tensor in instance.outputs.items()}
+                for name, instance in session.stage.instances.items()
             },
             "layers": {name: layer.report() for name, layer in session.stage.layers.items()},
         }

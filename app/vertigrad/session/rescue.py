@@ -36,7 +36,7 @@ class HostState:
 
     def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
         self.frame, self.time, self.start = clock.frame, clock.time, clock.past.starts
-        self.numbers = {name: dict(actor.model.numbers()) for name, actor in stage.actors.items()}
+        self.numbers = {name: dict(instance.model.numbers()) for name, instance in stage.instances.items()}
         self.nbytes = 0
         self._readings: dict[tuple[str, str], Reading] = {}
         for key, owner in state(stage):
@@ -69,8 +69,8 @@ class HostState:
                 data = self._readings[key].data
                 assert data is not None
                 gpu.upload(owner.block.buffer, data[: owner.block.nbytes], traffic=Traffic.SNAPSHOTS)
-        for name, actor in stage.actors.items():
-            actor.model.resume(self.numbers[name])
+        for name, instance in stage.instances.items():
+            instance.model.resume(self.numbers[name])
 
 
 class Rescue:
@@ -89,7 +89,7 @@ class Rescue:
         now = time.perf_counter()
         if not self.every or now < self._due or self._coming is not None:
             return
-        if stage.underway is not None or changes == self._of or _nbytes(stage) > LARGEST:
+        if stage.in_progress is not None or changes == self._of or _nbytes(stage) > LARGEST:
             return
         try:
             self._coming = HostState(self._gpu, stage, clock)

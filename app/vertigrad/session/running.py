@@ -107,7 +107,7 @@ class Running:
         for key, value in values.items():
             if (value == "auto" or isinstance(value, Auto)) and key.owner in self.parameters():
                 model = key.owner.removeprefix(parameters.MODELS)
-                if model in self.stage.actors and parameters.spec_of(self.parameters(), key).auto:
+                if model in self.stage.instances and parameters.spec_of(self.parameters(), key).auto:
                     found[key] = self.sizes.of(self._as_it_runs(), model, key.name)
         return found
 
@@ -116,12 +116,12 @@ class Running:
 
         Models begin again, all of them, if one gets another seed.
         """
-        actors, before = dict(self.stage.actors), parameters.settings_of(self.stage.specs)
+        instances, before = dict(self.stage.instances), parameters.settings_of(self.stage.specs)
         if parameters.assign(self.stage, self.parameters(), self.scene.path.parent, values):
             self.clock.stale = True
         if any(key.name == "seed" and before.get(key, value) != value for key, value in values.items()):
             self.reset()
-        elif actors != self.stage.actors:
+        elif instances != self.stage.instances:
             self.clock.rebuilt()
 
     def stepped(self) -> None:
@@ -198,6 +198,7 @@ class Running:
     def _as_it_runs(self) -> Scene:
         """The scene with the parameters that its models have now."""
         models: Mapping[str, Any] = {
-            name: replace(self.stage.specs[name], params=self.stage.actors[name].params) for name in self.scene.models
+            name: replace(self.stage.specs[name], params=self.stage.instances[name].params)
+            for name in self.scene.models
         }
         return replace(self.scene, models=models)

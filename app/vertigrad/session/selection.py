@@ -128,7 +128,7 @@ class Selection:
         if layer is None or self.row.row >= layer.attributes.rows:
             return self.clear()
         self._collect()
-        idle = not self._readings and stage.underway is None  # in the middle of a step tensors are of no one time
+        idle = not self._readings and stage.in_progress is None  # in the middle of a step tensors are of no one time
         if idle and changes != self._read_changes and time.perf_counter() - self._read_at >= EVERY:
             self._ask(stage, layer, self.row.row)
             self._read_at, self._read_changes = time.perf_counter(), changes
@@ -184,7 +184,7 @@ def _tensors(stage: Stage, layer: Layer, spec: LayerSpec) -> Iterator[tuple[str,
     position = spec.attributes.get("position")
     if not isinstance(position, OutputRef):
         return
-    outputs: Mapping[str, Tensor] = stage.actors[position.model].outputs
+    outputs: Mapping[str, Tensor] = stage.instances[position.model].outputs
     for name, tensor in outputs.items():
         source = str(OutputRef(position.model, name))
         if source not in shown and _row_axes(tensor, layer.attributes.rows) is not None:

@@ -470,7 +470,7 @@ class Session:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _reach(self, clock: Clock) -> None:
-        """Where the hand is in the steps that begin in this frame; one that is under way stays as it was begun."""
+        """Where the hand is in the steps that begin in this frame; one that is in progress stays as it was begun."""
         if not clock.moves:
             self.hand.rest()
         else:

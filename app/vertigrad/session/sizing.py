@@ -166,13 +166,13 @@ def _rounded(count: int, least: int) -> int:
 def _step_ms(gpu: Gpu, scene: Scene, model: str) -> float:
     """What a step takes, from its recording to the end of its work: the shortest of three readings."""
     with closing(Stage(_alone(scene, model), gpu)) as stage:
-        actor = stage.actors[model]
+        instance = stage.instances[model]
 
         def seconds(steps: int) -> float:
             gpu.sync()
             began = time.perf_counter()
             for _ in range(steps):
-                actor.step(STEP)
+                instance.step(STEP)
                 gpu.submit()
             gpu.sync()
             return time.perf_counter() - began

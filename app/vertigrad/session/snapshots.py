@@ -24,7 +24,7 @@ class Snapshot:
     def __init__(self, gpu: Gpu, stage: Stage, frame: int, time: float):
         self.frame, self.time = frame, time
         self._gpu = gpu
-        self._numbers = {name: dict(actor.model.numbers()) for name, actor in stage.actors.items()}
+        self._numbers = {name: dict(instance.model.numbers()) for name, instance in stage.instances.items()}
         self._kept: dict[tuple[str, str], Owner] = {}
         try:
             for key, owner in state(stage):
@@ -45,8 +45,8 @@ class Snapshot:
             gpu.make_writable(owner, keep=False)
             kept, target = self._kept[key].block, owner.block
             gpu.recorder.copy(kept, 0, target, 0, words(kept.nbytes), Traffic.SNAPSHOTS)
-        for name, actor in stage.actors.items():
-            actor.model.resume(self._numbers[name])
+        for name, instance in stage.instances.items():
+            instance.model.resume(self._numbers[name])
 
     def close(self) -> None:
         """Give the blocks back. Idempotent."""
@@ -182,8 +182,8 @@ class Snapshots:
 def state(stage: Stage) -> Iterator[tuple[tuple[str, str], Owner]]:
     """The owner of each tensor of the models' states, once, by model and name."""
     seen: set[Owner] = set()
-    for name, actor in stage.actors.items():
-        for key, tensor in actor.model.state().items():
+    for name, instance in stage.instances.items():
+        for key, tensor in instance.model.state().items():
             if tensor.owner not in seen:
                 seen.add(tensor.owner)
                 yield (name, key), tensor.owner

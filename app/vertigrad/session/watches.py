@@ -238,7 +238,7 @@ def shown_in(stage: Stage, alarm: Alarm) -> tuple[str, int] | None:
             return name, row
         if row is not None and any(ref.model == model for ref in refs):
             beside = beside or (name, row)
-        parts = [stage.actors[ref.model].outputs[ref.output] for ref in refs if ref.model == model]
+        parts = [stage.instances[ref.model].outputs[ref.output] for ref in refs if ref.model == model]
         if tensor is not None and alarm.row < layer.attributes.rows and any(_part(part, tensor) for part in parts):
             return name, alarm.row
     return beside
@@ -258,8 +258,8 @@ def guarded(stage: Stage) -> Mapping[str, Tensor]:
     """The outputs of floats, but for those that are only a part of another: what is in them is in the other."""
     outputs = {
         f"{model}.{name}": tensor
-        for model, actor in stage.actors.items()
-        for name, tensor in actor.outputs.items()
+        for model, instance in stage.instances.items()
+        for name, tensor in instance.outputs.items()
         if tensor.dtype.kind == "float" and tensor.size
     }
     return {

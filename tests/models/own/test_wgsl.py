@@ -58,44 +58,44 @@ def written(folder, text=TEXT):
 
 def test_what_the_table_says_happens(steady, folder):
     with Session(steady, written(folder)) as session:
-        actor = session.stage.actors["life"]
-        first = actor.outputs["cell"].numpy()
+        instance = session.stage.instances["life"]
+        first = instance.outputs["cell"].numpy()
         assert first.shape == (4, 4) and np.abs(first).max() <= 1.0 and len(set(first.ravel())) == 16
-        assert (actor.outputs["kept"].numpy()[..., 0] == 5 + np.arange(4)).all()
-        actor.step(0.1)
-        assert actor.outputs["cell"].numpy() == pytest.approx(first + 3.0, abs=1e-6)
+        assert (instance.outputs["kept"].numpy()[..., 0] == 5 + np.arange(4)).all()
+        instance.step(0.1)
+        assert instance.outputs["cell"].numpy() == pytest.approx(first + 3.0, abs=1e-6)
         session.set_parameter("models.life", "gain", 0.5)
-        actor.step(0.1)
-        assert actor.outputs["cell"].numpy() == pytest.approx(first + 3.5, abs=1e-6)
+        instance.step(0.1)
+        assert instance.outputs["cell"].numpy() == pytest.approx(first + 3.5, abs=1e-6)
         session.set_parameter("models.life", "side", 3)
-        assert session.stage.actors["life"].outputs["cell"].shape == (3, 3)
-        specs = {spec.name: spec for spec in actor.params.specs()}
+        assert session.stage.instances["life"].outputs["cell"].shape == (3, 3)
+        specs = {spec.name: spec for spec in instance.params.specs()}
         assert specs["side"].rebuild and specs["gain"].doc == "how much" and specs["tint"].kind == "color"
 
 
 def test_an_edited_shader_is_swapped_and_a_broken_one_is_not(steady, folder):
     with Session(steady, written(folder)) as session:
-        actor = session.stage.actors["life"]
-        actor.step(0.1)
-        before = actor.outputs["cell"].numpy()
+        instance = session.stage.instances["life"]
+        instance.step(0.1)
+        before = instance.outputs["cell"].numpy()
         (folder / "life.wgsl").write_text(SHADER.replace("+= fields.gain", "-= fields.gain"))
         session.reread(folder / "life.wgsl")
-        assert session.stage.actors["life"] is actor and (actor.outputs["cell"].numpy() == before).all()
-        actor.step(0.1)
-        assert actor.outputs["cell"].numpy() == pytest.approx(before - 3.0, abs=1e-6)
+        assert session.stage.instances["life"] is instance and (instance.outputs["cell"].numpy() == before).all()
+        instance.step(0.1)
+        assert instance.outputs["cell"].numpy() == pytest.approx(before - 3.0, abs=1e-6)
         (folder / "life.wgsl").write_text(SHADER.replace("fields.gain", "fields.gian"))
         with pytest.raises(InputError, match=r"life\.wgsl:10: "):
             session.reread(folder / "life.wgsl")
-        actor.step(0.1)
-        assert actor.outputs["cell"].numpy() == pytest.approx(before - 6.0, abs=1e-6)
+        instance.step(0.1)
+        assert instance.outputs["cell"].numpy() == pytest.approx(before - 6.0, abs=1e-6)
 
 
 def test_reading_the_scene_again_leaves_the_model_as_it_is(steady, folder):
     with Session(steady, written(folder)) as session:
-        actor = session.stage.actors["life"]
+        instance = session.stage.instances["life"]
         written(folder, TEXT.replace("gain = 3.0", "gain = 4.0"))
         session.reload()
-        assert session.stage.actors["life"] is actor and actor.params.gain == 4.0
+        assert session.stage.instances["life"] is instance and instance.params.gain == 4.0
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_what_only_follows_from_a_mistake_is_not_told(folder):
     for old, new in (("max = 64", "mux = 64"), ('"u32"', '"u31"')):
         with pytest.raises(SceneError) as raised:
             scene.load(written(folder, TEXT.replace(old, new, 1)))
-        assert len(raised.value.mistakes) == 1
+        assert len(raised.value.problems) == 1
 
 
 @pytest.mark.parametrize("value", ["1", '"x"', "[]", "[1]", "[[[]]]", "{}", "{ a = { b = 1 } }", "true"])

@@ -442,7 +442,7 @@ def test_a_network_gives_its_distances_as_a_grid(steady: Gpu) -> None:
             assert comparison.holds, str(comparison)
         assert [comparison.name for comparison in model.compare_with_reference()][-1] == "distance"
         first = model.outputs()["distance"].numpy()
-        model.step(1.9)  # under way to the next solid
+        model.step(1.9)  # in progress to the next solid
         moved = model.outputs()["distance"].numpy()
         assert np.abs(moved - first).max() > 0.01 and np.isfinite(moved).all()
         numbers, kept = model.numbers(), {name: tensor.numpy() for name, tensor in model.state().items()}
@@ -461,7 +461,7 @@ def test_the_scene_hands_the_network_s_own_block_to_the_water(steady: Gpu) -> No
     scene = load(resources.path("scenes", "fluid_sdf.toml"), sets=["water.count=300", "solid.resolution=9"])
     stage = Stage(scene, steady)
     try:
-        solid, water = stage.actors["solid"].model, stage.actors["water"].model
+        solid, water = stage.instances["solid"].model, stage.instances["water"].model
         assert isinstance(solid, SdfSurface) and isinstance(water, Fluid)
         assert water._obstacle is not None
         assert water._obstacle.block.id == solid.outputs()["distance"].block.id

@@ -416,14 +416,14 @@ def test_the_shipped_scene_falls_and_comes_to_rest() -> None:
     gpu = vertigrad.gpu()
     scene = load(resources.path("scenes", "mpm.toml"), sets=["matter.count=2000", "matter.resolution=20"])
     stage = Stage(scene, gpu)
-    (actor,) = stage.actors.values()
-    start = actor.outputs["position"].numpy()[:, 1].mean()
+    (instance,) = stage.instances.values()
+    start = instance.outputs["position"].numpy()[:, 1].mean()
     for _ in range(20):
         stage.step(1.0 / 60.0)
-    end = actor.outputs["position"].numpy()
+    end = instance.outputs["position"].numpy()
     assert np.isfinite(end).all()
     assert end[:, 1].mean() < start - 0.05
-    colors = actor.outputs["color"].numpy()
+    colors = instance.outputs["color"].numpy()
     assert colors.min() >= 0.0
     assert colors.max() <= 1.0
     stage.close()

@@ -143,15 +143,15 @@ def test_the_same_seed_gives_the_same_bits_also_after_a_snapshot(make: Make) -> 
 def test_the_flag_of_the_shipped_scene_is_blown_by_the_very_block_of_the_wind(steady: Gpu) -> None:
     """Two frames: the flag reads the wind's tensor, and nothing of geometry is copied on the way."""
     stage = Stage(load(resources.path("scenes", "flag.toml")), steady)
-    flag, wind = stage.actors["flag"].model, stage.actors["wind"].model
+    flag, wind = stage.instances["flag"].model, stage.instances["wind"].model
     assert flag._wind.owner is wind.outputs()["velocity"].owner  # type: ignore[attr-defined]
-    block, before = wind.outputs()["velocity"].block.id, stage.actors["flag"].outputs["position"].numpy()
+    block, before = wind.outputs()["velocity"].block.id, stage.instances["flag"].outputs["position"].numpy()
     steady.sync(Sync.WAIT)
     for _ in range(2):
         stage.step(FRAME)
     steady.sync(Sync.WAIT)
     assert wind.outputs()["velocity"].block.id == block
-    moved = stage.actors["flag"].outputs["position"].numpy() - before
+    moved = stage.instances["flag"].outputs["position"].numpy() - before
     assert np.isfinite(moved).all()
     assert np.abs(moved).max() > 1e-4
     stage.close()

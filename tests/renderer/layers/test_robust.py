@@ -182,7 +182,7 @@ def test_near_things_hide_far_ones_at_every_distance(layer: Any, shot: Any, dist
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [(0, 0), (0, 9), (9, 0)])
-def test_a_window_without_pixels_is_no_mistake(gpu: Gpu, layer: Any, kind: str, size: tuple[int, int]) -> None:
+def test_a_window_without_pixels_is_no_problem(gpu: Gpu, layer: Any, kind: str, size: tuple[int, int]) -> None:
     style, attributes = drawn(kind)
     made = layer(kind, style, **attributes)
     gpu.submit()

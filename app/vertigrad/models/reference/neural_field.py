@@ -89,19 +89,19 @@ def load(path: str | Path) -> Field:
     range, tensors that are missing, unexpected, of the wrong shape or type, or not finite.
     """
     text, tensors, others = _read(Path(path))
-    mistakes: list[str] = []
+    problems: list[str] = []
     for name, known in {"format": [FORMAT], "version": [VERSION], "activation": list(_ACTIVATIONS)}.items():
         if text.get(name) not in known:
             wanted = " or ".join(_quoted(value) for value in known)
-            mistakes.append(f"metadata: {name} must be {wanted}, not {_quoted(text.get(name))}")
-    sizes = _sizes(text, mistakes)
-    names = _listed(text, "band_names", [f"band {band}" for band in range(sizes[0])], mistakes)
-    sway = [_number("sway", entry, mistakes) for entry in _listed(text, "sway", ["1"] * sizes[0], mistakes)]
-    numbers = {name: _number(name, text.get(name, default), mistakes) for name, default in _NUMBERS.items()}
+            problems.append(f"metadata: {name} must be {wanted}, not {_quoted(text.get(name))}")
+    sizes = _sizes(text, problems)
+    names = _listed(text, "band_names", [f"band {band}" for band in range(sizes[0])], problems)
+    sway = [_number("sway", entry, problems) for entry in _listed(text, "sway", ["1"] * sizes[0], problems)]
+    numbers = {name: _number(name, text.get(name, default), problems) for name, default in _NUMBERS.items()}
     if all(sizes):
-        mistakes += _tensor_mistakes(tensors, others, tensor_shapes(*sizes))
-    if mistakes:
-        raise InputError("\n  ".join([f"{path}: not the weights of a neural field", *mistakes]))
+        problems += _tensor_problems(tensors, others, tensor_shapes(*sizes))
+    if problems:
+        raise InputError("\n  ".join([f"{path}: not the weights of a neural field", *problems]))
     return Field(tensors, text["activation"], *sizes, tuple(names), tuple(sway), **numbers)
 
 
@@ -126,8 +126,8 @@ def _quoted(value: str | None) -> str:
     return "missing" if value is None else json.dumps(value)
 
 
-def _sizes(text: Mapping[str, str], mistakes: list[str]) -> tuple[int, int, int]:
-    """Bands, layers and width; 0, and a mistake noted, where the file has no usable number."""
+def _sizes(text: Mapping[str, str], problems: list[str]) -> tuple[int, int, int]:
+    """Bands, layers and width; 0, and a problem noted, where the file has no usable number."""
     sizes = [0, 0, 0]
     for at, (name, (least, most)) in enumerate(_SIZES.items()):
         value = text.get(name)
@@ -135,29 +135,29 @@ def _sizes(text: Mapping[str, str], mistakes: list[str]) -> tuple[int, int, int]
             sizes[at] = int(value)
         else:
             wanted = f"an integer from {least} to {most}"
-            mistakes.append(f"metadata: {name} must be {wanted}, not {_quoted(value)}")
+            problems.append(f"metadata: {name} must be {wanted}, not {_quoted(value)}")
     return sizes[0], sizes[1], sizes[2]
 
 
-def _listed(text: Mapping[str, str], name: str, default: list[str], mistakes: list[str]) -> list[str]:
+def _listed(text: Mapping[str, str], name: str, default: list[str], problems: list[str]) -> list[str]:
     """An entry per band; `default` (one entry per band) where the file says nothing."""
     entries = text[name].split(",") if name in text else default
     if default and len(entries) != len(default):
-        mistakes.append(f"metadata: {name} has {len(entries)} entries for {len(default)} bands")
+        problems.append(f"metadata: {name} has {len(entries)} entries for {len(default)} bands")
     return entries
 
 
-def _number(name: str, value: str, mistakes: list[str]) -> float:
+def _number(name: str, value: str, problems: list[str]) -> float:
     try:
         number = float(value)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        mistakes.append(f"metadata: {name} must hold finite numbers, not {_quoted(value)}")
+        problems.append(f"metadata: {name} must hold finite numbers, not {_quoted(value)}")
     return number
 
 
-def _tensor_mistakes(
+def _tensor_problems(
     tensors: Mapping[str, np.ndarray], others: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]]
 ) -> Iterator[str]:
     for name, shape in shapes.items():

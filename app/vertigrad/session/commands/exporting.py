@@ -26,11 +26,11 @@ class ExportNetwork(NamedTuple):
 
     def apply(self, session: Session) -> None:
         name = learner(session, self.model)
-        model = session.stage.actors[name].model
+        model = session.stage.instances[name].model
         suffix = self.path.suffix.lower() if self.path is not None else self.suffix
         if suffix not in model.exports:
             raise InputError(f"{name} is exported as {' or '.join(model.exports)}, not as {suffix or 'a bare name'}")
-        if session.stage.underway is not None:
+        if session.stage.in_progress is not None:
             session.stage.cancel()
             session.clock.stale = True  # what is shown may have been on its way
         content = model.export(suffix)
@@ -41,7 +41,7 @@ class ExportNetwork(NamedTuple):
 
 def learner(session: Session, name: str = "") -> str:
     """The model of that name, or the one that learns. Raises `ParameterError` if there is none, or several."""
-    found = [key for key, actor in session.stage.actors.items() if actor.model.exports]
+    found = [key for key, instance in session.stage.instances.items() if instance.model.exports]
     if name and name not in found:
         raise ParameterError(unknown("model that learns", name, found))
     if not found:

@@ -76,7 +76,7 @@ class SetSeed(NamedTuple):
     topic = "seed"
 
     def apply(self, session: Session) -> None:
-        models = list(session.stage.actors) if self.model is None else [self.model]
+        models = list(session.stage.instances) if self.model is None else [self.model]
         session.tweaks.change({_key(session, model, "seed"): self.seed for model in models}, "seed")
         session.reset()
 
@@ -92,6 +92,6 @@ class Reset(NamedTuple):
 
 def _key(session: Session, model: str, name: str) -> Key:
     """The setting of a model. Raises `ParameterError` if there is no such model."""
-    if model not in session.stage.actors:
+    if model not in session.stage.instances:
         raise ParameterError(f"there is no model {model!r}")
     return Key(f"{MODELS}{model}", name)

@@ -1,4 +1,4 @@
-"""`Underway`: work of the models that goes on over several frames, while the step before it is drawn."""
+"""`InProgress`: work of the models that is spread over several frames, while the previous step is drawn."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from ..models import Model
 
 
-class Underway:
-    """What `record` records of `models` is done bit by bit, by `proceed`; until it ends, they are as they were.
+class InProgress:
+    """Execute what `record` records of `models` part by part in `proceed`; their outputs change when it ends.
 
-    What they keep outside of tensors is ahead of that, and is put back by `cancel`; `numbers` is what it was before. If
+    What models hold outside of tensors changes at once, and `cancel` restores it; `numbers` are the values before. If
     `record` raises, nothing has changed.
     """
 
@@ -28,7 +28,7 @@ class Underway:
             with self._deferred.recording():
                 record()
         except BaseException:
-            self._put_back()
+            self._restore()
             raise
 
     @property
@@ -50,8 +50,8 @@ class Underway:
     def cancel(self) -> None:
         """Drop it."""
         self._deferred.cancel()
-        self._put_back()
+        self._restore()
 
-    def _put_back(self) -> None:
+    def _restore(self) -> None:
         for name, model in self._models.items():
             model.resume(self.numbers[name])

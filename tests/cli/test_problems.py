@@ -18,7 +18,7 @@ from vertigrad.gpu import adapter, device
 from vertigrad.scene import stage
 
 BROKEN = sorted((Path(__file__).parent.parent / "scene" / "broken").glob("*.toml"))
-PLACE = re.compile(r":[1-9]\d*:[1-9]\d*  \S")  # file:line:column, two spaces, the mistake
+PLACE = re.compile(r":[1-9]\d*:[1-9]\d*  \S")  # file:line:column, two spaces, the problem
 
 SCENES = sorted(scene.stem for scene in resources.scenes())
 
@@ -257,7 +257,7 @@ def test_the_traceback_can_be_asked_for(vertigrad, row, tmp_path, monkeypatch, e
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png")
     assert outcome.code == 1
     assert "Traceback (most recent call last)" in outcome.err
-    assert "test_mistakes.py" in outcome.err
+    assert "test_problems.py" in outcome.err
     assert str(error) in outcome.told[-1]
 
 
@@ -331,7 +331,7 @@ def test_a_machine_without_any(capsys, no_gpu, tmp_path, verb):
     assert "apt install mesa-vulkan-drivers" in told
 
 
-def test_mistakes_in_a_scene_are_told_even_there(capsys, no_gpu):
+def test_problems_in_a_scene_are_reported_without_a_gpu(capsys, no_gpu):
     from vertigrad.cli import main
 
     assert main(["check", str(BROKEN[0])]) == 2

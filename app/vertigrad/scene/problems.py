@@ -1,31 +1,31 @@
-"""Gathers what is wrong with a scene, so that all of it is told at once."""
+"""`SceneProblems`: collects the problems of a scene file and of `--set` options, to report them together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InputError, Mistake, SceneError
+from ..errors import InputError, SceneError, SceneProblem
 from .locate import KeyPath, dotted
 from .source import Source
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One `--set`: its text, and which entry gets which value. `path` is empty if the text says none."""
+    """One `--set`: its text, and the path and value that it assigns. `path` is empty if the text has none."""
 
     text: str
     path: KeyPath = ()
     value: Any = None
 
 
-class Mistakes:
-    """The mistakes found so far: those of the file with their places, those of a `--set` with its text."""
+class SceneProblems:
+    """The problems found so far: those of the file with their positions, those of a `--set` with its text."""
 
     def __init__(self, source: Source):
         self._source = source
         self._settings: list[Setting] = []  # the last comes first
-        self._in_file: list[Mistake] = []
+        self._in_file: list[SceneProblem] = []
         self._in_settings: list[tuple[str, str]] = []
 
     def at_key(self, path: KeyPath, message: str) -> None:
@@ -37,30 +37,30 @@ class Mistakes:
         self._add(path, self._source.places.of_value(path), message)
 
     def applied(self, setting: Setting) -> None:
-        """From now on, what is wrong with the entry that this `--set` gave is its mistake, not the file's."""
+        """Report problems with the entry that this `--set` assigned as problems of the option, not of the file."""
         self._settings.insert(0, setting)
 
     def in_setting(self, setting: Setting, message: str) -> None:
-        """A `--set` cannot be applied, or what it gave is wrong."""
+        """A `--set` cannot be applied, or its value is wrong."""
         self._in_settings.append((f"--set {setting.text}", message))
 
     def raise_any(self) -> None:
         """Raises `SceneError` with everything found, or `InputError` if only a `--set` is wrong."""
         if self._in_file:
-            in_settings = [Mistake(1, 1, option, message) for option, message in self._in_settings]
-            found = sorted([*in_settings, *self._in_file], key=lambda mistake: (mistake.line, mistake.column))
-            raise SceneError(self._source.path, found)
+            in_settings = [SceneProblem(1, 1, option, message) for option, message in self._in_settings]
+            problems = sorted([*in_settings, *self._in_file], key=lambda problem: (problem.line, problem.column))
+            raise SceneError(self._source.path, problems)
         if self._in_settings:
             raise InputError("\n".join(f"{option}: {message}" for option, message in self._in_settings))
 
-    def _add(self, path: KeyPath, place: tuple[int, int], message: str) -> None:
+    def _add(self, path: KeyPath, position: tuple[int, int], message: str) -> None:
         for setting in self._settings:
-            if self._made(setting, path):
+            if self._assigned(setting, path):
                 return self.in_setting(setting, message)
-        self._in_file.append(Mistake(*place, dotted(path), message))
+        self._in_file.append(SceneProblem(*position, dotted(path), message))
 
-    def _made(self, setting: Setting, path: KeyPath) -> bool:
-        """Whether what is at `path` came with the setting: within its value, or a table that the file lacks."""
+    def _assigned(self, setting: Setting, path: KeyPath) -> bool:
+        """Whether the setting assigned what is at `path`: a part of its value, or a table that the file lacks."""
         within = path[: len(setting.path)] == setting.path
         around = bool(path) and setting.path[: len(path)] == path and path not in self._source.places.keys
         return within or around

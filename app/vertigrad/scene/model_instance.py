@@ -1,4 +1,4 @@
-"""`Actor`: one running model, its parameters, and its published outputs."""
+"""`ModelInstance`: one running model, its parameters, and its published outputs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .schema import ModelSpec
 _log = logging.getLogger("vertigrad")
 
 
-class Actor:
-    """One running model: its class's instance, its parameters, and its published outputs.
+class ModelInstance:
+    """A running model: an object of its class, its parameters, and its published outputs.
 
     Code that did not come with Vertigrad takes a step of no length first: what cannot step is not built. Raises what
     the model raises; nothing stays allocated then.
@@ -75,7 +75,7 @@ class Actor:
         self.model.reset()
         self.publish()
 
-    def carry_on(self, other: Actor) -> bool:
+    def carry_on(self, other: ModelInstance) -> bool:
         """Take the state of another one over; returns whether it fits, and so was.
 
         What does not fit in every tensor begins anew: half a state is none.
@@ -111,10 +111,10 @@ class Actor:
             raise
 
 
-def close_all(actors: Mapping[str, Actor]) -> None:
-    """Close actors, those who take outputs before those who give them."""
-    for actor in reversed(list(actors.values())):
-        actor.close()
+def close_all(instances: Mapping[str, ModelInstance]) -> None:
+    """Close model instances: those that read outputs before those that publish them."""
+    for instance in reversed(list(instances.values())):
+        instance.close()
 
 
 def _form(tensor: Tensor) -> tuple[object, ...]:
