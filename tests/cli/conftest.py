@@ -64,7 +64,7 @@ def process(tmp_path: Path) -> Callable[..., Outcome]:
             env=kept | given,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 

@@ -77,10 +77,10 @@ def long_rounds(gpu: Gpu) -> int:
 
 def poll_until(gpu: Gpu, done: Callable[[], bool]) -> None:
     """Poll as a program without frames does. Fails rather than wait for what never comes."""
-    give_up = time.perf_counter() + 20
+    give_up = time.perf_counter() + 300
     while not done():
         gpu.poll()
-        assert time.perf_counter() < give_up, "waited for 20 s"
+        assert time.perf_counter() < give_up, "waited for 5 minutes"
 
 
 def everything_arrives(gpu: Gpu) -> None:

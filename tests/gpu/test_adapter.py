@@ -109,7 +109,7 @@ def test_there_is_one_gpu(gpu: Gpu) -> None:
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, **environment}
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=900, env={**os.environ, **environment}
     )
 
 

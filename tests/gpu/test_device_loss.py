@@ -31,7 +31,7 @@ def raises(kind, call):
 def run(code: str) -> None:
     """Run `code` in a process of its own, after the prelude; fail with what it wrote unless it ends well."""
     whole = PRELUDE + textwrap.dedent(code) + "\nprint('done')"
-    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=240)
+    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 

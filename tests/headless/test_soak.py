@@ -166,7 +166,7 @@ def test_no_edit_is_lost_when_memory_is_refused_and_the_device_is_lost():
     """In a process of its own, which loses its device: nothing may grow there either."""
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.headless.soak"], cwd=root, capture_output=True, text=True, timeout=580
+        [sys.executable, "-m", "tests.headless.soak"], cwd=root, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 blocks and 0 bytes grown" in done.stdout

@@ -97,7 +97,7 @@ def value(shown: Screen) -> int:
 
 def arrived(shown: Screen, count: int) -> None:
     """Wait until so many pictures were read."""
-    give_up = time.perf_counter() + 20
+    give_up = time.perf_counter() + 300
     while len(shown._reader._ready) < count and time.perf_counter() < give_up:
         time.sleep(0.002)
     assert len(shown._reader._ready) == count

@@ -19,7 +19,7 @@ def run(*command: object, cwd: Path) -> str:
     """Runs in `cwd` with no path to this source tree; returns what it printed, fails with all of it."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=cwd, env=clean, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, cwd=cwd, env=clean, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -34,7 +34,7 @@ class Desktop:
             env={**os.environ, "DISPLAY": self.name},
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=900,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -96,7 +96,7 @@ class Desktop:
             env={**os.environ, "DISPLAY": self.name},
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=900,
         )
         return [int(line) for line in found.stdout.split()]
 
@@ -134,11 +134,11 @@ def running_server() -> Iterator[str]:
         yield f":{number}"
     finally:
         server.terminate()
-        server.communicate(timeout=20)
+        server.communicate(timeout=900)
 
 
-def wait_until(condition: object, seconds: float = 20.0) -> bool:
-    """Whether `condition()` came true in time."""
+def wait_until(condition: object, seconds: float = 300.0) -> bool:
+    """Whether `condition()` came true in time; long enough for a busy machine."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():  # pyright: ignore

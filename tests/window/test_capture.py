@@ -35,7 +35,7 @@ def written(driver, topic: str) -> Path:
         driver.frames(1)
         return topic in driver.session.written or topic in driver.session.messages
 
-    assert wait_until(there, 30), "nothing was written"
+    assert wait_until(there), "nothing was written"
     assert topic in driver.session.written, driver.session.messages
     return driver.session.written.pop(topic)
 
@@ -183,7 +183,7 @@ def test_screenshots_of_one_moment_are_two_files(opened, here, monkeypatch):
         driver.frames(1)
         return not driver.viewer._capture.busy
 
-    assert wait_until(there, 30)
+    assert wait_until(there)
     shapes = [pixels(path).shape for path in sorted(here.glob("*.png"))]
     assert sorted(shapes) == [(200, 320, 3), (400, 640, 3), (400, 640, 4)]
 
@@ -272,7 +272,7 @@ def test_a_disk_that_is_full_ends_the_video_and_nothing_else(opened, here, monke
         driver.frames(1)
         return "No space left" in driver.session.messages.get("recording", "")
 
-    assert wait_until(told, 20)
+    assert wait_until(told)
     assert driver.session.capture.recording is None
 
 
@@ -319,7 +319,7 @@ def test_the_mark_is_seen_but_not_recorded(opened, here):
         driver.frames(1)
         return np.abs(driver._grab() - plain)[10:60, 220:420].mean() > 5
 
-    assert wait_until(seen, 10), "a mark over the middle"
+    assert wait_until(seen), "a mark over the middle"
     driver.session.post(StopRecording())
     frames = played(written(driver, "recording"))
     assert np.abs(frames[-1] - plain).mean() < 4

@@ -89,7 +89,7 @@ def test_plots_of_the_watch_panel_show_all_times(shell, monkeypatch):
         one.gpu.sync()
         return bool(limits) and one.session.time > 0.6
 
-    assert wait_until(passed, 20)
+    assert wait_until(passed)
     (history,) = {id(one): history for history in one.session.diagnostics.history.values()}.values()
     times = history.times.values
     assert 0.0 < times[-1] <= one.session.time and times[0] < times[-1]

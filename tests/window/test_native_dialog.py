@@ -41,7 +41,7 @@ def without_zenity_afterwards(opener: Path):
 
 def after(one: Shell, condition: Callable[[], bool]) -> bool:
     """Whether this becomes true while frames are drawn."""
-    return wait_until(lambda: (one.frames(1), condition())[1], 20)
+    return wait_until(lambda: (one.frames(1), condition())[1])
 
 
 def test_a_scene_is_opened_from_the_desktops_dialog(shell: Open, packaged_copy, zenity: Desktop):
@@ -89,7 +89,7 @@ def test_it_is_closed_with_the_window(shell: Open, tmp_path: Path, zenity: Deskt
     zenity(f"while true; do echo >> {shlex.quote(str(beats))}; sleep 0.02; done")
     one = shell()
     one.key("Ctrl+O")
-    assert wait_until(beats.exists, 20)
+    assert wait_until(beats.exists)
     one.gui.close()
     assert not one.gui._dialogs.browser.is_open
 
@@ -98,4 +98,4 @@ def test_it_is_closed_with_the_window(shell: Open, tmp_path: Path, zenity: Deskt
         time.sleep(0.5)
         return beats.stat().st_size == before
 
-    assert wait_until(ended, 20)
+    assert wait_until(ended)

@@ -22,7 +22,7 @@ def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
     report = tmp_path / "report.json"
     running = start("nbody", "--set", "galaxy.count=300", "--report", str(report), "--require-zero-copy")
     try:
-        assert wait_until(lambda: desktop.windows() or running.poll() is not None, 60)
+        assert wait_until(lambda: desktop.windows() or running.poll() is not None)
         (window,) = desktop.windows()
         assert wait_until(lambda: desktop.screenshot()[:400, :640].max() > 100), "nothing was drawn"
         desktop.key("space", "space")
@@ -38,7 +38,7 @@ def test_run_with_mouse_and_keys_and_a_report(desktop: Desktop, tmp_path):
         desktop.key("space")
         assert wait_until(lambda: not np.array_equal(desktop.screenshot(), before)), "the picture stands still"
         desktop.press_close_button(window)
-        _, told = running.communicate(timeout=60)
+        _, told = running.communicate(timeout=900)
     finally:
         running.kill()
         running.communicate()
@@ -67,23 +67,23 @@ def test_edits_outlive_a_window_that_is_killed(desktop: Desktop, tmp_path):
     environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path / "state")}
     running = start(str(scene), environment=environment)
     try:
-        assert wait_until(lambda: desktop.screenshot()[:400, :640].max() > 100, 60), "nothing was drawn"
+        assert wait_until(lambda: desktop.screenshot()[:400, :640].max() > 100), "nothing was drawn"
         desktop.key("shift+g")
-        assert wait_until(lambda: kept() and FLOOR in kept()[0], 30), "it is not kept"
+        assert wait_until(lambda: kept() and FLOOR in kept()[0]), "it is not kept"
     finally:
         running.kill()
         running.communicate()
     assert scene.read_text() == before
     running = start(str(scene), environment=environment)
     try:
-        assert wait_until(lambda: named() and desktop.screenshot()[:400, :640].max() > 100, 60)
+        assert wait_until(lambda: named() and desktop.screenshot()[:400, :640].max() > 100)
         time.sleep(1.0)  # Enter is to meet the question
         desktop.key("Return")
-        assert wait_until(lambda: named().startswith("●"), 30), "the edits are there, and not saved"
+        assert wait_until(lambda: named().startswith("●")), "the edits are there, and not saved"
         desktop.key("ctrl+s")
-        assert wait_until(lambda: FLOOR in scene.read_text() and not kept(), 30)
+        assert wait_until(lambda: FLOOR in scene.read_text() and not kept())
         desktop.key("ctrl+q")
-        _, told = running.communicate(timeout=60)
+        _, told = running.communicate(timeout=900)
     finally:
         running.kill()
         running.communicate()
@@ -94,7 +94,7 @@ def test_edits_outlive_a_window_that_is_killed(desktop: Desktop, tmp_path):
 def test_run_for_a_number_of_frames(desktop: Desktop, tmp_path):
     report = tmp_path / "report.json"
     running = start("neural_field", "--set", "terrain.resolution=12", "--frames", "12", "--report", str(report))
-    _, told = running.communicate(timeout=60)
+    _, told = running.communicate(timeout=900)
     assert running.returncode == 0, told
     assert json.loads(report.read_text())["frames"] == 12
 
@@ -105,19 +105,19 @@ def test_the_gallery_leads_to_a_scene_and_the_window_is_remembered(desktop: Desk
     program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())"]
     running = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     try:
-        assert wait_until(lambda: desktop.screenshot().max() > 100 or running.poll() is not None, 60)
+        assert wait_until(lambda: desktop.screenshot().max() > 100 or running.poll() is not None)
         (window,) = desktop.windows()
         assert "Colliding galaxies" in desktop.xdotool("getwindowname", window)
         desktop.type("landscape")
         time.sleep(3.0)  # pictures of the default scene may take a while here, and Enter is to meet what was typed
         desktop.key("Return")
-        assert wait_until(lambda: "landscape" in desktop.xdotool("getwindowname", window), 90)
+        assert wait_until(lambda: "landscape" in desktop.xdotool("getwindowname", window))
         desktop.resize(window, 900, 600)
         desktop.key("F1")
         assert wait_until(lambda: desktop.screenshot()[:600, :900].std() > 20.0)
         time.sleep(0.5)
         desktop.key("ctrl+q")
-        _, told = running.communicate(timeout=60)
+        _, told = running.communicate(timeout=900)
     finally:
         running.kill()
         running.communicate()

@@ -13,7 +13,7 @@ import pytest
 from ..session.projects import copied_project
 from .driver import Driver
 
-SEEN = 3.0  # seconds in which an edit is seen, on a busy machine; on a quiet one a quarter of a second
+SEEN = 60.0  # seconds in which an edit is seen, on a busy machine; on a quiet one a quarter of a second
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def text(driver: Driver) -> str:
 
 def title(driver: Driver) -> str:
     command = ["xdotool", "getwindowname", str(driver.window)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=True).stdout.strip()
 
 
 def expected(driver: Driver, height: str) -> str:

@@ -211,7 +211,7 @@ def test_programs_with_a_number_of_frames_leave_no_trace(desktop: Desktop, tmp_p
     environment = {**os.environ, "VERTIGRAD_CONFIG_DIR": str(tmp_path)}
     program = [sys.executable, "-c", "import sys; from vertigrad.cli import main; sys.exit(main())", "run", "nbody"]
     command = [*program, "--set", "galaxy.count=32", "--size", "200x150", "--no-vsync", "--frames", "3"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.iterdir())
 

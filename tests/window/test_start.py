@@ -50,7 +50,7 @@ def first_frame(desktop: Desktop, program: str) -> Taken:
     began, worked = time.perf_counter(), cpu_of_children()
     running = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
-        seen = wait_until(lambda: desktop.screenshot().max() > 60 or running.poll() is not None, 60)
+        seen = wait_until(lambda: desktop.screenshot().max() > 60 or running.poll() is not None)
         waited = time.perf_counter() - began
         assert seen and running.poll() is None, running.communicate()[1]
     finally:
@@ -93,7 +93,7 @@ def test_what_is_slow_to_import_is_not_imported_before_the_first_picture(desktop
         "loop.Window.present = present_and_tell\n"
         "sys.exit(main(['run', '--set', 'galaxy.count=64', '--no-vsync']))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ, timeout=900)
     modules = set(done.stdout.split())
     assert "imgui_bundle" in modules, done.stderr
     slow = {"av", "onnx", "tomlkit", "matplotlib", "scipy", "pandas", "trimesh"}
