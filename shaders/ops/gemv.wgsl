@@ -2,7 +2,7 @@
 // A workgroup makes 4 QUADS columns of one product. Its LINES = THREADS / QUADS invocations for each four columns share
 // the inner axis among them, every one with TURNS reads under way at a time; their sums are added in workgroup memory.
 // In: what common/product.wgsl names; ROWS, rows of a, written out by the template; THREADS and QUADS, powers of two;
-//     TURNS.
+//     TURNS; LOOPED, whether rows are finished in a loop, not written out, which is compiled sooner.
 // Out: out[batch] = activation(alpha a[batch] b[batch] + beta bias + residual) for each of params.batches.
 //% include "common/product.wgsl"
 //% set LINES = THREADS // QUADS
@@ -88,8 +88,8 @@ fn main(
     }
     //% endif
 
-    //% for row in range(ROWS)
-    partial[line * ${QUADS}u + quad] = sum${row};
+    //% macro finish(row, sum)
+    partial[line * ${QUADS}u + quad] = ${sum};
     workgroupBarrier();
     for (var lines = ${LINES}u; lines > 1u; lines = max(lines / 8u, 1u)) {
         let left = max(lines / 8u, 1u);
@@ -108,8 +108,21 @@ fn main(
             column_bias(at, column + ${j}u),
             //% endfor
         );
-        write_quad(at, ${row}u, column, partial[quad], shift);
+        write_quad(at, ${row}, column, partial[quad], shift);
     }
     workgroupBarrier();
+    //%- endmacro
+    //% if LOOPED
+    for (var row = 0u; row < ${ROWS}u; row += 1u) {
+        var sum = sum0;
+        //% for row in range(1, ROWS)
+        sum = select(sum, sum${row}, row == ${row}u);
+        //% endfor
+        ${finish("row", "sum")}
+    }
+    //% else
+    //% for row in range(ROWS)
+    ${finish(row ~ "u", "sum" ~ row)}
     //% endfor
+    //% endif
 }

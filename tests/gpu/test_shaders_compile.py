@@ -315,8 +315,13 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/matmul.wgsl": [defines | tile for defines, tile in zip(PRODUCTS, TILES, strict=True)],
     "ops/matmul_small.wgsl": PRODUCTS,
     "ops/gemv.wgsl": [
-        defines | lines
-        for defines, lines in zip(PRODUCTS, choices(ROWS=[1, 3], THREADS=[64], QUADS=[1, 4], TURNS=[1, 2]), strict=True)
+        {**defines, **lines, "LOOPED": looped}
+        for defines, lines, looped in zip(
+            PRODUCTS,
+            choices(ROWS=[1, 3], THREADS=[64], QUADS=[1, 4], TURNS=[1, 2]),
+            [False, True, True, False] * 2,
+            strict=True,
+        )
     ],
     "ops/mlp.wgsl": networks(),
     "ops/mlp_join.wgsl": [

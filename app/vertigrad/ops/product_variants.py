@@ -44,6 +44,7 @@ class Lines(NamedTuple):
     threads: int
     quads: int
     turns: int
+    looped: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -55,7 +56,7 @@ Variant: TypeAlias = Tile | Lines
 
 
 def _named(*variants: Variant) -> dict[str, Variant]:
-    return {"x".join(map(str, variant)): variant for variant in variants}
+    return {"x".join(str(part) for part in variant if part is not False): variant for variant in variants}
 
 
 _SMALLEST_TILE = Tile(64, 64, 8, 4, 4)  # fits the least that WebGPU promises, and is compiled soon
@@ -95,8 +96,17 @@ _LINES = {
     "down some": Lines(128, 4, 4),
 }
 _SMALLEST_LINES = Lines(128, 4, 4)
+_ON_A_CPU = Lines(128, 4, 1, looped=True)  # a CPU waits for no reads, and compiles the shortest kernel soonest
 _OTHER_LINES = (
-    *(_SMALLEST_LINES, Lines(256, 4, 8), Lines(256, 4, 16), Lines(256, 2, 2), Lines(256, 8, 4), Lines(512, 1, 1)),
+    *(
+        _SMALLEST_LINES,
+        _ON_A_CPU,
+        Lines(256, 4, 8),
+        Lines(256, 4, 16),
+        Lines(256, 2, 2),
+        Lines(256, 8, 4),
+        Lines(512, 1, 1),
+    ),
     *(Lines(512, 4, 4), Lines(1024, 8, 8)),
 )
 
@@ -107,8 +117,10 @@ def lines_class(rows: int, down: bool) -> str:
 
 
 def _default_lines(key: str, gpu: Gpu) -> Variant:
+    if gpu.adapter.kind == "software":
+        return _ON_A_CPU
     wanted = _LINES[key]
-    return wanted if gpu.adapter.kind != "software" and _fits(wanted, key, gpu) else _SMALLEST_LINES
+    return wanted if _fits(wanted, key, gpu) else _SMALLEST_LINES
 
 
 def _fits(variant: Variant, key: str, gpu: Gpu) -> bool:
