@@ -26,7 +26,7 @@ struct Params {
     tank_low: vec3f,
     tank_high: vec3f,
     shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
-    body_at: vec3f,
+    body_center: vec3f,
     body_half: vec3f,
     hand: vec3f,       // where the fluid is dragged, how fast the hand moves, how far it reaches, and its pull [1/s]
     hand_velocity: vec3f,
@@ -100,7 +100,7 @@ fn beyond(q: f32) -> vec2f {
 
 // Signed distance from the body in the tank, and from what the grid of distances describes.
 fn solid(at: vec3f) -> f32 {
-    let away = at - params.body_at;
+    let away = at - params.body_center;
     let apart = abs(away) - params.body_half;
     let around = vec2f(length(away.xz) - params.body_half.x, apart.y);
     var distance = 1e9;

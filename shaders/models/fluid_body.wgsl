@@ -7,7 +7,7 @@ struct Params {
     rows: u32,
     columns: u32,
     shape: u32,
-    body_at: vec3f,
+    body_center: vec3f,
     body_half: vec3f,
 }
 
@@ -70,7 +70,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     if params.shape != 1u {  // round: as wide along z as along x, and a ball as high
         half = vec3f(half.x, select(half.x, half.y, params.shape == 3u), half.x);
     }
-    let place = params.body_at + select(half * made.away, vec3f(0.0), params.shape == 0u);
+    let place = params.body_center + select(half * made.away, vec3f(0.0), params.shape == 0u);
     for (var c = 0u; c < 3u; c += 1u) {
         positions[3u * i + c] = place[c];
         normals[3u * i + c] = made.normal[c];

@@ -1,23 +1,23 @@
-// Gaussian splats on the triangles of a mesh. A triangle is divided into `each`² that are alike; each gets a splat with its
+// Gaussian splats on the triangles of a mesh. A triangle is divided into `subdivisions`² that are alike; each gets a splat with its
 // middle and with the covariance of its area, so that together they have the first two moments of the surface.
 // In: places and unit normals of vertices, rows of three, and three vertices for each triangle.
 // Out: position, scale, rotation (x, y, z, w), opacity and color of each splat, those of a triangle one after the other.
-// A front that runs along `front` lifts splats off the surface, and lets them settle again.
+// A front that runs along `wave_vector` lifts splats off the surface, and lets them settle again.
 // The reference implementation is in app/vertigrad/models/data/splat_mesh.py.
 //% include "common/index.wgsl"
 //% include "common/color.wgsl"
 
 struct Params {
     count: u32,             // splats
-    each: u32,
-    cover: f32,             // factor of the standard deviations in the plane
-    stroke: f32,            // and of the longer one beside that
+    subdivisions: u32,
+    size_factor: f32,       // factor of the standard deviations in the plane
+    elongation: f32,        // and of the longer one beside that
     thickness: f32,         // standard deviation across
     opacity: f32,
-    lift: f32,              // how far the front takes splats off the surface
+    wave_height: f32,       // how far the front takes splats off the surface
     phase: f32,             // of the front, in turns
-    front: vec3f,           // turns for each unit of length
-    variety: f32,           // how much colors differ from splat to splat
+    wave_vector: vec3f,     // turns for each unit of length
+    color_variation: f32,   // how much colors differ from splat to splat
     sun: vec3f,             // toward the light, of unit length
     places_offset: u32,
     light: vec3f,           // linear colors of what faces the sun, and of what faces away
@@ -51,7 +51,7 @@ fn normal_of(vertex: u32) -> vec3f {
 // The shares of the second and the third corner in the middle of a part: rows of upright parts with upside-down ones
 // between them, the first row along the edge from the first corner to the second.
 fn middle_of(part: u32) -> vec2f {
-    let n = params.each;
+    let n = params.subdivisions;
     // Row r begins at part r (2n - r).
     let back = n * n - 1u - part;
     var above = u32(sqrt(f32(back)));
@@ -100,9 +100,9 @@ fn write(i: u32, place: vec3f, size: vec3f, tint: vec3f) {
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     if i >= params.count { return; }
-    let first = params.index_offset + 3u * (i / (params.each * params.each));
+    let first = params.index_offset + 3u * (i / (params.subdivisions * params.subdivisions));
     let corners = vec3u(index[first], index[first + 1u], index[first + 2u]);
-    let share = middle_of(i % (params.each * params.each));
+    let share = middle_of(i % (params.subdivisions * params.subdivisions));
     let start = place_of(corners.x);
     let one = place_of(corners.y) - start;
     let other = place_of(corners.z) - start;
@@ -126,16 +126,16 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let own = chance(i);
 
     // The front: 0 but for a part of each turn.
-    let turn = fract(dot(params.front, middle) - params.phase);
-    let lifts = select(0.0, own.x, params.lift != 0.0);
+    let turn = fract(dot(params.wave_vector, middle) - params.phase);
+    let lifts = select(0.0, own.x, params.wave_height != 0.0);
     let raised = smoothstep(0.55, 0.8, turn) * (1.0 - smoothstep(0.8, 1.0, turn)) * lifts;
-    let deviations = sqrt(max(0.5 * (xx + yy) + vec2f(spread, -spread), vec2f(0.0))) * params.cover / f32(params.each);
-    let size = vec3f(deviations.x * params.stroke, deviations.y, params.thickness) * (1.0 - 0.6 * raised);
+    let deviations = sqrt(max(0.5 * (xx + yy) + vec2f(spread, -spread), vec2f(0.0))) * params.size_factor / f32(params.subdivisions);
+    let size = vec3f(deviations.x * params.elongation, deviations.y, params.thickness) * (1.0 - 0.6 * raised);
     rotation[i] = turned_to(longer, cross(across, longer), across);
     opacity[i] = params.opacity * (1.0 - 0.7 * raised);
 
     let facing = 0.5 + 0.5 * dot(normalize(shades), params.sun);
     let tint = own.y - 0.5 + 0.25 * (own - 0.5);    // more in brightness than in hue
-    let light = mix(params.dark, params.light, facing * facing * facing) * (1.0 + params.variety * tint);
-    write(i, middle + normalize(shades) * (params.lift * raised), size, clamp(linear_to_srgb(light), vec3f(0.0), vec3f(1.0)));
+    let light = mix(params.dark, params.light, facing * facing * facing) * (1.0 + params.color_variation * tint);
+    write(i, middle + normalize(shades) * (params.wave_height * raised), size, clamp(linear_to_srgb(light), vec3f(0.0), vec3f(1.0)));
 }

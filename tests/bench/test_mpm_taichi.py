@@ -25,7 +25,7 @@ FALLING, WARM, STEPS, ROUNDS = 800, 200, 200, 5
 GRAVITY = {"ours": 9.81, "taichi": 9.8}
 SNOW = 2
 LEAST = 4.2  # times the speed of Taichi
-START = {"water_at": (-0.2, 0.2, -0.2), "jelly_at": (0.2, 0.25, 0.2), "snow_at": (-0.15, 0.65, 0.1)}
+START = {"water_center": (-0.2, 0.2, -0.2), "jelly_center": (0.2, 0.25, 0.2), "snow_center": (-0.15, 0.65, 0.1)}
 
 
 def assert_snow_falls(gravity: float, kinds: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:

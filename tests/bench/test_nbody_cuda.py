@@ -85,7 +85,7 @@ def our_milliseconds() -> tuple[float, np.ndarray]:
     gpu = vertigrad.gpu()
     places = bodies()
     start = Bodies(places[:, :3], np.zeros((COUNT, 3), np.float32), places[:, 3], np.zeros(COUNT, np.uint32))
-    model = NBody("bench", Params(count=COUNT, softening=SOFTENING, rate=0.0), {}, 0, start)
+    model = NBody("bench", Params(count=COUNT, softening=SOFTENING, time_scale=0.0), {}, 0, start)
 
     def seconds(steps: int) -> float:
         begin = time.perf_counter()

@@ -41,7 +41,9 @@ def test_it_learns_and_writes_what_it_learned(vertigrad, hills, tmp_path):
 def test_the_newest_weights_on_request(vertigrad, hills, tmp_path):
     files = {option: tmp_path / f"{option}.safetensors" for option in ("--best", "--no-best")}
     for option, file in files.items():
-        assert vertigrad("train", hills, "--steps", 3, option, "-o", file, "--set", "learner.rate=9.0").code == 0
+        assert (
+            vertigrad("train", hills, "--steps", 3, option, "-o", file, "--set", "learner.learning_rate=9.0").code == 0
+        )
     best, newest = (read_arrays(file)["2.bias"] for file in files.values())
     assert not np.array_equal(best, newest)
 
@@ -49,7 +51,7 @@ def test_the_newest_weights_on_request(vertigrad, hills, tmp_path):
 def test_it_goes_on_from_weights(vertigrad, hills, tmp_path):
     first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
     assert vertigrad("train", hills, "--steps", 5, "-o", first).code == 0
-    hills_in(tmp_path, 'rate = 0.0\nweights = "first.safetensors"')
+    hills_in(tmp_path, 'learning_rate = 0.0\nweights = "first.safetensors"')
     assert vertigrad("train", hills, "--steps", 1, "-o", second).code == 0
     one, two = read_arrays(first), read_arrays(second)
     assert all(np.array_equal(array, two[name]) for name, array in one.items())

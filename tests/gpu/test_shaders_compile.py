@@ -388,7 +388,7 @@ SHADERS: dict[str, list[Defines]] = {
         WORKGROUP=[32, 128], OBSTACLE=[False, True], HARDEST=[4.0], DENSEST=[0.75], LOOSEST=[1.02]
     ),
     "models/nbody.wgsl": choices(TILE=[64, 128], UNROLL=[1, 8], EACH=[1, 2]),
-    "models/nbody_far.wgsl": choices(LEAF=[8, 16], GROUP=[32, 64]),
+    "models/nbody_barnes_hut.wgsl": choices(LEAF=[8, 16], GROUP=[32, 64]),
     "models/neural_field.wgsl": choices(WIDTH=[16, 64], LAYERS=[3, 5], BANDS=[1, 3], ACTIVATION=["sine", "relu"]),
     "models/flow.wgsl": [{}],
     "models/flock.wgsl": choices(GRID_WRAPS=[False], PERIODIC=[False, True]),

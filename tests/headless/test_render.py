@@ -21,7 +21,7 @@ from ..session.running import SCENE, Fault, Rising, use_models, written
 SIZE = (96, 64)
 WAYS = ("host_to_device", "device_to_device", "device_to_host")
 SMALL = {  # and brisk
-    "nbody": ["galaxy.count=512", "galaxy.rate=30"],
+    "nbody": ["galaxy.count=512", "galaxy.time_scale=30"],
     "neural_field": ["terrain.resolution=24", "terrain.amplitude=0.5", "terrain.frequency=1"],
 }
 

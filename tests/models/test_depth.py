@@ -51,7 +51,7 @@ def test_the_scene_agrees_with_its_references(gpu: Gpu) -> None:
 
 
 def test_no_geometry_moves_and_each_picture_goes_up_once(gpu: Gpu) -> None:
-    with Session(gpu, SCENE, sets=["clip.rate=3"]) as session:  # a picture of the film in each frame
+    with Session(gpu, SCENE, sets=["clip.time_scale=3"]) as session:  # a picture of the film in each frame
         report = render(session, frames=4, size=(64, 36)).finish(session)
     moved = report["bytes_per_frame"]
     assert [moved[way] for way in ("host_to_device", "device_to_device", "device_to_host")] == [0, 0, 0]

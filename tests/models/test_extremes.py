@@ -22,7 +22,7 @@ STEP = 1.0 / 60.0
 
 # Sizes at which a step costs little. Parameters named here keep these values: their ends are what memory allows.
 SMALL: dict[str, dict[str, Any]] = {
-    "cloth": {"resolution": 8, "small_steps": 4},
+    "cloth": {"resolution": 8, "solver_substeps": 4},
     "flock": {"count": 64},
     "flow": {"count": 128},
     "fluid": {"spacing": 0.2, "count": 0, "iterations": 2},
@@ -30,25 +30,25 @@ SMALL: dict[str, dict[str, Any]] = {
     "lattice_boltzmann": {"rows": 24, "columns": 48},
     "mpm": {"count": 200, "resolution": 8},
     "nbody": {"count": 64},
-    "nbody_far": {"count": 128},
+    "nbody_barnes_hut": {"count": 128},
     "nca_fit": {"resolution": 12, "steps": 4, "hidden": 8, "channels": 8},
     "neural_field": {"resolution": 8},
-    "sdf_surface": {"resolution": 9, "samples": 0},
+    "sdf_surface": {"resolution": 9, "sdf_resolution": 0},
     "shallow_water": {"rows": 12, "columns": 16},
     "smoke": {"cells": 16, "tracers": 64},
-    "splat_fit": {"views": 2, "resolution": 16, "count": 100, "half": 10, "held_out": 0},
+    "splat_fit": {"views": 2, "resolution": 16, "count": 100, "learning_rate_half_life": 10, "test_view": 0},
     "wave_source": {"resolution": 32, "steps": 16, "receivers": 2},
     "wind": {"resolution": 4},
 }
 # Ends at which a box has many more cells than these sizes say, or a frame thousands of steps.
 COSTLY = {
     "cloth": {"length", "width"},
-    "gray_scott": {"rate"},
-    "lattice_boltzmann": {"rate"},
-    "mpm": {"time_step", "courant", "rate"},
-    "shallow_water": {"rate", "time_step"},
-    "smoke": {"width", "depth", "height", "length"},
-    "splat_fit": {"divide"},
+    "gray_scott": {"time_scale"},
+    "lattice_boltzmann": {"steps_per_second"},
+    "mpm": {"time_step", "courant", "time_scale"},
+    "shallow_water": {"time_scale", "time_step"},
+    "smoke": {"width", "depth", "height", "time_step"},
+    "splat_fit": {"densify_interval"},
 }
 FROM_FILES_AND_INPUTS = {  # data, and what others wrote: their numbers are not ours
     *(

@@ -23,7 +23,7 @@ def make(steady: Gpu) -> Iterator[Make]:
     made: list[Flow] = []
 
     def make_model(seed: int = 0, **values: object) -> Flow:
-        made.append(Flow("test", Params(**{"count": 3000, "rate": 1.0, "rest": 0.5, **values}), {}, seed))
+        made.append(Flow("test", Params(**{"count": 3000, "morph_speed": 1.0, "hold_time": 0.5, **values}), {}, seed))
         return made[-1]
 
     yield make_model
@@ -105,7 +105,7 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
 
 
 def test_a_long_step_is_taken_in_parts(make: Make) -> None:
-    once, often = make(count=500, rate=0.9), make(count=500, rate=0.9)
+    once, often = make(count=500, morph_speed=0.9), make(count=500, morph_speed=0.9)
     once.step(1.0)
     for _ in range(60):
         often.step(1.0 / 60.0)
@@ -113,7 +113,7 @@ def test_a_long_step_is_taken_in_parts(make: Make) -> None:
 
 
 def test_a_rate_of_zero_stands_still(make: Make) -> None:
-    model = make(rate=0.0)
+    model = make(morph_speed=0.0)
     start = position(model)
     for _ in range(3):
         model.step(1.0)

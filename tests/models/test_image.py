@@ -51,7 +51,7 @@ def test_pixels_and_planes_are_the_file_as_stored(make: Make, tmp_path: Path, si
 
 
 def test_it_agrees_with_its_reference(make: Make, tmp_path: Path) -> None:
-    model = make(stills(tmp_path, frames(2)), sequence=True, rate=1.0)
+    model = make(stills(tmp_path, frames(2)), sequence=True, fps=1.0)
     model.step(1.0)
     comparisons = model.compare_with_reference()
     assert [c.name for c in comparisons] == ["pixels", "planes"]
@@ -73,7 +73,7 @@ def test_a_picture_is_uploaded_once_as_bytes_that_are_no_geometry(make: Make, tm
 
 def test_a_sequence_follows_the_names_and_begins_anew(make: Make, tmp_path: Path) -> None:
     pictures = frames(11)
-    model = make(stills(tmp_path, pictures, "shot {}.png"), sequence=True, rate=10.0)
+    model = make(stills(tmp_path, pictures, "shot {}.png"), sequence=True, fps=10.0)
     numbers = []
     for _ in range(25):
         numbers.append(next(n for n, picture in enumerate(pictures) if np.array_equal(picture, seen(model))))
@@ -91,7 +91,7 @@ def test_a_single_file_of_a_folder_stays(make: Make, tmp_path: Path) -> None:
 
 def test_reset_and_a_snapshot_give_the_same_bits(make: Make, tmp_path: Path) -> None:
     pictures = frames(5)
-    model = make(stills(tmp_path, pictures), sequence=True, rate=1.0)
+    model = make(stills(tmp_path, pictures), sequence=True, fps=1.0)
     model.step(2.0)
     numbers = model.numbers()
     model.step(1.0)

@@ -280,7 +280,7 @@ def test_inside_out_makes_no_difference(steady: Gpu, tmp_path: Path) -> None:
 
 
 def test_the_model(steady: Gpu, tmp_path: Path) -> None:
-    params = Params(file=written(tmp_path, box()), samples=6)
+    params = Params(file=written(tmp_path, box()), sdf_resolution=6)
     specs, model = Mesh.output_specs(params), Mesh("body", params, {}, 0)
     try:
         outputs = model.outputs()

@@ -41,7 +41,7 @@ def make() -> Iterator[object]:
 @pytest.mark.parametrize("count", [2, 63, 64, 65, 1000])
 def test_a_step_equals_the_reference_for_any_count(make, count: int) -> None:
     start = random_bodies(count)
-    model = make(start, softening=0.05, rate=1.2)
+    model = make(start, softening=0.05, time_scale=1.2)
     for _ in range(3):
         model.step(STEP)
     doubles = [np.asarray(a, float) for a in (start.positions, start.velocities, start.masses)]
@@ -76,7 +76,7 @@ def test_two_bodies_follow_the_kepler_orbit(make) -> None:
     start = bodies(shares * [[apart, 0, 0]], shares * [[0, speed, 0]], [first, second])
     period = 2.0 * np.pi / np.sqrt(total)
     steps = 4000
-    model = make(start, softening=1e-4, rate=period / steps / STEP)
+    model = make(start, softening=1e-4, time_scale=period / steps / STEP)
     radii = []
     for step in range(steps):
         model.step(STEP)
@@ -117,7 +117,7 @@ def energy_drift(model: NBody) -> float:
 def test_a_frame_is_divided_into_steps_that_the_softening_allows(make) -> None:
     """The same model time in few frames and in many, with the same steps, gives the same orbits."""
     start = random_bodies(200)
-    few, many = make(start, softening=0.05, rate=60.0), make(start, softening=0.05, rate=1.0)
+    few, many = make(start, softening=0.05, time_scale=60.0), make(start, softening=0.05, time_scale=1.0)
     steps, length = few._clock.divide(60.0 * STEP, few.longest_step)
     assert steps > 10 and few.longest_step <= 0.05
     few.step(STEP)
@@ -130,7 +130,7 @@ def test_a_small_softening_takes_more_steps_and_keeps_the_energy(make) -> None:
     start = nbody.galaxies(Params(count=256), 7)
     lengths = []
     for softening in (0.3, 0.1, 0.04):
-        model = make(start, softening=softening, rate=6.0)
+        model = make(start, softening=softening, time_scale=6.0)
         lengths.append(model.longest_step)
         for _ in range(30):
             model.step(STEP)
@@ -141,7 +141,7 @@ def test_a_small_softening_takes_more_steps_and_keeps_the_energy(make) -> None:
 
 def test_steps_too_long_for_the_forces_are_reported(make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gravity_bodies, "CROSSED", 1e6)
-    model = make(nbody.galaxies(Params(count=256), 7), softening=0.01, time_step=0.5, rate=30.0)
+    model = make(nbody.galaxies(Params(count=256), 7), softening=0.01, time_step=0.5, time_scale=30.0)
     for _ in range(30):
         model.step(STEP)
     assert energy_drift(model) > model.limits["energy_drift"].bound
@@ -151,7 +151,7 @@ def test_steps_too_long_for_the_forces_are_reported(make, monkeypatch: pytest.Mo
 def test_the_energy_that_close_pairs_cost_is_reported(make, softening: float, rate: float, seconds: int) -> None:
     """Few bodies meet closely, and steps are as long as typical bodies need: whether energy was lost is to be said."""
     start = nbody.galaxies(Params(count=64), 7)
-    model = make(start, softening=softening, rate=rate)
+    model = make(start, softening=softening, time_scale=rate)
     before = gravity_reference.energy(start.positions, start.velocities, start.masses, softening).total
     for _ in range(60 * seconds):
         model.step(STEP)
@@ -170,7 +170,7 @@ def test_a_softening_near_zero_takes_no_more_steps_than_deflections_need(make) -
 
 def test_energy_is_to_stay_as_it_is_once_nothing_acts_from_outside(make) -> None:
     """A hand and another softening change the energy: what is there afterwards counts, and what is there is kept."""
-    model = make(random_bodies(100), softening=0.2, rate=1.0)
+    model = make(random_bodies(100), softening=0.2, time_scale=1.0)
     before = model.state()["reference"].item()
     model.touch(Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.5, 0.0, 0.0), radius=0.3, strength=5.0))
     for _ in range(10):

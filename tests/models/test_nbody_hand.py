@@ -23,7 +23,7 @@ def made(steady):
     models = []
 
     def make(count=65):
-        models.append(NBody("galaxy", Params(count=count, softening=0.1, rate=1.0), {}, 0, bodies(count)))
+        models.append(NBody("galaxy", Params(count=count, softening=0.1, time_scale=1.0), {}, 0, bodies(count)))
         return models[-1]
 
     yield make

@@ -17,7 +17,7 @@ from vertigrad.models.reference import nca_fit as reference
 Make = Callable[..., NcaFit]
 SMALL: dict[str, Any] = {
     **{"resolution": 14, "channels": 6, "hidden": 16, "steps": 9},
-    **{"picture": "heart", "rate": 0.01, "pace": 60.0, "play": 60.0},
+    **{"image": "heart", "learning_rate": 0.01, "steps_per_second": 60.0, "playback_rate": 60.0},
 }
 
 
@@ -125,7 +125,7 @@ def test_shown_is_growth_from_one_cell_step_by_step(make: Make) -> None:
         cells = states[min(step, 9)]
         alpha = np.clip(cells[..., 3:4], 0.0, 1.0)
         seen = np.clip(cells[..., :3] + PAPER * (1.0 - alpha), 0.0, 1.0)
-        np.testing.assert_allclose(model.outputs()["picture"].numpy(), seen, atol=1e-4)
+        np.testing.assert_allclose(model.outputs()["image"].numpy(), seen, atol=1e-4)
         np.testing.assert_allclose(model.outputs()["height"].numpy(), alpha[..., 0], atol=1e-4)
         np.testing.assert_allclose(model.outputs()["radius"].numpy(), alpha.reshape(-1) * LARGEST / 14, atol=1e-5)
         away = np.abs(np.indices((14, 14)) - 7).max(0)
@@ -142,7 +142,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
-    model = make(pace=40.0, play=25.0)
+    model = make(steps_per_second=40.0, playback_rate=25.0)
     run(model, 7)
     kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
     run(model, 5)

@@ -41,7 +41,9 @@ def make(steady: Gpu) -> Iterator[Make]:
     made: list[SdfSurface] = []
 
     def make_model(seed: int = 0, **values: object) -> SdfSurface:
-        made.append(SdfSurface("test", Params(**{"resolution": 33, "rate": 1.0, "rest": 1.0, **values}), {}, seed))
+        made.append(
+            SdfSurface("test", Params(**{"resolution": 33, "morph_speed": 1.0, "hold_time": 1.0, **values}), {}, seed)
+        )
         return made[-1]
 
     yield make_model
@@ -132,7 +134,7 @@ def test_it_rests_on_each_solid_and_walks_to_the_next_and_back(make: Make) -> No
 
 
 def test_a_rate_of_zero_and_a_latent_of_its_own_stand_still(make: Make) -> None:
-    for model in (make(rate=0.0), make(latent=(0.2, 0.3, 0.1))):
+    for model in (make(morph_speed=0.0), make(latent=(0.2, 0.3, 0.1))):
         start = output(model, "position")
         model.step(1.7)
         np.testing.assert_array_equal(output(model, "position"), start)

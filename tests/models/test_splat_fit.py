@@ -17,7 +17,14 @@ from vertigrad.models.learning.splat_fit_views import FIELD, SAMPLES, cameras_ar
 from vertigrad.models.reference import splat_fit as reference
 
 Make = Callable[..., SplatFit]
-SMALL: dict[str, Any] = {"resolution": 24, "count": 150, "views": 5, "pace": 60.0, "half": 60, "bands": 1.0}
+SMALL: dict[str, Any] = {
+    "resolution": 24,
+    "count": 150,
+    "views": 5,
+    "steps_per_second": 60.0,
+    "learning_rate_half_life": 60,
+    "bands": 1.0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -98,14 +105,14 @@ def test_cameras_stand_where_the_views_were_taken(make: Make) -> None:
 
 
 def test_the_loss_is_halved_in_120_steps_and_the_view_that_is_held_out_is_found(make: Make) -> None:
-    model = make(views=12, held_out=5)
+    model = make(views=12, test_view=5)
     run(model, 1)
     before = figures(model)
     run(model, 119)
     after = figures(model)
     assert after["loss"] < before["loss"] / 2.0
     assert after["psnr"] > before["psnr"] + 4.0
-    picture, target = (model.outputs()[name].numpy().astype(float) for name in ("picture", "target"))
+    picture, target = (model.outputs()[name].numpy().astype(float) for name in ("image", "target"))
     assert after["psnr"] == pytest.approx(-10.0 * np.log10(np.mean((picture - target) ** 2)), abs=1e-3)
 
 
@@ -118,7 +125,7 @@ def test_it_agrees_with_the_reference_while_it_learns(make: Make) -> None:
 
 
 def test_the_view_that_is_held_out_is_never_learned_from(make: Make) -> None:
-    model = make(held_out=2)
+    model = make(test_view=2)
     lessons = [model._lesson(step) for step in range(60)]
     assert {lesson["view"] for lesson in lessons} == {0, 1, 3, 4}
     assert len({lesson["background"] for lesson in lessons}) == 60
@@ -163,7 +170,7 @@ def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
 def test_splats_are_divided_now_and_then_until_they_learn_slowly(
     make: Make, monkeypatch: pytest.MonkeyPatch, divide: int, steps: list[int]
 ) -> None:
-    model, found = make(divide=divide, half=4), []
+    model, found = make(densify_interval=divide, learning_rate_half_life=4), []
     monkeypatch.setattr(model._divide, "replay", lambda step: found.append(step))
     run(model, 12)
     assert found == steps
@@ -178,12 +185,12 @@ def test_nothing_is_divided_where_nothing_is_seen(make: Make) -> None:
 
 
 def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
-    model, found = make(start="surface", divide=3), []
+    model, found = make(start="surface", densify_interval=3), []
     for _ in range(2):
         run(model, 5)
         found.append(states(model))
         model.reset()
-    other = make(start="surface", divide=3)
+    other = make(start="surface", densify_interval=3)
     run(other, 5)
     found.append(states(other))
     for again in found[1:]:
@@ -191,7 +198,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
-    model = make(pace=40.0, divide=3)
+    model = make(steps_per_second=40.0, densify_interval=3)
     run(model, 5)
     kept, numbers = states(model), model.numbers()
     shown = {name: tensor.numpy() for name, tensor in model.outputs().items()}
@@ -217,12 +224,12 @@ def test_what_is_changed_while_it_learns(make: Make) -> None:
     change(model, train=False)
     run(model, 2)
     assert all(np.array_equal(array, before[name]) for name, array in states(model).items())
-    change(model, position_rate=0.0)
+    change(model, position_learning_rate=0.0)
     run(model, 2)
     after = states(model)
     assert np.array_equal(after["learned.position"], before["learned.position"])
     assert not np.array_equal(after["learned.scale"], before["learned.scale"])
-    change(model, train=False, held_out=3, light=(0.0, 1.0, 0.0), dark=(0.0, 1.0, 0.0), background=(0.0, 0.0, 0.0))
+    change(model, train=False, test_view=3, light=(0.0, 1.0, 0.0), dark=(0.0, 1.0, 0.0), background=(0.0, 0.0, 0.0))
     run(model, 1)
     green = model.outputs()["target"].numpy()
     assert green[..., 1].max() > 0.3 and not green[..., [0, 2]].any()

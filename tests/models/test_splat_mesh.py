@@ -33,7 +33,7 @@ def of(inputs: dict[str, Tensor], **params: Any) -> tuple[SplatMesh, dict[str, n
 
 @pytest.mark.parametrize("each", [1, 2, 3, 7])
 def test_moments_of_the_surface(inputs: dict[str, Tensor], each: int) -> None:
-    model, got = of(inputs, each=each, thickness=1e-5)
+    model, got = of(inputs, subdivisions=each, thickness=1e-5)
     place = got["position"].astype(float).reshape(len(INDEX), each**2, 3)
     own = covariances(got["scale"].astype(float), got["rotation"].astype(float)).reshape(len(INDEX), each**2, 3, 3)
     corners = PLACES.astype(float)[INDEX]
@@ -49,8 +49,8 @@ def test_moments_of_the_surface(inputs: dict[str, Tensor], each: int) -> None:
 
 
 def test_strokes_and_colors(inputs: dict[str, Tensor]) -> None:
-    model, got = of(inputs, each=2, cover=2.0, stroke=3.0, variety=0.0, thickness=0.01)
-    plain, before = of(inputs, each=2)
+    model, got = of(inputs, subdivisions=2, size_factor=2.0, elongation=3.0, color_variation=0.0, thickness=0.01)
+    plain, before = of(inputs, subdivisions=2)
     assert np.allclose(got["scale"][:, :2], before["scale"][:, :2] * (6, 2), rtol=1e-5)
     assert np.allclose(got["scale"][:, 2], 0.01) and np.all(got["scale"][:, 0] >= got["scale"][:, 1])
     assert all(one.holds for one in model.compare_with_reference())
@@ -64,14 +64,16 @@ def test_what_faces_the_sun_is_light(steady: Gpu) -> None:
         arrays = {"position": PLACES, "normal": np.tile(way * sun, (4, 1)), "index": INDEX}
         with ExitStack() as stack:
             tensors = {name: stack.enter_context(Tensor.from_numpy(array, name)) for name, array in arrays.items()}
-            model, got = of(tensors, variety=0.0, light=(1.0, 0.5, 0.25), dark=(0.1, 0.2, 0.3), sun=(3.0, 0.0, 4.0))
+            model, got = of(
+                tensors, color_variation=0.0, light=(1.0, 0.5, 0.25), dark=(0.1, 0.2, 0.3), sun=(3.0, 0.0, 4.0)
+            )
             assert np.allclose(got["color"], expected, atol=1e-4)
             model.close()
 
 
 def test_the_front_lifts_and_lets_go_and_time_repeats(inputs: dict[str, Tensor]) -> None:
-    model, got = of(inputs, each=6, lift=0.5, rate=0.5)
-    plain, flat = of(inputs, each=6)
+    model, got = of(inputs, subdivisions=6, wave_height=0.5, frequency=0.5)
+    plain, flat = of(inputs, subdivisions=6)
     away = np.linalg.norm(got["position"] - flat["position"], axis=1)
     assert all(one.holds for one in model.compare_with_reference())
     assert away.min() == 0.0 and 0.1 < away.max() <= 0.5

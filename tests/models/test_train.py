@@ -104,7 +104,7 @@ def faults_of(table: Mapping[str, Any], folder: Path) -> list[Fault]:
 
 @pytest.mark.parametrize("what", KINDS)
 def test_results_and_gradients_agree_with_the_reference(make: Make, what: str) -> None:
-    model = make(what, batch=64)
+    model = make(what, batch_size=64)
     advance(model, 3)
     for comparison in model.compare_with_reference():
         assert comparison.holds, f"{what}: {comparison}"
@@ -119,7 +119,7 @@ def test_results_and_gradients_agree_with_the_reference(make: Make, what: str) -
     ],
 )
 def test_every_loss_and_optimizer_learns(make: Make, loss: dict, optimizer: dict, rate: float) -> None:
-    model = make("plane", loss=loss, optimizer=optimizer, rate=rate)
+    model = make("plane", loss=loss, optimizer=optimizer, learning_rate=rate)
     before = figures(model)["test_loss"]
     for comparison in model.compare_with_reference():
         assert comparison.holds, f"{loss}: {comparison}"
@@ -129,7 +129,7 @@ def test_every_loss_and_optimizer_learns(make: Make, loss: dict, optimizer: dict
 
 
 def test_a_schedule_changes_the_rate(make: Make) -> None:
-    model = make(schedule={"kind": "cosine", "steps": 4, "warm_up": 2}, rate=0.01)
+    model = make(schedule={"kind": "cosine", "steps": 4, "warm_up": 2}, learning_rate=0.01)
     rates = [model._optimizer.rate * model._optimizer.schedule(step) for step in range(7)]
     assert rates[0] < rates[1] and rates[6] == 0.0
     advance(model, 6)
@@ -141,20 +141,20 @@ def test_a_schedule_changes_the_rate(make: Make) -> None:
 @pytest.mark.parametrize("what", ["blobs", "ball"])
 def test_the_same_seed_gives_the_same_bits(make: Make, what: str) -> None:
     found = []
-    model = make(what, batch=32, steps=2)
+    model = make(what, batch_size=32, steps=2)
     for _ in range(2):
         advance(model, 4)
         found.append({name: tensor.numpy() for name, tensor in model.state().items()})
         model.reset()
     assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
-    other = make(what, seed=4, batch=32, steps=2)
+    other = make(what, seed=4, batch_size=32, steps=2)
     advance(other, 4)
     assert not np.array_equal(other.state()["loss"].numpy(), found[0]["loss"])
 
 
 @pytest.mark.parametrize("what", ["blobs", "plane", "hash"])
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make, what: str) -> None:
-    model = make(what, batch=32)
+    model = make(what, batch_size=32)
     advance(model, 3)
     kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
     advance(model, 2)
@@ -169,7 +169,7 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make, what: str) ->
 
 
 def test_batches_are_chosen_anew_from_all_examples(make: Make) -> None:
-    model = make(batch=32)
+    model = make(batch_size=32)
     seen: list[np.ndarray] = []
     for _ in range(20):
         advance(model, 1)
@@ -202,20 +202,20 @@ def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> 
 
 
 def test_rate_and_decay_hold_from_the_next_step_on(make: Make) -> None:
-    model = make(rate=0.0)
+    model = make(learning_rate=0.0)
     before = model._weights["1.weight"].numpy()
     advance(model, 2)
     assert np.array_equal(model._weights["1.weight"].numpy(), before)
-    model._params.take(model._params.with_values({"rate": 0.5, "decay": 0.5}))
+    model._params.take(model._params.with_values({"learning_rate": 0.5, "weight_decay": 0.5}))
     advance(model, 1)
     assert np.abs(model._weights["1.weight"].numpy() - before).max() > 0.1
 
 
 def test_the_best_weights_are_kept(make: Make) -> None:
-    model = make("plane", batch=0, rate=0.01)
+    model = make("plane", batch_size=0, learning_rate=0.01)
     advance(model, 20)
     best = figures(model)
-    model._params.take(model._params.with_values({"rate": 1.0}))  # far too much
+    model._params.take(model._params.with_values({"learning_rate": 1.0}))  # far too much
     advance(model, 5)
     spoilt = figures(model)
     assert spoilt["test_loss"] > 2.0 * best["best_loss"] and spoilt["best_loss"] <= best["best_loss"]
@@ -225,10 +225,10 @@ def test_the_best_weights_are_kept(make: Make) -> None:
 
 
 def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
-    model = make("plane", rate=0.02)
+    model = make("plane", learning_rate=0.02)
     advance(model, 20)
     best = model.outputs()["value"].numpy()
-    model._params.take(model._params.with_values({"rate": 1.0, "show": "best"}))
+    model._params.take(model._params.with_values({"learning_rate": 1.0, "show": "best"}))
     advance(model, 3)
     given = {name: tensor.numpy() for name, tensor in model._best.items()}
     wanted = model._network.reference(model._given.shown, given).reshape(best.shape)
@@ -239,7 +239,7 @@ def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
 
 
 def test_accuracy_counts_the_tests_that_are_right(make: Make) -> None:
-    model = make(rate=0.02, batch=0, steps=30)
+    model = make(learning_rate=0.02, batch_size=0, steps=30)
     advance(model, 1)
     inputs, targets = model._tests(model._given)
     scores = model._network.reference(inputs, {name: tensor.numpy() for name, tensor in model._weights.items()})
@@ -248,7 +248,7 @@ def test_accuracy_counts_the_tests_that_are_right(make: Make) -> None:
 
 
 def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(make: Make) -> None:
-    model = make({**BLOBS, "draw": {"resolution": 9, "height": 0.5, "lift": 0.1}}, rate=0.02)
+    model = make({**BLOBS, "draw": {"resolution": 9, "height": 0.5, "lift": 0.1}}, learning_rate=0.02)
     advance(model, 20)
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
     scores = model._network.reference(model._given.shown, weights)
@@ -270,7 +270,7 @@ def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(mak
 
 
 def test_a_solid_is_learned_as_its_distance(make: Make) -> None:
-    model = make("ball", rate=0.01, batch=256, steps=5)
+    model = make("ball", learning_rate=0.01, batch_size=256, steps=5)
     before = figures(model)["test_loss"]
     advance(model, 20)
     assert figures(model)["test_loss"] < before / 20.0
@@ -289,8 +289,8 @@ def test_a_picture_is_learned_in_color(make: Make, folder: Path) -> None:
     Image.fromarray(picture).save(folder / "picture.png")
     model = make(
         {"data": {"kind": "plane", "file": "picture.png", "resolution": 24}, "network": {"width": 24}},
-        rate=0.02,
-        batch=0,
+        learning_rate=0.02,
+        batch_size=0,
     )
     np.testing.assert_allclose(model.outputs()["target"].numpy(), picture / 255.0, atol=1e-6)
     advance(model, 60)
@@ -298,7 +298,7 @@ def test_a_picture_is_learned_in_color(make: Make, folder: Path) -> None:
 
 
 def test_weights_to_start_from(make: Make, folder: Path) -> None:
-    first = make(rate=0.02)
+    first = make(learning_rate=0.02)
     advance(first, 10)
     (folder / "learned.safetensors").write_bytes(first.export(".safetensors"))
     second = make(seed=9, weights=folder / "learned.safetensors")
@@ -309,7 +309,7 @@ def test_weights_to_start_from(make: Make, folder: Path) -> None:
 
 
 def test_a_table_that_says_the_same_is_the_same_class(folder: Path) -> None:
-    one, again = (declare({**BLOBS, "rate": rate}, lambda name: folder / name)[0] for rate in (0.1, 0.2))
+    one, again = (declare({**BLOBS, "learning_rate": rate}, lambda name: folder / name)[0] for rate in (0.1, 0.2))
     other = declare(PLANE, lambda name: folder / name)[0]
     assert one is again and one is not other
 
@@ -390,7 +390,9 @@ def scene(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("what", ["blobs", "hash"])
 def test_fused_layers_learn_as_single_ones_do(make: Make, what: str) -> None:
     network = KINDS[what]["network"]
-    one, other = (make({**KINDS[what], "network": {**network, "fused": how}}, batch=64) for how in ("never", "always"))
+    one, other = (
+        make({**KINDS[what], "network": {**network, "fused": how}}, batch_size=64) for how in ("never", "always")
+    )
     assert not one._network.runs and other._network.runs and len(other._learn) < len(one._learn)
     assert all(comparison.holds for comparison in other.compare_with_reference())
     for _ in range(2):
@@ -423,10 +425,10 @@ def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
 
 @pytest.mark.parametrize("what", ["blobs", "plane"])
 def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what: str) -> None:
-    model = make(what, batch=32, rate=0.01, steps=2)
+    model = make(what, batch_size=32, learning_rate=0.01, steps=2)
     advance(model, 3)
     (folder / "on.checkpoint").write_bytes(model.export(".checkpoint"))
-    other = make(what, batch=32, rate=0.01, steps=2, weights=folder / "on.checkpoint")
+    other = make(what, batch_size=32, learning_rate=0.01, steps=2, weights=folder / "on.checkpoint")
 
     def require_alike() -> None:
         assert other.numbers() == model.numbers()
@@ -445,6 +447,6 @@ def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what:
 
 
 def test_there_are_a_loss_and_a_gradient_before_the_first_step(make: Make) -> None:
-    told = figures(make(batch=0))
+    told = figures(make(batch_size=0))
     assert told["loss"] == pytest.approx(np.log(3.0), rel=0.3) and told["gradient_norm"] > 0.0
     assert told["best_loss"] == told["test_loss"] > 0.5

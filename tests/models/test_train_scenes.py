@@ -24,8 +24,8 @@ from vertigrad.models.learning.train_data import solid
 RUNS: dict[str, tuple[dict[str, Any], int, float]] = {
     "digits": ({"draw": {"resolution": 12}}, 24, 7.0),
     "field_fit": ({"data": {"resolution": 32}, "steps": 10}, 4, 25.0),
-    "sdf_fit": ({"data": {"samples": 3000}, "draw": {"resolution": 28}, "batch": 768, "steps": 30}, 3, 15.0),
-    "image_fit": ({"data": {"resolution": 40}, "batch": 1024, "steps": 10}, 4, 50.0),
+    "sdf_fit": ({"data": {"samples": 3000}, "draw": {"resolution": 28}, "batch_size": 768, "steps": 30}, 3, 15.0),
+    "image_fit": ({"data": {"resolution": 40}, "batch_size": 1024, "steps": 10}, 4, 50.0),
 }
 
 

@@ -116,8 +116,8 @@ def test_every_picture_comes_at_its_time_and_the_film_begins_anew(make: Make, na
     assert numbers == [n % COUNT for n in range(2 * COUNT + 3)]
 
 
-def test_small_steps_and_the_rate_choose_the_picture(make: Make) -> None:
-    model, fast = make(), make(rate=3.0)
+def test_steps_and_time_scale_choose_the_frame(make: Make) -> None:
+    model, fast = make(), make(time_scale=3.0)
     numbers = []
     for _ in range(60):
         numbers.append(nearest(seen(model), PICTURES))
@@ -125,7 +125,7 @@ def test_small_steps_and_the_rate_choose_the_picture(make: Make) -> None:
         fast.step(1 / 60)
     assert numbers == [n * RATE // 60 for n in range(60)]
     assert nearest(seen(fast), PICTURES) == 3 * 60 * RATE // 60 % COUNT
-    fast._params.change("rate", 0.0)
+    fast._params.change("time_scale", 0.0)
     before = seen(fast)
     fast.step(1.0)
     np.testing.assert_array_equal(seen(fast), before)
@@ -221,7 +221,7 @@ def test_reset_and_step_back_give_the_same_bits(make: Make, monkeypatch: pytest.
 def test_two_runs_give_the_same_bits(make: Make) -> None:
     runs = []
     for _ in range(2):
-        model = make("a.webm", rate=1.7)
+        model = make("a.webm", time_scale=1.7)
         runs.append([seen(model) for _ in range(30) if model.step(1 / 60) is None])
     np.testing.assert_array_equal(runs[0], runs[1])
 
@@ -237,7 +237,7 @@ def test_each_picture_is_uploaded_once_and_is_no_geometry(make: Make, steady: Gp
     after = steady.meter.read()
     assert after["image"]["host_to_device"] - before["image"]["host_to_device"] == COUNT * BYTES
     assert after["geometry"] == before["geometry"]
-    quick = make(rate=3.0)
+    quick = make(time_scale=3.0)
     for _ in range(5):
         quick.step(1 / RATE)
     assert set(quick._screen._plans) == set(range(16))  # those passed over as well: nothing is decoded again

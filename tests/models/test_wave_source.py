@@ -17,7 +17,7 @@ from vertigrad.models.learning.wave_source_waves import Waves
 from vertigrad.models.reference import wave_source as reference
 
 Make = Callable[..., WaveSource]
-SMALL: dict[str, Any] = {"resolution": 32, "steps": 40, "receivers": 10, "drops": 2, "pace": 60.0}
+SMALL: dict[str, Any] = {"resolution": 32, "steps": 40, "receivers": 10, "drops": 2, "steps_per_second": 60.0}
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_it_agrees_with_the_reference_before_and_after(make: Make) -> None:
 
 
 def test_the_loss_falls_three_hundredfold_in_fifty_steps_and_the_drops_are_found(make: Make) -> None:
-    model = make(rate=0.6)
+    model = make(learning_rate=0.6)
     first = figures(model)
     assert first["loss"] == pytest.approx(1.0) and first["error"] == pytest.approx(1.0) and first["distance"] > 0.2
     run(model, 50)
@@ -114,7 +114,7 @@ def test_the_loss_falls_three_hundredfold_in_fifty_steps_and_the_drops_are_found
 
 
 def test_noise_is_what_remains(make: Make) -> None:
-    model = make(noise=0.3, rate=0.6)
+    model = make(noise=0.3, learning_rate=0.6)
     run(model, 50)
     found = figures(model)
     assert 0.2 * 0.09 < found["loss"] < 1.0 * 0.09
@@ -128,7 +128,7 @@ def test_noise_is_what_remains(make: Make) -> None:
 
 
 def test_too_fast_a_rate_overshoots_and_the_limit_tells(make: Make) -> None:
-    calm, wild = make(rate=1.0), make(rate=2.0)
+    calm, wild = make(learning_rate=1.0), make(learning_rate=2.0)
     for model in (calm, wild):
         run(model, 36)
     bound = WaveSource.limits["loss"].bound
@@ -149,7 +149,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 
 def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
-    model = make(pace=20.0)
+    model = make(steps_per_second=20.0)
     run(model, HOLD + 5)
     kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
     run(model, 7)
@@ -165,7 +165,7 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
 
 def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
     """First the start itself, then as many steps of the waves as time has passed, then the start again."""
-    model = make(rate=0.6, height=2.0)
+    model = make(learning_rate=0.6, height=2.0)
     run(model, 10)
     model._params.take(Params(**SMALL, train=False, height=2.0))
     run(model, HOLD - 11)

@@ -35,9 +35,9 @@ OVERRIDDEN = [
         "fluid",
         {"body": "none"},
         {},
-        {"obstacle_at": (0.5, 0.5, 0.5), "obstacle_spacing": 1.0, "body_size": (1.0, 1.0, 1.0)},
+        {"obstacle_center": (0.5, 0.5, 0.5), "obstacle_spacing": 1.0, "body_size": (1.0, 1.0, 1.0)},
     ),
-    ("mpm", MATTER | {"water": "box"}, {}, {"jelly_at": (0.1, 0.1, 0.1), "snow_size": (0.9, 0.9, 0.9)}),
+    ("mpm", MATTER | {"water": "box"}, {}, {"jelly_center": (0.1, 0.1, 0.1), "snow_size": (0.9, 0.9, 0.9)}),
     ("mpm", {}, {}, {"obstacle_corner": (0.5, 0.5, 0.5), "obstacle_spacing": 1.0}),
 ]
 # Type, values with which the parameter named has an effect, another value of it.

@@ -17,7 +17,7 @@ from vertigrad import resources
 from vertigrad.models import registry as models
 from vertigrad.renderer.layers import registry as layers
 from vertigrad.scene import Scene, load, trust
-from vertigrad.scene.renamed import CHOICES, OUTPUTS, PARAMETERS
+from vertigrad.scene.renamed import CHOICES, MODELS, OUTPUTS, PARAMETERS
 
 FOLDER = Path(__file__).parent / "corpus"
 MEANINGS = FOLDER / "meanings.json"
@@ -54,8 +54,9 @@ def test_every_parameter_of_every_model_and_layer_is_in_the_corpus():
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for section in ("models", "layers"):
             for table in content.get(section, {}).values():
-                names = PARAMETERS.get((section, table["type"]), {})
-                written.setdefault(f"{section}.{table['type']}", set()).update(names.get(key, key) for key in table)
+                kind = MODELS.get(table["type"], table["type"]) if section == "models" else table["type"]
+                names = PARAMETERS.get((section, kind), {})
+                written.setdefault(f"{section}.{kind}", set()).update(names.get(key, key) for key in table)
     known = {f"models.{name}": {spec.name for spec in kind.Params.specs()} for name, kind in models.types().items()}
     for name, kind in layers.types().items():
         known[f"layers.{name}"] = {spec.name for spec in kind.Style.specs()} | kind.ATTRIBUTES.keys()
@@ -79,6 +80,8 @@ def test_a_value_that_means_something_else_is_noticed():
 
 def renewed_meaning(known: dict[str, Any]) -> dict[str, Any]:
     """A meaning that was written before names changed, with the names of today."""
+    for spec in known["models"].values():
+        spec["type"] = MODELS.get(spec["type"], spec["type"])
     for section, part in (("models", "params"), ("layers", "style")):
         for spec in known[section].values():
             names = PARAMETERS.get((section, spec["type"]), {})

@@ -11,7 +11,7 @@ from vertigrad.models import registry as models
 from vertigrad.params import Params
 from vertigrad.renderer.layers import registry as layers
 from vertigrad.scene import load
-from vertigrad.scene.renamed import CHOICES, OUTPUTS, PARAMETERS, renewed
+from vertigrad.scene.renamed import CHOICES, MODELS, OUTPUTS, PARAMETERS, renewed
 from vertigrad.scene.save import save
 
 OLD = """version = 1
@@ -77,6 +77,15 @@ def test_keys_and_outputs_of_their_types_alone_are_renamed() -> None:
     for kind in ("nbody", "flock", "lattice_boltzmann", "image", "wgsl"):
         others = others.replace(f'type = "{kind}"', 'type = "own.py"')
     assert renewed(others) == others
+
+
+def test_a_renamed_type_is_read_with_its_parameters() -> None:
+    text = (
+        'version = 1\n[models.nbody_far]\ntype = "nbody_far"  # a tree\nrate = 2.0\n[layers.rate]\ntype = "nbody_far"\n'
+    )
+    expected = text.replace('type = "nbody_far"  # a tree\nrate', 'type = "nbody_barnes_hut"  # a tree\ntime_scale')
+    assert renewed(text) == expected
+    assert not MODELS.keys() & models.types().keys() and models.types().keys() >= set(MODELS.values())
 
 
 @pytest.mark.parametrize(

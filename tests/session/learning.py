@@ -11,7 +11,7 @@ title = "Hills"
 
 [models.learner]
 type = "train"
-rate = 0.01
+learning_rate = 0.01
 
 [models.learner.data]
 kind = "plane"
@@ -32,10 +32,10 @@ position = "relief.position"
 """
 
 
-def hills_in(folder: Path, rate: str = "rate = 0.01") -> Path:
+def hills_in(folder: Path, rate: str = "learning_rate = 0.01") -> Path:
     """The scene's file, beside the plane; `rate` is the line, or lines, of its rate."""
     y, x = np.mgrid[0:16, 0:16] / 5.0
     np.save(folder / "hills.npy", np.sin(x) * y)
     path = folder / "hills.toml"
-    path.write_text(HILLS.replace("rate = 0.01", rate), encoding="utf-8")
+    path.write_text(HILLS.replace("learning_rate = 0.01", rate), encoding="utf-8")
     return path

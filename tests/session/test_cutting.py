@@ -22,7 +22,7 @@ def cloth(steady):
     opened = []
 
     def open_(*sets):
-        few = ("cloth.resolution=18", "cloth.small_steps=2", "cloth.self_collision=false")
+        few = ("cloth.resolution=18", "cloth.solver_substeps=2", "cloth.self_collision=false")
         scene = resources.path("scenes", "cloth.toml")
         opened.append(Session(steady, scene, [*few, *sets]))
         return opened[-1]

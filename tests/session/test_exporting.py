@@ -25,7 +25,7 @@ def frame(session: Session) -> None:
 
 @pytest.fixture
 def hills(tmp_path: Path) -> Path:
-    return hills_in(tmp_path, "rate = 0.01\nbatch = 32")
+    return hills_in(tmp_path, "learning_rate = 0.01\nbatch_size = 32")
 
 
 def test_a_network_is_exported_between_frames(
@@ -49,10 +49,10 @@ def test_a_network_is_exported_between_frames(
 
 
 def test_what_is_being_drawn_when_it_is_exported_is_drawn_after_it(steady: Gpu, hills: Path, tmp_path: Path) -> None:
-    with Session(steady, hills, ["learner.rate=0.1"]) as session:
+    with Session(steady, hills, ["learner.learning_rate=0.1"]) as session:
         learner = session.stage.instances["learner"].model
         frame(session)
-        session.post(SetParameter("models.learner", "rate", 9.0))
+        session.post(SetParameter("models.learner", "learning_rate", 9.0))
         for _ in range(3):
             frame(session)
         session.post(Play(False))
@@ -90,7 +90,7 @@ def test_the_rate_is_changed_while_it_learns(steady: Gpu, hills: Path) -> None:
     with Session(steady, hills) as session:
         learner = session.stage.instances["learner"].model
         frame(session)
-        session.post(SetParameter("models.learner", "rate", 0.0))
+        session.post(SetParameter("models.learner", "learning_rate", 0.0))
         frame(session)
         before = learner._weights["0.weight"].numpy()
         frame(session)

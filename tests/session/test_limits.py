@@ -115,7 +115,7 @@ version = 1
 [models.skin]
 type = "gray_scott"
 resolution = 16
-rate = 2e4
+time_scale = 2e4
 [layers.skin]
 type = "points"
 position = "skin.position"
@@ -136,7 +136,7 @@ def test_dropped_time_is_above_a_limit_while_it_lasts(hurried):
     assert hurried.diagnostics["skin.dropped_time"] == pytest.approx(1 - 64 / 166, abs=0.01)
     (excess,) = hurried.limits.exceeded
     assert excess.name == "skin.dropped_time" and "slowly" in str(excess)
-    do(hurried, SetParameter("models.skin", "rate", 600.0))
+    do(hurried, SetParameter("models.skin", "time_scale", 600.0))
     measure(hurried)
     assert hurried.diagnostics["skin.dropped_time"] == 0.0
     assert hurried.limits.exceeded == ()
@@ -160,7 +160,7 @@ def test_rendered_frames_hold_all_steps(steady, tmp_path):
     """Three frames at once and their time in thirty: the same steps, since none is left out."""
     fields = []
     for frames, rate in ((3, 2e4), (30, 2e3)):
-        with Session(steady, written(tmp_path, HURRIED), sets=[f"skin.rate={rate}"]) as session:
+        with Session(steady, written(tmp_path, HURRIED), sets=[f"skin.time_scale={rate}"]) as session:
             render(session, frames, (16, 16))
             fields.append(session.stage.instances["skin"].outputs["u"].numpy())
     assert (fields[0] == fields[1]).all()

@@ -93,11 +93,13 @@ def test_messages_of_the_session_are_noted_once_and_when_they_are_mended(shell: 
     one.frames(5)
     told = [text for text in texts(one.gui.journal) if "softening" in text]
     assert len(told) == 1
-    one.session.post(SetParameter("models.galaxy", "rate", -1.0))
+    one.session.post(SetParameter("models.galaxy", "time_scale", -1.0))
     one.frames(3)
-    told = [text for text in texts(one.gui.journal) if "softening" in text or "rate" in text]
+    told = [
+        text for text in texts(one.gui.journal) if "softening" in text or "time scale" in text or "time_scale" in text
+    ]
     assert len(told) == 2, "one message is new, the other is still the same"
-    one.session.post(SetParameter("models.galaxy", "rate", 1.0))
+    one.session.post(SetParameter("models.galaxy", "time_scale", 1.0))
     one.session.post(SetParameter("models.galaxy", "softening", 0.3))
     one.frames(3)
     assert not one.session.messages

@@ -13,7 +13,7 @@ position = [0, 0, 30]
 [models.galaxy]
 type = "nbody"
 count = 64
-rate = 0.0
+time_scale = 0.0
 [layers.stars]
 type = "points"
 position = "galaxy.position"

@@ -39,7 +39,7 @@ def near(points, touch, radius=1.5):
 
 
 def test_paint_on_a_reaction(opened):
-    driver = opened("gray_scott", "skin.resolution=48", "skin.spots=1", size=SIZE)
+    driver = opened("gray_scott", "skin.resolution=48", "skin.initial_spots=1", size=SIZE)
     picture = driver.picture()
     driver.key("p")
     assert driver.session.hand.tool is Gesture.PAINT
@@ -56,7 +56,7 @@ def test_paint_on_a_reaction(opened):
 
 
 def test_drag_a_cloth(opened):
-    driver = opened("cloth", "cloth.resolution=20", "cloth.small_steps=4", "view.look=own", size=SIZE)
+    driver = opened("cloth", "cloth.resolution=20", "cloth.solver_substeps=4", "view.look=own", size=SIZE)
     driver.session.hand.brush.radius = 0.15
     start = output(driver, "cloth.position").reshape(-1, 3)
     driver.key("d")
@@ -80,7 +80,7 @@ def test_drag_water(opened):
 
 def test_cut_a_cloth_that_lies_over_a_ball(opened):
     """From beside the cloth to beside it, over what hides the ball: the stroke goes all the way through."""
-    sets = "cloth.resolution=16", "cloth.small_steps=2", "cloth.self_collision=false"
+    sets = "cloth.resolution=16", "cloth.solver_substeps=2", "cloth.self_collision=false"
     driver = opened("cloth", *sets, "cloth.gravity=0", "view.look=own", size=SIZE, panels=False)
     session, model = driver.session, driver.session.stage.instances["cloth"].model
     session.cameras.now.pitch = 0.8

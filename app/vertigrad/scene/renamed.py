@@ -15,12 +15,58 @@ from .locate import KeyPath, TooDeep, locate
 Names = Mapping[str, str]  # old ones and new ones
 Types = Mapping[tuple[str, str], str]  # of the models and layers of a scene: ("models", "galaxy") is of type "nbody"
 
+MODELS: Names = {"nbody_far": "nbody_barnes_hut"}  # types
 PARAMETERS: Mapping[tuple[str, str], Names] = {  # by section and type
-    ("models", "cloth"): {"centre": "center", "wind_centre": "wind_center", "obstacle_centre": "obstacle_center"},
-    ("models", "nbody"): {"pericentre": "pericenter"},
-    ("models", "nbody_far"): {"pericentre": "pericenter"},
-    ("models", "smoke"): {"lift": "buoyancy", "fading": "dissipation", "sway": "jitter"},
-    ("models", "train"): {"optimiser": "optimizer"},
+    ("models", "cloth"): {
+        **{"centre": "center", "wind_centre": "wind_center", "obstacle_centre": "obstacle_center"},
+        **{"small_steps": "solver_substeps", "sphere": "sphere_center"},
+    },
+    ("models", "flock"): {
+        **{"length": "time_step", "rate": "time_scale", "radius": "perception_radius", "near": "separation_radius"},
+        **{"slack": "speed_variation", "agility": "max_acceleration", "sight": "field_of_view", "fear": "flee_radius"},
+        **{"levelling": "leveling", "hunt": "predator_speed", "obstacle": "obstacle_center"},
+    },
+    ("models", "flow"): {"rate": "morph_speed", "rest": "hold_time"},
+    ("models", "fluid"): {
+        **{"rate": "time_scale", "smoothing": "artificial_viscosity", "column_at": "column_offset"},
+        **{"body_at": "body_center", "obstacle_at": "obstacle_center"},
+    },
+    ("models", "gray_scott"): {"longest_step": "time_step", "rate": "time_scale", "spots": "initial_spots"},
+    ("models", "image"): {"rate": "fps"},
+    ("models", "lattice_boltzmann"): {"rate": "steps_per_second", "attack": "angle_of_attack", "section": "naca"},
+    ("models", "mesh"): {"samples": "sdf_resolution", "reach": "sdf_extent"},
+    ("models", "mpm"): {
+        **{"rate": "time_scale", "bulk": "bulk_modulus", "poisson": "poissons_ratio", "ball_at": "ball_center"},
+        **{f"{matter}_at": f"{matter}_center" for matter in ("water", "jelly", "snow", "sand")},
+        **{f"{matter}_young": f"{matter}_youngs_modulus" for matter in ("jelly", "snow", "sand")},
+    },
+    ("models", "nbody"): {"pericentre": "pericenter", "rate": "time_scale"},
+    ("models", "nbody_barnes_hut"): {"pericentre": "pericenter", "rate": "time_scale"},
+    ("models", "nca_fit"): {
+        **{"picture": "image", "rate": "learning_rate", "pace": "steps_per_second", "play": "playback_rate"},
+    },
+    ("models", "sdf_surface"): {
+        **{"rate": "morph_speed", "rest": "hold_time", "samples": "sdf_resolution", "reach": "sdf_extent"},
+    },
+    ("models", "shallow_water"): {"rate": "time_scale", "parts": "max_substeps", "spring_at": "spring_position"},
+    ("models", "smoke"): {
+        **{"lift": "buoyancy", "fading": "dissipation", "sway": "jitter"},
+        **{"length": "time_step", "life": "lifetime", "ball": "ball_center"},
+    },
+    ("models", "splat_fit"): {
+        **{f"{what}_rate": f"{what}_learning_rate" for what in ("position", "scale", "rotation", "opacity", "color")},
+        **{"half": "learning_rate_half_life", "divide": "densify_interval", "held_out": "test_view"},
+        "pace": "steps_per_second",
+    },
+    ("models", "splat_mesh"): {
+        **{"each": "subdivisions", "cover": "size_factor", "stroke": "elongation", "variety": "color_variation"},
+        **{"lift": "wave_height", "front": "wave_vector", "rate": "frequency"},
+    },
+    ("models", "train"): {
+        **{"optimiser": "optimizer", "rate": "learning_rate", "decay": "weight_decay", "batch": "batch_size"},
+    },
+    ("models", "video"): {"rate": "time_scale"},
+    ("models", "wave_source"): {"rate": "learning_rate", "pace": "steps_per_second", "play": "playback_rate"},
     ("models", "wind"): {"centre": "center"},
     ("layers", "image"): {"centre": "center"},
 }
@@ -28,9 +74,13 @@ CHOICES: Mapping[tuple[str, str, str], Names] = {  # by section, type and parame
     ("models", "lattice_boltzmann", "collision"): {"regularised": "regularized"},
 }
 DETAILS: Names = {"soft_min": "slider_min", "soft_max": "slider_max"}  # of a parameter of a model of type "wgsl"
-OUTPUTS: Mapping[str, Names] = {"flock": {"neighbours": "neighbors"}}  # by type of model
+OUTPUTS: Mapping[str, Names] = {  # by type of model
+    "flock": {"neighbours": "neighbors"},
+    "nca_fit": {"picture": "image"},
+    "splat_fit": {"picture": "image"},
+}
 
-_TABLES = (DETAILS, *PARAMETERS.values(), *CHOICES.values(), *OUTPUTS.values())
+_TABLES = (MODELS, DETAILS, *PARAMETERS.values(), *CHOICES.values(), *OUTPUTS.values())
 _OLD = re.compile("|".join({old for names in _TABLES for old in names}))
 _PARAMETER = re.compile(r"""(?:(models|layers)\.)?(["']?)([^"']+)\2\.(\w+)""")  # as a preset's key: galaxy.softening
 
@@ -82,7 +132,8 @@ def types_of(values: Mapping[str, Any]) -> dict[tuple[str, str], str]:
         tables = values.get(section)
         for name, table in tables.items() if isinstance(tables, dict) else ():
             if isinstance(table, dict) and isinstance(table.get("type"), str):
-                found[section, name] = table["type"]
+                kind = table["type"]
+                found[section, name] = MODELS.get(kind, kind) if section == "models" else kind
     return found
 
 
@@ -92,6 +143,8 @@ def _value(path: KeyPath, text: str, types: Types) -> str:
     if output in (names := OUTPUTS.get(types.get(("models", model), ""), {})):
         return model + dot + names[output]
     match path:
+        case ("models", _, "type"):
+            return MODELS.get(text, text)
         case ("presets", _, str(key)):
             path = _parameter(key) or path
     match path:

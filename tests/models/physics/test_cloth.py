@@ -105,7 +105,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_sweep_equals_the_reference(make: Make, case: str) -> None:
     inputs, values = CASES[case]
-    model = make(inputs, resolution=11, small_steps=6, **values)
+    model = make(inputs, resolution=11, solver_substeps=6, **values)
     run(model, 0.5)
     told = measured(model)
     assert (told["torn"] > 0) == (case == "tearing"), told
@@ -124,7 +124,7 @@ def test_a_sweep_equals_the_reference(make: Make, case: str) -> None:
 
 def test_a_folded_sheet_is_pushed_apart_as_the_reference_is(make: Make) -> None:
     """Folded in half, the layers closer than the cloth is thick; what is woven together is pressed, but not pushed."""
-    model = make(resolution=12, pins="none", gravity=0.0, bend=0.0, small_steps=6, **STILL | {"friction": 0.5})
+    model = make(resolution=12, pins="none", gravity=0.0, bend=0.0, solver_substeps=6, **STILL | {"friction": 0.5})
     thickness = model._fabric.thickness
     places = out(model, "position")
     half = places[:, :, 0] > 0
@@ -181,7 +181,7 @@ def test_a_strip_hangs_as_a_catenary(make: Make, span: float) -> None:
     """Stiff, without bending; within 1 % of the length: with 25 vertices and h = 1/1920 s threads give by 0.2 %."""
     model = make(
         resolution=25, width=1.0, length=0.04, pins="ends", span=span, stretch=1e5, shear=10.0, bend=0.0,
-        drag=0.0, damping=6.0, self_collision=False, small_steps=16,
+        drag=0.0, damping=6.0, self_collision=False, solver_substeps=16,
     )  # fmt: skip
     run(model, 1.2)
     places = out(model, "position").mean(axis=0)
@@ -196,7 +196,7 @@ def test_a_hanging_sheet_gives_as_its_stiffness_says(make: Make) -> None:
     for resolution in (6, 12):
         model = make(
             resolution=resolution, width=1.0, length=1.0, pins="edge", stretch=40.0, shear=0.0, bend=0.0,
-            drag=0.0, damping=25.0, self_collision=False, small_steps=8,
+            drag=0.0, damping=25.0, self_collision=False, solver_substeps=8,
         )  # fmt: skip
         run(model, 0.8)
         longer = -out(model, "position")[-1, :, 1].mean() - 0.5
@@ -231,7 +231,7 @@ def test_elastic_energies_are_those_of_the_continuum(make: Make) -> None:
 
 def test_energy_does_not_grow_without_wind(make: Make) -> None:
     """A sheet falls about the pole that holds its edge and swings, with nothing that damps but the solver."""
-    model = make(resolution=10, pins="pole", stretch=500.0, small_steps=8, **STILL)
+    model = make(resolution=10, pins="pole", stretch=500.0, solver_substeps=8, **STILL)
     energies = []
     for _ in range(20):
         energies.append(measured(model)["energy"])
@@ -245,7 +245,7 @@ def test_energy_does_not_grow_without_wind(make: Make) -> None:
 
 
 def test_it_stays_out_of_a_ball_and_above_the_ground(make: Make) -> None:
-    model = make(resolution=24, pins="none", sphere_radius=0.4, floor=True, ground=-0.9, small_steps=8)
+    model = make(resolution=24, pins="none", sphere_radius=0.4, floor=True, ground=-0.9, solver_substeps=8)
     gap = 0.5 * model._fabric.thickness
     for _ in range(4):
         run(model, 0.25)
@@ -263,8 +263,8 @@ def test_friction_holds_a_sheet_on_a_ball(make: Make) -> None:
     left = []
     for friction in (0.0, 1.5):
         model = make(
-            resolution=12, width=0.6, length=0.6, pins="none", sphere_radius=0.5, sphere=(0.0, -0.55, 0.0),
-            center=(0.12, 0.02, 0.0), friction=friction, small_steps=8,
+            resolution=12, width=0.6, length=0.6, pins="none", sphere_radius=0.5, sphere_center=(0.0, -0.55, 0.0),
+            center=(0.12, 0.02, 0.0), friction=friction, solver_substeps=8,
         )  # fmt: skip
         run(model, 0.8)
         left.append(out(model, "position")[..., 1].mean())
@@ -278,10 +278,10 @@ def test_a_grid_of_distances_keeps_it_out_as_the_ball_does(make: Make) -> None:
         "length": 1.0,
         "pins": "none",
         "center": (0.0, 0.62, 0.0),
-        "small_steps": 8,
+        "solver_substeps": 8,
     }
     grid = make({"obstacle": ball_grid(40, 0.5)}, **values)
-    ball = make(sphere=(0.0, 0.0, 0.0), sphere_radius=0.5, **values)
+    ball = make(sphere_center=(0.0, 0.0, 0.0), sphere_radius=0.5, **values)
     for model in (grid, ball):
         run(model, 0.4)
     apart = np.linalg.norm(out(grid, "position") - out(ball, "position"), axis=-1)
@@ -303,7 +303,7 @@ def test_a_uniform_field_blows_as_the_mean_wind_does(make: Make) -> None:
 
 
 def test_what_tears_vanishes_from_the_triangles_and_is_whole_after_a_reset(make: Make) -> None:
-    model = make(resolution=12, pins="corners", stretch=30.0, tearing=True, tear_strain=0.15, small_steps=6)
+    model = make(resolution=12, pins="corners", stretch=30.0, tearing=True, tear_strain=0.15, solver_substeps=6)
     whole = out(model, "index").astype(int)
     assert np.array_equal(whole, model._sheet.triangles)
     run(model, 1.0)
@@ -327,7 +327,7 @@ def touched(gesture: Gesture, point: object, velocity: object, radius: float) ->
 
 def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
     """Drawn from left to right across a hanging sheet: what is below falls, what is above stays."""
-    model = make(resolution=14, pins="edge", small_steps=6)
+    model = make(resolution=14, pins="edge", solver_substeps=6)
     run(model, 0.2)
 
     def cut(start: float, end: float) -> np.ndarray:
@@ -351,14 +351,14 @@ def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
 
 
 def test_a_blade_that_rests_cuts_nothing(make: Make) -> None:
-    model = make(resolution=8, pins="edge", small_steps=4)
+    model = make(resolution=8, pins="edge", solver_substeps=4)
     model.touch(touched(Gesture.CUT, (0.0, 0.05, 0.0), (0.0, 0.0, 0.0), 0.5))
     run(model, 0.1)
     assert measured(model)["torn"] == 0
 
 
 def test_a_hand_takes_what_is_near_along(make: Make) -> None:
-    model = make(resolution=16, pins="edge", small_steps=6)
+    model = make(resolution=16, pins="edge", solver_substeps=6)
     run(model, 0.1)
     before = out(model, "position")
     model.touch(touched(Gesture.DRAG, (0.0, -0.8, 0.0), (0.0, 0.0, 2.0), 0.3))
@@ -373,7 +373,7 @@ def test_a_hand_takes_what_is_near_along(make: Make) -> None:
 
 def test_what_a_hand_holds_stays_in_it(make: Make) -> None:
     """Lifted from the lower edge against the sheet's weight: threads do not pull the cloth out of the hand."""
-    model = make(resolution=16, pins="edge", small_steps=6)
+    model = make(resolution=16, pins="edge", solver_substeps=6)
     run(model, 0.1)
     before = out(model, "position")
     point, speed = before[-1, 8], np.array([0.3, 1.5, 1.0])
@@ -391,7 +391,7 @@ def test_what_a_hand_holds_stays_in_it(make: Make) -> None:
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(make: Make) -> None:
-    values = {"resolution": 12, "pins": "none", "sphere_radius": 0.4, "small_steps": 6, "wind": (1.0, 0.0, 0.0)}
+    values = {"resolution": 12, "pins": "none", "sphere_radius": 0.4, "solver_substeps": 6, "wind": (1.0, 0.0, 0.0)}
     one, two, other = (make(seed=seed, **values) for seed in (3, 3, 4))
     for model in (one, two, other):
         run(model, 0.6)
@@ -405,7 +405,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(make: Make) -> N
 def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
     """Wind, gusts, tearing, and a frame that ends shortly before the next sweep is due."""
     values = {"stretch": 60.0, "tearing": True, "tear_strain": 0.15, "wind": (3.0, 0.0, 5.0)}
-    model = make(resolution=10, pins="corners", small_steps=5, **values)
+    model = make(resolution=10, pins="corners", solver_substeps=5, **values)
 
     def go_on() -> dict[str, np.ndarray]:
         for _ in range(13):
@@ -427,7 +427,7 @@ def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
 
 
 def test_the_length_of_frames_does_not_matter(make: Make) -> None:
-    one, two = (make(resolution=8, small_steps=4) for _ in range(2))
+    one, two = (make(resolution=8, solver_substeps=4) for _ in range(2))
     for _ in range(12):
         one.step(FRAME)
     for _ in range(36):
@@ -442,7 +442,7 @@ def test_numbers_stay_finite_at_the_ends_of_the_ranges(make: Make) -> None:
         {"pins": "none", "sphere_radius": 0.6, "floor": True, "friction": 2.0, "gravity": 100.0, "drag": 10.0},
     ]
     for values in extremes:
-        model = make(resolution=7, small_steps=1, **values)
+        model = make(resolution=7, solver_substeps=1, **values)
         run(model, 2.0)
         told = measured(model)
         assert np.isfinite(list(told.values())).all(), (values, told)
@@ -470,16 +470,16 @@ def test_inputs_of_the_wrong_shape_are_refused(make: Make) -> None:
 def test_what_the_solver_adds_to_the_strain_is_measured_and_reported(make: Make) -> None:
     """A sheet of stiff threads that hangs from its edge: what it strains is the solver's error, and is said to be."""
     hung_up = {"pins": "edge", "width": 1.0, "length": 1.0, "stretch": 1e6, "damping": 5.0, "self_collision": False}
-    model = make(resolution=17, small_steps=2, **hung_up)
+    model = make(resolution=17, solver_substeps=2, **hung_up)
     run(model, 2.0)
     told = measured(model)
     assert told["max_strain"] == pytest.approx(told["solver_strain"], rel=0.1)
     assert told["max_strain"] > 100.0 * told["material_strain"]
     assert told["solver_strain"] > model.limits["solver_strain"].bound
-    finer = measured(make(resolution=17, small_steps=4, **hung_up))
+    finer = measured(make(resolution=17, solver_substeps=4, **hung_up))
     assert finer["solver_strain"] == pytest.approx(told["solver_strain"] / 4.0)
     assert finer["solver_strain"] < model.limits["solver_strain"].bound
     assert finer["material_strain"] == pytest.approx(0.2 * 9.81 / 1e6, rel=1e-5)
     longer = measured(make(resolution=17, **hung_up | {"length": 2.0, "gravity": 3.0, "density": 0.5, "stretch": 1e4}))
     assert longer["material_strain"] == pytest.approx(0.5 * 3.0 * 2.0 / 1e4, rel=1e-5), "its weight over its stiffness"
-    assert measured(make(resolution=17, small_steps=2, **hung_up | {"pins": "none"}))["solver_strain"] == 0.0
+    assert measured(make(resolution=17, solver_substeps=2, **hung_up | {"pins": "none"}))["solver_strain"] == 0.0

@@ -89,7 +89,7 @@ def _hidden(places: np.ndarray, triangles: np.ndarray, at: np.ndarray, touch: To
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize("ball", [0.0, 0.3])
 def test_a_stroke_parts_what_is_seen_to_cross_it(make: Make, parallel: bool, ball: float) -> None:  # noqa: F811
-    model = make(resolution=24, pins="none", small_steps=1, sphere=tuple(BALL), sphere_radius=ball)
+    model = make(resolution=24, pins="none", solver_substeps=1, sphere_center=tuple(BALL), sphere_radius=ball)
     put(model, folded(model))
     touch = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
     crossed, behind = expected(model, touch, ball)
@@ -105,7 +105,7 @@ def test_a_stroke_parts_what_is_seen_to_cross_it(make: Make, parallel: bool, bal
 def test_where_the_hand_is_deep_does_not_matter(make: Make) -> None:  # noqa: F811
     found = []
     for depth in (0.4, 1.0, 3.0):
-        model = make(resolution=16, pins="none", small_steps=1)
+        model = make(resolution=16, pins="none", solver_substeps=1)
         put(model, folded(model))
         start, end = (EYE + depth * (np.array(place) - EYE) for place in ((-0.6, 0.35, 1.4), (0.35, -0.3, 1.6)))
         model._knife.cut(a_stroke(start, end, 0.1, False), FRAME, {"center": (0.0, 0.0, 0.0), "radius": 0.0})
@@ -117,7 +117,7 @@ def test_where_the_hand_is_deep_does_not_matter(make: Make) -> None:  # noqa: F8
 def test_small_strokes_part_what_one_stroke_does(make: Make) -> None:  # noqa: F811
     found = []
     for count in (1, 40):
-        model = make(resolution=20, pins="none", small_steps=1)
+        model = make(resolution=20, pins="none", solver_substeps=1)
         put(model, folded(model))
         start, end = np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6])
         for one, other in pairwise(start + (end - start) * share for share in np.linspace(0.0, 1.0, count + 1)):

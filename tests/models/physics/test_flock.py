@@ -17,8 +17,8 @@ from ..snapshots import assert_a_snapshot_holds
 STEP = 1.0 / 60.0
 # Each by itself: nothing pulls, and nothing is random.
 ALONE = {
-    **{"separation": 0.0, "alignment": 0.0, "cohesion": 0.0, "levelling": 0.0, "noise": 0.0, "fear": 0.0},
-    **{"sight": 360.0, "agility": 1e3},
+    **{"separation": 0.0, "alignment": 0.0, "cohesion": 0.0, "leveling": 0.0, "noise": 0.0, "flee_radius": 0.0},
+    **{"field_of_view": 360.0, "max_acceleration": 1e3},
 }
 Make = Callable[..., Flock]
 
@@ -66,9 +66,12 @@ def measured(model: Flock) -> dict[str, float]:
 PULL = Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (1.0, 0.5, 0.0), (2.0, 0.0, 1.0), 6.0, 0.7)
 CASES = {
     "as it is": ({}, None),
-    "periodic": ({"bounds": "periodic", "radius": 3.0, "alignment": 8.0}, PULL._replace(strength=-1.0)),
-    "an obstacle": ({"obstacle_radius": 4.0, "sight": 120.0, "noise": 1.0, "fear": 8.0}, PULL),
-    "near as radius": ({"near": 50.0, "radius": 2.0, "slack": 1.0, "agility": 100.0}, None),
+    "periodic": ({"bounds": "periodic", "perception_radius": 3.0, "alignment": 8.0}, PULL._replace(strength=-1.0)),
+    "an obstacle": ({"obstacle_radius": 4.0, "field_of_view": 120.0, "noise": 1.0, "flee_radius": 8.0}, PULL),
+    "near as radius": (
+        {"separation_radius": 50.0, "perception_radius": 2.0, "speed_variation": 1.0, "max_acceleration": 100.0},
+        None,
+    ),
 }
 
 
@@ -84,7 +87,7 @@ def test_a_step_equals_the_reference(make: Make, case: str, count: int) -> None:
 
 
 def test_how_many_are_seen_is_counted_as_the_reference_does(make: Make) -> None:
-    model = make(500, width=14.0, height=14.0, bounds="periodic", radius=3.0)
+    model = make(500, width=14.0, height=14.0, bounds="periodic", perception_radius=3.0)
     run(model, 5)
     places, velocities, fields = output(model, "position"), output(model, "velocity"), model._fields()
     run(model, 1)
@@ -94,9 +97,9 @@ def test_how_many_are_seen_is_counted_as_the_reference_does(make: Make) -> None:
 
 
 def test_a_radius_changed_while_it_flies_is_followed(make: Make) -> None:
-    model = make(400, width=20.0, height=20.0, radius=2.0)
+    model = make(400, width=20.0, height=20.0, perception_radius=2.0)
     for radius in (5.0, 0.7):
-        model._params.radius = radius
+        model._params.perception_radius = radius
         run(model, 3)
         for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
@@ -110,8 +113,8 @@ def test_order_falls_with_noise(make: Make) -> None:
     to that of chance, 1 / sqrt(birds), as the noise grows; in three dimensions as Czirók, Vicsek and Vicsek 1999."""
     orders = []
     for noise in (0.0, 3.0, 5.0, 30.0):
-        only = {**ALONE, "alignment": 60.0, "slack": 0.0, "bounds": "periodic", "noise": noise, "speed": 12.0}
-        model = make(512, width=8.0, height=8.0, radius=1.5, **only)
+        only = {**ALONE, "alignment": 60.0, "speed_variation": 0.0, "bounds": "periodic", "noise": noise, "speed": 12.0}
+        model = make(512, width=8.0, height=8.0, perception_radius=1.5, **only)
         run(model, 120)
         found = measured(model)
         orders.append(found["polarization"])
@@ -127,14 +130,14 @@ def test_order_falls_with_noise(make: Make) -> None:
 
 
 def pair(make: Make, apart: float, **values: float) -> Flock:
-    model = make(2, **{**ALONE, "slack": 1.0, "speed": 1.0, **values})
+    model = make(2, **{**ALONE, "speed_variation": 1.0, "speed": 1.0, **values})
     place(model, [[-0.5 * apart, 0, 0], [0.5 * apart, 0, 0]], [[0, 1.0, 0], [0, 1.0, 0.4]])
     return model
 
 
 def test_those_too_near_part(make: Make) -> None:
     for apart, parts in ((0.5, True), (1.5, False)):
-        model = pair(make, apart, separation=20.0, near=1.0)
+        model = pair(make, apart, separation=20.0, separation_radius=1.0)
         run(model, 6)
         x = output(model, "position")[:, 0]
         assert bool(x[1] - x[0] > 1.05 * apart) is parts
@@ -143,7 +146,7 @@ def test_those_too_near_part(make: Make) -> None:
 
 def test_those_in_sight_come_together(make: Make) -> None:
     for apart, come in ((2.0, True), (3.0, False)):
-        model = pair(make, apart, cohesion=5.0, radius=2.5)
+        model = pair(make, apart, cohesion=5.0, perception_radius=2.5)
         run(model, 6)
         x = output(model, "position")[:, 0]
         assert bool(x[1] - x[0] < 0.99 * apart) is come
@@ -158,7 +161,7 @@ def test_those_in_sight_fly_alike(make: Make) -> None:
 
 
 def test_what_is_behind_is_not_seen(make: Make) -> None:
-    model = make(2, **{**ALONE, "alignment": 4.0, "sight": 180.0, "slack": 1.0, "speed": 1.0})
+    model = make(2, **{**ALONE, "alignment": 4.0, "field_of_view": 180.0, "speed_variation": 1.0, "speed": 1.0})
     place(model, [[0, 0, 0], [1.0, 0, 0]], [[1.0, 0, 0], [1.0, 0.5, 0]])
     run(model, 1)
     assert output(model, "neighbors").tolist() == [1.0, 0.0]
@@ -166,7 +169,16 @@ def test_what_is_behind_is_not_seen(make: Make) -> None:
 
 
 def test_no_bird_accelerates_more_than_it_can(make: Make) -> None:
-    model = make(600, width=12.0, height=12.0, agility=5.0, separation=500.0, noise=0.0, slack=1.0, obstacle_radius=0.0)
+    model = make(
+        600,
+        width=12.0,
+        height=12.0,
+        max_acceleration=5.0,
+        separation=500.0,
+        noise=0.0,
+        speed_variation=1.0,
+        obstacle_radius=0.0,
+    )
     before = output(model, "velocity")
     run(model, 1)
     change = np.linalg.norm(output(model, "velocity") - before, axis=1)
@@ -181,7 +193,14 @@ def test_birds_fly_round_an_obstacle(make: Make) -> None:
     touched = []
     for agility in (60.0, 0.0):
         model = make(
-            200, **{**ALONE, "agility": agility, "obstacle": (0.0, 0.0, 0.0), "obstacle_radius": 4.0, "speed": 10.0}
+            200,
+            **{
+                **ALONE,
+                "max_acceleration": agility,
+                "obstacle_center": (0.0, 0.0, 0.0),
+                "obstacle_radius": 4.0,
+                "speed": 10.0,
+            },
         )
         random = np.random.default_rng(1)
         starts = np.column_stack([np.full(200, -15.0), random.uniform(-3.5, 3.5, (200, 2))])
@@ -199,7 +218,7 @@ def test_birds_fly_round_an_obstacle(make: Make) -> None:
 def test_birds_flee_the_predator(make: Make) -> None:
     near = []
     for fear in (0.0, 10.0):
-        model, met = make(1500, width=40.0, height=40.0, fear=fear), 0
+        model, met = make(1500, width=40.0, height=40.0, flee_radius=fear), 0
         for _ in range(20):
             run(model, 10)
             away = np.linalg.norm(output(model, "position") - output(model, "predator"), axis=1)
@@ -211,7 +230,7 @@ def test_birds_flee_the_predator(make: Make) -> None:
 
 def test_birds_turn_back_or_come_in_on_the_other_side(make: Make) -> None:
     for bounds, most in (("turn back", 1.05), ("periodic", 1.0 + 1e-6)):
-        model = make(500, width=30.0, height=20.0, bounds=bounds, fear=0.0)
+        model = make(500, width=30.0, height=20.0, bounds=bounds, flee_radius=0.0)
         farthest = 0.0
         for _ in range(6):
             run(model, 20)
@@ -225,7 +244,7 @@ def test_birds_turn_back_or_come_in_on_the_other_side(make: Make) -> None:
 def test_a_hand_draws_birds_near_or_drives_them_away(make: Make) -> None:
     mean = []
     for strength in (1.0, 0.0, -1.0):
-        model = make(300, width=30.0, height=30.0, fear=0.0)
+        model = make(300, width=30.0, height=30.0, flee_radius=0.0)
         model.touch(Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.0, 0.0, 0.0), radius=20.0, strength=strength))
         run(model, 40)
         mean.append(float(np.linalg.norm(output(model, "position"), axis=1).mean()))
@@ -250,7 +269,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 
 def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
-    model = make(500, width=20.0, height=20.0, length=0.01)
+    model = make(500, width=20.0, height=20.0, time_step=0.01)
     assert_a_snapshot_holds(model, lambda steps: run(model, steps))
 
 
@@ -263,11 +282,18 @@ def test_a_closed_model_leaves_nothing(steady) -> None:
 
 
 CORNERS = {
-    "wild": {"separation": 1e3, "alignment": 1e3, "cohesion": 1e3, "agility": 1e3, "speed": 100.0, "noise": 100.0},
-    "still": {"speed": 0.0, "slack": 0.0},
-    "all in one place": {"separation": 0.0, "cohesion": 1e3, "radius": 100.0, "length": 1 / 15},
+    "wild": {
+        "separation": 1e3,
+        "alignment": 1e3,
+        "cohesion": 1e3,
+        "max_acceleration": 1e3,
+        "speed": 100.0,
+        "noise": 100.0,
+    },
+    "still": {"speed": 0.0, "speed_variation": 0.0},
+    "all in one place": {"separation": 0.0, "cohesion": 1e3, "perception_radius": 100.0, "time_step": 1 / 15},
     "no room": {"width": 1.0, "height": 1.0, "obstacle_radius": 1e3, "bounds": "periodic"},
-    "a wide box": {"width": 1e4, "height": 1.0, "radius": 0.1, "near": 0.01},
+    "a wide box": {"width": 1e4, "height": 1.0, "perception_radius": 0.1, "separation_radius": 0.01},
 }
 
 

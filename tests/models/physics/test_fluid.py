@@ -46,7 +46,7 @@ def make(steady: Gpu) -> Iterator[Make]:
 def take(model: Fluid, steps: int) -> None:
     """Physical steps, however long they are."""
     for _ in range(steps):
-        model.step(model.length / model._params.rate)
+        model.step(model.length / model._params.time_scale)
 
 
 def output(model: Fluid, name: str) -> np.ndarray:
@@ -104,9 +104,9 @@ def test_a_whole_step_agrees_with_the_reference(make: Make, kind: str) -> None:
     if kind == "grid":
         field = ball((0.15, 0.15, 0.15), 0.2, low=0.0, n=4)  # less than the tank: beyond it the way there counts
         inputs = {"obstacle": Tensor.from_numpy(field)}
-        more = {"obstacle_at": (0.8, 0.15, 0.2), "obstacle_spacing": 0.1}
+        more = {"obstacle_center": (0.8, 0.15, 0.2), "obstacle_spacing": 0.1}
     elif kind not in ("none", "drag"):
-        more = {"body": kind, "body_at": (0.8, 0.1, 0.2), "body_size": (0.3, 0.3, 0.2)}
+        more = {"body": kind, "body_center": (0.8, 0.1, 0.2), "body_size": (0.3, 0.3, 0.2)}
     model = make(inputs, viscosity=0.01, **more)
     if kind == "drag":
         model.touch(Touch(Gesture.DRAG, (0, 0, 0), (0, 0, 1), (0.3, 0.3, 0.2), (0.0, 2.0, 1.0), 0.3, 0.7))
@@ -133,7 +133,7 @@ def test_pressure_does_to_velocities_what_they_do_to_the_density() -> None:
     random = np.random.default_rng(4)
     places = random.uniform(0.02, 0.38, (60, 3))
     fixed = {"dt": 0.01, "gravity": 9.8, "thickness": 0.0, "density": 1e3, "warm": 0.9, "mend": 0.4, "shape": 2}
-    box = {"tank_low": (0.0,) * 3, "tank_high": (0.4,) * 3, "body_at": (0.2,) * 3, "body_half": (0.05,) * 3}
+    box = {"tank_low": (0.0,) * 3, "tank_high": (0.4,) * 3, "body_center": (0.2,) * 3, "body_half": (0.05,) * 3}
     uniforms = fluid_reference.Told(count=60, spacing=0.1, **fixed, **box)  # type: ignore[arg-type]
     pairs = fluid_reference.Pairs.of(uniforms, places, np.arange(60))
     _, steep, _ = fluid_reference.meet(uniforms, pairs, places)
@@ -171,7 +171,7 @@ def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
 
 def test_water_comes_to_rest_and_bears_its_own_weight(make: Make) -> None:
     """Pressure grows by ρg with the depth; nothing moves; the surface stays where it was."""
-    model = make(spacing=0.0625, tank=(0.5, 1.0, 0.25), column=(0.5, 0.5, 0.25), smoothing=0.1)
+    model = make(spacing=0.0625, tank=(0.5, 1.0, 0.25), column=(0.5, 0.5, 0.25), artificial_viscosity=0.1)
     take(model, 300)
     found, places, pressures = told(model), output(model, "position"), model.state()["pressures"].numpy()
     assert np.sqrt(2.0 * found["kinetic"] / found["mass"]) < 0.015
@@ -198,7 +198,7 @@ def test_a_breaking_dam_gains_no_energy(make: Make) -> None:
 
 
 def test_what_falls_freely_keeps_its_shape_and_gains_momentum_as_newton_says(make: Make) -> None:
-    model = make(tank=(2.0, 4.0, 2.0), column=(0.5, 0.5, 0.5), column_at=(0.7, 3.0, 0.7), smoothing=0.0)
+    model = make(tank=(2.0, 4.0, 2.0), column=(0.5, 0.5, 0.5), column_offset=(0.7, 3.0, 0.7), artificial_viscosity=0.0)
     before = np.sort(output(model, "position")[:, 1])
     steps = 30
     take(model, steps)
@@ -209,7 +209,9 @@ def test_what_falls_freely_keeps_its_shape_and_gains_momentum_as_newton_says(mak
 
 
 def test_particles_that_collide_keep_their_momentum(make: Make) -> None:
-    model = make(tank=(3.0, 3.0, 3.0), column=(0.6, 0.6, 0.6), column_at=(1.2, 1.2, 1.2), gravity=0.0, viscosity=0.01)
+    model = make(
+        tank=(3.0, 3.0, 3.0), column=(0.6, 0.6, 0.6), column_offset=(1.2, 1.2, 1.2), gravity=0.0, viscosity=0.01
+    )
     velocities = np.random.default_rng(2).normal([0.3, 0.0, -0.2], 0.5, (model._start.count, 3))
     model.state()["motions"][:, 0:3] = velocities.astype(np.float32)
     take(model, 20)
@@ -224,8 +226,10 @@ def test_a_shear_wave_decays_by_viscosity_as_stokes_says(
 ) -> None:
     """v_z = cos kx loses νk² of itself in a second (Stokes 1851), in the midst of the fluid."""
     monkeypatch.setattr(fluid_start, "UNEVEN", 0.0)  # so that there is no pressure yet
-    room = {"tank": (3.0, 3.0, 3.0), "column": (0.8, 0.6, 0.6), "column_at": (1.0, 1.0, 1.0), "gravity": 0.0}
-    model = make(**room, spacing=0.05, viscosity=viscosity, smoothing=0.2)  # a smoothing that knows of no fall is none
+    room = {"tank": (3.0, 3.0, 3.0), "column": (0.8, 0.6, 0.6), "column_offset": (1.0, 1.0, 1.0), "gravity": 0.0}
+    model = make(
+        **room, spacing=0.05, viscosity=viscosity, artificial_viscosity=0.2
+    )  # a smoothing that knows of no fall is none
     k = np.pi / 0.8
     waving = np.zeros((model._start.count, 3), np.float32)
     waving[:, 2] = np.cos(k * (output(model, "position")[:, 0] - 1.0))
@@ -244,10 +248,10 @@ def test_a_shear_wave_decays_by_viscosity_as_stokes_says(
 @pytest.mark.parametrize("kind", ["box", "ball", "pillar", "grid"])
 def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
     at, inputs = (0.8, 0.2, 0.2), {}
-    more: dict[str, object] = {"body": kind, "body_at": at, "body_size": (0.25, 0.4, 0.3)}
+    more: dict[str, object] = {"body": kind, "body_center": at, "body_size": (0.25, 0.4, 0.3)}
     if kind == "grid":
         inputs = {"obstacle": Tensor.from_numpy(ball(at, 0.2, n=40, step=0.05))}
-        more = {"obstacle_at": (0.675, 0.675, 0.675), "obstacle_spacing": 0.05}
+        more = {"obstacle_center": (0.675, 0.675, 0.675), "obstacle_spacing": 0.05}
     model = make(inputs, spacing=0.06, **more)
     field = inputs["obstacle"].numpy() if inputs else None
     uniforms = fluid_reference.Told(**model._static(), **model._fields(), dt=model.length, field=field)
@@ -267,8 +271,8 @@ def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
 
 
 def test_what_hits_a_body_slides_along_it(make: Make) -> None:
-    room = {"tank": (2.0, 2.0, 2.0), "column": (0.1, 0.1, 0.1), "column_at": (0.95, 0.95, 0.95)}
-    model = make(**room, body="box", body_at=(1.0, 0.5, 1.0), body_size=(1.0, 0.8, 1.0))
+    room = {"tank": (2.0, 2.0, 2.0), "column": (0.1, 0.1, 0.1), "column_offset": (0.95, 0.95, 0.95)}
+    model = make(**room, body="box", body_center=(1.0, 0.5, 1.0), body_size=(1.0, 0.8, 1.0))
     model.state()["motions"][:, 0:3] = np.array([[1.0, -15.0, 0.5]], np.float32)
     take(model, 1)
     np.testing.assert_allclose(output(model, "velocity"), [[1.0, 0.0, 0.5]], atol=1e-3)
@@ -277,8 +281,8 @@ def test_what_hits_a_body_slides_along_it(make: Make) -> None:
 
 @pytest.mark.parametrize("kind", ["box", "ball", "pillar"])
 def test_the_body_that_is_drawn_is_the_one_that_is_met(make: Make, kind: str) -> None:
-    model = make(body=kind, body_at=(0.7, 0.2, 0.1), body_size=(0.25, 0.4, 0.3))
-    model._params.body_at = (0.8, 0.3, 0.2)
+    model = make(body=kind, body_center=(0.7, 0.2, 0.1), body_size=(0.25, 0.4, 0.3))
+    model._params.body_center = (0.8, 0.3, 0.2)
     model.step(1.0 / 60.0)
     uniforms = fluid_reference.Told(**model._static(), **model._fields(), dt=model.length)
     surface, normals = (output(model, name).reshape(-1, 3).astype(float) for name in ("body", "body_normal"))
@@ -377,7 +381,7 @@ def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
 
 
 def test_steps_do_not_depend_on_how_time_is_cut_into_frames(make: Make) -> None:
-    models = [make(), make(rate=2.0)]
+    models = [make(), make(time_scale=2.0)]
     for _ in range(16):
         models[0].step(1.0 / 64.0)
     for _ in range(4):
@@ -389,12 +393,12 @@ def test_steps_do_not_depend_on_how_time_is_cut_into_frames(make: Make) -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        {"gravity": 100.0, "courant": 1.0, "smoothing": 0.0},
+        {"gravity": 100.0, "courant": 1.0, "artificial_viscosity": 0.0},
         {"gravity": 0.0},
-        {"viscosity": 0.1, "smoothing": 0.2},
+        {"viscosity": 0.1, "artificial_viscosity": 0.2},
         {"iterations": 1, "courant": 1.0},
         {"tank": (0.05, 0.05, 0.05), "spacing": 1.0},
-        {"body": "box", "body_at": (0.3, 0.3, 0.2), "body_size": (0.3, 0.3, 0.3)},  # in the midst of the fluid
+        {"body": "box", "body_center": (0.3, 0.3, 0.2), "body_size": (0.3, 0.3, 0.3)},  # in the midst of the fluid
         {"count": 1},
     ],
 )
@@ -413,7 +417,7 @@ def test_a_count_that_is_given_sets_the_spacing_and_nothing_leaves_the_tank() ->
         assert 0.6 * count < start.count <= count
         assert start.spacing == pytest.approx(count ** (-1.0 / 3.0))
     crowded = Start.of(
-        Params(tank=(1.0, 0.3, 0.5), column=(9.0, 9.0, 9.0), column_at=(5.0, 0.2, 0.0), corner=(-1, 2, 3))
+        Params(tank=(1.0, 0.3, 0.5), column=(9.0, 9.0, 9.0), column_offset=(5.0, 0.2, 0.0), corner=(-1, 2, 3))
     )
     places = crowded.places(0)
     assert np.all(places > (-1.0, 2.0, 3.0)) and np.all(places < (0.0, 2.3, 3.5))

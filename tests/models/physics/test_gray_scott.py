@@ -50,7 +50,7 @@ def tetrahedron() -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("surface", ["plane", "sphere", "torus"])
 def test_steps_agree_with_the_reference(make: Make, surface: str) -> None:
-    model = make(surface=surface, spots=20, height=0.3, size=1.0)
+    model = make(surface=surface, initial_spots=20, height=0.3, size=1.0)
     for _ in range(10):
         model.step(FRAME)
     assert field(model)[:, 1].std() > 0.01
@@ -87,7 +87,7 @@ def test_a_mesh_from_a_file_is_whole_across_its_creases(make: Make, tmp_path: Pa
     start = np.tile([0.0, 0.0], (8, 1))
     start[0, 0] = 1.0
     inputs = {"vertices": drawn["position"], "triangles": drawn["index"]}
-    quiet = {"feed": 0.0, "kill": 0.0, "diffusion_u": 1e-3, "diffusion_v": 1e-3, "size": 1.0, "rate": 1000.0}
+    quiet = {"feed": 0.0, "kill": 0.0, "diffusion_u": 1e-3, "diffusion_v": 1e-3, "size": 1.0, "time_scale": 1000.0}
     model = make(start, surface="mesh", inputs=inputs, **quiet)
     mesh.close()
     for _ in range(10):
@@ -148,7 +148,7 @@ def test_diffusion_alone_is_the_heat_kernel(make: Make) -> None:
         start = np.zeros((side * side, 2))
         start[:, column] = gauss(variance)
         name = ("diffusion_u", "diffusion_v")[column]
-        model = make(start, resolution=side, size=2.0, feed=0.0, kill=0.0, rate=time / 5.0, **{name: diffusion})
+        model = make(start, resolution=side, size=2.0, feed=0.0, kill=0.0, time_scale=time / 5.0, **{name: diffusion})
         for _ in range(5):
             model.step(1.0)
         result = field(model)[:, column]
@@ -171,7 +171,7 @@ def test_spherical_harmonics_decay_by_their_degree(make: Make, degree: int) -> N
     diffusion, time = 1e-4 / degree, 500.0
     size = float(np.sqrt(mesh.area))  # so that lengths are those of the unit sphere
     model = make(
-        start, surface="sphere", resolution=50, size=size, feed=0.0, kill=0.0, diffusion_u=diffusion, rate=time
+        start, surface="sphere", resolution=50, size=size, feed=0.0, kill=0.0, diffusion_u=diffusion, time_scale=time
     )
     for _ in range(40):  # in frames that are short enough to hold all of their steps
         model.step(0.025)
@@ -195,19 +195,19 @@ class Pattern:
     """What a pattern is like: v, the parts above the middle value and below it, and what changes in 96 of time."""
 
     def __init__(self, model: GrayScott, time: int):
-        model._params.rate = 128.0
+        model._params.time_scale = 128.0
         for _ in range(time // 128):
             model.step(1.0)
         self.v = model.outputs()["v"].numpy()
         middle = 0.5 * (self.v.max() + self.v.min())
         self.above, self.below, self.share = spots(self.v > middle), spots(self.v <= middle), (self.v > middle).mean()
-        model._params.rate = 96.0
+        model._params.time_scale = 96.0
         model.step(1.0)
         self.change = np.linalg.norm(model.outputs()["v"].numpy() - self.v) / max(np.linalg.norm(self.v), 1e-9)
 
 
 def plane(make: Make, pattern: str, **values: object) -> GrayScott:
-    return make(resolution=SIDE, size=2.5 * SIDE / 256, pattern=pattern, spots=4, **values)
+    return make(resolution=SIDE, size=2.5 * SIDE / 256, pattern=pattern, initial_spots=4, **values)
 
 
 def test_without_enough_feed_all_comes_to_rest(make: Make) -> None:
@@ -279,7 +279,7 @@ def test_mu_is_worms_that_grow_at_their_ends(make: Make) -> None:
 
 def test_steps_are_as_short_as_stability_asks(make: Make) -> None:
     """Ten times the diffusion would need steps a tenth as long: they are, and nothing explodes; without it does."""
-    model = make(resolution=64, size=0.6, diffusion_u=2e-4, diffusion_v=1e-4, rate=60.0)
+    model = make(resolution=64, size=0.6, diffusion_u=2e-4, diffusion_v=1e-4, time_scale=60.0)
     assert model.diagnostics()["cfl"].item() < 1.0
     for _ in range(20):
         model.step(FRAME)
@@ -319,14 +319,14 @@ def test_a_reaction_too_fast_for_the_step_stays_finite_and_is_reported(make: Mak
     "values",
     [
         {"feed": 0.0, "kill": 0.0, "diffusion_u": 0.0, "diffusion_v": 0.0},
-        {"feed": 0.2, "kill": 0.0, "longest_step": 2.0},
-        {"feed": 0.2, "kill": 0.2, "longest_step": 2.0, "diffusion_u": 1e-3, "size": 0.1},
-        {"feed": 0.1, "kill": 0.0, "diffusion_u": 0.0, "diffusion_v": 1e-3, "longest_step": 2.0},
+        {"feed": 0.2, "kill": 0.0, "time_step": 2.0},
+        {"feed": 0.2, "kill": 0.2, "time_step": 2.0, "diffusion_u": 1e-3, "size": 0.1},
+        {"feed": 0.1, "kill": 0.0, "diffusion_u": 0.0, "diffusion_v": 1e-3, "time_step": 2.0},
     ],
 )
 @pytest.mark.parametrize("surface", ["plane", "sphere"])
 def test_corners_of_the_ranges_stay_finite(make: Make, surface: str, values: dict[str, float]) -> None:
-    model = make(surface=surface, resolution=16, rate=1e5, spots=10, **values)
+    model = make(surface=surface, resolution=16, time_scale=1e5, initial_spots=10, **values)
     for _ in range(16):
         model.step(1.0)
     assert np.isfinite(field(model)).all()
@@ -334,7 +334,7 @@ def test_corners_of_the_ranges_stay_finite(make: Make, surface: str, values: dic
 
 
 def test_frames_of_any_length_make_the_same_steps(make: Make) -> None:
-    one, other = make(spots=5, rate=100.0), make(spots=5, rate=100.0)
+    one, other = make(initial_spots=5, time_scale=100.0), make(initial_spots=5, time_scale=100.0)
     for _ in range(3):
         one.step(0.2)
     for _ in range(60):
@@ -344,7 +344,7 @@ def test_frames_of_any_length_make_the_same_steps(make: Make) -> None:
 
 
 def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> None:
-    one, other = (make(seed=1, spots=9, surface="torus", rate=300.0) for _ in range(2))
+    one, other = (make(seed=1, initial_spots=9, surface="torus", time_scale=300.0) for _ in range(2))
     for model in (one, other):
         model.step(0.111)
     np.testing.assert_array_equal(field(one), field(other))
@@ -359,8 +359,8 @@ def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> N
     np.testing.assert_array_equal(field(one), field(other))
     np.testing.assert_array_equal(one.outputs()["normal"].numpy(), other.outputs()["normal"].numpy())
     one.reset()
-    np.testing.assert_array_equal(field(one), field(make(seed=1, spots=9, surface="torus")))
-    assert (field(one) != field(make(seed=2, spots=9, surface="torus"))).any()
+    np.testing.assert_array_equal(field(one), field(make(seed=1, initial_spots=9, surface="torus")))
+    assert (field(one) != field(make(seed=2, initial_spots=9, surface="torus"))).any()
     assert one.numbers()["rest"] == 0.0
 
 

@@ -25,7 +25,9 @@ def make(steady: Gpu) -> Iterator[Make]:
     def make_model(mask: Tensor | None = None, **values: object) -> LatticeBoltzmann:
         inputs = {} if mask is None else {"mask": mask}
         made.append(
-            LatticeBoltzmann("test", Params(**{"rows": 32, "columns": 64, "rate": 1000.0, **values}), inputs, 0)
+            LatticeBoltzmann(
+                "test", Params(**{"rows": 32, "columns": 64, "steps_per_second": 1000.0, **values}), inputs, 0
+            )
         )
         return made[-1]
 
@@ -51,8 +53,8 @@ def mass(model: LatticeBoltzmann) -> float:
     "values",
     [
         {},
-        {"collision": "trt", "obstacle": "square", "sides": "no slip", "attack": 20.0},
-        {"ends": "repeat", "sides": "repeat", "obstacle": "aerofoil", "size": 0.5, "attack": 10.0},
+        {"collision": "trt", "obstacle": "square", "sides": "no slip", "angle_of_attack": 20.0},
+        {"ends": "repeat", "sides": "repeat", "obstacle": "aerofoil", "size": 0.5, "angle_of_attack": 10.0},
         {"ends": "repeat", "sides": "no slip", "obstacle": "none", "collision": "trt"},
         {"ends": "repeat", "obstacle": "none"},
     ],
@@ -147,14 +149,14 @@ def test_shapes_have_their_size(make: Make) -> None:
         return float((make(rows=100, columns=200, size=0.4, x=0.5, **values).outputs()["distance"].numpy() < 0.0).sum())
 
     assert area(obstacle="circle") == pytest.approx(np.pi * 20.0**2, rel=0.02)
-    assert area(obstacle="square", attack=30.0) == pytest.approx(1600.0, rel=0.03)
+    assert area(obstacle="square", angle_of_attack=30.0) == pytest.approx(1600.0, rel=0.03)
     # 0.685 times thickness times chord, that of the four digits' polynomial integrated
-    assert area(obstacle="aerofoil", section="0018") == pytest.approx(0.685 * 0.18 * 1600.0, rel=0.06)
+    assert area(obstacle="aerofoil", naca="0018") == pytest.approx(0.685 * 0.18 * 1600.0, rel=0.06)
 
 
 @pytest.mark.parametrize("obstacle", ["circle", "square"])
 def test_distances_are_those_of_the_shape_where_it_was_put(make: Make, obstacle: str) -> None:
-    model = make(rows=37, columns=71, size=0.3, x=0.4, y=0.6, attack=25.0, obstacle=obstacle)
+    model = make(rows=37, columns=71, size=0.3, x=0.4, y=0.6, angle_of_attack=25.0, obstacle=obstacle)
     row, column = np.mgrid[:37, :71] + 0.5
     away = np.stack([column - 0.4 * 71, row - 0.6 * 37])
     turned = np.radians(25.0)  # nose up, rows down: a box's own axes
@@ -174,7 +176,7 @@ def test_a_section_is_that_of_naca(make: Make, section: str) -> None:
     """Which cells lie inside, against the formula of Jacobs, Ward and Pinkerton (1933), nose up by the attack."""
     rows, columns, size, attack = 60, 130, 0.8, 12.0
     model = make(
-        rows=rows, columns=columns, size=size, x=0.5, y=0.5, attack=attack, obstacle="aerofoil", section=section
+        rows=rows, columns=columns, size=size, x=0.5, y=0.5, angle_of_attack=attack, obstacle="aerofoil", naca=section
     )
     inside = model.outputs()["distance"].numpy() < 0.0
     camber, at, thickness = int(section[0]) / 100, max(int(section[1]), 1) / 10, int(section[2:]) / 100
@@ -259,7 +261,7 @@ def test_too_fine_a_flow_is_told_and_stays_finite(make: Make, collision: str) ->
     [
         {"size": 0.6},
         {"size": 0.8, "speed": 0.12, "reynolds": 1000.0},
-        {"size": 0.8, "speed": 0.12, "obstacle": "aerofoil", "attack": 90.0},
+        {"size": 0.8, "speed": 0.12, "obstacle": "aerofoil", "angle_of_attack": 90.0},
     ],
 )
 def test_a_large_obstacle_slows_the_inflow_down_instead_of_compressing_the_flow(
@@ -282,11 +284,11 @@ def test_a_large_obstacle_slows_the_inflow_down_instead_of_compressing_the_flow(
     ("values", "share"),
     [
         ({"obstacle": "none"}, 0.0),
-        ({"obstacle": "circle", "attack": 30.0}, 0.5),
-        ({"obstacle": "square", "attack": 45.0}, 0.5 * 2.0**0.5),
-        ({"obstacle": "aerofoil", "section": "2412"}, 0.5 * 0.14),
-        ({"obstacle": "aerofoil", "attack": -90.0}, 0.5),
-        ({"obstacle": "square", "size": 0.8, "attack": 45.0}, 0.9),
+        ({"obstacle": "circle", "angle_of_attack": 30.0}, 0.5),
+        ({"obstacle": "square", "angle_of_attack": 45.0}, 0.5 * 2.0**0.5),
+        ({"obstacle": "aerofoil", "naca": "2412"}, 0.5 * 0.14),
+        ({"obstacle": "aerofoil", "angle_of_attack": -90.0}, 0.5),
+        ({"obstacle": "square", "size": 0.8, "angle_of_attack": 45.0}, 0.9),
     ],
 )
 def test_the_width_that_an_obstacle_takes(values: dict[str, object], share: float) -> None:
@@ -300,7 +302,7 @@ def test_a_small_obstacle_leaves_the_inflow_as_it_is(make: Make) -> None:
 @pytest.mark.parametrize("section", ["12", "24a2", "2400", "0412", "2012"])
 def test_a_section_that_naca_does_not_have_is_refused(make: Make, section: str) -> None:
     with pytest.raises(InputError, match="four digits"):
-        make(obstacle="aerofoil", section=section)
+        make(obstacle="aerofoil", naca=section)
 
 
 def test_a_mask_that_is_no_plane_is_refused(make: Make) -> None:

@@ -44,7 +44,7 @@ def make(steady) -> Iterator[Make]:
 
 def alone(material: str, **values: Any) -> dict[str, Any]:
     """One body in the middle of the box, and no other."""
-    body = {material: "box", f"{material}_at": (0.0, 0.5, 0.0), f"{material}_size": (0.4, 0.4, 0.4)}
+    body = {material: "box", f"{material}_center": (0.0, 0.5, 0.0), f"{material}_size": (0.4, 0.4, 0.4)}
     return {**NOTHING, **body, **values}
 
 
@@ -86,10 +86,10 @@ def test_steps_with_everything_in_the_way_equal_the_reference(make: Make, resolu
     with Tensor.from_numpy(tilted, "tilted") as distances:
         model = make(
             {"obstacle": distances},
-            **{"resolution": resolution, "count": 1200, "ball_at": (-0.2, 0.05, 0.0), "ball_radius": 0.2},
+            **{"resolution": resolution, "count": 1200, "ball_center": (-0.2, 0.05, 0.0), "ball_radius": 0.2},
             **{"obstacle_corner": (0.0, -0.05, -0.4), "obstacle_spacing": 0.1, "viscosity": 5.0},
-            **{"water_at": (-0.3, 0.25, 0.0), "water_size": (0.3, 0.4, 0.3), "sand_at": (0.3, 0.2, 0.0)},
-            **{"sand_size": (0.3, 0.3, 0.3), "jelly_at": (-0.2, 0.6, 0.1), "snow_at": (0.2, 0.6, -0.1)},
+            **{"water_center": (-0.3, 0.25, 0.0), "water_size": (0.3, 0.4, 0.3), "sand_center": (0.3, 0.2, 0.0)},
+            **{"sand_size": (0.3, 0.3, 0.3), "jelly_center": (-0.2, 0.6, 0.1), "snow_center": (0.2, 0.6, -0.1)},
         )
         model.touch(Touch(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.1, 0.3, 0.0), (0.4, 0.2, -0.6), 0.3, 1.5))
         set_velocities(model, np.random.default_rng(1).normal(0.0, 1.0, (1200, 3)))
@@ -101,7 +101,7 @@ def test_steps_with_everything_in_the_way_equal_the_reference(make: Make, resolu
 
 
 def test_energies_are_those_of_the_reference(make: Make) -> None:
-    model = make(sand_at=(0.3, 0.3, 0.0), sand_size=(0.3, 0.4, 0.3), water_at=(-0.3, 0.25, 0.0))
+    model = make(sand_center=(0.3, 0.3, 0.0), sand_size=(0.3, 0.4, 0.3), water_center=(-0.3, 0.25, 0.0))
     steps(model, 200)
     found = measured(model)
     reference = particles(model)
@@ -138,8 +138,8 @@ def test_what_falls_freely_falls_as_it_should(make: Make, material: str) -> None
 
 def test_mass_and_momentum_stay(make: Make) -> None:
     """Two bodies collide away from walls. Rounding to grains takes less than 2e-7 of it a step."""
-    bodies_ = {"jelly": "box", "jelly_at": (-0.2, 0.5, 0.02), "jelly_size": (0.24, 0.24, 0.24)}
-    others = {"sand": "ball", "sand_at": (0.15, 0.55, 0.0), "sand_size": (0.24, 0.24, 0.24)}
+    bodies_ = {"jelly": "box", "jelly_center": (-0.2, 0.5, 0.02), "jelly_size": (0.24, 0.24, 0.24)}
+    others = {"sand": "ball", "sand_center": (0.15, 0.55, 0.0), "sand_size": (0.24, 0.24, 0.24)}
     model = make(**{**NOTHING, **bodies_, **others, "gravity": 0.0})
     left = model.outputs()["position"].numpy()[:, 0:1] < -0.03
     set_velocities(model, np.where(left, [1.5, 0.1, 0.0], [-0.5, 0.0, 0.2]))
@@ -157,7 +157,7 @@ def test_mass_and_momentum_stay(make: Make) -> None:
 
 def test_a_spinning_body_keeps_its_angular_momentum(make: Make) -> None:
     """APIC keeps it to rounding, that of the gradients counted in (Jiang et al. 2015, section 5.3)."""
-    model = make(**alone("jelly", gravity=0.0, jelly_young=1e5))
+    model = make(**alone("jelly", gravity=0.0, jelly_youngs_modulus=1e5))
     spin = np.array([[0.0, 0.0, 4.0], [0.0, 0.0, 1.0], [-4.0, -1.0, 0.0]])
     place = model.outputs()["position"].numpy().astype(float)
     set_velocities(model, (place - place.mean(axis=0)) @ spin.T, spin)
@@ -183,7 +183,7 @@ def test_a_bar_rings_with_the_period_of_its_length(make: Make) -> None:
     """
     length, young = 0.6, 2e4
     model = make(
-        **alone("jelly", jelly_size=(length, 0.12, 0.12), jelly_young=young, poisson=0.0, gravity=0.0),
+        **alone("jelly", jelly_size=(length, 0.12, 0.12), jelly_youngs_modulus=young, poissons_ratio=0.0, gravity=0.0),
         **{"resolution": 32, "count": 2400},
     )
     shape = np.sin(np.pi * model.outputs()["position"].numpy()[:, 0] / length)
@@ -202,7 +202,7 @@ def test_a_bar_rings_with_the_period_of_its_length(make: Make) -> None:
 
 def settled(make: Make, material: str, **values: Any) -> np.ndarray:
     """Places of a column of 0.2 x 0.4 x 0.2 m, a second after it was let go."""
-    column = {f"{material}_at": (0.0, 0.21, 0.0), f"{material}_size": (0.2, 0.4, 0.2), "count": 600}
+    column = {f"{material}_center": (0.0, 0.21, 0.0), f"{material}_size": (0.2, 0.4, 0.2), "count": 600}
     model = make(**alone(material, **column, friction=0.6, **values))
     steps(model, int(1.0 / model.length))
     found = measured(model)
@@ -217,7 +217,7 @@ def test_water_lies_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
         ("water", {}),
         ("sand", {}),
         ("slippery", {"friction_angle": 5.0}),
-        ("jelly", {"jelly_young": 5e4}),
+        ("jelly", {"jelly_youngs_modulus": 5e4}),
     ):
         kind = "sand" if material == "slippery" else material
         places = settled(make, kind, **values)
@@ -230,7 +230,7 @@ def test_water_lies_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
 def test_still_water_keeps_its_volume(make: Make) -> None:
     """Water that fills the floor sinks by what its own pressure takes, to a fifth of a cell."""
     model = make(
-        **alone("water", box=(0.5, 1.0, 0.5), water_at=(0.0, 0.2, 0.0), water_size=(0.5, 0.4, 0.5), count=2400)
+        **alone("water", box=(0.5, 1.0, 0.5), water_center=(0.0, 0.2, 0.0), water_size=(0.5, 0.4, 0.5), count=2400)
     )
     before = model.outputs()["position"].numpy()[:, 1].mean()
     steps(model, int(0.6 / model.length))
@@ -241,7 +241,7 @@ def test_still_water_keeps_its_volume(make: Make) -> None:
 
 
 def test_snow_packs_where_it_is_pressed(make: Make) -> None:
-    model = make(**alone("snow", snow_at=(0.0, 0.3, 0.0), count=800))
+    model = make(**alone("snow", snow_center=(0.0, 0.3, 0.0), count=800))
     set_velocities(model, np.tile([0.0, -2.0, 0.0], (800, 1)))
     steps(model, 100)
     strains = model.state()["strains"].numpy()
@@ -257,13 +257,13 @@ def test_nothing_falls_into_an_obstacle(make: Make, obstacle: str) -> None:
     corner, spacing = np.array([-0.5, -0.25, -0.5]), 0.0625
     z, y, x = np.meshgrid(*[np.arange(17) * spacing] * 3, indexing="ij")
     far = np.linalg.norm(np.stack([x, y, z], axis=-1) + corner - [0.0, 0.1, 0.0], axis=-1) - 0.25
-    values: dict[str, Any] = {"ball_at": (0.0, 0.1, 0.0), "ball_radius": 0.25}
+    values: dict[str, Any] = {"ball_center": (0.0, 0.1, 0.0), "ball_radius": 0.25}
     with Tensor.from_numpy(far.astype(np.float32), "far") as distances:
         inputs = {}
         if obstacle == "distances":
             inputs = {"obstacle": distances}
             values = {"obstacle_corner": tuple(corner), "obstacle_spacing": spacing}
-        model = make(inputs, **alone("water", water_at=(0.0, 0.6, 0.0), count=900, **values))
+        model = make(inputs, **alone("water", water_center=(0.0, 0.6, 0.0), count=900, **values))
         steps(model, int(0.8 / model.length))
         places = model.outputs()["position"].numpy()
         model.close()
@@ -285,7 +285,7 @@ def test_the_hand_takes_along_what_is_near(make: Make) -> None:
 
 def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
     """Frames that are no multiple of physical steps; the rest is a part of the snapshot."""
-    values = {"water_at": (-0.3, 0.25, 0.0), "sand_at": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
+    values = {"water_center": (-0.3, 0.25, 0.0), "sand_center": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
     first, second = make(**values), make(**values)
     for _ in range(7):
         first.step(0.0117)
@@ -313,7 +313,7 @@ def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
 
 
 def test_time_that_passes_is_that_of_the_frames(make: Make) -> None:
-    model = make(**alone("jelly", gravity=1.0, rate=0.5))
+    model = make(**alone("jelly", gravity=1.0, time_scale=0.5))
     for _ in range(10):
         model.step(1.0 / 60.0)
     time = 0.5 * 10.0 / 60.0 - model.numbers()["rest"]
@@ -334,19 +334,42 @@ def test_the_step_follows_the_stiffest_matter() -> None:
         with closing(Mpm("test", Params(**{**CUBE, **values}), {}, 0)) as model:
             return model.length
 
-    soft = alone("jelly", jelly_young=1e4, poisson=0.0, time_step=1e-2)
+    soft = alone("jelly", jelly_youngs_modulus=1e4, poissons_ratio=0.0, time_step=1e-2)
     cell = 1.0 / 16.0
     assert length(**soft) == pytest.approx(0.5 * cell / np.sqrt(1e4 / 1000.0))
-    assert length(**{**soft, "jelly_young": 4e4}) == pytest.approx(0.5 * length(**soft))
+    assert length(**{**soft, "jelly_youngs_modulus": 4e4}) == pytest.approx(0.5 * length(**soft))
     assert length(**{**soft, "time_step": 1e-4}) == 1e-4
-    assert length(**alone("water", bulk=1e3, viscosity=100.0, time_step=1e-2)) == pytest.approx(0.1 * cell**2 / 0.1)
+    assert length(**alone("water", bulk_modulus=1e3, viscosity=100.0, time_step=1e-2)) == pytest.approx(
+        0.1 * cell**2 / 0.1
+    )
 
 
 CORNERS = [
     {"resolution": 8, "count": 6000, "courant": 0.6},
-    {"courant": 0.6, "poisson": 0.45, "jelly_young": 100.0, "snow_young": 100.0, "sand_young": 100.0, "bulk": 1e3},
-    {"courant": 0.6, "poisson": 0.45, "hardening": 20.0, "compression": 1e-3, "stretch": 1e-4, "friction_angle": 60.0},
-    {"courant": 0.6, "gravity": 100.0, "friction": 10.0, "friction_angle": 0.0, "poisson": 0.0, "hardening": 0.0},
+    {
+        "courant": 0.6,
+        "poissons_ratio": 0.45,
+        "jelly_youngs_modulus": 100.0,
+        "snow_youngs_modulus": 100.0,
+        "sand_youngs_modulus": 100.0,
+        "bulk_modulus": 1e3,
+    },
+    {
+        "courant": 0.6,
+        "poissons_ratio": 0.45,
+        "hardening": 20.0,
+        "compression": 1e-3,
+        "stretch": 1e-4,
+        "friction_angle": 60.0,
+    },
+    {
+        "courant": 0.6,
+        "gravity": 100.0,
+        "friction": 10.0,
+        "friction_angle": 0.0,
+        "poissons_ratio": 0.0,
+        "hardening": 0.0,
+    },
     {"viscosity": 100.0, "compression": 0.5, "stretch": 0.5, "gravity": 100.0, "friction": 0.0},
 ]
 
@@ -354,7 +377,7 @@ CORNERS = [
 @pytest.mark.parametrize("corner", range(len(CORNERS)))
 def test_the_corners_of_the_ranges_stay_finite(make: Make, corner: int) -> None:
     """150 steps each; 2,000 were run by hand."""
-    places = {"water_at": (-0.3, 0.25, 0.0), "sand_at": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
+    places = {"water_center": (-0.3, 0.25, 0.0), "sand_center": (0.3, 0.3, 0.0), "sand_size": (0.3, 0.4, 0.3)}
     model = make(**{"count": 800, **places, **CORNERS[corner]})
     steps(model, 150)
     found = measured(model)
@@ -386,7 +409,7 @@ def test_bodies_are_filled_evenly_by_their_volumes() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"water_at": (0.9, 0.3, 0.0)}, "the water reaches from .* to .*, the box from .* move it by water_at"),
+        ({"water_center": (0.9, 0.3, 0.0)}, "the water reaches from .* to .*, the box from .* move it by water_center"),
         ({"sand_size": (0.2, 3.0, 0.2)}, "the sand reaches"),
         (NOTHING, "no water, jelly, snow or sand: give one of them a shape"),
         ({"resolution": 512}, "nodes; 16,777,216 at most: lower the resolution"),
@@ -437,7 +460,7 @@ def test_matter_starts_as_a_mesh(steady: Gpu) -> None:
     size = dict.fromkeys(("jelly_size",), (0.4, 0.4, 0.4))
     params = Params(
         **{"count": 2000, "resolution": 16, "water": "none", "jelly": "mesh", "snow": "none", "sand": "none"},
-        **{"jelly_at": (0.0, 0.5, 0.0), **size},
+        **{"jelly_center": (0.0, 0.5, 0.0), **size},
     )
     with Tensor.from_numpy(distance, "distance") as shape, closing(Mpm("mpm", params, {"shape": shape}, 1)) as model:
         found = (model.outputs()["position"].numpy() - (0.0, 0.5, 0.0)) / 0.2

@@ -67,8 +67,8 @@ def test_cloth(make: Make) -> None:
 
 def test_fluid(make: Make) -> None:
     middle, radius = (0.75, 0.45, 0.75), 0.4
-    tank = {"tank": (1.5, 2.0, 1.5), "column": (0.4, 0.4, 0.4), "column_at": (0.55, 0.9, 0.55), "spacing": 0.06}
-    placed = {"obstacle_at": (1.0, 1.0, 1.0), "obstacle_spacing": SPACING}
+    tank = {"tank": (1.5, 2.0, 1.5), "column": (0.4, 0.4, 0.4), "column_offset": (0.55, 0.9, 0.55), "spacing": 0.06}
+    placed = {"obstacle_center": (1.0, 1.0, 1.0), "obstacle_spacing": SPACING}
     model: Any = make("fluid", sphere(middle, radius, (0.0, 0.0, 0.0)), **tank, **placed)
     nearest = []
     for _ in range(16):
@@ -81,7 +81,7 @@ def test_mpm(make: Make) -> None:
     """Nodes within stop what falls, those outside do not."""
     middle, radius = (0.3, 0.7, 0.3), 0.3
     matter = {name: "none" for name in ("jelly", "snow", "sand")}
-    whole = {"box": (EDGE,) * 3, "resolution": 32, "water_at": (0.0, 1.0, 0.0), "water_size": (1.8, 1.8, 1.8)}
+    whole = {"box": (EDGE,) * 3, "resolution": 32, "water_center": (0.0, 1.0, 0.0), "water_size": (1.8, 1.8, 1.8)}
     placed = {"obstacle_corner": (-1.0, 0.0, -1.0), "obstacle_spacing": SPACING, "friction": 10.0, "count": 60_000}
     model: Any = make("mpm", sphere(middle, radius, (-1.0, 0.0, -1.0)), **matter, **whole, **placed)
     model.step(model.length)

@@ -24,7 +24,7 @@ def make(steady: Gpu) -> Iterator[Make]:
 
     def make_model(bed: Tensor | None = None, **values: object) -> ShallowWater:
         inputs = {} if bed is None else {"bed": bed}
-        made.append(ShallowWater("test", Params(**{"rows": 24, "columns": 32, "rate": 1.0, **values}), inputs, 0))
+        made.append(ShallowWater("test", Params(**{"rows": 24, "columns": 32, "time_scale": 1.0, **values}), inputs, 0))
         return made[-1]
 
     yield make_model
@@ -57,9 +57,9 @@ def run(model: ShallowWater, seconds: float) -> None:
     [
         {},
         {"ground": "beach", "level_2": -9.0},
-        {"ground": "hills", "edges": "open", "rain": 1e5, "spring": 50.0, "spring_at": [0.2, 0.7]},
+        {"ground": "hills", "edges": "open", "rain": 1e5, "spring": 50.0, "spring_position": [0.2, 0.7]},
         {"ground": "hills", "level": 3.0, "level_2": 3.0},
-        {"time_step": 1.0, "parts": 3},
+        {"time_step": 1.0, "max_substeps": 3},
     ],
 )
 def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None:
@@ -147,7 +147,7 @@ def test_water_stays_the_same_amount_and_above_nothing(make: Make) -> None:
 
 
 def test_rain_and_spring_give_what_they_say(make: Make) -> None:
-    model = make(ground="hills", level=-1.0, level_2=-1.0, rain=36_000.0, spring=20.0, spring_at=[0.0, 0.3])
+    model = make(ground="hills", level=-1.0, level_2=-1.0, rain=36_000.0, spring=20.0, spring_position=[0.0, 0.3])
     model.step(2.0)
     assert volume(model) == pytest.approx(2.0 * (0.01 * 24 * 32 + 20.0), rel=1e-4)
 
@@ -168,7 +168,7 @@ def test_manning_slows_a_film_to_the_uniform_flow(make: Make) -> None:
 
 
 def test_steps_are_divided_as_waves_need_and_a_lag_is_told(make: Make) -> None:
-    easy, hard = make(time_step=1.0, parts=32), make(time_step=1.0, parts=2)
+    easy, hard = make(time_step=1.0, max_substeps=32), make(time_step=1.0, max_substeps=2)
     for model in (easy, hard):
         model.step(2.0)
         assert np.isfinite(model.outputs()["depth"].numpy()).all()

@@ -73,8 +73,8 @@ EMIT = Touch(Gesture.EMIT, (0, 0, 5), (0, 0, -1), (-0.2, 0.9, 0.1), radius=0.2, 
 CASES = {
     "as it is": ({}, None),
     "closed": ({"sides": "closed", "diffusivity": 5e-3, "dissipation": 0.3}, DRAG),
-    "open": ({"sides": "open", "ball": (0.3, 0.7, -0.2), "ball_radius": 0.35, "confinement": 6.0}, EMIT),
-    "fast": ({"jet": 30.0, "length": 1 / 15, "cycles": 4, "width": 1.6}, None),
+    "open": ({"sides": "open", "ball_center": (0.3, 0.7, -0.2), "ball_radius": 0.35, "confinement": 6.0}, EMIT),
+    "fast": ({"jet": 30.0, "time_step": 1 / 15, "cycles": 4, "width": 1.6}, None),
 }
 
 
@@ -84,7 +84,7 @@ def test_a_step_equals_the_reference(make: Make, case: str) -> None:
     model = make(**values)
     model.touch(touch)
     for _ in range(6):
-        model.step(model._params.length)
+        model.step(model._params.time_step)
     for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
         assert comparison.error < 2e-5
@@ -222,7 +222,9 @@ def test_density_spreads_as_the_heat_kernel(make: Make, diffusivity: float) -> N
 
 def test_fast_diffusion_stays_between_what_was_there(make: Make) -> None:
     """The maximum principle of the heat equation, which explicit sweeps only keep if they are short enough."""
-    model = make(cells=64, width=0.5, depth=0.5, length=1 / 15, diffusivity=0.01, weight=0.0, sides="closed", **QUIET)
+    model = make(
+        cells=64, width=0.5, depth=0.5, time_step=1 / 15, diffusivity=0.01, weight=0.0, sides="closed", **QUIET
+    )
     start = np.random.default_rng(3).uniform(1.0, 2.0, model.outputs()["density"].shape)
     fill(model, start)
     model.step(1 / 15)
@@ -234,7 +236,7 @@ def test_fast_diffusion_stays_between_what_was_there(make: Make) -> None:
 
 @pytest.mark.parametrize("sides", ["closed", "open top"])
 def test_mass_is_kept_but_for_what_leaves(make: Make, sides: str) -> None:
-    ball = {"ball": (0.1, 1.5, 0.0), "ball_radius": 0.15}
+    ball = {"ball_center": (0.1, 1.5, 0.0), "ball_radius": 0.15}
     model = make(sides=sides, source=(0.0, 1.75, 0.0), jet=2.0, **ball)
     run(model, 10)
     model._params.take(Params.parse({**SMALL, "sides": sides, **ball, **QUIET, "ball_radius": 0.15}))
@@ -346,7 +348,7 @@ def test_dragging_takes_the_air_along_and_emitting_brings_smoke(make: Make) -> N
 
 
 def test_tracers_stay_in_the_air(make: Make) -> None:
-    model = make(tracers=4000, life=0.5, sides="closed", ball=(0.0, 0.5, 0.0), ball_radius=0.2)
+    model = make(tracers=4000, lifetime=0.5, sides="closed", ball_center=(0.0, 0.5, 0.0), ball_radius=0.2)
     run(model, 45)
     position, age = model.outputs()["position"].numpy(), model.outputs()["age"].numpy()
     assert np.all(age <= 0.5 + 1e-6) and (age > 0.0).mean() > 0.5
@@ -382,7 +384,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 
 def test_a_snapshot_goes_on_with_the_same_bits(make: Make) -> None:
-    model = make(length=0.01)
+    model = make(time_step=0.01)
     assert_a_snapshot_holds(model, lambda steps: run(model, steps))
 
 
@@ -405,10 +407,17 @@ def test_cells_come_in_blocks() -> None:
 
 
 CORNERS = {
-    "wild": {"buoyancy": 10.0, "temperature": 2e3, "jet": 50.0, "confinement": 20.0, "jitter": 10.0, "length": 1 / 15},
+    "wild": {
+        "buoyancy": 10.0,
+        "temperature": 2e3,
+        "jet": 50.0,
+        "confinement": 20.0,
+        "jitter": 10.0,
+        "time_step": 1 / 15,
+    },
     "heavy": {"weight": 100.0, "density": 100.0, "sides": "closed", "diffusivity": 0.01, "cycles": 1},
     "filled": {"ball_radius": 100.0, "source_radius": 100.0},
-    "short": {"length": 1e-4, "dissipation": 100.0, "cooling": 100.0, "sides": "open"},
+    "short": {"time_step": 1e-4, "dissipation": 100.0, "cooling": 100.0, "sides": "open"},
 }
 
 
@@ -416,7 +425,7 @@ CORNERS = {
 def test_corners_stay_finite(make: Make, corner: str) -> None:
     model = make(cells=16, **CORNERS[corner])
     for _ in range(30):
-        model.step(min(model._params.length, STEP) if corner == "short" else model._params.length)
+        model.step(min(model._params.time_step, STEP) if corner == "short" else model._params.time_step)
     found = measured(model)
     assert np.isfinite(list(found.values())).all()
     assert found["cfl"] < 3.0 * MOST_COURANT

@@ -19,12 +19,12 @@ from . import array_file
 class Params(params.Params):
     """Which array."""
 
-    file: Path = file(..., suffixes=array_file.SUFFIXES, doc="the array: NumPy's .npy or .npz")
-    name: str = text("", doc="of the array, in an .npz file; empty: the one with the most elements")
+    file: Path = file(..., suffixes=array_file.SUFFIXES, doc="NumPy file, .npy or .npz")
+    name: str = text("", doc="name of the array in an .npz file; empty: the largest one")
 
 
 class Array(StillModel):
-    """An array as it lies in its file, as f32; it stands still."""
+    """An array from a file, as f32; it does not change."""
 
     Params = Params
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
@@ -35,7 +35,7 @@ class Array(StillModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        return {"values": OutputSpec(_array(params).shape, "f32", "the array, in its own shape")}
+        return {"values": OutputSpec(_array(params).shape, "f32", "the array, in its shape")}
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params

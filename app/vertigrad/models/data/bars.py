@@ -22,17 +22,17 @@ CORNERS = 24  # of a box, each once for every face that it belongs to
 class Params(params.Params):
     """How large the bars are."""
 
-    size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side of all bars together")
-    width: float = number(0.72, min=0.05, max=1.0, doc="width of a bar, as a share of the distance to the next")
+    size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side of the chart")
+    width: float = number(0.72, min=0.05, max=1.0, doc="width of a bar, relative to the spacing")
     height: float = number(
         1.0, min=-100.0, max=100.0, slider_min=0.0, slider_max=4.0, doc="height of a bar whose value is 1"
     )
 
 
 class Bars(TimelessModel):
-    """Boxes on the plane y = 0 as high as the values; those of negative values hang from it.
+    """A bar chart of boxes on the plane y = 0, as high as the values; negative values point down.
 
-    `values` is a row (columns,) or a plane (rows, columns); leading axes of 1 do not count. A pure function of it.
+    `values` has shape (columns,) or (rows, columns); leading axes of size 1 are ignored. A pure function of it.
     """
 
     Params = Params
@@ -47,10 +47,10 @@ class Bars(TimelessModel):
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         return {
-            "position": OutputSpec((None, 3), "f32", "corners of the boxes, 24 for each, y up"),
-            "normal": OutputSpec((None, 3), "f32", "unit normals of the faces that the corners belong to"),
-            "level": OutputSpec((None,), "f32", "the value of the bar that a corner belongs to"),
-            "triangles": OutputSpec((None, 3), "u32", "12 triangles for each box, counter-clockwise from outside"),
+            "position": OutputSpec((None, 3), "f32", "vertices of the boxes, 24 each, y up"),
+            "normal": OutputSpec((None, 3), "f32", "unit normals of the faces"),
+            "level": OutputSpec((None,), "f32", "value of the bar"),
+            "triangles": OutputSpec((None, 3), "u32", "12 triangles per box, counter-clockwise from outside"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):

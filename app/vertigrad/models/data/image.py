@@ -14,18 +14,19 @@ from .screen import ScreenModel
 class Params(params.Params):
     """Which picture, and how large."""
 
-    file: Path = file(..., suffixes=STILLS, doc="the picture; with sequence, any one of the folder's pictures")
-    sequence: bool = switch(False, rebuild=True, doc="all pictures of the folder, in the order of their names")
-    rate: float = number(24.0, min=0.0, max=1e3, slider_max=60.0, unit="/s", doc="pictures in a simulated second")
-    width: int = integer(0, min=0, max=1 << 14, rebuild=True, doc="columns, the rows to match; 0: those of the file")
+    file: Path = file(..., suffixes=STILLS, doc="image file; with sequence, any image of the folder")
+    sequence: bool = switch(False, rebuild=True, doc="play all images of the folder in the order of their names")
+    fps: float = number(24.0, min=0.0, max=1e3, slider_max=60.0, unit="/s", doc="images per simulated second")
+    width: int = integer(
+        0, min=0, max=1 << 14, rebuild=True, doc="width in pixels, with the aspect ratio kept; 0: as in the file"
+    )
 
 
 class Image(ScreenModel):
-    """A picture as stored: sRGB values from 0 to 1, what is transparent laid over black.
+    """An image or an image sequence as stored: sRGB values from 0 to 1, transparency blended over black.
 
-    Pictures are read ahead of time by a thread, and uploaded once, three bytes a pixel. A sequence begins anew at its
-    end; which of its pictures is seen follows from the simulated time alone. Only a window that would have to wait for
-    a file shows the picture before a little longer.
+    A thread reads images ahead of time; each is uploaded once, three bytes per pixel. A sequence loops; the image shown
+    follows from the simulated time alone. Only in a window, if a file is not read in time, the previous image stays.
     """
 
     Params = Params
@@ -36,7 +37,7 @@ class Image(ScreenModel):
 
     def step(self, dt: float) -> None:
         if self._screen.moves:  # a single picture is there already
-            self._screen.advance(dt * self._params.rate)
+            self._screen.advance(dt * self._params.fps)
 
     def state(self) -> dict[str, Tensor]:
         return self._screen.outputs() if self._screen.moves else {}

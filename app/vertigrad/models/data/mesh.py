@@ -24,30 +24,35 @@ COMPARED = 200  # samples that the reference works out
 class Params(params.Params):
     """Which mesh, how large, and how finely its distances are sampled."""
 
-    file: Path = file("assets/data/knot.ply", suffixes=FORMATS, doc="the mesh")
+    file: Path = file("assets/data/knot.ply", suffixes=FORMATS, doc="mesh file")
     size: float = number(
-        2.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="its longest edge; 0: as in the file"
+        2.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="longest edge of the bounding box; 0: as in the file"
     )
-    up: str = choice("y", ("y", "z"), rebuild=True, doc="the axis of the file that points upwards")
-    crease: float = angle(40.0, min=0.0, max=180.0, rebuild=True, doc="edges sharper than that are not smoothed")
-    samples: int = integer(
+    up: str = choice("y", ("y", "z"), rebuild=True, doc="axis of the file that points up")
+    crease: float = angle(40.0, min=0.0, max=180.0, rebuild=True, doc="edges sharper than this angle are not smoothed")
+    sdf_resolution: int = integer(
         0,
         min=0,
         max=512,
         slider_max=128,
         rebuild=True,
-        doc="distances along each axis of a grid of them; 0: none",
+        doc="samples along each axis of the signed distance grid; 0: no grid",
     )
-    reach: float = number(
-        1.5, min=1e-3, max=1e6, slider_max=10.0, rebuild=True, doc="samples lie from minus this to this along each axis"
+    sdf_extent: float = number(
+        1.5,
+        min=1e-3,
+        max=1e6,
+        slider_max=10.0,
+        rebuild=True,
+        doc="half the edge of the cube of the signed distance grid",
     )
 
 
 class Mesh(StillModel):
-    """A mesh with its middle at the origin; it stands still. Its `color` is there if its vertices have colors.
+    """A mesh from a file, centered at the origin. It has an output `color` if its vertices have colors.
 
-    `distance` is worked out once, when the model is built, by looking at every triangle from every sample. A software
-    adapter looks at some ten million in a second, so meshes and grids must be small there.
+    `distance` is computed once, when the model is built, by brute force over all triangles and samples. A software
+    adapter tests some ten million pairs per second, so meshes and grids must be small there.
     """
 
     Params = Params
@@ -59,12 +64,12 @@ class Mesh(StillModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         mesh, side = _mesh(params), _side(params)
         outputs = {
-            "position": OutputSpec((len(mesh.positions), 3), "f32", "vertices"),
+            "position": OutputSpec((len(mesh.positions), 3), "f32", "vertex positions"),
             "normal": OutputSpec((len(mesh.positions), 3), "f32", "unit normals, outwards"),
-            "index": OutputSpec((len(mesh.index), 3), "u32", "three vertices for each triangle"),
+            "index": OutputSpec((len(mesh.index), 3), "u32", "triangles: three vertex indices each"),
         }
         if mesh.colors is not None:
-            outputs["color"] = OutputSpec((len(mesh.positions), 3), "f32", "of the vertices, sRGB from 0 to 1")
+            outputs["color"] = OutputSpec((len(mesh.positions), 3), "f32", "vertex colors, sRGB from 0 to 1")
         if side:
             outputs["distance"] = OutputSpec((side,) * 3, "f32", "signed distances on a cube, z first; negative inside")
         return outputs
@@ -84,7 +89,7 @@ class Mesh(StillModel):
             side = _side(params)
             if side:
                 distance = parts.empty("distance", side, side, side)
-                sample(mesh, params.reach, distance)
+                sample(mesh, params.sdf_extent, distance)
                 self._outputs["distance"] = distance
 
     def outputs(self) -> dict[str, Tensor]:
@@ -100,7 +105,7 @@ class Mesh(StillModel):
         if "distance" in self._outputs:
             distance = self._outputs["distance"].numpy().ravel()
             pick = np.random.default_rng(0).integers(0, len(distance), COMPARED)
-            places = lattice(_side(self._params), self._params.reach)[pick]
+            places = lattice(_side(self._params), self._params.sdf_extent)[pick]
             found.append(compare("distance", distance[pick], distances(mesh, places), 1e-4))
         return found
 
@@ -158,4 +163,4 @@ def _mesh(params: Params) -> MeshFile:
 
 
 def _side(params: Params) -> int:
-    return max(params.samples, 2) if params.samples else 0
+    return max(params.sdf_resolution, 2) if params.sdf_resolution else 0

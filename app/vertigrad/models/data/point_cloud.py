@@ -19,31 +19,31 @@ from . import point_file
 class Params(params.Params):
     """Which points, and how large."""
 
-    file: Path = file(..., suffixes=point_file.SUFFIXES, doc="the points: (n, 3) or (n, 6) in .npy or .npz, or a PLY")
+    file: Path = file(..., suffixes=point_file.SUFFIXES, doc="point file: (n, 3) or (n, 6) in .npy or .npz, or a PLY")
     size: float = number(
-        2.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="their longest edge; 0: as in the file"
+        2.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="longest edge of the bounding box; 0: as in the file"
     )
-    up: str = choice("y", ("y", "z"), rebuild=True, doc="the axis of the file that points upwards")
+    up: str = choice("y", ("y", "z"), rebuild=True, doc="axis of the file that points up")
 
 
 class PointCloud(StillModel):
-    """Points with the middle of their box at the origin; they stand still. Rows that are not finite are left out.
+    """Points from a file, centered at the origin. Points that are not finite are left out.
 
-    There is a `color` only if the file holds colors.
+    There is an output `color` only if the file has colors.
     """
 
     Params = Params
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "highest": DiagnosticSpec("height of the highest point"),
-        "dropped": DiagnosticSpec("rows of the file that were left out, since they are not finite"),
+        "dropped": DiagnosticSpec("number of points left out because they are not finite"),
     }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         points = _points(params)
-        outputs = {"position": OutputSpec((len(points.positions), 3), "f32", "places")}
+        outputs = {"position": OutputSpec((len(points.positions), 3), "f32", "point positions")}
         if points.colors is not None:
-            outputs["color"] = OutputSpec((len(points.positions), 3), "f32", "sRGB, from 0 to 1")
+            outputs["color"] = OutputSpec((len(points.positions), 3), "f32", "point colors, sRGB from 0 to 1")
         return outputs
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):

@@ -23,11 +23,11 @@ LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
 class Params(params.Params):
     """How large and how high the surface is."""
 
-    size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side")
+    size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side of the surface")
     height: float = number(
-        0.3, min=-100.0, max=100.0, slider_min=0.0, slider_max=2.0, doc="height of a value that is one larger"
+        0.3, min=-100.0, max=100.0, slider_min=0.0, slider_max=2.0, doc="height per unit of the values"
     )
-    base: float = number(0.0, min=-1e6, max=1e6, slider_min=-1.0, slider_max=1.0, doc="value that lies at height 0")
+    base: float = number(0.0, min=-1e6, max=1e6, slider_min=-1.0, slider_max=1.0, doc="value at height 0")
 
 
 class Relief(TimelessModel):
@@ -55,8 +55,8 @@ class Relief(TimelessModel):
         return {
             "position": OutputSpec((None, None, 3), "f32", "vertices of the surface, y up"),
             "normal": OutputSpec((None, None, 3), "f32", "unit normals of the surface"),
-            "color": OutputSpec((None, None, 3), "f32", "the picture's colors, held to 0 to 1; gray for a plane"),
-            "level": OutputSpec((None, None), "f32", "what is drawn as height: the plane, or the picture's luminance"),
+            "color": OutputSpec((None, None, 3), "f32", "image colors, clamped to 0 to 1; gray for a single channel"),
+            "level": OutputSpec((None, None), "f32", "values drawn as height: the single channel, or the luminance"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):

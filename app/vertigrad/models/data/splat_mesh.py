@@ -24,23 +24,32 @@ COMPARED = 500  # splats that the reference works out
 class Params(params.Params):
     """How many splats there are, how they lie, and how they are colored."""
 
-    each: int = integer(1, min=1, max=64, slider_max=8, rebuild=True, doc="parts along each edge of a triangle")
-    cover: float = number(
-        1.0, min=0.01, max=100.0, slider_max=4.0, scale="log", doc="factor of their size; 1: that of their part"
+    subdivisions: int = integer(1, min=1, max=64, slider_max=8, rebuild=True, doc="subdivisions of each triangle edge")
+    size_factor: float = number(
+        1.0,
+        min=0.01,
+        max=100.0,
+        slider_max=4.0,
+        scale="log",
+        doc="scale of the splats; 1: as large as their part of the triangle",
     )
-    stroke: float = number(1.0, min=0.1, max=100.0, slider_max=6.0, scale="log", doc="factor of their longer side")
+    elongation: float = number(
+        1.0, min=0.1, max=100.0, slider_max=6.0, scale="log", doc="stretch along the longer axis"
+    )
     thickness: float = number(
-        0.003, min=1e-6, max=1e3, slider_max=0.1, scale="log", doc="standard deviation across the surface"
+        0.003, min=1e-6, max=1e3, slider_max=0.1, scale="log", doc="standard deviation along the normal"
     )
-    opacity: float = number(0.9, min=0.0, max=1.0, doc="in their middles")
-    light: tuple[float, float, float] = color("#ffd9a0", doc="color of what faces the sun")
-    dark: tuple[float, float, float] = color("#2b2a5c", doc="color of what faces away")
-    variety: float = number(0.4, min=0.0, max=2.0, doc="how much colors differ from splat to splat")
-    sun: tuple[float, ...] = vector((0.5, 0.7, 0.5), doc="where the light comes from")
-    lift: float = number(0.0, min=-1e3, max=1e3, slider_min=0.0, slider_max=1.0, doc="how far a front lifts splats")
-    front: tuple[float, ...] = vector((0.5, 0.0, 0.0), doc="along which it runs: turns for each unit of length")
-    rate: float = number(
-        0.1, min=-100.0, max=100.0, slider_min=-1.0, slider_max=1.0, unit="1/s", doc="turns in a second"
+    opacity: float = number(0.9, min=0.0, max=1.0, doc="opacity at the center")
+    light: tuple[float, float, float] = color("#ffd9a0", doc="color of splats that face the sun")
+    dark: tuple[float, float, float] = color("#2b2a5c", doc="color of splats that face away from the sun")
+    color_variation: float = number(0.4, min=0.0, max=2.0, doc="random variation of colors")
+    sun: tuple[float, ...] = vector((0.5, 0.7, 0.5), doc="direction toward the light")
+    wave_height: float = number(
+        0.0, min=-1e3, max=1e3, slider_min=0.0, slider_max=1.0, doc="height by which a traveling wave lifts splats"
+    )
+    wave_vector: tuple[float, ...] = vector((0.5, 0.0, 0.0), doc="wave vector, in periods per unit of length")
+    frequency: float = number(
+        0.1, min=-100.0, max=100.0, slider_min=-1.0, slider_max=1.0, unit="1/s", doc="frequency of the wave"
     )
 
 
@@ -65,18 +74,18 @@ class SplatMesh(SealedModel):
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         return {
-            "position": OutputSpec((None, 3), "f32", "middles"),
-            "scale": OutputSpec((None, 3), "f32", "standard deviations along their own axes"),
+            "position": OutputSpec((None, 3), "f32", "centers"),
+            "scale": OutputSpec((None, 3), "f32", "standard deviations along the splat's axes"),
             "rotation": OutputSpec((None, 4), "f32", "quaternions x, y, z, w"),
-            "opacity": OutputSpec((None,), "f32", "in their middles"),
-            "color": OutputSpec((None, 3), "f32", "sRGB"),
+            "opacity": OutputSpec((None,), "f32", "opacity at the center"),
+            "color": OutputSpec((None, 3), "f32", "colors, sRGB"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params, self._inputs = name, params, inputs
         self._turn = 0.0
         _check(inputs)
-        count = inputs["index"].shape[0] * params.each**2
+        count = inputs["index"].shape[0] * params.subdivisions**2
         with self._building() as parts:
             rows = {"position": (3,), "scale": (3,), "rotation": (4,), "opacity": (), "color": (3,)}
             self._outputs = {key: parts.empty(key, count, *row) for key, row in rows.items()}
@@ -91,13 +100,13 @@ class SplatMesh(SealedModel):
                 places_strides=inputs["position"].strides[0] // 4,
                 normals_strides=inputs["normal"].strides[0] // 4,
                 count=count,
-                each=params.each,
+                subdivisions=params.subdivisions,
                 **self._outputs,
             )
             self.reset()
 
     def step(self, dt: float) -> None:
-        self._turn = math.fmod(self._turn + dt * self._params.rate, 1.0)
+        self._turn = math.fmod(self._turn + dt * self._params.frequency, 1.0)
         self._plan.replay(**self._values())
 
     def outputs(self) -> dict[str, Tensor]:
@@ -108,7 +117,7 @@ class SplatMesh(SealedModel):
 
     def compare_with_reference(self) -> list[Comparison]:
         """Some of the splats as they lie where no front lifts them, in float64: places, and covariances as matrices."""
-        self._plan.replay(**self._values() | {"lift": 0.0})
+        self._plan.replay(**self._values() | {"wave_height": 0.0})
         total = len(self._outputs["position"])
         pick = np.random.default_rng(0).integers(0, total, min(COMPARED, total))
         ours = {key: tensor.numpy()[pick].astype(float) for key, tensor in self._outputs.items()}
@@ -139,23 +148,29 @@ class SplatMesh(SealedModel):
         p = self._params
         length = math.hypot(*p.sun)
         return {
-            **{"cover": p.cover, "stroke": p.stroke, "thickness": p.thickness, "opacity": p.opacity, "lift": p.lift},
-            **{"phase": self._turn, "front": p.front, "variety": p.variety},
+            **{
+                "size_factor": p.size_factor,
+                "elongation": p.elongation,
+                "thickness": p.thickness,
+                "opacity": p.opacity,
+                "wave_height": p.wave_height,
+            },
+            **{"phase": self._turn, "wave_vector": p.wave_vector, "color_variation": p.color_variation},
             "sun": tuple(s / length for s in p.sun) if length else (0.0, 1.0, 0.0),
             **{"light": linear(p.light), "dark": linear(p.dark)},
         }
 
     def _reference(self, pick: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Middles and covariances of splats that no front lifts."""
-        p, n = self._params, self._params.each
+        p, n = self._params, self._params.subdivisions
         corners = self._inputs["position"].numpy().astype(float)[self._inputs["index"].numpy()[pick // n**2]]
         shares = np.array([_part(part, n) for part in pick % n**2])
         parts = np.einsum("pij,pjk->pik", shares, corners)
         middle = parts.mean(axis=1)
         beside = parts - middle[:, None]
-        covariance = np.einsum("pij,pik->pjk", beside, beside) / 12.0 * p.cover**2
+        covariance = np.einsum("pij,pik->pjk", beside, beside) / 12.0 * p.size_factor**2
         values, axes = np.linalg.eigh(covariance)
-        values = values * (1.0, 1.0, p.stroke**2)
+        values = values * (1.0, 1.0, p.elongation**2)
         values[:, 0] = p.thickness**2
         return middle, np.einsum("pij,pj,pkj->pik", axes, values, axes)
 

@@ -19,34 +19,39 @@ from . import splat_file
 class Params(params.Params):
     """Which splats, and how large."""
 
-    file: Path = file(..., suffixes=(splat_file.SUFFIX,), doc="the splats: PLY, as Gaussian splatting writes it")
+    file: Path = file(..., suffixes=(splat_file.SUFFIX,), doc="splat file: a PLY as written by Gaussian splatting")
     size: float = number(
-        0.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="longest edge of all places; 0: as in the file"
+        0.0,
+        min=0.0,
+        max=1e6,
+        slider_max=10.0,
+        rebuild=True,
+        doc="longest edge of the bounding box of the centers; 0: as in the file",
     )
-    up: str = choice("-y", tuple(splat_file.UPWARDS), rebuild=True, doc="the axis of the file that points upwards")
+    up: str = choice("-y", tuple(splat_file.UPWARDS), rebuild=True, doc="axis of the file that points up")
 
 
 class Splats(StillModel):
-    """Splats with the middle of their box at the origin; they stand still. Rows that are not finite are left out.
+    """Gaussian splats from a file, centered at the origin. Splats that are not finite are left out.
 
-    Colors are those of the first spherical harmonic: the same from all sides.
+    Colors are those of spherical harmonics of degree 0: independent of the view direction.
     """
 
     Params = Params
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "opacity": DiagnosticSpec("mean opacity"),
-        "dropped": DiagnosticSpec("rows of the file that were left out, since they are not finite"),
+        "dropped": DiagnosticSpec("number of splats left out because they are not finite"),
     }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         count = len(_splats(params).position)
         return {
-            "position": OutputSpec((count, 3), "f32", "middles"),
-            "scale": OutputSpec((count, 3), "f32", "standard deviations along their own axes"),
+            "position": OutputSpec((count, 3), "f32", "centers"),
+            "scale": OutputSpec((count, 3), "f32", "standard deviations along the splat's axes"),
             "rotation": OutputSpec((count, 4), "f32", "quaternions x, y, z, w"),
-            "opacity": OutputSpec((count,), "f32", "in their middles"),
-            "color": OutputSpec((count, 3), "f32", "sRGB"),
+            "opacity": OutputSpec((count,), "f32", "opacity at the center"),
+            "color": OutputSpec((count, 3), "f32", "colors, sRGB"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):

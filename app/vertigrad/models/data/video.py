@@ -16,17 +16,19 @@ FILMS = (".mp4", ".m4v", ".mov", ".webm", ".mkv", ".gif")
 class Params(params.Params):
     """Which video, how fast, and how large."""
 
-    file: Path = file(..., suffixes=FILMS, doc="the video")
-    rate: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="seconds of the video in a simulated second")
-    width: int = integer(0, min=0, max=1 << 14, rebuild=True, doc="columns, the rows to match; 0: those of the file")
+    file: Path = file(..., suffixes=FILMS, doc="video file")
+    time_scale: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="playback speed: 2 is twice as fast")
+    width: int = integer(
+        0, min=0, max=1 << 14, rebuild=True, doc="width in pixels, with the aspect ratio kept; 0: as in the file"
+    )
 
 
 class Video(ScreenModel):
-    """A video's pictures as stored: sRGB values from 0 to 1, without the sound. It begins anew at its end.
+    """The frames of a video as stored: sRGB values from 0 to 1, without sound. It loops.
 
-    Pictures are decoded ahead of time by a thread, and uploaded once, three bytes a pixel; a clip that has room stays
-    on the GPU. Which one is seen follows from the simulated time alone. Only a window that would have to wait for
-    the decoder shows the one before a little longer.
+    A thread decodes frames ahead of time; each is uploaded once, three bytes per pixel; a short clip stays on the GPU.
+    The frame shown follows from the simulated time alone. Only in a window, if the decoder is late, the previous frame
+    stays.
     """
 
     Params = Params
@@ -36,7 +38,7 @@ class Video(ScreenModel):
         return Clip(params.file, params.width)
 
     def step(self, dt: float) -> None:
-        self._screen.advance(dt * self._params.rate)
+        self._screen.advance(dt * self._params.time_scale)
 
     def state(self) -> dict[str, Tensor]:
         return self._screen.outputs()

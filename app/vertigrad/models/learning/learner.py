@@ -14,7 +14,7 @@ from ..stepping import FixedStep
 
 
 class LearningModel(SealedModel):
-    """A model whose `Params` have `train`, and the `pace` of its learning [1/s].
+    """A model whose `Params` have `train`, and the `steps_per_second` of its learning [1/s].
 
     Its `_step` is a plan: forward, backward and the optimizer, whose fields are left open. What is shown may go on in
     time by `_playing`; its step has the number `_shown`.
@@ -45,7 +45,7 @@ class LearningModel(SealedModel):
         """The steps of learning that are due in `dt` seconds, if it is to learn."""
         if self._params.train:
             self._optimizer.rate = rate
-            for _ in range(self._learning.due(dt, 1.0 / self._params.pace)):
+            for _ in range(self._learning.due(dt, 1.0 / self._params.steps_per_second)):
                 self._step.replay(**self._optimizer.fields())
 
     def _forget(self) -> None:

@@ -28,34 +28,37 @@ LARGEST = 1.06  # radius of a cell that is there in full, over half the distance
 
 
 class Params(params.Params):
-    """What is to be grown, by which cells, and how fast they learn."""
+    """Target image, cells and training."""
 
-    picture: str = choice("butterfly", PICTURES, rebuild=True, doc="what is to be grown")
+    image: str = choice("butterfly", PICTURES, rebuild=True, doc="image to grow")
     resolution: int = integer(28, min=12, max=128, rebuild=True, doc="cells along each side")
-    channels: int = integer(12, min=5, max=64, rebuild=True, doc="numbers of a cell: four are its color")
-    hidden: int = integer(48, min=8, max=512, scale="log", rebuild=True, doc="neurons of the rule that all cells share")
-    steps: int = integer(24, min=4, max=200, rebuild=True, doc="in which it is to be grown; half a side at least")
-    rate: float = number(
-        5e-3, min=0.0, max=1.0, slider_min=1e-5, slider_max=0.05, scale="log", doc="of learning, for Adam"
+    channels: int = integer(12, min=5, max=64, rebuild=True, doc="channels of a cell: the first four are RGBA")
+    hidden: int = integer(48, min=8, max=512, scale="log", rebuild=True, doc="hidden units of the update rule")
+    steps: int = integer(
+        24, min=4, max=200, rebuild=True, doc="growth steps to the image; at least half the resolution"
     )
-    pace: float = number(20.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
-    play: float = number(24.0, min=1.0, max=240.0, scale="log", unit="1/s", doc="steps of growth shown in a second")
-    train: bool = switch(True, doc="learn as time passes; off: stay as it is")
+    learning_rate: float = number(
+        5e-3, min=0.0, max=1.0, slider_min=1e-5, slider_max=0.05, scale="log", doc="learning rate of Adam"
+    )
+    steps_per_second: float = number(20.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="training steps per second")
+    playback_rate: float = number(
+        24.0, min=1.0, max=240.0, scale="log", unit="1/s", doc="growth steps shown per second"
+    )
+    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
 
 
 class NcaFit(LearningModel):
-    """A neural cellular automaton that is taught a picture (Mordvintsev et al. 2020, Growing neural cellular automata).
+    """A neural cellular automaton trained to grow an image (Mordvintsev et al. 2020, Growing neural cellular automata).
 
-    In a step each cell sees its own numbers and their differences around it, and one small network, the same for all,
-    says how they change: silu between two layers without a bias, so that what is empty stays empty until something
-    reaches it. All cells change in every step, and none is masked. A step of learning grows the picture from one cell
-    and pulls the gradient of the mean squared error back through all of the growth; shown is how it grows by the rule
-    as it is now. The same seed gives the same bits on one adapter.
+    In a step each cell takes its channels and their gradients as input of one small network, shared by all cells, which
+    returns the update: two layers without bias, silu between, so empty cells stay empty until a neighbor is alive. All
+    cells update in every step. A training step grows the image from one cell and backpropagates the mean squared error
+    through all growth steps; the view shows growth by the current rule. The same seed gives the same bits on one GPU.
     """
 
     Params = Params
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "loss": DiagnosticSpec("mean squared error of colors and alpha, before the last step"),
+        "loss": DiagnosticSpec("mean squared error of RGBA, before the last training step"),
         "gradient_norm": DiagnosticSpec("norm of the gradient"),
     }
 
@@ -63,12 +66,12 @@ class NcaFit(LearningModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         side = params.resolution
         return {
-            "picture": OutputSpec((side, side, 3), "f32", "the cells' colors over paper"),
-            "height": OutputSpec((side, side), "f32", "how much of a cell there is: alpha, 0 to 1"),
-            "target": OutputSpec((side, side, 3), "f32", "what is to be grown"),
-            "position": OutputSpec((side * side, 3), "f32", "where each cell is drawn, y up, over a length of 2"),
-            "color": OutputSpec((side * side, 3), "f32", "its color: the picture in a row"),
-            "radius": OutputSpec((side * side,), "f32", "its size: none where there is nothing"),
+            "image": OutputSpec((side, side, 3), "f32", "colors of the cells over the background"),
+            "height": OutputSpec((side, side), "f32", "alpha of the cells, 0 to 1"),
+            "target": OutputSpec((side, side, 3), "f32", "image to grow"),
+            "position": OutputSpec((side * side, 3), "f32", "cell positions, y up, on a square of edge 2"),
+            "color": OutputSpec((side * side, 3), "f32", "colors of the cells"),
+            "radius": OutputSpec((side * side,), "f32", "radius of the cells; 0 where alpha is 0"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -84,8 +87,8 @@ class NcaFit(LearningModel):
 
     def step(self, dt: float) -> None:
         given = self._params
-        self._learn(dt, given.rate)
-        for _ in range(self._playing.due(dt, 1.0 / given.play)):
+        self._learn(dt, given.learning_rate)
+        for _ in range(self._playing.due(dt, 1.0 / given.playback_rate)):
             self._shown += 1
             if self._shown > given.steps + HOLD:
                 self._begin()
@@ -95,7 +98,7 @@ class NcaFit(LearningModel):
 
     def outputs(self) -> dict[str, Tensor]:
         drawn = {"position": self._position, "color": self._color, "radius": self._radius}
-        return {"picture": self._picture, "height": self._height, "target": self._target, **drawn}
+        return {"image": self._image, "height": self._height, "target": self._target, **drawn}
 
     def diagnostics(self) -> dict[str, Tensor]:
         return self._figures()
@@ -130,7 +133,7 @@ class NcaFit(LearningModel):
 
     def state(self) -> dict[str, Tensor]:
         kept = {"one": self._one, "two": self._two, "now": self._now}
-        drawn = {"picture": self._picture, "height": self._height, "radius": self._radius}
+        drawn = {"image": self._image, "height": self._height, "radius": self._radius}
         return kept | self._memory() | drawn
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -140,13 +143,13 @@ class NcaFit(LearningModel):
         side, channels, copied = given.resolution, given.channels, parts.copied
         seed = np.zeros((side, side, channels))
         seed[side // 2, side // 2, COLORS - 1 :] = 1.0
-        wanted = picture(given.picture, side)
+        wanted = picture(given.image, side)
         self._seed, self._now = copied("seed", seed.reshape(-1, channels)), copied("now", seed.reshape(-1, channels))
         self._wanted = copied("wanted", wanted.reshape(-1, COLORS))
         self._target = copied("target", wanted[..., :3] + PAPER * (1.0 - wanted[..., 3:]))
-        self._picture = copied("picture", np.zeros((side, side, 3)))
+        self._image = copied("image", np.zeros((side, side, 3)))
         self._height = copied("height", np.zeros((side, side)))
-        self._color = parts.enter_context(self._picture.reshape(-1, 3))
+        self._color = parts.enter_context(self._image.reshape(-1, 3))
         self._position, self._radius = copied("position", _places(side)), copied("radius", np.zeros(side * side))
         self._one = copied("one", self._first)
         self._two = copied("two", np.zeros((channels, given.hidden)))
@@ -170,7 +173,7 @@ class NcaFit(LearningModel):
             shape = self._height.shape
             cells = self._now.reshape(*shape, self._params.channels)
             clear = 1.0 - ops.clip(cells[..., 3:4], 0.0, 1.0)
-            ops.clip(cells[..., :3] + clear * PAPER, 0.0, 1.0, out=self._picture)
+            ops.clip(cells[..., :3] + clear * PAPER, 0.0, 1.0, out=self._image)
             ops.clip(cells[..., 3], 0.0, 1.0, out=self._height)
             ops.multiply(self._height.reshape(-1), LARGEST / shape[0], out=self._radius)
 

@@ -27,72 +27,95 @@ from .splat_fit_start import STARTS, beginning
 from .splat_fit_views import Views
 
 ALIKE = 0.2  # share of structural similarity in the loss, as in the paper
-DIVIDED = 2  # times `half`: until then splats are divided
+DIVIDED = 2  # times `learning_rate_half_life`: until then splats are divided
 SIZE, CREASE = 2.0, 40.0  # of the mesh: its longest edge, and which edges are not smoothed [degrees]
 
 
 class Params(params.Params):
-    """What is looked at, by how many cameras, and how fast the splats learn."""
+    """Mesh, cameras and training."""
 
-    file: Path = file("assets/data/knot.ply", suffixes=FORMATS, rebuild=True, doc="the mesh")
-    up: str = choice("y", ("y", "z"), rebuild=True, doc="the axis of the file that points upwards")
-    light: tuple[float, float, float] = color("#f6e7cb", doc="color of its bands")
-    dark: tuple[float, float, float] = color("#c8424f", doc="color between them")
-    bands: float = number(9.0, min=0.0, max=64.0, doc="how many there are around it")
-    views: int = integer(24, min=2, max=512, scale="log", rebuild=True, doc="cameras around it")
-    resolution: int = integer(80, min=16, max=1024, scale="log", rebuild=True, doc="pixels along each side of a view")
-    count: int = integer(2000, min=1, max=1 << 20, slider_max=200_000, scale="log", rebuild=True, doc="splats")
-    start: str = choice("box", STARTS, rebuild=True, doc="where they begin: anywhere around it, or on it")
-    held_out: int = integer(
-        0, min=0, max=511, slider_max=31, doc="view that is shown, and not learned from; at most the last"
+    file: Path = file("assets/data/knot.ply", suffixes=FORMATS, rebuild=True, doc="mesh file")
+    up: str = choice("y", ("y", "z"), rebuild=True, doc="axis of the file that points up")
+    light: tuple[float, float, float] = color("#f6e7cb", doc="color of the bands")
+    dark: tuple[float, float, float] = color("#c8424f", doc="color between the bands")
+    bands: float = number(9.0, min=0.0, max=64.0, doc="number of bands around the mesh")
+    views: int = integer(24, min=2, max=512, scale="log", rebuild=True, doc="number of cameras around the mesh")
+    resolution: int = integer(
+        80, min=16, max=1024, scale="log", rebuild=True, doc="pixels along each side of a training view"
     )
-    position_rate: float = number(4e-3, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of learning: of places")
-    scale_rate: float = number(2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of logarithms of sizes")
-    rotation_rate: float = number(2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of quaternions")
-    opacity_rate: float = number(5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of logits of opacities")
-    color_rate: float = number(5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="of logits of colors")
-    half: int = integer(400, min=1, max=1_000_000, slider_max=10_000, scale="log", doc="steps in which all rates halve")
-    divide: int = integer(
+    count: int = integer(
+        2000, min=1, max=1 << 20, slider_max=200_000, scale="log", rebuild=True, doc="number of splats"
+    )
+    start: str = choice(
+        "box", STARTS, rebuild=True, doc="initial positions: in a box around the mesh, or on its surface"
+    )
+    test_view: int = integer(
+        0, min=0, max=511, slider_max=31, doc="index of the view that is shown and not used for training"
+    )
+    position_learning_rate: float = number(
+        4e-3, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of positions"
+    )
+    scale_learning_rate: float = number(
+        2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of log scales"
+    )
+    rotation_learning_rate: float = number(
+        2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of rotations"
+    )
+    opacity_learning_rate: float = number(
+        5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of opacity logits"
+    )
+    color_learning_rate: float = number(
+        5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of color logits"
+    )
+    learning_rate_half_life: int = integer(
+        400,
+        min=1,
+        max=1_000_000,
+        slider_max=10_000,
+        scale="log",
+        doc="steps after which the learning rates have halved",
+    )
+    densify_interval: int = integer(
         60,
         min=0,
         max=100_000,
         slider_max=1000,
-        doc="steps after which large splats are divided by ones not seen; 0: never",
+        doc="steps between densifications: large splats are split, invisible ones reused; 0: never",
     )
-    pace: float = number(12.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
-    background: tuple[float, float, float] = color("#2b3544", doc="behind the picture that is shown")
-    train: bool = switch(True, doc="learn as time passes; off: stay as it is")
+    steps_per_second: float = number(12.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="training steps per second")
+    background: tuple[float, float, float] = color("#2b3544", doc="background of the shown image")
+    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
 
 
 class SplatFit(SealedModel):
-    """Gaussian splats that learn what a mesh looks like (Kerbl, Kopanas, Leimkühler and Drettakis 2023, 3D Gaussian
-    splatting for real-time radiance field rendering; without their spherical harmonics, and their number stays).
+    """Gaussian splats trained on views of a mesh (Kerbl, Kopanas, Leimkühler and Drettakis 2023, 3D Gaussian splatting
+    for real-time radiance field rendering; without spherical harmonics and with a constant number of splats).
 
-    A step draws the splats as one of the cameras sees them, over a background that is another in each step, so that
-    only opaque splats can show the mesh; the gradient of 0.8 L1 + 0.2 (1 − SSIM) is pulled back to places, sizes,
-    rotations, opacities and colors, each with a rate of its own. What is learned is what a layer draws: light is added
-    up as there. The same seed gives the same bits on one adapter.
+    A training step renders the splats from one camera over a random background, so that only opaque splats can match
+    the mesh, and backpropagates the loss 0.8 L1 + 0.2 (1 − SSIM) to positions, scales, rotations, opacities and colors,
+    each with its own learning rate. The layer draws the trained parameters with the same blending. The same seed gives
+    the same bits on one GPU.
     """
 
     Params = Params
     exports = (splat_file.SUFFIX,)
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "loss": DiagnosticSpec("loss of the last step, before it was taken"),
-        "psnr": DiagnosticSpec("of the view that is not learned from", "dB"),
+        "loss": DiagnosticSpec("loss before the last training step"),
+        "psnr": DiagnosticSpec("PSNR of the test view", "dB"),
     }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         count, side = params.count, params.resolution
         return {
-            "position": OutputSpec((count, 3), "f32", "middles of the splats"),
-            "scale": OutputSpec((count, 3), "f32", "standard deviations along their own axes"),
+            "position": OutputSpec((count, 3), "f32", "centers of the splats"),
+            "scale": OutputSpec((count, 3), "f32", "standard deviations along the splat's axes"),
             "rotation": OutputSpec((count, 4), "f32", "quaternions x, y, z, w, not of unit length"),
-            "opacity": OutputSpec((count,), "f32", "in their middles"),
-            "color": OutputSpec((count, 3), "f32", "sRGB"),
-            "picture": OutputSpec((side, side, 3), "f32", "the splats in the view that is not learned from"),
-            "target": OutputSpec((side, side, 3), "f32", "the mesh in that view"),
-            "camera": OutputSpec((params.views, 3), "f32", "where the cameras are"),
+            "opacity": OutputSpec((count,), "f32", "opacity at the center"),
+            "color": OutputSpec((count, 3), "f32", "colors, sRGB"),
+            "image": OutputSpec((side, side, 3), "f32", "splats rendered in the test view"),
+            "target": OutputSpec((side, side, 3), "f32", "mesh rendered in the test view"),
+            "camera": OutputSpec((params.views, 3), "f32", "camera positions"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -113,12 +136,16 @@ class SplatFit(SealedModel):
     def step(self, dt: float) -> None:
         given = self._params
         self._look()
-        for _ in range(self._learning.due(dt, 1.0 / given.pace) if given.train else 0):
+        for _ in range(self._learning.due(dt, 1.0 / given.steps_per_second) if given.train else 0):
             self._pull.replay(**self._lesson(self._taken))
             for name, optimizer in self._optimizers.items():
-                optimizer.rate = getattr(given, f"{name}_rate")
+                optimizer.rate = getattr(given, f"{name}_learning_rate")
                 self._moves[name].replay(**optimizer.fields())
-            if given.divide and self._taken % given.divide == 0 and self._taken <= DIVIDED * given.half:
+            if (
+                given.densify_interval
+                and self._taken % given.densify_interval == 0
+                and self._taken <= DIVIDED * given.learning_rate_half_life
+            ):
                 self._divide.replay(step=self._taken)
         self._draw()
 
@@ -134,14 +161,14 @@ class SplatFit(SealedModel):
         leaves = Splats(*(tensor.detach() for tensor in self._splats()))
         for leaf in leaves:
             leaf.requires_grad = True
-        shape = self._outputs["picture"].shape
+        shape = self._outputs["image"].shape
         weights = np.random.default_rng(0).normal(size=shape).astype(np.float32)
         made = self._drawn(leaves, view=view, background=background)
         with Tensor.from_numpy(weights) as factors:
             made.backward(factors)
         arrays = [leaf.numpy().astype(float) for leaf in leaves]
         eye = reference.Eye(self._views.rows[view], *self._views.lens, np.array(background))
-        found = [compare("picture", made.numpy(), reference.picture(arrays, eye), 1e-3)]
+        found = [compare("image", made.numpy(), reference.picture(arrays, eye), 1e-3)]
         for name, leaf, theirs in zip(Splats._fields, leaves, reference.pulled(weights, arrays, eye), strict=True):
             assert leaf.grad is not None
             found.append(compare(f"gradient by {name}", leaf.grad.numpy(), theirs, 1e-2))
@@ -166,7 +193,7 @@ class SplatFit(SealedModel):
         kept = {f"learned.{name}": tensor for name, tensor in self._learned.items()}
         for name, optimizer in self._optimizers.items():
             kept |= {f"{name}.{what}": tensor for what, tensor in optimizer.state.items()}
-        made = {name: self._outputs[name] for name in ("scale", "opacity", "color", "picture", "target")}
+        made = {name: self._outputs[name] for name in ("scale", "opacity", "color", "image", "target")}
         return kept | made | {"loss": self._loss, "psnr": self._psnr}
 
     def numbers(self) -> dict[str, float]:
@@ -198,7 +225,7 @@ class SplatFit(SealedModel):
         self._wanted = parts.zeros("wanted", side, side, 3)
         self._loss, self._psnr = parts.zeros("loss", 1), parts.zeros("psnr", 1)
         shapes = {"scale": (count, 3), "opacity": (count,), "color": (count, 3)}
-        shapes |= dict.fromkeys(("picture", "target"), (side, side, 3))
+        shapes |= dict.fromkeys(("image", "target"), (side, side, 3))
         made = {name: parts.zeros(name, *shape) for name, shape in shapes.items()}
         eyes = -np.einsum("nij,ni->nj", rows[..., :3], rows[..., 3])
         learned = {name: self._learned[name] for name in ("position", "rotation")}
@@ -206,7 +233,7 @@ class SplatFit(SealedModel):
 
     def _record(self, parts: Parts) -> None:
         def schedule(step: int) -> float:
-            return 0.5 ** (step / self._params.half)
+            return 0.5 ** (step / self._params.learning_rate_half_life)
 
         self._optimizers = {
             name: parts.enter_context(learn.Adam([tensor], epsilon=1e-15, schedule=schedule))
@@ -241,7 +268,7 @@ class SplatFit(SealedModel):
         ops.sigmoid(learned["color"], out=made["color"])
         self._views.record_choice(made["target"])
         picture = encoded(self._drawn(self._splats()))
-        ops.assign(made["picture"], picture)
+        ops.assign(made["image"], picture)
         ops.multiply(ops.log(ops.square(picture - made["target"]).mean()), -10.0 / math.log(10.0), out=self._psnr)
 
     def _splats(self) -> Splats:
@@ -257,7 +284,7 @@ class SplatFit(SealedModel):
         return {"view": view + (view >= self._shown_view()), "background": tuple(random.uniform(0.0, 1.0, 3))}
 
     def _shown_view(self) -> int:
-        return min(self._params.held_out, self._params.views - 1)
+        return min(self._params.test_view, self._params.views - 1)
 
     def _look(self) -> None:
         """The pictures that are learned from, if the mesh has other colors now."""

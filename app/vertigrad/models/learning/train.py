@@ -35,27 +35,36 @@ COMPARED = 256  # examples that the reference works out
 class Params(params.Params):
     """What can be changed while it learns."""
 
-    rate: float = number(3e-3, min=0.0, max=10.0, slider_min=1e-5, slider_max=0.1, scale="log", doc="of learning")
-    decay: float = number(0.0, min=0.0, max=1.0, slider_max=0.1, doc="how strongly weights are pulled to 0")
-    steps: int = integer(1, min=1, max=1024, slider_max=32, doc="steps of the optimizer in each of the model's")
-    batch: int = integer(
-        256, min=0, max=1 << 20, slider_max=4096, rebuild=True, doc="examples of a step, chosen at random; 0: all"
+    learning_rate: float = number(
+        3e-3, min=0.0, max=10.0, slider_min=1e-5, slider_max=0.1, scale="log", doc="learning rate of the optimizer"
     )
-    train: bool = switch(True, doc="learn at each step; off: stay as it is")
-    show: str = choice("newest", ("newest", "best"), doc="the weights that are drawn and exported")
+    weight_decay: float = number(0.0, min=0.0, max=1.0, slider_max=0.1, doc="weight decay of the optimizer")
+    steps: int = integer(1, min=1, max=1024, slider_max=32, doc="training steps per simulation step")
+    batch_size: int = integer(
+        256,
+        min=0,
+        max=1 << 20,
+        slider_max=4096,
+        rebuild=True,
+        doc="examples per training step, chosen at random; 0: all",
+    )
+    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
+    show: str = choice(
+        "newest", ("newest", "best"), doc="weights that are drawn and exported: newest, or best test_loss"
+    )
     weights: Path | None = file(
         None,
         suffixes=[".safetensors", CHECKPOINT],
-        doc="weights to start from, in place of random ones, or a checkpoint to go on from",
+        doc="initial weights, or a checkpoint to resume from",
     )
 
 
 class Train(SealedModel):
-    """A network that is taught, some steps of an optimizer in each of the model's.
+    """A network trained with some optimizer steps per simulation step.
 
-    A step is one plan: the choice of examples, forward, backward, clipping and the optimizer. After each of the model's
-    steps the network is judged by examples that it does not learn from, and the weights that were best so far are kept.
-    The same seed gives the same bits on one adapter. The classes that a scene uses are made by `declare`.
+    A training step is one plan: choice of the batch, forward, backward, gradient clipping and optimizer. After each
+    simulation step the network is evaluated on the test examples, and the best weights so far are kept. The same seed
+    gives the same bits on one GPU. The class of a scene's model is created by `declare`.
     """
 
     Params = Params
@@ -63,11 +72,11 @@ class Train(SealedModel):
     exports = (".safetensors", ".onnx", CHECKPOINT)
     told: ClassVar[Tables | None] = None
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "loss": DiagnosticSpec("loss of the last step"),
-        "gradient_norm": DiagnosticSpec("norm of its gradient"),
-        "test_loss": DiagnosticSpec("loss of the examples that are not learned from"),
-        "best_loss": DiagnosticSpec("lowest `test_loss` so far"),
-        "accuracy": DiagnosticSpec("share of the examples not learned from whose class is right; of classes only"),
+        "loss": DiagnosticSpec("loss of the last training step"),
+        "gradient_norm": DiagnosticSpec("norm of the gradient"),
+        "test_loss": DiagnosticSpec("loss on the test examples"),
+        "best_loss": DiagnosticSpec("lowest test_loss so far"),
+        "accuracy": DiagnosticSpec("accuracy on the test examples; classification only"),
     }
 
     @classmethod
@@ -85,7 +94,7 @@ class Train(SealedModel):
         kind, random = kind_of(self._tables.data), np.random.default_rng(seed)
         self._given = examples(self._tables.data, seed)
         self._network, self._cut = network_of(self._tables, kind, random)
-        self._network = self._network.fused(self._tables.network.fused, params.batch or len(self._given.inputs))
+        self._network = self._network.fused(self._tables.network.fused, params.batch_size or len(self._given.inputs))
         self._loss_of = loss_of(self._tables.loss)
         self._start = self._network.start(random)
         self._file = params.weights
@@ -99,7 +108,7 @@ class Train(SealedModel):
     def step(self, dt: float) -> None:
         values = self._params
         if values.train and dt > 0.0:
-            self._optimizer.rate, self._optimizer.decay = values.rate, values.decay
+            self._optimizer.rate, self._optimizer.decay = values.learning_rate, values.weight_decay
             for _ in range(values.steps):
                 self._step()
             self._judge.replay()
@@ -182,7 +191,7 @@ class Train(SealedModel):
         parts.callback(self._view.close)
         self._inputs = parts.copied("inputs", prepared(self._tables, self._given.inputs))
         self._targets = parts.copied("targets", self._given.targets)
-        wanted, count = self._params.batch, len(self._given.inputs)
+        wanted, count = self._params.batch_size, len(self._given.inputs)
         self._batch = held(Tensor.zeros(wanted, i32, f"{name}.batch")) if 0 < wanted < count else None
         self._learn, self._judge = parts.plan("learn"), parts.plan("judge")
         self._draws = {which: held(Plan(f"{name}.draw {which}")) for which in ("newest", "best")}
@@ -275,7 +284,7 @@ def _params(tables: Tables) -> type[params.Params]:
     """The parameters, and those that only some optimizers have."""
     if tables.optimizer.kind != "sgd":
         return Params
-    momentum = number(0.9, min=0.0, max=0.999, rebuild=True, doc="of sgd: how much of its way it goes on")
+    momentum = number(0.9, min=0.0, max=0.999, rebuild=True, doc="momentum of sgd")
     return create_model("Params", __base__=Params, momentum=(float, momentum))  # type: ignore[call-overload]
 
 

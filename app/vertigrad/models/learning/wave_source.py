@@ -28,68 +28,70 @@ HOLD = 36  # steps for which a start is shown before it is let go
 
 
 class Params(params.Params):
-    """How much is known of the water, how fast is learned, and how it is drawn."""
+    """Waves, receivers, training and display."""
 
     resolution: int = integer(72, min=32, max=512, scale="log", rebuild=True, doc="cells along each side")
-    steps: int = integer(
-        160, min=16, max=2000, scale="log", rebuild=True, doc="how long is listened, in steps of waves"
-    )
-    receivers: int = integer(12, min=1, max=32, rebuild=True, doc="how many listen, on a ring")
-    drops: int = integer(3, min=1, max=6, rebuild=True, doc="how many hills and hollows are to be found")
+    steps: int = integer(160, min=16, max=2000, scale="log", rebuild=True, doc="recorded wave steps")
+    receivers: int = integer(12, min=1, max=32, rebuild=True, doc="number of receivers, on a ring")
+    drops: int = integer(3, min=1, max=6, rebuild=True, doc="number of hills and hollows to reconstruct")
     shoals: float = number(
-        0.4, min=0.0, max=0.8, rebuild=True, doc="how much slower waves are over the shallowest bank"
+        0.4, min=0.0, max=0.8, rebuild=True, doc="relative reduction of the wave speed over the shallowest bank"
     )
     noise: float = number(
-        0.0, min=0.0, max=1.0, rebuild=True, doc="in what is heard, over the signal's root mean square"
+        0.0, min=0.0, max=1.0, rebuild=True, doc="measurement noise, relative to the signal's root mean square"
     )
-    rate: float = number(0.25, min=0.0, max=2.0, doc="of learning; from about 1.3 on it overshoots for ever")
-    pace: float = number(8.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="steps of learning in a second")
-    play: float = number(60.0, min=1.0, max=1000.0, scale="log", unit="1/s", doc="steps of waves shown in a second")
-    height: float = number(0.42, min=0.0, max=5.0, doc="of a wave of height 1 in the scene")
-    train: bool = switch(True, doc="learn as time passes; off: stay as it is")
+    learning_rate: float = number(
+        0.25, min=0.0, max=2.0, doc="learning rate, relative to the largest stable one; diverges above about 1.3"
+    )
+    steps_per_second: float = number(8.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="training steps per second")
+    playback_rate: float = number(60.0, min=1.0, max=1000.0, scale="log", unit="1/s", doc="wave steps shown per second")
+    height: float = number(0.42, min=0.0, max=5.0, doc="drawn height of a wave of amplitude 1")
+    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
 
 
 class WaveSource(LearningModel):
-    """The heights that water at rest began with, sought so that waves from there bring what was heard.
+    """The initial state of water waves, reconstructed by gradient descent from signals at a few receivers.
 
-    The sought start is a smoothed plane of numbers; its gradient is pulled through every step of the waves, which is
-    what happens when what was heard is sent back into the water in reverse (Tarantola 1984, Inversion of seismic
-    reflection data, section 5). Learning is Nesterov's, the rate being over the greatest that the steepest direction
-    allows, found as it is built. The left pond shows what happened, the right one what is believed so far. The same
-    seed gives the same bits on one adapter.
+    The unknown initial state is a smoothed grid of weights; its gradient is backpropagated through every wave step,
+    which is time reversal of the residual (Tarantola 1984, Inversion of seismic reflection data, section 5). The
+    optimizer is Nesterov's; the learning rate is relative to the largest that the steepest direction allows, computed
+    when the model is built. The left pond shows the true waves, the right one the current reconstruction. The same seed
+    gives the same bits on one GPU.
     """
 
     Params = Params
     limits: ClassVar[Mapping[str, Limit]] = {
-        "loss": Limit(100.0, "the search overshoots: a lower rate, and a reset"),
+        "loss": Limit(100.0, "the optimization diverges: lower learning_rate, and reset"),
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "loss": DiagnosticSpec("mean square of what is heard wrongly over that of what is heard, before the last step"),
+        "loss": DiagnosticSpec(
+            "mean squared residual at the receivers, relative to the signal, before the last training step"
+        ),
         "gradient_norm": DiagnosticSpec("norm of the gradient"),
-        "error": DiagnosticSpec("of the start that was found, relative to the true one"),
-        "distance": DiagnosticSpec("mean distance of the drops found from the true ones", "half sides"),
+        "error": DiagnosticSpec("relative error of the reconstructed initial state"),
+        "distance": DiagnosticSpec("mean distance of reconstructed drops from the true ones", "half sides"),
     }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         side, receivers, drops = params.resolution, params.receivers, params.drops
         return {
-            "position": OutputSpec((side, side, 3), "f32", "the water as it is believed to be, y up"),
-            "normal": OutputSpec((side, side, 3), "f32", "its unit normals"),
-            "wave": OutputSpec((side, side), "f32", "its height"),
-            "true_position": OutputSpec((side, side, 3), "f32", "the water as it was"),
-            "true_normal": OutputSpec((side, side, 3), "f32", "its unit normals"),
-            "true_wave": OutputSpec((side, side), "f32", "its height"),
-            "receiver": OutputSpec((2 * receivers, 3), "f32", "who listens, in both ponds"),
-            "mismatch": OutputSpec((2 * receivers,), "f32", "what each hears otherwise, over what is heard, rms"),
-            "drop": OutputSpec((2 * drops, 3), "f32", "heads of pins where drops fell, in both ponds"),
-            "drop_pin": OutputSpec((2 * drops, 2, 3), "f32", "the pins"),
-            "found_drop": OutputSpec((drops, 3), "f32", "heads of pins in the middle of what was found around each"),
-            "found_pin": OutputSpec((drops, 2, 3), "f32", "the pins"),
-            "trace": OutputSpec((2 * receivers, params.steps, 3), "f32", "what each heard, and hears, as lines"),
-            "trace_wave": OutputSpec((2 * receivers, params.steps), "f32", "the heights that they tell"),
-            "found": OutputSpec((side, side), "f32", "the start that is believed in"),
-            "truth": OutputSpec((side, side), "f32", "the start that was"),
+            "position": OutputSpec((side, side, 3), "f32", "reconstructed water surface, y up"),
+            "normal": OutputSpec((side, side, 3), "f32", "unit normals of the surface"),
+            "wave": OutputSpec((side, side), "f32", "wave height"),
+            "true_position": OutputSpec((side, side, 3), "f32", "true water surface, y up"),
+            "true_normal": OutputSpec((side, side, 3), "f32", "unit normals of the surface"),
+            "true_wave": OutputSpec((side, side), "f32", "wave height"),
+            "receiver": OutputSpec((2 * receivers, 3), "f32", "receiver positions, in both ponds"),
+            "mismatch": OutputSpec((2 * receivers,), "f32", "relative residual at each receiver, root mean square"),
+            "drop": OutputSpec((2 * drops, 3), "f32", "positions of the true drops, in both ponds: heads of pins"),
+            "drop_pin": OutputSpec((2 * drops, 2, 3), "f32", "pins as lines"),
+            "found_drop": OutputSpec((drops, 3), "f32", "positions of the reconstructed drops: heads of pins"),
+            "found_pin": OutputSpec((drops, 2, 3), "f32", "pins as lines"),
+            "trace": OutputSpec((2 * receivers, params.steps, 3), "f32", "recorded and reconstructed signals as lines"),
+            "trace_wave": OutputSpec((2 * receivers, params.steps), "f32", "values of the signals"),
+            "found": OutputSpec((side, side), "f32", "reconstructed initial state"),
+            "truth": OutputSpec((side, side), "f32", "true initial state"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -109,8 +111,8 @@ class WaveSource(LearningModel):
 
     def step(self, dt: float) -> None:
         given = self._params
-        self._learn(dt, given.rate / self._steepest)
-        for _ in range(self._playing.due(dt, 1.0 / given.play)):
+        self._learn(dt, given.learning_rate / self._steepest)
+        for _ in range(self._playing.due(dt, 1.0 / given.playback_rate)):
             self._shown = self._shown + 1 if self._shown < given.steps else -HOLD
             if self._shown > 0:
                 self._wave.replay()

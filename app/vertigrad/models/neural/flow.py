@@ -29,22 +29,22 @@ class Params(params.Params):
     """How many points, which shape, and how fast they get there."""
 
     weights: Path = file("assets/weights/flow.safetensors", suffixes=[".safetensors"], doc="the trained network")
-    count: int = integer(100_000, min=1, max=1 << 24, scale="log", rebuild=True, doc="points")
+    count: int = integer(100_000, min=1, max=1 << 24, scale="log", rebuild=True, doc="number of points")
     shape: tuple[float, ...] | Literal["in turn"] = vector(
-        "in turn", slider_min=0.0, slider_max=1.0, words=("in turn",), doc="share of each shape: knot, rings, rose"
+        "in turn", slider_min=0.0, slider_max=1.0, words=("in turn",), doc="weight of each shape: knot, rings, rose"
     )
-    rate: float = number(
-        0.3, min=0.0, max=20.0, slider_max=2.0, unit="/s", doc="ways from noise to shape in a simulated second"
+    morph_speed: float = number(
+        0.3, min=0.0, max=20.0, slider_max=2.0, unit="/s", doc="speed from noise to shape: flow time per second"
     )
-    rest: float = number(1.5, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="how long the points stay a shape")
+    hold_time: float = number(1.5, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="time for which a shape is held")
 
 
 class Flow(BuiltModel):
     """A neural ordinary differential equation, dx/dt = v(x, t, shape), solved with the midpoint rule.
 
-    Points start as noise from a normal distribution, made from the seed. At t = 1 they are the shape; then time runs
-    back to 0, the noise is set exactly, and the next shape begins. Trained by assets/training/train_flow.py (flow
-    matching: Lipman et al. 2023). The same seed gives the same bits on one adapter.
+    Points start as normally distributed noise, from the seed. At t = 1 they form the shape; then time runs back to 0,
+    the noise is restored exactly, and the next shape begins. Trained by assets/training/train_flow.py (flow matching:
+    Lipman et al. 2023). The same seed gives the same bits on one GPU.
     """
 
     Params = Params
@@ -57,9 +57,9 @@ class Flow(BuiltModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n = params.count
         return {
-            "position": OutputSpec((n, 3), "f32", "where each point is"),
-            "speed": OutputSpec((n,), "f32", "length of its velocity in the flow's own time"),
-            "origin": OutputSpec((n,), "f32", "distance from the center at which it started"),
+            "position": OutputSpec((n, 3), "f32", "point positions"),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity in flow time"),
+            "origin": OutputSpec((n,), "f32", "initial distance from the center"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -170,12 +170,12 @@ class Flow(BuiltModel):
 
     def _lap(self) -> float:
         """Seconds from noise to noise."""
-        way = 1.0 / self._params.rate if self._params.rate else math.inf
-        return 2.0 * way + self._params.rest
+        way = 1.0 / self._params.morph_speed if self._params.morph_speed else math.inf
+        return 2.0 * way + self._params.hold_time
 
     def _time_at(self, phase: float) -> float:
         """The flow's time, from 0 to 1, stay, and back."""
-        rate, rest = self._params.rate, self._params.rest
+        rate, rest = self._params.morph_speed, self._params.hold_time
         if not rate:
             return self._now
         up = phase * rate

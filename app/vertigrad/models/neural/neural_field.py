@@ -33,34 +33,32 @@ class Params(params.Params):
     resolution: int = integer(
         224, min=2, max=4096, scale="log", rebuild=True, doc="vertices along each side of the grid"
     )
-    extent: float = number(1.0, min=1e-3, max=1e3, scale="log", doc="half the side of the surface")
-    height: float = number(
-        0.4, min=-100.0, max=100.0, slider_min=0.0, slider_max=2.0, doc="height of one unit of relief"
-    )
+    extent: float = number(1.0, min=1e-3, max=1e3, scale="log", doc="half the edge length of the surface")
+    height: float = number(0.4, min=-100.0, max=100.0, slider_min=0.0, slider_max=2.0, doc="height per unit of relief")
     coarse: float = number(
-        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=2.0, doc="share of the first band: the hills"
+        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=2.0, doc="amplitude of the low-frequency band: hills"
     )
     middle: float = number(
-        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=2.0, doc="share of the second band: the ridges"
+        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=2.0, doc="amplitude of the middle band: ridges"
     )
     fine: float = number(
-        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=4.0, doc="share of the third band: the gullies"
+        1.0, min=-8.0, max=8.0, slider_min=0.0, slider_max=4.0, doc="amplitude of the high-frequency band: gullies"
     )
     amplitude: float = number(
         0.1,
         min=0.0,
         max=10.0,
         slider_max=0.4,
-        doc="share of its relief by which each band sways; 0: the relief as learned",
+        doc="relative amplitude by which each frequency band oscillates; 0: static relief",
     )
-    frequency: float = number(0.1, min=0.0, max=10.0, slider_max=1.0, unit="Hz", doc="how often it does")
+    frequency: float = number(0.1, min=0.0, max=10.0, slider_max=1.0, unit="Hz", doc="frequency of the oscillation")
 
 
 class NeuralField(BuiltModel):
-    """Heights over a square from a network with several bands, evaluated anew at each step on the GPU.
+    """Heights over a square from a network with several frequency bands, evaluated at each step on the GPU.
 
-    A pure function of parameters and time: the same values give the same bits on one adapter. Bands beyond the third
-    count in full.
+    A pure function of parameters and time: the same values give the same bits on one GPU. Bands beyond the third have
+    amplitude 1.
     """
 
     Params = Params

@@ -29,13 +29,13 @@ _KEYS = ("file", "inputs", "outputs", "dims")
 class Params(params.Params):
     """Which network. A scene's sliders and sizes are added to these."""
 
-    file: Path = file(..., suffixes=[".onnx"], doc="the network")
+    file: Path = file(..., suffixes=[".onnx"], doc="ONNX file")
 
 
 class Onnx(SealedModel):
-    """A network as a model: each step runs it once. What it does to its own outputs, `Recurrent` inputs say.
+    """An ONNX network as a model: each step runs it once. Inputs can be fed back from outputs of the previous step.
 
-    The classes that a scene uses are made by `declare`, since inputs, sliders and outputs are the file's.
+    The class of a scene's model is created by `declare`, since inputs, sliders and outputs depend on the file.
     """
 
     Params = Params

@@ -36,14 +36,31 @@ class Params(params.Params):
         97, min=3, max=2048, scale="log", rebuild=True, doc="vertices along each side of the unfolded surface"
     )
     latent: tuple[float, ...] | Literal["in turn"] = vector(
-        "in turn", slider_min=-1.2, slider_max=1.2, words=("in turn",), doc="the three numbers that say which solid"
+        "in turn",
+        slider_min=-1.2,
+        slider_max=1.2,
+        words=("in turn",),
+        doc="latent vector of three components, which selects the solid",
     )
-    rate: float = number(0.4, min=0.0, max=20.0, slider_max=2.0, unit="/s", doc="ways to the next solid in a second")
-    rest: float = number(1.0, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="how long each solid stays")
-    samples: int = integer(
-        0, min=0, max=256, rebuild=True, doc="distances along each axis of the grid that other models take; 0: no grid"
+    morph_speed: float = number(
+        0.4,
+        min=0.0,
+        max=20.0,
+        slider_max=2.0,
+        unit="/s",
+        doc="speed from one solid to the next: transitions per second",
     )
-    reach: float = number(1.3, min=0.1, max=3.0, rebuild=True, doc="half of the edge of the cube that the grid fills")
+    hold_time: float = number(1.0, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="time for which a solid is held")
+    sdf_resolution: int = integer(
+        0,
+        min=0,
+        max=256,
+        rebuild=True,
+        doc="samples along each axis of the signed distance grid for other models; 0: no grid",
+    )
+    sdf_extent: float = number(
+        1.3, min=0.1, max=3.0, rebuild=True, doc="half the edge of the cube of the signed distance grid"
+    )
 
 
 class Network(NamedTuple):
@@ -54,21 +71,21 @@ class Network(NamedTuple):
 
 
 class SdfSurface(BuiltModel):
-    """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), drawn without a volume of samples.
+    """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), meshed without a volume of samples.
 
-    Each vertex lies on a ray from the center. The ray is followed inwards, first by the distance itself (sphere
-    tracing: Hart 1996), then by secants. The normal is the slope of the distance, from four points around the vertex.
-    Directions come from a square that is folded around the sphere, so the grid closes and has no poles. A ray that
-    meets no surface ends at the center.
+    Each vertex lies on a ray from the center, which is intersected with the surface from outside, first by sphere
+    tracing (Hart 1996), then by the secant method. Normals are gradients of the distance by finite differences of four
+    points. Ray directions come from a square folded around the sphere, so the grid is closed and has no poles. The
+    vertex of a ray without an intersection is the center.
 
-    A pure function of parameters and time: the same values give the same bits on one adapter. Trained by
+    A pure function of parameters and time: the same values give the same bits on one GPU. Trained by
     assets/training/train_sdf.py.
     """
 
     Params = Params
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "radius": DiagnosticSpec("mean radius"),
-        "residual": DiagnosticSpec("largest distance from the surface that the last step corrected"),
+        "residual": DiagnosticSpec("largest distance from the surface before the last root-finding step"),
     }
 
     @classmethod
@@ -104,14 +121,14 @@ class SdfSurface(BuiltModel):
             self._levels = parts.empty("level", n, n)
             self._plan = parts.plan("step")
             self._record()
-            self._lattice = Lattice(name, self._net, side, params.reach) if (side := _side(params)) else None
+            self._lattice = Lattice(name, self._net, side, params.sdf_extent) if (side := _side(params)) else None
             if self._lattice is not None:
                 parts.callback(self._lattice.close)
             self.reset()
 
     def step(self, dt: float) -> None:
         if self._params.latent == "in turn":
-            rate, rest = self._params.rate, self._params.rest
+            rate, rest = self._params.morph_speed, self._params.hold_time
             self._turn = (self._turn + dt * rate / (1.0 + rate * rest)) % len(self._network.latents)
         self._plan.replay(latent=self._latent())
         if self._lattice is not None:
@@ -192,7 +209,7 @@ class SdfSurface(BuiltModel):
             return []
         distances = self._lattice.distances.numpy()
         pick = slice(None, None, max(distances.size // COMPARED, 1))
-        at = places(len(distances), self._params.reach)[pick]
+        at = places(len(distances), self._params.sdf_extent)[pick]
         reference = distance(self._network.layers, at, np.array(self._latent()))
         return [compare("distance", distances.ravel()[pick], reference, 1e-5)]
 
@@ -206,7 +223,7 @@ class SdfSurface(BuiltModel):
         if not isinstance(latent, str):
             return latent
         known, way = self._network.latents, int(self._turn)
-        resting = self._params.rate * self._params.rest
+        resting = self._params.morph_speed * self._params.hold_time
         gone = min(max((self._turn - way) * (1.0 + resting) - resting, 0.0), 1.0)
         share = gone * gone * (3.0 - 2.0 * gone)
         here, there = known[way % len(known)], known[(way + 1) % len(known)]
@@ -215,7 +232,7 @@ class SdfSurface(BuiltModel):
 
 def _side(params: Params) -> int:
     """Samples along each axis of the grid of distances: none, or enough to have a slope."""
-    return max(params.samples, 2) if params.samples else 0
+    return max(params.sdf_resolution, 2) if params.sdf_resolution else 0
 
 
 def directions(n: int) -> np.ndarray:

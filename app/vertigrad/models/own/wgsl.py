@@ -24,13 +24,13 @@ _made: dict[tuple[str, str], type[Model]] = {}  # one class for tables that say 
 class Params(params.Params):
     """Which shader. A scene's own parameters are added to these."""
 
-    shader: Path = file(..., suffixes=[".wgsl"], rebuild=False, doc="the kernels")
+    shader: Path = file(..., suffixes=[".wgsl"], rebuild=False, doc="WGSL file with the kernels")
 
 
 class Wgsl(Sketch):
-    """A model that a scene describes. Each step runs its passes in their order; its start those that are for that.
+    """A model described by a scene: each step runs its passes in order, a reset those of `start`.
 
-    The classes that a scene uses are made by `declare`, since tensors, passes and parameters are the scene's.
+    The class of a scene's model is created by `declare`, since tensors, passes and parameters depend on the scene.
     """
 
     Params = Params

@@ -37,83 +37,111 @@ class Params(params.Params):
     resolution: int = integer(
         64, min=2, max=1024, scale="log", rebuild=True, auto=True, doc="vertices along the width; cells are square"
     )
-    width: float = number(1.6, min=0.05, max=50.0, rebuild=True, unit="m", doc="of the sheet")
-    length: float = number(1.6, min=0.02, max=50.0, rebuild=True, unit="m", doc="of the sheet")
+    width: float = number(1.6, min=0.05, max=50.0, rebuild=True, unit="m", doc="width of the sheet")
+    length: float = number(1.6, min=0.02, max=50.0, rebuild=True, unit="m", doc="length of the sheet")
     pins: Pins = choice(
         "corners", ("none", "corners", "edge", "pole", "ends"), rebuild=True,
-        doc="what holds it: nothing, two corners, the upper edge, a pole at the left, or left and right edges",
+        doc="pinned vertices: none, two corners, the upper edge, the left edge (pole), or left and right edges (ends)",
     )  # fmt: skip
-    span: float = number(0.8, min=0.05, max=1.0, rebuild=True, doc="with pins at the ends: how far apart, in widths")
-    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the sheet at the start")
-    pattern: str = choice("tartan", ("tartan", "bands", "plain"), rebuild=True, doc="what is woven in, for its colors")
-    density: float = number(0.2, min=0.02, max=5.0, slider_max=1.0, scale="log", unit="kg/m²", doc="mass of an area")
+    span: float = number(
+        0.8,
+        min=0.05,
+        max=1.0,
+        rebuild=True,
+        doc="with pins = ends: distance between the pinned edges, relative to the width",
+    )
+    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="center of the sheet at the start")
+    pattern: str = choice("tartan", ("tartan", "bands", "plain"), rebuild=True, doc="woven pattern, for coloring")
+    density: float = number(0.2, min=0.02, max=5.0, slider_max=1.0, scale="log", unit="kg/m²", doc="mass per area")
     stretch: float = number(
-        5000.0, min=1.0, max=1e6, slider_min=50.0, scale="log", unit="N/m", doc="stiffness along the threads"
+        5000.0, min=1.0, max=1e6, slider_min=50.0, scale="log", unit="N/m", doc="stretch stiffness along the threads"
     )
-    shear: float = number(500.0, min=0.0, max=1e6, slider_max=5000.0, unit="N/m", doc="stiffness between the threads")
-    bend: float = number(
-        2e-5, min=0.0, max=1.0, slider_max=1e-3, unit="N m", doc="stiffness against bending of a strip, for its width"
+    shear: float = number(
+        500.0, min=0.0, max=1e6, slider_max=5000.0, unit="N/m", doc="shear stiffness between the threads"
     )
-    damping: float = number(0.2, min=0.0, max=100.0, slider_max=5.0, unit="1/s", doc="how fast motion dies down")
-    gravity: float = number(9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="downwards")
-    drag: float = number(1.4, min=0.0, max=10.0, slider_max=3.0, doc="coefficient of the air's force across the sheet")
+    bend: float = number(2e-5, min=0.0, max=1.0, slider_max=1e-3, unit="N m", doc="bending stiffness per width")
+    damping: float = number(0.2, min=0.0, max=100.0, slider_max=5.0, unit="1/s", doc="velocity damping")
+    gravity: float = number(
+        9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="gravitational acceleration, along -y"
+    )
+    drag: float = number(1.4, min=0.0, max=10.0, slider_max=3.0, doc="drag coefficient of the air, across the sheet")
     wind: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), min=-60.0, max=60.0, slider_min=-10.0, slider_max=10.0, unit="m/s", doc="mean; grids are added"
+        (0.0, 0.0, 0.0),
+        min=-60.0,
+        max=60.0,
+        slider_min=-10.0,
+        slider_max=10.0,
+        unit="m/s",
+        doc="mean wind velocity; the input wind is added to it",
     )
-    gust: float = number(0.5, min=0.0, max=2.0, doc="how much stronger and weaker the mean wind gets")
-    wind_center: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input wind")
-    wind_size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=1e-3, unit="m", doc="of the box of the input wind")
+    gust: float = number(0.5, min=0.0, max=2.0, doc="gust strength, relative to the mean wind")
+    wind_center: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="center of the grid of the input wind")
+    wind_size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=1e-3, unit="m", doc="size of the grid of the input wind")
     sphere_radius: float = number(
-        0.0, min=0.0, max=100.0, slider_max=2.0, unit="m", doc="of a ball in the way; 0: none"
+        0.0, min=0.0, max=100.0, slider_max=2.0, unit="m", doc="radius of a sphere obstacle; 0: none"
     )
-    sphere: tuple[float, ...] = vector((0.0, -0.5, 0.0), unit="m", gizmo="position", doc="where the ball is")
-    obstacle_center: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", doc="of the box of the input obstacle")
-    obstacle_size: tuple[float, ...] = vector((2.0, 2.0, 2.0), min=1e-3, unit="m", doc="of the box of the obstacle")
-    floor: bool = switch(False, doc="whether there is a ground")
+    sphere_center: tuple[float, ...] = vector(
+        (0.0, -0.5, 0.0), unit="m", gizmo="position", doc="center of the sphere obstacle"
+    )
+    obstacle_center: tuple[float, ...] = vector(
+        (0.0, 0.0, 0.0), unit="m", doc="center of the grid of the input obstacle"
+    )
+    obstacle_size: tuple[float, ...] = vector(
+        (2.0, 2.0, 2.0), min=1e-3, unit="m", doc="size of the grid of the input obstacle"
+    )
+    floor: bool = switch(False, doc="collide with a ground plane")
     ground: float = number(
-        -1.0, min=-1e3, max=1e3, slider_min=-5.0, slider_max=5.0, unit="m", doc="height of the ground"
+        -1.0, min=-1e3, max=1e3, slider_min=-5.0, slider_max=5.0, unit="m", doc="height of the ground plane"
     )
-    friction: float = number(0.4, min=0.0, max=2.0, doc="coefficient of friction, of obstacles and of the cloth itself")
-    self_collision: bool = switch(True, rebuild=True, doc="whether it keeps clear of itself")
-    tearing: bool = switch(False, doc="whether threads part that are stretched too far")
-    tear_strain: float = number(0.4, min=0.02, max=10.0, slider_max=1.0, doc="strain at which they do")
-    small_steps: int = integer(12, min=1, max=64, rebuild=True, doc="steps in 1/120 s; more make it stiffer")
+    friction: float = number(
+        0.4, min=0.0, max=2.0, doc="friction coefficient, with obstacles and of the cloth with itself"
+    )
+    self_collision: bool = switch(True, rebuild=True, doc="collide with itself")
+    tearing: bool = switch(False, doc="let threads tear that are stretched too far")
+    tear_strain: float = number(0.4, min=0.02, max=10.0, slider_max=1.0, doc="strain at which threads tear")
+    solver_substeps: int = integer(
+        12, min=1, max=64, rebuild=True, doc="XPBD substeps per 1/120 s; more make the cloth stiffer"
+    )
 
 
 class Cloth(SealedModel):
-    """XPBD with small steps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019), constraints by colors.
+    """Cloth by XPBD with substeps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019).
 
-    Stiffness is the material's, for any resolution; but one iteration a step lets threads give by a strain of about
-    n g h² / l more, n the vertices that hang below, l their distance and h the small step: `small_steps` or a coarser
-    sheet make it stiffer. Self-collision keeps vertices 0.9 spacings apart, so a finer cloth is a thinner one. All is
-    gathered in a fixed order: the same seed gives the same bits on one adapter. Without wind nothing adds energy.
-    A hand drags what is within its radius; a blade parts the threads that are seen to lie under its stroke.
+    Stiffness is a property of the material and does not depend on the resolution. With one iteration per substep the
+    solver adds a strain of about n g h² / l, with n vertices hanging below, their spacing l and the substep h: more
+    `solver_substeps` or a lower resolution reduce it. Self-collision keeps vertices 0.9 spacings apart, so a finer
+    cloth is thinner. Sums have a fixed order: the same seed gives the same bits on one GPU. Without wind no energy is
+    added. The drag tool moves vertices within its radius; the cut tool parts visible threads under its stroke.
     """
 
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
-        "wind": "velocities of the air [m/s] in the middles of the cells of a box (nz, ny, nx, 3), f32",
-        "obstacle": "distances [m] to what is in the way, negative inside, (nz, ny, nx) over a box and its faces, f32",
+        "wind": "air velocities [m/s] at cell centers of a grid (nz, ny, nx, 3), f32",
+        "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32",
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a step: raise small_steps"),
-        "solver_strain": Limit(0.03, "threads give for want of iterations: raise small_steps, or lower resolution"),
-        "max_strain": Limit(0.5, "threads are stretched by half: raise small_steps or stretch, or lower resolution"),
+        "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a substep: raise solver_substeps"),
+        "solver_strain": Limit(
+            0.03, "the solver has not converged and threads stretch: raise solver_substeps, or lower resolution"
+        ),
+        "max_strain": Limit(
+            0.5, "threads are stretched by 50 %: raise solver_substeps or stretch, or lower resolution"
+        ),
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "energy": DiagnosticSpec("`kinetic`, `potential` and `elastic` together", "J"),
         "kinetic": DiagnosticSpec("kinetic energy", "J"),
-        "potential": DiagnosticSpec("potential energy, by height", "J"),
-        "elastic": DiagnosticSpec("elastic energy, of threads and bends", "J"),
-        "momentum": DiagnosticSpec("length of the total momentum", "kg m/s"),
+        "potential": DiagnosticSpec("gravitational potential energy", "J"),
+        "elastic": DiagnosticSpec("elastic energy of stretch, shear and bending", "J"),
+        "momentum": DiagnosticSpec("magnitude of the total momentum", "kg m/s"),
         "max_strain": DiagnosticSpec("largest strain of any thread"),
-        "torn": DiagnosticSpec("number of edges that are torn"),
-        "cfl": DiagnosticSpec("way of the fastest vertex in a small step, over half the thickness"),
+        "torn": DiagnosticSpec("number of torn edges"),
+        "cfl": DiagnosticSpec("distance the fastest vertex moves per substep, relative to half the thickness"),
         "material_strain": DiagnosticSpec(
-            "of the upper threads of a sheet that hangs under its weight, by its stiffness"
+            "strain of the upper threads under the sheet's weight that follows from its stiffness"
         ),
-        "solver_strain": DiagnosticSpec("what the solver adds to `material_strain`"),
+        "solver_strain": DiagnosticSpec("estimated error of the solver, in addition to `material_strain`"),
     }
 
     @classmethod
@@ -132,14 +160,14 @@ class Cloth(SealedModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         columns, rows = params.resolution, _rows(params)
         return {
-            "position": OutputSpec((rows, columns, 3), "f32", "where each vertex is"),
-            "normal": OutputSpec((rows, columns, 3), "f32", "unit normals"),
-            "velocity": OutputSpec((rows, columns, 3), "f32", "how each vertex moves"),
-            "strain": OutputSpec((rows, columns), "f32", "largest relative stretch of the threads at each vertex"),
-            "pattern": OutputSpec((rows, columns), "f32", "what is woven in, 0 to 1"),
-            "ball": OutputSpec((1, 3), "f32", "center of the ball in the way"),
-            "ball_radius": OutputSpec((1,), "f32", "and its radius"),
-            "index": OutputSpec((2 * (rows - 1) * (columns - 1), 3), "u32", "triangles; torn ones have no area"),
+            "position": OutputSpec((rows, columns, 3), "f32", "vertex positions"),
+            "normal": OutputSpec((rows, columns, 3), "f32", "unit vertex normals"),
+            "velocity": OutputSpec((rows, columns, 3), "f32", "vertex velocities"),
+            "strain": OutputSpec((rows, columns), "f32", "largest strain of the threads at each vertex"),
+            "pattern": OutputSpec((rows, columns), "f32", "woven pattern, 0 to 1"),
+            "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle"),
+            "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle"),
+            "index": OutputSpec((2 * (rows - 1) * (columns - 1), 3), "u32", "triangles; torn ones are degenerate"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -148,7 +176,7 @@ class Cloth(SealedModel):
         self.clocks = (self._clock,)
         self._phases = [0.0, 0.0, 0.0]
         self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
-        self._course = Course(params.small_steps, SWEEP / params.small_steps)
+        self._course = Course(params.solver_substeps, SWEEP / params.solver_substeps)
         places, pinned = hung(self._sheet, params.pins, params.span)
         noise = np.random.default_rng(seed).standard_normal(len(places)) * CRUMPLE * self._sheet.spacing
         across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
@@ -167,7 +195,9 @@ class Cloth(SealedModel):
 
     def step(self, dt: float) -> None:
         if self._touch is not None and self._touch.gesture is Gesture.CUT:
-            self._knife.cut(self._touch, dt, {"center": self._params.sphere, "radius": self._params.sphere_radius})
+            self._knife.cut(
+                self._touch, dt, {"center": self._params.sphere_center, "radius": self._params.sphere_radius}
+            )
         values = self._values()
         for _ in range(self._clock.due(dt, SWEEP)):
             values["phases"] = tuple(self._phases)
@@ -291,7 +321,7 @@ class Cloth(SealedModel):
     def _looks(self) -> dict[str, Any]:
         p = self._params
         named = {name: getattr(p, name) for name in ("density", "stretch", "shear", "bend", "gravity")}
-        named |= {"center": p.sphere, "radius": p.sphere_radius}
+        named |= {"center": p.sphere_center, "radius": p.sphere_radius}
         return named | {"limit": p.tear_strain if p.tearing else UNTORN}
 
     def _box(self, grid: Tensor | None, name: str) -> reference.Box | None:

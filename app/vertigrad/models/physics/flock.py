@@ -29,70 +29,116 @@ PATH = np.array([[0.11, 0.33, 0.0], [0.17, 0.2, 1.3], [0.13, 0.33, 0.5]])  # pre
 class Params(params.Params):
     """Lengths in meters; a starling flies at about 10 m/s, about 1 m from the next."""
 
-    count: int = integer(16384, min=1, max=1 << 20, slider_min=4096, scale="log", rebuild=True, auto=True, doc="birds")
+    count: int = integer(
+        16384, min=1, max=1 << 20, slider_min=4096, scale="log", rebuild=True, auto=True, doc="number of birds"
+    )
     width: float = number(
-        80.0, min=1.0, max=1e4, slider_max=500.0, unit="m", rebuild=True, doc="of the box, along x and z"
+        80.0, min=1.0, max=1e4, slider_max=500.0, unit="m", rebuild=True, doc="size of the box along x and z"
     )
-    height: float = number(44.0, min=1.0, max=1e4, slider_max=500.0, unit="m", rebuild=True, doc="of the box, along y")
+    height: float = number(
+        44.0, min=1.0, max=1e4, slider_max=500.0, unit="m", rebuild=True, doc="size of the box along y"
+    )
     bounds: Literal["turn back", "periodic"] = choice(
-        "turn back", ["turn back", "periodic"], rebuild=True, doc="what birds do at the sides of the box"
+        "turn back",
+        ["turn back", "periodic"],
+        rebuild=True,
+        doc="boundary condition: birds turn back, or the box is periodic",
     )
-    length: float = number(1 / 60, min=1e-4, max=1 / 15, slider_min=1 / 240, unit="s", doc="length of a physical step")
-    rate: float = number(1.0, min=0.0, max=8.0, slider_max=2.0, doc="seconds of flight in a second")
-    speed: float = number(10.0, min=0.0, max=100.0, slider_max=30.0, unit="m/s", doc="at which birds like to fly")
-    slack: float = number(0.25, min=0.0, max=1.0, doc="share by which they may fly faster or slower")
-    agility: float = number(
-        30.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="the strongest acceleration of a bird"
+    time_step: float = number(
+        1 / 60, min=1e-4, max=1 / 15, slider_min=1 / 240, unit="s", doc="time step of the simulation"
     )
-    radius: float = number(2.5, min=0.1, max=100.0, slider_max=10.0, unit="m", doc="how far birds see")
-    near: float = number(1.2, min=0.01, max=100.0, slider_max=5.0, unit="m", doc="below which they keep apart")
-    sight: float = angle(280.0, min=0.0, max=360.0, doc="of their view; 360: all around")
-    separation: float = number(24.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="away from those too near")
-    alignment: float = number(3.0, min=0.0, max=1e3, slider_max=10.0, unit="1/s", doc="how soon a bird flies as others")
-    cohesion: float = number(4.0, min=0.0, max=1e3, slider_max=20.0, unit="1/s²", doc="toward those that it sees")
-    levelling: float = number(
-        0.6, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="how soon climbing and diving end"
+    time_scale: float = number(1.0, min=0.0, max=8.0, slider_max=2.0, doc="simulation speed: 2 is twice real time")
+    speed: float = number(10.0, min=0.0, max=100.0, slider_max=30.0, unit="m/s", doc="preferred speed")
+    speed_variation: float = number(
+        0.25, min=0.0, max=1.0, doc="allowed deviation from the preferred speed, relative to it"
     )
-    noise: float = number(0.15, min=0.0, max=100.0, slider_max=2.0, unit="1/√s", doc="of the heading")
-    fear: float = number(
-        14.0, min=0.0, max=1e3, slider_max=40.0, unit="m", doc="how near the predator may come; 0: none"
+    max_acceleration: float = number(
+        30.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="largest acceleration of a bird"
     )
-    hunt: float = number(1.0, min=0.0, max=10.0, slider_max=3.0, doc="how fast the predator flies its round")
-    obstacle: tuple[float, ...] = vector((0.0, 0.0, 0.0), unit="m", gizmo="position", doc="middle of a sphere")
-    obstacle_radius: float = number(0.0, min=0.0, max=1e3, slider_max=20.0, unit="m", doc="of the sphere; 0: none")
+    perception_radius: float = number(
+        2.5, min=0.1, max=100.0, slider_max=10.0, unit="m", doc="radius within which birds see each other"
+    )
+    separation_radius: float = number(
+        1.2, min=0.01, max=100.0, slider_max=5.0, unit="m", doc="distance below which birds avoid each other"
+    )
+    field_of_view: float = angle(280.0, min=0.0, max=360.0, doc="field of view of a bird; 360: all around")
+    separation: float = number(
+        24.0, min=0.0, max=1e3, slider_max=100.0, unit="m/s²", doc="acceleration away from birds that are too near"
+    )
+    alignment: float = number(
+        3.0,
+        min=0.0,
+        max=1e3,
+        slider_max=10.0,
+        unit="1/s",
+        doc="rate at which a bird's velocity approaches that of its neighbors",
+    )
+    cohesion: float = number(
+        4.0,
+        min=0.0,
+        max=1e3,
+        slider_max=20.0,
+        unit="1/s²",
+        doc="acceleration toward the center of the neighbors, per distance",
+    )
+    leveling: float = number(
+        0.6, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which vertical speed decays"
+    )
+    noise: float = number(0.15, min=0.0, max=100.0, slider_max=2.0, unit="1/√s", doc="random change of the heading")
+    flee_radius: float = number(
+        14.0,
+        min=0.0,
+        max=1e3,
+        slider_max=40.0,
+        unit="m",
+        doc="distance at which birds flee from the predator; 0: never",
+    )
+    predator_speed: float = number(
+        1.0,
+        min=0.0,
+        max=10.0,
+        slider_max=3.0,
+        doc="speed of the predator along its closed path, relative to the default",
+    )
+    obstacle_center: tuple[float, ...] = vector(
+        (0.0, 0.0, 0.0), unit="m", gizmo="position", doc="center of a sphere obstacle"
+    )
+    obstacle_radius: float = number(
+        0.0, min=0.0, max=1e3, slider_max=20.0, unit="m", doc="radius of the sphere obstacle; 0: none"
+    )
 
 
 class Flock(SealedModel):
     """Boids (Reynolds 1987) in three dimensions; the equations are in `reference/flock.py`.
 
-    Each step sorts the birds into a grid and has each look around it. Neighbors are met in the order of the grid, so
-    the same seed gives the same bits on one adapter. The cost grows with how many are in sight: birds that all gather
-    in one place cost their number squared. The predator flies a closed round. Dragging has birds come to the hand,
-    with a strength below 0 flee from it.
+    Each step sorts the birds into a grid and searches each bird's neighbors in it. Neighbors are visited in grid order,
+    so the same seed gives the same bits on one GPU. The cost grows with the number of visible neighbors: if all birds
+    gather in one place, with the square of their number. The predator flies a closed path. The drag tool attracts
+    birds, with a negative strength it repels them.
     """
 
     Params = Params
     gestures = frozenset({Gesture.DRAG})
     limits: Mapping[str, Limit] = {
-        "cfl": Limit(1.0, "birds fly past each other between two looks: a smaller length, or a larger near")
+        "cfl": Limit(1.0, "birds fly past each other within a step: lower time_step, or raise separation_radius")
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "polarization": DiagnosticSpec("length of the mean heading"),
+        "polarization": DiagnosticSpec("magnitude of the mean heading: 1 if all birds fly in one direction"),
         "speed": DiagnosticSpec("mean speed", "m/s"),
-        "neighbors": DiagnosticSpec("mean number of birds that a bird sees"),
-        "cfl": DiagnosticSpec("share of `near` that the fastest bird flies in a step"),
+        "neighbors": DiagnosticSpec("mean number of visible neighbors"),
+        "cfl": DiagnosticSpec("distance the fastest bird flies per step, relative to `separation_radius`"),
     }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n = params.count
         return {
-            "position": OutputSpec((n, 3), "f32", "where each bird is [m]"),
-            "velocity": OutputSpec((n, 3), "f32", "how it flies [m/s]"),
-            "heading": OutputSpec((n, 3), "f32", "where it flies: a unit vector"),
-            "speed": OutputSpec((n,), "f32", "length of its velocity"),
-            "neighbors": OutputSpec((n,), "f32", "how many others it sees"),
-            "predator": OutputSpec((1, 3), "f32", "where the predator is [m]"),
+            "position": OutputSpec((n, 3), "f32", "positions of the birds [m]"),
+            "velocity": OutputSpec((n, 3), "f32", "velocities of the birds [m/s]"),
+            "heading": OutputSpec((n, 3), "f32", "unit vectors of flight direction"),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]"),
+            "neighbors": OutputSpec((n,), "f32", "number of visible neighbors"),
+            "predator": OutputSpec((1, 3), "f32", "position of the predator [m]"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -108,7 +154,7 @@ class Flock(SealedModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        for _ in range(self._clock.due(dt * self._params.rate, self._params.length)):
+        for _ in range(self._clock.due(dt * self._params.time_scale, self._params.time_step)):
             self._advance()
 
     def outputs(self) -> dict[str, Tensor]:
@@ -120,7 +166,7 @@ class Flock(SealedModel):
                 "polarization": ops.l2(mean),
                 "speed": ops.mean(self._velocities[:, 3]),
                 "neighbors": ops.mean(self._places[:, 3]),
-                "cfl": fastest * (self._params.length / self._params.near),
+                "cfl": fastest * (self._params.time_step / self._params.separation_radius),
             }
 
     def compare_with_reference(self) -> list[Comparison]:
@@ -171,7 +217,7 @@ class Flock(SealedModel):
         self._sorted_places = parts.empty("sorted_places", n, 4)
         self._sorted_velocities = parts.empty("sorted_velocities", n, 4)
         self._predator = parts.zeros("predator", 1, 3)
-        self._cell = max(self._params.radius, max(self._extent) / MOST_CELLS)
+        self._cell = max(self._params.perception_radius, max(self._extent) / MOST_CELLS)
         low, high = [-0.5 * side for side in self._extent], [0.5 * side for side in self._extent]
         self._grid = parts.enter_context(ops.NeighborGrid(n, 3, self._cell, low, high, f"{self.name}.grid"))
         self._plan = parts.plan("step")
@@ -211,7 +257,7 @@ class Flock(SealedModel):
     def _advance(self) -> None:
         self._plan.replay(**self._fields())
         self._turn += 1
-        self._way += self._params.hunt * self._params.length
+        self._way += self._params.predator_speed * self._params.time_step
 
     def _hunter(self) -> tuple[float, ...]:
         """Where the predator is now, on a closed path through the box."""
@@ -223,27 +269,27 @@ class Flock(SealedModel):
     def _fields(self) -> dict[str, Any]:
         p = self._params
         return {
-            "dt": p.length,
+            "dt": p.time_step,
             "turn": self._turn,
             "key": key_of(self._seed),
             "stream": stream_words("flock"),
-            "radius": p.radius,
-            "near": min(p.near, p.radius),
-            "sight": math.cos(math.radians(0.5 * p.sight)),
+            "radius": p.perception_radius,
+            "near": min(p.separation_radius, p.perception_radius),
+            "sight": math.cos(math.radians(0.5 * p.field_of_view)),
             "separation": p.separation,
             "alignment": p.alignment,
             "cohesion": p.cohesion,
-            "levelling": p.levelling,
-            "agility": p.agility,
-            "speed_range": (p.speed * (1.0 - p.slack), p.speed * (1.0 + p.slack)),
-            "noise": p.noise * math.sqrt(p.length),
+            "levelling": p.leveling,
+            "agility": p.max_acceleration,
+            "speed_range": (p.speed * (1.0 - p.speed_variation), p.speed * (1.0 + p.speed_variation)),
+            "noise": p.noise * math.sqrt(p.time_step),
             "extent": self._extent,
             "predator": self._hunter(),
-            "fear": p.fear,
-            "obstacle": p.obstacle,
+            "fear": p.flee_radius,
+            "obstacle": p.obstacle_center,
             "obstacle_radius": p.obstacle_radius,
             "grid_low": tuple(-0.5 * side for side in self._extent),
-            "grid_cell": max(p.radius, self._cell),
+            "grid_cell": max(p.perception_radius, self._cell),
             **self._hand(),
         }
 

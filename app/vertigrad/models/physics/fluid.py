@@ -33,39 +33,39 @@ FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 class Fluid(SealedModel):
     """Incompressible SPH with an implicit pressure (Ihmsen et al. 2014); shaders/models/fluid.wgsl has the equations.
 
-    Walls let the fluid slip. Rows are sorted by cell at each step: a row is not the same particle for long. A physical
-    step is `courant` spacings long for what fell from the column's top, and shorter for a viscous fluid. Steps are cut
-    from the frames' time; of a frame in which more than 64 are due the rest is dropped. Dragging moves the fluid along
-    with the hand; emitting pumps: what comes out at the hand is taken from all over the fluid, so that mass stays.
+    Walls are free-slip. Particles are sorted by cell at each step, so an index does not name the same particle for
+    long. The time step follows from `courant` and the speed of a fall from the column's top, and is shorter for a
+    viscous fluid. At most 64 steps are taken per frame; time beyond that is dropped. The drag tool moves the fluid; the
+    emit tool pumps particles from all over the fluid to the tool, so mass is conserved.
 
-    The same seed gives the same bits on one adapter: sums go over neighbors in the order of their rows.
+    The same seed gives the same bits on one GPU: sums go over neighbors in the order of their indices.
     """
 
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
-        "obstacle": "signed distances (nz, ny, nx), f32 [m], below 0 inside of what the fluid flows around"
+        "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32"
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "cfl": Limit(1.0, "lower courant: what moves farther than a spacing in a step is not resolved"),
-        "compression": Limit(0.05, "more iterations, or a lower courant: the fluid should keep its volume"),
-        "neighbors": Limit(MOST, "more iterations: so many particles are only this close if they are pressed together"),
+        "cfl": Limit(1.0, "particles move more than one spacing per step: lower courant"),
+        "compression": Limit(0.05, "the fluid is compressed: more iterations, or a lower courant"),
+        "neighbors": Limit(MOST, "too many neighbors: the fluid is compressed; more iterations"),
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "kinetic": DiagnosticSpec("kinetic energy", "J"),
         "potential": DiagnosticSpec("potential energy above the bottom of the tank", "J"),
         "energy": DiagnosticSpec("`kinetic` and `potential` together", "J"),
-        "mass": DiagnosticSpec("of the particles within the tank", "kg"),
-        "momentum": DiagnosticSpec("length of the total momentum", "kg m/s"),
-        "compression": DiagnosticSpec("density beyond that at rest, relative to it, mean over all particles"),
-        "cfl": DiagnosticSpec("spacings that the fastest particle crosses in a step"),
-        "neighbors": DiagnosticSpec("most neighbors of any particle"),
+        "mass": DiagnosticSpec("mass of the particles within the tank", "kg"),
+        "momentum": DiagnosticSpec("magnitude of the total momentum", "kg m/s"),
+        "compression": DiagnosticSpec("mean excess of density over the rest density, relative to it"),
+        "cfl": DiagnosticSpec("distance the fastest particle moves per step, in spacings"),
+        "neighbors": DiagnosticSpec("largest number of neighbors of a particle"),
     }
 
     @classmethod
     def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
-        grid = () if "obstacle" in inputs else ("obstacle_at", "obstacle_spacing")
-        body = ("body_at", "body_size") if params.body == "none" else ()
+        grid = () if "obstacle" in inputs else ("obstacle_center", "obstacle_spacing")
+        body = ("body_center", "body_size") if params.body == "none" else ()
         return {
             **dict.fromkeys(grid, "the input obstacle is not connected"),
             **dict.fromkeys(body, 'body = "none": nothing stands in the tank'),
@@ -75,15 +75,13 @@ class Fluid(SealedModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n = Start.of(params).count
         return {
-            "position": OutputSpec((n, 3), "f32", "where each particle is [m]"),
-            "velocity": OutputSpec((n, 3), "f32", "how it moves [m/s]"),
-            "speed": OutputSpec((n,), "f32", "length of its velocity [m/s]"),
-            "density": OutputSpec((n,), "f32", "of the fluid around it [kg/m³]; less than at rest where it is free"),
-            "radius": OutputSpec((n,), "f32", "half of the spacing, for drawing [m]"),
-            "body": OutputSpec(
-                (*FACETS, 3), "f32", "surface of what stands in the tank [m]; a point if there is nothing"
-            ),
-            "body_normal": OutputSpec((*FACETS, 3), "f32", "unit normals of that surface"),
+            "position": OutputSpec((n, 3), "f32", "particle positions [m]"),
+            "velocity": OutputSpec((n, 3), "f32", "particle velocities [m/s]"),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]"),
+            "density": OutputSpec((n,), "f32", "fluid density at each particle [kg/m³]; lower at the free surface"),
+            "radius": OutputSpec((n,), "f32", "half the spacing, for drawing [m]"),
+            "body": OutputSpec((*FACETS, 3), "f32", "surface of the body in the tank [m]; a point if there is none"),
+            "body_normal": OutputSpec((*FACETS, 3), "f32", "unit normals of the body"),
             "floor": OutputSpec((2, 2, 3), "f32", "corners of the tank's floor [m]"),
         }
 
@@ -116,7 +114,7 @@ class Fluid(SealedModel):
     def step(self, dt: float) -> None:
         length, touch = self.length, self._touch
         self._shape_body()
-        for _ in range(self._clock.due(dt * self._params.rate, length)):
+        for _ in range(self._clock.due(dt * self._params.time_scale, length)):
             if touch is not None and touch.gesture is Gesture.EMIT:
                 self._nozzle.pour(touch, length)
             self._step.replay(dt=length, **self._fields())
@@ -189,7 +187,7 @@ class Fluid(SealedModel):
 
     @property
     def _thickness(self) -> float:
-        return self._params.viscosity + self._params.smoothing * self.spacing * self._fall
+        return self._params.viscosity + self._params.artificial_viscosity * self.spacing * self._fall
 
     def _make(self, parts: Parts, seed: int) -> None:
         n, name = self._start.count, self.name
@@ -254,7 +252,7 @@ class Fluid(SealedModel):
 
     def _shape_body(self) -> None:
         fields = self._fields()
-        self._body.replay(**{name: fields[name] for name in ("shape", "body_at", "body_half")})
+        self._body.replay(**{name: fields[name] for name in ("shape", "body_center", "body_half")})
 
     def _static(self) -> dict[str, Any]:
         """Values of uniforms that stay."""
@@ -268,7 +266,7 @@ class Fluid(SealedModel):
         if self._obstacle is None:
             return values
         edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]
-        low = tuple(at - 0.5 * edge * (n - 1) for at, n in zip(params.obstacle_at, size, strict=True))
+        low = tuple(at - 0.5 * edge * (n - 1) for at, n in zip(params.obstacle_center, size, strict=True))
         return values | {"field_low": low, "field_spacing": edge}
 
 

@@ -21,7 +21,7 @@ class Described(Protocol):
     tank: tuple[float, ...]
     corner: tuple[float, ...]
     column: tuple[float, ...]
-    column_at: tuple[float, ...]
+    column_offset: tuple[float, ...]
 
 
 class Start(NamedTuple):
@@ -41,7 +41,7 @@ class Start(NamedTuple):
         """
         low, tank = _vector(params.corner), _vector(params.tank)
         column = [min(c, t) for c, t in zip(params.column, tank, strict=True)]
-        at = [min(a, t - c) for a, t, c in zip(params.column_at, tank, column, strict=True)]
+        at = [min(a, t - c) for a, t, c in zip(params.column_offset, tank, column, strict=True)]
         spacing = params.spacing
         if params.count:
             spacing = max((math.prod(column) / params.count) ** (1.0 / 3.0), FINEST)

@@ -9,17 +9,51 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ... import ops
+from ... import ops, params
 from ...gpu import Plan
+from ...params import angle, number
 from ...tensor import Tensor
 from ..base import DiagnosticSpec, Limit, OutputSpec
 from ..built import SealedModel
 from ..parts import Parts
 from ..stepping import FixedStep
 from ..touch import Gesture, Touch
-from .galaxy import Bodies, colliding_discs
+from .galaxy import SOFTENING, Bodies, colliding_discs
 
 CROSSED = 0.62  # of the softening that a body of root mean square speed may cross in a step
+
+
+class GravityParams(params.Params):
+    """Units: G = 1; one unit of length is the larger disc's scale length, one of mass its mass (see `galaxy`)."""
+
+    count: int
+    softening: float = number(
+        SOFTENING,
+        min=1e-4,
+        max=10.0,
+        slider_min=0.01,
+        slider_max=1.0,
+        scale="log",
+        doc="Plummer softening length: gravity is weaker at shorter distances",
+    )
+    time_scale: float = number(
+        3.0, min=0.0, max=100.0, slider_max=6.0, unit="1/s", doc="model time that passes per second of simulated time"
+    )
+    time_step: float = number(
+        0.05, min=1e-4, max=1.0, scale="log", doc="longest time step, in model time; shorter for a small softening"
+    )
+    mass_ratio: float = number(
+        0.7, min=0.05, max=1.0, rebuild=True, doc="mass of the second galaxy, relative to the first"
+    )
+    pericenter: float = number(
+        1.8, min=0.1, max=8.0, rebuild=True, doc="closest approach of the galaxies, if both were point masses"
+    )
+    inclination: float = angle(
+        25.0, min=0.0, max=180.0, rebuild=True, doc="first disc, relative to the orbit; 180 is retrograde"
+    )
+    inclination_2: float = angle(
+        50.0, min=0.0, max=180.0, rebuild=True, doc="second disc, relative to the orbit; 180 is retrograde"
+    )
 
 
 class GravityModel(SealedModel):
@@ -32,19 +66,21 @@ class GravityModel(SealedModel):
 
     gestures = frozenset({Gesture.DRAG})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "energy_drift": Limit(0.01, "steps are too long for the forces: a larger softening, or a smaller time_step")
+        "energy_drift": Limit(0.01, "energy is not conserved: raise softening, or lower time_step")
     }
     _params: Any
     _step: Plan
     _force: Plan  # the first accelerations
     _energy: Plan
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "kinetic": DiagnosticSpec("kinetic energy, a sum in f32"),
-        "potential": DiagnosticSpec("potential energy, a sum in f32"),
+        "kinetic": DiagnosticSpec("kinetic energy, summed in f32"),
+        "potential": DiagnosticSpec("potential energy, summed in f32"),
         "energy": DiagnosticSpec("`kinetic` and `potential` together"),
-        "energy_drift": DiagnosticSpec("relative change of the energy since a hand acted, or the softening was set"),
-        "time_step": DiagnosticSpec("longest leapfrog step, in model time"),
-        "momentum": DiagnosticSpec("length of the total momentum"),
+        "energy_drift": DiagnosticSpec(
+            "relative change of the energy since the last interaction or change of softening"
+        ),
+        "time_step": DiagnosticSpec("longest time step, in model time"),
+        "momentum": DiagnosticSpec("magnitude of the total momentum"),
         "drift_of_center": DiagnosticSpec("distance of the center of mass from the origin, times the total mass"),
     }
 
@@ -70,11 +106,11 @@ class GravityModel(SealedModel):
     def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
         count, stars = params.count, cls.stars(params)
         return {
-            "position": OutputSpec((count, 3), "f32", "where each body is"),
-            "velocity": OutputSpec((count, 3), "f32", "how it moves"),
-            "speed": OutputSpec((count,), "f32", "length of its velocity"),
-            "mass": OutputSpec((count,), "f32", "its mass"),
-            "galaxy": OutputSpec((count,), "f32", "which galaxy it came from, 0 or 1"),
+            "position": OutputSpec((count, 3), "f32", "positions of the bodies"),
+            "velocity": OutputSpec((count, 3), "f32", "velocities of the bodies"),
+            "speed": OutputSpec((count,), "f32", "magnitude of the velocity"),
+            "mass": OutputSpec((count,), "f32", "masses of the bodies"),
+            "galaxy": OutputSpec((count,), "f32", "galaxy of each body, 0 or 1"),
             "star_position": OutputSpec((stars, 3), "f32", "positions without the dark halo"),
             "star_speed": OutputSpec((stars,), "f32", "speeds without the dark halo"),
             "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo"),
@@ -96,7 +132,7 @@ class GravityModel(SealedModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        steps, length = self._clock.divide(dt * self._params.rate, self.longest_step)
+        steps, length = self._clock.divide(dt * self._params.time_scale, self.longest_step)
         values = self._still() | {"dt": length} | hand(self._touch)
         for _ in range(steps):
             self._step.replay(**values)

@@ -60,7 +60,7 @@ class Params(params.Params):
         "plane",
         ("plane", "sphere", "torus", "mesh"),
         rebuild=True,
-        doc="a square that repeats, a sphere, a ring, or the mesh that is given as vertices and triangles",
+        doc="domain: a periodic square, a sphere, a torus, or the mesh of the inputs vertices and triangles",
     )
     resolution: int = integer(
         256,
@@ -68,57 +68,71 @@ class Params(params.Params):
         max=2048,
         scale="log",
         rebuild=True,
-        doc="points along each side of the plane; sphere and ring have as many in all, a mesh has its own",
+        doc="points along each side of the plane; sphere and torus have as many in total",
     )
     pattern: str = choice(
-        "own", ("own", *CLASSES), doc="feed and kill of one of Pearson's classes of pattern, or its own"
+        "own", ("own", *CLASSES), doc="preset of feed and kill: one of Pearson's pattern classes; own: as set below"
     )
-    feed: float = number(0.037, min=0.0, max=0.2, slider_max=0.1, unit="1/time", doc="how fast u is replaced (F)")
-    kill: float = number(0.06, min=0.0, max=0.2, slider_max=0.08, unit="1/time", doc="how fast v is taken away (k)")
-    diffusion_u: float = number(2e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="how fast u spreads")
-    diffusion_v: float = number(1e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="how fast v spreads")
+    feed: float = number(
+        0.037, min=0.0, max=0.2, slider_max=0.1, unit="1/time", doc="feed rate F, at which u is replenished"
+    )
+    kill: float = number(
+        0.06, min=0.0, max=0.2, slider_max=0.08, unit="1/time", doc="kill rate k, at which v is removed"
+    )
+    diffusion_u: float = number(
+        2e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="diffusion coefficient of u"
+    )
+    diffusion_v: float = number(
+        1e-5, min=0.0, max=1e-3, slider_max=5e-5, unit="length²/time", doc="diffusion coefficient of v"
+    )
     size: float = number(
-        2.5, min=0.1, max=100.0, slider_max=10.0, scale="log", unit="length", doc="side of a square of the same area"
+        2.5,
+        min=0.1,
+        max=100.0,
+        slider_max=10.0,
+        scale="log",
+        unit="length",
+        doc="size of the domain: side of a square of the same area",
     )
-    longest_step: float = number(
-        1.0, min=0.01, max=2.0, unit="time", doc="a step; shorter where diffusion would not be stable"
+    time_step: float = number(
+        1.0, min=0.01, max=2.0, unit="time", doc="longest time step; shorter where it would be unstable"
     )
-    rate: float = number(1200.0, min=0.0, max=1e5, slider_max=4000.0, unit="time/s", doc="time that passes in a second")
-    spots: int = integer(12, min=1, max=1000, slider_max=100, scale="log", doc="places where it starts, at a reset")
+    time_scale: float = number(
+        1200.0, min=0.0, max=1e5, slider_max=4000.0, unit="time/s", doc="model time that passes per second"
+    )
+    initial_spots: int = integer(12, min=1, max=1000, slider_max=100, scale="log", doc="number of initial spots of v")
     height: float = number(
-        0.15, min=-10.0, max=10.0, slider_min=-1.0, slider_max=1.0, doc="how much v = 1 raises the surface"
+        0.15, min=-10.0, max=10.0, slider_min=-1.0, slider_max=1.0, doc="displacement of the surface where v = 1"
     )
 
 
 class GrayScott(ClockedModel):
     """Gray & Scott's reaction U + 2V → 3V, V → P with diffusion (Pearson 1993, Science 261, 189), on any surface.
 
-    Explicit steps as in the paper. The Laplacian is the nine-point one on the plane, and that of linear finite elements
-    on a mesh (see `surfaces`); what there is of u and v in all is changed by feed, kill and reaction alone. It starts
-    with u = 1 and v = 0 but for discs of several sizes with 1 % of noise: from the paper's one square some die out.
-    Surfaces are drawn in a size of their own (the plane 2 long, the sphere with radius 1, a mesh as it is), whatever
-    `size` is for the reaction.
+    Explicit Euler steps as in the paper. The Laplacian is the nine-point stencil on the plane and that of linear finite
+    elements on a mesh (see `surfaces`); diffusion conserves u and v. The initial state is u = 1 and v = 0, with spots
+    of several sizes and 1 % noise: with the paper's single square some patterns die out. Surfaces are drawn at a fixed
+    size (plane 2 long, sphere of radius 1, a mesh as it is), whatever `size` is for the reaction.
 
-    A step is as long as `longest_step` says, or `SAFE` of what diffusion and the reaction of the highest spikes of v to
-    be expected allow. If v rises higher all the same, its reaction is as fast as is stable, and `cfl` is above 1. Steps
-    are taken in pairs.
-    The same seed gives the same bits on one adapter.
+    The time step is `time_step`, or `SAFE` times the stable limit for diffusion and the highest expected spikes of v.
+    If v rises higher, the reaction rate is limited to the fastest stable one, and `cfl` is above 1. Steps are taken in
+    pairs. The same seed gives the same bits on one GPU.
     """
 
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
-        "vertices": "points of the mesh, (n, 3) f32, as they are when the model is built; equal ones become one",
-        "triangles": "three rows of vertices for each triangle, (t, 3) u32 or i32",
+        "vertices": "mesh vertices, (n, 3) f32, read when the model is built; duplicates are merged",
+        "triangles": "mesh triangles, (t, 3) u32 or i32 indices of vertices",
     }
     gestures = frozenset({Gesture.PAINT})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "cfl": Limit(1.0, "explicit steps are not stable: lower longest_step, or diffusion_u and diffusion_v")
+        "cfl": Limit(1.0, "the explicit time step is unstable: lower time_step, or diffusion_u and diffusion_v")
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "u": DiagnosticSpec("mean of `u` over the area"),
-        "v": DiagnosticSpec("mean of `v` over the area"),
+        "u": DiagnosticSpec("mean of `u` over the surface"),
+        "v": DiagnosticSpec("mean of `v` over the surface"),
         "largest_v": DiagnosticSpec("largest `v`"),
-        "cfl": DiagnosticSpec("time step over the longest that is stable"),
+        "cfl": DiagnosticSpec("time step, relative to the longest stable one"),
     }
 
     @classmethod
@@ -127,7 +141,7 @@ class GrayScott(ClockedModel):
         points = ("resolution",) if params.surface == "mesh" else ()
         return {
             **dict.fromkeys(feed, f'pattern = "{params.pattern}" sets it; choose "own" to set it here'),
-            **dict.fromkeys(points, 'surface = "mesh" has the points of its vertices'),
+            **dict.fromkeys(points, 'surface = "mesh" uses the vertices of the mesh'),
         }
 
     @classmethod
@@ -135,13 +149,13 @@ class GrayScott(ClockedModel):
         n = params.resolution
         rows = (n, n) if params.surface == "plane" else (None,)
         specs = {
-            "position": OutputSpec((*rows, 3), "f32", "the surface, raised by v"),
-            "normal": OutputSpec((*rows, 3), "f32", "its unit normals"),
-            "u": OutputSpec(rows, "f32", "what is fed, 0 to 1"),
-            "v": OutputSpec(rows, "f32", "what eats it"),
+            "position": OutputSpec((*rows, 3), "f32", "surface positions, displaced by v"),
+            "normal": OutputSpec((*rows, 3), "f32", "unit normals"),
+            "u": OutputSpec(rows, "f32", "concentration of the fed substance, 0 to 1"),
+            "v": OutputSpec(rows, "f32", "concentration of the autocatalyst"),
         }
         if params.surface != "plane":
-            specs["index"] = OutputSpec((None, 3), "u32", "three rows of position for each triangle")
+            specs["index"] = OutputSpec((None, 3), "u32", "triangles: three indices of position each")
         return specs
 
     def __init__(
@@ -166,7 +180,7 @@ class GrayScott(ClockedModel):
 
     def step(self, dt: float) -> None:
         step = self._length()
-        pairs = self._clock.due(dt * self._params.rate, 2.0 * step)
+        pairs = self._clock.due(dt * self._params.time_scale, 2.0 * step)
         values = self._stepping(step)
         if pairs and self._touch is not None:
             self._paint.replay(**_brush(self._touch, 2.0 * step * pairs))
@@ -209,7 +223,7 @@ class GrayScott(ClockedModel):
         if first is None:
             turn = surfaces.EDGE if self._mesh is None else None
             drawn = math.sqrt(self._area) / self._params.size
-            first = discs(self._points, turn, self._params.spots, drawn, self._seed)
+            first = discs(self._points, turn, self._params.initial_spots, drawn, self._seed)
         ops.assign(self._field, np.ascontiguousarray(first, np.float32))
         self._show.replay(height=self._params.height)
 
@@ -277,7 +291,7 @@ class GrayScott(ClockedModel):
         """Of a step: Euler's is stable while it is shorter than 2 over the fastest rate."""
         ratio = self._params.diffusion_u / max(self._params.diffusion_v, LEAST_SPREAD)
         fastest = FASTEST + SPIKED * max(ratio - 2.0, 0.0)
-        return min(self._params.longest_step, SAFE * 2.0 / (self._spreading() + fastest))
+        return min(self._params.time_step, SAFE * 2.0 / (self._spreading() + fastest))
 
     def _spreading(self) -> float:
         """The fastest rate without the reaction of v [1/time]."""

@@ -27,54 +27,60 @@ BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
 
 
 class LatticeBoltzmann(ClockedModel):
-    """Nine populations a cell, D2Q9 (Krüger et al. 2017, The Lattice Boltzmann Method), streaming and colliding.
+    """D2Q9 lattice Boltzmann flow past an obstacle (Krüger et al. 2017, The Lattice Boltzmann Method).
 
     Collisions are regularized with the third moments (Malaspinas 2015) or have two relaxation times (Ginzburg et al.
-    2008). Walls of circle, square and aerofoil are where they are, between the cells (Bouzidi et al. 2001); those
-    painted and those of a mask lie half-way, as do the channel's. The inflow gives way where it is blocked; the fluid
-    leaves at density 1, through a stretch that smooths it. Mass stays where ends repeat and walls lie half-way.
+    2008). Walls of circle, square and airfoil are interpolated (Bouzidi et al. 2001); painted walls, those of a mask
+    and those of the channel are half-way bounce-back. The inflow yields where it is blocked; the outflow has density 1
+    behind a sponge layer. Mass is conserved with periodic ends and half-way walls.
 
-    The viscosity is never less than the lattice bears: `coarseness` says how many times too large it then is. Steps are
-    taken in pairs. A hand paints walls and cuts them away. The same seed gives the same bits on one adapter.
+    The viscosity is never below the stable minimum: `coarseness` says by which factor it is then too large. Steps are
+    taken in pairs. The paint tool adds walls, the cut tool removes them. The same seed gives the same bits on one GPU.
     """
 
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {
-        "mask": "an obstacle (rows, columns) f32, wall where above 1/2, stretched over the lattice; replaces the other"
+        "mask": "obstacle mask (rows, columns) f32: wall where above 0.5, stretched over it; replaces the shape"
     }
     gestures = frozenset({Gesture.PAINT, Gesture.CUT})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "mach": Limit(MOST_MACH, "the flow is compressed: lower speed, or give it more room"),
-        "coarseness": Limit(1.001, "the lattice is too coarse for this reynolds: more rows, or a lower reynolds"),
+        "mach": Limit(MOST_MACH, "the Mach number is too high: lower speed, or a smaller obstacle"),
+        "coarseness": Limit(
+            1.001, "the lattice is too coarse for this Reynolds number: more rows, or a lower reynolds"
+        ),
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "mass": DiagnosticSpec("mean density of all cells; 1 where nothing moves"),
+        "mass": DiagnosticSpec("mean density; 1 at rest"),
         "mach": DiagnosticSpec("Mach number of the fastest cell"),
-        "inflow": DiagnosticSpec("`speed`, or less where the obstacle leaves too little room for it", "cells/step"),
-        "reynolds": DiagnosticSpec("Reynolds number of the flow as it is"),
-        "coarseness": DiagnosticSpec("the parameter `reynolds` over the Reynolds number of the flow"),
+        "inflow": DiagnosticSpec(
+            "inflow speed: `speed`, or less if the obstacle blocks too much of the channel", "cells/step"
+        ),
+        "reynolds": DiagnosticSpec("actual Reynolds number of the flow"),
+        "coarseness": DiagnosticSpec("the parameter `reynolds`, relative to the actual Reynolds number"),
     }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         grid = (params.rows, params.columns)
         return {
-            "velocity": OutputSpec((*grid, 2), "f32", "along columns and rows, over that of the inflow"),
-            "speed": OutputSpec(grid, "f32", "length of the velocity"),
-            "density": OutputSpec(grid, "f32", "1 where nothing moves"),
-            "vorticity": OutputSpec(grid, "f32", "times the obstacle's size, over the inflow's velocity"),
-            "position": OutputSpec((*grid, 3), "f32", "a surface, raised by vorticity, y up"),
-            "normal": OutputSpec((*grid, 3), "f32", "its unit normals"),
-            "obstacle": OutputSpec((*grid, 3), "f32", "a surface that stands above the other where the wall is"),
-            "obstacle_normal": OutputSpec((*grid, 3), "f32", "its unit normals"),
-            "distance": OutputSpec(grid, "f32", "to the obstacle [cells], negative inside; about right near it"),
+            "velocity": OutputSpec((*grid, 2), "f32", "velocity along columns and rows, relative to the inflow speed"),
+            "speed": OutputSpec(grid, "f32", "magnitude of the velocity"),
+            "density": OutputSpec(grid, "f32", "density; 1 at rest"),
+            "vorticity": OutputSpec(grid, "f32", "vorticity, times the obstacle's size over the inflow speed"),
+            "position": OutputSpec((*grid, 3), "f32", "surface positions, displaced by vorticity, y up"),
+            "normal": OutputSpec((*grid, 3), "f32", "unit normals of the surface"),
+            "obstacle": OutputSpec((*grid, 3), "f32", "surface of the obstacle, raised where there is wall"),
+            "obstacle_normal": OutputSpec((*grid, 3), "f32", "unit normals of the obstacle"),
+            "distance": OutputSpec(
+                grid, "f32", "signed distance to the obstacle [cells], negative inside; approximate"
+            ),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
         self._clock = FixedStep(most=512)
         self.clocks = (self._clock,)
-        section_of(params.section)
+        section_of(params.naca)
         with self._building() as parts:
             self._mask = parts.enter_context(_plane(inputs["mask"])) if "mask" in inputs else None
             self._make(parts)
@@ -82,7 +88,7 @@ class LatticeBoltzmann(ClockedModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        pairs = self._clock.due(dt * self._params.rate, 2.0)
+        pairs = self._clock.due(dt * self._params.steps_per_second, 2.0)
         values = self._values()
         if self._touch is not None:
             self._paint.replay(**values | stroke(self._params, self._touch, dt))

@@ -27,7 +27,9 @@ class Params(params.Params):
     """Lengths are cells and times steps, but for what is drawn; velocities are drawn over that of the inflow."""
 
     columns: int = integer(400, min=4, max=8192, scale="log", rebuild=True, doc="cells along the flow")
-    rows: int = integer(144, min=2, max=4096, scale="log", rebuild=True, doc="cells across it: the lattice's width")
+    rows: int = integer(
+        144, min=2, max=4096, scale="log", rebuild=True, doc="cells across the flow: the width of the channel"
+    )
     reynolds: float = number(
         150.0,
         min=0.01,
@@ -35,7 +37,7 @@ class Params(params.Params):
         slider_min=1.0,
         slider_max=1000.0,
         scale="log",
-        doc="speed times the obstacle's size, or without one the channel's width, over the viscosity",
+        doc="Reynolds number by the obstacle's size, or by the channel's width if there is none",
     )
     speed: float = number(
         0.08,
@@ -43,31 +45,46 @@ class Params(params.Params):
         max=0.12,
         slider_min=0.02,
         unit="cells/step",
-        doc="of the inflow, less beside a large obstacle: a third of sound's is too much",
+        doc="inflow speed in lattice units; lower beside a large obstacle, to keep the Mach number small",
     )
-    rate: float = number(900.0, min=0.0, max=1e5, slider_max=4000.0, unit="steps/s", doc="steps in a second")
+    steps_per_second: float = number(
+        900.0, min=0.0, max=1e5, slider_max=4000.0, unit="steps/s", doc="lattice steps per second"
+    )
     ends: str = choice(
-        "open", ("open", "repeat"), rebuild=True, doc="inflow and outflow, or a channel without ends and a force"
+        "open",
+        ("open", "repeat"),
+        rebuild=True,
+        doc="boundaries along the flow: inflow and outflow, or periodic and driven by a force",
     )
-    sides: str = choice("slip", ("slip", "no slip", "repeat"), rebuild=True, doc="what is above and below")
+    sides: str = choice("slip", ("slip", "no slip", "repeat"), rebuild=True, doc="boundaries across the flow")
     collision: str = choice(
         "regularized",
         ("regularized", "trt"),
         rebuild=True,
-        doc="regularized: the most stable; trt: two relaxation times, walls exactly where they should be",
+        doc="collision operator; regularized: most stable; trt: two relaxation times, exact wall positions",
     )
-    obstacle: str = choice("circle", ("circle", "square", "aerofoil", "none"), rebuild=True, doc="what is in the way")
+    obstacle: str = choice(
+        "circle", ("circle", "square", "aerofoil", "none"), rebuild=True, doc="shape of the obstacle"
+    )
     size: float = number(
-        0.125, min=0.01, max=0.8, slider_max=0.4, doc="of the obstacle, its diameter, side or chord, over the width"
+        0.125,
+        min=0.01,
+        max=0.8,
+        slider_max=0.4,
+        doc="size of the obstacle (diameter, side or chord), relative to the channel's width",
     )
-    x: float = number(0.22, min=0.0, max=1.0, doc="where its middle is, over the length")
-    y: float = number(0.5, min=0.0, max=1.0, doc="where its middle is, over the width")
-    attack: float = angle(0.0, min=-90.0, max=90.0, doc="how far it is turned nose up")
-    section: str = text("2412", doc="the aerofoil's four digits, as NACA has them")
+    x: float = number(
+        0.22, min=0.0, max=1.0, doc="center of the obstacle along the flow, relative to the channel's length"
+    )
+    y: float = number(
+        0.5, min=0.0, max=1.0, doc="center of the obstacle across the flow, relative to the channel's width"
+    )
+    angle_of_attack: float = angle(0.0, min=-90.0, max=90.0, doc="angle of attack of the obstacle")
+    naca: str = text("2412", doc="NACA four-digit code of the airfoil")
     height: float = number(
-        0.01, min=-1.0, max=1.0, slider_min=-0.05, slider_max=0.05, doc="how much vorticity raises the surface"
+        0.01, min=-1.0, max=1.0, slider_min=-0.05, slider_max=0.05, doc="displacement of the surface by vorticity"
     )
-    pedestal: float = number(0.12, min=0.0, max=2.0, slider_max=0.5, doc="how high the obstacle is drawn")
+    pedestal: float = number(0.12, min=0.0, max=2.0, slider_max=0.5, doc="drawn height of the obstacle")
 
 
 def uniforms(given: Params, masked: bool) -> dict[str, Any]:
@@ -80,8 +97,8 @@ def uniforms(given: Params, masked: bool) -> dict[str, Any]:
     inflow = given.speed if masked else min(given.speed, MOST_MACH / math.sqrt(3.0) * (1.0 - blockage(given)) / PAST)
     viscosity = max(inflow * length / given.reynolds, LEAST_VISCOSITY[given.collision] * inflow)
     driven = given.ends == "repeat"
-    camber, camber_at, thickness = section_of(given.section)
-    turned = math.radians(given.attack)
+    camber, camber_at, thickness = section_of(given.naca)
+    turned = math.radians(given.angle_of_attack)
     return {
         "rows": given.rows,
         "columns": given.columns,
@@ -107,10 +124,10 @@ def uniforms(given: Params, masked: bool) -> dict[str, Any]:
 
 def blockage(given: Params) -> float:
     """How much of the channel's width the obstacle takes; at most all but a tenth."""
-    sine, cosine = abs(math.sin(math.radians(given.attack))), math.cos(math.radians(given.attack))
+    sine, cosine = abs(math.sin(math.radians(given.angle_of_attack))), math.cos(math.radians(given.angle_of_attack))
     height = {"none": 0.0, "circle": 1.0, "square": sine + cosine}.get(given.obstacle)
     if height is None:
-        camber, _, thickness = section_of(given.section)
+        camber, _, thickness = section_of(given.naca)
         height = sine + (thickness + camber) * cosine
     return min(given.size * height, 0.9)
 

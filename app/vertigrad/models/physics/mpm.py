@@ -31,42 +31,40 @@ TOGETHER = 8  # steps in the longer of two plans: a frame costs the CPU few repl
 class Mpm(ClockedModel):
     """MLS-MPM (Hu et al. 2018) with APIC transfers (Jiang et al. 2015); shaders/models/mpm.wgsl has the equations.
 
-    Water, jelly, snow and sand are kinds of particles and meet on the grid (common/matter.wgsl says how each is
-    strained). A physical step is `time_step` long, or as long as the stiffest matter's waves need for `courant` cells;
-    of a frame in which more than 64 are due the rest is dropped. Dragging moves matter along with the hand.
+    Water, jelly, snow and sand are materials of particles that interact on the grid (common/matter.wgsl has their
+    strain updates). The time step is `time_step`, or shorter where `courant` and the waves of the stiffest material
+    require it. At most 64 steps are taken per frame; time beyond that is dropped. The drag tool moves material.
 
-    The same seed gives the same bits on one adapter: particles add to the grid in integers, for which order does
-    not matter. With eight particles in a cell a number stands for 2^-24 of the heaviest particle's mass, and of that
-    times a cell a step; a node holds 16 to 32 times the mass of a full cell, `crowding` tells what share is used.
+    The same seed gives the same bits on one GPU: particles are added to the grid in fixed-point integers, so order does
+    not matter. With eight particles per cell the resolution is 2^-24 of the heaviest particle's mass, and of that times
+    one cell per step; a node holds 16 to 32 times the mass of a full cell, and `crowding` is the fraction in use.
     """
 
     Params = Params
     inputs: ClassVar = {
-        "obstacle": "signed distances (nz, ny, nx), f32 [m], below 0 inside of what stands in the way",
-        "shape": "signed distances (nz, ny, nx), f32, below 0 inside: what a mesh of matter fills of its box",
+        "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32",
+        "shape": "signed distances (nz, ny, nx), f32, negative inside: the shape of bodies set to mesh",
     }
     gestures = frozenset({Gesture.DRAG})
     limits: ClassVar = {
-        "cfl": Limit(0.5, "a shorter time step: matter should not cross half a cell in one"),
-        "elastic_cfl": Limit(0.6, "a lower courant: the waves of the stiffest matter are not resolved"),
-        "sparsity": Limit(
-            0.5, "too few particles for the grid, so matter collapses: more particles, or a coarser grid"
-        ),
-        "crowding": Limit(1.0, "a finer grid, or fewer particles: more mass at a node than its numbers can hold"),
+        "cfl": Limit(0.5, "particles move more than half a cell per step: lower time_step"),
+        "elastic_cfl": Limit(0.6, "waves of the stiffest material are not resolved: lower courant"),
+        "sparsity": Limit(0.5, "too few particles per cell, and material collapses: raise count, or lower resolution"),
+        "crowding": Limit(1.0, "grid mass overflows at a node: raise resolution, or lower count"),
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "kinetic": DiagnosticSpec("kinetic energy", "J"),
         "elastic": DiagnosticSpec("elastic energy", "J"),
         "potential": DiagnosticSpec("potential energy", "J"),
         "energy": DiagnosticSpec("`kinetic`, `elastic` and `potential` together", "J"),
-        "momentum": DiagnosticSpec("length of the total momentum", "kg m/s"),
-        "mass": DiagnosticSpec("of all particles", "kg"),
-        "grid_mass": DiagnosticSpec("on the nodes of the grid", "kg"),
-        "cfl": DiagnosticSpec("cells that the fastest particle crosses in a step"),
-        "elastic_cfl": DiagnosticSpec("cells that the fastest elastic wave crosses in a step, at most"),
-        "crowding": DiagnosticSpec("mass at the fullest node, over the most that a node can hold"),
-        "sparsity": DiagnosticSpec("cells that a particle stands for at rest"),
-        "time_step": DiagnosticSpec("the time step in use", "s"),
+        "momentum": DiagnosticSpec("magnitude of the total momentum", "kg m/s"),
+        "mass": DiagnosticSpec("mass of all particles", "kg"),
+        "grid_mass": DiagnosticSpec("mass on the grid nodes", "kg"),
+        "cfl": DiagnosticSpec("distance the fastest particle moves per step, in cells"),
+        "elastic_cfl": DiagnosticSpec("distance the fastest elastic wave moves per step, in cells; an upper bound"),
+        "crowding": DiagnosticSpec("largest mass at a grid node, relative to the capacity of a node"),
+        "sparsity": DiagnosticSpec("rest volume of a particle, in cells"),
+        "time_step": DiagnosticSpec("time step in use", "s"),
     }
 
     @classmethod
@@ -75,7 +73,7 @@ class Mpm(ClockedModel):
         absent = {
             f"{matter}_{part}": f'{matter} = "none": there is none'
             for matter in ("water", "jelly", "snow", "sand")
-            for part in ("at", "size")
+            for part in ("center", "size")
             if getattr(params, matter) == "none"
         }
         return {**dict.fromkeys(grid, "the input obstacle is not connected"), **absent}
@@ -86,12 +84,12 @@ class Mpm(ClockedModel):
         bodies(params)
         Grid.of(params)
         return {
-            "position": OutputSpec((n, 3), "f32", "where each particle is [m]"),
-            "velocity": OutputSpec((n, 3), "f32", "how it moves [m/s]"),
-            "speed": OutputSpec((n,), "f32", "length of its velocity [m/s]"),
+            "position": OutputSpec((n, 3), "f32", "particle positions [m]"),
+            "velocity": OutputSpec((n, 3), "f32", "particle velocities [m/s]"),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]"),
             "material": OutputSpec((n,), "u32", "0 water, 1 jelly, 2 snow, 3 sand"),
-            "color": OutputSpec((n, 3), "f32", "the color of its matter"),
-            "floor": OutputSpec((2, 2, 3), "f32", "a surface just under the box [m]"),
+            "color": OutputSpec((n, 3), "f32", "color of the material"),
+            "floor": OutputSpec((2, 2, 3), "f32", "floor surface just below the box [m]"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -100,7 +98,9 @@ class Mpm(ClockedModel):
         self._obstacle = _checked(name, "obstacle", inputs.get("obstacle"))
         shape = _checked(name, "shape", inputs.get("shape"))
         if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
-            raise InputError(f"{name}: matter that starts as a mesh needs the input shape, such as a mesh's distance")
+            raise InputError(
+                f"{name}: a body of shape mesh needs the input shape, such as the distance of a mesh model"
+            )
         self._clock = FixedStep()
         self.clocks = (self._clock,)
         start = filled(bodies(params, None if shape is None else shape.numpy()), params.count, seed, self._grid.cell)
@@ -118,7 +118,7 @@ class Mpm(ClockedModel):
 
     def step(self, dt: float) -> None:
         length = self.length
-        due = self._clock.due(dt * self._params.rate, length)
+        due = self._clock.due(dt * self._params.time_scale, length)
         fields = self._fields(length)
         for _ in range(due // TOGETHER):
             self._steps.replay(**fields)

@@ -67,7 +67,7 @@ def bodies(params: Any, distances: np.ndarray | None = None) -> list[Body]:
     found = []
     half = np.array([params.box[0] / 2.0, 0.0, params.box[2] / 2.0])
     for kind, name in enumerate(MATERIALS):
-        shape, middle, size = (getattr(params, f"{name}{part}") for part in ("", "_at", "_size"))
+        shape, middle, size = (getattr(params, f"{name}{part}") for part in ("", "_center", "_size"))
         if shape == "none":
             continue
         size = (size[0],) * 3 if shape == "ball" else size
@@ -77,7 +77,7 @@ def bodies(params: Any, distances: np.ndarray | None = None) -> list[Body]:
         if (low < -1e-6).any() or (high > np.array(params.box) + 1e-6).any():
             raise InputError(
                 f"the {name} reaches from {_told(low - half)} to {_told(high - half)}, the box from {_told(-half)} to "
-                f"{_told(np.array(params.box) - half)}: move it by {name}_at, or make it smaller by {name}_size"
+                f"{_told(np.array(params.box) - half)}: move it by {name}_center, or make it smaller by {name}_size"
             )
         found.append(body)
     if not found:

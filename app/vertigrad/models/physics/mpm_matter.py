@@ -39,13 +39,16 @@ def lame(young: float, poisson: float) -> tuple[float, float]:
 def uniforms(params: Any, volume: float) -> Constants:
     """The constants for parameters as they are; a unit of mass is that of the heaviest kind of particle."""
     heaviest = max(DENSITIES)
-    solids = [lame(young, params.poisson) for young in (params.jelly_young, params.snow_young, params.sand_young)]
+    solids = [
+        lame(young, params.poissons_ratio)
+        for young in (params.jelly_youngs_modulus, params.snow_youngs_modulus, params.sand_youngs_modulus)
+    ]
     sine = math.sin(math.radians(params.friction_angle))
     return Constants(
         unit=heaviest * volume,
         mass=tuple(density / heaviest for density in DENSITIES),  # type: ignore[arg-type]
         mu=(params.viscosity, *(mu for mu, _ in solids)),  # type: ignore[arg-type]
-        lambda_=(params.bulk, *(lambda_ for _, lambda_ in solids)),  # type: ignore[arg-type]
+        lambda_=(params.bulk_modulus, *(lambda_ for _, lambda_ in solids)),  # type: ignore[arg-type]
         hardening=params.hardening,
         compression=params.compression,
         stretch=params.stretch,
@@ -55,10 +58,10 @@ def uniforms(params: Any, volume: float) -> Constants:
 
 def slowest_wave_step(params: Any, cell: float) -> float:
     """Seconds in which the fastest wave crosses a cell; shorter if viscosity spreads velocity faster than that."""
-    stiff = params.jelly_young, params.snow_young * HARDEST, params.sand_young
-    waves = [_wave(young, params.poisson, density) for young, density in zip(stiff, DENSITIES[1:], strict=True)]
+    stiff = params.jelly_youngs_modulus, params.snow_youngs_modulus * HARDEST, params.sand_youngs_modulus
+    waves = [_wave(young, params.poissons_ratio, density) for young, density in zip(stiff, DENSITIES[1:], strict=True)]
     # Tait's law: what is compressed to a volume J is stiffer by J^-7, at J = 0.9 twice
-    waves.append(math.sqrt(2.0 * params.bulk / DENSITIES[0]))
+    waves.append(math.sqrt(2.0 * params.bulk_modulus / DENSITIES[0]))
     shapes = params.jelly, params.snow, params.sand, params.water
     fastest = max(wave for wave, shape in zip(waves, shapes, strict=True) if shape != "none")
     thick = params.viscosity / DENSITIES[0] if params.water != "none" else 0.0

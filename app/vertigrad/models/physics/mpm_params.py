@@ -17,7 +17,7 @@ class Params(params.Params):
     """The box, what falls into it, and what that is made of. Lengths in meters; the floor's middle is the origin."""
 
     count: int = integer(
-        40_000, min=64, max=1 << 23, scale="log", rebuild=True, auto=True, doc="particles, of one size"
+        40_000, min=64, max=1 << 23, scale="log", rebuild=True, auto=True, doc="number of particles, of one size"
     )
     resolution: int = integer(
         48,
@@ -31,42 +31,63 @@ class Params(params.Params):
     box: tuple[float, ...] = vector(
         (1.2, 0.9, 0.8), min=0.1, max=100.0, slider_max=3.0, unit="m", rebuild=True, doc="inner size of the box"
     )
-    gravity: float = number(9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="downwards, along -y")
-    time_step: float = number(
-        2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest physical step; fast waves make it shorter"
+    gravity: float = number(
+        9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="gravitational acceleration, along -y"
     )
-    courant: float = number(0.5, min=0.05, max=0.6, doc="cells that the fastest wave may cross in a physical step")
-    rate: float = number(1.0, min=0.0, max=10.0, slider_max=2.0, doc="seconds of this world in a simulated second")
-    friction: float = number(0.5, min=0.0, max=10.0, slider_max=1.0, doc="Coulomb's, at walls, floor and obstacles")
+    time_step: float = number(
+        2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest time step; shorter where fast waves require it"
+    )
+    courant: float = number(0.5, min=0.05, max=0.6, doc="Courant number: cells the fastest wave crosses per step")
+    time_scale: float = number(1.0, min=0.0, max=10.0, slider_max=2.0, doc="simulation speed: 2 is twice real time")
+    friction: float = number(
+        0.5, min=0.0, max=10.0, slider_max=1.0, doc="Coulomb friction coefficient at walls, floor and obstacles"
+    )
 
-    water: str = choice("box", SHAPES, rebuild=True, doc="what the water starts as")
-    water_at: tuple[float, ...] = vector(
-        (-0.44, 0.25, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the water"
+    water: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the water")
+    water_center: tuple[float, ...] = vector(
+        (-0.44, 0.25, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the water"
     )
     water_size: tuple[float, ...] = vector(
-        (0.28, 0.46, 0.7), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+        (0.28, 0.46, 0.7),
+        min=0.01,
+        max=100.0,
+        unit="m",
+        rebuild=True,
+        doc="initial size; a ball uses the first component as diameter",
     )
-    bulk: float = number(
-        5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water: how hard it is to compress"
+    bulk_modulus: float = number(5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water")
+    viscosity: float = number(
+        0.05, min=0.0, max=100.0, slider_max=10.0, unit="Pa s", doc="dynamic viscosity of the water; honey 10"
     )
-    viscosity: float = number(0.05, min=0.0, max=100.0, slider_max=10.0, unit="Pa s", doc="of the water; honey has 10")
-    jelly: str = choice("box", SHAPES, rebuild=True, doc="what the jelly starts as")
-    jelly_at: tuple[float, ...] = vector(
-        (0.02, 0.62, 0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the jelly"
+    jelly: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the jelly")
+    jelly_center: tuple[float, ...] = vector(
+        (0.02, 0.62, 0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the jelly"
     )
     jelly_size: tuple[float, ...] = vector(
-        (0.22, 0.22, 0.22), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+        (0.22, 0.22, 0.22),
+        min=0.01,
+        max=100.0,
+        unit="m",
+        rebuild=True,
+        doc="initial size; a ball uses the first component as diameter",
     )
-    jelly_young: float = number(1.5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the jelly")
-    snow: str = choice("ball", SHAPES, rebuild=True, doc="what the snow starts as")
-    snow_at: tuple[float, ...] = vector(
-        (0.02, 0.6, -0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the snow"
+    jelly_youngs_modulus: float = number(
+        1.5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the jelly"
+    )
+    snow: str = choice("ball", SHAPES, rebuild=True, doc="initial shape of the snow")
+    snow_center: tuple[float, ...] = vector(
+        (0.02, 0.6, -0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the snow"
     )
     snow_size: tuple[float, ...] = vector(
-        (0.28, 0.28, 0.28), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+        (0.28, 0.28, 0.28),
+        min=0.01,
+        max=100.0,
+        unit="m",
+        rebuild=True,
+        doc="initial size; a ball uses the first component as diameter",
     )
     # Stomakhin et al. 2013 have 140 kPa, whose waves would need steps a quarter as long for all that is in the box.
-    snow_young: float = number(
+    snow_youngs_modulus: float = number(
         8e3,
         min=100.0,
         max=1e7,
@@ -74,42 +95,53 @@ class Params(params.Params):
         scale="log",
         doc="Young's modulus of fresh snow; that of real snow is 140 kPa",
     )
-    hardening: float = number(10.0, min=0.0, max=20.0, doc="exponent at which packed snow is stiffer")
+    hardening: float = number(10.0, min=0.0, max=20.0, doc="hardening exponent of compacted snow")
     compression: float = number(
-        0.025, min=1e-3, max=0.5, scale="log", doc="strain at which snow gives way when pressed"
+        0.025, min=1e-3, max=0.5, scale="log", doc="critical compression of snow: strain at which it yields"
     )
-    stretch: float = number(0.0075, min=1e-4, max=0.5, scale="log", doc="strain at which snow tears")
-    sand: str = choice("box", SHAPES, rebuild=True, doc="what the sand starts as")
-    sand_at: tuple[float, ...] = vector(
-        (0.4, 0.35, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="middle of the sand"
+    stretch: float = number(
+        0.0075, min=1e-4, max=0.5, scale="log", doc="critical stretch of snow: strain at which it yields"
+    )
+    sand: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the sand")
+    sand_center: tuple[float, ...] = vector(
+        (0.4, 0.35, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the sand"
     )
     sand_size: tuple[float, ...] = vector(
-        (0.22, 0.5, 0.3), min=0.01, max=100.0, unit="m", rebuild=True, doc="its size; a ball takes the first"
+        (0.22, 0.5, 0.3),
+        min=0.01,
+        max=100.0,
+        unit="m",
+        rebuild=True,
+        doc="initial size; a ball uses the first component as diameter",
     )
-    sand_young: float = number(5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the sand")
-    friction_angle: float = angle(35.0, min=0.0, max=60.0, doc="of the sand, inside: how steep it can lie")
-    poisson: float = number(0.25, min=0.0, max=0.45, doc="Poisson's ratio of jelly, snow and sand")
+    sand_youngs_modulus: float = number(
+        5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the sand"
+    )
+    friction_angle: float = angle(35.0, min=0.0, max=60.0, doc="friction angle of the sand")
+    poissons_ratio: float = number(0.25, min=0.0, max=0.45, doc="Poisson's ratio of jelly, snow and sand")
 
-    ball_at: tuple[float, ...] = vector(
+    ball_center: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0),
         min=-100.0,
         max=100.0,
         unit="m",
         gizmo="position",
-        doc="middle of a ball in the way",
+        doc="center of a sphere obstacle",
     )
-    ball_radius: float = number(0.0, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="its radius; 0: there is none")
+    ball_radius: float = number(
+        0.0, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="radius of the sphere obstacle; 0: none"
+    )
     obstacle_corner: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), min=-100.0, max=100.0, unit="m", doc="where the first of the obstacle's distances lies"
+        (0.0, 0.0, 0.0), min=-100.0, max=100.0, unit="m", doc="position of the first node of the input obstacle"
     )
     obstacle_spacing: float = number(
-        0.05, min=1e-3, max=10.0, unit="m", scale="log", doc="from one of the obstacle's distances to the next"
+        0.05, min=1e-3, max=10.0, unit="m", scale="log", doc="grid spacing of the input obstacle"
     )
 
-    water_color: tuple[float, float, float] = color("#2f8fd0", doc="the color of water; where it is fast it is white")
-    jelly_color: tuple[float, float, float] = color("#e2567a", doc="the color of jelly")
-    snow_color: tuple[float, float, float] = color("#f2f6fa", doc="the color of fresh snow")
-    sand_color: tuple[float, float, float] = color("#d9a860", doc="the color of sand")
+    water_color: tuple[float, float, float] = color("#2f8fd0", doc="color of water; fast water is white")
+    jelly_color: tuple[float, float, float] = color("#e2567a", doc="color of jelly")
+    snow_color: tuple[float, float, float] = color("#f2f6fa", doc="color of fresh snow")
+    sand_color: tuple[float, float, float] = color("#d9a860", doc="color of sand")
 
 
 def told(params: Params, length: float, touch: Touch | None) -> dict[str, Any]:
@@ -118,7 +150,7 @@ def told(params: Params, length: float, touch: Touch | None) -> dict[str, Any]:
         "dt": length,
         "gravity": params.gravity,
         "friction": params.friction,
-        "ball": (*params.ball_at, params.ball_radius),
+        "ball": (*params.ball_center, params.ball_radius),
         "obstacle_low": tuple(params.obstacle_corner),
         "obstacle_cell": params.obstacle_spacing,
         "hand": (AWAY,) * 3 if touch is None else touch.point,

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ... import params
 from ...gpu import Kernel, Plan, gpu
-from ...params import angle, integer, number
+from ...params import integer
 from ..base import Comparison, compare
 from ..parts import Parts
 from ..reference.gravity import accelerations
-from .galaxy import SOFTENING, Bodies, luminous_count
-from .gravity_bodies import GravityModel, galaxies, hand
+from .galaxy import Bodies, luminous_count
+from .gravity_bodies import GravityModel, GravityParams, galaxies, hand
 
 SHADER = "models/nbody.wgsl"
 COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
@@ -22,39 +21,20 @@ MANY = 1 << 15  # bodies from which on there are threads enough although each ad
 SOFTWARE_MANY, SOFTWARE_EACH = 1 << 8, 16  # on a software adapter, where reading a body takes longer than its force
 
 
-class Params(params.Params):
-    """Units: G = 1; one unit of length is the larger disc's scale length, one of mass its mass (see `galaxy`)."""
+class Params(GravityParams):
+    """Every pair of bodies counts, so there are fewer."""
 
     count: int = integer(
-        8192, min=2, max=1 << 20, scale="log", rebuild=True, auto=True, doc="bodies, of which a third is dark halo"
+        8192, min=2, max=1 << 20, scale="log", rebuild=True, auto=True, doc="number of bodies; a third are dark halo"
     )
-    softening: float = number(
-        SOFTENING,
-        min=1e-4,
-        max=10.0,
-        slider_min=0.01,
-        slider_max=1.0,
-        scale="log",
-        doc="length below which gravity fades",
-    )
-    rate: float = number(3.0, min=0.0, max=100.0, slider_max=6.0, unit="1/s", doc="units of model time in a second")
-    time_step: float = number(
-        0.05, min=1e-4, max=1.0, scale="log", doc="longest step in model time; a small softening makes it shorter"
-    )
-    mass_ratio: float = number(0.7, min=0.05, max=1.0, rebuild=True, doc="mass of the second galaxy over the first")
-    pericenter: float = number(1.8, min=0.1, max=8.0, rebuild=True, doc="how near they pass, as two points would")
-    inclination: float = angle(
-        25.0, min=0.0, max=180.0, rebuild=True, doc="first disc to the orbit; 180 turns against it"
-    )
-    inclination_2: float = angle(50.0, min=0.0, max=180.0, rebuild=True, doc="second disc to the orbit")
 
 
 class NBody(GravityModel):
-    """All-pairs gravity with leapfrog steps; position, velocity and mass lie interleaved and are drawn from there.
+    """All-pairs gravity with leapfrog steps; position, velocity and mass are interleaved and drawn without a copy.
 
-    The number of bodies is unbounded, their pairs cost count² interactions a step. The same seed gives the same start;
-    on one adapter it gives the same run, bit for bit: nothing is added up in an order that could change. A hand that
-    drags is one more body for the forces: as heavy as the touch is strong, and softened by its radius.
+    A step costs count² interactions. The same seed gives the same initial state, and on one GPU the same run bit for
+    bit: sums have a fixed order. The drag tool acts as one more body, with the tool's strength as its mass and the
+    tool's radius as its softening.
     """
 
     Params = Params

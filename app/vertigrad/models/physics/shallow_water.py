@@ -31,97 +31,104 @@ GRIP = 4.0  # [1/s] how fast water takes on the velocity of a hand
 
 
 class Params(params.Params):
-    """Lengths are meters and times seconds of the water's own, but for `rate`."""
+    """Lengths are meters and times seconds of the water's own, but for `time_scale`."""
 
-    rows: int = integer(
-        128, min=2, max=4096, scale="log", rebuild=True, doc="cells along z; those of the bed, if given"
+    rows: int = integer(128, min=2, max=4096, scale="log", rebuild=True, doc="cells along z; the input bed has its own")
+    columns: int = integer(
+        192, min=2, max=4096, scale="log", rebuild=True, doc="cells along x; the input bed has its own"
     )
-    columns: int = integer(192, min=2, max=4096, scale="log", rebuild=True, doc="cells along x")
     cell: float = number(
-        1.0, min=1e-3, max=1e4, slider_min=0.1, slider_max=200.0, scale="log", unit="m", doc="its edge"
+        1.0, min=1e-3, max=1e4, slider_min=0.1, slider_max=200.0, scale="log", unit="m", doc="edge of a cell"
     )
-    ground: str = choice("flat", ("flat", "beach", "hills"), rebuild=True, doc="the bed, if no other is given")
+    ground: str = choice(
+        "flat", ("flat", "beach", "hills"), rebuild=True, doc="shape of the bed, without the input bed"
+    )
     relief: float = number(
-        4.0, min=0.0, max=1e4, slider_max=20.0, unit="m", rebuild=True, doc="height of beach or hills"
+        4.0, min=0.0, max=1e4, slider_max=20.0, unit="m", rebuild=True, doc="height of the beach or hills"
     )
-    level: float = number(
-        3.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="of the water at a reset"
-    )
+    level: float = number(3.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="initial water level")
     level_2: float = number(
-        1.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="of that on the other side of the dam"
+        1.0, min=-1e4, max=1e4, slider_min=0.0, slider_max=20.0, unit="m", doc="initial water level behind the dam"
     )
-    dam: float = number(0.35, min=0.0, max=1.0, doc="where the dam is at a reset, over the length; 1: there is none")
-    edges: str = choice("walls", ("walls", "open"), rebuild=True, doc="what is around it")
+    dam: float = number(0.35, min=0.0, max=1.0, doc="initial position of the dam, relative to the length; 1: no dam")
+    edges: str = choice("walls", ("walls", "open"), rebuild=True, doc="boundary condition at the edges")
     manning: float = number(
-        0.02, min=0.0, max=0.5, slider_max=0.1, unit="s/m^(1/3)", doc="Manning's n: how rough it is"
+        0.02, min=0.0, max=0.5, slider_max=0.1, unit="s/m^(1/3)", doc="Manning roughness coefficient n of the bed"
     )
-    rain: float = number(0.0, min=0.0, max=1e6, slider_max=1e4, unit="mm/h", doc="all over")
-    spring: float = number(0.0, min=0.0, max=1e7, slider_max=1e4, unit="m³/s", doc="what comes out of a spring")
-    spring_at: tuple[float, ...] = vector((0.5, 0.5), length=2, min=0.0, max=1.0, doc="where it is, over both sides")
-    spring_radius: float = number(3.0, min=1.0, max=200.0, slider_max=30.0, unit="cells", doc="how wide it is")
-    rate: float = number(4.0, min=0.0, max=1e5, slider_max=600.0, scale="log", doc="seconds that pass in a second")
+    rain: float = number(0.0, min=0.0, max=1e6, slider_max=1e4, unit="mm/h", doc="rainfall rate")
+    spring: float = number(0.0, min=0.0, max=1e7, slider_max=1e4, unit="m³/s", doc="discharge of a spring")
+    spring_position: tuple[float, ...] = vector(
+        (0.5, 0.5), length=2, min=0.0, max=1.0, doc="position of the spring, relative to both sides"
+    )
+    spring_radius: float = number(3.0, min=1.0, max=200.0, slider_max=30.0, unit="cells", doc="radius of the spring")
+    time_scale: float = number(
+        4.0, min=0.0, max=1e5, slider_max=600.0, scale="log", doc="simulation speed: 2 is twice real time"
+    )
     time_step: float = number(
-        0.1, min=1e-5, max=1e3, slider_max=10.0, scale="log", unit="s", doc="a step; the GPU divides it as waves need"
+        0.1,
+        min=1e-5,
+        max=1e3,
+        slider_max=10.0,
+        scale="log",
+        unit="s",
+        doc="time step; divided on the GPU into substeps that are stable",
     )
-    parts: int = integer(4, min=1, max=64, rebuild=True, doc="into how many parts at most")
+    max_substeps: int = integer(4, min=1, max=64, rebuild=True, doc="largest number of substeps per time step")
     dry: float = number(1e-3, min=1e-6, max=1.0, scale="log", unit="m", doc="depth below which water hardly moves")
-    datum: float = number(0.0, min=-1e4, max=1e4, unit="m", doc="elevation that is drawn at height 0")
-    exaggeration: float = number(2.0, min=0.01, max=100.0, slider_max=10.0, doc="of what is drawn as height")
-    film: float = number(0.02, min=0.0, max=100.0, slider_max=1.0, unit="m", doc="depth from which on water is drawn")
+    datum: float = number(0.0, min=-1e4, max=1e4, unit="m", doc="elevation drawn at height 0")
+    exaggeration: float = number(2.0, min=0.01, max=100.0, slider_max=10.0, doc="vertical exaggeration of the drawing")
+    film: float = number(0.02, min=0.0, max=100.0, slider_max=1.0, unit="m", doc="depth above which water is drawn")
     deep: float = number(
-        4.0, min=0.01, max=1e4, slider_max=100.0, scale="log", unit="m", doc="depth that is drawn dark"
+        4.0, min=0.01, max=1e4, slider_max=100.0, scale="log", unit="m", doc="depth drawn in the darkest color"
     )
-    foam: float = number(
-        8.0, min=0.01, max=1e3, slider_max=50.0, scale="log", unit="m/s", doc="speed that is drawn white"
-    )
+    foam: float = number(8.0, min=0.01, max=1e3, slider_max=50.0, scale="log", unit="m/s", doc="speed drawn white")
 
 
 class ShallowWater(ClockedModel):
-    """Saint-Venant's equations by finite volumes: linear reconstruction of depth, level and velocity (minmod),
-    hydrostatic reconstruction at the faces (Audusse et al. 2004), the flux of Harten, Lax & van Leer, and Heun's two
-    stages, with Manning's friction. A lake at rest stays as it is, depths never fall below zero, and with walls and no
-    rain what there is of water stays the same.
+    """Shallow water (Saint-Venant) equations by finite volumes.
 
-    The GPU finds how long a step is stable and divides `time_step` into as many equal parts, up to `parts`; where
-    those do not suffice the water falls behind, which `cfl` above 1 tells. A hand pours water and drags it along. The
-    same seed gives the same bits on one adapter.
+    Linear reconstruction of depth, level and velocity (minmod), hydrostatic reconstruction at the faces (Audusse et al.
+    2004), the HLL flux (Harten, Lax & van Leer), Heun's method, and Manning friction. A lake at rest stays at rest,
+    depths stay positive, and with walls and no rain the volume is conserved.
+
+    The GPU finds the stable time step and divides `time_step` into that many substeps, up to `max_substeps`; if those
+    do not suffice the simulation lags behind, and `cfl` is above 1. The emit tool pours water, the drag tool moves it.
+    The same seed gives the same bits on one GPU.
     """
 
     Params = Params
-    inputs: ClassVar[Mapping[str, str]] = {
-        "bed": "elevations of the ground [m], (rows, columns) f32, read where they lie"
-    }
+    inputs: ClassVar[Mapping[str, str]] = {"bed": "bed elevations [m], (rows, columns) f32, used without a copy"}
     touched_on_surface = True
     gestures = frozenset({Gesture.EMIT, Gesture.DRAG})
     limits: ClassVar[Mapping[str, Limit]] = {
-        "cfl": Limit(1.0, "waves outrun the steps and the water falls behind: more parts, or a shorter time_step")
+        "cfl": Limit(1.0, "too few substeps, and the water lags behind: raise max_substeps, or lower time_step")
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "volume": DiagnosticSpec("of all water", "m³"),
+        "volume": DiagnosticSpec("volume of all water", "m³"),
         "fastest": DiagnosticSpec("speed of the fastest water", "m/s"),
-        "cfl": DiagnosticSpec("steps needed over those allowed"),
-        "lag": DiagnosticSpec("part of its time that the last step left out", "s"),
+        "cfl": DiagnosticSpec("substeps needed, relative to max_substeps"),
+        "lag": DiagnosticSpec("simulated time that the last step left out", "s"),
     }
 
     @classmethod
     def without_effect(cls, params: Params, inputs: Collection[str]) -> Mapping[str, str]:
         if "bed" in inputs:
-            return dict.fromkeys(
-                ("rows", "columns", "ground", "relief"), "the input bed gives the ground and its cells"
-            )
-        return {"relief": 'ground = "flat" has none'} if params.ground == "flat" else {}
+            return dict.fromkeys(("rows", "columns", "ground", "relief"), "the input bed replaces it")
+        return {"relief": 'ground = "flat" has no relief'} if params.ground == "flat" else {}
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         grid = (None, None)
         return {
-            "position": OutputSpec((*grid, 3), "f32", "the water's surface, y up; below the ground where it is dry"),
-            "normal": OutputSpec((*grid, 3), "f32", "its unit normals"),
-            "color": OutputSpec((*grid, 4), "f32", "clear, dark and white, as the water is shallow, deep and fast"),
-            "depth": OutputSpec(grid, "f32", "of the water [m]"),
-            "speed": OutputSpec(grid, "f32", "of the water [m/s]"),
-            "ground": OutputSpec((*grid, 3), "f32", "the bed as a surface"),
-            "ground_normal": OutputSpec((*grid, 3), "f32", "its unit normals"),
+            "position": OutputSpec((*grid, 3), "f32", "water surface, y up; below the bed where it is dry"),
+            "normal": OutputSpec((*grid, 3), "f32", "unit normals of the water surface"),
+            "color": OutputSpec(
+                (*grid, 4), "f32", "color and opacity: clear, dark and white where water is shallow, deep and fast"
+            ),
+            "depth": OutputSpec(grid, "f32", "water depth [m]"),
+            "speed": OutputSpec(grid, "f32", "water speed [m/s]"),
+            "ground": OutputSpec((*grid, 3), "f32", "bed surface"),
+            "ground_normal": OutputSpec((*grid, 3), "f32", "unit normals of the bed"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
@@ -136,7 +143,7 @@ class ShallowWater(ClockedModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        steps = self._clock.due(dt * self._params.rate, self._params.time_step)
+        steps = self._clock.due(dt * self._params.time_scale, self._params.time_step)
         values = self._values() | self._hand(dt)
         for _ in range(steps):
             self._step.replay(**values)
@@ -152,7 +159,7 @@ class ShallowWater(ClockedModel):
         return {
             "volume": ops.sum(self._water[:, 0]) * given.cell**2,
             "fastest": ops.max(self._depth_speed[:, 1]),
-            "cfl": self._fastest * (given.time_step / (SHARE * given.parts)),
+            "cfl": self._fastest * (given.time_step / (SHARE * given.max_substeps)),
             "lag": lag,
         }
 
@@ -163,7 +170,7 @@ class ShallowWater(ClockedModel):
         self._step.replay(**values)
         self._show.replay(**values)
         water = before.reshape(self._rows, self._columns, 4)[..., :3]
-        after = reference.step(water, bed - given.datum, values, given.edges, given.parts)
+        after = reference.step(water, bed - given.datum, values, given.edges, given.max_substeps)
         ours = self._water.numpy().reshape(self._rows, self._columns, 4)
         drawn = reference.drawn(after[..., 0], bed - given.datum, values)
         return [
@@ -232,7 +239,7 @@ class ShallowWater(ClockedModel):
             ops.record_reduce(plan, "max", self._pace_of, self._fastest, keepdims=True)
 
         add(self._step, "wind", threads=1, clock=self._timing)
-        for _ in range(self._params.parts):
+        for _ in range(self._params.max_substeps):
             pace(self._step)
             add(self._step, "tick", threads=1, clock=self._timing, fastest=self._fastest)
             add(self._step, "advance", "after", before=self._water, after=self._between, timing=self._timing, **bed)
@@ -249,7 +256,7 @@ class ShallowWater(ClockedModel):
         """What every kernel is told, in meters, seconds and cells; no hand."""
         given, rows, columns = self._params, self._rows, self._columns
         edge = LONGER_SIDE / max(rows, columns)
-        at = (given.spring_at[0] * (columns - 1), given.spring_at[1] * (rows - 1))
+        at = (given.spring_position[0] * (columns - 1), given.spring_position[1] * (rows - 1))
         share = given.spring / given.cell**2 / _spot_sum(*at, given.spring_radius, rows, columns)
         return {
             "rows": rows,
@@ -277,19 +284,19 @@ class ShallowWater(ClockedModel):
     def _hand(self, dt: float) -> dict[str, Any]:
         """What the hand does: in a second it pours as much as makes the water `deep`, or takes it along."""
         touch, given = self._touch, self._params
-        if touch is None or given.rate <= 0.0:
+        if touch is None or given.time_scale <= 0.0:
             return {}
         edge = LONGER_SIDE / max(self._rows, self._columns)
         x = touch.point[0] / edge + (self._columns - 1) / 2.0
         z = touch.point[2] / edge + (self._rows - 1) / 2.0
         spot = (x, z, max(touch.radius / edge, 1.0))
         if touch.gesture is Gesture.EMIT:
-            return {"hand": (*spot, touch.strength * given.deep / given.rate)}
-        meters = given.cell / edge / given.rate
+            return {"hand": (*spot, touch.strength * given.deep / given.time_scale)}
+        meters = given.cell / edge / given.time_scale
         wanted = np.array([touch.velocity[0], touch.velocity[2]]) * meters
         most = 3.0 * math.sqrt(GRAVITY * given.deep)  # faster than any wave, and no faster: steps would be too short
         wanted *= min(1.0, most / max(float(np.hypot(*wanted)), 1e-30))
-        return {"hand": (*spot, 0.0), "pull": (wanted[0], wanted[1], GRIP * touch.strength / given.rate)}
+        return {"hand": (*spot, 0.0), "pull": (wanted[0], wanted[1], GRIP * touch.strength / given.time_scale)}
 
 
 def _carried(water: np.ndarray) -> np.ndarray:

@@ -25,43 +25,43 @@ AIR = 1.2  # density of air [kg/m³]
 
 
 class Smoke(SealedModel):
-    """Incompressible air on a staggered grid, with smoke and warmth; equations and sources are in `reference/smoke.py`.
+    """Incompressible air on a staggered grid, with smoke and temperature; see `reference/smoke.py` for the equations.
 
-    Advection is MacCormack's, which is stable for any step; what it gains or loses of density and warmth all make good
-    in proportion. Air goes `MOST_COURANT` cells in a step at most. The pressure is solved by multigrid in cycles
-    whose number is fixed, beginning with the last step's. All is gathered, nothing scattered: the same seed gives the
-    same bits on one adapter. Dragging stirs, and emitting brings out the matter of the source.
+    Advection is MacCormack's with a limiter, stable for any step; density and temperature are rescaled to conserve
+    their integrals. Air moves `MOST_COURANT` cells per step at most. The pressure is solved by a fixed number of
+    multigrid cycles with a warm start. All kernels gather: the same seed gives the same bits on one GPU. The drag tool
+    stirs the air, the emit tool adds smoke.
     """
 
     Params = Params
     inputs: Mapping[str, str] = {
-        "obstacle": "signed distance to an obstacle, below 0 within: (nz, ny, nx) over the box, on its faces too"
+        "obstacle": "signed distances [m] to an obstacle, negative inside, at nodes (nz, ny, nx) over the box, f32"
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
     limits: Mapping[str, Limit] = {
-        "cfl": Limit(5.0, "air crosses more cells in a step than are followed well: a smaller length, or fewer cells"),
-        "divergence": Limit(0.02, "air is squeezed: more cycles"),
+        "cfl": Limit(5.0, "advection crosses too many cells per step: lower time_step, or fewer cells"),
+        "divergence": Limit(0.02, "the pressure has not converged: raise cycles"),
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
-        "cfl": DiagnosticSpec("cells that air crosses in a step"),
-        "divergence": DiagnosticSpec("share of its air that a cell gains or loses in a step"),
-        "mass": DiagnosticSpec("density of the smoke times volume", "m³"),
-        "warmth": DiagnosticSpec("temperature above the surroundings times volume", "K m³"),
-        "energy": DiagnosticSpec("kinetic energy, of air of 1.2 kg/m³", "J"),
+        "cfl": DiagnosticSpec("distance the fastest air moves per step, in cells"),
+        "divergence": DiagnosticSpec("largest divergence: relative volume change of a cell per step"),
+        "mass": DiagnosticSpec("integral of the smoke density", "m³"),
+        "warmth": DiagnosticSpec("integral of the temperature above the surroundings", "K m³"),
+        "energy": DiagnosticSpec("kinetic energy of air with 1.2 kg/m³", "J"),
     }
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         x, y, z = cells_of(params)
         return {
-            "density": OutputSpec((z, y, x), "f32", "smoke in each cell"),
-            "temperature": OutputSpec((z, y, x), "f32", "above the surroundings [K]"),
-            "velocity": OutputSpec((z, y, x, 3), "f32", "in the middle of each cell [m/s]"),
-            "position": OutputSpec((params.tracers, 3), "f32", "where each tracer is"),
-            "color": OutputSpec((params.tracers,), "f32", "temperature where each tracer is [K]"),
-            "age": OutputSpec((params.tracers,), "f32", "of each tracer [s]; below 0 while it waits at the source"),
-            "ball": OutputSpec((1, 3), "f32", "middle of the sphere"),
-            "ball_radius": OutputSpec((1,), "f32", "its radius; 0: none"),
+            "density": OutputSpec((z, y, x), "f32", "smoke density in each cell"),
+            "temperature": OutputSpec((z, y, x), "f32", "temperature above the surroundings [K]"),
+            "velocity": OutputSpec((z, y, x, 3), "f32", "air velocity at cell centers [m/s]"),
+            "position": OutputSpec((params.tracers, 3), "f32", "tracer positions"),
+            "color": OutputSpec((params.tracers,), "f32", "temperature at each tracer [K]"),
+            "age": OutputSpec((params.tracers,), "f32", "age of each tracer [s]; negative before it is emitted"),
+            "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle"),
+            "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle; 0: none"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):

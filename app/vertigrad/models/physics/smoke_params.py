@@ -32,45 +32,64 @@ class Params(params.Params):
         auto=True,
         doc="cells along the height; rounded to a multiple of 16",
     )
-    height: float = number(2.0, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="of the box")
-    width: float = number(1.5, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="of the box, along x")
-    depth: float = number(1.5, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="of the box, along z")
-    sides: Literal["closed", "open top", "open"] = choice(
-        "open top", ["closed", "open top", "open"], doc="where air may go out; the floor is always closed"
+    height: float = number(2.0, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="height of the box")
+    width: float = number(
+        1.5, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="size of the box along x"
     )
-    length: float = number(
+    depth: float = number(
+        1.5, min=0.01, max=1e3, slider_max=10.0, unit="m", rebuild=True, doc="size of the box along z"
+    )
+    sides: Literal["closed", "open top", "open"] = choice(
+        "open top", ["closed", "open top", "open"], doc="open boundaries; the floor is always closed"
+    )
+    time_step: float = number(
         1 / 60,
         min=1e-4,
         max=1 / 15,
         slider_min=1 / 240,
         unit="s",
-        doc="length of a physical step; shorter in proportion with more than 96 cells",
+        doc="time step; shorter in proportion above 96 cells",
     )
-    cycles: int = integer(2, min=1, max=16, slider_max=6, doc="V-cycles of a step's pressure; each leaves a seventh")
+    cycles: int = integer(
+        2, min=1, max=16, slider_max=6, doc="multigrid V-cycles per step; each reduces the error to a seventh"
+    )
     buoyancy: float = number(
-        0.05, min=0.0, max=10.0, slider_max=0.2, unit="m/s²/K", doc="buoyancy of warm air; 9.8 / 300 near 300 K"
+        0.05,
+        min=0.0,
+        max=10.0,
+        slider_max=0.2,
+        unit="m/s²/K",
+        doc="buoyancy per temperature difference; 9.8 / 300 near 300 K",
     )
     weight: float = number(
-        0.4, min=0.0, max=100.0, slider_max=4.0, unit="m/s²", doc="downward pull on smoke of density 1"
+        0.4, min=0.0, max=100.0, slider_max=4.0, unit="m/s²", doc="downward acceleration of smoke of density 1"
     )
-    confinement: float = number(
-        1.5, min=0.0, max=20.0, slider_max=6.0, unit="1/s", doc="how strongly eddies that the grid wears down are fed"
+    confinement: float = number(1.5, min=0.0, max=20.0, slider_max=6.0, unit="1/s", doc="vorticity confinement")
+    diffusivity: float = number(
+        0.0, min=0.0, max=0.01, slider_max=1e-3, unit="m²/s", doc="diffusivity of density and temperature"
     )
-    diffusivity: float = number(0.0, min=0.0, max=0.01, slider_max=1e-3, unit="m²/s", doc="of density and warmth")
-    cooling: float = number(0.4, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which warmth is lost")
-    dissipation: float = number(0.0, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which smoke vanishes")
-    source: tuple[float, ...] = vector((0.0, 0.2, 0.0), unit="m", gizmo="position", doc="where smoke comes out")
-    source_radius: float = number(0.16, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="of the source; 0: none")
-    density: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="of the smoke that comes out")
+    cooling: float = number(0.4, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which temperature decays")
+    dissipation: float = number(0.0, min=0.0, max=100.0, slider_max=4.0, unit="1/s", doc="rate at which density decays")
+    source: tuple[float, ...] = vector((0.0, 0.2, 0.0), unit="m", gizmo="position", doc="center of the smoke source")
+    source_radius: float = number(
+        0.16, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="radius of the source; 0: no source"
+    )
+    density: float = number(1.0, min=0.0, max=100.0, slider_max=4.0, doc="density of emitted smoke")
     temperature: float = number(
-        60.0, min=0.0, max=2e3, slider_max=300.0, unit="K", doc="of the smoke that comes out, above the surroundings"
+        60.0, min=0.0, max=2e3, slider_max=300.0, unit="K", doc="temperature of emitted smoke, above the surroundings"
     )
-    jet: float = number(0.4, min=0.0, max=50.0, slider_max=4.0, unit="m/s", doc="upward speed in the source, at least")
-    jitter: float = number(0.3, min=0.0, max=10.0, slider_max=1.0, doc="how far the source strays, over its radius")
-    ball: tuple[float, ...] = vector((0.0, 0.85, 0.0), unit="m", gizmo="position", doc="middle of a sphere in the way")
-    ball_radius: float = number(0.22, min=0.0, max=100.0, slider_max=0.6, unit="m", doc="of the sphere; 0: none")
-    tracers: int = integer(20_000, min=1, max=1 << 22, scale="log", rebuild=True, doc="points carried by the air")
-    life: float = number(5.0, min=0.1, max=1e3, slider_max=20.0, unit="s", doc="of a tracer")
+    jet: float = number(0.4, min=0.0, max=50.0, slider_max=4.0, unit="m/s", doc="minimum upward speed in the source")
+    jitter: float = number(
+        0.3, min=0.0, max=10.0, slider_max=1.0, doc="random motion of the source, relative to its radius"
+    )
+    ball_center: tuple[float, ...] = vector(
+        (0.0, 0.85, 0.0), unit="m", gizmo="position", doc="center of a sphere obstacle"
+    )
+    ball_radius: float = number(
+        0.22, min=0.0, max=100.0, slider_max=0.6, unit="m", doc="radius of the sphere obstacle; 0: none"
+    )
+    tracers: int = integer(20_000, min=1, max=1 << 22, scale="log", rebuild=True, doc="number of tracer particles")
+    lifetime: float = number(5.0, min=0.1, max=1e3, slider_max=20.0, unit="s", doc="lifetime of a tracer particle")
 
 
 def cells_of(params: Params) -> Cells:
@@ -88,7 +107,7 @@ def edge_of(params: Params) -> float:
 
 def length_of(params: Params) -> float:
     """The length of a physical step [s]."""
-    return params.length * min(1.0, COARSE / params.cells)
+    return params.time_step * min(1.0, COARSE / params.cells)
 
 
 def sweep_pairs(params: Params) -> int:
@@ -109,7 +128,7 @@ def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[
         "open_high": opened,
         "turn": turn,
         "top_speed": MOST_COURANT * edge / length,
-        "obstacle_place": params.ball,
+        "obstacle_place": params.ball_center,
         "obstacle_radius": params.ball_radius,
         "source_place": _source(params, seed, turn),
         "source_radius": params.source_radius,
@@ -122,7 +141,7 @@ def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[
         "kept": (math.exp(-params.dissipation * length), math.exp(-params.cooling * length)),
         "key": key_of(seed),
         "stream": stream_words("tracers"),
-        "life": params.life,
+        "life": params.lifetime,
         "count": params.tracers,
         **_hand(touch, length),
     }

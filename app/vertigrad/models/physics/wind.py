@@ -24,27 +24,27 @@ class Params(params.Params):
     """A box of air, y up; lengths in meters."""
 
     resolution: int = integer(32, min=4, max=256, scale="log", rebuild=True, doc="cells along the longest side")
-    size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=0.01, max=1e4, rebuild=True, unit="m", doc="of the box")
-    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="of the box")
+    size: tuple[float, ...] = vector((4.0, 4.0, 4.0), min=0.01, max=1e4, rebuild=True, unit="m", doc="size of the box")
+    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), rebuild=True, unit="m", doc="center of the box")
     mean: tuple[float, ...] = vector(
-        (3.0, 0.0, 0.0), min=-60.0, max=60.0, slider_min=-10.0, slider_max=10.0, unit="m/s", doc="mean wind"
+        (3.0, 0.0, 0.0), min=-60.0, max=60.0, slider_min=-10.0, slider_max=10.0, unit="m/s", doc="mean wind velocity"
     )
     turbulence: float = number(
-        1.5, min=0.0, max=60.0, slider_max=8.0, unit="m/s", doc="speed of the eddies, root mean square"
+        1.5, min=0.0, max=60.0, slider_max=8.0, unit="m/s", doc="root mean square speed of the eddies"
     )
     eddy: float = number(
         1.5, min=0.05, max=1e3, slider_max=10.0, scale="log", unit="m", doc="size of the largest eddies"
     )
-    octaves: int = integer(3, min=1, max=6, doc="sizes of eddies, each half of the one before")
-    turnover: float = number(0.5, min=0.0, max=20.0, slider_max=3.0, unit="1/s", doc="how often eddies turn over")
-    floor: bool = switch(False, doc="nothing blows through the bottom of the box")
+    octaves: int = integer(3, min=1, max=6, doc="number of octaves: each has eddies of half the size")
+    turnover: float = number(0.5, min=0.0, max=20.0, slider_max=3.0, unit="1/s", doc="rate at which eddies change")
+    floor: bool = switch(False, doc="no flow through the bottom of the box")
 
 
 class Wind(SealedModel):
-    """Curl noise (Bridson et al. 2007): no sources, by central differences exactly; eddies drift with the mean wind.
+    """Curl noise (Bridson et al. 2007): divergence-free by central differences, with eddies that drift.
 
-    A function of time and seed alone: the same seed gives the same bits on one adapter. Cells are cubes; velocities are
-    those in their middles. Eddies smaller than two cells are not seen: raise the resolution or lower the octaves.
+    A function of time and seed alone: the same seed gives the same bits on one GPU. Cells are cubes, velocities are at
+    their centers. Eddies smaller than two cells are not resolved: raise the resolution or lower the octaves.
     """
 
     Params = Params
@@ -58,9 +58,9 @@ class Wind(SealedModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         nx, ny, nz = _cells(params)
         return {
-            "velocity": OutputSpec((nz, ny, nx, 3), "f32", "of the air, in the middles of the cells of the box"),
-            "speed": OutputSpec((nz, ny, nx), "f32", "its length"),
-            "position": OutputSpec((nz, ny, nx, 3), "f32", "middles of the cells"),
+            "velocity": OutputSpec((nz, ny, nx, 3), "f32", "air velocity at cell centers [m/s]"),
+            "speed": OutputSpec((nz, ny, nx), "f32", "magnitude of the velocity [m/s]"),
+            "position": OutputSpec((nz, ny, nx, 3), "f32", "cell centers [m]"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):

@@ -34,7 +34,7 @@ class Told:
     tank_low: tuple[float, ...]
     tank_high: tuple[float, ...]
     shape: int = 0
-    body_at: tuple[float, ...] = (0.0, 0.0, 0.0)
+    body_center: tuple[float, ...] = (0.0, 0.0, 0.0)
     body_half: tuple[float, ...] = (0.0, 0.0, 0.0)
     hand: tuple[float, ...] = (0.0, 0.0, 0.0)
     hand_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -98,7 +98,7 @@ def beyond(q: Doubles) -> tuple[Doubles, Doubles]:
 
 def solid(told: Told, at: Doubles) -> Doubles:
     """Signed distances (n,) of places (n, 3) from what stands in the tank."""
-    away, half = at - np.array(told.body_at), np.array(told.body_half)
+    away, half = at - np.array(told.body_center), np.array(told.body_half)
     apart = np.abs(away) - half
     distance = np.full(len(at), 1e9)
     if told.shape == 1:

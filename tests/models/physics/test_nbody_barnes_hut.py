@@ -9,10 +9,10 @@ import pytest
 
 from vertigrad.errors import ParameterError
 from vertigrad.gpu import Gpu
-from vertigrad.models.physics import far_tree, nbody, nbody_far
+from vertigrad.models.physics import barnes_hut_tree, nbody, nbody_barnes_hut
 from vertigrad.models.physics.galaxy import Bodies, colliding_discs
 from vertigrad.models.physics.nbody import NBody
-from vertigrad.models.physics.nbody_far import NBodyFar, Params
+from vertigrad.models.physics.nbody_barnes_hut import NBodyBarnesHut, Params
 from vertigrad.models.physics.plummer import CROSSING, SCALE, enclosed, plummer
 from vertigrad.models.reference import gravity as gravity_reference
 from vertigrad.models.touch import Gesture, Touch
@@ -20,17 +20,17 @@ from vertigrad.tensor import Tensor
 
 from ..bodies import bodies, random_bodies
 
-Make = Callable[..., NBodyFar]
+Make = Callable[..., NBodyBarnesHut]
 STEP = 1.0 / 60.0
 
 
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
-    made: list[NBodyFar] = []
+    made: list[NBodyBarnesHut] = []
 
-    def make_model(start: Bodies, **values: float) -> NBodyFar:
+    def make_model(start: Bodies, **values: float) -> NBodyBarnesHut:
         values = {"softening": 0.05, **values}
-        made.append(NBodyFar("test", Params(count=max(2, len(start.masses)), **values), {}, 0, start))  # type: ignore[arg-type]
+        made.append(NBodyBarnesHut("test", Params(count=max(2, len(start.masses)), **values), {}, 0, start))  # type: ignore[arg-type]
         return made[-1]
 
     yield make_model
@@ -38,7 +38,7 @@ def make(steady: Gpu) -> Iterator[Make]:
         model.close()
 
 
-def forces(model: NBodyFar) -> np.ndarray:
+def forces(model: NBodyBarnesHut) -> np.ndarray:
     return model.state()["accelerations"].numpy()[:, :3].astype(float)
 
 
@@ -46,7 +46,7 @@ def exact(start: Bodies, softening: float = 0.05) -> np.ndarray:
     return gravity_reference.accelerations(start.positions.astype(float), start.masses.astype(float), softening)
 
 
-def errors(model: NBodyFar, start: Bodies) -> np.ndarray:
+def errors(model: NBodyBarnesHut, start: Bodies) -> np.ndarray:
     """Relative errors of the forces of each body."""
     expected = exact(start)
     return np.linalg.norm(forces(model) - expected, axis=1) / np.linalg.norm(expected, axis=1)
@@ -54,23 +54,23 @@ def errors(model: NBodyFar, start: Bodies) -> np.ndarray:
 
 @pytest.mark.parametrize("count", [1, 2, 16, 17, 64, 65, 257, 1000, 4097, 70_000])
 def test_a_walk_that_opens_all_meets_each_body_once(count: int) -> None:
-    made = far_tree.form(count)
+    made = barnes_hut_tree.form(count)
     nodes = len(made.links)
     assert sorted(np.concatenate(made.levels)) == list(range(nodes))
     at, met = 0, []
     while at < nodes:
         following, first = made.links[at]
         assert at < following <= nodes
-        if first == far_tree.NOT_A_LEAF:
+        if first == barnes_hut_tree.NOT_A_LEAF:
             at += 1
         else:
             assert following == at + 1
             met.append(first)
             at = following
-    assert met == list(range(0, count, far_tree.LEAF))
+    assert met == list(range(0, count, barnes_hut_tree.LEAF))
     for level, above in zip(made.levels, made.levels[1:], strict=False):
         for index, number in enumerate(above[:50]):
-            children = level[index * far_tree.FAN : (index + 1) * far_tree.FAN]
+            children = level[index * barnes_hut_tree.FAN : (index + 1) * barnes_hut_tree.FAN]
             chain = [number + 1, *made.links[children[:-1], 0]]
             assert chain == list(children)
             assert made.links[children[-1], 0] == made.links[number, 0]
@@ -90,7 +90,7 @@ def test_the_order_is_a_curve_through_neighboring_cells(steady: Gpu) -> None:
         Tensor.empty(len(cells), "uint32") as keys,
     ):
         around = {"center": center, "spread": spread, "count": len(cells)}
-        far_tree.kernel("place")(len(cells), bodies=given, keys=keys, **around, **unused)
+        barnes_hut_tree.kernel("place")(len(cells), bodies=given, keys=keys, **around, **unused)
         found = keys.numpy().astype(np.int64)
     order = np.argsort(found)
     np.testing.assert_array_equal(np.diff(found[order]), 1)
@@ -118,7 +118,7 @@ def test_the_root_knows_mass_center_and_moments_of_all(make: Make) -> None:
 @pytest.mark.parametrize("count", [2, 15, 16, 17, 63, 64, 65, 300])
 def test_a_step_equals_all_pairs_where_every_node_is_opened(make: Make, count: int) -> None:
     start = random_bodies(count)
-    model = make(start, theta=0.05, rate=1.2)
+    model = make(start, theta=0.05, time_scale=1.2)
     for _ in range(3):
         model.step(STEP)
     doubles = [np.asarray(a, float) for a in (start.positions, start.velocities, start.masses)]
@@ -172,7 +172,7 @@ def test_bodies_without_mass_follow_kepler(make: Make) -> None:
     speeds = np.einsum("nxk,nk->nx", turns[:, :, 1:2], np.sqrt((1.0 - eccentricity) / (1.0 + eccentricity))[:, None])
     masses = np.concatenate([[1.0], np.zeros(count)])
     start = bodies(np.vstack([np.zeros(3), places]), np.vstack([np.zeros(3), speeds]), masses)
-    model = make(start, softening=1e-4, rate=2.0 * np.pi / steps / STEP)
+    model = make(start, softening=1e-4, time_scale=2.0 * np.pi / steps / STEP)
     for _ in range(steps):
         model.step(STEP)
     position, velocity = (model.outputs()[name].numpy().astype(float) for name in ("position", "velocity"))
@@ -197,15 +197,15 @@ def test_a_plummer_sphere_is_sampled_as_plummer_says() -> None:
         plummer(0, seed=1)
 
 
-@pytest.mark.parametrize("kind", [NBody, NBodyFar])
-def test_a_plummer_sphere_stays_in_equilibrium(steady: Gpu, kind: type[NBody] | type[NBodyFar]) -> None:
+@pytest.mark.parametrize("kind", [NBody, NBodyBarnesHut])
+def test_a_plummer_sphere_stays_in_equilibrium(steady: Gpu, kind: type[NBody] | type[NBodyBarnesHut]) -> None:
     """Lagrangian radii over five crossing times (start: Aarseth, Hénon & Wielen 1974) and its energy, all kept.
 
     800 bodies: the number within a radius is uncertain by its root, 11 % of the innermost tenth, 4 % in its radius.
     """
     start, dt = plummer(800, seed=7), 0.05
-    module = nbody if kind is NBody else nbody_far
-    model = kind("test", module.Params(count=800, softening=0.05, rate=dt / STEP), {}, 0, start)  # type: ignore[arg-type]
+    module = nbody if kind is NBody else nbody_barnes_hut
+    model = kind("test", module.Params(count=800, softening=0.05, time_scale=dt / STEP), {}, 0, start)  # type: ignore[arg-type]
 
     def energy() -> float:
         measured = {name: tensor.item() for name, tensor in model.diagnostics().items()}
@@ -240,7 +240,7 @@ def test_diagnostics_are_those_of_the_reference(make: Make) -> None:
 def test_the_energy_that_close_pairs_cost_is_reported(make: Make, softening: float) -> None:
     """In ten seconds of few bodies, with forces that the tree does not balance."""
     start = colliding_discs(64, seed=7)
-    model = make(start, softening=softening, rate=0.5)
+    model = make(start, softening=softening, time_scale=0.5)
     before = gravity_reference.energy(start.positions, start.velocities, start.masses, softening).total
     for _ in range(600):
         model.step(STEP)
@@ -275,7 +275,7 @@ def test_reset_and_snapshots_give_the_same_bits(make: Make) -> None:
 
 def test_a_hand_pulls_as_a_body_does(make: Make) -> None:
     start = random_bodies(100)
-    model = make(start, rate=1.0)
+    model = make(start, time_scale=1.0)
     model.touch(Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (2.0, 1.0, 0.0), radius=0.3, strength=5.0))
     before = forces(model)
     model.step(STEP)
@@ -289,8 +289,8 @@ def test_a_hand_pulls_as_a_body_does(make: Make) -> None:
 
 def test_both_starts_can_be_built(make: Make) -> None:
     for start, stars in (("cluster", 200), ("galaxies", 136)):
-        specs = NBodyFar.output_specs(params := Params(count=200, start=start))
-        model = NBodyFar("test", params, {}, 1)
+        specs = NBodyBarnesHut.output_specs(params := Params(count=200, start=start))
+        model = NBodyBarnesHut("test", params, {}, 1)
         model.step(STEP)
         assert {name: spec.shape for name, spec in specs.items()} == {
             name: tensor.shape for name, tensor in model.outputs().items()

@@ -1,5 +1,5 @@
 // Gravity through a tree: bodies along Hilbert's curve, nodes with second moments, a walk without a stack; and leapfrog.
-// In: LEAF, bodies of a leaf; GROUP, bodies that walk together, a workgroup. app/vertigrad/models/physics/far_tree.py says
+// In: LEAF, bodies of a leaf; GROUP, bodies that walk together, a workgroup. app/vertigrad/models/physics/barnes_hut_tree.py says
 //     what a tree is, and in which order these run. bodies: position and mass.
 // A node is three rows of nodes: center of mass and the farthest corner's distance from it; mass and moments xx, yy, zz;
 // moments xy, xz, yz about that center. Its box is two rows of boxes, low and high.

@@ -25,7 +25,7 @@ from ...ops.sorting import record_sort
 from ...tensor import Tensor, u32
 from ..parts import Parts
 
-SHADER = "models/nbody_far.wgsl"
+SHADER = "models/nbody_barnes_hut.wgsl"
 LEAF, FAN, GROUP = 16, 4, 64
 KEY_BITS = 30  # ten for each axis
 NOT_A_LEAF = 0xFFFFFFFF
@@ -58,7 +58,7 @@ def form(count: int) -> Form:
     return Form(links, [number.astype(np.uint32) for number in numbers])
 
 
-class FarTree:
+class BarnesHutTree:
     """The tree's tensors for bodies (count, 4): position and mass; closed with `parts`."""
 
     def __init__(self, bodies: Tensor, parts: Parts):
