@@ -27,10 +27,10 @@
 fn ${name}(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
 //%- endmacro
 
-// Density and temperature at a place, trilinear over the cells that hold air, and their range among those: SOURCE_at.
+// Density and temperature at a position, trilinear over the cells that hold air, and their range among those: SOURCE_at.
 //% macro sampled(source)
-fn ${source}_at(place: vec3f) -> Sample {
-    let found = corner(place, vec3f(0.5), params.size);
+fn ${source}_at(position: vec3f) -> Sample {
+    let found = corner(position, vec3f(0.5), params.size);
     var total = vec3f(0.0);
     var least = vec2f(3e38);
     var most = vec2f(-3e38);
@@ -59,9 +59,9 @@ struct Params {
     turn: u32,                 // number of the step
     open_high: vec3u,
     top_speed: f32,
-    obstacle_place: vec3f,     // of the sphere
+    obstacle_center: vec3f,     // of the sphere
     obstacle_radius: f32,
-    source_place: vec3f,
+    source_center: vec3f,
     source_radius: f32,
     source_matter: vec2f,      // density, and temperature
     jet: f32,
@@ -105,10 +105,10 @@ fn is_solid(cell: vec3i) -> bool {
     return solid[cell_index(cell)] != 0u;
 }
 
-// Where the air at a place was (`courant` below 0) or will be: the midpoint rule. `wind` is its velocity there, `courant`
+// Where the air at a position was (`courant` below 0) or will be: the midpoint rule. `wind` is its velocity there, `courant`
 // time over the edge.
-fn traced(place: vec3f, wind: vec3f, courant: f32) -> vec3f {
-    return place + courant * faces_at(place + 0.5 * courant * wind);
+fn traced(position: vec3f, wind: vec3f, courant: f32) -> vec3f {
+    return position + courant * faces_at(position + 0.5 * courant * wind);
 }
 
 fn velocity_in(cell: vec3i) -> vec3f {

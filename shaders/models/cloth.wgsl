@@ -77,8 +77,8 @@ fn wind_sample(cell: vec3i) -> vec3f {
 }
 
 // Samples lie in the middles of cells; beyond the outermost of them the air moves as it does there.
-fn wind_field(place: vec3f) -> vec3f {
-    let at = clamp((place - params.wind_low) * params.wind_scale - 0.5, vec3f(0.0), vec3f(params.wind_size - 1));
+fn wind_field(position: vec3f) -> vec3f {
+    let at = clamp((position - params.wind_low) * params.wind_scale - 0.5, vec3f(0.0), vec3f(params.wind_size - 1));
     let cell = vec3i(at);
     let part = at - vec3f(cell);
     let near = mix(
@@ -92,16 +92,16 @@ fn wind_field(place: vec3f) -> vec3f {
 //% endif
 
 // Gusts are three waves of 4.2, 2.3 and 1.1 m, which move with the mean wind (Taylor's frozen turbulence).
-fn air(place: vec3f) -> vec3f {
+fn air(position: vec3f) -> vec3f {
     let waves = vec3f(
-        dot(place, vec3f(1.17, 0.35, 0.86)),
-        dot(place, vec3f(-0.62, 1.1, 2.42)),
-        dot(place, vec3f(3.6, -2.9, 3.3)),
+        dot(position, vec3f(1.17, 0.35, 0.86)),
+        dot(position, vec3f(-0.62, 1.1, 2.42)),
+        dot(position, vec3f(3.6, -2.9, 3.3)),
     );
     let wave = dot(sin(waves - params.phases), vec3f(0.5, 0.3, 0.2));
     var velocity = params.wind * (1.0 + params.gust * wave);
     //% if WIND
-    velocity += wind_field(place);
+    velocity += wind_field(position);
     //% endif
     return velocity;
 }
@@ -112,9 +112,9 @@ fn taken(rate: f32) -> f32 {
     return part / (1.0 + part);
 }
 
-// How firmly the hand holds what is at `place`: the share of its own motion that it loses in h.
-fn held(place: vec3f) -> f32 {
-    let near = 1.0 - smoothstep(0.5, 1.0, distance(place, params.hand) / params.hand_radius);
+// How firmly the hand holds what is at `position`: the share of its own motion that it loses in h.
+fn held(position: vec3f) -> f32 {
+    let near = 1.0 - smoothstep(0.5, 1.0, distance(position, params.hand) / params.hand_radius);
     return taken(params.hand_rate * near);
 }
 
@@ -158,9 +158,9 @@ fn stretch(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
         return;
     }
     let s = select(params.stretch, params.shear, params.kind == 1u) * spring.y * params.h * params.h / params.density;
-    let pull = span * ((far - spring.x) / far * s / (1.0 + s * (a.w + b.w)));
-    vertices[ends.x] = vec4f(a.xyz - a.w * pull, a.w);
-    vertices[ends.y] = vec4f(b.xyz + b.w * pull, b.w);
+    let correction = span * ((far - spring.x) / far * s / (1.0 + s * (a.w + b.w)));
+    vertices[ends.x] = vec4f(a.xyz - a.w * correction, a.w);
+    vertices[ends.y] = vec4f(b.xyz + b.w * correction, b.w);
 }
 
 // Second differences of vertices in a row: the energy of a thin beam, quadratic, so one projection is exact.
@@ -180,10 +180,10 @@ fn hinge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         return;
     }
     let s = params.bend * bitcast<f32>(hinges[at + 5u]) * params.h * params.h / params.density;
-    let pull = (a.xyz - 2.0 * b.xyz + c.xyz) * (s / (1.0 + s * weight));
-    vertices[hinges[at]] = vec4f(a.xyz - a.w * pull, a.w);
-    vertices[hinges[at + 1u]] = vec4f(b.xyz + 2.0 * b.w * pull, b.w);
-    vertices[hinges[at + 2u]] = vec4f(c.xyz - c.w * pull, c.w);
+    let correction = (a.xyz - 2.0 * b.xyz + c.xyz) * (s / (1.0 + s * weight));
+    vertices[hinges[at]] = vec4f(a.xyz - a.w * correction, a.w);
+    vertices[hinges[at + 1u]] = vec4f(b.xyz + 2.0 * b.w * correction, b.w);
+    vertices[hinges[at + 2u]] = vec4f(c.xyz - c.w * correction, c.w);
 }
 
 //% if OBSTACLE
@@ -191,8 +191,8 @@ ${field.functions("obstacle", "params.obstacle_size", "params.obstacle_offset", 
 ${field.around("obstacle", "params.obstacle_size")}
 
 // Gradient of the trilinear distance in meters, and the distance; far away outside of the box, on whose faces samples lie.
-fn obstacle_field(place: vec3f) -> vec4f {
-    let at = (place - params.obstacle_low) * params.obstacle_scale;
+fn obstacle_field(position: vec3f) -> vec4f {
+    let at = (position - params.obstacle_low) * params.obstacle_scale;
     if any(at < vec3f(0.0)) || any(at > vec3f(params.obstacle_size - 1)) {
         return vec4f(0.0, 1.0, 0.0, 1e9);
     }
@@ -201,12 +201,12 @@ fn obstacle_field(place: vec3f) -> vec4f {
 }
 //% endif
 
-// A place out of the half-space that a surface bounds, with Coulomb's friction against the way it came.
-fn kept_out(place: vec3f, start: vec3f, normal: vec3f, clear: f32) -> vec3f {
+// A position out of the half-space that a surface bounds, with Coulomb's friction against the way it came.
+fn kept_out(position: vec3f, start: vec3f, normal: vec3f, clear: f32) -> vec3f {
     if clear >= 0.0 {
-        return place;
+        return position;
     }
-    let outside = place - clear * normal;
+    let outside = position - clear * normal;
     let way = outside - start;
     let slide = way - normal * dot(way, normal);
     let size = length(slide);
@@ -222,24 +222,24 @@ fn settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     let velocity = velocities[i];
     let free = predicted[i].xyz;
     let start = free - velocity.xyz * params.h;
-    var place = vertices[i].xyz;
+    var position = vertices[i].xyz;
     //% if SELF
-    place += pushes[i].xyz;
+    position += pushes[i].xyz;
     //% endif
-    place = mix(place, free, held(start));  // nor do threads take from the hand what it holds
-    let out = place - params.center;
+    position = mix(position, free, held(start));  // nor do threads take from the hand what it holds
+    let out = position - params.center;
     let far = length(out);
     if params.radius > 0.0 && far > 0.0 {
-        place = kept_out(place, start, out / far, far - params.radius - params.gap);
+        position = kept_out(position, start, out / far, far - params.radius - params.gap);
     }
     //% if OBSTACLE
-    let field = obstacle_field(place);
+    let field = obstacle_field(position);
     if dot(field.xyz, field.xyz) > 1e-12 {
-        place = kept_out(place, start, normalize(field.xyz), field.w - params.gap);
+        position = kept_out(position, start, normalize(field.xyz), field.w - params.gap);
     }
     //% endif
-    place = kept_out(place, start, vec3f(0.0, 1.0, 0.0), place.y - params.ground - params.gap);
-    // what was added to the free motion, so that rounding of places is no change of velocity
-    velocities[i] = vec4f(velocity.xyz + (place - free) / params.h, velocity.w);
-    vertices[i] = vec4f(place, vertices[i].w);
+    position = kept_out(position, start, vec3f(0.0, 1.0, 0.0), position.y - params.ground - params.gap);
+    // what was added to the free motion, so that rounding of positions is no change of velocity
+    velocities[i] = vec4f(velocity.xyz + (position - free) / params.h, velocity.w);
+    vertices[i] = vec4f(position, vertices[i].w);
 }

@@ -1,5 +1,5 @@
 // A blade that is drawn across the picture of a cloth: it parts the threads that are seen where it passes.
-// A stroke is seen as a line: it and the eye span a plane of sight. What lies in that has a place x across it and y
+// A stroke is seen as a line: it and the eye span a plane of sight. What lies in that has a position x across it and y
 // along its rays, and is seen at t = x / y of the stroke's length, or at t = x if the rays are parallel. `front` says
 // for each of BINS parts of the length how deep (y) the nearest thing lies: a picture of one row, with depth alone.
 // In: vertices: position and inverse area; edges: two vertices each; triangles: those that are left, torn ones without
@@ -34,19 +34,19 @@ const BINS = ${BINS}u;
 const NOTHING = 3.0e38;
 const SLACK = 1e-3;  // of a stroke's length, so that no thread slips between two of them
 
-// What a place across the stroke is divided by to have t.
+// What a position across the stroke is divided by to have t.
 fn divisor(y: f32) -> f32 {
     return select(1.0, y, params.meeting > 0.0);
 }
 
 // Where the line from a to b, on different sides of the plane of sight, goes through it: x and y.
 fn crossing(a: vec3f, b: vec3f, a_side: f32, b_side: f32) -> vec2f {
-    let place = mix(a, b, a_side / (a_side - b_side)) - params.corner;
-    return vec2f(dot(place, params.across_from), dot(place, params.along_from));
+    let position = mix(a, b, a_side / (a_side - b_side)) - params.corner;
+    return vec2f(dot(position, params.across_from), dot(position, params.along_from));
 }
 
-fn side_of(place: vec3f) -> f32 {
-    return dot(place - params.corner, params.side);
+fn side_of(position: vec3f) -> f32 {
+    return dot(position - params.corner, params.side);
 }
 
 // The ball, before anything else is known.
@@ -91,9 +91,9 @@ fn see_sheet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     if found < 2u || min(ends[0].y, ends[1].y) <= 0.0 {
         return;
     }
-    let places = vec2f(ends[0].x / divisor(ends[0].y), ends[1].x / divisor(ends[1].y)) * f32(BINS) - 0.5;
-    let first = max(ceil(min(places.x, places.y)), 0.0);
-    let last = min(floor(max(places.x, places.y)), f32(BINS - 1u));
+    let coordinates = vec2f(ends[0].x / divisor(ends[0].y), ends[1].x / divisor(ends[1].y)) * f32(BINS) - 0.5;
+    let first = max(ceil(min(coordinates.x, coordinates.y)), 0.0);
+    let last = min(floor(max(coordinates.x, coordinates.y)), f32(BINS - 1u));
     for (var k = first; k <= last; k += 1.0) {
         let t = (k + 0.5) / f32(BINS);
         let one = ends[0].x - t * divisor(ends[0].y);

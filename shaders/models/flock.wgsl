@@ -1,8 +1,8 @@
 // Birds that see those near them: separation, alignment and cohesion (Reynolds 1987), with what is urgent first.
-// In: sorted_places and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are given;
+// In: sorted_positions and sorted_velocities, the birds in the order of a neighbor grid, whose `starts` and `order` are given;
 //     PERIODIC, whether what leaves the box comes back on its other side.
-// Out: places, with the number of birds that each sees, and velocities, with their length, a step later; headings; hunter,
-//     the predator's place.
+// Out: positions, with the number of birds that each sees, and velocities, with their length, a step later; headings; hunter,
+//     the predator's position.
 // The equations are in the reference, app/vertigrad/models/reference/flock.py.
 //% import "common/grid.wgsl" as grid with context
 //% include "common/index.wgsl"
@@ -21,7 +21,7 @@ struct Params {
     separation: f32,
     alignment: f32,
     cohesion: f32,
-    levelling: f32,
+    leveling: f32,
     agility: f32,
     speed_range: vec2f,
     noise: f32,                // of the heading, in a step
@@ -33,16 +33,16 @@ struct Params {
     touch_point: vec3f,
     touch_radius: f32,
     touch_velocity: vec3f,
-    pull: f32,                 // above 0 toward the hand, below 0 away from it
+    attraction: f32,           // above 0 toward the hand, below 0 away from it
     ${grid.fields()}
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> sorted_places: array<vec4f>;
+@group(0) @binding(1) var<storage, read> sorted_positions: array<vec4f>;
 @group(0) @binding(2) var<storage, read> sorted_velocities: array<vec4f>;
 @group(0) @binding(3) var<storage, read> starts: array<u32>;
 @group(0) @binding(4) var<storage, read> order: array<u32>;
-@group(0) @binding(5) var<storage, read_write> places: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> positions: array<vec4f>;
 @group(0) @binding(6) var<storage, read_write> velocities: array<vec4f>;
 @group(0) @binding(7) var<storage, read_write> headings: array<vec4f>;
 @group(0) @binding(8) var<storage, read_write> hunter: array<f32>;
@@ -67,10 +67,10 @@ fn at_most(v: vec3f, most: f32) -> vec3f {
 }
 
 // Adds what the bird at `here`, or its image in a box next to this one, sees.
-fn look(before: Seen, here: vec3f, heading: vec3f, me: u32) -> Seen {
+fn add_neighbor(before: Seen, here: vec3f, heading: vec3f, me: u32) -> Seen {
     var seen = before;
     //% call grid.neighbors("here", "starts")
-    let offset = sorted_places[k].xyz - here;
+    let offset = sorted_positions[k].xyz - here;
     let away = length(offset);
     if k != me && away < params.radius && away > 0.0 {
         if away < params.near {
@@ -90,14 +90,14 @@ fn looked_around(here: vec3f, heading: vec3f, me: u32) -> Seen {
     var seen = Seen(0.0, vec3f(0.0), vec3f(0.0), vec3f(0.0));
     //% if PERIODIC
     for (var image = 0; image < 27; image += 1) {
-        let place = here + params.extent * (vec3f(vec3i(image % 3, image / 3 % 3, image / 9)) - 1.0);
-        if all(abs(place) < 0.5 * params.extent + params.radius) {
-            seen = look(seen, place, heading, me);
+        let position = here + params.extent * (vec3f(vec3i(image % 3, image / 3 % 3, image / 9)) - 1.0);
+        if all(abs(position) < 0.5 * params.extent + params.radius) {
+            seen = add_neighbor(seen, position, heading, me);
         }
     }
     return seen;
     //% else
-    return look(seen, here, heading, me);
+    return add_neighbor(seen, here, heading, me);
     //% endif
 }
 
@@ -132,11 +132,11 @@ fn avoided(here: vec3f, velocity: vec3f) -> vec3f {
     return select(vec3f(0.0), with_length(side, 2.0 * params.agility * urgency), hits && params.obstacle_radius > 0.0);
 }
 
-fn pulled(here: vec3f, velocity: vec3f) -> vec3f {
+fn attracted(here: vec3f, velocity: vec3f) -> vec3f {
     let offset = params.touch_point - here;
     let share = clamp(2.0 - 2.0 * length(offset) / max(params.touch_radius, 1e-6), 0.0, 1.0);
-    let toward = with_length(offset, params.agility) + max(sign(params.pull), 0.0) * (params.touch_velocity - velocity);
-    return params.pull * share * toward;
+    let toward = with_length(offset, params.agility) + max(sign(params.attraction), 0.0) * (params.touch_velocity - velocity);
+    return params.attraction * share * toward;
 }
 
 fn random_vector(bird: u32) -> vec3f {
@@ -156,7 +156,7 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
         hunter[2] = params.predator.z;
     }
     let bird = order[me];
-    let here = sorted_places[me].xyz;
+    let here = sorted_positions[me].xyz;
     let velocity = sorted_velocities[me].xyz;
     let seen = looked_around(here, with_length(velocity, 1.0), me);
     let share = 1.0 / max(seen.count, 1.0);
@@ -164,9 +164,9 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
     if seen.count > 0.0 {
         social += params.alignment * (share * seen.velocity - velocity);
     }
-    social.y -= params.levelling * velocity.y;
+    social.y -= params.leveling * velocity.y;
     let urgent = at_most(
-        turned_back(here) + fled(here) + avoided(here, velocity) + pulled(here, velocity),
+        turned_back(here) + fled(here) + avoided(here, velocity) + attracted(here, velocity),
         params.agility,
     );
     let steering = urgent + at_most(social, params.agility - length(urgent));
@@ -178,8 +178,8 @@ fn fly(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_wo
 }
 
 // Puts a bird where it has flown: into the box if that is periodic, and not into the obstacle.
-fn settle(bird: u32, place: vec3f, velocity: vec3f, seen: f32) {
-    var here = place;
+fn settle(bird: u32, position: vec3f, velocity: vec3f, seen: f32) {
+    var here = position;
     var now = velocity;
     //% if PERIODIC
     here -= params.extent * floor(here / params.extent + 0.5);
@@ -190,7 +190,7 @@ fn settle(bird: u32, place: vec3f, velocity: vec3f, seen: f32) {
         here = params.obstacle + params.obstacle_radius * normal;
         now = with_length(now - min(dot(now, normal), 0.0) * normal + 1e-6 * normal, length(now));
     }
-    places[bird] = vec4f(here, seen);
+    positions[bird] = vec4f(here, seen);
     velocities[bird] = vec4f(now, length(now));
     headings[bird] = vec4f(with_length(now, 1.0), 0.0);
 }

@@ -1,12 +1,12 @@
 // A free-surface fluid of equal particles, made incompressible by an implicit pressure: Ihmsen et al. 2014, "Implicit
-// Incompressible SPH", with the pressure warm-started and relaxed without leaving the particles' places of the step's start.
+// Incompressible SPH", with the pressure warm-started and relaxed without leaving the particles' positions of the step's start.
 // Walls have no particles. They add to the density what layers of fluid would, mirrored in them, by a function of the distance
 // alone (the idea of Koschier & Bender 2017, "Density Maps"), and push along its slope: what pressure does to the velocities
 // is the transpose of what these do to the density, at walls too, so that it makes no energy.
 //
-// Rows lie cell by cell while a step lasts. Out and in: places (x, y, z, density), motions (velocity, speed), pressures.
+// Rows lie cell by cell while a step lasts. Out and in: positions (x, y, z, density), velocities (velocity, speed), pressures.
 // In between, in the order of the grid, what the entry points below say. The list of row i is near[k * count + i], k < found[i]; one more than MOST is counted, but not kept.
-// Units: meters, seconds; `pressing` is pressure over (density at rest * relative density²) [m²/s²].
+// Units: meters, seconds; `sorted_pressures` is pressure over (density at rest * relative density²) [m²/s²].
 // app/vertigrad/models/physics/fluid.py has the order of the entry points, fluid_reference.py the reference.
 // In: MOST, neighbors kept of each particle; FIELD, whether there is a grid of signed distances.
 //% import "common/field.wgsl" as grids
@@ -18,20 +18,20 @@ struct Params {
     spacing: f32,      // of particles at rest; the kernel reaches twice as far
     dt: f32,
     gravity: f32,
-    thickness: f32,    // kinematic viscosity [m²/s], the numerical one included
+    viscosity: f32,    // kinematic viscosity [m²/s], the numerical one included
     density: f32,      // at rest [kg/m³]
-    mend: f32,         // share of what the density is too high by that a step takes away
-    stride: f32,       // Chebyshev's weight of a turn of the solve: 1 is a plain turn
+    density_correction: f32,  // fraction of the excess density that a step corrects
+    chebyshev_weight: f32,    // of an iteration of the pressure solve; 1: plain Jacobi
     warm: f32,         // share of the last step's pressure that is begun with
     tank_low: vec3f,
     tank_high: vec3f,
     shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
     body_center: vec3f,
     body_half: vec3f,
-    hand: vec3f,       // where the fluid is dragged, how fast the hand moves, how far it reaches, and its pull [1/s]
+    hand: vec3f,       // where the fluid is dragged, how fast the hand moves, its radius, and its drag rate [1/s]
     hand_velocity: vec3f,
     hand_reach: f32,
-    hand_pull: f32,
+    hand_drag_rate: f32,
     //% if FIELD
     field_low: vec3f,
     field_spacing: f32,
@@ -44,24 +44,24 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> order: array<u32>;
 @group(0) @binding(2) var<storage, read> starts: array<u32>;
-@group(0) @binding(3) var<storage, read_write> places: array<vec4f>;  // kept from step to step, as `motions` and `pressures` are
-@group(0) @binding(4) var<storage, read_write> motions: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> positions: array<vec4f>;  // kept from step to step, as `velocities` and `pressures` are
+@group(0) @binding(4) var<storage, read_write> velocities: array<vec4f>;
 @group(0) @binding(5) var<storage, read_write> pressures: array<f32>;
-@group(0) @binding(6) var<storage, read> here: array<vec4f>;  // in the order of the grid: places, and
-@group(0) @binding(7) var<storage, read> velocities: array<vec4f>;  // velocities, or what else is told of as a velocity
-@group(0) @binding(8) var<storage, read> pressing: array<f32>;
+@group(0) @binding(6) var<storage, read> sorted_positions: array<vec4f>;  // in the order of the grid: positions, and
+@group(0) @binding(7) var<storage, read> sorted_velocities: array<vec4f>;  // velocities, or what else is treated as a velocity
+@group(0) @binding(8) var<storage, read> sorted_pressures: array<f32>;
 @group(0) @binding(9) var<storage, read> near: array<u32>;
 @group(0) @binding(10) var<storage, read> found: array<u32>;
 @group(0) @binding(11) var<storage, read> walls: array<vec4f>;  // slope of the share of walls, and the diagonal of the solve
 @group(0) @binding(12) var<storage, read> field: array<f32>;
-@group(0) @binding(13) var<storage, read_write> new_here: array<vec4f>;  // the same, by the entry points that write them
+@group(0) @binding(13) var<storage, read_write> new_positions: array<vec4f>;  // the same, by the entry points that write them
 @group(0) @binding(14) var<storage, read_write> new_velocities: array<vec4f>;
-@group(0) @binding(15) var<storage, read_write> new_pressing: array<f32>;
+@group(0) @binding(15) var<storage, read_write> new_pressures: array<f32>;
 @group(0) @binding(16) var<storage, read_write> new_near: array<u32>;
 @group(0) @binding(17) var<storage, read_write> new_found: array<u32>;
 @group(0) @binding(18) var<storage, read_write> new_walls: array<vec4f>;
 @group(0) @binding(19) var<storage, read_write> excess: array<f32>;  // relative density; from `predict` on, what it will be beyond 1 without pressure
-@group(0) @binding(20) var<storage, read_write> before: array<f32>;  // `pressing` a turn ago
+@group(0) @binding(20) var<storage, read_write> before: array<f32>;  // `sorted_pressures` an iteration ago
 
 const PI = 3.14159265359;
 const RELAXED = 0.5;       // Ihmsen et al. 2014, section 3.2
@@ -124,8 +124,8 @@ ${grids.around("field", "params.field_size")}
 // The grid between its samples; outside of it, the nearest value and the way to it.
 fn sampled(at: vec3f) -> f32 {
     let free = (at - params.field_low) / params.field_spacing;
-    let place = clamp(free, vec3f(0.0), vec3f(params.field_size - 1u));
-    return field_around(place).w + length(free - place) * params.field_spacing;
+    let position = clamp(free, vec3f(0.0), vec3f(params.field_size - 1u));
+    return field_around(position).w + length(free - position) * params.field_spacing;
 }
 //% endif
 
@@ -165,10 +165,10 @@ fn gather(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
         return;
     }
     let row = order[i];
-    new_here[i] = places[row];
-    new_velocities[i] = motions[row];
-    new_pressing[i] = params.warm * pressures[row];
-    before[i] = new_pressing[i];
+    new_positions[i] = positions[row];
+    new_velocities[i] = velocities[row];
+    new_pressures[i] = params.warm * pressures[row];
+    before[i] = new_pressures[i];
 }
 
 // Who is near, how dense it is here, and how the density answers to pressure.
@@ -178,13 +178,13 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.count {
         return;
     }
-    let me = here[i].xyz;
+    let me = sorted_positions[i].xyz;
     var met = 0u;
     var dense = 0.0;
     var sum = vec3f(0.0);
     var squares = 0.0;
     //% call grid.neighbors("me", "starts")
-    let offset = me - here[k].xyz;
+    let offset = me - sorted_positions[k].xyz;
     let far2 = dot(offset, offset);
     if far2 < 4.0 * params.spacing * params.spacing && k != i {
         if met < ${MOST}u {
@@ -211,31 +211,31 @@ fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.count {
         return;
     }
-    let me = here[i].xyz;
-    let velocity = velocities[i].xyz;
+    let me = sorted_positions[i].xyz;
+    let velocity = sorted_velocities[i].xyz;
     let soft = 0.01 * params.spacing * params.spacing;
     var shear = vec3f(0.0);
     for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
         let j = near[k * params.count + i];
-        let offset = me - here[j].xyz;
-        shear += (velocity - velocities[j].xyz) * (dot(slope(offset), offset) / (dot(offset, offset) + soft));
+        let offset = me - sorted_positions[j].xyz;
+        shear += (velocity - sorted_velocities[j].xyz) * (dot(slope(offset), offset) / (dot(offset, offset) + soft));
     }
-    let acceleration = 2.0 * params.thickness * shear - vec3f(0.0, params.gravity, 0.0);
+    let acceleration = 2.0 * params.viscosity * shear - vec3f(0.0, params.gravity, 0.0);
     let away = (me - params.hand) / params.hand_reach;
     let grip = max(1.0 - dot(away, away), 0.0);
-    let share = 1.0 - exp(-params.dt * params.hand_pull * grip * grip);
+    let share = 1.0 - exp(-params.dt * params.hand_drag_rate * grip * grip);
     let pushed = mix(velocity + params.dt * acceleration, params.hand_velocity, share);
     new_velocities[i] = vec4f(pushed, excess[i]);
 }
 
-// Rate at which the relative density grows if particles move as `velocities` say.
+// Rate at which the relative density grows if particles move as `sorted_velocities` say.
 fn gathering(i: u32) -> f32 {
-    let me = here[i].xyz;
-    let velocity = velocities[i].xyz;
+    let me = sorted_positions[i].xyz;
+    let velocity = sorted_velocities[i].xyz;
     var rate = dot(velocity, walls[i].xyz);
     for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
         let j = near[k * params.count + i];
-        rate += dot(velocity - velocities[j].xyz, slope(me - here[j].xyz));
+        rate += dot(velocity - sorted_velocities[j].xyz, slope(me - sorted_positions[j].xyz));
     }
     return rate;
 }
@@ -249,16 +249,16 @@ fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
         return;
     }
     let now = excess[i] - 1.0;
-    excess[i] = now * select(params.mend, 1.0, now < 0.0) + params.dt * gathering(i);
+    excess[i] = now * select(params.density_correction, 1.0, now < 0.0) + params.dt * gathering(i);
 }
 
 fn pressed(i: u32) -> vec3f {
-    let me = here[i].xyz;
-    let mine = pressing[i];
+    let me = sorted_positions[i].xyz;
+    let mine = sorted_pressures[i];
     var sum = -mine * walls[i].xyz;
     for (var k = 0u; k < min(found[i], ${MOST}u); k += 1u) {
         let j = near[k * params.count + i];
-        sum -= (mine + pressing[j]) * slope(me - here[j].xyz);
+        sum -= (mine + sorted_pressures[j]) * slope(me - sorted_positions[j].xyz);
     }
     return sum;
 }
@@ -282,32 +282,32 @@ fn relax(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     }
     let dt2 = params.dt * params.dt;
     let left = excess[i] + dt2 * gathering(i);
-    let now = new_pressing[i];
+    let now = new_pressures[i];
     let aim = now + RELAXED * left / (dt2 * walls[i].w);
-    new_pressing[i] = max(before[i] + params.stride * (aim - before[i]), 0.0);
+    new_pressures[i] = max(before[i] + params.chebyshev_weight * (aim - before[i]), 0.0);
     before[i] = now;
 }
 
-// Velocity and place at the end of the step, held within the tank and outside of bodies.
+// Velocity and position at the end of the step, held within the tank and outside of bodies.
 @compute @workgroup_size(128)
 fn finish(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
     if i >= params.count {
         return;
     }
-    var velocity = velocities[i].xyz + params.dt * pressed(i);
+    var velocity = sorted_velocities[i].xyz + params.dt * pressed(i);
     velocity *= min(1.0, FASTEST * params.spacing / max(params.dt * length(velocity), 1e-30));
-    var place = here[i].xyz + params.dt * velocity;
+    var position = sorted_positions[i].xyz + params.dt * velocity;
     let margin = MARGIN * params.spacing;
-    let distance = solid(place);
+    let distance = solid(position);
     if distance < margin {
-        let normal = outwards(place);
-        place += (margin - distance) * normal;
+        let normal = outwards(position);
+        position += (margin - distance) * normal;
         velocity -= min(dot(velocity, normal), 0.0) * normal;
     }
-    let held = clamp(place, params.tank_low + margin, params.tank_high - margin);
-    velocity = select(velocity, vec3f(0.0), (place - held) * velocity > vec3f(0.0));
-    places[i] = vec4f(held, params.density * velocities[i].w);
-    motions[i] = vec4f(velocity, length(velocity));
-    pressures[i] = pressing[i];
+    let held = clamp(position, params.tank_low + margin, params.tank_high - margin);
+    velocity = select(velocity, vec3f(0.0), (position - held) * velocity > vec3f(0.0));
+    positions[i] = vec4f(held, params.density * sorted_velocities[i].w);
+    velocities[i] = vec4f(velocity, length(velocity));
+    pressures[i] = sorted_pressures[i];
 }

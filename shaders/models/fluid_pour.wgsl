@@ -1,5 +1,5 @@
 // Pumping: particles from all over the fluid come out of a round nozzle, one layer at a time.
-// In and out: places (x, y, z, density), motions (velocity, speed), pressures of params.count particles; row
+// In and out: positions (x, y, z, density), velocities (velocity, speed), pressures of params.count particles; row
 // params.first + k * params.stride, wrapped, becomes number k of the layer. Rows lie cell by cell, so that these are spread evenly.
 //% include "common/index.wgsl"
 
@@ -16,8 +16,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> places: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> motions: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> positions: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> velocities: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> pressures: array<f32>;
 
 const GOLDEN = 2.39996323;  // the angle from one seed of a sunflower to the next (Vogel 1979)
@@ -33,9 +33,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let beside = normalize(cross(ahead, select(vec3f(0.0, 1.0, 0.0), vec3f(1.0, 0.0, 0.0), abs(ahead.y) > 0.7)));
     let radius = params.spacing * sqrt((f32(k) + 0.5) / 3.14159265);
     let angle = GOLDEN * f32(k);
-    let place = params.nozzle + radius * (cos(angle) * beside + sin(angle) * cross(ahead, beside));
+    let position = params.nozzle + radius * (cos(angle) * beside + sin(angle) * cross(ahead, beside));
     let margin = 0.5 * params.spacing;
-    places[row] = vec4f(clamp(place, params.tank_low + margin, params.tank_high - margin), places[row].w);
-    motions[row] = vec4f(params.velocity, length(params.velocity));
+    positions[row] = vec4f(clamp(position, params.tank_low + margin, params.tank_high - margin), positions[row].w);
+    velocities[row] = vec4f(params.velocity, length(params.velocity));
     pressures[row] = 0.0;
 }

@@ -123,10 +123,10 @@ fn show(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         return;
     }
     let normal = normals[i].xyz;
-    let place = points[i].xyz + params.height * before[i].y * normal;
+    let raised_point = points[i].xyz + params.height * before[i].y * normal;
     let across = normalize(normal - params.height * slope(i));
     for (var k = 0u; k < 3u; k += 1u) {
-        raised[3u * i + k] = place[k];
+        raised[3u * i + k] = raised_point[k];
         tilted[3u * i + k] = across[k];
     }
 }

@@ -3,7 +3,7 @@
 // to_particles.
 // In: WORKGROUP, invocations for a block of 4 by 4 by 4 cells; OBSTACLE, whether there is a grid of signed distances;
 //     HARDEST, DENSEST, LOOSEST, see common/matter.wgsl.
-//     motions: two vec4 a particle, place and a number for its shade, velocity and speed. affine: the velocity's gradient,
+//     particles: two vec4 a particle, position and a number for its shade, velocity and speed. affine: the velocity's gradient,
 //     strains: the elastic deformation; both by columns in three vec4 each, and in the fourth of the first strain what
 //     common/matter.wgsl remembers.
 // Out: the same, a step later; nodes, the velocity and mass of each node of the grid.
@@ -25,7 +25,7 @@ struct Params {
     dt: f32,
     blocks: vec3u,
     gravity: f32,
-    low: vec3f,  // place of the first node
+    low: vec3f,  // position of the first node
     volume: f32,  // of a particle at rest
     cells: vec3u,  // between the walls
     unit: f32,  // kg
@@ -54,12 +54,12 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> motions: array<vec4f>;
+@group(0) @binding(1) var<storage, read> particles: array<vec4f>;
 @group(0) @binding(2) var<storage, read> materials: array<u32>;
 @group(0) @binding(3) var<storage, read_write> counts: array<atomic<u32>>;  // particles of each block, and 0
-@group(0) @binding(4) var<storage, read_write> places: array<vec2u>;  // of a particle: its block, and its number there
+@group(0) @binding(4) var<storage, read_write> slots: array<vec2u>;  // of a particle: its block, and its number there
 @group(0) @binding(5) var<storage, read> starts: array<u32>;
-@group(0) @binding(6) var<storage, read> listed: array<vec2u>;  // places, where they are only read
+@group(0) @binding(6) var<storage, read> listed_slots: array<vec2u>;  // slots, where they are only read
 @group(0) @binding(7) var<storage, read_write> order: array<u32>;
 @group(0) @binding(8) var<storage, read> ordered: array<u32>;
 @group(0) @binding(9) var<storage, read> gradients: array<vec4f>;  // affine, where it is only read
@@ -68,7 +68,7 @@ struct Params {
 @group(0) @binding(12) var<storage, read_write> totals: array<vec4i>;  // sums, where nothing adds to them
 @group(0) @binding(13) var<storage, read_write> nodes: array<vec4f>;
 @group(0) @binding(14) var<storage, read> moved: array<vec4f>;  // nodes, where they are only read
-@group(0) @binding(15) var<storage, read_write> moving: array<vec4f>;  // motions, where they are written
+@group(0) @binding(15) var<storage, read_write> new_particles: array<vec4f>;  // particles, where they are written
 @group(0) @binding(16) var<storage, read_write> affine: array<vec4f>;
 @group(0) @binding(17) var<storage, read> strained: array<vec4f>;
 @group(0) @binding(18) var<storage, read_write> energies: array<vec4f>;
@@ -85,13 +85,13 @@ var<workgroup> gathered: array<atomic<i32>, 864>;  // momentum along x, y, z and
 var<workgroup> spread: array<vec3f, 216>;
 
 // Place in cells from the first node.
-fn on_grid(place: vec3f) -> vec3f {
-    return (place - params.low) / params.cell;
+fn on_grid(position: vec3f) -> vec3f {
+    return (position - params.low) / params.cell;
 }
 
 // The first of three nodes along each axis that a particle reaches.
-fn first_node(place: vec3f) -> vec3u {
-    return vec3u(place - 0.5);
+fn first_node(position: vec3f) -> vec3u {
+    return vec3u(position - 0.5);
 }
 
 fn row_of(at: vec3u, size: vec3u) -> u32 {
@@ -120,8 +120,8 @@ fn list(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.count {
         return;
     }
-    let block = row_of(first_node(on_grid(motions[2u * i].xyz)) / 4u, params.blocks);
-    places[i] = vec2u(block, atomicAdd(&counts[block], 1u));
+    let block = row_of(first_node(on_grid(particles[2u * i].xyz)) / 4u, params.blocks);
+    slots[i] = vec2u(block, atomicAdd(&counts[block], 1u));
 }
 
 // Particles of a block side by side. In what order they are there depends on the run, and nothing depends on the order.
@@ -129,7 +129,7 @@ fn list(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 fn put_in_order(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 256u);
     if i < params.count {
-        order[starts[listed[i].x] + listed[i].y] = i;
+        order[starts[listed_slots[i].x] + listed_slots[i].y] = i;
     }
 }
 
@@ -172,13 +172,13 @@ fn to_grid(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index)
             strains[3u * i + 1u] = vec4f(now.matter.elastic[1], 0.0);
             strains[3u * i + 2u] = vec4f(now.matter.elastic[2], 0.0);
         }
-        let place = on_grid(motions[2u * i].xyz);
-        let base = first_node(place);
-        let offset = place - vec3f(base);
+        let position = on_grid(particles[2u * i].xyz);
+        let base = first_node(position);
+        let offset = position - vec3f(base);
         let mass = params.mass[kind];
         let force = 4.0 * params.dt * params.volume / (params.unit * params.cell * params.cell);
         let bend = (mass * gradient - force * now.stress) * params.dt;
-        let carried = motions[2u * i + 1u].xyz * (mass * pace) - bend * offset;
+        let carried = particles[2u * i + 1u].xyz * (mass * pace) - bend * offset;
         let w = weights(offset);
         let corner = tile_row(base - block * 4u);
         var given = vec3f(0.0);
@@ -227,8 +227,8 @@ ${field.functions("obstacle", "params.obstacle_size", "0", "vec3i(1, i32(params.
 ${field.around("obstacle", "params.obstacle_size")}
 
 // The slope of the distance along x, y and z, and the distance; far away outside of the grid.
-fn obstacle_near(place: vec3f) -> vec4f {
-    let at = (place - params.obstacle_low) / params.obstacle_cell;
+fn obstacle_near(position: vec3f) -> vec4f {
+    let at = (position - params.obstacle_low) / params.obstacle_cell;
     if any(at < vec3f(0.0)) || any(at > vec3f(params.obstacle_size - 1u)) {
         return vec4f(0.0, 1.0, 0.0, 1e9);
     }
@@ -250,7 +250,7 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     }
     totals[row] = vec4i(0);
     let at = vec3u(row % params.size.x, row / params.size.x % params.size.y, row / (params.size.x * params.size.y));
-    let place = params.low + vec3f(at) * params.cell;
+    let position = params.low + vec3f(at) * params.cell;
     let pace = params.cell / params.dt;
     let mass = f32(sum.w);
     var velocity = vec3f(0.0);
@@ -258,17 +258,17 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         velocity = clamp(vec3f(sum.xyz) / mass, vec3f(-1.0), vec3f(1.0)) * pace;
     }
     velocity.y -= params.gravity * params.dt;
-    let reach = 1.0 - length(place - params.hand) / params.hand_radius;
+    let reach = 1.0 - length(position - params.hand) / params.hand_radius;
     if reach > 0.0 {
         velocity = mix(velocity, params.hand_velocity, params.hand_share * min(2.0 * reach, 1.0));
     }
-    let out = place - params.ball.xyz;
+    let out = position - params.ball.xyz;
     let far = length(out);
     if far < params.ball.w {
         velocity = stopped(velocity, out / max(far, 1e-20));
     }
     //% if OBSTACLE
-    let solid = obstacle_near(place);
+    let solid = obstacle_near(position);
     if solid.w < 0.0 {
         velocity = stopped(velocity, solid.xyz / max(length(solid.xyz), 1e-20));
     }
@@ -283,7 +283,7 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
     nodes[row] = vec4f(velocity, mass * (params.unit / params.grain));
 }
 
-// Velocity and its gradient from the nodes around; places to the end of the step, at most a cell inside a wall.
+// Velocity and its gradient from the nodes around; positions at the end of the step, at most a cell inside a wall.
 @compute @workgroup_size(${WORKGROUP})
 fn to_particles(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_index) lane: u32) {
     let bucket = row_of(block, params.blocks);
@@ -301,10 +301,10 @@ fn to_particles(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_i
     workgroupBarrier();
     for (var k = first + lane; k < end; k += ${WORKGROUP}u) {
         let i = ordered[k];
-        let before = moving[2u * i];
-        let place = on_grid(before.xyz);
-        let base = first_node(place);
-        let offset = place - vec3f(base);
+        let before = new_particles[2u * i];
+        let position = on_grid(before.xyz);
+        let base = first_node(position);
+        let offset = position - vec3f(base);
         let w = weights(offset);
         let corner = tile_row(base - block * 4u);
         var velocity = vec3f(0.0);
@@ -330,8 +330,8 @@ fn to_particles(@builtin(workgroup_id) block: vec3u, @builtin(local_invocation_i
         affine[3u * i + 2u] = vec4f(along_z * slope, 0.0);
         let least = params.low + f32(WALL - 1u) * params.cell;
         let most = params.low + vec3f(params.cells + WALL + 1u) * params.cell;
-        moving[2u * i] = vec4f(clamp(before.xyz + params.dt * velocity, least, most), before.w);
-        moving[2u * i + 1u] = vec4f(velocity, length(velocity));
+        new_particles[2u * i] = vec4f(clamp(before.xyz + params.dt * velocity, least, most), before.w);
+        new_particles[2u * i + 1u] = vec4f(velocity, length(velocity));
     }
 }
 
@@ -346,8 +346,8 @@ fn measure(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     let before = matter_of(array(strained[3u * i], strained[3u * i + 1u], strained[3u * i + 2u]));
     let now = loaded(kind, before, mat3x3f());
     let mass = params.mass[kind] * params.unit;
-    let velocity = motions[2u * i + 1u];
-    let height = motions[2u * i].y;
+    let velocity = particles[2u * i + 1u];
+    let height = particles[2u * i].y;
     energies[i] = vec4f(
         0.5 * mass * velocity.w * velocity.w, now.energy * params.volume, mass * params.gravity * height, mass
     );
@@ -362,11 +362,11 @@ fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         return;
     }
     let kind = materials[i];
-    let shade = motions[2u * i].w;
+    let shade = particles[2u * i].w;
     var color = select(select(params.water, params.jelly, kind == JELLY), params.snow, kind == SNOW);
     color = select(color, params.sand, kind == SAND) * (1.0 + select(0.1, 0.4, kind == SAND) * (shade - 0.5));
     if kind == WATER {
-        let white = smoothstep(0.5 * params.foam, 1.5 * params.foam, motions[2u * i + 1u].w);
+        let white = smoothstep(0.5 * params.foam, 1.5 * params.foam, particles[2u * i + 1u].w);
         color = mix(color, vec3f(0.93, 0.97, 1.0), 0.75 * white);
     }
     if kind == SNOW {

@@ -28,7 +28,7 @@ struct Params {
 var<workgroup> tile: array<vec4f, ${TILE}>;
 
 // Pull of one body on a point, added to the sum.
-fn pulled(sum: vec3f, here: vec3f, body: vec4f, softening2: f32) -> vec3f {
+fn add_attraction(sum: vec3f, here: vec3f, body: vec4f, softening2: f32) -> vec3f {
     let offset = body.xyz - here;
     let inverse = inverseSqrt(fma(offset.x, offset.x, fma(offset.y, offset.y, fma(offset.z, offset.z, softening2))));
     return fma(offset, vec3f(body.w * inverse * inverse * inverse), sum);
@@ -66,7 +66,7 @@ fn kick(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
             //% for k in range(UNROLL)
             let body${k} = tile[j + ${k}u];
             //% for i in range(EACH)
-            sum${i} = pulled(sum${i}, here${i}, body${k}, softening2);
+            sum${i} = add_attraction(sum${i}, here${i}, body${k}, softening2);
             //% endfor
             //% endfor
         }
@@ -74,7 +74,7 @@ fn kick(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     let hand = vec4f(params.hand, params.hand_mass);
     //% for i in range(EACH)
-    sum${i} = pulled(sum${i}, here${i}, hand, params.hand_softening * params.hand_softening);
+    sum${i} = add_attraction(sum${i}, here${i}, hand, params.hand_softening * params.hand_softening);
     store(mine + ${i * TILE}u, sum${i});
     //% endfor
 }

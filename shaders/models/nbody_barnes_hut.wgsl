@@ -169,7 +169,7 @@ fn merge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 }
 
 // Pull of one body on a point, added to the sum.
-fn pulled(sum: vec3f, here: vec3f, body: vec4f, softening2: f32) -> vec3f {
+fn add_attraction(sum: vec3f, here: vec3f, body: vec4f, softening2: f32) -> vec3f {
     let offset = body.xyz - here;
     let inverse = inverseSqrt(fma(offset.x, offset.x, fma(offset.y, offset.y, fma(offset.z, offset.z, softening2))));
     return fma(offset, vec3f(body.w * inverse * inverse * inverse), sum);
@@ -243,12 +243,12 @@ fn kick(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane:
             at += 1u;
         } else {
             for (var j = link.y; j < min(link.y + ${LEAF}u, params.count); j += 1u) {
-                sum = pulled(sum, here, sorted[j], softening2);
+                sum = add_attraction(sum, here, sorted[j], softening2);
             }
             at = link.x;
         }
     }
-    sum = pulled(sum, here, vec4f(params.hand, params.hand_mass), params.hand_softening * params.hand_softening);
+    sum = add_attraction(sum, here, vec4f(params.hand, params.hand_mass), params.hand_softening * params.hand_softening);
     if mine < params.count {
         let i = order[mine];
         accelerations[i] = vec4f(sum, 0.0);

@@ -1,7 +1,7 @@
 // What cells see: their own numbers, and how those change along x and z; and the same backwards.
 // In, perceive: given (side x side, channels), cells in rows; beyond the edge everything is 0.
 // Out, perceive: made (side x side, 3 channels): own numbers, then both of Sobel's differences, divided by 8.
-// In and out, back: from the gradient by what is seen (given) that by the numbers (made): the transpose.
+// In and out, perceive_backward: from the gradient by what is seen (given) that by the numbers (made): the transpose.
 // The reference implementation is app/vertigrad/models/reference/nca_fit.py.
 //% include "common/index.wgsl"
 
@@ -55,7 +55,7 @@ fn perceive(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
 
 // Differences change their sign when they are transposed.
 @compute @workgroup_size(128)
-fn back(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn perceive_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let at = linear_index(id, num_workgroups, 128u);
     let width = params.channels;
     if at >= params.side * params.side * width {

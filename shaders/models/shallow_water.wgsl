@@ -17,7 +17,7 @@ struct Params {
     rain: f32,          // [m/s]
     spring: vec4f,      // place in cells, radius in cells, and water in its middle [m/s]
     hand: vec4f,        // the same of the hand
-    pull: vec3f,        // velocity of the hand [m/s], and how fast water takes it on [1/s]
+    drag: vec3f,        // velocity of the hand [m/s], and how fast water takes it on [1/s]
     share: f32,         // of the longest stable step
     time: f32,          // to go in this physical step [s]
     level: vec2f,       // of the water at first, on both sides of the dam [m]
@@ -73,12 +73,12 @@ fn velocity(state: vec4f) -> vec2f {
 }
 
 // The water in a cell, seen along an axis; beyond the border a mirror of it, or the cell itself again.
-fn water(wanted: vec2i, axis: vec2i) -> Water {
+fn water(cell: vec2i, axis: vec2i) -> Water {
     let size = vec2i(i32(params.columns), i32(params.rows));
     //% if EDGES == "walls"
-    let at = select(select(wanted, 2 * size - 1 - wanted, wanted >= size), -1 - wanted, wanted < vec2i(0));
+    let at = select(select(cell, 2 * size - 1 - cell, cell >= size), -1 - cell, cell < vec2i(0));
     //% else
-    let at = clamp(wanted, vec2i(0), size - 1);
+    let at = clamp(cell, vec2i(0), size - 1);
     //% endif
     let state = before[number(at)];
     let u = velocity(state);
@@ -86,7 +86,7 @@ fn water(wanted: vec2i, axis: vec2i) -> Water {
     let most = max(params.share * params.cell / timing[0] - sqrt(params.gravity * state.x), 0.0);
     var along = clamp(dot(u, vec2f(axis)), -most, most);
     //% if EDGES == "walls"
-    along = select(-along, along, inside(wanted));
+    along = select(-along, along, inside(cell));
     //% endif
     return Water(state.x, along, dot(u, vec2f(axis.yx)), state.x + bed_at(at));
 }
@@ -195,11 +195,11 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     let poured = params.rain + params.spring.w * within(params.spring, at) + params.hand.w * within(params.hand, at);
     next.x = max(next.x, 0.0) + dt * poured;
     let u = velocity(vec4f(next, 0.0));
-    // friction by Manning's formula and the pull of the hand, both implicit: neither turns the water round
+    // friction by Manning's formula and the drag of the hand, both implicit: neither turns the water round
     let rubs = params.gravity * params.manning * params.manning * length(u)
         / pow(max(next.x, params.dry), 4.0 / 3.0);
-    let pulls = params.pull.z * within(params.hand, at);
-    let slowed = (u + dt * pulls * params.pull.xy) / (1.0 + dt * (rubs + pulls));
+    let drag_rate = params.drag.z * within(params.hand, at);
+    let slowed = (u + dt * drag_rate * params.drag.xy) / (1.0 + dt * (rubs + drag_rate));
     after[i] = vec4f(next.x, next.x * slowed, 0.0);
     //% else
     next.x = max(next.x, 0.0);

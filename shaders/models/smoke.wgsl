@@ -1,4 +1,4 @@
-// Smoke in air that cannot be compressed: what a step does but for advection (models/smoke_carry.wgsl) and the pressure
+// Smoke in air that cannot be compressed: what a step does but for advection (models/smoke_advect.wgsl) and the pressure
 // (models/smoke_pressure.wgsl).
 // In and out: as in common/air.wgsl; tracers: points carried along, and their age [s]; ball: the sphere's middle and radius,
 // for whom draws it. Scratch: spin, curl of the velocity and its length; swirl, acceleration by vorticity confinement.
@@ -26,29 +26,29 @@ ${field.around("obstacle", "params.field_size")}
 //% endif
 ${air.sampled("matter")}
 
-// Where in the scene a place counted in cells is.
-fn world(place: vec3f) -> vec3f {
-    return params.low + params.edge * place;
+// Where in the scene a position counted in cells is.
+fn world(position: vec3f) -> vec3f {
+    return params.low + params.edge * position;
 }
 
 // 1 within half the radius, 0 from the radius on.
-fn fade(place: vec3f, middle: vec3f, radius: f32) -> f32 {
-    return clamp(2.0 - 2.0 * distance(place, middle) / max(radius, 1e-6), 0.0, 1.0);
+fn fade(position: vec3f, middle: vec3f, radius: f32) -> f32 {
+    return clamp(2.0 - 2.0 * distance(position, middle) / max(radius, 1e-6), 0.0, 1.0);
 }
 
 // Obstacles -----------------------------------------------------------------------------------------------------------
 
 ${air.kernel("solidify")}
     ${air.each_cell()}
-    let place = vec3f(cell) + 0.5;
-    var away = distance(world(place), params.obstacle_place) - params.obstacle_radius;
+    let position = vec3f(cell) + 0.5;
+    var away = distance(world(position), params.obstacle_center) - params.obstacle_radius;
     //% if OBSTACLE
     let scale = vec3f(params.field_size - 1u) / vec3f(params.size);  // samples lie on the faces of the box too
-    away = min(away, obstacle_around(place * scale).w);
+    away = min(away, obstacle_around(position * scale).w);
     //% endif
     out_solid[i] = select(0u, 1u, away < 0.0);
     if i == 0u {
-        ball[0] = vec4f(params.obstacle_place, params.obstacle_radius);
+        ball[0] = vec4f(params.obstacle_center, params.obstacle_radius);
     }
 }
 
@@ -80,9 +80,9 @@ ${air.kernel("find_swirl")}
 
 ${air.kernel("emit_matter")}
     ${air.each_cell()}
-    let place = world(vec3f(cell) + 0.5);
-    let source = fade(place, params.source_place, params.source_radius);
-    let hand = params.emit * fade(place, params.touch_point, params.touch_radius);
+    let position = world(vec3f(cell) + 0.5);
+    let source = fade(position, params.source_center, params.source_radius);
+    let hand = params.emit * fade(position, params.touch_point, params.touch_radius);
     let value = max(moved_matter[i] * params.kept, max(source, hand) * params.source_matter);
     out_matter[i] = select(value, vec2f(0.0), is_solid(cell));
 }
@@ -104,17 +104,17 @@ fn pushed_${AXES[axis]}(face: vec3i, i: u32) -> f32 {
     let above = min(face, vec3i(params.size) - 1);
     let below = max(face - NEXT[${axis}], vec3i(0));
     var force = 0.5 * (swirl[cell_index(above)].${AXES[axis]} + swirl[cell_index(below)].${AXES[axis]});
-    let place = world(vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[${axis}]));
+    let position = world(vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[${axis}]));
     //% if axis == 1
     let held = 0.5 * (matter[cell_index(above)] + matter[cell_index(below)]);
     force += params.buoyancy * held.y - params.weight * held.x;
     //% endif
     var speed = moved_faces[i].${AXES[axis]} + params.dt * force;
     //% if axis == 1
-    let source = fade(place, params.source_place, params.source_radius);
+    let source = fade(position, params.source_center, params.source_radius);
     speed = select(speed, max(speed, params.jet * source), params.jet * source > 0.0);
     //% endif
-    let hand = params.drag * fade(place, params.touch_point, params.touch_radius);
+    let hand = params.drag * fade(position, params.touch_point, params.touch_radius);
     speed += hand * (params.touch_velocity.${AXES[axis]} - speed);
     return clamp(speed, -params.top_speed, params.top_speed);
 }
@@ -217,7 +217,7 @@ fn born(chance: vec4f) -> vec3f {
     let height = 2.0 * chance.y - 1.0;
     let across = sqrt(max(1.0 - height * height, 0.0));
     let angle = 6.283185307 * chance.z;
-    return params.source_place + radius * vec3f(across * precise_cos(angle), height, across * precise_sin(angle));
+    return params.source_center + radius * vec3f(across * precise_cos(angle), height, across * precise_sin(angle));
 }
 
 // Carries each tracer along; one that is old, has left or has met an obstacle begins anew, after a while.
@@ -228,11 +228,11 @@ ${air.kernel("drift")}
     }
     let old = tracers[i];
     let age = old.w + params.dt;
-    var place = (old.xyz - params.low) / params.edge;
+    var position = (old.xyz - params.low) / params.edge;
     if age > 0.0 {
-        place = traced(place, faces_at(place), params.dt / params.edge);
+        position = traced(position, faces_at(position), params.dt / params.edge);
     }
-    let cell = vec3i(floor(place));
+    let cell = vec3i(floor(position));
     let begins = params.turn == 0u;
     if begins || age > params.life || !inside(cell) || is_solid(clamp(cell, vec3i(0), vec3i(params.size) - 1)) {
         let chance = philox_uniform(philox(vec4u(i, params.turn, params.stream), params.key));
@@ -240,6 +240,6 @@ ${air.kernel("drift")}
         out_numbers[i] = 0.0;
         return;
     }
-    tracers[i] = vec4f(world(place), age);
-    out_numbers[i] = matter_at(place).value.y;
+    tracers[i] = vec4f(world(position), age);
+    out_numbers[i] = matter_at(position).value.y;
 }

@@ -73,7 +73,7 @@ fn walls_at(cell: vec3i, size: vec3u) -> vec4f {
     return walls[index(cell, size)];
 }
 
-// Of what flows through the faces around a fine cell: what is told by the diagonal alone, to where there is no pressure.
+// Of what flows through the faces around a fine cell: what follows from the diagonal alone, to where there is no pressure.
 fn freely(cell: vec3i) -> f32 {
     let here = walls_at(cell, params.fine);
     var free = here.w - here.x - here.y - here.z;

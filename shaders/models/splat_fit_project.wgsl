@@ -4,8 +4,8 @@
 //     splat_fit_views.wgsl.
 // Out, project: flat, three of four numbers for each splat: middle and half lengths of its box [pixels]; the inverse of its
 //     covariance (xx, xy, yy) and its opacity; color. keys (count), rising with depth, all ones for what is not seen.
-// In, pull: flat, and words (count, 9, 2), the sums of splat_fit_tiles.wgsl, `largest` being their scale.
-// Out, pull: pulled (count, 14), gradients by position, scale, rotation, opacity and light.
+// In, project_backward: flat, and words (count, 9, 2), the sums of splat_fit_tiles.wgsl, `largest` being their scale.
+// Out, project_backward: gradients (count, 14), gradients by position, scale, rotation, opacity and light.
 // Zwicker, Pfister, van Baar and Gross 2001, "EWA volume splatting", eqs. 24 to 31; Kerbl, Kopanas, Leimkühler and
 // Drettakis 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering", section 4 and appendix A.
 // The reference implementation is app/vertigrad/models/reference/splat_fit.py.
@@ -34,7 +34,7 @@ struct Params {
 @group(0) @binding(9) var<storage, read> ellipses: array<vec4f>;    // what was `flat`
 @group(0) @binding(10) var<storage, read> words: array<u32>;
 @group(0) @binding(11) var<storage, read> largest: array<f32>;
-@group(0) @binding(12) var<storage, read_write> pulled: array<f32>;
+@group(0) @binding(12) var<storage, read_write> gradients: array<f32>;
 
 const LEAST = 1.0 / 255.0;  // alpha that is not seen
 
@@ -114,18 +114,18 @@ fn sum(i: u32, k: u32) -> f32 {
 
 fn write(i: u32, first: u32, values: vec4f, count: u32) {
     for (var k = 0u; k < count; k++) {
-        pulled[14u * i + first + k] = values[k];
+        gradients[14u * i + first + k] = values[k];
     }
 }
 
 @compute @workgroup_size(64)
-fn pull(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     if i >= params.count { return; }
     let box = ellipses[3u * i];
     let inverse = ellipses[3u * i + 1u];
     if box.z < 0.0 {    // it was not seen
-        for (var k = 0u; k < 14u; k++) { pulled[14u * i + k] = 0.0; }
+        for (var k = 0u; k < 14u; k++) { gradients[14u * i + k] = 0.0; }
         return;
     }
     let splat = seen(i);

@@ -1,14 +1,14 @@
-// Ellipses blended into a picture, the nearest in front, and the backward pass from the picture to the ellipses.
+// Ellipses blended into an image, the nearest in front, and the backward pass from the image to the ellipses.
 // A workgroup does a tile of 8 x 8 pixels. It looks through all ellipses in the order of their depth, 256 at a time, and
 // lists those whose boxes meet the tile: so there are no lists in memory that could become too long.
 // In: flat as splat_fit_project.wgsl gives it, order (count), the nearest first.
-// Out, draw: picture (side, side, 3), linear color over the background.
-// In, back: picture, gradient (side, side, 3), the gradient by it, `largest`, the magnitude of its largest element.
-// Out, back: words (count, 9, 2), which begin as 0: of each ellipse sums over pixels, as common/fixed_sum.wgsl has them.
+// Out, draw: image (side, side, 3), linear color over the background.
+// In, draw_backward: image, gradient (side, side, 3), the gradient by it, `largest`, the magnitude of its largest element.
+// Out, draw_backward: words (count, 9, 2), which begin as 0: of each ellipse sums over pixels, as common/fixed_sum.wgsl has them.
 //     With q the gradient by the exponent and x, y the way from the middle over the half lengths of the box, they are of
 //     q, q x, q y, q x², q x y, q y², and of the gradient by its color.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, section 4 and appendix C. Unlike theirs, the backward pass goes from front to
-// back: what lies behind an ellipse is the finished pixel without what is in front of it, and both ways are one loop.
+// draw_backward: what lies behind an ellipse is the finished pixel without what is in front of it, and both ways are one loop.
 // The reference implementation is app/vertigrad/models/reference/splat_fit.py.
 //% include "common/fixed_sum.wgsl"
 
@@ -21,8 +21,8 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> flat: array<vec4f>;
 @group(0) @binding(2) var<storage, read> order: array<i32>;
-@group(0) @binding(3) var<storage, read_write> picture: array<f32>;
-@group(0) @binding(4) var<storage, read> finished: array<f32>;  // what was `picture`
+@group(0) @binding(3) var<storage, read_write> image: array<f32>;
+@group(0) @binding(4) var<storage, read> finished: array<f32>;  // what was `image`
 @group(0) @binding(5) var<storage, read> gradient: array<f32>;
 @group(0) @binding(6) var<storage, read> largest: array<f32>;
 @group(0) @binding(7) var<storage, read_write> words: array<atomic<u32>>;
@@ -120,9 +120,9 @@ fn draw(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     if is_inside {
         let at = 3u * (pixel.y * params.side + pixel.x);
         light += through * params.background;
-        picture[at] = light.x;
-        picture[at + 1u] = light.y;
-        picture[at + 2u] = light.z;
+        image[at] = light.x;
+        image[at + 1u] = light.y;
+        image[at + 2u] = light.z;
     }
 }
 
@@ -172,7 +172,7 @@ fn sum_batch(first: u32, count: u32, tile: u32, lane: u32) {
 }
 
 @compute @workgroup_size(64)
-fn back(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+fn draw_backward(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let pixel = pixel_of(group.x, lane);
     let is_inside = all(pixel < vec2u(params.side));
     let at = 3u * (pixel.y * params.side + pixel.x);

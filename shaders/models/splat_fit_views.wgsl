@@ -1,10 +1,10 @@
 // Pictures of a mesh from cameras around it, and what of them a step of learning is shown.
 // In: cameras, three rows for each: right, down and forward, each with minus the camera's place along it; positions and
 //     unit normals of vertices, index, three of them for each triangle.
-// Out, cover: nearest, for each sample of the view's picture the triangle in front: in the higher bits how near it is, in
+// Out, cover: nearest, for each sample of the view's image the triangle in front: in the higher bits how near it is, in
 //     the lower ones its number; it begins as 0. SAMPLES x SAMPLES samples make a pixel.
-// Out, shade: pictures (views, side, side), linear color times alpha, and alpha. No color depends on where it is seen from.
-// Out, choose: wanted (side, side), sRGB: one of the pictures over a background.
+// Out, shade: images (views, side, side), linear color times alpha, and alpha. No color depends on where it is seen from.
+// Out, choose: composited (side, side), sRGB: one of the images over a background.
 // Triangles are cut by the ray through a sample (Möller and Trumbore 1997, by three volumes), without a projection.
 //% include "common/index.wgsl"
 //% include "common/color.wgsl"
@@ -29,9 +29,9 @@ struct Params {
 @group(0) @binding(3) var<storage, read> normals: array<f32>;
 @group(0) @binding(4) var<storage, read> index: array<u32>;
 @group(0) @binding(5) var<storage, read_write> nearest: array<atomic<u32>>;
-@group(0) @binding(6) var<storage, read_write> pictures: array<vec4f>;
+@group(0) @binding(6) var<storage, read_write> images: array<vec4f>;
 @group(0) @binding(7) var<storage, read> shown: array<vec4f>;
-@group(0) @binding(8) var<storage, read_write> wanted: array<f32>;
+@group(0) @binding(8) var<storage, read_write> composited: array<f32>;
 
 const SUN = vec3f(0.43, 0.77, 0.47);    // toward it, of unit length
 
@@ -119,7 +119,7 @@ fn shade(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         let normal = share.x * normal_of(corners.x) + share.y * normal_of(corners.y) + share.z * normal_of(corners.z);
         sum += vec4f(light_from(share.x * a + share.y * b + share.z * c, normalize(normal)), 1.0);
     }
-    pictures[params.view * params.side * params.side + pixel] = sum / ${SAMPLES * SAMPLES}.0;
+    images[params.view * params.side * params.side + pixel] = sum / ${SAMPLES * SAMPLES}.0;
 }
 
 @compute @workgroup_size(64)
@@ -128,7 +128,7 @@ fn choose(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     if pixel >= params.side * params.side { return; }
     let light = shown[params.view * params.side * params.side + pixel];
     let encoded = linear_to_srgb(light.rgb + (1.0 - light.a) * params.background);
-    wanted[3u * pixel] = encoded.x;
-    wanted[3u * pixel + 1u] = encoded.y;
-    wanted[3u * pixel + 2u] = encoded.z;
+    composited[3u * pixel] = encoded.x;
+    composited[3u * pixel + 1u] = encoded.y;
+    composited[3u * pixel + 2u] = encoded.z;
 }

@@ -3,8 +3,8 @@
 //     medium, of each cell the square of how many cells waves cross in a step, and how much is lost there;
 //     receiver_of, of each cell the number of its receiver, or -1; slot, which row of what was heard this step fills.
 // Out, step: after, the state a step later. Leapfrog: (1 + s) u' = 2 u - (1 - s) u_before + k L u, with L the sum of the
-//     differences to four neighbors; at the edge there are fewer, so that waves are thrown back.
-// Out, back: after, the gradient by the state before a step, from `before`, that by the state after it: the transpose.
+//     differences to four neighbors; at the edge there are fewer, so that waves are reflected.
+// Out, step_backward: after, the gradient by the state before a step, from `before`, that by the state after it: the transpose.
 // Out, show: what is drawn: positions (height along y) of the plane and of the receivers, and heights as they are.
 // The reference implementation is app/vertigrad/models/reference/wave_source.py.
 //% include "common/index.wgsl"
@@ -91,7 +91,7 @@ fn step(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 }
 
 // How the number depends on the height that the step gave a cell, divided as the step was.
-fn pull(cell: u32) -> f32 {
+fn scaled_gradient(cell: u32) -> f32 {
     let receiver = receiver_of[cell];
     var gradient = now(cell);
     if receiver >= 0 {
@@ -101,7 +101,7 @@ fn pull(cell: u32) -> f32 {
 }
 
 @compute @workgroup_size(64)
-fn back(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn step_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let cell = linear_index(id, num_workgroups, 64u);
     if cell >= cells() {
         let i = cell - cells();
@@ -110,12 +110,12 @@ fn back(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         }
         return;
     }
-    let own = pull(cell);
+    let own = scaled_gradient(cell);
     let spread = medium[cell].x * own;
     var around = 0.0;
     for (var k = 0u; k < 4u; k += 1u) {
         let other = neighbor(cell, k);
-        around += medium[other].x * pull(other) - spread;
+        around += medium[other].x * scaled_gradient(other) - spread;
     }
     after[params.after_offset + cell] = -(1.0 - medium[cell].y) * own;
     after[params.after_offset + cells() + cell] = before[params.before_offset + cell] + 2.0 * own + around;

@@ -51,10 +51,10 @@ fn spin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     turned[i] = vec4f(one * cos(angle) + other * sin(angle), 0.0);
 }
 
-// Noise at a place counted in cells of the lattice, `first` the lattice of the component.
-fn noise(place: vec3f, first: u32) -> f32 {
-    let floor_ = floor(place);
-    let p = place - floor_;
+// Noise at a position counted in cells of the lattice, `first` the lattice of the component.
+fn noise(position: vec3f, first: u32) -> f32 {
+    let floor_ = floor(position);
+    let p = position - floor_;
     let near = vec3u(vec3i(floor_)) & vec3u(SIDE - 1u);
     let far = (near + 1u) & vec3u(SIDE - 1u);
     let weight = p * p * p * (p * (p * 6.0 - 15.0) + 10.0);
@@ -84,18 +84,18 @@ fn raise(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
         return;
     }
     let cell = vec3u(i % padded.x, i / padded.x % padded.y, i / (padded.x * padded.y));
-    let place = params.low + (vec3f(cell) - 0.5) * params.cell;
+    let position = params.low + (vec3f(cell) - 0.5) * params.cell;
     var sum = vec3f(0.0);
     var size = 1.0;
     var gain = 1.0;
     for (var octave = 0u; octave < params.octaves; octave += 1u) {
-        let at = (place - params.drift) / (params.eddy * size) + f32(octave) * vec3f(5.3, 1.7, 9.1);
+        let at = (position - params.drift) / (params.eddy * size) + f32(octave) * vec3f(5.3, 1.7, 9.1);
         sum += gain * size * vec3f(noise(at, 0u), noise(at, LATTICE), noise(at, 2u * LATTICE));
         size *= 0.5;
         gain *= GAIN;
     }
     if params.bounded == 1u {
-        let height = ramp((place.y - params.low.y) / params.eddy);
+        let height = ramp((position.y - params.low.y) / params.eddy);
         sum *= vec3f(height, 1.0, height);
     }
     potential[i] = vec4f(params.strength * params.eddy * sum, 0.0);

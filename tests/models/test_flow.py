@@ -135,7 +135,7 @@ def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (lambda w: w.pop("layer1.bias"), "not the network of a flow"),
         (lambda w: w.update({"layer0.weight": np.zeros((64, 5), np.float32)}), r"layer 0: weight \(64, 5\)"),
@@ -148,10 +148,10 @@ def test_weights_are_taken_in_again_while_it_runs(make: Make, tmp_path: Path) ->
     ],
 )
 def test_files_of_other_networks_are_refused(
-    make: Make, tmp_path: Path, damage: Callable[[dict[str, np.ndarray]], object], told: str
+    make: Make, tmp_path: Path, damage: Callable[[dict[str, np.ndarray]], object], message: str
 ) -> None:
     weights = load_file(WEIGHTS)
     damage(weights)
     save_file(weights, tmp_path / "net.safetensors")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         make(weights=tmp_path / "net.safetensors")

@@ -1,4 +1,4 @@
-"""Cells that learn to grow a picture: their gradients, how the loss falls, and that a run can be repeated."""
+"""Cells that learn to grow an image: their gradients, how the loss falls, and that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
 from vertigrad.models.learning.nca_fit import COLORS, HOLD, LARGEST, PAPER, NcaFit, Params
-from vertigrad.models.learning.nca_fit_picture import PICTURES, picture
+from vertigrad.models.learning.nca_fit_images import IMAGES, image
 from vertigrad.models.reference import nca_fit as reference
 
 Make = Callable[..., NcaFit]
@@ -60,7 +60,7 @@ def test_the_reference_is_right_about_its_gradient() -> None:
     def total(first: np.ndarray, second: np.ndarray) -> float:
         return float(np.sum(weights * reference.grown(state, first, second, 3)[-1]))
 
-    found = reference.pulled(reference.grown(state, first, second, 3), weights, first, second)
+    found = reference.gradients(reference.grown(state, first, second, 3), weights, first, second)
     for which, at in ((0, (2, 5)), (0, (6, 11)), (0, (0, 0)), (1, (1, 3)), (1, (3, 6))):
         sides = []
         for step in (1e-6, -1e-6):
@@ -89,7 +89,7 @@ def test_what_cells_see_and_its_transpose(make: Make) -> None:
     model, random = make(), np.random.default_rng(6)
     cells, seen = random.normal(size=(196, 6)).astype(np.float32), random.normal(size=(196, 18)).astype(np.float32)
     with Tensor.from_numpy(cells) as x, Tensor.from_numpy(seen) as y:
-        ours, back = model._perceived(x).numpy().astype(float), model._pulled(y).numpy().astype(float)
+        ours, back = model._perceived(x).numpy().astype(float), model._perceive_backward(y).numpy().astype(float)
     np.testing.assert_allclose(
         ours, reference.perceived(cells.reshape(14, 14, 6).astype(float)).reshape(196, 18), atol=1e-6
     )
@@ -99,7 +99,7 @@ def test_what_cells_see_and_its_transpose(make: Make) -> None:
 def test_the_loss_falls_tenfold_in_ninety_steps(make: Make) -> None:
     model = make()
     before = loss(model)
-    assert before == pytest.approx(np.mean((picture("heart", 14) - _seeded(14)) ** 2), rel=1e-4)
+    assert before == pytest.approx(np.mean((image("heart", 14) - _seeded(14)) ** 2), rel=1e-4)
     run(model, 90)
     assert loss(model) < before / 10.0
 
@@ -146,14 +146,14 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     run(model, 7)
     kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
     run(model, 5)
-    wanted = {name: tensor.numpy() for name, tensor in model.state().items()}
+    expected = {name: tensor.numpy() for name, tensor in model.state().items()}
     run(model, 3)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
     model.resume(numbers)
     run(model, 5)
     for name, tensor in model.state().items():
-        assert np.array_equal(tensor.numpy(), wanted[name]), name
+        assert np.array_equal(tensor.numpy(), expected[name]), name
 
 
 def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> None:
@@ -169,9 +169,9 @@ def test_nothing_is_learned_while_it_is_off_or_time_stands_still(make: Make) -> 
     assert not np.array_equal(model.state()["two"].numpy(), before)
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", IMAGES)
 def test_pictures_are_clear_at_the_edge_and_alike_on_both_sides_of_the_middle(name: str) -> None:
-    made = picture(name, 28)
+    made = image(name, 28)
     assert made.shape == (28, 28, 4) and made.min() >= 0.0 and made.max() <= 1.0
     edge = np.concatenate([made[0], made[-1], made[:, 0], made[:, -1]])
     assert not edge.any() and 0.15 < made[..., 3].mean() < 0.7

@@ -180,7 +180,7 @@ def test_a_scene_runs_and_its_sliders_move(steady: Gpu, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "place", "told"),
+    ("old", "new", "place", "message"),
     [
         ("{ n = 4 }", "{ m = 4 }", "5:10  models.net.dims.m", 'unknown dimension "m"'),
         ("{ n = 4 }", "{ n = 0 }", "5:", "integer from 1"),
@@ -196,12 +196,12 @@ def test_a_scene_runs_and_its_sliders_move(steady: Gpu, tmp_path: Path) -> None:
         ("dims = { n = 4 }\n", "outputs = { y = 'q' }\n", "5:", 'unknown output "q"'),
     ],
 )
-def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, place: str, told: str) -> None:
+def test_mistakes_are_told_with_their_place(tmp_path: Path, old: str, new: str, place: str, message: str) -> None:
     assert old in WHOLE
     with pytest.raises(SceneError) as caught:
         load(scene(tmp_path, WHOLE.replace(old, new)))
     lines = str(caught.value).splitlines()
-    assert any(f"scene.toml:{place}" in line and re.search(told, line) for line in lines), lines
+    assert any(f"scene.toml:{place}" in line and re.search(message, line) for line in lines), lines
 
 
 def test_a_network_that_cannot_be_read_is_one_mistake(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Points from files: places, colors and their scale, and what is left out of files is said."""
+"""Points from files: places, colors and their scale, and what is left out of files is message."""
 
 from __future__ import annotations
 
@@ -154,10 +154,10 @@ def test_what_is_left_out_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(9, "degree 1 to 1"), (45, "degree 1 to 3"), (7, "7 numbers a splat"), (0, "")]
+    ("count", "message"), [(9, "degree 1 to 1"), (45, "degree 1 to 3"), (7, "7 numbers a splat"), (0, "")]
 )
 def test_harmonics_of_splats_that_are_left_out_are_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, count: int, said: str
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, count: int, message: str
 ) -> None:
     one = RNG.uniform(0.1, 0.9, (3, 4)).astype(np.float32)
     head, _, body = splat_file.packed(splat_file.Splats(one[:, :3], one[:, 1:], one, one[:, 0], one[:, :3])).partition(
@@ -170,7 +170,7 @@ def test_harmonics_of_splats_that_are_left_out_are_said(
     with caplog.at_level(logging.WARNING, "vertigrad"):
         splat_file.read(tmp_path / "a.ply")
     assert len(caplog.records) == (count > 0)
-    assert not said or said in caplog.records[0].message
+    assert not message or message in caplog.records[0].message
 
 
 @pytest.mark.parametrize(("name", "advice"), [("a.las", "PLY, or to .npy"), ("a.fbx", "export the mesh as .glb")])

@@ -206,7 +206,7 @@ def put(**arrays: np.ndarray | None) -> Callable[[dict[str, np.ndarray]], None]:
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         (put(layer1_bias=None), "not the network of an sdf_surface"),
         (put(latents=None), "not the network of an sdf_surface"),
@@ -217,12 +217,12 @@ def put(**arrays: np.ndarray | None) -> Callable[[dict[str, np.ndarray]], None]:
     ],
 )
 def test_files_of_other_networks_are_refused(
-    make: Make, tmp_path: Path, damage: Callable[[dict[str, np.ndarray]], object], told: str
+    make: Make, tmp_path: Path, damage: Callable[[dict[str, np.ndarray]], object], message: str
 ) -> None:
     weights = load_file(WEIGHTS)
     damage(weights)
     save_file(weights, tmp_path / "net.safetensors")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         make(weights=tmp_path / "net.safetensors")
 
 

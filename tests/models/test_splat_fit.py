@@ -84,7 +84,7 @@ def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
     views = make()._views
     light, dark = (1.0, 0.5, 0.0), (0.0, 0.25, 1.0)
     views.record(3.0, light, dark)
-    pictures = views.pictures.numpy()
+    images = views.images.numpy()
     corners = views._mesh["positions"].numpy()[views._mesh["index"].numpy()].astype(float)
     assert views.lens.focal == pytest.approx(0.5 * views.lens.side / np.tan(0.5 * FIELD))
     for view in (0, 3):
@@ -92,7 +92,7 @@ def test_views_show_the_mesh_as_rays_meet_it(make: Make) -> None:
         sums = reference.traced(corners, eye, SAMPLES, 3.0, (np.array(light), np.array(dark)))
         coverage = sums[..., 3]
         assert 0.1 < coverage.mean() < 0.8 and not coverage[0].any() and not coverage[:, -1].any()
-        wrong = np.abs(pictures[view] - sums).max(-1)
+        wrong = np.abs(images[view] - sums).max(-1)
         assert np.mean(wrong < 1e-3) > 0.99 and wrong.max() < 0.3  # rays along an edge may meet it or not
 
 
@@ -112,8 +112,8 @@ def test_the_loss_is_halved_in_120_steps_and_the_view_that_is_held_out_is_found(
     after = figures(model)
     assert after["loss"] < before["loss"] / 2.0
     assert after["psnr"] > before["psnr"] + 4.0
-    picture, target = (model.outputs()[name].numpy().astype(float) for name in ("image", "target"))
-    assert after["psnr"] == pytest.approx(-10.0 * np.log10(np.mean((picture - target) ** 2)), abs=1e-3)
+    image, target = (model.outputs()[name].numpy().astype(float) for name in ("image", "target"))
+    assert after["psnr"] == pytest.approx(-10.0 * np.log10(np.mean((image - target) ** 2)), abs=1e-3)
 
 
 def test_it_agrees_with_the_reference_while_it_learns(make: Make) -> None:
@@ -126,10 +126,10 @@ def test_it_agrees_with_the_reference_while_it_learns(make: Make) -> None:
 
 def test_the_view_that_is_held_out_is_never_learned_from(make: Make) -> None:
     model = make(test_view=2)
-    lessons = [model._lesson(step) for step in range(60)]
+    lessons = [model._view_fields(step) for step in range(60)]
     assert {lesson["view"] for lesson in lessons} == {0, 1, 3, 4}
     assert len({lesson["background"] for lesson in lessons}) == 60
-    assert lessons == [model._lesson(step) for step in range(60)]
+    assert lessons == [model._view_fields(step) for step in range(60)]
 
 
 def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
@@ -142,7 +142,7 @@ def test_splats_that_are_not_seen_become_parts_of_others(make: Make) -> None:
     memory = {name: random.normal(size=tensor.shape).astype(np.float32) for name, tensor in model.state().items()}
     for name, tensor in model.state().items():
         tensor.detach()[...] = before.get(name.removeprefix("learned."), memory[name])
-    model._divide.replay(step=80)
+    model._densify.replay(step=80)
     after, kept = {name: tensor.numpy() for name, tensor in model._learned.items()}, states(model)
     unseen = np.delete(np.arange(150), [4, 7, 9])
     of = {source: unseen[(after["color"][unseen] == before["color"][source]).all(1)] for source in (4, 7, 9)}
@@ -171,7 +171,7 @@ def test_splats_are_divided_now_and_then_until_they_learn_slowly(
     make: Make, monkeypatch: pytest.MonkeyPatch, divide: int, steps: list[int]
 ) -> None:
     model, found = make(densify_interval=divide, learning_rate_half_life=4), []
-    monkeypatch.setattr(model._divide, "replay", lambda step: found.append(step))
+    monkeypatch.setattr(model._densify, "replay", lambda step: found.append(step))
     run(model, 12)
     assert found == steps
 
@@ -180,7 +180,7 @@ def test_nothing_is_divided_where_nothing_is_seen(make: Make) -> None:
     model = make()
     model._learned["opacity"].detach()[...] = -8.0
     before = states(model)
-    model._divide.replay(step=80)
+    model._densify.replay(step=80)
     assert all(np.array_equal(array, before[name]) for name, array in states(model).items())
 
 
@@ -203,7 +203,7 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     kept, numbers = states(model), model.numbers()
     shown = {name: tensor.numpy() for name, tensor in model.outputs().items()}
     run(model, 4)
-    wanted = states(model)
+    expected = states(model)
     run(model, 3)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
@@ -212,7 +212,7 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
         assert np.array_equal(tensor.numpy(), shown[name]), name
     run(model, 4)
     for name, array in states(model).items():
-        assert np.array_equal(array, wanted[name]), name
+        assert np.array_equal(array, expected[name]), name
 
 
 def test_what_is_changed_while_it_learns(make: Make) -> None:

@@ -1,4 +1,4 @@
-"""Splats drawn by a camera: their picture and its gradients against the reference, and the same bits twice."""
+"""Splats drawn by a camera: their image and its gradients against the reference, and the same bits twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BACKGROUND = (0.2, 0.5, 0.7)
 
 
 def cloud(count: int, seed: int = 1) -> Arrays:
-    """Splats of all kinds: large and small, faint and so dense that their alpha is held, beside the picture, behind."""
+    """Splats of all kinds: large and small, faint and so dense that their alpha is held, beside the image, behind."""
     random = np.random.default_rng(seed)
     position = random.uniform(-1.2, 1.2, (count, 3))
     right, _, forward = camera()[:, :3]
@@ -32,7 +32,7 @@ def camera() -> np.ndarray:
 
 
 def ours(arrays: Arrays, gradient: np.ndarray) -> tuple[np.ndarray, Arrays]:
-    """The picture on the GPU, and the gradients by all five arrays."""
+    """The image on the GPU, and the gradients by all five arrays."""
     leaves = Splats(*(Tensor.from_numpy(array.astype(np.float32)) for array in arrays))
     for leaf in leaves:
         leaf.requires_grad = True
@@ -51,13 +51,13 @@ def test_the_reference_is_right_about_its_gradients() -> None:
     random = np.random.default_rng(5)
     arrays, eye = cloud(40), reference.Eye(camera(), *LENS, np.array(BACKGROUND))
     weights = random.normal(size=(LENS.side, LENS.side, 3))
-    found = reference.pulled(weights, arrays, eye)
+    found = reference.gradients(weights, arrays, eye)
     for number, array in enumerate(arrays):
         way, sides = random.normal(size=array.shape), []
         for step in (1e-7, -1e-7):
             moved = [*arrays]
             moved[number] = array + step * way
-            sides.append(float(np.sum(weights * reference.picture(moved, eye))))
+            sides.append(float(np.sum(weights * reference.image(moved, eye))))
         expected = float(np.sum(way * found[number]))
         assert (sides[0] - sides[1]) / 2e-7 == pytest.approx(expected, rel=1e-5, abs=1e-5), Splats._fields[number]
 
@@ -69,15 +69,15 @@ def test_the_picture_and_gradients_agree_with_the_reference(steady: Gpu, count: 
     gradient = np.random.default_rng(2).normal(size=(LENS.side, LENS.side, 3)).astype(np.float32)
     made, found = ours(arrays, gradient)
     arrays = [array.astype(np.float32).astype(float) for array in arrays]
-    np.testing.assert_allclose(made, reference.picture(arrays, eye), atol=2e-5)
-    for name, mine, theirs in zip(Splats._fields, found, reference.pulled(gradient, arrays, eye), strict=True):
+    np.testing.assert_allclose(made, reference.image(arrays, eye), atol=2e-5)
+    for name, mine, theirs in zip(Splats._fields, found, reference.gradients(gradient, arrays, eye), strict=True):
         assert mine.shape == theirs.shape
         assert np.linalg.norm(mine - theirs) < 2e-4 * np.linalg.norm(theirs), name
-        assert not mine[:2].any()  # behind the camera, and far beside the picture
+        assert not mine[:2].any()  # behind the camera, and far beside the image
 
 
 def test_a_splat_of_known_form(steady: Gpu) -> None:
-    """One at the origin, twice as long along x: its alpha falls as a Gaussian of that width on the picture."""
+    """One at the origin, twice as long along x: its alpha falls as a Gaussian of that width on the image."""
     arrays = [np.array(a, float) for a in ([[0, 0, 0]], [[0.4, 0.2, 0.2]], [[0, 0, 0, 3]], [0.5], [[1, 0.5, 0]])]
     eye = np.array([[1.0, 0, 0, 0], [0, -1, 0, 0], [0, 0, -1, 4]])  # at z = 4, looking along −z
     side = 33

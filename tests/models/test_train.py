@@ -87,10 +87,10 @@ def make(steady: Gpu, folder: Path) -> Iterator[Make]:
 
 def figures(model: Train) -> dict[str, float]:
     found = model.diagnostics()
-    told = {name: float(tensor.item()) for name, tensor in found.items()}
+    values = {name: float(tensor.item()) for name, tensor in found.items()}
     for tensor in found.values():
         tensor.close()
-    return told
+    return values
 
 
 def advance(model: Train, steps: int) -> None:
@@ -124,8 +124,8 @@ def test_every_loss_and_optimizer_learns(make: Make, loss: dict, optimizer: dict
     for comparison in model.compare_with_reference():
         assert comparison.holds, f"{loss}: {comparison}"
     advance(model, 40)
-    told = figures(model)
-    assert told["test_loss"] < before / 2.0 and told["gradient_norm"] > 0.0
+    values = figures(model)
+    assert values["test_loss"] < before / 2.0 and values["gradient_norm"] > 0.0
 
 
 def test_a_schedule_changes_the_rate(make: Make) -> None:
@@ -158,14 +158,14 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make, what: str) ->
     advance(model, 3)
     kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
     advance(model, 2)
-    wanted = {name: tensor.numpy() for name, tensor in model.state().items()}
+    expected = {name: tensor.numpy() for name, tensor in model.state().items()}
     advance(model, 1)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
     model.resume(numbers)
     advance(model, 2)
     for name, tensor in model.state().items():
-        assert np.array_equal(tensor.numpy(), wanted[name]), name
+        assert np.array_equal(tensor.numpy(), expected[name]), name
 
 
 def test_batches_are_chosen_anew_from_all_examples(make: Make) -> None:
@@ -231,11 +231,11 @@ def test_best_weights_are_drawn_and_exported_on_request(make: Make) -> None:
     model._params.take(model._params.with_values({"learning_rate": 1.0, "show": "best"}))
     advance(model, 3)
     given = {name: tensor.numpy() for name, tensor in model._best.items()}
-    wanted = model._network.reference(model._given.shown, given).reshape(best.shape)
-    np.testing.assert_allclose(model.outputs()["value"].numpy(), wanted, atol=1e-4)
+    expected = model._network.reference(model._given.shown, given).reshape(best.shape)
+    np.testing.assert_allclose(model.outputs()["value"].numpy(), expected, atol=1e-4)
     model._params.take(model._params.with_values({"show": "newest"}))
     model.step(0.0)
-    assert np.abs(model.outputs()["value"].numpy() - wanted).max() > 0.1
+    assert np.abs(model.outputs()["value"].numpy() - expected).max() > 0.1
 
 
 def test_accuracy_counts_the_tests_that_are_right(make: Make) -> None:
@@ -265,8 +265,8 @@ def test_points_stand_on_the_land_at_the_height_of_what_the_network_believes(mak
     np.testing.assert_allclose(beneath[:, ::2], point[:, ::2], atol=0.126)
     # Where it is sure, the land has the color of one class, darker than the points.
     land = model.outputs()["ground_color"].numpy()[ground[..., 1] > 0.49]
-    wanted = train_views.GROUND * np.unique(colors, axis=0) + (1.0 - train_views.GROUND) * np.array(train_views.DUSK)
-    assert len(land) and np.abs(land[:, None] - wanted).max(2).min(1).max() < 0.02
+    expected = train_views.GROUND * np.unique(colors, axis=0) + (1.0 - train_views.GROUND) * np.array(train_views.DUSK)
+    assert len(land) and np.abs(land[:, None] - expected).max(2).min(1).max() < 0.02
 
 
 def test_a_solid_is_learned_as_its_distance(make: Make) -> None:
@@ -276,9 +276,9 @@ def test_a_solid_is_learned_as_its_distance(make: Make) -> None:
     assert figures(model)["test_loss"] < before / 20.0
     distance = model.outputs()["distance"].numpy()
     z, y, x = np.meshgrid(*[np.linspace(-1.0, 1.0, 12)] * 3, indexing="ij")
-    wanted = np.sqrt(x * x + y * y + z * z) - 0.8
-    near = np.abs(wanted) < 0.2
-    assert np.abs(distance - wanted)[near].mean() < 0.05
+    expected = np.sqrt(x * x + y * y + z * z) - 0.8
+    near = np.abs(expected) < 0.2
+    assert np.abs(distance - expected)[near].mean() < 0.05
 
 
 def test_a_picture_is_learned_in_color(make: Make, folder: Path) -> None:
@@ -355,7 +355,7 @@ def test_files_that_cannot_be_learned_are_refused(folder: Path) -> None:
     np.save(folder / "nan.npy", np.full((5, 5), np.nan))
     (folder / "noise.npz").write_bytes(b"no archive")
     (folder / "noise.png").write_bytes(b"no picture")
-    for kind, name, told in (
+    for kind, name, values in (
         ("classes", "bare.npz", "no array labels"),
         ("classes", "apart.npz", r"must be \(n, ...\) and \(n,\)"),
         ("classes", "below.npz", "classes are numbered from 0"),
@@ -366,7 +366,7 @@ def test_files_that_cannot_be_learned_are_refused(folder: Path) -> None:
     ):
         made, faults = declare({"data": {"kind": kind, "file": name}}, lambda name: folder / name)
         assert not faults
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=values):
             made.output_specs(made.Params())
 
 
@@ -393,7 +393,7 @@ def test_fused_layers_learn_as_single_ones_do(make: Make, what: str) -> None:
     one, other = (
         make({**KINDS[what], "network": {**network, "fused": how}}, batch_size=64) for how in ("never", "always")
     )
-    assert not one._network.runs and other._network.runs and len(other._learn) < len(one._learn)
+    assert not one._network.runs and other._network.runs and len(other._train_step) < len(one._train_step)
     assert all(comparison.holds for comparison in other.compare_with_reference())
     for _ in range(2):
         for model in (one, other):
@@ -415,9 +415,9 @@ def test_inputs_are_normalized_on_request(make: Make, folder: Path) -> None:
 
     session = onnxruntime.InferenceSession(model.export(".onnx"), providers=["CPUExecutionProvider"])
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}
-    wanted = model._network.reference(given.shown, weights)
+    expected = model._network.reference(given.shown, weights)
     found = np.asarray(session.run(None, {"x": plain._given.shown})[0])
-    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
     (folder / "scaled.safetensors").write_bytes(model.export(".safetensors"))
     with safetensors.safe_open(folder / "scaled.safetensors", "numpy") as file:
         assert float(file.metadata()["mean"]) == pytest.approx(learned.mean())
@@ -447,6 +447,6 @@ def test_a_checkpoint_goes_on_with_the_same_bits(make: Make, folder: Path, what:
 
 
 def test_there_are_a_loss_and_a_gradient_before_the_first_step(make: Make) -> None:
-    told = figures(make(batch_size=0))
-    assert told["loss"] == pytest.approx(np.log(3.0), rel=0.3) and told["gradient_norm"] > 0.0
-    assert told["best_loss"] == told["test_loss"] > 0.5
+    values = figures(make(batch_size=0))
+    assert values["loss"] == pytest.approx(np.log(3.0), rel=0.3) and values["gradient_norm"] > 0.0
+    assert values["best_loss"] == values["test_loss"] > 0.5

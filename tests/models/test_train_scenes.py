@@ -62,10 +62,10 @@ def advance(model: Train, steps: int) -> dict[str, np.ndarray]:
 
 def figures(model: Train) -> dict[str, float]:
     found = model.diagnostics()
-    told = {key: float(tensor.item()) for key, tensor in found.items()}
+    values = {key: float(tensor.item()) for key, tensor in found.items()}
     for tensor in found.values():
         tensor.close()
-    return told
+    return values
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -73,14 +73,14 @@ def test_the_loss_falls_with_the_same_bits_each_time(steady: Gpu, name: str) -> 
     _, steps, factor = RUNS[name]
     with ExitStack() as stack:
         again, model = start(name, stack), start(name, stack)
-        before, wanted = figures(model)["test_loss"], advance(again, 1)
+        before, expected = figures(model)["test_loss"], advance(again, 1)
         for key, array in advance(model, 1).items():
-            assert np.array_equal(array, wanted[key]), key
+            assert np.array_equal(array, expected[key]), key
         advance(model, steps - 1)
-        told = figures(model)
-        assert told["test_loss"] < before / factor, told
+        values = figures(model)
+        assert values["test_loss"] < before / factor, values
         if name == "digits":
-            assert told["accuracy"] >= 0.9  # 0.97 after its whole run, of 992 steps of the optimizer
+            assert values["accuracy"] >= 0.9  # 0.97 after its whole run, of 992 steps of the optimizer
         if name == "sdf_fit":
             assert chamfer(model) < 0.055
 

@@ -11,7 +11,7 @@ import pytest
 from vertigrad import Tensor
 from vertigrad.gpu import Gpu
 from vertigrad.models.learning.wave_source import HOLD, Params, WaveSource
-from vertigrad.models.learning.wave_source_look import GAP, LIFT, LOUD
+from vertigrad.models.learning.wave_source_drawing import GAP, LIFT, LOUD
 from vertigrad.models.learning.wave_source_scene import beginning
 from vertigrad.models.learning.wave_source_waves import Waves
 from vertigrad.models.reference import wave_source as reference
@@ -153,14 +153,14 @@ def test_it_goes_on_from_a_snapshot_with_the_same_bits(make: Make) -> None:
     run(model, HOLD + 5)
     kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()
     run(model, 7)
-    wanted = {name: tensor.numpy() for name, tensor in model.outputs().items()}
+    expected = {name: tensor.numpy() for name, tensor in model.outputs().items()}
     run(model, 4)
     for name, tensor in model.state().items():
         tensor.detach()[...] = kept[name]
     model.resume(numbers)
     run(model, 7)
     for name, tensor in model.outputs().items():
-        assert np.array_equal(tensor.numpy(), wanted[name]), name
+        assert np.array_equal(tensor.numpy(), expected[name]), name
 
 
 def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:

@@ -93,12 +93,12 @@ class Sketch(SealedModel):
         `fields` are those of the uniform struct that have no value of their own.
         """
         plan, kernel = self.prepare(entry, threads), self._kernel(entry)
-        wanted = kernel.interface.uniform.fields if kernel.interface.uniform else ()
+        fields_used = kernel.interface.uniform.fields if kernel.interface.uniform else ()
         known = {**dict(self.params), "dt": self.dt, "seed": self.seed, **fields}
-        if "time" in wanted and "time" not in known:
+        if "time" in fields_used and "time" not in known:
             known["time"] = self.time
         try:
-            values = {name: known[name] for name in wanted}
+            values = {name: known[name] for name in fields_used}
             if kernel.gpu.recording is None:
                 plan.replay(**values)
             else:
@@ -222,18 +222,18 @@ class Sketch(SealedModel):
                 raise InputError(f"{entry}: {unknown('tensor', binding.name, known)}")
             bound[binding.name] = tensor = known[binding.name]
             if "vec3" in binding.type and tensor.shape[-1:] == (3,):
-                told = f"rows of {binding.name} have 12 bytes, those of {binding.type} 16"
-                raise InputError(f"{entry}: {told}; bind array<f32> and read element 3 * row, or give it 4 columns")
+                problem = f"rows of {binding.name} have 12 bytes, those of {binding.type} 16"
+                raise InputError(f"{entry}: {problem}; bind array<f32> and read element 3 * row, or give it 4 columns")
         return bound
 
 
-def _placed(said: str, entry: str, text: str, file: str) -> str:
-    """What the compiler said of an entry point, with the line of the WGSL `text` that it is about."""
+def _placed(error: str, entry: str, text: str, file: str) -> str:
+    """The compiler's message for an entry point, with the line of the WGSL `text` that it is about."""
     from ..gpu.shader import place_in
 
-    message, line = place_in(said)
+    message, line = place_in(error)
     if line is None:
-        return f"{file or entry}: {said}"
+        return f"{file or entry}: {error}"
     lines = text.splitlines()
     line = min(line, len(lines))  # what is missing at the end is said to be on the line after it
     where = f"{file}:{line}" if file else f"{entry}: line {line} of the shader"

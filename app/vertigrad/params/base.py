@@ -66,14 +66,14 @@ class Params(BaseModel):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise ParameterError(_told(cls.problems(error))) from None
+            raise ParameterError(_message(cls.problems(error))) from None
 
     def change(self, name: str, value: Any) -> None:
         """Sets one parameter. Raises `ParameterError`; the old value stays then."""
         try:
             setattr(self, name, value)
         except ValidationError as error:
-            raise ParameterError(_told(self.problems(error))) from None
+            raise ParameterError(_message(self.problems(error))) from None
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
         """A copy with some values set, judged together. Raises `ParameterError` that names every problem."""
@@ -109,5 +109,5 @@ def _problem(params: type[Params], details: ErrorDetails) -> Problem:
     return Problem(name, f"{details['msg']}, got {described(details['input'])}", bool(name))
 
 
-def _told(problems: list[Problem]) -> str:
+def _message(problems: list[Problem]) -> str:
     return "\n".join(f"{problem.name}: {problem.message}".removeprefix(": ") for problem in problems)

@@ -43,25 +43,25 @@ def expected(model, touch: Touch, ball: float) -> tuple[np.ndarray, np.ndarray]:
     before, right = touch.later(-FRAME), np.cross(AHEAD, [0.0, 1.0, 0.0])
     basis = np.stack([right / np.linalg.norm(right), np.cross(right, AHEAD) / np.linalg.norm(right), AHEAD])
 
-    def seen(places: object) -> np.ndarray:
+    def seen(positions: object) -> np.ndarray:
         """In the picture, and how deep."""
-        eye = (np.asarray(places, float) - EYE) @ basis.T
+        eye = (np.asarray(positions, float) - EYE) @ basis.T
         return eye if touch.parallel else np.concatenate([eye[..., :2] / eye[..., 2:], eye[..., 2:]], axis=-1)
 
     start, end = seen(before.point)[:2], seen(touch.point)[:2]
-    places = out(model, "position").reshape(-1, 3)
+    positions = out(model, "position").reshape(-1, 3)
     ends = model._sheet.edges.T
-    a, b = (seen(places[which]) for which in ends)
+    a, b = (seen(positions[which]) for which in ends)
     sides = [_cross(end - start, one[:, :2] - start) for one in (a, b)]
     others = [_cross(b[:, :2] - a[:, :2], one - a[:, :2]) for one in (start, end)]
     crossed = (sides[0] * sides[1] < 0) & (others[0] * others[1] < 0)
     share = sides[0] / (sides[0] - sides[1])
     if not touch.parallel:  # a share of the picture is another one of the thread
         share = share * a[:, 2] / (share * a[:, 2] + (1.0 - share) * b[:, 2])
-    at = places[ends[0]] + share[:, None] * (places[ends[1]] - places[ends[0]])
+    at = positions[ends[0]] + share[:, None] * (positions[ends[1]] - positions[ends[0]])
     hidden = [
-        _hidden(places, model._sheet.triangles, place, touch, ball) if c else 0.0
-        for place, c in zip(at, crossed, strict=True)
+        _hidden(positions, model._sheet.triangles, position, touch, ball) if c else 0.0
+        for position, c in zip(at, crossed, strict=True)
     ]
     return crossed, np.array(hidden)
 
@@ -70,11 +70,11 @@ def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0]
 
 
-def _hidden(places: np.ndarray, triangles: np.ndarray, at: np.ndarray, touch: Touch, ball: float) -> float:
+def _hidden(positions: np.ndarray, triangles: np.ndarray, at: np.ndarray, touch: Touch, ball: float) -> float:
     """The distance along the line of sight from the first triangle, or the ball, to `at`."""
     way = AHEAD if touch.parallel else (at - EYE) / np.linalg.norm(at - EYE)
     start = at - 9.0 * way
-    a, b, c = (places[triangles[:, corner]] for corner in range(3))
+    a, b, c = (positions[triangles[:, corner]] for corner in range(3))
     normal = np.cross(b - a, c - a)
     far = np.einsum("ij,ij->i", a - start, normal) / (normal @ way)
     hit, inside = start + far[:, None] * way, far > 0.0
@@ -107,7 +107,7 @@ def test_where_the_hand_is_deep_does_not_matter(make: Make) -> None:  # noqa: F8
     for depth in (0.4, 1.0, 3.0):
         model = make(resolution=16, pins="none", solver_substeps=1)
         put(model, folded(model))
-        start, end = (EYE + depth * (np.array(place) - EYE) for place in ((-0.6, 0.35, 1.4), (0.35, -0.3, 1.6)))
+        start, end = (EYE + depth * (np.array(position) - EYE) for position in ((-0.6, 0.35, 1.4), (0.35, -0.3, 1.6)))
         model._knife.cut(a_stroke(start, end, 0.1, False), FRAME, {"center": (0.0, 0.0, 0.0), "radius": 0.0})
         found.append(torn(model))
     assert found[0].sum() > 12

@@ -36,8 +36,8 @@ def make() -> Iterator[Make]:
         model.close()
 
 
-def place(model: Flock, places: object, velocities: object) -> None:
-    for name, values in (("places", places), ("velocities", velocities)):
+def position(model: Flock, positions: object, velocities: object) -> None:
+    for name, values in (("positions", positions), ("velocities", velocities)):
         rows = np.zeros((len(np.asarray(values)), 4), np.float32)
         rows[:, :3] = values
         with Tensor.from_numpy(rows) as given:
@@ -89,9 +89,9 @@ def test_a_step_equals_the_reference(make: Make, case: str, count: int) -> None:
 def test_how_many_are_seen_is_counted_as_the_reference_does(make: Make) -> None:
     model = make(500, width=14.0, height=14.0, bounds="periodic", perception_radius=3.0)
     run(model, 5)
-    places, velocities, fields = output(model, "position"), output(model, "velocity"), model._fields()
+    positions, velocities, fields = output(model, "position"), output(model, "velocity"), model._fields()
     run(model, 1)
-    seen = flock_reference.step(places, velocities, fields, True, np.arange(500))[2]
+    seen = flock_reference.step(positions, velocities, fields, True, np.arange(500))[2]
     assert np.array_equal(output(model, "neighbors"), seen)
     assert 5 < seen.mean() < 100
 
@@ -131,7 +131,7 @@ def test_order_falls_with_noise(make: Make) -> None:
 
 def pair(make: Make, apart: float, **values: float) -> Flock:
     model = make(2, **{**ALONE, "speed_variation": 1.0, "speed": 1.0, **values})
-    place(model, [[-0.5 * apart, 0, 0], [0.5 * apart, 0, 0]], [[0, 1.0, 0], [0, 1.0, 0.4]])
+    position(model, [[-0.5 * apart, 0, 0], [0.5 * apart, 0, 0]], [[0, 1.0, 0], [0, 1.0, 0.4]])
     return model
 
 
@@ -162,7 +162,7 @@ def test_those_in_sight_fly_alike(make: Make) -> None:
 
 def test_what_is_behind_is_not_seen(make: Make) -> None:
     model = make(2, **{**ALONE, "alignment": 4.0, "field_of_view": 180.0, "speed_variation": 1.0, "speed": 1.0})
-    place(model, [[0, 0, 0], [1.0, 0, 0]], [[1.0, 0, 0], [1.0, 0.5, 0]])
+    position(model, [[0, 0, 0], [1.0, 0, 0]], [[1.0, 0, 0], [1.0, 0.5, 0]])
     run(model, 1)
     assert output(model, "neighbors").tolist() == [1.0, 0.0]
     assert output(model, "velocity")[:, 1] == pytest.approx([0.5 * 4.0 * STEP, 0.5], rel=1e-5)
@@ -204,7 +204,7 @@ def test_birds_fly_round_an_obstacle(make: Make) -> None:
         )
         random = np.random.default_rng(1)
         starts = np.column_stack([np.full(200, -15.0), random.uniform(-3.5, 3.5, (200, 2))])
-        place(model, starts, np.tile([10.0, 0.0, 0.0], (200, 1)))
+        position(model, starts, np.tile([10.0, 0.0, 0.0], (200, 1)))
         nearest = np.full(200, np.inf)
         for _ in range(150):
             model.step(STEP)
@@ -291,7 +291,7 @@ CORNERS = {
         "noise": 100.0,
     },
     "still": {"speed": 0.0, "speed_variation": 0.0},
-    "all in one place": {"separation": 0.0, "cohesion": 1e3, "perception_radius": 100.0, "time_step": 1 / 15},
+    "all in one position": {"separation": 0.0, "cohesion": 1e3, "perception_radius": 100.0, "time_step": 1 / 15},
     "no room": {"width": 1.0, "height": 1.0, "obstacle_radius": 1e3, "bounds": "periodic"},
     "a wide box": {"width": 1e4, "height": 1.0, "perception_radius": 0.1, "separation_radius": 0.01},
 }

@@ -53,7 +53,7 @@ def output(model: Fluid, name: str) -> np.ndarray:
     return model.outputs()[name].numpy()
 
 
-def told(model: Fluid) -> dict[str, float]:
+def diagnostics_of(model: Fluid) -> dict[str, float]:
     found = {}
     for name, tensor in model.diagnostics().items():
         with tensor:
@@ -69,12 +69,14 @@ def ball(
     return (np.linalg.norm(np.stack([x, y, z], -1) - at, axis=-1) - radius).astype(np.float32)
 
 
-def in_order_of_cells(model: Fluid, places: np.ndarray) -> np.ndarray:
+def in_order_of_cells(model: Fluid, positions: np.ndarray) -> np.ndarray:
     """The order in which a step leaves the rows: by cell, two spacings wide, x fastest."""
     start = model._start
     low, high, edge = np.array(start.low), np.array(start.high), 2.0 * start.spacing
     size = np.maximum(np.ceil((high - low) / edge).astype(int), 1)
-    cell = np.clip(np.floor((places.astype(np.float32) - np.float32(low)) / np.float32(edge)).astype(int), 0, size - 1)
+    cell = np.clip(
+        np.floor((positions.astype(np.float32) - np.float32(low)) / np.float32(edge)).astype(int), 0, size - 1
+    )
     return np.argsort((cell[:, 2] * size[1] + cell[:, 1]) * size[0] + cell[:, 0], kind="stable")
 
 
@@ -112,11 +114,11 @@ def test_a_whole_step_agrees_with_the_reference(make: Make, kind: str) -> None:
         model.touch(Touch(Gesture.DRAG, (0, 0, 0), (0, 0, 1), (0.3, 0.3, 0.2), (0.0, 2.0, 1.0), 0.3, 0.7))
     take(model, 25)
     before = {name: tensor.numpy().astype(float) for name, tensor in model.state().items()}
-    uniforms = fluid_reference.Told(**model._static(), **model._fields(), dt=model.length, field=field)
-    places, velocities = before["places"][:, :3], before["motions"][:, :3]
-    reference = fluid_reference.step(uniforms, places, velocities, before["pressures"], model._params.iterations)
+    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.length, field=field)
+    positions, velocities = before["positions"][:, :3], before["velocities"][:, :3]
+    reference = fluid_reference.step(uniforms, positions, velocities, before["pressures"], model._params.iterations)
     take(model, 1)
-    order = in_order_of_cells(model, places)
+    order = in_order_of_cells(model, positions)
     np.testing.assert_allclose(output(model, "position"), reference[0][order], atol=2e-6)
     np.testing.assert_allclose(output(model, "velocity"), reference[1][order], atol=2e-4)
     np.testing.assert_allclose(model.state()["pressures"].numpy(), reference[2][order], rtol=1e-3, atol=5e-3)
@@ -131,15 +133,23 @@ def test_a_whole_step_agrees_with_the_reference(make: Make, kind: str) -> None:
 def test_pressure_does_to_velocities_what_they_do_to_the_density() -> None:
     """Σ k Dδ/Dt = −Σ a v for any pressures and velocities, at walls too: so pressure makes no energy."""
     random = np.random.default_rng(4)
-    places = random.uniform(0.02, 0.38, (60, 3))
-    fixed = {"dt": 0.01, "gravity": 9.8, "thickness": 0.0, "density": 1e3, "warm": 0.9, "mend": 0.4, "shape": 2}
+    positions = random.uniform(0.02, 0.38, (60, 3))
+    fixed = {
+        "dt": 0.01,
+        "gravity": 9.8,
+        "viscosity": 0.0,
+        "density": 1e3,
+        "warm": 0.9,
+        "density_correction": 0.4,
+        "shape": 2,
+    }
     box = {"tank_low": (0.0,) * 3, "tank_high": (0.4,) * 3, "body_center": (0.2,) * 3, "body_half": (0.05,) * 3}
-    uniforms = fluid_reference.Told(count=60, spacing=0.1, **fixed, **box)  # type: ignore[arg-type]
-    pairs = fluid_reference.Pairs.of(uniforms, places, np.arange(60))
-    _, steep, _ = fluid_reference.meet(uniforms, pairs, places)
-    velocities, pressing = random.normal(size=(60, 3)), random.uniform(0.0, 5.0, 60)
-    power = (fluid_reference.pressed(pairs, steep, pressing, pressing) * velocities).sum()
-    assert power == pytest.approx(-pressing @ fluid_reference.gathering(pairs, steep, velocities, velocities), rel=1e-9)
+    uniforms = fluid_reference.Constants(count=60, spacing=0.1, **fixed, **box)  # type: ignore[arg-type]
+    pairs = fluid_reference.Pairs.of(uniforms, positions, np.arange(60))
+    _, steep, _ = fluid_reference.meet(uniforms, pairs, positions)
+    velocities, pressure = random.normal(size=(60, 3)), random.uniform(0.0, 5.0, 60)
+    power = (fluid_reference.pressed(pairs, steep, pressure, pressure) * velocities).sum()
+    assert power == pytest.approx(-pressure @ fluid_reference.gathering(pairs, steep, velocities, velocities), rel=1e-9)
 
 
 # physics ----------------------------------------------------------------------------------------------------------
@@ -149,7 +159,7 @@ def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
     """Their front begins later, since a real dam takes time to go; then both move alike.
 
     An ideal fluid's front is faster than theirs at once: by potential theory its foot has no finite acceleration in the
-    first moment (Stoker 1957, "Water Waves", chapter 12). So the places may be ahead by up to a fifth of a unit of T
+    first moment (Stoker 1957, "Water Waves", chapter 12). So the positions may be ahead by up to a fifth of a unit of T
     (here some hundredths of a second) and 18 %; the speed from T = 1.6 on must be right within 5 %.
     """
     spacing = 1.0 / 12.0
@@ -158,9 +168,9 @@ def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
     times, fronts = [], []
     for _ in range(int(3.0 / unit / model.length / 4) + 1):
         take(model, 4)
-        places = output(model, "position")
+        positions = output(model, "position")
         times.append(4 * (len(times) + 1) * model.length * unit)
-        fronts.append(np.sort(places[places[:, 1] < 1.5 * spacing, 0])[-3] + 0.5 * spacing)
+        fronts.append(np.sort(positions[positions[:, 1] < 1.5 * spacing, 0])[-3] + 0.5 * spacing)
     ours = np.interp(MEASURED[:, 0], times, fronts)
     lead = MEASURED[:, 0] - np.interp(MEASURED[:, 1], fronts, times)
     assert np.all(ours / MEASURED[:, 1] > 1.03) and np.all(ours / MEASURED[:, 1] < 1.16), ours
@@ -173,14 +183,14 @@ def test_water_comes_to_rest_and_bears_its_own_weight(make: Make) -> None:
     """Pressure grows by ρg with the depth; nothing moves; the surface stays where it was."""
     model = make(spacing=0.0625, tank=(0.5, 1.0, 0.25), column=(0.5, 0.5, 0.25), artificial_viscosity=0.1)
     take(model, 300)
-    found, places, pressures = told(model), output(model, "position"), model.state()["pressures"].numpy()
+    found, positions, pressures = diagnostics_of(model), output(model, "position"), model.state()["pressures"].numpy()
     assert np.sqrt(2.0 * found["kinetic"] / found["mass"]) < 0.015
     assert found["compression"] < 0.001
-    assert places[:, 1].max() == pytest.approx(0.464, abs=0.01)
-    deep = places[:, 1] < 0.4
-    slope, _ = np.polyfit(0.5 - places[deep, 1], pressures[deep], 1)
+    assert positions[:, 1].max() == pytest.approx(0.464, abs=0.01)
+    deep = positions[:, 1] < 0.4
+    slope, _ = np.polyfit(0.5 - positions[deep, 1], pressures[deep], 1)
     assert slope == pytest.approx(11.7, rel=0.05), "the slope that kernels see is coarse: a fifth more than 9.81"
-    pushing, walls = model._scratch["pressing"].numpy(), model._scratch["walls"].numpy()
+    pushing, walls = model._scratch["pressure"].numpy(), model._scratch["walls"].numpy()
     assert -(pushing @ walls[:, 1]) / len(pushing) == pytest.approx(9.81, rel=0.02), "the floor bears the weight"
     assert abs(pushing @ walls[:, 0]) / len(pushing) < 0.1
 
@@ -188,10 +198,10 @@ def test_water_comes_to_rest_and_bears_its_own_weight(make: Make) -> None:
 def test_a_breaking_dam_gains_no_energy(make: Make) -> None:
     """Within 1 % of what it began with, and it has lost some of it in the end."""
     model = make(spacing=0.08)
-    first, energies = told(model)["energy"], []
+    first, energies = diagnostics_of(model)["energy"], []
     for _ in range(20):
         take(model, 12)
-        energies.append(told(model)["energy"])
+        energies.append(diagnostics_of(model)["energy"])
     assert max(energies) < 1.01 * first
     assert energies[-1] < 0.8 * first
     assert np.all(np.diff(energies) < 0.02 * first)
@@ -202,7 +212,7 @@ def test_what_falls_freely_keeps_its_shape_and_gains_momentum_as_newton_says(mak
     before = np.sort(output(model, "position")[:, 1])
     steps = 30
     take(model, steps)
-    time, found = steps * model.length, told(model)
+    time, found = steps * model.length, diagnostics_of(model)
     assert found["momentum"] == pytest.approx(found["mass"] * 9.81 * time, rel=1e-4)
     fallen = 0.5 * 9.81 * time * (time + model.length)  # steps are symplectic: velocity first
     np.testing.assert_allclose(before - np.sort(output(model, "position")[:, 1]), fallen, atol=0.05 * 0.1)
@@ -213,7 +223,7 @@ def test_particles_that_collide_keep_their_momentum(make: Make) -> None:
         tank=(3.0, 3.0, 3.0), column=(0.6, 0.6, 0.6), column_offset=(1.2, 1.2, 1.2), gravity=0.0, viscosity=0.01
     )
     velocities = np.random.default_rng(2).normal([0.3, 0.0, -0.2], 0.5, (model._start.count, 3))
-    model.state()["motions"][:, 0:3] = velocities.astype(np.float32)
+    model.state()["velocities"][:, 0:3] = velocities.astype(np.float32)
     take(model, 20)
     after = output(model, "velocity")
     np.testing.assert_allclose(after.mean(axis=0), velocities.mean(axis=0), atol=2e-5)
@@ -233,11 +243,11 @@ def test_a_shear_wave_decays_by_viscosity_as_stokes_says(
     k = np.pi / 0.8
     waving = np.zeros((model._start.count, 3), np.float32)
     waving[:, 2] = np.cos(k * (output(model, "position")[:, 0] - 1.0))
-    model.state()["motions"][:, 0:3] = waving
+    model.state()["velocities"][:, 0:3] = waving
     take(model, 1)
-    places, velocities = output(model, "position") - 1.0, output(model, "velocity")
-    within = np.all((places > 0.16) & (places < (0.64, 0.44, 0.44)), axis=1)
-    wave = np.cos(k * places[within, 0])
+    positions, velocities = output(model, "position") - 1.0, output(model, "velocity")
+    within = np.all((positions > 0.16) & (positions < (0.64, 0.44, 0.44)), axis=1)
+    wave = np.cos(k * positions[within, 0])
     lost = 1.0 - (velocities[within, 2] @ wave) / (wave @ wave)
     assert lost / model.length == pytest.approx(viscosity * k**2, rel=0.05, abs=1e-4)
 
@@ -254,17 +264,17 @@ def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
         more = {"obstacle_center": (0.675, 0.675, 0.675), "obstacle_spacing": 0.05}
     model = make(inputs, spacing=0.06, **more)
     field = inputs["obstacle"].numpy() if inputs else None
-    uniforms = fluid_reference.Told(**model._static(), **model._fields(), dt=model.length, field=field)
+    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.length, field=field)
     met = False
     for _ in range(8):
         take(model, 12)
-        places = output(model, "position").astype(float)
-        assert np.all(places >= 0.0) and np.all(places <= (1.2, 1.0, 0.4))
-        distance = fluid_reference.solid(uniforms, places)
+        positions = output(model, "position").astype(float)
+        assert np.all(positions >= 0.0) and np.all(positions <= (1.2, 1.0, 0.4))
+        distance = fluid_reference.solid(uniforms, positions)
         assert distance.min() > -0.05 * model.spacing
         met |= bool(distance.min() < model.spacing)
         if kind == "grid":
-            assert np.linalg.norm(places - at, axis=1).min() > 0.2 - 0.1 * model.spacing
+            assert np.linalg.norm(positions - at, axis=1).min() > 0.2 - 0.1 * model.spacing
     assert met, "it never reaches the body"
     for tensor in inputs.values():
         tensor.close()
@@ -273,7 +283,7 @@ def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
 def test_what_hits_a_body_slides_along_it(make: Make) -> None:
     room = {"tank": (2.0, 2.0, 2.0), "column": (0.1, 0.1, 0.1), "column_offset": (0.95, 0.95, 0.95)}
     model = make(**room, body="box", body_center=(1.0, 0.5, 1.0), body_size=(1.0, 0.8, 1.0))
-    model.state()["motions"][:, 0:3] = np.array([[1.0, -15.0, 0.5]], np.float32)
+    model.state()["velocities"][:, 0:3] = np.array([[1.0, -15.0, 0.5]], np.float32)
     take(model, 1)
     np.testing.assert_allclose(output(model, "velocity"), [[1.0, 0.0, 0.5]], atol=1e-3)
     assert output(model, "position")[0, 1] == pytest.approx(0.9 + 0.1 * model.spacing, abs=1e-4)
@@ -284,7 +294,7 @@ def test_the_body_that_is_drawn_is_the_one_that_is_met(make: Make, kind: str) ->
     model = make(body=kind, body_center=(0.7, 0.2, 0.1), body_size=(0.25, 0.4, 0.3))
     model._params.body_center = (0.8, 0.3, 0.2)
     model.step(1.0 / 60.0)
-    uniforms = fluid_reference.Told(**model._static(), **model._fields(), dt=model.length)
+    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.length)
     surface, normals = (output(model, name).reshape(-1, 3).astype(float) for name in ("body", "body_normal"))
     assert np.abs(fluid_reference.solid(uniforms, surface)).max() < 1e-5
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-5)
@@ -317,8 +327,8 @@ def test_dragging_moves_what_is_near_along_with_the_hand(make: Make) -> None:
     model.touch(Touch(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.3, 0.3, 0.25), (1.0, 0.0, 0.0), 0.25, 1.0))
     for one in (model, other):
         take(one, 6)
-    places, velocities = output(model, "position"), output(model, "velocity")
-    near = np.linalg.norm(places - (0.35, 0.3, 0.25), axis=1) < 0.12
+    positions, velocities = output(model, "position"), output(model, "velocity")
+    near = np.linalg.norm(positions - (0.35, 0.3, 0.25), axis=1) < 0.12
     assert velocities[near, 0].mean() > 0.3
     assert abs(output(other, "velocity")[:, 0].mean()) < 0.05
     model.touch(None)
@@ -329,15 +339,15 @@ def test_dragging_moves_what_is_near_along_with_the_hand(make: Make) -> None:
 
 def test_pouring_takes_from_the_fluid_and_lets_out_at_the_hand(make: Make) -> None:
     model = make(spacing=0.05)
-    first, count = told(model)["mass"], model._start.count
+    first, count = diagnostics_of(model)["mass"], model._start.count
     model.touch(Touch(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.08, 1.0))
     take(model, 12)
-    places, velocities = output(model, "position"), output(model, "velocity")
-    jet = (np.linalg.norm(places[:, [0, 2]] - (1.0, 0.2), axis=1) < 0.12) & (places[:, 1] > 0.55)
+    positions, velocities = output(model, "position"), output(model, "velocity")
+    jet = (np.linalg.norm(positions[:, [0, 2]] - (1.0, 0.2), axis=1) < 0.12) & (positions[:, 1] > 0.55)
     assert 4 <= jet.sum() < 0.1 * count
     assert velocities[jet, 1].max() < -1.9 and np.abs(velocities[jet][:, [0, 2]]).max() < 0.2
-    assert told(model)["mass"] == pytest.approx(first, rel=1e-6)
-    assert len(np.unique(places, axis=0)) == count
+    assert diagnostics_of(model)["mass"] == pytest.approx(first, rel=1e-6)
+    assert len(np.unique(positions, axis=0)) == count
 
 
 def test_each_layer_takes_other_particles(make: Make) -> None:
@@ -405,7 +415,7 @@ def test_steps_do_not_depend_on_how_time_is_cut_into_frames(make: Make) -> None:
 def test_it_stays_finite_at_the_ends_of_its_ranges(make: Make, values: dict[str, object]) -> None:
     model = make(**{"spacing": 0.15, **values})
     take(model, 100)
-    found = told(model)
+    found = diagnostics_of(model)
     assert all(np.isfinite(value) for value in found.values()), found
     assert found["mass"] == pytest.approx(model._start.count * 1000.0 * model.spacing**3, rel=1e-5)
     assert found["cfl"] <= 2.0 + 1e-4
@@ -419,16 +429,16 @@ def test_a_count_that_is_given_sets_the_spacing_and_nothing_leaves_the_tank() ->
     crowded = Start.of(
         Params(tank=(1.0, 0.3, 0.5), column=(9.0, 9.0, 9.0), column_offset=(5.0, 0.2, 0.0), corner=(-1, 2, 3))
     )
-    places = crowded.places(0)
-    assert np.all(places > (-1.0, 2.0, 3.0)) and np.all(places < (0.0, 2.3, 3.5))
-    assert len(places) == crowded.count == 16 * 5 * 8
-    assert np.ptp(places, axis=0) == pytest.approx((0.9, 0.24, 0.42), abs=2.1 * fluid_start.UNEVEN * 0.06)
+    positions = crowded.positions(0)
+    assert np.all(positions > (-1.0, 2.0, 3.0)) and np.all(positions < (0.0, 2.3, 3.5))
+    assert len(positions) == crowded.count == 16 * 5 * 8
+    assert np.ptp(positions, axis=0) == pytest.approx((0.9, 0.24, 0.42), abs=2.1 * fluid_start.UNEVEN * 0.06)
 
 
 def test_limits_are_of_diagnostics_and_hold_for_a_dam_break(make: Make) -> None:
     model = make()
     take(model, 40)
-    found = told(model)
+    found = diagnostics_of(model)
     assert found.keys() >= Fluid.limits.keys()
     assert all(found[name] <= limit.bound for name, limit in Fluid.limits.items())
     near = model._scratch["found"].numpy()
@@ -473,8 +483,8 @@ def test_the_scene_hands_the_network_s_own_block_to_the_water(steady: Gpu) -> No
         assert water._params.obstacle_spacing == pytest.approx(edge, rel=1e-5)
         for _ in range(40):
             stage.step(1.0 / 60.0)
-        places = water.outputs()["position"].numpy()
-        assert np.isfinite(places).all()
+        positions = water.outputs()["position"].numpy()
+        assert np.isfinite(positions).all()
         for comparison in water.compare_with_reference():
             assert comparison.holds, str(comparison)
     finally:

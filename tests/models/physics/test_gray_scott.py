@@ -97,15 +97,15 @@ def test_a_mesh_from_a_file_is_whole_across_its_creases(make: Make, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("triangles", "told"),
+    ("triangles", "message"),
     [
         ([[0, 1, 4]], "not all among its 4 points"),
         ([[0, 1, 1]], "has no area"),
         ([[0, 1, 2]], "belongs to no triangle"),
     ],
 )
-def test_a_mesh_that_is_none_is_refused(triangles: list[list[int]], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_mesh_that_is_none_is_refused(triangles: list[list[int]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         surfaces.surface(np.eye(4, 3), np.array(triangles))
 
 

@@ -61,7 +61,7 @@ def measured(model: Mpm) -> dict[str, float]:
 
 def set_velocities(model: Mpm, velocity: np.ndarray, gradient: np.ndarray | None = None) -> None:
     """Velocities (n, 3) and, the same for all, their gradient (3, 3)."""
-    ops.assign(model.state()["motions"][:, 4:7], velocity.astype(np.float32))
+    ops.assign(model.state()["particles"][:, 4:7], velocity.astype(np.float32))
     if gradient is not None:
         columns = np.zeros((3, 4), np.float32)
         columns[:, 0:3] = gradient.T
@@ -74,8 +74,10 @@ def masses(model: Mpm) -> np.ndarray:
 
 
 def particles(model: Mpm) -> mpm_reference.Particles:
-    motions, affine, strains = (model.state()[name].numpy().astype(float) for name in ("motions", "affine", "strains"))
-    return mpm_reference.Particles.of(motions, affine, strains, model.outputs()["material"].numpy())
+    particles, affine, strains = (
+        model.state()[name].numpy().astype(float) for name in ("particles", "affine", "strains")
+    )
+    return mpm_reference.Particles.of(particles, affine, strains, model.outputs()["material"].numpy())
 
 
 @pytest.mark.parametrize("resolution", [13, 16])
@@ -309,7 +311,7 @@ def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
     second.reset()
     for _ in range(12):
         second.step(0.0117)
-    assert np.array_equal(second.state()["motions"].numpy(), ends[0])
+    assert np.array_equal(second.state()["particles"].numpy(), ends[0])
 
 
 def test_time_that_passes_is_that_of_the_frames(make: Make) -> None:

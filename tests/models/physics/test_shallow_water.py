@@ -159,12 +159,12 @@ def test_manning_slows_a_film_to_the_uniform_flow(make: Make) -> None:
     with Tensor.from_numpy(np.ascontiguousarray(bed)) as ground:
         model = make(ground, edges="open", cell=2.0, manning=rough, level=-20.0, level_2=-20.0)
         water = np.zeros((192, 4), np.float32)
-        wanted = deep ** (2 / 3) * np.sqrt(slope) / rough
-        water[:, 0], water[:, 1] = deep, 0.97 * deep * wanted
+        speed = deep ** (2 / 3) * np.sqrt(slope) / rough
+        water[:, 0], water[:, 1] = deep, 0.97 * deep * speed
         model.state()["water"][...] = water
         run(model, 16.0)
         middle = model.outputs()["speed"].numpy()[0, 40:56]
-    np.testing.assert_allclose(middle, wanted, rtol=0.01)
+    np.testing.assert_allclose(middle, speed, rtol=0.01)
 
 
 def test_steps_are_divided_as_waves_need_and_a_lag_is_told(make: Make) -> None:
@@ -172,8 +172,8 @@ def test_steps_are_divided_as_waves_need_and_a_lag_is_told(make: Make) -> None:
     for model in (easy, hard):
         model.step(2.0)
         assert np.isfinite(model.outputs()["depth"].numpy()).all()
-    told, late = figures(easy), figures(hard)
-    assert told["cfl"] < 1.0 and told["lag"] == 0.0
+    early, late = figures(easy), figures(hard)
+    assert early["cfl"] < 1.0 and early["lag"] == 0.0
     assert late["cfl"] > 1.0 and late["lag"] > 0.3
 
 

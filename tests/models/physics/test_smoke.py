@@ -185,7 +185,7 @@ def test_a_blob_that_turns_with_the_air_comes_back(make: Make) -> None:
     for kept in (model._moved_matter, model._guess_matter):
         fill(model, blob)
         for step in range(steps):
-            model._carry.replay(**model._fields())
+            model._advect.replay(**model._fields())
             ops.assign(matter, kept)
             if step == steps // 4 - 1:
                 quarter = matter.numpy()[..., 0]

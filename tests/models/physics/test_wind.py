@@ -60,9 +60,9 @@ def test_there_are_no_sources(make: Make) -> None:
     along = [np.gradient(v[..., component], cell, axis=2 - component)[inner, inner, inner] for component in range(3)]
     assert np.abs(along[0]).max() > 1.0, "slopes are large, their sum is not"
     assert np.abs(sum(along)).max() < 1e-4
-    told = model.diagnostics()
-    assert told["divergence"].item() == pytest.approx(np.abs(sum(along)).max(), abs=3e-6)  # roundings differ
-    for tensor in told.values():
+    values = model.diagnostics()
+    assert values["divergence"].item() == pytest.approx(np.abs(sum(along)).max(), abs=3e-6)  # roundings differ
+    for tensor in values.values():
         tensor.close()
 
 

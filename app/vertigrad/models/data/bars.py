@@ -99,9 +99,9 @@ class Bars(TimelessModel):
         self.step(0.0)
         values = self._values.numpy().astype(float)
         spacing = self._spacing()
-        wanted = box_corners(values, spacing, spacing * self._params.width, self._params.height)
+        expected = box_corners(values, spacing, spacing * self._params.width, self._params.height)
         return [
-            compare("position", self._positions.numpy(), wanted, 1e-5),
+            compare("position", self._positions.numpy(), expected, 1e-5),
             compare("level", self._levels.numpy(), np.repeat(values.reshape(-1), CORNERS), 1e-6),
         ]
 

@@ -70,7 +70,7 @@ class Stills(Footage):
         self.rows, self.columns = sizes[0]
         for other, size in zip(self.files, sizes, strict=True):
             if size != sizes[0]:
-                raise InputError(f"{other} has {_told(size)}, but {self.files[0].name} has {_told(sizes[0])}")
+                raise InputError(f"{other} has {_size_text(size)}, but {self.files[0].name} has {_size_text(sizes[0])}")
 
     def pictures(self, first: int) -> Generator[np.ndarray, None, None]:
         for file in self.files[first:]:
@@ -135,5 +135,5 @@ def _unreadable(file: Path, error: Exception) -> InputError:
     return InputError(f"{file} cannot be read: {why}")
 
 
-def _told(size: tuple[int, int]) -> str:
+def _size_text(size: tuple[int, int]) -> str:
     return f"{size[1]} × {size[0]} pixels"

@@ -114,7 +114,7 @@ def sample(mesh: MeshFile, reach: float, distance: Tensor) -> None:
     """Record the signed distances of a cube's samples into `distance` (side, side, side)."""
     side, triangles = distance.shape[0], len(mesh.index)
     count = distance.size
-    told: dict[str, Any] = {"side": side, "reach": reach}
+    fields: dict[str, Any] = {"side": side, "reach": reach}
     with (
         Tensor.from_numpy(mesh.positions[mesh.index].reshape(-1), name="corners") as corners,
         Tensor.empty(count, name="nearest") as nearest,
@@ -123,9 +123,9 @@ def sample(mesh: MeshFile, reach: float, distance: Tensor) -> None:
         sums = {"nearest": nearest, "winding": winding}
         for first in range(0, triangles, PART):
             part: dict[str, Any] = {"first": first, "count": min(PART, triangles - first)}
-            Kernel.load(SHADER, "gather")(count, corners=corners, **sums, **told, **part)
+            Kernel.load(SHADER, "gather")(count, corners=corners, **sums, **fields, **part)
         finish = Kernel.load(SHADER, "finish")
-        finish(count, overwrites=("distances",), distances=distance, **sums, **told, first=0, count=0)
+        finish(count, overwrites=("distances",), distances=distance, **sums, **fields, first=0, count=0)
 
 
 def lattice(side: int, reach: float) -> np.ndarray:

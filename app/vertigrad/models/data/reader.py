@@ -92,9 +92,9 @@ class Reader:
         try:
             self._read()
         except Exception as error:  # whatever it is, it is raised where it can be seen
-            told = error if isinstance(error, InputError) else InputError(f"reading ahead failed: {error!r}")
+            failure = error if isinstance(error, InputError) else InputError(f"reading ahead failed: {error!r}")
             with self._changed:
-                self._error = told
+                self._error = failure
                 self._changed.notify_all()
 
     def _read(self) -> None:

@@ -132,7 +132,7 @@ class Relief(TimelessModel):
         return self.outputs()
 
     def _plane_arguments(self) -> dict[str, Any]:
-        """What the kernel is told about `height`."""
+        """Uniforms about `height`."""
         heights = self._heights
         if heights is None:
             return {}

@@ -1,4 +1,4 @@
-"""`NcaFit`: cells that learn to grow a picture from a single one of them, while it is watched."""
+"""`NcaFit`: cells that learn to grow an image from a single one of them, while it is watched."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..parts import Parts
 from ..reference import nca_fit as reference
-from .learner import LearningModel
-from .nca_fit_picture import PICTURES, picture
+from .nca_fit_images import IMAGES, image
+from .training_model import TrainingModel
 
 SHADER = "models/nca_fit.wgsl"
 COLORS = 4  # red, green, blue, alpha: the first numbers of a cell
 CLIP = 1.0  # the largest norm of all gradients together
-HOLD = 20  # steps for which a grown picture is shown before it is grown anew
+HOLD = 20  # steps for which a grown image is shown before it is grown anew
 PAPER = 0.93  # what is seen through clear cells
 LARGEST = 1.06  # radius of a cell that is there in full, over half the distance to the next
 
@@ -30,7 +30,7 @@ LARGEST = 1.06  # radius of a cell that is there in full, over half the distance
 class Params(params.Params):
     """Target image, cells and training."""
 
-    image: str = choice("butterfly", PICTURES, rebuild=True, doc="image to grow")
+    image: str = choice("butterfly", IMAGES, rebuild=True, doc="image to grow")
     resolution: int = integer(28, min=12, max=128, rebuild=True, doc="cells along each side")
     channels: int = integer(12, min=5, max=64, rebuild=True, doc="channels of a cell: the first four are RGBA")
     hidden: int = integer(48, min=8, max=512, scale="log", rebuild=True, doc="hidden units of the update rule")
@@ -47,7 +47,7 @@ class Params(params.Params):
     train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
 
 
-class NcaFit(LearningModel):
+class NcaFit(TrainingModel):
     """A neural cellular automaton trained to grow an image (Mordvintsev et al. 2020, Growing neural cellular automata).
 
     In a step each cell takes its channels and their gradients as input of one small network, shared by all cells, which
@@ -87,7 +87,7 @@ class NcaFit(LearningModel):
 
     def step(self, dt: float) -> None:
         given = self._params
-        self._learn(dt, given.learning_rate)
+        self._train(dt, given.learning_rate)
         for _ in range(self._playing.due(dt, 1.0 / given.playback_rate)):
             self._shown += 1
             if self._shown > given.steps + HOLD:
@@ -101,21 +101,21 @@ class NcaFit(LearningModel):
         return {"image": self._image, "height": self._height, "target": self._target, **drawn}
 
     def diagnostics(self) -> dict[str, Tensor]:
-        return self._figures()
+        return self._training_statistics()
 
     def compare_with_reference(self) -> list[Comparison]:
         """What is grown by the rule as it is, and the gradients of the loss by both layers."""
         side, channels = self._params.resolution, self._params.channels
         first, second = self._one.numpy().astype(float), self._two.numpy().astype(float)
-        seed, wanted = (tensor.numpy().astype(float) for tensor in (self._seed, self._wanted))
+        seed, target = (tensor.numpy().astype(float) for tensor in (self._seed, self._target_cells))
         states = reference.grown(seed.reshape(side, side, channels), first, second, self._params.steps)
         gradient = np.zeros_like(states[-1])
-        gradient[..., :COLORS] = 2.0 * (states[-1][..., :COLORS] - wanted.reshape(side, side, COLORS)) / wanted.size
+        gradient[..., :COLORS] = 2.0 * (states[-1][..., :COLORS] - target.reshape(side, side, COLORS)) / target.size
         grown = self._grown(self._one, self._two)
-        learn.l2_loss(grown[:, :COLORS], self._wanted).backward()
+        learn.l2_loss(grown[:, :COLORS], self._target_cells).backward()
         ours = [self._one.grad, self._two.grad]
         self._one.grad = self._two.grad = None
-        theirs = reference.pulled(states, gradient, first, second)
+        theirs = reference.gradients(states, gradient, first, second)
         found = [compare("grown", grown.numpy().reshape(states[-1].shape), states[-1], 1e-4)]
         for layer, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
             assert mine is not None
@@ -126,8 +126,8 @@ class NcaFit(LearningModel):
         with no_grad():
             self._one[...] = self._first
             self._two.fill_(0.0)
-        self._forget()
-        self._look.replay()
+        self._reset_optimizer()
+        self._evaluate.replay()
         self._begin()
         self._show.replay()
 
@@ -143,10 +143,10 @@ class NcaFit(LearningModel):
         side, channels, copied = given.resolution, given.channels, parts.copied
         seed = np.zeros((side, side, channels))
         seed[side // 2, side // 2, COLORS - 1 :] = 1.0
-        wanted = picture(given.image, side)
+        target = image(given.image, side)
         self._seed, self._now = copied("seed", seed.reshape(-1, channels)), copied("now", seed.reshape(-1, channels))
-        self._wanted = copied("wanted", wanted.reshape(-1, COLORS))
-        self._target = copied("target", wanted[..., :3] + PAPER * (1.0 - wanted[..., 3:]))
+        self._target_cells = copied("target", target.reshape(-1, COLORS))
+        self._target = copied("target", target[..., :3] + PAPER * (1.0 - target[..., 3:]))
         self._image = copied("image", np.zeros((side, side, 3)))
         self._height = copied("height", np.zeros((side, side)))
         self._color = parts.enter_context(self._image.reshape(-1, 3))
@@ -156,17 +156,17 @@ class NcaFit(LearningModel):
         self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
 
     def _record(self, parts: Parts) -> None:
-        self._step, self._look, self._grow, self._show = parts.plans("step", "look", "grow", "show")
+        self._step, self._evaluate, self._grow, self._show = parts.plans("step", "evaluate", "grow", "show")
         with self._step.recording():
-            loss = learn.l2_loss(self._grown(self._one, self._two)[:, :COLORS], self._wanted)
+            loss = learn.l2_loss(self._grown(self._one, self._two)[:, :COLORS], self._target_cells)
             loss.backward()
             with no_grad():
                 ops.assign(self._loss, loss.detach())
                 ops.assign(self._norm, self._optimizer.norm())
             self._optimizer.step()
-        with self._look.recording(), no_grad():
+        with self._evaluate.recording(), no_grad():
             grown = self._grown(self._one, self._two)
-            ops.assign(self._loss, learn.l2_loss(grown[:, :COLORS], self._wanted))
+            ops.assign(self._loss, learn.l2_loss(grown[:, :COLORS], self._target_cells))
         with self._grow.recording(), no_grad():
             ops.assign(self._now, self._stepped(self._now, self._one, self._two))
         with self._show.recording(), no_grad():
@@ -196,14 +196,16 @@ class NcaFit(LearningModel):
         return state
 
     def _stepped(self, state: Tensor, one: Tensor, two: Tensor) -> Tensor:
-        seen = learn.custom("perceive", self._perceived, lambda gradient, _, __: [self._pulled(gradient)])(state)
+        seen = learn.custom("perceive", self._perceived, lambda gradient, _, __: [self._perceive_backward(gradient)])(
+            state
+        )
         return state + ops.linear(ops.linear(seen, one, activation="silu"), two)
 
     def _perceived(self, state: Tensor) -> Tensor:
         return self._launched("perceive", state, 3 * self._params.channels)
 
-    def _pulled(self, gradient: Tensor) -> Tensor:
-        return self._launched("back", gradient, self._params.channels)
+    def _perceive_backward(self, gradient: Tensor) -> Tensor:
+        return self._launched("perceive_backward", gradient, self._params.channels)
 
     def _launched(self, entry: str, given: Tensor, width: int) -> Tensor:
         side, channels = self._params.resolution, self._params.channels

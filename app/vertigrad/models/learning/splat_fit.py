@@ -1,4 +1,4 @@
-"""`SplatFit`: Gaussian splats that are fitted to pictures of a mesh while they are looked at."""
+"""`SplatFit`: Gaussian splats that are fitted to images of a mesh while they are looked at."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..data.mesh_file import FORMATS, read
 from ..parts import Parts
 from ..reference import splat_fit as reference
 from ..stepping import FixedStep
-from .splat_fit_divide import record_division
+from .splat_fit_densify import record_densification
 from .splat_fit_raster import Splats, decoded, drawn, encoded
 from .splat_fit_start import STARTS, beginning
 from .splat_fit_views import Views
 
 ALIKE = 0.2  # share of structural similarity in the loss, as in the paper
-DIVIDED = 2  # times `learning_rate_half_life`: until then splats are divided
+DENSIFIED = 2  # times `learning_rate_half_life`: until then splats are divided
 SIZE, CREASE = 2.0, 40.0  # of the mesh: its longest edge, and which edges are not smoothed [degrees]
 
 
@@ -122,7 +122,7 @@ class SplatFit(SealedModel):
         self.name, self._params, self._seed = name, params, seed
         self._learning = FixedStep(most=4)
         self.clocks = (self._learning,)
-        self._looks: tuple[object, ...] = ()  # that the pictures were made with
+        self._rendered_with: tuple[object, ...] = ()  # that the images were made with
         mesh = read(params.file, SIZE, params.up, CREASE)
         random = np.random.default_rng(seed)
         self._first = beginning(params.start, params.count, mesh.positions, mesh.index, random)
@@ -135,18 +135,18 @@ class SplatFit(SealedModel):
 
     def step(self, dt: float) -> None:
         given = self._params
-        self._look()
+        self._render_views()
         for _ in range(self._learning.due(dt, 1.0 / given.steps_per_second) if given.train else 0):
-            self._pull.replay(**self._lesson(self._taken))
+            self._backpropagate.replay(**self._view_fields(self._taken))
             for name, optimizer in self._optimizers.items():
                 optimizer.rate = getattr(given, f"{name}_learning_rate")
-                self._moves[name].replay(**optimizer.fields())
+                self._updates[name].replay(**optimizer.fields())
             if (
                 given.densify_interval
                 and self._taken % given.densify_interval == 0
-                and self._taken <= DIVIDED * given.learning_rate_half_life
+                and self._taken <= DENSIFIED * given.learning_rate_half_life
             ):
-                self._divide.replay(step=self._taken)
+                self._densify.replay(step=self._taken)
         self._draw()
 
     def outputs(self) -> dict[str, Tensor]:
@@ -168,8 +168,8 @@ class SplatFit(SealedModel):
             made.backward(factors)
         arrays = [leaf.numpy().astype(float) for leaf in leaves]
         eye = reference.Eye(self._views.rows[view], *self._views.lens, np.array(background))
-        found = [compare("image", made.numpy(), reference.picture(arrays, eye), 1e-3)]
-        for name, leaf, theirs in zip(Splats._fields, leaves, reference.pulled(weights, arrays, eye), strict=True):
+        found = [compare("image", made.numpy(), reference.image(arrays, eye), 1e-3)]
+        for name, leaf, theirs in zip(Splats._fields, leaves, reference.gradients(weights, arrays, eye), strict=True):
             assert leaf.grad is not None
             found.append(compare(f"gradient by {name}", leaf.grad.numpy(), theirs, 1e-2))
             leaf.grad = None
@@ -186,7 +186,7 @@ class SplatFit(SealedModel):
             self._loss.fill_(0.0)
         self._learning.rest = 0.0
         self._shown: tuple[object, ...] = ()
-        self._look()
+        self._render_views()
         self._draw()
 
     def state(self) -> dict[str, Tensor]:
@@ -222,7 +222,7 @@ class SplatFit(SealedModel):
         side, count, rows = self._params.resolution, self._params.count, self._views.rows
         self._learned = {name: parts.copied(name, array) for name, array in self._first.items()}
         self._gradients = {name: parts.zeros(f"by {name}", *array.shape) for name, array in self._first.items()}
-        self._wanted = parts.zeros("wanted", side, side, 3)
+        self._target = parts.zeros("target", side, side, 3)
         self._loss, self._psnr = parts.zeros("loss", 1), parts.zeros("psnr", 1)
         shapes = {"scale": (count, 3), "opacity": (count,), "color": (count, 3)}
         shapes |= dict.fromkeys(("image", "target"), (side, side, 3))
@@ -239,11 +239,11 @@ class SplatFit(SealedModel):
             name: parts.enter_context(learn.Adam([tensor], epsilon=1e-15, schedule=schedule))
             for name, tensor in self._learned.items()
         }
-        self._pull, self._divide, self._show = parts.plans("pull", "divide", "show")
-        self._moves = {name: parts.plan(f"move {name}") for name in self._learned}
-        with self._pull.recording():
-            self._views.record_choice(self._wanted)
-            loss = _loss(encoded(self._drawn(self._splats())), self._wanted)
+        self._backpropagate, self._densify, self._show = parts.plans("gradients", "divide", "show")
+        self._updates = {name: parts.plan(f"move {name}") for name in self._learned}
+        with self._backpropagate.recording():
+            self._views.record_choice(self._target)
+            loss = _loss(encoded(self._drawn(self._splats())), self._target)
             loss.backward()
             with no_grad():
                 ops.assign(self._loss, loss.detach())
@@ -251,13 +251,13 @@ class SplatFit(SealedModel):
                     assert tensor.grad is not None
                     ops.assign(self._gradients[name], tensor.grad)
                     tensor.grad = None
-        for name, plan in self._moves.items():
+        for name, plan in self._updates.items():
             with plan.recording():
                 self._learned[name].grad = self._gradients[name]
                 self._optimizers[name].step()
         memory = [tensor for optimizer in self._optimizers.values() for tensor in optimizer.state.values()]
-        with self._divide.recording(), no_grad():
-            record_division(self._learned, memory, self._seed)
+        with self._densify.recording(), no_grad():
+            record_densification(self._learned, memory, self._seed)
         with self._show.recording(), no_grad():
             self._record_show()
 
@@ -267,17 +267,19 @@ class SplatFit(SealedModel):
         ops.sigmoid(learned["opacity"], out=made["opacity"])
         ops.sigmoid(learned["color"], out=made["color"])
         self._views.record_choice(made["target"])
-        picture = encoded(self._drawn(self._splats()))
-        ops.assign(made["image"], picture)
-        ops.multiply(ops.log(ops.square(picture - made["target"]).mean()), -10.0 / math.log(10.0), out=self._psnr)
+        image = encoded(self._drawn(self._splats()))
+        ops.assign(made["image"], image)
+        ops.multiply(ops.log(ops.square(image - made["target"]).mean()), -10.0 / math.log(10.0), out=self._psnr)
 
     def _splats(self) -> Splats:
         """What is learned, as the rasterizer takes it."""
-        told = self._learned
-        light = decoded(ops.sigmoid(told["color"]))
-        return Splats(told["position"], ops.exp(told["scale"]), told["rotation"], ops.sigmoid(told["opacity"]), light)
+        learned = self._learned
+        light = decoded(ops.sigmoid(learned["color"]))
+        return Splats(
+            learned["position"], ops.exp(learned["scale"]), learned["rotation"], ops.sigmoid(learned["opacity"]), light
+        )
 
-    def _lesson(self, step: int) -> dict[str, object]:
+    def _view_fields(self, step: int) -> dict[str, object]:
         """Which view a step learns from, and over which background: it follows from the step's number alone."""
         random = np.random.default_rng((self._seed, step))
         view = int(random.integers(self._params.views - 1))
@@ -286,26 +288,26 @@ class SplatFit(SealedModel):
     def _shown_view(self) -> int:
         return min(self._params.test_view, self._params.views - 1)
 
-    def _look(self) -> None:
-        """The pictures that are learned from, if the mesh has other colors now."""
+    def _render_views(self) -> None:
+        """The images that are learned from, if the mesh has other colors now."""
         given = self._params
-        looks = given.bands, given.light, given.dark
-        if looks != self._looks:
-            self._looks, self._shown = looks, ()
+        colors = given.bands, given.light, given.dark
+        if colors != self._rendered_with:
+            self._rendered_with, self._shown = colors, ()
             self._views.record(given.bands, linear(given.light), linear(given.dark))
 
     def _draw(self) -> None:
         """The outputs, if something of them is another now."""
-        told = self._taken, self._shown_view(), self._params.background
-        if told != self._shown:
-            self._shown = told
-            self._show.replay(view=told[1], background=linear(told[2]))
+        shown = self._taken, self._shown_view(), self._params.background
+        if shown != self._shown:
+            self._shown = shown
+            self._show.replay(view=shown[1], background=linear(shown[2]))
 
     def _drawn(self, splats: Splats, **open_fields: Any) -> Tensor:
         return drawn(splats, self._views.cameras, self._views.lens, **open_fields)
 
 
-def _loss(picture: Tensor, wanted: Tensor) -> Tensor:
+def _loss(image: Tensor, target: Tensor) -> Tensor:
     """Kerbl et al. 2023, eq. 7."""
-    planes = [tensor.permute(2, 0, 1)[None] for tensor in (picture, wanted)]
-    return learn.l1_loss(picture, wanted) * (1.0 - ALIKE) + learn.ssim_loss(planes[0], planes[1]) * ALIKE
+    planes = [tensor.permute(2, 0, 1)[None] for tensor in (image, target)]
+    return learn.l1_loss(image, target) * (1.0 - ALIKE) + learn.ssim_loss(planes[0], planes[1]) * ALIKE

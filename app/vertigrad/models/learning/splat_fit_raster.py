@@ -11,8 +11,8 @@ from ...tensor import Tensor, u32
 PROJECT, TILES = "models/splat_fit_project.wgsl", "models/splat_fit_tiles.wgsl"
 TILE = 8  # pixels along each side of what a workgroup draws
 SUMS = 9  # numbers that are added up over the pixels of a splat
-BLUR = 1.0 / 12.0  # variance of a place in a pixel: a picture is sharp if a splat is as small as that [pixels²]
-REACH = 1.3  # how far beside a picture splats are drawn, over half its width
+BLUR = 1.0 / 12.0  # variance of a place in a pixel: an image is sharp if a splat is as small as that [pixels²]
+REACH = 1.3  # how far beside an image splats are drawn, over half its width
 COLUMNS = {"position": slice(0, 3), "scale": slice(3, 6), "rotation": slice(6, 10), "light": slice(11, 14)}
 
 
@@ -37,7 +37,7 @@ class Splats(NamedTuple):
 
 
 def drawn(splats: Splats, cameras: Tensor, lens: Lens, **open_fields: Any) -> Tensor:
-    """The picture (side, side, 3) of splats, linear colors; gradients flow to all five tensors of `splats`.
+    """The image (side, side, 3) of splats, linear colors; gradients flow to all five tensors of `splats`.
 
     `cameras` (3 · views, 4) are rows as in shaders/models/splat_fit_views.wgsl. Which `view` it is, and its linear
     `background`, are the fields that stay open while a plan records, and must be given otherwise. The same splats give
@@ -49,12 +49,12 @@ def drawn(splats: Splats, cameras: Tensor, lens: Lens, **open_fields: Any) -> Te
         kept[:] = flat, order = _projected(Splats(*given), cameras, lens, open_fields)
         return _blended(flat, order, lens, open_fields)
 
-    def backward(gradient: Tensor, picture: Tensor, *given: Tensor) -> list[Tensor]:
+    def backward(gradient: Tensor, image: Tensor, *given: Tensor) -> list[Tensor]:
         flat, order = kept
-        words, largest = _summed(flat, order, picture, gradient.contiguous(), lens)
-        pulled = _pulled(Splats(*given), flat, words, largest, cameras, lens, open_fields)
-        by = {name: pulled[:, columns] for name, columns in COLUMNS.items()}
-        return [by["position"], by["scale"], by["rotation"], pulled[:, 10], by["light"]]
+        words, largest = _summed(flat, order, image, gradient.contiguous(), lens)
+        gradients = _project_backward(Splats(*given), flat, words, largest, cameras, lens, open_fields)
+        by = {name: gradients[:, columns] for name, columns in COLUMNS.items()}
+        return [by["position"], by["scale"], by["rotation"], gradients[:, 10], by["light"]]
 
     return learn.custom("splats", forward, backward)(*splats)
 
@@ -80,7 +80,7 @@ def _view(lens: Lens, open_fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _projected(splats: Splats, cameras: Tensor, lens: Lens, open_fields: dict[str, Any]) -> tuple[Tensor, Tensor]:
-    """Ellipses on the picture, three of four numbers for each, and their order, the nearest first."""
+    """Ellipses on the image, three of four numbers for each, and their order, the nearest first."""
     count = len(splats.position)
     flat, keys = Tensor.empty((3 * count, 4), temporary=True), Tensor.empty(count, u32, temporary=True)
     Kernel.load(PROJECT, "project")(
@@ -97,40 +97,40 @@ def _projected(splats: Splats, cameras: Tensor, lens: Lens, open_fields: dict[st
 
 
 def _blended(flat: Tensor, order: Tensor, lens: Lens, open_fields: dict[str, Any]) -> Tensor:
-    picture = Tensor.empty((lens.side, lens.side, 3), temporary=True)
+    image = Tensor.empty((lens.side, lens.side, 3), temporary=True)
     Kernel.load(TILES, "draw")(
         _lanes(lens),
-        overwrites=("picture",),
+        overwrites=("image",),
         flat=flat,
         order=order,
-        picture=picture,
+        image=image,
         count=len(order),
         side=lens.side,
         **{key: value for key, value in open_fields.items() if key == "background"},
     )
-    return picture
+    return image
 
 
-def _summed(flat: Tensor, order: Tensor, picture: Tensor, gradient: Tensor, lens: Lens) -> tuple[Tensor, Tensor]:
+def _summed(flat: Tensor, order: Tensor, image: Tensor, gradient: Tensor, lens: Lens) -> tuple[Tensor, Tensor]:
     """Sums over the pixels of each ellipse, in integers, and the largest element of the gradient, their scale."""
     words = ops.assign(Tensor.empty((len(order), SUMS, 2), u32, temporary=True), 0)
     largest = ops.max(ops.absolute(gradient))
-    Kernel.load(TILES, "back")(
+    Kernel.load(TILES, "draw_backward")(
         _lanes(lens),
         flat=flat,
         order=order,
-        finished=picture,
+        finished=image,
         gradient=gradient,
         largest=largest,
         words=words,
         count=len(order),
         side=lens.side,
-        background=(0.0, 0.0, 0.0),  # that of the picture is in it
+        background=(0.0, 0.0, 0.0),  # that of the image is in it
     )
     return words, largest
 
 
-def _pulled(
+def _project_backward(
     splats: Splats,
     flat: Tensor,
     words: Tensor,
@@ -141,10 +141,10 @@ def _pulled(
 ) -> Tensor:
     """Gradients (n, 14) by position, scale, rotation, opacity and light."""
     count = len(splats.position)
-    pulled = Tensor.empty((count, 14), temporary=True)
-    Kernel.load(PROJECT, "pull")(
+    gradients = Tensor.empty((count, 14), temporary=True)
+    Kernel.load(PROJECT, "project_backward")(
         count,
-        overwrites=("pulled",),
+        overwrites=("gradients",),
         cameras=cameras,
         position=splats.position.contiguous(),
         scale=splats.scale.contiguous(),
@@ -152,11 +152,11 @@ def _pulled(
         ellipses=flat,
         words=words,
         largest=largest,
-        pulled=pulled,
+        gradients=gradients,
         count=count,
         **_view(lens, open_fields),
     )
-    return pulled
+    return gradients
 
 
 def _lanes(lens: Lens) -> int:

@@ -15,7 +15,7 @@ from .splat_fit_raster import Lens
 
 SHADER = "models/splat_fit_views.wgsl"
 SAMPLES = 3  # of a pixel, along each side
-FIELD = math.radians(36.0)  # across a picture
+FIELD = math.radians(36.0)  # across an image
 ROOM = 1.04  # around the ball with the mesh, over its radius
 STEEPEST = 0.9  # how far above and below cameras are, over their distance
 
@@ -24,7 +24,7 @@ class Views:
     """Pictures of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin. Close it.
 
     `rows` (count, 3, 4) and their tensor `cameras` (3 · count, 4) are right, down and forward of each, with minus the
-    camera's place along it; `pictures` (count, side, side, 4) linear colors times alpha, and alpha, which `record`
+    camera's place along it; `images` (count, side, side, 4) linear colors times alpha, and alpha, which `record`
     makes.
     """
 
@@ -39,11 +39,11 @@ class Views:
             index = parts.copied("triangles", mesh.index)
             self._mesh = {"positions": parts.copied("vertices", mesh.positions), "index": index}
             self._normals, self._faces = parts.copied("normals", mesh.normals), len(mesh.index)
-            self.pictures = parts.zeros("pictures", count, side, side, 4)
+            self.images = parts.zeros("images", count, side, side, 4)
             self._held = parts.pop_all()
 
     def record(self, bands: float, light: tuple[float, ...], dark: tuple[float, ...]) -> None:
-        """Record the pictures anew, the mesh having so many bands of color, and these linear colors."""
+        """Record the images anew, the mesh having so many bands of color, and these linear colors."""
         cover, shade = (Kernel.load(SHADER, entry, {"SAMPLES": SAMPLES}) for entry in ("cover", "shade"))
         side = self.lens.side
         fixed: dict[str, Any] = {
@@ -56,17 +56,17 @@ class Views:
             for view in range(len(self.rows)):
                 nearest.fill_(0)
                 cover(self._faces, **given, view=view)
-                shade(side**2, normals=self._normals, pictures=self.pictures, **given, view=view)
+                shade(side**2, normals=self._normals, images=self.images, **given, view=view)
 
-    def record_choice(self, wanted: Tensor) -> None:
-        """Record one of the pictures over a background as sRGB; `view` and the linear `background` stay open."""
+    def record_choice(self, composited: Tensor) -> None:
+        """Record one of the images over a background as sRGB; `view` and the linear `background` stay open."""
         unused = dict.fromkeys(("faces", "number_bits", "focal", "near", "far", "bands"), 0)
         nothing = dict.fromkeys(("light", "dark"), (0.0, 0.0, 0.0))
         Kernel.load(SHADER, "choose", {"SAMPLES": SAMPLES})(
             self.lens.side**2,
-            overwrites=("wanted",),
-            shown=self.pictures,
-            wanted=wanted,
+            overwrites=("composited",),
+            shown=self.images,
+            composited=composited,
             side=self.lens.side,
             **unused,
             **nothing,

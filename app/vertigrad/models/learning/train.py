@@ -70,7 +70,7 @@ class Train(SealedModel):
     Params = Params
     tables = frozenset(NAMES)
     exports = (".safetensors", ".onnx", CHECKPOINT)
-    told: ClassVar[Tables | None] = None
+    scene_tables: ClassVar[Tables | None] = None
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "loss": DiagnosticSpec("loss of the last training step"),
         "gradient_norm": DiagnosticSpec("norm of the gradient"),
@@ -81,7 +81,7 @@ class Train(SealedModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        tables = _told(cls)
+        tables = _tables_of(cls)
         kind = kind_of(tables.data)
         try:
             network_of(tables, kind, np.random.default_rng(0))
@@ -90,7 +90,7 @@ class Train(SealedModel):
         return specs_of(tables, kind)
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params, self._seed, self._tables = name, params, seed, _told(type(self))
+        self.name, self._params, self._seed, self._tables = name, params, seed, _tables_of(type(self))
         kind, random = kind_of(self._tables.data), np.random.default_rng(seed)
         self._given = examples(self._tables.data, seed)
         self._network, self._cut = network_of(self._tables, kind, random)
@@ -111,30 +111,30 @@ class Train(SealedModel):
             self._optimizer.rate, self._optimizer.decay = values.learning_rate, values.weight_decay
             for _ in range(values.steps):
                 self._step()
-            self._judge.replay()
+            self._evaluate.replay()
         self._draws[values.show].replay()
 
     def outputs(self) -> dict[str, Tensor]:
         return self._view.outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
-        told = ["loss", "gradient_norm", "test_loss", "best_loss"]
-        told += ["accuracy"] if isinstance(self._tables.data, Classes) else []
-        return {name: ops.copy(self._figures[name]) for name in told}
+        names = ["loss", "gradient_norm", "test_loss", "best_loss"]
+        names += ["accuracy"] if isinstance(self._tables.data, Classes) else []
+        return {name: ops.copy(self._statistics[name]) for name in names}
 
     def compare_with_reference(self) -> list[Comparison]:
         """What the network makes of some of the tests, and the gradients of all that is learned, in float64."""
         inputs, targets = self._tests(self._given)
         inputs, targets = inputs[:COMPARED], targets[:COMPARED]
         leaves = self._weights.leaves()
-        with Tensor.from_numpy(inputs) as x, Tensor.from_numpy(targets) as wanted:
+        with Tensor.from_numpy(inputs) as x, Tensor.from_numpy(targets) as target:
             result = self._network.apply(x, leaves)
-            self._loss_of(result, wanted).backward()
+            self._loss_of(result, target).backward()
             ours, found = result.numpy(), leaves.gradient().numpy()
         weights = {name: tensor.numpy() for name, tensor in self._weights.items()}
         value = self._network.reference(inputs, weights)
-        pulled = self._network.gradients(inputs, weights, loss_gradient(self._tables.loss, value, targets))
-        gradients = np.concatenate([pulled[name].ravel() for name in self._network.learned(weights)])
+        by_name = self._network.gradients(inputs, weights, loss_gradient(self._tables.loss, value, targets))
+        gradients = np.concatenate([by_name[name].ravel() for name in self._network.learned(weights)])
         return [compare("result", ours, value, 1e-4), compare("gradients", found, gradients, 1e-3)]
 
     def reset(self) -> None:
@@ -149,9 +149,9 @@ class Train(SealedModel):
         with no_grad():
             for tensor in self._optimizer.state.values():
                 tensor.fill_(0.0)
-            self._figures["best_loss"].fill_(NOT_YET)
+            self._statistics["best_loss"].fill_(NOT_YET)
         self._optimizer.taken = 0
-        self._judge.replay()
+        self._evaluate.replay()
         if self._file is not None and self._goes_on:
             self._optimizer.taken = restore(self._file, self._memory())
         self._draws[self._params.show].replay()
@@ -172,8 +172,8 @@ class Train(SealedModel):
         weights = {name: tensor.numpy() for name, tensor in chosen.items()}
         if suffix == ".onnx":
             return to_onnx(self._network, weights, self.name, self._given.mean, self._given.deviation)
-        told = {"steps": self._optimizer.taken, "mean": self._given.mean, "deviation": self._given.deviation}
-        return to_safetensors(weights, {name: str(value) for name, value in told.items()})
+        metadata = {"steps": self._optimizer.taken, "mean": self._given.mean, "deviation": self._given.deviation}
+        return to_safetensors(weights, {name: str(value) for name, value in metadata.items()})
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -182,23 +182,23 @@ class Train(SealedModel):
         name, held = self.name, parts.enter_context
         learned = self._network.learned(self._start)
         self._weights, self._best = (held(Weights(self._start, learned, f"{name}.{what}")) for what in ("now", "best"))
-        figures = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
-        self._figures = {key: parts.zeros(key, 1) for key in figures}
-        momentum, told = getattr(self._params, "momentum", 0.0), self._tables
-        self._optimizer = held(optimizer_of(told.optimizer, told.schedule, [self._weights.row], momentum))
+        statistics = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
+        self._statistics = {key: parts.zeros(key, 1) for key in statistics}
+        momentum, tables = getattr(self._params, "momentum", 0.0), self._tables
+        self._optimizer = held(optimizer_of(tables.optimizer, tables.schedule, [self._weights.row], momentum))
         shown = self._given._replace(shown=prepared(self._tables, self._given.shown))
         self._view = view_of(name, self._tables, kind, shown, self._cut)
         parts.callback(self._view.close)
         self._inputs = parts.copied("inputs", prepared(self._tables, self._given.inputs))
         self._targets = parts.copied("targets", self._given.targets)
-        wanted, count = self._params.batch_size, len(self._given.inputs)
-        self._batch = held(Tensor.zeros(wanted, i32, f"{name}.batch")) if 0 < wanted < count else None
-        self._learn, self._judge = parts.plan("learn"), parts.plan("judge")
+        size, count = self._params.batch_size, len(self._given.inputs)
+        self._batch = held(Tensor.zeros(size, i32, f"{name}.batch")) if 0 < size < count else None
+        self._train_step, self._evaluate = parts.plan("train"), parts.plan("evaluate")
         self._draws = {which: held(Plan(f"{name}.draw {which}")) for which in ("newest", "best")}
-        self._record_learning()
+        self._record_training()
         tests = [parts.copied("tests", array) for array in self._tests(self._given)]
-        with self._judge.recording(), no_grad():
-            self._record_judgment(*tests)
+        with self._evaluate.recording(), no_grad():
+            self._record_evaluation(*tests)
         for which, weights in (("newest", self._weights), ("best", self._best)):
             with self._draws[which].recording(), no_grad():
                 self._view.record(self._network, weights)
@@ -206,14 +206,14 @@ class Train(SealedModel):
     def _memory(self) -> dict[str, Tensor]:
         """All that steps depend on, but for their number."""
         best = {f"best.{name}": tensor for name, tensor in self._best.items()}
-        return {**self._weights, **best, **self._optimizer.state, **self._figures}
+        return {**self._weights, **best, **self._optimizer.state, **self._statistics}
 
     def _step(self) -> None:
         first = {} if self._batch is None else self._first()
-        self._learn.replay(**first, **self._optimizer.fields())
+        self._train_step.replay(**first, **self._optimizer.fields())
 
-    def _record_learning(self) -> None:
-        with self._learn.recording():
+    def _record_training(self) -> None:
+        with self._train_step.recording():
             inputs, targets = self._inputs, self._targets
             if self._batch is not None:
                 self._record_choice(self._batch, inputs.shape[0])
@@ -223,14 +223,14 @@ class Train(SealedModel):
             loss.backward()
             self._weights.row.grad = leaves.gradient()
             with no_grad():
-                ops.assign(self._figures["loss"], loss.detach())
+                ops.assign(self._statistics["loss"], loss.detach())
                 norm = self._optimizer.norm()
-                ops.assign(self._figures["gradient_norm"], norm)
+                ops.assign(self._statistics["gradient_norm"], norm)
             self._optimizer.step(norm=norm)
 
     def _record_choice(self, batch: Tensor, count: int) -> None:
         """Random numbers of examples, those of step n at n times the batch's size in the stream; `first` stays open."""
-        self._learn.dispatch(
+        self._train_step.dispatch(
             Kernel.load("ops/random.wgsl", defines={"KIND": "integers"}),
             (batch.size + 3) // 4 + 1,
             overwrites=("out",),
@@ -249,17 +249,17 @@ class Train(SealedModel):
         place = self._optimizer.taken * self._batch.size
         return {"first": (place & 0xFFFFFFFF, place >> 32)}
 
-    def _record_judgment(self, inputs: Tensor, targets: Tensor) -> None:
+    def _record_evaluation(self, inputs: Tensor, targets: Tensor) -> None:
         """The loss of the tests; if it is the least so far, the weights are kept."""
         result = self._network.apply(inputs, self._weights)
-        figures = self._figures
-        ops.assign(figures["test_loss"], self._loss_of(result, targets))
-        is_better = ops.less(figures["test_loss"], figures["best_loss"])
+        statistics = self._statistics
+        ops.assign(statistics["test_loss"], self._loss_of(result, targets))
+        is_better = ops.less(statistics["test_loss"], statistics["best_loss"])
         ops.where(is_better, self._weights.row, self._best.row, out=self._best.row)
-        ops.minimum(figures["test_loss"], figures["best_loss"], out=figures["best_loss"])
+        ops.minimum(statistics["test_loss"], statistics["best_loss"], out=statistics["best_loss"])
         if isinstance(self._tables.data, Classes):
             right = ops.equal(ops.argmax(result, axis=-1), targets)
-            ops.assign(figures["accuracy"], ops.mean(ops.cast(right, f32)))
+            ops.assign(statistics["accuracy"], ops.mean(ops.cast(right, f32)))
 
     def _tests(self, given: Examples) -> tuple[np.ndarray, np.ndarray]:
         return prepared(self._tables, given.shown[-given.tests :]), given.shown_targets[-given.tests :]
@@ -276,7 +276,9 @@ def declare(table: Mapping[str, Any], find: Find) -> tuple[type[Model], list[Fau
         return Train, faults
     key = repr(tables)
     if key not in _MADE:
-        _MADE[key] = type("Train", (Train,), {"told": tables, "Params": _params(tables), "__doc__": Train.__doc__})
+        _MADE[key] = type(
+            "Train", (Train,), {"scene_tables": tables, "Params": _params(tables), "__doc__": Train.__doc__}
+        )
     return _MADE[key], faults
 
 
@@ -288,7 +290,7 @@ def _params(tables: Tables) -> type[params.Params]:
     return create_model("Params", __base__=Params, momentum=(float, momentum))  # type: ignore[call-overload]
 
 
-def _told(kind: type[Train]) -> Tables:
-    if kind.told is None:
-        raise InputError("a network that learns is described by the tables of a scene; use `declare`")
-    return kind.told
+def _tables_of(kind: type[Train]) -> Tables:
+    if kind.scene_tables is None:
+        raise InputError("a network to train is described by the tables of a scene; use `declare`")
+    return kind.scene_tables

@@ -1,4 +1,4 @@
-"""What a network learns from: examples and what is wanted of them, read from the files that a scene's table names."""
+"""What a network learns from: examples and what is target of them, read from the files that a scene's table names."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def examples(data: Classes | Plane | Solid, seed: int) -> Examples:
             return _of_classes(data, random)
         case Plane():
             values = plane(data)
-            spots, wanted = places_of(values.shape[:2]), values.reshape(-1, values.shape[2])
-            return Examples(spots, wanted, spots, wanted, len(spots))
+            spots, target = places_of(values.shape[:2]), values.reshape(-1, values.shape[2])
+            return Examples(spots, target, spots, target, len(spots))
     return _of_solid(data.file, data.size, data.up, data.samples, data.spread, seed)
 
 
@@ -94,13 +94,13 @@ def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
     order = random.permutation(len(inputs))
     inputs, labels = inputs[order], labels[order]
     tests = max(round(data.test * len(inputs)), 1)
-    learned, wanted = inputs[:-tests], labels[:-tests]
+    learned, target = inputs[:-tests], labels[:-tests]
     if not len(learned):
         raise InputError(f"{data.file}: {len(inputs)} examples, all of which are kept back to test")
     moved = _moved(learned, data.shift, data.file)
     mean, deviation = (float(learned.mean()), float(learned.std()) or 1.0) if data.normalize else (0.0, 1.0)
     seen, shown = ((array - np.float32(mean)) / np.float32(deviation) for array in (moved, inputs))
-    return Examples(seen, np.tile(wanted, len(moved) // len(learned)), shown, labels, tests, mean, deviation)
+    return Examples(seen, np.tile(target, len(moved) // len(learned)), shown, labels, tests, mean, deviation)
 
 
 def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
@@ -108,8 +108,8 @@ def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
     if not shift:
         return pictures
     if pictures.ndim != 3:
-        told = f"inputs {pictures.shape[1:]} are no pictures (rows, columns) that could be moved"
-        raise InputError(f"{path}: {told}")
+        reason = f"inputs {pictures.shape[1:]} are no pictures (rows, columns) that could be moved"
+        raise InputError(f"{path}: {reason}")
     rows, columns = pictures.shape[1:]
     padded = np.pad(pictures, np.array([[0], [shift], [shift]]))
     steps = range(2 * shift + 1)
@@ -122,8 +122,8 @@ def _of_solid(path: Path, size: float, up: str, samples: int, spread: float, see
     tests = max(samples // 8, 16)
     spots = solid_samples.places(mesh.positions, mesh.index, samples + tests, spread, random)
     spots = random.permutation(spots).astype(np.float32)
-    wanted = solid_samples.distances(mesh.positions, mesh.index, spots.astype(float)).astype(np.float32)[:, None]
-    return Examples(spots[:-tests], wanted[:-tests], spots, wanted, tests)
+    target = solid_samples.distances(mesh.positions, mesh.index, spots.astype(float)).astype(np.float32)[:, None]
+    return Examples(spots[:-tests], target[:-tests], spots, target, tests)
 
 
 @cached(4)  # a scene asks for the shapes before it builds the model
@@ -139,8 +139,8 @@ def _classes(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if inputs.dtype.kind not in "fiu" or labels.dtype.kind not in "iu":
         raise InputError(f"{path}: inputs must be numbers and labels integers, not {inputs.dtype}, {labels.dtype}")
     if not 0 <= labels.min() <= labels.max() < MOST_CLASSES:
-        told = f"labels go from {labels.min()} to {labels.max()}"
-        raise InputError(f"{path}: {told}; classes are numbered from 0, and there may be {MOST_CLASSES}")
+        reason = f"labels go from {labels.min()} to {labels.max()}"
+        raise InputError(f"{path}: {reason}; classes are numbered from 0, and there may be {MOST_CLASSES}")
     if inputs.dtype.kind in "iu":
         inputs = inputs / max(float(np.abs(inputs).max()), 1.0)
     if not np.isfinite(inputs).all():
@@ -174,7 +174,7 @@ def _picture(path: Path, resolution: int, square: bool) -> np.ndarray:
 
 
 def _sizes(shape: tuple[int, ...], resolution: int, square: bool) -> list[tuple[int, int]]:
-    """Each side as it is, and as it is wanted."""
+    """Each side as it is, and as it is target."""
     longest = max(shape)
     return [(size, resolution if square else max(round(resolution * size / longest), 2)) for size in shape]
 

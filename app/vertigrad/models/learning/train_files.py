@@ -15,11 +15,11 @@ CHECKPOINT = ".checkpoint"  # a file of safetensors
 TAKEN = "taken"
 
 
-def read_start(path: Path, wanted: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def read_start(path: Path, expected: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Weights of a file. Raises `InputError` if they are not those of this network."""
     found = read_arrays(path)
-    require_fitting(path, found, {name: array.shape for name, array in wanted.items()})
-    return {name: np.ascontiguousarray(found[name]).astype(np.float32) for name in wanted}
+    require_fitting(path, found, {name: array.shape for name, array in expected.items()})
+    return {name: np.ascontiguousarray(found[name]).astype(np.float32) for name in expected}
 
 
 def checkpoint(kept: Mapping[str, Tensor], taken: int) -> bytes:

@@ -25,9 +25,9 @@ def network_of(tables: Tables, kind: Kind, random: np.random.Generator) -> tuple
     """
     table = tables.network
     if not isinstance(tables.data, Classes):
-        layers, size = _told(table, kind.given[0], random)
+        layers, size = _encoding_layers(table, kind.given[0], random)
         return Network([*layers, *_dense(table, size, table.depth, kind.outputs)], kind.given), 0
-    front, size = _seen(table, kind.given)
+    front, size = _front_layers(table, kind.given)
     front += _dense(table, size, table.depth, PLANE)
     return Network([*front, *_dense(table, PLANE, table.head, kind.outputs)], _given(table, kind)), len(front)
 
@@ -38,7 +38,7 @@ def prepared(tables: Tables, inputs: np.ndarray) -> np.ndarray:
 
 
 def loss_of(table: Loss) -> Callable[[Tensor, Tensor], Tensor]:
-    """The loss as a function of results and of what is wanted."""
+    """The loss as a function of predictions and targets."""
     match table.kind:
         case "cross_entropy":
             return learn.cross_entropy
@@ -46,17 +46,17 @@ def loss_of(table: Loss) -> Callable[[Tensor, Tensor], Tensor]:
             return learn.l1_loss
         case "l2":
             return learn.l2_loss
-    return lambda result, wanted: learn.huber_loss(result, wanted, table.delta)
+    return lambda result, target: learn.huber_loss(result, target, table.delta)
 
 
-def loss_gradient(table: Loss, result: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def loss_gradient(table: Loss, result: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The reference: the gradient of the loss by the results (n, outputs), float64."""
     if table.kind == "cross_entropy":
         shares = np.exp(result - result.max(1, keepdims=True))
         shares /= shares.sum(1, keepdims=True)
-        shares[np.arange(len(wanted)), wanted] -= 1.0
-        return shares / len(wanted)
-    away = result - wanted
+        shares[np.arange(len(target)), target] -= 1.0
+        return shares / len(target)
+    away = result - target
     slopes = {"l1": np.sign(away), "l2": 2.0 * away, "huber": np.clip(away, -table.delta, table.delta)}
     return slopes[table.kind] / away.size
 
@@ -81,8 +81,8 @@ def schedule_of(table: Schedule) -> Callable[[int], float]:
     return learn.warm_up(table.warm_up, curve) if table.warm_up else curve
 
 
-def _told(table: Table, dimensions: int, random: np.random.Generator) -> tuple[list[Layer], int]:
-    """The layers that tell the network a place, and how many numbers they make of it."""
+def _encoding_layers(table: Table, dimensions: int, random: np.random.Generator) -> tuple[list[Layer], int]:
+    """Layers that encode positions, and the number of features they return."""
     if table.encoding == "none":
         return [], dimensions
     if table.encoding == "waves":
@@ -93,17 +93,17 @@ def _told(table: Table, dimensions: int, random: np.random.Generator) -> tuple[l
     return octaves(dimensions, table.frequencies), 2 * dimensions * table.frequencies
 
 
-def _seen(table: Table, given: tuple[int, ...]) -> tuple[list[Layer], int]:
-    """The layers that look at an example, and how many numbers they make of it."""
+def _front_layers(table: Table, given: tuple[int, ...]) -> tuple[list[Layer], int]:
+    """Layers before the dense ones, and the number of features they return."""
     if table.kind == "mlp":
         return ([Flatten()] if len(given) > 1 else []), int(np.prod(given))
     shape = given if len(given) == 3 else (1, *given)
     layers: list[Layer] = []
     channels = shape[0]
     for number in range(table.convolutions):
-        wanted = table.channels << number
-        layers += [Conv(channels, wanted), Activation(table.activation), Pool()]
-        channels = wanted
+        width = table.channels << number
+        layers += [Conv(channels, width), Activation(table.activation), Pool()]
+        channels = width
     layers.append(Flatten())
     return layers, Network(layers, shape).shape_after(len(layers))[0]
 

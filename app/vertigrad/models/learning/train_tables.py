@@ -55,7 +55,7 @@ class Network(params.Params):
     """The network's layers."""
 
     kind: str = choice("mlp", ("mlp", "conv"), doc="linear layers alone, or convolutions of pictures before them")
-    encoding: str = choice("none", ("none", "waves", "octaves", "hash"), doc="what places are told by")
+    encoding: str = choice("none", ("none", "waves", "octaves", "hash"), doc="what places are message by")
     frequencies: int = integer(64, min=1, max=512, doc="waves, or octaves of each coordinate")
     sharpness: float = number(
         1.0, min=0.01, max=50.0, doc="spread of the waves' frequencies, in waves over half a side"
@@ -160,10 +160,10 @@ def _data(table: Mapping[str, Any], find: Find, faults: list[Fault]) -> params.P
         faults.append(Fault(("data",), f"kind must be given; known: {', '.join(DATA)}", False))
         return None
     if not isinstance(kind, str) or kind not in DATA:
-        told = (
+        message = (
             unknown("kind of data", kind, DATA) if isinstance(kind, str) else f"expected a kind, got {described(kind)}"
         )
-        faults.append(Fault(("data", "kind"), told))
+        faults.append(Fault(("data", "kind"), message))
         return None
     return _read(DATA[kind], given, ("data",), find, faults)
 
@@ -191,8 +191,8 @@ def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: 
     except ValidationError as error:
         for problem in kind.problems(error):
             is_there = problem.name in kept
-            told = problem.message if is_there else f"{problem.name} {problem.message}"
-            faults.append(Fault((*path, problem.name) if is_there else path, told, problem.in_value and is_there))
+            message = problem.message if is_there else f"{problem.name} {problem.message}"
+            faults.append(Fault((*path, problem.name) if is_there else path, message, problem.in_value and is_there))
     return None
 
 
@@ -214,5 +214,5 @@ def _check_together(tables: Tables, faults: list[Fault]) -> None:
     if tables.network.encoding == "octaves" and tables.network.frequencies > 16:
         faults.append(Fault(("network", "frequencies"), "the last octaves would be beyond f32; 16 are the most"))
     if isinstance(tables.data, Solid) and tables.draw.resolution > MOST_SAMPLES:
-        told = f"{tables.draw.resolution} samples along each side of a box; {MOST_SAMPLES} are the most"
-        faults.append(Fault(("draw", "resolution"), told))
+        message = f"{tables.draw.resolution} samples along each side of a box; {MOST_SAMPLES} are the most"
+        faults.append(Fault(("draw", "resolution"), message))

@@ -16,8 +16,8 @@ from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..parts import Parts
 from ..reference import wave_source as reference
-from .learner import LearningModel
-from .wave_source_look import GAP, LIFT, LOUD, claims, drawn
+from .training_model import TrainingModel
+from .wave_source_drawing import GAP, LIFT, LOUD, claims, drawn
 from .wave_source_scene import bay, beginning, plane, shares
 from .wave_source_waves import SHADER, Waves
 
@@ -49,7 +49,7 @@ class Params(params.Params):
     train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
 
 
-class WaveSource(LearningModel):
+class WaveSource(TrainingModel):
     """The initial state of water waves, reconstructed by gradient descent from signals at a few receivers.
 
     The unknown initial state is a smoothed grid of weights; its gradient is backpropagated through every wave step,
@@ -111,7 +111,7 @@ class WaveSource(LearningModel):
 
     def step(self, dt: float) -> None:
         given = self._params
-        self._learn(dt, given.learning_rate / self._steepest)
+        self._train(dt, given.learning_rate / self._steepest)
         for _ in range(self._playing.due(dt, 1.0 / given.playback_rate)):
             self._shown = self._shown + 1 if self._shown < given.steps else -HOLD
             if self._shown > 0:
@@ -123,7 +123,7 @@ class WaveSource(LearningModel):
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {
-            **self._figures(),
+            **self._training_statistics(),
             "error": ops.sqrt(ops.sum_square(self._found - self._truth) / ops.sum_square(self._truth)).reshape(1),
             "distance": self._distance(),
         }
@@ -131,35 +131,35 @@ class WaveSource(LearningModel):
     def compare_with_reference(self) -> list[Comparison]:
         """What is heard of what was found, the gradient of the loss, and a step of the waves that are shown."""
         given, steps = self._given, self._params.steps
-        weights, wanted = self._weights.numpy().astype(float), self._wanted.numpy().astype(float)
+        weights, recorded = self._weights.numpy().astype(float), self._recorded.numpy().astype(float)
         medium = given.medium.astype(np.float32).astype(float)
         start = reference.blurred(weights * bay(len(weights)), shares(len(weights)))
         heard = reference.heard(start, medium, given.places, steps)
         share = 2.0 / (heard.size * self._power)
-        pulled, first = (
-            reference.blurred(reference.pulled(share * wrong, medium, given.places), shares(len(weights)))
+        gradients, first = (
+            reference.blurred(reference.gradients(share * wrong, medium, given.places), shares(len(weights)))
             * bay(len(weights))
-            for wrong in (heard - wanted, wanted)
+            for wrong in (heard - recorded, recorded)
         )
         ours = self._heard(self._weights)
-        (learn.l2_loss(ours, self._wanted) * (1.0 / self._power)).backward()
+        (learn.l2_loss(ours, self._recorded) * (1.0 / self._power)).backward()
         gradient, self._weights.grad = self._weights.grad, None
         assert gradient is not None
         side, before = len(weights), self._true.numpy()[: 2 * weights.size].astype(float).reshape(2, *weights.shape)
         self._wave.replay()
         after = self._true.numpy()[: 2 * weights.size].reshape(2, side, side)
         return [
-            compare("heard", _beside(ours.numpy(), wanted), _beside(heard, wanted), 1e-4),
-            compare("gradient", _beside(gradient.numpy(), first), _beside(pulled, first), 1e-4),
+            compare("heard", _beside(ours.numpy(), recorded), _beside(heard, recorded), 1e-4),
+            compare("gradient", _beside(gradient.numpy(), first), _beside(gradients, first), 1e-4),
             compare("wave", after, np.stack(reference.stepped(before[0], before[1], medium)), 1e-5),
         ]
 
     def reset(self) -> None:
         with no_grad():
             self._weights.fill_(0.0)
-        self._forget()
+        self._reset_optimizer()
         self._shown = -HOLD
-        self._look.replay()
+        self._evaluate.replay()
         self._draw()
 
     def state(self) -> dict[str, Tensor]:
@@ -176,7 +176,7 @@ class WaveSource(LearningModel):
         self._down = copied("down", curve.reshape(1, 1, -1, 1))
         self._bay, self._truth = copied("bay", bay(side)), copied("truth", given.start)
         self._weights, self._found = copied("weights", np.zeros((side, side))), copied("found", np.zeros((side, side)))
-        self._wanted = copied("wanted", np.zeros((self._params.steps, receivers)))
+        self._recorded = copied("recorded", np.zeros((self._params.steps, receivers)))
         self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
         self._now, self._true = (copied(what, np.zeros(2 * side**2 + receivers)) for what in ("now", "true"))
         self._claims = copied("claims", claims(given))
@@ -193,9 +193,9 @@ class WaveSource(LearningModel):
             heard = self._waves.heard(self._truth, self._params.steps).numpy()
         self._power = float(np.mean(heard.astype(float) ** 2))
         noise = random.normal(size=heard.shape) * self._params.noise * self._power**0.5
-        wanted = (heard + noise).astype(np.float32)
-        self._wanted[...] = wanted
-        self._draw_traces(0, self._wanted)
+        recorded = (heard + noise).astype(np.float32)
+        self._recorded[...] = recorded
+        self._draw_traces(0, self._recorded)
 
     def _start(self, weights: Tensor) -> Tensor:
         """The heights (side, side) that the weights stand for: smooth, and 0 near the receivers."""
@@ -229,11 +229,11 @@ class WaveSource(LearningModel):
             return float(length.item())
 
     def _record(self, parts: Parts) -> None:
-        plans = parts.plans("step", "look", "wave", "begin", "show")
-        self._step, self._look, self._wave, self._begin, self._show = plans
+        plans = parts.plans("step", "evaluate", "wave", "begin", "show")
+        self._step, self._evaluate, self._wave, self._begin, self._show = plans
         with self._step.recording():
             heard = self._heard(self._weights)
-            loss = learn.l2_loss(heard, self._wanted) * (1.0 / self._power)
+            loss = learn.l2_loss(heard, self._recorded) * (1.0 / self._power)
             loss.backward()
             with no_grad():
                 self._note(heard.detach(), loss.detach())
@@ -241,9 +241,9 @@ class WaveSource(LearningModel):
             self._optimizer.step()
             with no_grad():
                 self._believe()
-        with self._look.recording(), no_grad():
+        with self._evaluate.recording(), no_grad():
             heard = self._heard(self._weights)
-            self._note(heard, learn.l2_loss(heard, self._wanted) * (1.0 / self._power))
+            self._note(heard, learn.l2_loss(heard, self._recorded) * (1.0 / self._power))
             self._believe()
         with self._wave.recording(), no_grad():
             for state in (self._now, self._true):
@@ -276,7 +276,7 @@ class WaveSource(LearningModel):
     def _note(self, heard: Tensor, loss: Tensor) -> None:
         """Keep how wrong all of it is, and each receiver, in both ponds."""
         ops.assign(self._loss, loss)
-        wrong = ops.sqrt(ops.square(heard - self._wanted).mean(0) * (1.0 / self._power))
+        wrong = ops.sqrt(ops.square(heard - self._recorded).mean(0) * (1.0 / self._power))
         ops.assign(self._outputs["mismatch"].reshape(2, -1), wrong)
         self._draw_traces(1, heard)
 

@@ -50,7 +50,7 @@ class Waves:
             return self._launched("step", before, slot)
 
         def backward(gradient: Tensor, _: Tensor, __: Tensor) -> list[Tensor]:
-            return [self._launched("back", gradient, slot)]
+            return [self._launched("step_backward", gradient, slot)]
 
         return learn.custom("wave step", forward, backward)(state)
 

@@ -190,8 +190,8 @@ class Flow(BuiltModel):
 
 def velocity(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, time: float, shape: np.ndarray) -> np.ndarray:
     """The network's reference in float64: velocities (n, 3) of points (n, 3)."""
-    told = np.broadcast_to(np.concatenate([[time], shape]), (len(x), 4))
-    values = np.concatenate([x, told], axis=1)
+    condition = np.broadcast_to(np.concatenate([[time], shape]), (len(x), 4))
+    values = np.concatenate([x, condition], axis=1)
     for weight, bias in layers[:-1]:
         values = values @ weight.T.astype(float) + bias
         values = values / (1.0 + np.exp(-values))

@@ -101,8 +101,8 @@ class Onnx(SealedModel):
         given |= {name: feed.array for name, feed in self.feeds.items() if isinstance(feed, Fixed)}
         if sum(array.size for array in given.values()) > REFERENCE_ELEMENTS:
             raise InputError(f"{self.name}: too large for its NumPy reference; set smaller sizes for the check")
-        wanted = self._network.inputs
-        given = {name: np.asarray(array).astype(wanted[name][0]) for name, array in given.items()}
+        expected = self._network.inputs
+        given = {name: np.asarray(array).astype(expected[name][0]) for name, array in given.items()}
         references = ReferenceEvaluator(str(self._params.file)).run(list(self.names.values()), given)
         return [
             compare(ours, tensor.numpy(), np.asarray(reference).reshape(tensor.shape), 1e-4)

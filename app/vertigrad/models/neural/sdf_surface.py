@@ -184,14 +184,14 @@ class SdfSurface(BuiltModel):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _record(self) -> None:
-        told = {"points": self._points, "count": self._count, "start": START, "beside": BESIDE, "traced": 0}
-        rays: dict[str, Any] = {**told, "directions": self._directions, "rays": self._rays}
+        fields = {"points": self._points, "count": self._count, "start": START, "beside": BESIDE, "traced": 0}
+        rays: dict[str, Any] = {**fields, "directions": self._directions, "rays": self._rays}
         self._plan.dispatch(Kernel.load(SHADER, "begin"), self._count, **rays)
         for turn in range(TRACED + SECANTS):
             self._evaluate(self._points, self._distances)
             now = {"distances": self._distances, "traced": int(turn < TRACED)}
             self._plan.dispatch(Kernel.load(SHADER, "march"), self._count, **{**rays, **now})
-        self._plan.dispatch(Kernel.load(SHADER, "look_around"), 4 * self._count, around=self._around, **told)
+        self._plan.dispatch(Kernel.load(SHADER, "look_around"), 4 * self._count, around=self._around, **fields)
         self._evaluate(self._around, self._slopes)
         outputs = {"positions": self._positions, "normals": self._normals, "levels": self._levels}
         self._plan.dispatch(
@@ -201,7 +201,7 @@ class SdfSurface(BuiltModel):
             directions=self._directions,
             distances=self._slopes,
             **outputs,
-            **told,
+            **fields,
         )
 
     def _compared_lattice(self) -> list[Comparison]:

@@ -117,8 +117,8 @@ def declared_passes(
         return ()
     found = []
     for number, one in enumerate(given):
-        said = one.get("threads") if isinstance(one, Mapping) else None
-        threads: list[Any] = said if isinstance(said, list) else [said]
+        value = one.get("threads") if isinstance(one, Mapping) else None
+        threads: list[Any] = value if isinstance(value, list) else [value]
         if not isinstance(one, Mapping) or not isinstance(one.get("entry"), str) or not 1 <= len(threads) <= 3:
             faults.append(Fault((key,), f'pass {number + 1}: expected {{ entry = "main", threads = "count" }}'))
             continue
@@ -137,14 +137,14 @@ def _check_entry(entry: str, path: tuple[str, ...], table: Mapping[str, Any], te
 
     tensors, fields = [*_names(table, "tensors"), *_names(table, "inputs")], [*_names(table, "params"), *GIVEN]
     try:
-        wanted = interface(text, entry, "the shader")
+        used = interface(text, entry, "the shader")
     except ShaderError as error:
         faults.append(Fault(path, str(error)))
         return
-    for binding in wanted.bindings:
+    for binding in used.bindings:
         if binding.access != "uniform" and binding.name not in tensors:
             faults.append(Fault(path, f"{entry}: {unknown('tensor', binding.name, tensors)}"))
-    for field in wanted.uniform.fields if wanted.uniform else ():
+    for field in used.uniform.fields if used.uniform else ():
         if field not in fields:
             faults.append(Fault(path, f"{entry}: {unknown('parameter', field, fields)}"))
 

@@ -74,10 +74,10 @@ class BarnesHutTree:
     def record(self, plan: Plan, unused: dict[str, Any]) -> None:
         """Add to `plan` what builds the tree of the bodies as they are then."""
         n, fields = self.count, {**unused, "count": self.count}
-        places = self._bodies[:, 0:3]
-        record_reduce(plan, "mean", places, self._center, 0)
+        positions = self._bodies[:, 0:3]
+        record_reduce(plan, "mean", positions, self._center, 0)
         with plan.recording():
-            ops.mean(ops.absolute(places - self._center), axis=0, out=self._spread)
+            ops.mean(ops.absolute(positions - self._center), axis=0, out=self._spread)
         around = {"center": self._center, "spread": self._spread}
         plan.dispatch(
             kernel("place"), n, bodies=self._bodies, keys=self._keys, overwrites=("keys",), **around, **fields

@@ -26,7 +26,7 @@ SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
 HAND = 6000.0  # [1/s] how fast a hand makes things move as it does
 UNTORN = 1e9  # a strain that is never reached
-SLOW = 0.1  # [m/s] below which velocities are compared by their difference: places are rounded to 1e-7 m in each h
+SLOW = 0.1  # [m/s] below which velocities are compared by their difference: positions are rounded to 1e-7 m in each h
 CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet would not know which way to fold
 WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
 
@@ -177,20 +177,20 @@ class Cloth(SealedModel):
         self._phases = [0.0, 0.0, 0.0]
         self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
         self._course = Course(params.solver_substeps, SWEEP / params.solver_substeps)
-        places, pinned = hung(self._sheet, params.pins, params.span)
-        noise = np.random.default_rng(seed).standard_normal(len(places)) * CRUMPLE * self._sheet.spacing
+        positions, pinned = hung(self._sheet, params.pins, params.span)
+        noise = np.random.default_rng(seed).standard_normal(len(positions)) * CRUMPLE * self._sheet.spacing
         across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
-        places = places + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
+        positions = positions + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
         with self._building() as parts:
             self._wind = _grid("wind", inputs, 4, parts)
             self._obstacle = _grid("obstacle", inputs, 3, parts)
             grids = self._wind, self._obstacle
-            self._fabric = Fabric(name, self._sheet, places, pinned, self._course, *grids, params.self_collision)
+            self._fabric = Fabric(name, self._sheet, positions, pinned, self._course, *grids, params.self_collision)
             parts.callback(self._fabric.close)
             self._knife = Knife(name, self._sheet, self._fabric.threads())
             parts.callback(self._knife.close)
             self._pattern = parts.copied("pattern", _pattern(self._sheet, params.pattern))
-            self._views = parts.views(self._look())
+            self._views = parts.views(self._output_views())
             self.reset()
 
     def step(self, dt: float) -> None:
@@ -212,7 +212,7 @@ class Cloth(SealedModel):
 
     def diagnostics(self) -> dict[str, Tensor]:
         fabric = self._fabric
-        fabric.measure.replay(**self._looks())
+        fabric.measure.replay(**self._surface_fields())
         with ops.sum(fabric.tallies, axis=0) as sums, ops.max(fabric.tallies[:, 3]) as fastest:
             kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
             with ops.sum(fabric.bending) as bent:
@@ -239,13 +239,13 @@ class Cloth(SealedModel):
         values["phases"] = tuple(self._phases)
         fabric.sweep.replay(**values)
         boxes = self._box(self._wind, "wind"), self._box(self._obstacle, "obstacle")
-        told = {**values, "h": self._course.h, "thickness": fabric.thickness, "reach": fabric.reach}
-        reference.sweep(state, sheet, told, self._course.steps, *boxes, self._params.self_collision)
+        fields = {**values, "h": self._course.h, "thickness": fabric.thickness, "reach": fabric.reach}
+        reference.sweep(state, sheet, fields, self._course.steps, *boxes, self._params.self_collision)
         ours = self.reference_state()
         apart, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
         error = float(apart / max(speeds, SLOW * math.sqrt(sheet.count)))
         return [
-            compare("position", ours.places, state.places, 1e-5),
+            compare("position", ours.positions, state.positions, 1e-5),
             Comparison("velocity", error if math.isfinite(error) else math.inf, 1e-2),
             compare("normal", ours.normals, state.normals, 1e-3),
         ]
@@ -262,7 +262,7 @@ class Cloth(SealedModel):
     def reset(self) -> None:
         self._clock.rest, self._phases = 0.0, [0.0, 0.0, 0.0]
         self._fabric.start()
-        self._fabric.dress.replay(**self._looks() | {"limit": UNTORN})
+        self._fabric.dress.replay(**self._surface_fields() | {"limit": UNTORN})
 
     def state(self) -> dict[str, Tensor]:
         fabric = self._fabric
@@ -288,7 +288,7 @@ class Cloth(SealedModel):
         material = p.density * p.gravity * p.length / p.stretch
         return {"material_strain": material * hangs, "solver_strain": solver * hangs}
 
-    def _look(self) -> dict[str, Tensor]:
+    def _output_views(self) -> dict[str, Tensor]:
         fabric = self._fabric
         return {
             "position": fabric.vertices[:, :, 0:3],
@@ -305,7 +305,7 @@ class Cloth(SealedModel):
         """Every field that a sweep takes, but for the phases."""
         p = self._params
         return {
-            **self._looks(),
+            **self._surface_fields(),
             **{
                 "damping": p.damping,
                 "drag": 0.5 * AIR * p.drag,
@@ -318,7 +318,7 @@ class Cloth(SealedModel):
             **_hand(self._touch),
         }
 
-    def _looks(self) -> dict[str, Any]:
+    def _surface_fields(self) -> dict[str, Any]:
         p = self._params
         named = {name: getattr(p, name) for name in ("density", "stretch", "shear", "bend", "gravity")}
         named |= {"center": p.sphere_center, "radius": p.sphere_radius}
@@ -355,8 +355,8 @@ def _grid(name: str, inputs: Mapping[str, Tensor], rank: int, parts: Parts) -> T
         return None
     given = inputs[name]
     if given.ndim != rank or (rank == 4 and given.shape[3] != 3) or given.dtype is not f32 or not given.size:
-        wanted = "(nz, ny, nx, 3)" if rank == 4 else "(nz, ny, nx)"
-        raise InputError(f"{name} is {given.dtype} of shape {given.shape}; a cloth takes f32 of shape {wanted}")
+        expected = "(nz, ny, nx, 3)" if rank == 4 else "(nz, ny, nx)"
+        raise InputError(f"{name} is {given.dtype} of shape {given.shape}; a cloth takes f32 of shape {expected}")
     return parts.enter_context(given[:])
 
 

@@ -16,7 +16,7 @@ from .cloth_sheet import Doubles, Sheet, around
 
 STEP = "models/cloth.wgsl"
 CONTACT = "models/cloth_contact.wgsl"
-LOOK = "models/cloth_look.wgsl"
+SURFACE = "models/cloth_surface.wgsl"
 MOST = 24  # partners of a vertex in self-collision
 THICKNESS = 0.9  # of the cloth, in spacings: below 1, or neighbors would push; above 0.71, or vertices slip through
 REACH = 2.0  # thicknesses within which partners are looked for
@@ -30,7 +30,7 @@ class Course(NamedTuple):
 
 
 class Fabric:
-    """A sheet whose vertices start at `places` (n, 3), those of `pinned` (n,) staying there.
+    """A sheet whose vertices start at `positions` (n, 3), those of `pinned` (n,) staying there.
 
     `wind` (nz, ny, nx, 3) and `obstacle` (nz, ny, nx) are grids that other models made. Close it.
     """
@@ -39,7 +39,7 @@ class Fabric:
         self,
         name: str,
         sheet: Sheet,
-        places: Doubles,
+        positions: Doubles,
         pinned: Any,
         course: Course,
         wind: Tensor | None,
@@ -53,7 +53,7 @@ class Fabric:
         inverse = np.where(pinned, 0.0, 1.0 / sheet.areas)
         with ExitStack() as stack:
             self._stack = stack
-            self._hold_sheet(np.column_stack([places, inverse]))
+            self._hold_sheet(np.column_stack([positions, inverse]))
             self.grid = stack.enter_context(NeighborGrid(sheet.count, 3, self.reach, name=f"{name}.near"))
             if not collides:
                 self.grid.close()
@@ -61,7 +61,7 @@ class Fabric:
             self.sweep = stack.enter_context(Plan(f"{name}.sweep"))
             self._record_sweep()
             self.dress = stack.enter_context(Plan(f"{name}.dress"))
-            self._record_looks(self.dress)
+            self._record_surface(self.dress)
             self.measure = stack.enter_context(Plan(f"{name}.measure"))
             self._record_measures()
             self._stack = stack.pop_all()
@@ -143,7 +143,7 @@ class Fabric:
                 self._record_pushes(near)
             done = {"predicted": self._predicted, **pushes, **obstacle, **moving}
             plan.dispatch(self._kernel("settle"), count, **threads, **done, **fixed)
-        self._record_looks(plan)
+        self._record_surface(plan)
 
     def _record_constraints(self, fixed: dict[str, Any]) -> None:
         woven: dict[str, Any] = {"vertices": self.vertices, "springs": self.springs}
@@ -162,9 +162,9 @@ class Fabric:
         }
         found = self._kept(Tensor.zeros((count, MOST + 1), "u32", name=f"{self._name}.partners"))
         self.grid.record(self.sweep, self.vertices.reshape(count, 4)[:, 0:3])
-        places = {"vertices": self.vertices, "rests": self._fixed["rests"]}
+        positions = {"vertices": self.vertices, "rests": self._fixed["rests"]}
         lists = {"order": self.grid.order, "starts": self.grid.starts}
-        self.sweep.dispatch(self._contact("search"), count, found=found, **places, **lists, **near)
+        self.sweep.dispatch(self._contact("search"), count, found=found, **positions, **lists, **near)
         return {**near, "partners": found}
 
     def _record_pushes(self, near: dict[str, Any]) -> None:
@@ -173,34 +173,40 @@ class Fabric:
             self._contact("repel"), self._sheet.count, overwrites=("pushes",), pushes=self._pushes, **moving, **near
         )
 
-    def _record_looks(self, plan: Plan) -> None:
+    def _record_surface(self, plan: Plan) -> None:
         """What tore, the triangles that are left, normals and strains."""
         sheet, fixed = self._sheet, self._fixed
-        told: dict[str, Any] = {"stretching": sheet.stretching}
-        plan.dispatch(Kernel.load(LOOK, "put_ball"), 1, overwrites=("ball",), ball=self.ball, count=1, **told)
+        fields: dict[str, Any] = {"stretching": sheet.stretching}
+        plan.dispatch(Kernel.load(SURFACE, "put_ball"), 1, overwrites=("ball",), ball=self.ball, count=1, **fields)
         edges, triangles, n = len(sheet.edges), len(sheet.triangles), sheet.count
         woven: dict[str, Any] = {"vertices": self.vertices, "edges": fixed["edges"]}
-        plan.dispatch(Kernel.load(LOOK, "tear"), edges, count=edges, tearing=self.springs, **woven, **told)
+        plan.dispatch(Kernel.load(SURFACE, "tear"), edges, count=edges, tearing=self.springs, **woven, **fields)
         cover: dict[str, Any] = {name: fixed[name] for name in ("corners", "sides")}
         cover |= {"springs": self.springs, "index": self.index, "count": triangles}
-        plan.dispatch(Kernel.load(LOOK, "cover"), triangles, overwrites=("index",), **cover, **told)
+        plan.dispatch(Kernel.load(SURFACE, "cover"), triangles, overwrites=("index",), **cover, **fields)
         rings = {name: fixed[name] for name in ("spoke_starts", "spokes", "fan_starts", "fans")}
         seen: dict[str, Any] = {"triangles": self.index, "springs": self.springs, "count": n, **rings}
         plan.dispatch(
-            Kernel.load(LOOK, "look"), n, normals=self.normals, velocities=self.velocities, **woven, **seen, **told
+            Kernel.load(SURFACE, "normals_and_strains"),
+            n,
+            normals=self.normals,
+            velocities=self.velocities,
+            **woven,
+            **seen,
+            **fields,
         )
 
     def _record_measures(self) -> None:
         sheet, fixed, n = self._sheet, self._fixed, self._sheet.count
-        told: dict[str, Any] = {"stretching": sheet.stretching, "springs": self.springs, "vertices": self.vertices}
+        fields: dict[str, Any] = {"stretching": sheet.stretching, "springs": self.springs, "vertices": self.vertices}
         rings = {name: fixed[name] for name in ("spoke_starts", "spokes", "edges")}
         sums: dict[str, Any] = {"tallies": self.tallies, "impulses": self.impulses, "moving": self.velocities, **rings}
         self.measure.dispatch(
-            Kernel.load(LOOK, "tally"), n, overwrites=("tallies", "impulses"), count=n, **sums, **told
+            Kernel.load(SURFACE, "tally"), n, overwrites=("tallies", "impulses"), count=n, **sums, **fields
         )
         if len(sheet.hinges):
             h: dict[str, Any] = {"hinges": fixed["hinges"], "bending": self.bending, "count": len(sheet.hinges)}
-            self.measure.dispatch(Kernel.load(LOOK, "flex"), h["count"], overwrites=("bending",), **h, **told)
+            self.measure.dispatch(Kernel.load(SURFACE, "flex"), h["count"], overwrites=("bending",), **h, **fields)
 
     def _grid_fields(self) -> dict[str, Any]:
         """Where samples lie in what is bound; offsets are filled in where it is."""

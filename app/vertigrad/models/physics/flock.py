@@ -113,7 +113,7 @@ class Flock(SealedModel):
 
     Each step sorts the birds into a grid and searches each bird's neighbors in it. Neighbors are visited in grid order,
     so the same seed gives the same bits on one GPU. The cost grows with the number of visible neighbors: if all birds
-    gather in one place, with the square of their number. The predator flies a closed path. The drag tool attracts
+    gather in one position, with the square of their number. The predator flies a closed path. The drag tool attracts
     birds, with a negative strength it repels them.
     """
 
@@ -150,7 +150,7 @@ class Flock(SealedModel):
         with self._building() as parts:
             self._make(parts)
             self._record()
-            self._views = parts.views(self._look())
+            self._views = parts.views(self._output_views())
             self.reset()
 
     def step(self, dt: float) -> None:
@@ -165,32 +165,35 @@ class Flock(SealedModel):
             return {
                 "polarization": ops.l2(mean),
                 "speed": ops.mean(self._velocities[:, 3]),
-                "neighbors": ops.mean(self._places[:, 3]),
+                "neighbors": ops.mean(self._positions[:, 3]),
                 "cfl": fastest * (self._params.time_step / self._params.separation_radius),
             }
 
     def compare_with_reference(self) -> list[Comparison]:
         """A step of `COMPARED` birds spread over all, in float64."""
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
-        places, velocities = self._places.numpy()[:, :3].astype(float), self._velocities.numpy()[:, :3].astype(float)
+        positions, velocities = (
+            self._positions.numpy()[:, :3].astype(float),
+            self._velocities.numpy()[:, :3].astype(float),
+        )
         fields = self._fields()
         self._advance()
-        after, faster, _ = flock_reference.step(places, velocities, fields, self._periodic, pick)
+        after, faster, _ = flock_reference.step(positions, velocities, fields, self._periodic, pick)
         return [
-            compare("position", self._places.numpy()[pick, :3], after, 1e-5),
+            compare("position", self._positions.numpy()[pick, :3], after, 1e-5),
             compare("velocity", self._velocities.numpy()[pick, :3], faster, 1e-4),
         ]
 
     def reset(self) -> None:
         self._clock.rest, self._turn, self._way = 0.0, 0, 0.0
-        ops.assign(self._places, self._first_places)
+        ops.assign(self._positions, self._first_positions)
         ops.assign(self._velocities, self._first_velocities)
         ops.assign(self._headings[:, 0:3], self._first_headings)
         ops.assign(self._predator, self._first_predator)
 
     def state(self) -> dict[str, Tensor]:
         return {
-            "places": self._places,
+            "positions": self._positions,
             "velocities": self._velocities,
             "headings": self._headings,
             "predator": self._predator,
@@ -206,15 +209,15 @@ class Flock(SealedModel):
 
     def _make(self, parts: Parts) -> None:
         n = self._count
-        places, headings = start(n, self._extent, self._seed)
+        positions, headings = start(n, self._extent, self._seed)
         velocities = np.column_stack([headings * self._params.speed, np.full(n, self._params.speed)])
-        self._first_places = parts.copied("first_places", np.column_stack([places, np.zeros(n, np.float32)]))
+        self._first_positions = parts.copied("first_positions", np.column_stack([positions, np.zeros(n, np.float32)]))
         self._first_velocities = parts.copied("first_velocities", velocities)
         self._first_headings = parts.copied("first_headings", headings)
         self._first_predator = parts.copied("first_predator", np.array([self._hunter()]))
-        tensors = (parts.zeros(kind, n, 4) for kind in ("places", "velocities", "headings"))
-        self._places, self._velocities, self._headings = tensors
-        self._sorted_places = parts.empty("sorted_places", n, 4)
+        tensors = (parts.zeros(kind, n, 4) for kind in ("positions", "velocities", "headings"))
+        self._positions, self._velocities, self._headings = tensors
+        self._sorted_positions = parts.empty("sorted_positions", n, 4)
         self._sorted_velocities = parts.empty("sorted_velocities", n, 4)
         self._predator = parts.zeros("predator", 1, 3)
         self._cell = max(self._params.perception_radius, max(self._extent) / MOST_CELLS)
@@ -224,33 +227,33 @@ class Flock(SealedModel):
 
     def _record(self) -> None:
         plan, grid = self._plan, self._grid
-        with self._places[:, 0:3] as positions:
+        with self._positions[:, 0:3] as positions:
             grid.record(plan, positions, live=True)
-        ops.record_reorder(plan, self._places, grid.order, self._sorted_places)
+        ops.record_reorder(plan, self._positions, grid.order, self._sorted_positions)
         ops.record_reorder(plan, self._velocities, grid.order, self._sorted_velocities)
         plan.dispatch(
             Kernel.load(SHADER, "fly", grid.defines | {"PERIODIC": self._periodic}),
             self._count,
-            overwrites=("places", "velocities", "headings", "hunter"),
+            overwrites=("positions", "velocities", "headings", "hunter"),
             count=self._count,
             grid_size=grid.size,
-            sorted_places=self._sorted_places,
+            sorted_positions=self._sorted_positions,
             sorted_velocities=self._sorted_velocities,
             starts=grid.starts,
             order=grid.order,
-            places=self._places,
+            positions=self._positions,
             velocities=self._velocities,
             headings=self._headings,
             hunter=self._predator,
         )
 
-    def _look(self) -> dict[str, Tensor]:
+    def _output_views(self) -> dict[str, Tensor]:
         return {
-            "position": self._places[:, 0:3],
+            "position": self._positions[:, 0:3],
             "velocity": self._velocities[:, 0:3],
             "heading": self._headings[:, 0:3],
             "speed": self._velocities[:, 3],
-            "neighbors": self._places[:, 3],
+            "neighbors": self._positions[:, 3],
             "predator": self._predator[:],
         }
 
@@ -279,7 +282,7 @@ class Flock(SealedModel):
             "separation": p.separation,
             "alignment": p.alignment,
             "cohesion": p.cohesion,
-            "levelling": p.leveling,
+            "leveling": p.leveling,
             "agility": p.max_acceleration,
             "speed_range": (p.speed * (1.0 - p.speed_variation), p.speed * (1.0 + p.speed_variation)),
             "noise": p.noise * math.sqrt(p.time_step),
@@ -297,12 +300,12 @@ class Flock(SealedModel):
         touch = self._touch
         if touch is None:
             nowhere = (0.0, 0.0, 0.0)
-            return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "pull": 0.0}
+            return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "attraction": 0.0}
         return {
             "touch_point": touch.point,
             "touch_radius": touch.radius,
             "touch_velocity": touch.velocity,
-            "pull": touch.strength,
+            "attraction": touch.strength,
         }
 
 
@@ -311,6 +314,8 @@ def start(count: int, extent: tuple[float, float, float], seed: int) -> tuple[np
     random = np.random.default_rng(seed)
     headings = random.standard_normal((count, 3))
     headings /= np.maximum(np.linalg.norm(headings, axis=1, keepdims=True), 1e-12)
-    places = random.standard_normal((count, 3))
-    places *= (random.random((count, 1)) ** (1 / 3)) / np.maximum(np.linalg.norm(places, axis=1, keepdims=True), 1e-12)
-    return (places * (0.35 * np.asarray(extent))).astype(np.float32), headings.astype(np.float32)
+    positions = random.standard_normal((count, 3))
+    positions *= (random.random((count, 1)) ** (1 / 3)) / np.maximum(
+        np.linalg.norm(positions, axis=1, keepdims=True), 1e-12
+    )
+    return (positions * (0.35 * np.asarray(extent))).astype(np.float32), headings.astype(np.float32)

@@ -26,7 +26,7 @@ SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
 MOST = 56  # neighbors that are kept of each particle; at rest there are 32
 LONGEST = 1.0 / 60.0  # s
-CROWD = {name: name for name in ("here", "near", "found")}  # what every walk over neighbors reads
+CROWD = {name: name for name in ("sorted_positions", "near", "found")}  # what every walk over neighbors reads
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
 
@@ -104,7 +104,7 @@ class Fluid(SealedModel):
     @property
     def length(self) -> float:
         """Seconds of a physical step, with the parameters as they are."""
-        fall, thick = self._fall, self._thickness
+        fall, thick = self._fall, self._viscosity
         return min(
             LONGEST,
             self._params.courant * self.spacing / fall if fall else LONGEST,
@@ -125,17 +125,17 @@ class Fluid(SealedModel):
     def diagnostics(self) -> dict[str, Tensor]:
         mass = self._start.mass(self._params.density)
         low, high = (np.array(corner, np.float32) for corner in (self._start.low, self._start.high))
-        places, motions, rest = self._places, self._motions, 1.0 / self._params.density
-        with ops.square(motions[:, 3]) as squares, ops.sum(squares) as total:
+        positions, velocities, rest = self._positions, self._velocities, 1.0 / self._params.density
+        with ops.square(velocities[:, 3]) as squares, ops.sum(squares) as total:
             kinetic = total * (0.5 * mass)
-        with ops.sum(places[:, 1] - self._start.low[1]) as heights:
+        with ops.sum(positions[:, 1] - self._start.low[1]) as heights:
             potential = heights * (mass * self._params.gravity)
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        with ops.absolute(places[:, 0:3] - middle) as off, ops.all(off <= half, axis=1) as inside:
+        with ops.absolute(positions[:, 0:3] - middle) as off, ops.all(off <= half, axis=1) as inside:
             held = ops.sum(inside.to(f32)) * mass
-        with ops.sum(motions[:, 0:3], axis=0) as sum_, ops.square(sum_) as squares, ops.sum(squares) as square:
+        with ops.sum(velocities[:, 0:3], axis=0) as sum_, ops.square(sum_) as squares, ops.sum(squares) as square:
             momentum = ops.sqrt(square) * mass
-        with ops.maximum(places[:, 3] * rest - 1.0, 0.0) as beyond, ops.max(motions[:, 3]) as fastest:
+        with ops.maximum(positions[:, 3] * rest - 1.0, 0.0) as beyond, ops.max(velocities[:, 3]) as fastest:
             compression, cfl = ops.mean(beyond), fastest * (self.length / self.spacing)
         return {
             "kinetic": kinetic,
@@ -153,22 +153,22 @@ class Fluid(SealedModel):
         fields = self._fields()
         self._step.replay(dt=self.length, **fields)
         distances = None if self._obstacle is None else self._obstacle.numpy()
-        told = fluid_reference.Told(**self._static(), **fields, dt=self.length, field=distances)
+        constants = fluid_reference.Constants(**self._static(), **fields, dt=self.length, field=distances)
         kept = {name: tensor.numpy() for name, tensor in self._scratch.items()} | {
             name: tensor.numpy() for name, tensor in self.state().items()
         }
-        return fluid_reference.compared(told, kept)
+        return fluid_reference.compared(constants, kept)
 
     def reset(self) -> None:
-        ops.assign(self._places, self._first)
-        ops.assign(self._motions, 0.0)
+        ops.assign(self._positions, self._first)
+        ops.assign(self._velocities, 0.0)
         ops.assign(self._pressures, 0.0)
         ops.assign(self._found, 0)
         self._clock.rest, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
         self._shape_body()
 
     def state(self) -> dict[str, Tensor]:
-        kept = {"places": self._places, "motions": self._motions, "pressures": self._pressures}
+        kept = {"positions": self._positions, "velocities": self._velocities, "pressures": self._pressures}
         return kept | {name: self._views[name] for name in ("body", "body_normal")}
 
     def numbers(self) -> dict[str, float]:
@@ -186,28 +186,30 @@ class Fluid(SealedModel):
         return math.sqrt(2.0 * self._params.gravity * self._start.top)
 
     @property
-    def _thickness(self) -> float:
+    def _viscosity(self) -> float:
         return self._params.viscosity + self._params.artificial_viscosity * self.spacing * self._fall
 
     def _make(self, parts: Parts, seed: int) -> None:
         n, name = self._start.count, self.name
-        first = np.column_stack([self._start.places(seed), np.full(n, self._params.density)]).astype(np.float32)
+        first = np.column_stack([self._start.positions(seed), np.full(n, self._params.density)]).astype(np.float32)
         self._first = parts.copied("first", first)
-        self._places = parts.empty("places", n, 4)
-        self._motions = parts.empty("motions", n, 4)
+        self._positions = parts.empty("positions", n, 4)
+        self._velocities = parts.empty("velocities", n, 4)
         self._pressures = parts.empty("pressures", n)
-        lines = ("pressing", "before", "excess")
-        shapes = {key: (n, 4) for key in ("here", "moving", "pushed", "walls")} | dict.fromkeys(lines, (n,))
+        lines = ("sorted_pressures", "before", "excess")
+        shapes = {key: (n, 4) for key in ("sorted_positions", "sorted_velocities", "pushed", "walls")} | dict.fromkeys(
+            lines, (n,)
+        )
         self._scratch = {key: parts.empty(key, *shape) for key, shape in shapes.items()}
         self._found = self._scratch["found"] = parts.empty("found", n, dtype=u32)
         self._scratch["near"] = parts.empty("near", MOST, n, dtype=u32)
         low, high = self._start.low, self._start.high
         self._grid = parts.enter_context(ops.NeighborGrid(n, 3, 2.0 * self.spacing, low, high, f"{name}.grid"))
         self._views = {
-            "position": self._places[:, 0:3],
-            "velocity": self._motions[:, 0:3],
-            "speed": self._motions[:, 3],
-            "density": self._places[:, 3],
+            "position": self._positions[:, 0:3],
+            "velocity": self._velocities[:, 0:3],
+            "speed": self._velocities[:, 3],
+            "density": self._positions[:, 3],
             "radius": Tensor.from_numpy(np.full(n, 0.5 * self.spacing, np.float32), f"{name}.radius"),
             "body": Tensor.empty((*FACETS, 3), name=f"{name}.body"),
             "body_normal": Tensor.empty((*FACETS, 3), name=f"{name}.body_normal"),
@@ -216,21 +218,46 @@ class Fluid(SealedModel):
         parts.views(self._views)
 
     def _record(self, parts: Parts) -> None:
-        state: dict[str, Any] = {"places": self._places, "motions": self._motions, "pressures": self._pressures}
+        state: dict[str, Any] = {
+            "positions": self._positions,
+            "velocities": self._velocities,
+            "pressures": self._pressures,
+        }
         self._step = parts.plan("step")
         self._grid.record(self._step, self._views["position"])
-        made = {"new_here": "here", "new_velocities": "moving", "new_pressing": "pressing", "before": "before"}
+        made = {
+            "new_positions": "sorted_positions",
+            "new_velocities": "sorted_velocities",
+            "new_pressures": "sorted_pressures",
+            "before": "before",
+        }
         self._add("gather", made, order=self._grid.order, **state)
-        made = {"here": "here", "new_near": "near", "new_found": "found", "new_walls": "walls", "excess": "excess"}
+        made = {
+            "sorted_positions": "sorted_positions",
+            "new_near": "near",
+            "new_found": "found",
+            "new_walls": "walls",
+            "excess": "excess",
+        }
         self._add("meet", made, starts=self._grid.starts)
-        self._add("push", {**CROWD, "velocities": "moving", "new_velocities": "pushed", "excess": "excess"})
+        self._add(
+            "push", {**CROWD, "sorted_velocities": "sorted_velocities", "new_velocities": "pushed", "excess": "excess"}
+        )
         walled = {**CROWD, "walls": "walls"}
-        self._add("predict", {**walled, "velocities": "pushed", "excess": "excess"})
-        turn = {**walled, "velocities": "moving", "new_pressing": "pressing", "excess": "excess", "before": "before"}
-        for stride in fluid_reference.strides(self._params.iterations):
-            self._add("accelerate", {**walled, "pressing": "pressing", "new_velocities": "moving"})
-            self._add("relax", turn, stride)
-        self._add("finish", {**walled, "velocities": "pushed", "pressing": "pressing"}, **state)
+        self._add("predict", {**walled, "sorted_velocities": "pushed", "excess": "excess"})
+        turn = {
+            **walled,
+            "sorted_velocities": "sorted_velocities",
+            "new_pressures": "sorted_pressures",
+            "excess": "excess",
+            "before": "before",
+        }
+        for weight in fluid_reference.chebyshev_weights(self._params.iterations):
+            self._add(
+                "accelerate", {**walled, "sorted_pressures": "sorted_pressures", "new_velocities": "sorted_velocities"}
+            )
+            self._add("relax", turn, weight)
+        self._add("finish", {**walled, "sorted_velocities": "pushed", "sorted_pressures": "sorted_pressures"}, **state)
         self._nozzle = Nozzle(self.name, self._start, state)
         parts.callback(self._nozzle.close)
         self._body = parts.plan("body")
@@ -238,12 +265,12 @@ class Fluid(SealedModel):
         shape |= {"rows": FACETS[0], "columns": FACETS[1]}
         self._body.dispatch(Kernel.load(BODY), math.prod(FACETS), overwrites=("positions", "normals"), **shape)
 
-    def _add(self, entry: str, made: Mapping[str, str], stride: float = 1.0, **tensors: Any) -> None:
+    def _add(self, entry: str, made: Mapping[str, str], weight: float = 1.0, **tensors: Any) -> None:
         """One kernel to the step; `made` says which of the scratch tensors its bindings are."""
         field = self._obstacle
         kernel = Kernel.load(SHADER, entry, self._grid.defines | {"MOST": MOST, "FIELD": field is not None})
         tensors |= {binding: self._scratch[name] for binding, name in made.items()}
-        tensors |= self._static() | self._grid.fields | {"stride": stride}
+        tensors |= self._static() | self._grid.fields | {"chebyshev_weight": weight}
         if field is not None:
             tensors |= {"field_size": field.shape[::-1], "field_offset": 0}
             if any(binding.name == "field" for binding in kernel.bindings):
@@ -262,7 +289,7 @@ class Fluid(SealedModel):
     def _fields(self) -> dict[str, Any]:
         """Values of uniforms as the parameters are now, all but the step's length."""
         params = self._params
-        values = uniforms(params, self._touch) | {"thickness": self._thickness}
+        values = uniforms(params, self._touch) | {"viscosity": self._viscosity}
         if self._obstacle is None:
             return values
         edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]

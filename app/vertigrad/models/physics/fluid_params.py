@@ -97,12 +97,12 @@ def uniforms(params: Params, touch: Touch | None) -> dict[str, Any]:
         "gravity": params.gravity,
         "density": params.density,
         "warm": WARM,
-        "mend": params.courant,  # so that it takes as long as what has fallen takes for a spacing
+        "density_correction": params.courant,  # so that it takes as long as what has fallen takes for a spacing
         "shape": BODIES.index(params.body),
         "body_center": params.body_center,
         "body_half": tuple(0.5 * edge for edge in params.body_size),
         "hand": drag.point if drag else (0.0, 0.0, 0.0),
         "hand_velocity": drag.velocity if drag else (0.0, 0.0, 0.0),
         "hand_reach": drag.radius if drag else 1.0,
-        "hand_pull": PULL * drag.strength if drag else 0.0,
+        "hand_drag_rate": PULL * drag.strength if drag else 0.0,
     }

@@ -76,7 +76,7 @@ class Start(NamedTuple):
         (x0, y, z0), (x1, _, z1) = self.low, self.high
         return np.array([[[x0, y, z0], [x1, y, z0]], [[x0, y, z1], [x1, y, z1]]], np.float32)
 
-    def places(self, seed: int) -> np.ndarray:
+    def positions(self, seed: int) -> np.ndarray:
         """Where the particles begin, (count, 3) f32 [m], row by row along x."""
         z, y, x = (a.ravel() for a in np.meshgrid(*(np.arange(n) for n in self.layers[::-1]), indexing="ij"))
         off = np.random.default_rng(seed).uniform(-UNEVEN, UNEVEN, (self.count, 3))

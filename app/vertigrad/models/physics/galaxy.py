@@ -4,7 +4,7 @@ Units: G = 1. One unit of length is the scale length of the larger disc, one uni
 Read as a galaxy like ours (3.5 kpc, 5.6e10 solar masses), one unit of time is 13 Myr, one of speed 262 km/s.
 
 Every mass is a body: disc, bulge and dark halo are all particles that attract each other, and there is no
-outside field, so energy, momentum and angular momentum of the whole are constants of the motion. Bodies come
+outside field, so energy, momentum and angular momentum of the whole are constants of the velocity. Bodies come
 in the order disc of galaxy 0, disc of galaxy 1, bulge 0, bulge 1, halo 0, halo 1: the first `luminous_count`
 of them are the stars, and a picture of those alone is a plain slice. All bodies of a kind have the same mass,
 in both galaxies as nearly as integers allow.
@@ -28,7 +28,7 @@ from .galaxy_field import Doubles, Galaxy, MeanField, Spheroid, mean_field
 SOFTENING = 0.12  # about the spacing of disc stars at 8192 bodies, and below the disc's height
 DT = 0.025  # a seventieth of the shortest orbit: energy keeps to 1e-4 through the encounter
 
-SPIRAL = Galaxy()  # the shape of galaxy 0 unless told otherwise
+SPIRAL = Galaxy()  # the shape of galaxy 0 by default
 SHARES = (0.6, 0.08, 0.32)  # of a galaxy's bodies: disc, bulge, halo
 
 
@@ -48,9 +48,9 @@ class _Part(NamedTuple):
     velocities: Doubles
     masses: Doubles
 
-    def moved(self, turn: Doubles, place: Doubles, motion: Doubles) -> _Part:
-        """Turned about the origin, then set down at `place` with the common velocity `motion`."""
-        return _Part(self.positions @ turn.T + place, self.velocities @ turn.T + motion, self.masses)
+    def moved(self, turn: Doubles, position: Doubles, velocity: Doubles) -> _Part:
+        """Turned about the origin, then set down at `position` with the common velocity `velocity`."""
+        return _Part(self.positions @ turn.T + position, self.velocities @ turn.T + velocity, self.masses)
 
 
 def disc(count: int, *, seed: int, shape: Galaxy = SPIRAL, softening: float = SOFTENING) -> Bodies:
@@ -98,12 +98,12 @@ def colliding_discs(
         f"pericenter is {pericenter}; it must be above zero and at most the separation, {separation}",
     )
     shapes = (shape, shape.scaled(mass_ratio))
-    places, motions = _parabola(shapes[0].mass, shapes[1].mass, separation, pericenter)
+    positions, velocities = _parabola(shapes[0].mass, shapes[1].mass, separation, pericenter)
     galaxies = []
     for index, root in enumerate(np.random.SeedSequence(seed).spawn(2)):
         turn = _orientation(inclinations[index], nodes[index])
         parts = _galaxy(_bodies_of_each(count, mass_ratio)[index], root, shapes[index], softening)
-        galaxies.append([part.moved(turn, places[index], motions[index]) for part in parts])
+        galaxies.append([part.moved(turn, positions[index], velocities[index]) for part in parts])
     return _bodies(galaxies)
 
 
@@ -142,9 +142,9 @@ def _galaxy(count: int, root: np.random.SeedSequence, shape: Galaxy, softening: 
         _spheroid(counts[2], field, shape.halo, streams[2]),
     ]
     present = sum(float(part.masses.sum()) for part in parts)
-    place = np.sum([part.masses @ part.positions for part in parts], axis=0) / present
-    motion = np.sum([part.masses @ part.velocities for part in parts], axis=0) / present
-    settled = [part.moved(np.eye(3), -place, -motion) for part in parts]
+    position = np.sum([part.masses @ part.positions for part in parts], axis=0) / present
+    velocity = np.sum([part.masses @ part.velocities for part in parts], axis=0) / present
+    settled = [part.moved(np.eye(3), -position, -velocity) for part in parts]
     return [part._replace(masses=part.masses * (shape.mass / present)) for part in settled]
 
 
@@ -154,17 +154,17 @@ def _quantiles(count: int, random: np.random.Generator) -> Doubles:
 
 
 def _disc_stars(count: int, field: MeanField, random: np.random.Generator) -> _Part:
-    shape, motion = field.galaxy, field.disc_motion
+    shape, velocity = field.galaxy, field.disc_motion
     radii = shape.disc_radii(_quantiles(count, random))
     angles = 2.0 * np.pi * random.random(count)
     heights = shape.disc_heights(1e-4 + (1.0 - 2e-4) * _quantiles(count, random))
 
     def at(curve: Doubles) -> Doubles:
-        return np.interp(radii, motion.radii, curve)
+        return np.interp(radii, velocity.radii, curve)
 
-    outward = at(motion.sigma_r) * random.standard_normal(count)
-    along = at(motion.rotation) + at(motion.sigma_phi) * random.standard_normal(count)
-    upward = at(motion.sigma_z) * random.standard_normal(count)
+    outward = at(velocity.sigma_r) * random.standard_normal(count)
+    along = at(velocity.rotation) + at(velocity.sigma_phi) * random.standard_normal(count)
+    upward = at(velocity.sigma_z) * random.standard_normal(count)
     cos, sin = np.cos(angles), np.sin(angles)
     positions = np.stack([radii * cos, radii * sin, heights], axis=1)
     velocities = np.stack([outward * cos - along * sin, outward * sin + along * cos, upward], axis=1)

@@ -16,7 +16,7 @@ Sources (BT08 is Binney & Tremaine 2008, Galactic Dynamics, 2nd ed.):
                     sigma_R^2 falling off like the surface density (Hernquist 1993, ApJS 86, 389).
     Height          sech^2(z / z0) (Spitzer 1942, ApJ 95, 329); sigma_z^2 is the column's mean of z dPhi/dz,
                     the vertical Jeans equation (BT08 eq. 4.222b without tilt) integrated over the column.
-                    Softening weakens the pull of a thin sheet, so pi Sigma z0 would puff the disc up.
+                    Softening weakens the attraction of a thin sheet, so pi Sigma z0 would puff the disc up.
 """
 
 from __future__ import annotations
@@ -213,9 +213,9 @@ class MeanField:
             for sheet in np.concatenate([-self._sheet_heights, self._sheet_heights]):
                 rise = heights[rows] - sheet
                 squared = flat + (rise**2)[:, None]
-                pull = mass / (squared * np.sqrt(squared))  # several times as fast as a power of −1.5
-                inward[rows] += np.einsum("pq,pq->p", pull, along)
-                downward[rows] += rise * pull.sum(axis=1)
+                attraction = mass / (squared * np.sqrt(squared))  # several times as fast as a power of −1.5
+                inward[rows] += np.einsum("pq,pq->p", attraction, along)
+                downward[rows] += rise * attraction.sum(axis=1)
         return inward, downward
 
     @cached_property

@@ -128,7 +128,7 @@ class GravityModel(SealedModel):
             self._scale = Scale.of(start)
             self._make(start, parts)
             self._record(parts)
-            self._views = parts.views(self._look(stars))
+            self._views = parts.views(self._output_views(stars))
             self.reset()
 
     def step(self, dt: float) -> None:
@@ -207,7 +207,7 @@ class GravityModel(SealedModel):
             ops.assign(self._reference, energy)
         self._conserved = self._params.softening
 
-    def _look(self, stars: int) -> dict[str, Tensor]:
+    def _output_views(self, stars: int) -> dict[str, Tensor]:
         views = {
             "position": self._bodies[:, 0:3],
             "velocity": self._velocities[:, 0:3],

@@ -106,14 +106,14 @@ class LatticeBoltzmann(ClockedModel):
         values = self._values()
         inflow = values["inflow"]
         real = inflow * values["length"] / values["viscosity"]
-        wanted = self._params.reynolds / real
+        coarseness = self._params.reynolds / real
         fastest = ops.max(self._moments[:, 2])
         return {
             "mass": ops.mean(self._moments[:, 3]),
             "mach": fastest * (inflow * math.sqrt(3.0)),
             "inflow": Tensor.full(1, inflow),
             "reynolds": Tensor.from_numpy(np.array([real], np.float32), f"{self.name}.reynolds"),
-            "coarseness": Tensor.from_numpy(np.array([wanted], np.float32), f"{self.name}.coarseness"),
+            "coarseness": Tensor.from_numpy(np.array([coarseness], np.float32), f"{self.name}.coarseness"),
         }
 
     def compare_with_reference(self) -> list[Comparison]:

@@ -20,8 +20,8 @@ from ..stepping import FixedStep
 from ..touch import Gesture
 from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
-from .mpm_matter import CONSTANTS, slowest_wave_step, uniforms
-from .mpm_params import Params, told
+from .mpm_matter import CONSTANTS, material_constants, slowest_wave_step
+from .mpm_params import Params, step_constants
 
 SHADER = "models/mpm.wgsl"
 WORKGROUP = {"software": 32}  # invocations for a block; processors pay for each, needed or not
@@ -160,15 +160,15 @@ class Mpm(ClockedModel):
         """A physical step, in float64 and without integers on the grid."""
         fields = self._fields(self.length)
         obstacle = None if self._obstacle is None else self._obstacle.numpy()
-        motions, affine, strains = (x.numpy().astype(float) for x in (self._motions, self._affine, self._strains))
-        before = mpm_reference.Particles.of(motions, affine, strains, self._materials.numpy())
+        particles, affine, strains = (x.numpy().astype(float) for x in (self._particles, self._affine, self._strains))
+        before = mpm_reference.Particles.of(particles, affine, strains, self._materials.numpy())
         reference = mpm_reference.step(before, self._known | fields, obstacle)
         self._step.replay(**fields)
-        ours = [tensor.numpy() for tensor in (self._motions, self._affine, self._strains)]
-        motions, affine, strains = reference.laid_out()
+        ours = [tensor.numpy() for tensor in (self._particles, self._affine, self._strains)]
+        particles, affine, strains = reference.laid_out()
         return [
-            compare("position", ours[0][:, 0:3], motions[:, 0:3], 1e-6),
-            compare("velocity", ours[0][:, 4:7], motions[:, 4:7], 1e-4),
+            compare("position", ours[0][:, 0:3], particles[:, 0:3], 1e-6),
+            compare("velocity", ours[0][:, 4:7], particles[:, 4:7], 1e-4),
             compare("velocity gradient", ours[1], affine, 2e-3),
             compare("strain", ours[2], strains, 1e-5),
             compare("mass on the grid", self._nodes[:, 3].contiguous().numpy().sum()[None], reference.mass, 1e-5),
@@ -176,7 +176,7 @@ class Mpm(ClockedModel):
 
     def reset(self) -> None:
         self._clock.rest = 0.0
-        ops.assign(self._motions, self._first)
+        ops.assign(self._particles, self._first)
         ops.assign(self._affine, 0.0)
         ops.assign(self._strains, self._first_strains)
         ops.assign(self._nodes, 0.0)
@@ -184,7 +184,7 @@ class Mpm(ClockedModel):
 
     def state(self) -> dict[str, Tensor]:
         return {
-            "motions": self._motions,
+            "particles": self._particles,
             "affine": self._affine,
             "strains": self._strains,
             "nodes": self._nodes,
@@ -195,28 +195,28 @@ class Mpm(ClockedModel):
 
     def _make(self, parts: Parts, positions: np.ndarray, materials: np.ndarray, seed: int) -> None:
         n = self._count
-        motions, strains = np.zeros((n, 8), np.float32), np.zeros((n, 12), np.float32)
-        motions[:, 0:3], motions[:, 3] = positions, np.random.default_rng([seed, 1]).random(n)
+        particles, strains = np.zeros((n, 8), np.float32), np.zeros((n, 12), np.float32)
+        particles[:, 0:3], particles[:, 3] = positions, np.random.default_rng([seed, 1]).random(n)
         strains[:, [0, 5, 10]] = 1.0
         strains[:, 3] = materials != mpm_reference.SAND
-        self._first = parts.copied("first_motions", motions)
+        self._first = parts.copied("first_particles", particles)
         self._first_strains = parts.copied("first_strains", strains)
         self._materials = parts.copied("material", materials)
-        self._motions = parts.empty("motions", n, 8)
+        self._particles = parts.empty("particles", n, 8)
         self._affine = parts.empty("affine", n, 12)
         self._strains = parts.empty("strains", n, 12)
         self._colors = parts.empty("color", n, 3)
         self._floor = parts.copied("floor", self._grid.floor)
         self._energies = parts.empty("energies", n, 4)
         self._momenta = parts.empty("momenta", n, 4)
-        self._places = parts.empty("places", n, 2, dtype=u32)
+        self._slots = parts.empty("slots", n, 2, dtype=u32)
         self._order = parts.empty("order", n, dtype=u32)
         blocks = math.prod(self._grid.blocks)
         self._counts = parts.zeros("counts", blocks + 1, dtype=u32)
         self._starts = parts.empty("starts", blocks + 1, dtype=u32)
         self._sums = parts.zeros("sums", self._grid.nodes, 4, dtype=i32)
         self._nodes = parts.zeros("nodes", self._grid.nodes, 4)
-        self._constants = uniforms(self._params, self._volume)
+        self._constants = material_constants(self._params, self._volume)
         self._known: dict[str, Any] = {
             "count": n,
             "volume": self._volume,
@@ -225,9 +225,9 @@ class Mpm(ClockedModel):
             **self._grid.fields,
         }
         self._views = {
-            "position": self._motions[:, 0:3],
-            "velocity": self._motions[:, 4:7],
-            "speed": self._motions[:, 7],
+            "position": self._particles[:, 0:3],
+            "velocity": self._particles[:, 4:7],
+            "speed": self._particles[:, 7],
             "material": self._materials[:],
             "color": self._colors[:],
             "floor": self._floor[:],
@@ -239,7 +239,7 @@ class Mpm(ClockedModel):
         self._record_step(self._step)
         for _ in range(TOGETHER):
             self._record_step(self._steps)
-        seen = {"motions": self._motions, "strained": self._strains, "materials": self._materials}
+        seen = {"particles": self._particles, "strained": self._strains, "materials": self._materials}
         self._add(self._paint, "paint", self._count, overwrites=("colors",), colors=self._colors, **seen)
         measured = {"energies": self._energies, "momenta": self._momenta}
         self._add(self._measure, "measure", self._count, overwrites=tuple(measured), **seen, **measured)
@@ -248,19 +248,19 @@ class Mpm(ClockedModel):
         n, blocks = self._count, self._grid.blocks
         by_block = (_workgroup() * blocks[0], blocks[1], blocks[2])
         lists = {"starts": self._starts, "ordered": self._order}
-        counted = {"counts": self._counts, "places": self._places}
-        self._add(plan, "list", n, overwrites=("places",), motions=self._motions, **counted)
+        counted = {"counts": self._counts, "slots": self._slots}
+        self._add(plan, "list", n, overwrites=("slots",), particles=self._particles, **counted)
         ops.record_scan(plan, "sum", self._counts, self._starts, exclusive=True)
-        found = {"starts": self._starts, "listed": self._places}
+        found = {"starts": self._starts, "listed_slots": self._slots}
         self._add(plan, "put_in_order", n, overwrites=("order",), order=self._order, **found)
-        given = {"motions": self._motions, "materials": self._materials, "gradients": self._affine}
+        given = {"particles": self._particles, "materials": self._materials, "gradients": self._affine}
         taken = {"strains": self._strains, "sums": self._sums, "counts": self._counts}
         self._add(plan, "to_grid", by_block, **lists, **given, **taken)
         nodes = {"totals": self._sums, "nodes": self._nodes}
         if self._obstacle is not None:
             nodes["obstacle"] = self._obstacle
         self._add(plan, "move_grid", self._grid.nodes, overwrites=("nodes",), **nodes)
-        moved = {"moved": self._nodes, "moving": self._motions, "affine": self._affine}
+        moved = {"moved": self._nodes, "new_particles": self._particles, "affine": self._affine}
         self._add(plan, "to_particles", by_block, **lists, **moved)
 
     def _add(self, plan: Plan, entry: str, threads: Any, **arguments: Any) -> None:
@@ -268,9 +268,9 @@ class Mpm(ClockedModel):
         plan.dispatch(Kernel.load(SHADER, entry, defines), threads, **self._known, **arguments)
 
     def _fields(self, length: float) -> dict[str, Any]:
-        """What a step is told, with the parameters as they are."""
-        self._constants = uniforms(self._params, self._volume)
-        return {**self._constants.named(), **told(self._params, length, self._touch)}
+        """What a step is step_constants, with the parameters as they are."""
+        self._constants = material_constants(self._params, self._volume)
+        return {**self._constants.named(), **step_constants(self._params, length, self._touch)}
 
 
 def _workgroup() -> int:

@@ -17,7 +17,7 @@ SHAPES = ("none", "box", "ball", "mesh")
 STEPS = 1.0 / 1.2207440846057596 ** np.arange(1, 4)
 
 
-SAMPLES = 1 << 15  # places by which it is found how much of its box a mesh fills
+SAMPLES = 1 << 15  # positions by which it is found how much of its box a mesh fills
 
 
 class Body(NamedTuple):
@@ -45,7 +45,7 @@ class Body(NamedTuple):
         return float(np.prod(self.size)) * self.share
 
     def holds(self, unit: np.ndarray) -> np.ndarray:
-        """Which places (n, 3), from -½ to ½ along each edge of the box, are inside."""
+        """Which positions (n, 3), from -½ to ½ along each edge of the box, are inside."""
         if self.distances is not None:
             return _between(self.distances, unit) < 0.0
         return np.einsum("ij,ij->i", unit, unit) <= 0.25 if self.shape == "ball" else np.ones(len(unit), bool)
@@ -76,8 +76,8 @@ def bodies(params: Any, distances: np.ndarray | None = None) -> list[Body]:
         low, high = body.middle - body.size / 2.0 + half, body.middle + body.size / 2.0 + half
         if (low < -1e-6).any() or (high > np.array(params.box) + 1e-6).any():
             raise InputError(
-                f"the {name} reaches from {_told(low - half)} to {_told(high - half)}, the box from {_told(-half)} to "
-                f"{_told(np.array(params.box) - half)}: move it by {name}_center, or make it smaller by {name}_size"
+                f"the {name} reaches from {_text(low - half)} to {_text(high - half)}, the box from {_text(-half)} to "
+                f"{_text(np.array(params.box) - half)}: move it by {name}_center, or make it smaller by {name}_size"
             )
         found.append(body)
     if not found:
@@ -91,8 +91,8 @@ def filled(found: Sequence[Body], count: int, seed: int, cell: float) -> Particl
     ends = np.round(np.cumsum(volumes) / volumes.sum() * count).astype(int)
     counts = np.diff(ends, prepend=0)
     shifts = np.random.default_rng(seed).random((len(found), 3))
-    places = [_inside(body, n, shift) for body, n, shift in zip(found, counts, shifts, strict=True)]
-    ordered = [part[_by_block(part, cell)] for part in places]
+    positions = [_inside(body, n, shift) for body, n, shift in zip(found, counts, shifts, strict=True)]
+    ordered = [part[_by_block(part, cell)] for part in positions]
     kinds = np.repeat([body.material for body in found], counts).astype(np.uint32)
     return Particles(np.concatenate(ordered).astype(np.float32), kinds, float(volumes.sum()) / count)
 
@@ -111,11 +111,11 @@ def _inside(body: Body, count: int, shift: np.ndarray) -> np.ndarray:
 
 
 def _between(grid: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Values of a grid (nz, ny, nx) at places (n, 3) from -½ to ½ along x, y and z; linear between its samples."""
+    """Values of a grid (nz, ny, nx) at positions (n, 3) from -½ to ½ along x, y and z; linear between its samples."""
     sizes = np.array(grid.shape[::-1])
-    place = (unit + 0.5) * (sizes - 1)
-    first = np.minimum(place.astype(int), sizes - 2)
-    part = place - first
+    position = (unit + 0.5) * (sizes - 1)
+    first = np.minimum(position.astype(int), sizes - 2)
+    part = position - first
     found = np.zeros(len(unit))
     for corner in np.ndindex(2, 2, 2):
         x, y, z = (first + corner).T
@@ -123,11 +123,11 @@ def _between(grid: np.ndarray, unit: np.ndarray) -> np.ndarray:
     return found
 
 
-def _by_block(places: np.ndarray, cell: float) -> np.ndarray:
+def _by_block(positions: np.ndarray, cell: float) -> np.ndarray:
     """The order by blocks of four cells."""
-    block = np.floor(places / (4.0 * cell)).astype(int)
+    block = np.floor(positions / (4.0 * cell)).astype(int)
     return np.lexsort(block.T)
 
 
-def _told(corner: np.ndarray) -> str:
+def _text(corner: np.ndarray) -> str:
     return "(" + ", ".join(f"{x:.3g}" for x in corner) + ")"

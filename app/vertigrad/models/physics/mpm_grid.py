@@ -69,5 +69,5 @@ class Grid(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What the shader is told of it."""
+        """Its uniforms in the shader."""
         return {"cell": self.cell, "size": self.size, "blocks": self.blocks, "low": self.low, "cells": self.cells}

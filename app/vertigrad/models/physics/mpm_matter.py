@@ -36,7 +36,7 @@ def lame(young: float, poisson: float) -> tuple[float, float]:
     return young / (2.0 * (1.0 + poisson)), young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
 
 
-def uniforms(params: Any, volume: float) -> Constants:
+def material_constants(params: Any, volume: float) -> Constants:
     """The constants for parameters as they are; a unit of mass is that of the heaviest kind of particle."""
     heaviest = max(DENSITIES)
     solids = [

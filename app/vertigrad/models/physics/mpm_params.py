@@ -144,7 +144,7 @@ class Params(params.Params):
     sand_color: tuple[float, float, float] = color("#d9a860", doc="color of sand")
 
 
-def told(params: Params, length: float, touch: Touch | None) -> dict[str, Any]:
+def step_constants(params: Params, length: float, touch: Touch | None) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/mpm.wgsl for a step of `length` seconds, beside those of `mpm_matter`."""
     return {
         "dt": length,

@@ -56,17 +56,17 @@ class NBody(GravityModel):
         self._step.replay(dt=dt, softening=self._params.softening, **hand(touch))
         after = self._bodies.numpy().astype(float)
 
-        def pull(bodies: np.ndarray) -> np.ndarray:
-            places = bodies[pick, :3]
-            force = accelerations(bodies[:, :3], bodies[:, 3], self._params.softening, at=places)
+        def acceleration_of(bodies: np.ndarray) -> np.ndarray:
+            positions = bodies[pick, :3]
+            force = accelerations(bodies[:, :3], bodies[:, 3], self._params.softening, at=positions)
             if touch is not None:
                 point, mass = np.array([touch.point]), np.array([touch.strength])
-                force += accelerations(point, mass, touch.radius, at=places)
+                force += accelerations(point, mass, touch.radius, at=positions)
             return force
 
-        speed = speed + 0.5 * dt * pull(before)
+        speed = speed + 0.5 * dt * acceleration_of(before)
         position = before[pick, :3] + dt * speed
-        force = pull(after)
+        force = acceleration_of(after)
         speed = speed + 0.5 * dt * force
         return [
             compare("position", after[pick, :3], position, 1e-6),

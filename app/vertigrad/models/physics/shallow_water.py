@@ -175,7 +175,7 @@ class ShallowWater(ClockedModel):
         drawn = reference.drawn(after[..., 0], bed - given.datum, values)
         return [
             compare("depth", ours[..., 0], after[..., 0], 1e-5),
-            compare("discharge", _carried(ours), _carried(after), 1e-5),
+            compare("discharge", _discharge(ours), _discharge(after), 1e-5),
             compare("surface", self._position.numpy()[..., 1], drawn, 1e-4),
         ]
 
@@ -253,7 +253,7 @@ class ShallowWater(ClockedModel):
         record_grid_normals(self._show, self._ground, self._ground_normal)
 
     def _values(self) -> dict[str, Any]:
-        """What every kernel is told, in meters, seconds and cells; no hand."""
+        """Uniforms of every kernel, in meters, seconds and cells; no hand."""
         given, rows, columns = self._params, self._rows, self._columns
         edge = LONGER_SIDE / max(rows, columns)
         at = (given.spring_position[0] * (columns - 1), given.spring_position[1] * (rows - 1))
@@ -278,7 +278,7 @@ class ShallowWater(ClockedModel):
             "deep": given.deep,
             "foam": given.foam,
             "hand": (0.0, 0.0, 1.0, 0.0),
-            "pull": (0.0, 0.0, 0.0),
+            "drag": (0.0, 0.0, 0.0),
         }
 
     def _hand(self, dt: float) -> dict[str, Any]:
@@ -293,13 +293,13 @@ class ShallowWater(ClockedModel):
         if touch.gesture is Gesture.EMIT:
             return {"hand": (*spot, touch.strength * given.deep / given.time_scale)}
         meters = given.cell / edge / given.time_scale
-        wanted = np.array([touch.velocity[0], touch.velocity[2]]) * meters
+        velocity = np.array([touch.velocity[0], touch.velocity[2]]) * meters
         most = 3.0 * math.sqrt(GRAVITY * given.deep)  # faster than any wave, and no faster: steps would be too short
-        wanted *= min(1.0, most / max(float(np.hypot(*wanted)), 1e-30))
-        return {"hand": (*spot, 0.0), "pull": (wanted[0], wanted[1], GRIP * touch.strength / given.time_scale)}
+        velocity *= min(1.0, most / max(float(np.hypot(*velocity)), 1e-30))
+        return {"hand": (*spot, 0.0), "drag": (velocity[0], velocity[1], GRIP * touch.strength / given.time_scale)}
 
 
-def _carried(water: np.ndarray) -> np.ndarray:
+def _discharge(water: np.ndarray) -> np.ndarray:
     """Discharge beside what waves carry, so that water at rest, whose discharge is rounding, can be compared too."""
     return np.concatenate([water[..., 1:3], np.sqrt(GRAVITY * water[..., :1]) * water[..., :1]], axis=-1)
 

@@ -20,7 +20,7 @@ from .smoke_params import Params, cells_of, edge_of, length_of, sweep_pairs, uni
 from .smoke_pressure import Multigrid
 
 SHADER = "models/smoke.wgsl"
-CARRY = "models/smoke_carry.wgsl"
+ADVECT = "models/smoke_advect.wgsl"
 AIR = 1.2  # density of air [kg/m³]
 
 
@@ -76,7 +76,7 @@ class Smoke(SealedModel):
         with self._building() as parts:
             self._make(parts)
             self._record()
-            self._views = parts.views(self._look())
+            self._views = parts.views(self._output_views())
             self.reset()
 
     @property
@@ -166,10 +166,10 @@ class Smoke(SealedModel):
         self._tracers, self._color = zeros("tracers", tracers, 4), zeros("color", tracers)
         self._ball, self._totals = zeros("ball", 1, 4), zeros("totals", 4)
         self._pressure = parts.enter_context(Multigrid(self._size, f"{self.name}.pressure"))
-        plans = parts.plans("walls", "carry", "spread", "push", "cycle", "drift", "look")
-        self._walls, self._carry, self._spread, self._push, self._cycle, self._drift, self._outflow = plans
+        plans = parts.plans("walls", "advect", "spread", "push", "cycle", "drift", "look")
+        self._walls, self._advect, self._spread, self._push, self._cycle, self._drift, self._outflow = plans
 
-    def _look(self) -> dict[str, Tensor]:
+    def _output_views(self) -> dict[str, Tensor]:
         return {
             "density": self._matter[..., 0],
             "temperature": self._matter[..., 1],
@@ -187,17 +187,17 @@ class Smoke(SealedModel):
         self._on_cells(self._walls, "solidify", out_solid=solid, ball=self._ball, **given)
         self._pressure.record_walls(self._walls)
 
-        carry, guess, moved = self._carry, self._guess_matter, self._moved_matter
+        advect, guess, moved = self._advect, self._guess_matter, self._moved_matter
         wind = {"faces": faces, "velocity": self._velocity}
-        self._on_cells(carry, "predict_matter", matter=matter, solid=solid, out_matter=guess, **wind)
+        self._on_cells(advect, "predict_matter", matter=matter, solid=solid, out_matter=guess, **wind)
         reading = {"matter": matter, "guess_matter": guess, "solid": solid}
-        self._on_cells(carry, "correct_matter", out_matter=moved, **reading, **wind)
-        self._on_cells(carry, "tally", faces=faces, matter=matter, moved_matter=moved, out_vectors=self._spin)
+        self._on_cells(advect, "correct_matter", out_matter=moved, **reading, **wind)
+        self._on_cells(advect, "tally", faces=faces, matter=matter, moved_matter=moved, out_vectors=self._spin)
         with self._spin.reshape(-1, 4) as rows:
-            ops.record_reduce(carry, "sum", rows, self._totals, axis=0)
-        self._add(carry, "make_good", math.prod(self._size), {"out_matter": moved, "totals": self._totals})
-        self._on_faces(carry, "predict_faces", out_faces=self._guess_faces, **wind)
-        self._on_faces(carry, "correct_faces", guess_faces=self._guess_faces, out_faces=self._moved_faces, **wind)
+            ops.record_reduce(advect, "sum", rows, self._totals, axis=0)
+        self._add(advect, "make_good", math.prod(self._size), {"out_matter": moved, "totals": self._totals})
+        self._on_faces(advect, "predict_faces", out_faces=self._guess_faces, **wind)
+        self._on_faces(advect, "correct_faces", guess_faces=self._guess_faces, out_faces=self._moved_faces, **wind)
 
         for source, target in ((moved, guess), (guess, moved)):
             self._on_cells(self._spread, "diffuse", moved_matter=source, solid=solid, out_matter=target)
@@ -231,8 +231,8 @@ class Smoke(SealedModel):
     def _add(
         self, plan: Plan, entry: str, threads: int, tensors: Mapping[str, Tensor], over: tuple[str, ...] = ()
     ) -> None:
-        if plan in (self._carry, self._spread):
-            kernel = Kernel.load(CARRY, entry)
+        if plan in (self._advect, self._spread):
+            kernel = Kernel.load(ADVECT, entry)
         else:
             kernel = Kernel.load(SHADER, entry, {"OBSTACLE": self._obstacle is not None})
         plan.dispatch(kernel, threads, overwrites=over, **tensors)
@@ -240,7 +240,7 @@ class Smoke(SealedModel):
     def _advance(self) -> None:
         fields = self._fields()
         self._walls.replay(**fields)
-        self._carry.replay(**fields)
+        self._advect.replay(**fields)
         for _ in range(sweep_pairs(self._params)):
             self._spread.replay(**fields)
         self._push.replay(**fields)

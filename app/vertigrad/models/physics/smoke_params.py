@@ -15,7 +15,7 @@ from .smoke_pressure import Cells
 BLOCK = 16  # cells come in such blocks along each axis, so that the pressure has coarse grids that fit
 COARSE = 96  # cells along the height up to which a step is as long as it is said to be
 MOST_COURANT = 8.0  # edges that air may go in a step
-STRAY = 20  # steps from one place of a swaying source to the next
+STRAY = 20  # steps from one position of a swaying source to the next
 SPREAD = 1.0 / 6.0  # most of diffusivity times time over edge² in a sweep: beyond, values would swing
 OPEN = {"closed": (0, 0, 0), "open top": (0, 1, 0), "open": (1, 1, 1)}
 
@@ -128,9 +128,9 @@ def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[
         "open_high": opened,
         "turn": turn,
         "top_speed": MOST_COURANT * edge / length,
-        "obstacle_place": params.ball_center,
+        "obstacle_center": params.ball_center,
         "obstacle_radius": params.ball_radius,
-        "source_place": _source(params, seed, turn),
+        "source_center": _source(params, seed, turn),
         "source_radius": params.source_radius,
         "source_matter": (params.density, params.temperature),
         "jet": params.jet,
@@ -148,7 +148,7 @@ def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[
 
 
 def _source(params: Params, seed: int, turn: int) -> tuple[float, ...]:
-    """Where the source is: it strays smoothly from one random place to the next."""
+    """Where the source is: it strays smoothly from one random position to the next."""
     number, part = divmod(turn, STRAY)
     share = (part / STRAY) ** 2 * (3.0 - 2.0 * part / STRAY)
     away = params.jitter * params.source_radius
@@ -158,7 +158,7 @@ def _source(params: Params, seed: int, turn: int) -> tuple[float, ...]:
 
 @lru_cache(16)
 def _random_place(seed: int, number: int) -> tuple[float, ...]:
-    """A place in the cube from -1 to 1: the one of this number."""
+    """A position in the cube from -1 to 1: the one of this number."""
     words = stream(3, seed, "source", 4 * number)
     return tuple(float(word) * 2.0**-31 - 1.0 for word in words)
 

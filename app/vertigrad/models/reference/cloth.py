@@ -1,6 +1,6 @@
 """NumPy reference of the cloth's kernels, in float64: the equations of shaders/models/cloth.wgsl, in their order.
 
-Arrays are places and velocities (n, 3), inverse areas (n,), springs (e, 2). `values` are the uniform fields by name.
+Arrays are positions and velocities (n, 3), inverse areas (n,), springs (e, 2). `values` are the uniform fields by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HEIGHTS = np.array([0.5, 0.3, 0.2])
 class State:
     """A cloth at one moment; `springs` are rest lengths, negative where torn, and stiffnesses."""
 
-    places: Doubles
+    positions: Doubles
     velocities: Doubles
     normals: Doubles
     inverse: Doubles
@@ -43,26 +43,26 @@ class Box:
     scale: Doubles
     inset: float  # 0.5: samples lie in the middles of cells; 0: at their corners
 
-    def at(self, places: Doubles) -> Doubles:
+    def at(self, positions: Doubles) -> Doubles:
         """Trilinear between samples, the nearest beyond them."""
         most = np.array(self.samples.shape[2::-1]) - 1
-        inner = np.clip((places - self.low) * self.scale - self.inset, 0.0, most)
+        inner = np.clip((positions - self.low) * self.scale - self.inset, 0.0, most)
         cell = inner.astype(int)
         part = inner - cell
-        total = np.zeros(len(places)) if self.samples.ndim == 3 else np.zeros((len(places), 3))
+        total = np.zeros(len(positions)) if self.samples.ndim == 3 else np.zeros((len(positions), 3))
         for corner in np.ndindex(2, 2, 2):
             x, y, z = np.minimum(cell + corner, most).T
             weight = np.prod(np.where(corner, part, 1.0 - part), axis=1)
             total += (self.samples[z, y, x].T * weight).T
         return total
 
-    def slope(self, places: Doubles) -> Doubles:
+    def slope(self, positions: Doubles) -> Doubles:
         """Gradient [1/m] of `at`, samples being numbers."""
         most = np.array(self.samples.shape[::-1]) - 1
-        inner = np.clip((places - self.low) * self.scale - self.inset, 0.0, most)
+        inner = np.clip((positions - self.low) * self.scale - self.inset, 0.0, most)
         cell = inner.astype(int)
         part = inner - cell
-        total = np.zeros_like(places)
+        total = np.zeros_like(positions)
         for corner in np.ndindex(2, 2, 2):
             x, y, z = np.minimum(cell + corner, most).T
             weights = np.where(corner, part, 1.0 - part)
@@ -71,9 +71,9 @@ class Box:
                 total[:, axis] += (2 * corner[axis] - 1) * others * self.samples[z, y, x]
         return total * self.scale
 
-    def holds(self, places: Doubles) -> NDArray[np.bool_]:
-        """Which places are inside."""
-        at = (places - self.low) * self.scale
+    def holds(self, positions: Doubles) -> NDArray[np.bool_]:
+        """Which positions are inside."""
+        at = (positions - self.low) * self.scale
         return np.all((at >= 0.0) & (at <= np.array(self.samples.shape[2::-1]) + 2.0 * self.inset - 1.0), axis=1)
 
 
@@ -81,7 +81,7 @@ def sweep(
     state: State, sheet: Sheet, values: Values, steps: int, wind: Box | None, obstacle: Box | None, collides: bool
 ) -> None:
     """`steps` small steps, and what is seen afterwards, normals among it; changes `state`."""
-    pairs = partners(state.places, sheet.rests, values["reach"]) if collides else None
+    pairs = partners(state.positions, sheet.rests, values["reach"]) if collides else None
     for _ in range(steps):
         predicted = predict(state, values, wind)
         for color in sheet.colors:
@@ -97,24 +97,24 @@ def predict(state: State, values: Values, wind: Box | None) -> Doubles:
     h, free = values["h"], state.inverse > 0
     velocity = state.velocities.copy()
     velocity[:, 1] -= values["gravity"] * h
-    waves = np.sin(state.places @ WAVES.T - np.array(values["phases"])) @ HEIGHTS
+    waves = np.sin(state.positions @ WAVES.T - np.array(values["phases"])) @ HEIGHTS
     air = np.array(values["wind"]) * (1.0 + values["gust"] * waves)[:, None]
     if wind is not None:
-        air = air + wind.at(state.places)
+        air = air + wind.at(state.positions)
     past = air - velocity
     rate = values["drag"] / values["density"] * np.linalg.norm(past, axis=1, keepdims=True)
     across = state.normals * np.sum(past * state.normals, axis=1, keepdims=True)
     velocity += across * _taken(rate, h) + (past - across) * _taken(rate * ALONG, h)
     velocity *= 1.0 - _taken(values["damping"], h)
-    velocity += (np.array(values["hand_velocity"]) - velocity) * held(state.places, values)
+    velocity += (np.array(values["hand_velocity"]) - velocity) * held(state.positions, values)
     state.velocities[free] = velocity[free]
-    state.places = state.places + h * state.velocities
-    return state.places.copy()
+    state.positions = state.positions + h * state.velocities
+    return state.positions.copy()
 
 
-def held(places: Doubles, values: Values) -> Doubles:
+def held(positions: Doubles, values: Values) -> Doubles:
     """How firmly the hand holds what is there (n, 1): the share of its own motion that it loses in a small step."""
-    far = np.linalg.norm(places - values["hand"], axis=1, keepdims=True) / values["hand_radius"]
+    far = np.linalg.norm(positions - values["hand"], axis=1, keepdims=True) / values["hand_radius"]
     x = np.clip((far - 0.5) / 0.5, 0.0, 1.0)
     return _taken(values["hand_rate"] * (1.0 - x * x * (3.0 - 2.0 * x)), values["h"])
 
@@ -124,14 +124,14 @@ def stretch(state: State, sheet: Sheet, color: Color, values: Values) -> None:
     part = slice(color.first, color.first + color.count)
     a, b = sheet.edges[part].T
     length, share = state.springs[part].T
-    span = state.places[a] - state.places[b]
+    span = state.positions[a] - state.positions[b]
     far = np.linalg.norm(span, axis=1)
     weight = state.inverse[a] + state.inverse[b]
     s = values["shear" if color.kind else "stretch"] * share * values["h"] ** 2 / values["density"]
     works = (length > 0) & (weight > 0) & (far > 0)
     size = np.where(works, (far - length) / np.where(far > 0, far, 1.0) * s / (1.0 + s * weight), 0.0)
-    state.places[a] -= (state.inverse[a] * size)[:, None] * span
-    state.places[b] += (state.inverse[b] * size)[:, None] * span
+    state.positions[a] -= (state.inverse[a] * size)[:, None] * span
+    state.positions[b] += (state.inverse[b] * size)[:, None] * span
 
 
 def hinge(state: State, sheet: Sheet, color: Color, values: Values) -> None:
@@ -141,29 +141,29 @@ def hinge(state: State, sheet: Sheet, color: Color, values: Values) -> None:
     weight = state.inverse[a] + 4.0 * state.inverse[b] + state.inverse[c]
     s = values["bend"] * sheet.bends[part] * values["h"] ** 2 / values["density"]
     works = (state.springs[one, 0] > 0) & (state.springs[two, 0] > 0) & (weight > 0)
-    bow = state.places[a] - 2.0 * state.places[b] + state.places[c]
-    pull = np.where(works, s / (1.0 + s * weight), 0.0)[:, None] * bow
-    state.places[a] -= state.inverse[a][:, None] * pull
-    state.places[b] += 2.0 * state.inverse[b][:, None] * pull
-    state.places[c] -= state.inverse[c][:, None] * pull
+    bow = state.positions[a] - 2.0 * state.positions[b] + state.positions[c]
+    correction = np.where(works, s / (1.0 + s * weight), 0.0)[:, None] * bow
+    state.positions[a] -= state.inverse[a][:, None] * correction
+    state.positions[b] += 2.0 * state.inverse[b][:, None] * correction
+    state.positions[c] -= state.inverse[c][:, None] * correction
 
 
-def partners(places: Doubles, rests: Doubles, reach: float) -> list[NDArray[np.int64]]:
+def partners(positions: Doubles, rests: Doubles, reach: float) -> list[NDArray[np.int64]]:
     """Of each vertex those that are near now and were not as it was cut."""
     found = []
-    for i in range(len(places)):
-        near = np.linalg.norm(places - places[i], axis=1) < reach
+    for i in range(len(positions)):
+        near = np.linalg.norm(positions - positions[i], axis=1) < reach
         found.append(np.flatnonzero(near & (np.linalg.norm(rests - rests[i], axis=1) >= reach)))
     return found
 
 
 def repel(state: State, values: Values, pairs: list[NDArray[np.int64]]) -> Doubles:
     """How far each vertex is pushed by those it overlaps."""
-    pushes = np.zeros_like(state.places)
+    pushes = np.zeros_like(state.positions)
     for i, others in enumerate(pairs):
         if not len(others) or state.inverse[i] == 0:
             continue
-        apart = state.places[i] - state.places[others]
+        apart = state.positions[i] - state.positions[others]
         far = np.linalg.norm(apart, axis=1, keepdims=True)
         depth = values["thickness"] - far
         normal = apart / np.where(far > 0, far, 1.0)
@@ -180,27 +180,27 @@ def settle(state: State, predicted: Doubles, pushes: Doubles | float, values: Va
     """Contacts, and the velocities that came of it all."""
     h, free = values["h"], state.inverse > 0
     start = predicted - h * state.velocities
-    place = state.places + pushes
-    place = place + (predicted - place) * held(start, values)
+    position = state.positions + pushes
+    position = position + (predicted - position) * held(start, values)
     if values["radius"] > 0:
-        out = place - values["center"]
+        out = position - values["center"]
         far = np.linalg.norm(out, axis=1, keepdims=True)
         clear = far[:, 0] - values["radius"] - values["gap"]
-        place = _kept_out(place, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
+        position = _kept_out(position, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
     if obstacle is not None:
-        slope = obstacle.slope(place)
+        slope = obstacle.slope(position)
         size = np.linalg.norm(slope, axis=1, keepdims=True)
-        clear = np.where(obstacle.holds(place) & (size[:, 0] > 1e-6), obstacle.at(place) - values["gap"], 0.0)
-        place = _kept_out(place, start, slope / np.where(size > 0, size, 1.0), clear, values["friction"])
-    up = np.broadcast_to([0.0, 1.0, 0.0], place.shape)
-    place = _kept_out(place, start, up, place[:, 1] - values["ground"] - values["gap"], values["friction"])
-    state.velocities[free] += (place - predicted)[free] / h
-    state.places[free] = place[free]
+        clear = np.where(obstacle.holds(position) & (size[:, 0] > 1e-6), obstacle.at(position) - values["gap"], 0.0)
+        position = _kept_out(position, start, slope / np.where(size > 0, size, 1.0), clear, values["friction"])
+    up = np.broadcast_to([0.0, 1.0, 0.0], position.shape)
+    position = _kept_out(position, start, up, position[:, 1] - values["ground"] - values["gap"], values["friction"])
+    state.velocities[free] += (position - predicted)[free] / h
+    state.positions[free] = position[free]
 
 
 def tear(state: State, sheet: Sheet, values: Values) -> None:
     """Edges that are stretched too far part for good."""
-    span = np.linalg.norm(np.subtract(*(state.places[sheet.edges[:, end]] for end in (0, 1))), axis=1)
+    span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
     lengths = state.springs[:, 0]
     state.springs[:, 0] = np.where((lengths > 0) & (span > lengths * (1.0 + values["limit"])), -lengths, lengths)
 
@@ -208,9 +208,9 @@ def tear(state: State, sheet: Sheet, values: Values) -> None:
 def normals(state: State, sheet: Sheet) -> Doubles:
     """Means of the normals of the triangles that are left around each vertex, by area."""
     whole = np.all(state.springs[sheet.sides, 0] > 0, axis=1)
-    a, b, c = (state.places[sheet.triangles[:, corner]] for corner in range(3))
+    a, b, c = (state.positions[sheet.triangles[:, corner]] for corner in range(3))
     crosses = np.where(whole[:, None], np.cross(b - a, c - a), 0.0)
-    sums = np.zeros_like(state.places)
+    sums = np.zeros_like(state.positions)
     for corner in range(3):
         np.add.at(sums, sheet.triangles[:, corner], crosses)
     sizes = np.linalg.norm(sums, axis=1, keepdims=True)
@@ -219,7 +219,7 @@ def normals(state: State, sheet: Sheet) -> Doubles:
 
 def strains(state: State, sheet: Sheet) -> Doubles:
     """The largest strain of the edges of each vertex, with its sign."""
-    span = np.linalg.norm(np.subtract(*(state.places[sheet.edges[:, end]] for end in (0, 1))), axis=1)
+    span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
     strain = np.where(state.springs[:, 0] > 0, span / np.abs(state.springs[:, 0]) - 1.0, 0.0)
     starts, found = around(sheet.count, sheet.edges)
     parts = np.split(strain[found], starts[1:-1])
@@ -230,15 +230,15 @@ def energies(state: State, sheet: Sheet, values: Values) -> dict[str, float]:
     """Kinetic energy, that of height, that of edges and hinges [J], and the length of the momentum [kg m/s]."""
     free = state.inverse > 0
     masses = np.where(free, values["density"] / np.where(free, state.inverse, 1.0), 0.0)
-    span = np.linalg.norm(np.subtract(*(state.places[sheet.edges[:, end]] for end in (0, 1))), axis=1)
+    span = np.linalg.norm(np.subtract(*(state.positions[sheet.edges[:, end]] for end in (0, 1))), axis=1)
     stiff = np.where(np.arange(len(span)) < sheet.stretching, values["stretch"], values["shear"]) * state.springs[:, 1]
     edges = np.where(state.springs[:, 0] > 0, 0.5 * stiff * (span - state.springs[:, 0]) ** 2, 0.0)
     a, b, c, one, two = sheet.hinges.T
-    bow = np.sum((state.places[a] - 2.0 * state.places[b] + state.places[c]) ** 2, axis=1)
+    bow = np.sum((state.positions[a] - 2.0 * state.positions[b] + state.positions[c]) ** 2, axis=1)
     whole = (state.springs[one, 0] > 0) & (state.springs[two, 0] > 0)
     return {
         "kinetic": float(0.5 * masses @ np.sum(state.velocities**2, axis=1)),
-        "height": float(values["gravity"] * masses @ state.places[:, 1]),
+        "height": float(values["gravity"] * masses @ state.positions[:, 1]),
         "elastic": float(edges.sum() + 0.5 * values["bend"] * np.where(whole, sheet.bends * bow, 0.0).sum()),
         "momentum": float(np.linalg.norm(masses @ state.velocities)),
     }
@@ -248,10 +248,10 @@ def _taken(rate: Any, h: float) -> Any:
     return rate * h / (1.0 + rate * h)
 
 
-def _kept_out(place: Doubles, start: Doubles, normal: Doubles, clear: Doubles, friction: float) -> Doubles:
-    outside = place - clear[:, None] * normal
+def _kept_out(position: Doubles, start: Doubles, normal: Doubles, clear: Doubles, friction: float) -> Doubles:
+    outside = position - clear[:, None] * normal
     way = outside - start
     slide = way - normal * np.sum(way * normal, axis=1, keepdims=True)
     size = np.linalg.norm(slide, axis=1)
     held = np.minimum(1.0, -friction * clear / np.where(size > 0, size, 1.0))
-    return np.where((clear < 0)[:, None], outside - slide * held[:, None], place)
+    return np.where((clear < 0)[:, None], outside - slide * held[:, None], position)

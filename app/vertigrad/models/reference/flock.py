@@ -30,12 +30,12 @@ ROOM = 0.55  # share of the way to the sides in which birds fly as they like; as
 
 
 def step(
-    places: np.ndarray, velocities: np.ndarray, fields: Fields, periodic: bool, pick: np.ndarray
+    positions: np.ndarray, velocities: np.ndarray, fields: Fields, periodic: bool, pick: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places, velocities and how many others are seen, a step later, of the birds whose numbers are in `pick`."""
-    here, velocity = places[pick], velocities[pick]
-    seen, social = _social(places, velocities, fields, periodic, pick)
-    urgent = _fled(here, fields) + _avoided(here, velocity, fields) + _pulled(here, velocity, fields)
+    here, velocity = positions[pick], velocities[pick]
+    seen, social = _social(positions, velocities, fields, periodic, pick)
+    urgent = _fled(here, fields) + _avoided(here, velocity, fields) + _attracted(here, velocity, fields)
     if not periodic:
         urgent = urgent + _turned_back(here, fields)
     urgent = _at_most(urgent, fields["agility"])
@@ -57,14 +57,14 @@ def polarization(velocities: np.ndarray) -> float:
 
 
 def _social(
-    places: np.ndarray, velocities: np.ndarray, fields: Fields, periodic: bool, pick: np.ndarray
+    positions: np.ndarray, velocities: np.ndarray, fields: Fields, periodic: bool, pick: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    here, velocity = places[pick], velocities[pick]
-    offset = places[None] - here[:, None]
+    here, velocity = positions[pick], velocities[pick]
+    offset = positions[None] - here[:, None]
     if periodic:
         offset = offset - fields["extent"] * np.floor(offset / fields["extent"] + 0.5)
     away = np.linalg.norm(offset, axis=-1)
-    others = (away < fields["radius"]) & (np.arange(len(places)) != pick[:, None]) & (away > 0.0)
+    others = (away < fields["radius"]) & (np.arange(len(positions)) != pick[:, None]) & (away > 0.0)
     close = others & (away < fields["near"])
     push = np.where(close, (1.0 - away / fields["near"]) / np.where(close, away, 1.0), 0.0)
     apart = -(push[..., None] * offset).sum(1)
@@ -75,7 +75,7 @@ def _social(
     social = fields["separation"] * apart + fields["cohesion"] * np.einsum("ij,ijk->ik", share, offset)
     along = np.where(seen[:, None] > 0, share @ velocities - velocity, 0.0)
     social = social + fields["alignment"] * along
-    social[:, 1] -= fields["levelling"] * velocity[:, 1]
+    social[:, 1] -= fields["leveling"] * velocity[:, 1]
     return seen, social
 
 
@@ -100,11 +100,11 @@ def _avoided(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarr
     return np.where(hits, _with_length(side, 2.0 * fields["agility"] * urgency), 0.0)
 
 
-def _pulled(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarray:
-    offset, pull = np.asarray(fields["touch_point"]) - here, fields["pull"]
+def _attracted(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarray:
+    offset, attraction = np.asarray(fields["touch_point"]) - here, fields["attraction"]
     share = np.clip(2.0 - 2.0 * _lengths(offset) / max(fields["touch_radius"], 1e-6), 0.0, 1.0)
-    along = max(np.sign(pull), 0.0) * (np.asarray(fields["touch_velocity"]) - velocity)
-    return pull * share * (_with_length(offset, fields["agility"]) + along)
+    along = max(np.sign(attraction), 0.0) * (np.asarray(fields["touch_velocity"]) - velocity)
+    return attraction * share * (_with_length(offset, fields["agility"]) + along)
 
 
 def _random(pick: np.ndarray, fields: Fields) -> np.ndarray:

@@ -20,17 +20,17 @@ COMPARED = 128  # particles that are compared: each meets all others
 
 
 @dataclass(frozen=True)
-class Told:
+class Constants:
     """The uniforms of a step, by the shader's names; `field` are the obstacle's distances (nz, ny, nx), or None."""
 
     count: int
     spacing: float
     dt: float
     gravity: float
-    thickness: float
+    viscosity: float
     density: float
     warm: float
-    mend: float
+    density_correction: float
     tank_low: tuple[float, ...]
     tank_high: tuple[float, ...]
     shape: int = 0
@@ -39,7 +39,7 @@ class Told:
     hand: tuple[float, ...] = (0.0, 0.0, 0.0)
     hand_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
     hand_reach: float = 1.0
-    hand_pull: float = 0.0
+    hand_drag_rate: float = 0.0
     field_low: tuple[float, ...] = (0.0, 0.0, 0.0)
     field_spacing: float = 1.0
     field: np.ndarray | None = None
@@ -55,13 +55,13 @@ class Pairs(NamedTuple):
     slope: Doubles
 
     @staticmethod
-    def of(told: Told, places: Doubles, of: Integers) -> Pairs:
+    def of(constants: Constants, positions: Doubles, of: Integers) -> Pairs:
         """All pairs of the particles `of` with others nearer than two spacings."""
-        found = [_near(told, places, row) for row in of]
+        found = [_near(constants, positions, row) for row in of]
         i = np.repeat(np.arange(len(of)), [len(one) for one in found])
         j = np.concatenate(found) if found else np.zeros(0, np.int64)
-        offset = places[of[i]] - places[j]
-        return Pairs(len(of), i, j, offset, slope(told, offset))
+        offset = positions[of[i]] - positions[j]
+        return Pairs(len(of), i, j, offset, slope(constants, offset))
 
     def sum(self, values: Doubles) -> Doubles:
         """Sums (rows, ...) over each one's neighbors of values (pairs, ...)."""
@@ -75,11 +75,11 @@ def weight(q: Doubles) -> Doubles:
     return np.where(q < 1.0, 1.0 - 1.5 * q**2 + 0.75 * q**3, 0.25 * np.maximum(2.0 - q, 0.0) ** 3) / np.pi
 
 
-def slope(told: Told, offset: Doubles) -> Doubles:
+def slope(constants: Constants, offset: Doubles) -> Doubles:
     """The slope of that along offsets (n, 3), 1/m."""
-    q = np.linalg.norm(offset, axis=1, keepdims=True) / told.spacing
+    q = np.linalg.norm(offset, axis=1, keepdims=True) / constants.spacing
     outer = -0.75 * np.maximum(2.0 - q, 0.0) ** 2 / np.maximum(q, 1e-6)
-    return offset * np.where(q < 1.0, 2.25 * q - 3.0, outer) / (np.pi * told.spacing**2)
+    return offset * np.where(q < 1.0, 2.25 * q - 3.0, outer) / (np.pi * constants.spacing**2)
 
 
 def layer(q: Doubles) -> tuple[Doubles, Doubles]:
@@ -96,86 +96,86 @@ def beyond(q: Doubles) -> tuple[Doubles, Doubles]:
     return near + far, 2.0 * (near_steep + far_steep)
 
 
-def solid(told: Told, at: Doubles) -> Doubles:
-    """Signed distances (n,) of places (n, 3) from what stands in the tank."""
-    away, half = at - np.array(told.body_center), np.array(told.body_half)
+def solid(constants: Constants, at: Doubles) -> Doubles:
+    """Signed distances (n,) of positions (n, 3) from what stands in the tank."""
+    away, half = at - np.array(constants.body_center), np.array(constants.body_half)
     apart = np.abs(away) - half
     distance = np.full(len(at), 1e9)
-    if told.shape == 1:
+    if constants.shape == 1:
         distance = np.linalg.norm(np.maximum(apart, 0.0), axis=1) + np.minimum(apart.max(axis=1), 0.0)
-    elif told.shape == 2:
+    elif constants.shape == 2:
         distance = np.linalg.norm(away, axis=1) - half[0]
-    elif told.shape == 3:
+    elif constants.shape == 3:
         around = np.stack([np.linalg.norm(away[:, [0, 2]], axis=1) - half[0], apart[:, 1]], axis=1)
         distance = np.linalg.norm(np.maximum(around, 0.0), axis=1) + np.minimum(around.max(axis=1), 0.0)
-    return distance if told.field is None else np.minimum(distance, sampled(told, told.field, at))
+    return distance if constants.field is None else np.minimum(distance, sampled(constants, constants.field, at))
 
 
-def sampled(told: Told, field: np.ndarray, at: Doubles) -> Doubles:
+def sampled(constants: Constants, field: np.ndarray, at: Doubles) -> Doubles:
     """The grid of distances between its samples, and beyond it the nearest value and the way there."""
     last = np.array(field.shape[::-1]) - 1.0
-    free = (at - np.array(told.field_low)) / told.field_spacing
-    place = np.clip(free, 0.0, last)
-    low = np.minimum(np.floor(place), last - 1.0).astype(int)
-    share = place - low
+    free = (at - np.array(constants.field_low)) / constants.field_spacing
+    position = np.clip(free, 0.0, last)
+    low = np.minimum(np.floor(position), last - 1.0).astype(int)
+    share = position - low
     total = np.zeros(len(at))
     for corner in np.ndindex(2, 2, 2):
         part = np.prod(np.where(np.array(corner), share, 1.0 - share), axis=1)
         x, y, z = (low + np.array(corner)).T
         total += part * field.astype(float)[z, y, x]
-    return total + np.linalg.norm(free - place, axis=1) * told.field_spacing
+    return total + np.linalg.norm(free - position, axis=1) * constants.field_spacing
 
 
-def outwards(told: Told, at: Doubles) -> Doubles:
+def outwards(constants: Constants, at: Doubles) -> Doubles:
     """Unit vectors (n, 3) along which those distances grow."""
     corners = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]], float)
-    total = sum(corner * solid(told, at + 0.25 * told.spacing * corner)[:, None] for corner in corners)
+    total = sum(corner * solid(constants, at + 0.25 * constants.spacing * corner)[:, None] for corner in corners)
     long = np.linalg.norm(total, axis=1, keepdims=True)
     return np.where(long > 1e-12, total / np.maximum(long, 1e-300), [0.0, 1.0, 0.0])
 
 
-def walled(told: Told, at: Doubles) -> tuple[Doubles, Doubles]:
+def walled(constants: Constants, at: Doubles) -> tuple[Doubles, Doubles]:
     """The share (n,) of the kernel that walls take up, and its slope (n, 3) [1/m]."""
     free, steep = np.ones(len(at)), np.zeros((len(at), 3))
     for axis in range(3):
         for side, distance in (
-            (1.0, at[:, axis] - told.tank_low[axis]),
-            (-1.0, told.tank_high[axis] - at[:, axis]),
+            (1.0, at[:, axis] - constants.tank_low[axis]),
+            (-1.0, constants.tank_high[axis] - at[:, axis]),
         ):
-            share, fall = beyond(np.maximum(distance / told.spacing, 0.0))
+            share, fall = beyond(np.maximum(distance / constants.spacing, 0.0))
             free *= 1.0 - share
             steep[:, axis] += side * fall / (1.0 - share)
-    share, fall = beyond(np.maximum(solid(told, at) / told.spacing, 0.0))
+    share, fall = beyond(np.maximum(solid(constants, at) / constants.spacing, 0.0))
     free *= 1.0 - share
-    steep += (fall / (1.0 - share))[:, None] * outwards(told, at)
-    return 1.0 - free, steep * free[:, None] / told.spacing
+    steep += (fall / (1.0 - share))[:, None] * outwards(constants, at)
+    return 1.0 - free, steep * free[:, None] / constants.spacing
 
 
-def meet(told: Told, pairs: Pairs, at: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+def meet(constants: Constants, pairs: Pairs, at: Doubles) -> tuple[Doubles, Doubles, Doubles]:
     """Relative densities, slopes of the walls' share, and diagonals of the solve [1/m²]."""
-    share, steep = walled(told, at)
-    q = np.linalg.norm(pairs.offset, axis=1) / told.spacing
+    share, steep = walled(constants, at)
+    q = np.linalg.norm(pairs.offset, axis=1) / constants.spacing
     total = pairs.sum(pairs.slope)
     diagonal = ((total + steep) ** 2).sum(axis=1) + pairs.sum((pairs.slope**2).sum(axis=1))
     dense = pairs.sum(weight(q)) + weight(np.zeros(1)) + share
-    return dense, steep, np.maximum(diagonal, STIFFEST / told.spacing**2)
+    return dense, steep, np.maximum(diagonal, STIFFEST / constants.spacing**2)
 
 
-def push(told: Told, pairs: Pairs, at: Doubles, mine: Doubles, velocities: Doubles) -> Doubles:
+def push(constants: Constants, pairs: Pairs, at: Doubles, mine: Doubles, velocities: Doubles) -> Doubles:
     """Velocities after the step, were there no pressure: of rows with velocities `mine` among all `velocities`."""
-    apart2 = (pairs.offset**2).sum(axis=1) + 0.01 * told.spacing**2
+    apart2 = (pairs.offset**2).sum(axis=1) + 0.01 * constants.spacing**2
     share = (pairs.slope * pairs.offset).sum(axis=1) / apart2
     shear = pairs.sum((mine[pairs.i] - velocities[pairs.j]) * share[:, None])
-    acceleration = 2.0 * told.thickness * shear - [0.0, told.gravity, 0.0]
-    away = (at - np.array(told.hand)) / told.hand_reach
+    acceleration = 2.0 * constants.viscosity * shear - [0.0, constants.gravity, 0.0]
+    away = (at - np.array(constants.hand)) / constants.hand_reach
     grip = np.maximum(1.0 - (away**2).sum(axis=1), 0.0)
-    share = 1.0 - np.exp(-told.dt * told.hand_pull * grip**2)[:, None]
-    return (1.0 - share) * (mine + told.dt * acceleration) + share * np.array(told.hand_velocity)
+    share = 1.0 - np.exp(-constants.dt * constants.hand_drag_rate * grip**2)[:, None]
+    return (1.0 - share) * (mine + constants.dt * acceleration) + share * np.array(constants.hand_velocity)
 
 
-def overfull(told: Told, dense: Doubles) -> Doubles:
+def overfull(constants: Constants, dense: Doubles) -> Doubles:
     """What relative densities are beyond 1, of what is too much the share that a step takes away."""
-    return (dense - 1.0) * np.where(dense < 1.0, 1.0, told.mend)
+    return (dense - 1.0) * np.where(dense < 1.0, 1.0, constants.density_correction)
 
 
 def gathering(pairs: Pairs, steep: Doubles, mine: Doubles, velocities: Doubles) -> Doubles:
@@ -183,13 +183,13 @@ def gathering(pairs: Pairs, steep: Doubles, mine: Doubles, velocities: Doubles) 
     return (mine * steep).sum(axis=1) + pairs.sum(((mine[pairs.i] - velocities[pairs.j]) * pairs.slope).sum(axis=1))
 
 
-def pressed(pairs: Pairs, steep: Doubles, mine: Doubles, pressing: Doubles) -> Doubles:
+def pressed(pairs: Pairs, steep: Doubles, mine: Doubles, pressure: Doubles) -> Doubles:
     """Accelerations by pressure."""
-    both = mine[pairs.i] + pressing[pairs.j]
+    both = mine[pairs.i] + pressure[pairs.j]
     return -mine[:, None] * steep - pairs.sum(both[:, None] * pairs.slope)
 
 
-def strides(iterations: int) -> list[float]:
+def chebyshev_weights(iterations: int) -> list[float]:
     """Chebyshev's weights of the turns of a solve (Golub & Varga 1961)."""
     weights = [1.0, 2.0 / (2.0 - SHRINKS**2)]
     while len(weights) < iterations:
@@ -197,57 +197,59 @@ def strides(iterations: int) -> list[float]:
     return weights[:iterations]
 
 
-def finish(told: Told, at: Doubles, velocity: Doubles) -> tuple[Doubles, Doubles]:
+def finish(constants: Constants, at: Doubles, velocity: Doubles) -> tuple[Doubles, Doubles]:
     """Places and velocities after the step, held within the tank and outside of bodies."""
-    way = told.dt * np.linalg.norm(velocity, axis=1, keepdims=True)
-    velocity = velocity * np.minimum(1.0, FASTEST * told.spacing / np.maximum(way, 1e-30))
-    place, margin = at + told.dt * velocity, MARGIN * told.spacing
-    distance, normal = solid(told, place)[:, None], outwards(told, place)
+    way = constants.dt * np.linalg.norm(velocity, axis=1, keepdims=True)
+    velocity = velocity * np.minimum(1.0, FASTEST * constants.spacing / np.maximum(way, 1e-30))
+    position, margin = at + constants.dt * velocity, MARGIN * constants.spacing
+    distance, normal = solid(constants, position)[:, None], outwards(constants, position)
     inside = distance < margin
     inwards = np.minimum((velocity * normal).sum(axis=1, keepdims=True), 0.0)
-    place = np.where(inside, place + (margin - distance) * normal, place)
+    position = np.where(inside, position + (margin - distance) * normal, position)
     velocity = np.where(inside, velocity - inwards * normal, velocity)
-    held = np.clip(place, np.array(told.tank_low) + margin, np.array(told.tank_high) - margin)
-    return held, np.where((place - held) * velocity > 0.0, 0.0, velocity)
+    held = np.clip(position, np.array(constants.tank_low) + margin, np.array(constants.tank_high) - margin)
+    return held, np.where((position - held) * velocity > 0.0, 0.0, velocity)
 
 
 def step(
-    told: Told, places: Doubles, velocities: Doubles, pressures: Doubles, iterations: int
+    constants: Constants, positions: Doubles, velocities: Doubles, pressures: Doubles, iterations: int
 ) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """All of a step for all particles: places, velocities, pressures and relative densities, in the order given."""
-    pairs = Pairs.of(told, places, np.arange(len(places)))
-    dense, steep, diagonal = meet(told, pairs, places)
-    pushed = push(told, pairs, places, velocities, velocities)
-    excess = overfull(told, dense) + told.dt * gathering(pairs, steep, pushed, pushed)
-    pressing = before = told.warm * pressures
-    for stride in strides(iterations):
-        acceleration = pressed(pairs, steep, pressing, pressing)
-        left = excess + told.dt**2 * gathering(pairs, steep, acceleration, acceleration)
-        aim = pressing + RELAXED * left / (told.dt**2 * diagonal)
-        pressing, before = np.maximum(before + stride * (aim - before), 0.0), pressing
-    after = pushed + told.dt * pressed(pairs, steep, pressing, pressing)
-    return *finish(told, places, after), pressing, dense
+    """All of a step for all particles: positions, velocities, pressures and relative densities, in the order given."""
+    pairs = Pairs.of(constants, positions, np.arange(len(positions)))
+    dense, steep, diagonal = meet(constants, pairs, positions)
+    pushed = push(constants, pairs, positions, velocities, velocities)
+    excess = overfull(constants, dense) + constants.dt * gathering(pairs, steep, pushed, pushed)
+    pressure = before = constants.warm * pressures
+    for weight in chebyshev_weights(iterations):
+        acceleration = pressed(pairs, steep, pressure, pressure)
+        left = excess + constants.dt**2 * gathering(pairs, steep, acceleration, acceleration)
+        aim = pressure + RELAXED * left / (constants.dt**2 * diagonal)
+        pressure, before = np.maximum(before + weight * (aim - before), 0.0), pressure
+    after = pushed + constants.dt * pressed(pairs, steep, pressure, pressure)
+    return *finish(constants, positions, after), pressure, dense
 
 
-def compared(told: Told, kept: Mapping[str, Any]) -> list[Comparison]:
+def compared(constants: Constants, kept: Mapping[str, Any]) -> list[Comparison]:
     """What a step left on the GPU, for some rows, against each stage from what that stage was given."""
-    of = np.unique(np.linspace(0, told.count - 1, min(told.count, COMPARED)).astype(np.int64))
-    here, pushed = kept["here"][:, :3].astype(float), kept["pushed"][:, :3].astype(float)
-    pressing, at = kept["pressing"].astype(float), here[of]
-    pairs = Pairs.of(told, here, of)
-    dense, steep, diagonal = meet(told, pairs, at)
-    excess = overfull(told, dense) + told.dt * gathering(pairs, steep, pushed[of], pushed)
-    places, velocities = finish(told, at, pushed[of] + told.dt * pressed(pairs, steep, pressing[of], pressing))
+    of = np.unique(np.linspace(0, constants.count - 1, min(constants.count, COMPARED)).astype(np.int64))
+    here, pushed = kept["sorted_positions"][:, :3].astype(float), kept["pushed"][:, :3].astype(float)
+    pressure, at = kept["sorted_pressures"].astype(float), here[of]
+    pairs = Pairs.of(constants, here, of)
+    dense, steep, diagonal = meet(constants, pairs, at)
+    excess = overfull(constants, dense) + constants.dt * gathering(pairs, steep, pushed[of], pushed)
+    positions, velocities = finish(
+        constants, at, pushed[of] + constants.dt * pressed(pairs, steep, pressure[of], pressure)
+    )
     return [
-        compare("density", kept["places"][of, 3], told.density * dense, 1e-5),
+        compare("density", kept["positions"][of, 3], constants.density * dense, 1e-5),
         compare("diagonal", kept["walls"][of, 3], diagonal, 1e-4),
         compare("excess", 1.0 + kept["excess"][of], 1.0 + excess, 1e-5),
-        compare("position", kept["places"][of, :3], places, 1e-6),
-        compare("velocity", kept["motions"][of, :3], velocities, 1e-4),
+        compare("position", kept["positions"][of, :3], positions, 1e-6),
+        compare("velocity", kept["velocities"][of, :3], velocities, 1e-4),
     ]
 
 
-def _near(told: Told, places: Doubles, row: int) -> Integers:
-    near = ((places - places[row]) ** 2).sum(axis=1) < 4.0 * told.spacing**2
+def _near(constants: Constants, positions: Doubles, row: int) -> Integers:
+    near = ((positions - positions[row]) ** 2).sum(axis=1) < 4.0 * constants.spacing**2
     near[row] = False
     return np.nonzero(near)[0]

@@ -67,8 +67,8 @@ def accelerations(positions: Floats, masses: Floats, softening: float, *, at: Fl
     result = np.empty_like(targets)
     for rows in _row_blocks(len(targets), len(positions)):
         offsets, squares = _offsets_and_squares(targets[rows], positions, softening)
-        pull = weights / (squares * np.sqrt(squares))
-        result[rows] = np.matmul(pull[:, None, :], offsets)[:, 0, :]
+        attraction = weights / (squares * np.sqrt(squares))
+        result[rows] = np.matmul(attraction[:, None, :], offsets)[:, 0, :]
     return result
 
 
@@ -79,12 +79,12 @@ def leapfrog(
     positions, velocities = positions.copy(), velocities.copy()
     step = positions.dtype.type(dt)
     half = positions.dtype.type(0.5 * dt)
-    pull = accelerations(positions, masses, softening)
+    attraction = accelerations(positions, masses, softening)
     for _ in range(steps):
-        velocities += half * pull
+        velocities += half * attraction
         positions += step * velocities
-        pull = accelerations(positions, masses, softening)
-        velocities += half * pull
+        attraction = accelerations(positions, masses, softening)
+        velocities += half * attraction
     return positions, velocities
 
 
@@ -136,6 +136,6 @@ def virial_ratio(positions: Floats, velocities: Floats, masses: Floats, softenin
     Positions are taken from the center of mass; the velocities should be free of a common motion.
     """
     places = positions.astype(np.float64) - center_of_mass(positions, masses)
-    pull = accelerations(places, masses, softening)
-    clausius = float(masses.astype(np.float64) @ np.einsum("nk,nk->n", places, pull))
+    attraction = accelerations(places, masses, softening)
+    clausius = float(masses.astype(np.float64) @ np.einsum("nk,nk->n", places, attraction))
     return 2.0 * kinetic_energy(velocities, masses) / abs(clausius)

@@ -100,13 +100,13 @@ def _rates(values: Mapping[str, Any]) -> Doubles:
 def _collided(f: Doubles, values: Mapping[str, Any], collision: str) -> Doubles:
     extra, force = f.sum(axis=0), values["force"]
     u = (np.einsum("kyx,kc->cyx", f, C) + 0.5 * np.array([force, 0.0])[:, None, None]) / (1.0 + extra)
-    even, pull, rate = _equilibrium(extra, u), _forced(u, force), _rates(values)
+    even, forcing, rate = _equilibrium(extra, u), _forced(u, force), _rates(values)
     if collision == "trt":
         odd_rate = values["odd_rate"]
         off = even - f
         sums, differences = 0.5 * (off + off[OPPOSITE]), 0.5 * (off - off[OPPOSITE])
-        pulls, turns = 0.5 * (pull + pull[OPPOSITE]), 0.5 * (pull - pull[OPPOSITE])
-        kept = (1.0 - 0.5 * rate) * pulls + (1.0 - 0.5 * odd_rate) * turns
+        even_forcing, odd_forcing = 0.5 * (forcing + forcing[OPPOSITE]), 0.5 * (forcing - forcing[OPPOSITE])
+        kept = (1.0 - 0.5 * rate) * even_forcing + (1.0 - 0.5 * odd_rate) * odd_forcing
         return f + rate * sums + odd_rate * differences + kept
     xx, yy, xy = C[:, 0] ** 2, C[:, 1] ** 2, C[:, 0] * C[:, 1]
     off = f - even
@@ -122,4 +122,4 @@ def _collided(f: Doubles, values: Mapping[str, Any], collision: str) -> Doubles:
     second = 4.5 * (spread(hxx, sxx) + spread(hyy, syy) + 2.0 * spread(hxy, sxy))
     third = 13.5 * (spread(hxxy, txxy) + spread(hxyy, txyy))
     cubes = 13.5 * (1.0 + extra) * (spread(hxxy, u[0] ** 2 * u[1]) + spread(hxyy, u[0] * u[1] ** 2))
-    return even + cubes + (1.0 - rate) * (second + third) + 0.5 * pull
+    return even + cubes + (1.0 - rate) * (second + third) + 0.5 * forcing

@@ -38,12 +38,12 @@ class Particles(NamedTuple):
     mass: np.ndarray = np.zeros(1)
 
     @staticmethod
-    def of(motions: np.ndarray, affine: np.ndarray, strains: np.ndarray, materials: np.ndarray) -> Particles:
+    def of(particles: np.ndarray, affine: np.ndarray, strains: np.ndarray, materials: np.ndarray) -> Particles:
         """From tensors as the model has them: rows of 8, 12 and 12 numbers."""
         return Particles(
-            motions[:, 0:3],
-            motions[:, 3],
-            motions[:, 4:7],
+            particles[:, 0:3],
+            particles[:, 3],
+            particles[:, 4:7],
             _matrices(affine),
             _matrices(strains),
             strains[:, 3],
@@ -51,12 +51,12 @@ class Particles(NamedTuple):
         )
 
     def laid_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As the model has them: motions, affine, strains."""
+        """As the model has them: particles, affine, strains."""
         speeds = np.linalg.norm(self.velocities, axis=1)
-        motions = np.column_stack([self.positions, self.shades, self.velocities, speeds])
+        particles = np.column_stack([self.positions, self.shades, self.velocities, speeds])
         strains = _columns(self.elastic)
         strains[:, 3] = self.memory
-        return motions, _columns(self.gradients), strains
+        return particles, _columns(self.gradients), strains
 
 
 def svd(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -177,9 +177,9 @@ def _slid(logs: np.ndarray, mu: float, lambda_: float, slope: float) -> np.ndarr
 
 def _around(positions: np.ndarray, known: Known) -> Any:
     """Weight, way from the particle [m] and row of each of its 27 nodes."""
-    place = (positions - np.array(known["low"])) / known["cell"]
-    base = np.floor(place - 0.5).astype(int)
-    offset = place - base
+    position = (positions - np.array(known["low"])) / known["cell"]
+    base = np.floor(position - 0.5).astype(int)
+    offset = position - base
     w = np.stack([0.5 * (1.5 - offset) ** 2, 0.75 - (offset - 1.0) ** 2, 0.5 * (offset - 0.5) ** 2])
     nx, ny, _ = known["size"]
     for x, y, z in product(range(3), repeat=3):
@@ -193,20 +193,20 @@ def _moved(sums: np.ndarray, known: Known, obstacle: np.ndarray | None) -> np.nd
     nx, ny, nz = known["size"]
     z, y, x = (axis.ravel() for axis in np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij"))
     at = np.stack([x, y, z], axis=1)
-    place, pace = np.array(known["low"]) + at * known["cell"], known["cell"] / known["dt"]
+    position, pace = np.array(known["low"]) + at * known["cell"], known["cell"] / known["dt"]
     there = sums[:, 3] > 0.0
     velocity = np.zeros((len(sums), 3))
     velocity[there] = np.clip(sums[there, 0:3] / sums[there, 3:], -pace, pace)
     velocity[there, 1] -= known["gravity"] * known["dt"]
-    reach = 1.0 - np.linalg.norm(place - np.array(known["hand"]), axis=1) / known["hand_radius"]
+    reach = 1.0 - np.linalg.norm(position - np.array(known["hand"]), axis=1) / known["hand_radius"]
     share = known["hand_share"] * np.clip(2.0 * reach, 0.0, 1.0)[:, None]
     velocity += share * (np.array(known["hand_velocity"]) - velocity)
-    out = place - np.array(known["ball"][:3])
+    out = position - np.array(known["ball"][:3])
     far = np.linalg.norm(out, axis=1)
     normal = out / np.maximum(far, 1e-20)[:, None]
     velocity = _stopped(velocity, normal, far < known["ball"][3], known["friction"])
     if obstacle is not None:
-        distance, slope = _obstacle(place, known, obstacle)
+        distance, slope = _obstacle(position, known, obstacle)
         normal = slope / np.maximum(np.linalg.norm(slope, axis=1), 1e-20)[:, None]
         velocity = _stopped(velocity, normal, distance < 0.0, known["friction"])
     for axis in range(3):
@@ -223,9 +223,9 @@ def _stopped(velocity: np.ndarray, normal: np.ndarray, where: np.ndarray, fricti
     return np.where((where & (inward < 0.0))[:, None], along * slower[:, None], velocity)
 
 
-def _obstacle(place: np.ndarray, known: Known, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Signed distance [m] and its slope at each place, linear between the given ones; far away outside of them."""
-    at = (place - np.array(known["obstacle_low"])) / known["obstacle_cell"]
+def _obstacle(position: np.ndarray, known: Known, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Signed distance [m] and its slope at each position, linear between the given ones; far away outside of them."""
+    at = (position - np.array(known["obstacle_low"])) / known["obstacle_cell"]
     last = np.array(distances.shape[::-1]) - 1
     inside = ((at >= 0.0) & (at <= last)).all(axis=1)
     low = np.floor(np.clip(at, 0, last)).astype(int)

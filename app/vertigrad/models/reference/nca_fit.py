@@ -27,7 +27,7 @@ def grown(state: np.ndarray, first: np.ndarray, second: np.ndarray, steps: int) 
     return found
 
 
-def pulled(
+def gradients(
     states: list[np.ndarray], gradient: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The gradients by both layers from that by the last of `states`."""

@@ -92,8 +92,8 @@ def load(path: str | Path) -> Field:
     problems: list[str] = []
     for name, known in {"format": [FORMAT], "version": [VERSION], "activation": list(_ACTIVATIONS)}.items():
         if text.get(name) not in known:
-            wanted = " or ".join(_quoted(value) for value in known)
-            problems.append(f"metadata: {name} must be {wanted}, not {_quoted(text.get(name))}")
+            expected = " or ".join(_quoted(value) for value in known)
+            problems.append(f"metadata: {name} must be {expected}, not {_quoted(text.get(name))}")
     sizes = _sizes(text, problems)
     names = _listed(text, "band_names", [f"band {band}" for band in range(sizes[0])], problems)
     sway = [_number("sway", entry, problems) for entry in _listed(text, "sway", ["1"] * sizes[0], problems)]
@@ -134,8 +134,8 @@ def _sizes(text: Mapping[str, str], problems: list[str]) -> tuple[int, int, int]
         if value is not None and value.isascii() and value.isdigit() and least <= int(value) <= most:
             sizes[at] = int(value)
         else:
-            wanted = f"an integer from {least} to {most}"
-            problems.append(f"metadata: {name} must be {wanted}, not {_quoted(value)}")
+            expected = f"an integer from {least} to {most}"
+            problems.append(f"metadata: {name} must be {expected}, not {_quoted(value)}")
     return sizes[0], sizes[1], sizes[2]
 
 

@@ -46,9 +46,9 @@ def substep(water: Doubles, bed: Doubles, dt: float, values: Mapping[str, Any], 
     u, depth = velocity(after, values["dry"]), after[..., 0]
     rubs = values["gravity"] * values["manning"] ** 2 * np.linalg.norm(u, axis=-1)
     rubs = rubs / np.maximum(depth, values["dry"]) ** (4.0 / 3.0)
-    pulls = values["pull"][2] * _within(values["hand"], bed.shape)
-    taken = u + dt * pulls[..., None] * np.array(values["pull"][:2])
-    after[..., 1:] = depth[..., None] * taken / (1.0 + dt * (rubs + pulls))[..., None]
+    drag_rate = values["drag"][2] * _within(values["hand"], bed.shape)
+    taken = u + dt * drag_rate[..., None] * np.array(values["drag"][:2])
+    after[..., 1:] = depth[..., None] * taken / (1.0 + dt * (rubs + drag_rate))[..., None]
     return after
 
 

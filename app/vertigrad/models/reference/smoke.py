@@ -43,9 +43,9 @@ class Air(NamedTuple):
 def step(air: Air, fields: Fields, solid: np.ndarray, cycles: int, sweeps: int) -> Air:
     """The air a step later, with so many cycles for the pressure and sweeps of diffusion. `solid` is true in walls."""
     box = _Box(fields, solid)
-    matter = _diffused(_made_good(_carried_matter(box, air), box, air), box, sweeps)
+    matter = _diffused(_made_good(_advected_matter(box, air), box, air), box, sweeps)
     matter = _emitted(matter, box)
-    faces = _pushed(_carried_faces(box, air), matter, _swirl(air.velocity, fields), box)
+    faces = _pushed(_advected_faces(box, air), matter, _swirl(air.velocity, fields), box)
     pressure = air.pressure.copy()
     found = pressure_reference.levels(pressure_reference.finest(solid, box.open_low, box.open_high))
     rhs = np.where(solid, 0.0, outflow(faces))
@@ -68,10 +68,10 @@ def centered(faces: np.ndarray) -> np.ndarray:
     return 0.5 * (low + np.stack([x, y, z], axis=-1))
 
 
-def sampled(values: np.ndarray, place: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (..., 8) of the eight samples around places, and their weights; sample (0, 0, 0) is at place `first`."""
+def sampled(values: np.ndarray, position: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values (..., 8) of the eight samples around positions, and weights; sample (0, 0, 0) is at position `first`."""
     count = np.array(values.shape[2::-1])
-    at = np.clip(place - first, 0.0, count - 1.0)
+    at = np.clip(position - first, 0.0, count - 1.0)
     low = np.minimum(at.astype(int), count - 2)
     part = at - low
     found, weights = [], []
@@ -96,11 +96,11 @@ class _Box:
         self.count = np.array(solid.shape[::-1])
         self.courant = fields["dt"] / fields["edge"]
 
-    def world(self, place: np.ndarray) -> np.ndarray:
-        return np.asarray(self.fields["low"]) + self.fields["edge"] * place
+    def world(self, position: np.ndarray) -> np.ndarray:
+        return np.asarray(self.fields["low"]) + self.fields["edge"] * position
 
-    def has_left(self, place: np.ndarray) -> np.ndarray:
-        return np.any((place < 0.0) & self.open_low | (place > self.count) & self.open_high, axis=-1)
+    def has_left(self, position: np.ndarray) -> np.ndarray:
+        return np.any((position < 0.0) & self.open_low | (position > self.count) & self.open_high, axis=-1)
 
     def blocked(self, axis: int) -> np.ndarray:
         """The faces along an axis that let no air through: one more of them than cells that way."""
@@ -110,7 +110,7 @@ class _Box:
         return np.moveaxis(np.concatenate([low, solid]) | np.concatenate([solid, high]), 0, 2 - axis)
 
 
-def _places(shape: tuple[int, ...], first: Any) -> np.ndarray:
+def _positions(shape: tuple[int, ...], first: Any) -> np.ndarray:
     z, y, x = np.indices(shape)
     return np.stack([x, y, z], axis=-1) + np.asarray(first)
 
@@ -124,28 +124,28 @@ def _own_faces(faces: np.ndarray, axis: int) -> np.ndarray:
     return faces[tuple(slice(None) if i == 2 - axis else slice(-1) for i in range(3))][..., axis]
 
 
-def _wind(faces: np.ndarray, place: np.ndarray) -> np.ndarray:
-    parts = [sampled(_own_faces(faces, axis), place, _first_face(axis)) for axis in range(3)]
+def _wind(faces: np.ndarray, position: np.ndarray) -> np.ndarray:
+    parts = [sampled(_own_faces(faces, axis), position, _first_face(axis)) for axis in range(3)]
     return np.stack([(values * weights).sum(-1) for values, weights in parts], -1)
 
 
-def _traced(faces: np.ndarray, place: np.ndarray, courant: float) -> np.ndarray:
-    middle = place + 0.5 * courant * _wind(faces, place)
-    return place + courant * _wind(faces, middle)
+def _traced(faces: np.ndarray, position: np.ndarray, courant: float) -> np.ndarray:
+    middle = position + 0.5 * courant * _wind(faces, position)
+    return position + courant * _wind(faces, middle)
 
 
-def _carried_matter(box: _Box, air: Air) -> np.ndarray:
-    middle = _places(box.solid.shape, 0.5)
+def _advected_matter(box: _Box, air: Air) -> np.ndarray:
+    middle = _positions(box.solid.shape, 0.5)
     back, forth = (_traced(air.faces, middle, sign * box.courant) for sign in (-1.0, 1.0))
 
-    def at(matter: np.ndarray, place: np.ndarray) -> list[np.ndarray]:
-        """The value at each place, the least and the most around it."""
-        fluid, weights = sampled(~box.solid, place, np.full(3, 0.5))
+    def at(matter: np.ndarray, position: np.ndarray) -> list[np.ndarray]:
+        """The value at each position, the least and the most around it."""
+        fluid, weights = sampled(~box.solid, position, np.full(3, 0.5))
         weights = weights * fluid
         total = weights.sum(-1)
         found = []
         for part in range(2):
-            values, _ = sampled(matter[..., part], place, np.full(3, 0.5))
+            values, _ = sampled(matter[..., part], position, np.full(3, 0.5))
             mean = np.divide((values * weights).sum(-1), total, out=np.zeros(total.shape), where=total > 0.0)
             least = np.where(fluid, values, np.inf).min(-1)
             found.append([mean, least, np.where(fluid, values, -np.inf).max(-1)])
@@ -159,7 +159,7 @@ def _carried_matter(box: _Box, air: Air) -> np.ndarray:
     return np.where((empty | box.has_left(forth))[..., None], guess, better)
 
 
-def _made_good(carried: np.ndarray, box: _Box, air: Air) -> np.ndarray:
+def _made_good(advected: np.ndarray, box: _Box, air: Air) -> np.ndarray:
     """What advection gained or lost in all is taken from or given to all; what flowed out of the box is lost."""
     away = np.zeros(box.solid.shape)
     for axis in range(3):
@@ -168,16 +168,16 @@ def _made_good(carried: np.ndarray, box: _Box, air: Air) -> np.ndarray:
         sides[0] += np.maximum(-own[0], 0.0)
         sides[-1] += np.maximum(own[-1], 0.0)
     left = np.maximum(1.0 - away * box.courant, 0.0)[..., None] * air.matter
-    wanted, there = left.sum((0, 1, 2)), carried.sum((0, 1, 2))
-    return carried * np.where(there > 1e-20, np.clip(wanted / np.maximum(there, 1e-20), 0.5, 2.0), 1.0)
+    target, there = left.sum((0, 1, 2)), advected.sum((0, 1, 2))
+    return advected * np.where(there > 1e-20, np.clip(target / np.maximum(there, 1e-20), 0.5, 2.0), 1.0)
 
 
-def _carried_faces(box: _Box, air: Air) -> np.ndarray:
+def _advected_faces(box: _Box, air: Air) -> np.ndarray:
     guess, ways = np.zeros_like(air.faces), []
     for axis in range(3):
         own = _own_faces(air.faces, axis)
-        place = _places(own.shape, _first_face(axis))
-        back, forth = (_traced(air.faces, place, sign * box.courant) for sign in (-1.0, 1.0))
+        position = _positions(own.shape, _first_face(axis))
+        back, forth = (_traced(air.faces, position, sign * box.courant) for sign in (-1.0, 1.0))
         values, weights = sampled(own, back, _first_face(axis))
         _own_faces(guess, axis)[...] = (values * weights).sum(-1)
         ways.append((values, forth, box.has_left(back) | box.has_left(forth)))
@@ -204,14 +204,14 @@ def _diffused(matter: np.ndarray, box: _Box, sweeps: int) -> np.ndarray:
     return matter
 
 
-def _fade(place: np.ndarray, middle: Any, radius: float) -> np.ndarray:
-    return np.clip(2.0 - 2.0 * np.linalg.norm(place - np.asarray(middle), axis=-1) / max(radius, 1e-6), 0.0, 1.0)
+def _fade(position: np.ndarray, middle: Any, radius: float) -> np.ndarray:
+    return np.clip(2.0 - 2.0 * np.linalg.norm(position - np.asarray(middle), axis=-1) / max(radius, 1e-6), 0.0, 1.0)
 
 
 def _emitted(matter: np.ndarray, box: _Box) -> np.ndarray:
-    fields, place = box.fields, box.world(_places(box.solid.shape, 0.5))
-    source = _fade(place, fields["source_place"], fields["source_radius"])
-    hand = fields["emit"] * _fade(place, fields["touch_point"], fields["touch_radius"])
+    fields, position = box.fields, box.world(_positions(box.solid.shape, 0.5))
+    source = _fade(position, fields["source_center"], fields["source_radius"])
+    hand = fields["emit"] * _fade(position, fields["touch_point"], fields["touch_radius"])
     value = np.maximum(source, hand)[..., None] * np.asarray(fields["source_matter"])
     return np.where(box.solid[..., None], 0.0, np.maximum(matter * np.asarray(fields["kept"]), value))
 
@@ -244,11 +244,11 @@ def _pushed(faces: np.ndarray, matter: np.ndarray, swirl: np.ndarray, box: _Box)
         force = np.moveaxis(np.pad(force, ends, mode="edge"), 2 - axis, 0)
         force = np.moveaxis(0.5 * (force[:-1] + force[1:]), 0, 2 - axis)
         speed = _own_faces(faces, axis) + fields["dt"] * force
-        place = box.world(_places(speed.shape, _first_face(axis)))
+        position = box.world(_positions(speed.shape, _first_face(axis)))
         if axis == 1:
-            jet = fields["jet"] * _fade(place, fields["source_place"], fields["source_radius"])
+            jet = fields["jet"] * _fade(position, fields["source_center"], fields["source_radius"])
             speed = np.where(jet > 0.0, np.maximum(speed, jet), speed)
-        hand = fields["drag"] * _fade(place, fields["touch_point"], fields["touch_radius"])
+        hand = fields["drag"] * _fade(position, fields["touch_point"], fields["touch_radius"])
         speed = speed + hand * (fields["touch_velocity"][axis] - speed)
         held = np.clip(speed, -fields["top_speed"], fields["top_speed"])
         _own_faces(pushed, axis)[...] = np.where(box.blocked(axis), 0.0, held)

@@ -1,4 +1,4 @@
-"""The splats of `SplatFit` in NumPy, float64: their picture, and the gradients by what they are."""
+"""The splats of `SplatFit` in NumPy, float64: their image, and the gradients by what they are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Eye(NamedTuple):
 class Flat(NamedTuple):
     """Splats as a camera sees them: `middle` (n, 2) [pixels], `covariance` (n, 2, 2) [pixels²], and the `order`
     of those that are seen, the nearest first; and what the backward pass needs: places before the camera (n, 3), axes
-    on the picture (n, 2, 3), in the camera's space (n, 3, 3) and in the world (n, 3, 3), columns being axes.
+    on the image (n, 2, 3), in the camera's space (n, 3, 3) and in the world (n, 3, 3), columns being axes.
     """
 
     middle: np.ndarray
@@ -66,13 +66,13 @@ def flattened(splats: list[np.ndarray], eye: Eye) -> Flat:
     return Flat(eye.focal * slope + 0.5 * eye.side, covariance, order, place, axes, turned, world)
 
 
-def picture(splats: list[np.ndarray], eye: Eye) -> np.ndarray:
-    """The picture (side, side, 3), linear: one ellipse after the other, the nearest first."""
+def image(splats: list[np.ndarray], eye: Eye) -> np.ndarray:
+    """The image (side, side, 3), linear: one ellipse after the other, the nearest first."""
     return _blended(flattened(splats, eye), splats, eye)[0]
 
 
 def _blended(flat: Flat, splats: list[np.ndarray], eye: Eye) -> tuple[np.ndarray, np.ndarray, list[tuple]]:
-    """The picture, what is seen through it (side, side), and of each ellipse its box, offsets, alpha and whether it is
+    """The image, what is seen through it (side, side), and of each ellipse its box, offsets, alpha and whether it is
     held there at the most.
     """
     side, steps = eye.side, []
@@ -97,8 +97,8 @@ def _box(flat: Flat, splats: list[np.ndarray], i: int, side: int) -> tuple[tuple
     return (slice(low[1], high[1]), slice(low[0], high[0])), np.stack([x, y], axis=-1) - flat.middle[i]
 
 
-def pulled(gradient: np.ndarray, splats: list[np.ndarray], eye: Eye) -> list[np.ndarray]:
-    """The gradients by all five arrays of `splats` from that by the picture (side, side, 3)."""
+def gradients(gradient: np.ndarray, splats: list[np.ndarray], eye: Eye) -> list[np.ndarray]:
+    """The gradients by all five arrays of `splats` from that by the image (side, side, 3)."""
     flat = flattened(splats, eye)
     _, through, steps = _blended(flat, splats, eye)
     count = len(splats[0])
@@ -156,11 +156,11 @@ def _by_rotation(rotation: np.ndarray, by_axes: np.ndarray) -> np.ndarray:
 
 
 def traced(
-    corners: np.ndarray, eye: Eye, samples: int, bands: float, looks: tuple[np.ndarray, np.ndarray]
+    corners: np.ndarray, eye: Eye, samples: int, bands: float, colors: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """What an eye sees of flat triangles (n, 3, 3), (side, side, 4): linear colors times alpha, and alpha.
 
-    `looks` are the linear colors of a band, and of what is between bands. A pixel is the mean of `samples`² rays.
+    `colors` are the linear colors of a band, and of what is between bands. A pixel is the mean of `samples`² rays.
     """
     x, y = np.meshgrid(*2 * [((np.arange(eye.side * samples) + 0.5) / samples - 0.5 * eye.side) / eye.focal])
     rays = np.stack([x, y, np.ones_like(x)], axis=-1).reshape(-1, 3)
@@ -176,7 +176,7 @@ def traced(
     wave = np.sin(bands * np.arctan2(place[:, 2], place[:, 0]) + 2.0 * place[:, 1])
     share = np.clip((wave + 0.25) / 0.5, 0.0, 1.0)
     share = (share * share * (3.0 - 2.0 * share))[:, None]
-    own = looks[1] * (1.0 - share) + looks[0] * share
+    own = colors[1] * (1.0 - share) + colors[0] * share
     lit = own * (0.28 + 0.22 * normal[:, 1] + 0.75 * np.maximum(normal @ SUN, 0.0))[:, None]
     found = np.where(np.any(inside, axis=1, keepdims=True), np.concatenate([lit, np.ones((len(lit), 1))], axis=1), 0.0)
     return found.reshape(eye.side, samples, eye.side, samples, 4).mean((1, 3))

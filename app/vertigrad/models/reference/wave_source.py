@@ -27,7 +27,7 @@ def spread(height: np.ndarray) -> np.ndarray:
     return around[2:, 1:-1] + around[:-2, 1:-1] + around[1:-1, 2:] + around[1:-1, :-2] - 4.0 * height
 
 
-def pulled(gradient: np.ndarray, medium: np.ndarray, places: np.ndarray) -> np.ndarray:
+def gradients(gradient: np.ndarray, medium: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The gradient by the start from that by what was heard: the same steps transposed, the last one first."""
     side = len(medium)
     reach, loss = medium[..., 0], medium[..., 1]

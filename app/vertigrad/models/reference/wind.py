@@ -12,7 +12,9 @@ Doubles = NDArray[np.float64]
 SIDE = 16  # cells of the lattice, a power of two
 GAIN = 2.0 ** (-1.0 / 3.0)
 SHIFT = np.array([5.3, 1.7, 9.1])  # from octave to octave, so that their lattices do not meet
-SPEED = 1.22  # root mean square of the curl of three such noises, for a lattice of edge 1 (over 240,000 places: 1.2222)
+SPEED = (
+    1.22  # root mean square of the curl of three such noises, for a lattice of edge 1 (over 240,000 positions: 1.2222)
+)
 
 
 class Lattice(NamedTuple):
@@ -46,12 +48,12 @@ class Lattice(NamedTuple):
         return self.one * np.cos(angle) + self.other * np.sin(angle)
 
 
-def noise(gradients: Doubles, places: Doubles) -> Doubles:
-    """One noise of gradients (SIDE, SIDE, SIDE, 3), by z, y, x, at places (..., 3), counted in cells."""
-    floor = np.floor(places)
-    p = places - floor
+def noise(gradients: Doubles, positions: Doubles) -> Doubles:
+    """One noise of gradients (SIDE, SIDE, SIDE, 3), by z, y, x, at positions (..., 3), counted in cells."""
+    floor = np.floor(positions)
+    p = positions - floor
     weight = p**3 * (p * (p * 6.0 - 15.0) + 10.0)
-    total = np.zeros(places.shape[:-1])
+    total = np.zeros(positions.shape[:-1])
     for corner in np.ndindex(2, 2, 2):
         x, y, z = np.moveaxis((floor.astype(int) + corner) % SIDE, -1, 0)
         share = np.prod(np.where(corner, weight, 1.0 - weight), axis=-1)
@@ -59,15 +61,15 @@ def noise(gradients: Doubles, places: Doubles) -> Doubles:
     return total
 
 
-def potential(gradients: Doubles, places: Doubles, v: dict[str, Any]) -> Doubles:
-    """At places (..., 3); `v` are the uniform fields."""
-    total = np.zeros(places.shape)
+def potential(gradients: Doubles, positions: Doubles, v: dict[str, Any]) -> Doubles:
+    """At positions (..., 3); `v` are the uniform fields."""
+    total = np.zeros(positions.shape)
     for octave in range(v["octaves"]):
         size = 0.5**octave
-        at = (places - np.array(v["drift"])) / (v["eddy"] * size) + octave * SHIFT
+        at = (positions - np.array(v["drift"])) / (v["eddy"] * size) + octave * SHIFT
         total += GAIN**octave * size * np.stack([noise(g, at) for g in gradients], axis=-1)
     if v["bounded"]:
-        r = np.clip((places[..., 1] - v["low"][1]) / v["eddy"], -1.0, 1.0)
+        r = np.clip((positions[..., 1] - v["low"][1]) / v["eddy"], -1.0, 1.0)
         height = r * (15.0 / 8.0 - r**2 * (10.0 / 8.0 - 3.0 / 8.0 * r**2))
         total[..., 0] *= height
         total[..., 2] *= height

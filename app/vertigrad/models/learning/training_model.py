@@ -1,4 +1,4 @@
-"""`LearningModel`: learns some steps a second, and shows what it has learned in steps of another length."""
+"""`TrainingModel`: learns some steps a second, and shows what it has learned in steps of another length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..built import SealedModel
 from ..stepping import FixedStep
 
 
-class LearningModel(SealedModel):
+class TrainingModel(SealedModel):
     """A model whose `Params` have `train`, and the `steps_per_second` of its learning [1/s].
 
     Its `_step` is a plan: forward, backward and the optimizer, whose fields are left open. What is shown may go on in
@@ -41,14 +41,14 @@ class LearningModel(SealedModel):
 
     # for subclasses ---------------------------------------------------------------------------------------------
 
-    def _learn(self, dt: float, rate: float) -> None:
+    def _train(self, dt: float, rate: float) -> None:
         """The steps of learning that are due in `dt` seconds, if it is to learn."""
         if self._params.train:
             self._optimizer.rate = rate
             for _ in range(self._learning.due(dt, 1.0 / self._params.steps_per_second)):
                 self._step.replay(**self._optimizer.fields())
 
-    def _forget(self) -> None:
+    def _reset_optimizer(self) -> None:
         """What the optimizer remembers, and what is left over of times. The weights are the subclass's."""
         with no_grad():
             for tensor in (*self._optimizer.state.values(), self._norm):
@@ -56,7 +56,7 @@ class LearningModel(SealedModel):
         self._optimizer.taken = 0
         self._learning.rest = self._playing.rest = 0.0
 
-    def _figures(self) -> dict[str, Tensor]:
+    def _training_statistics(self) -> dict[str, Tensor]:
         """`loss` before the last step, and `gradient_norm`."""
         return {"loss": ops.copy(self._loss), "gradient_norm": ops.copy(self._norm)}
 

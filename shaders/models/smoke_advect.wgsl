@@ -23,10 +23,10 @@ fn wind_${AXES[axis]}(face: vec3i, i: u32) -> vec3f {
 }
 
 //% endfor
-// Whether a place lies beyond a side that lets air through.
-fn has_left(place: vec3f) -> bool {
-    let below = (place < vec3f(0.0)) & (params.open_low != vec3u(0u));
-    let above = (place > vec3f(params.size)) & (params.open_high != vec3u(0u));
+// Whether a position lies beyond a side that lets air through.
+fn has_left(position: vec3f) -> bool {
+    let below = (position < vec3f(0.0)) & (params.open_low != vec3u(0u));
+    let above = (position > vec3f(params.size)) & (params.open_high != vec3u(0u));
     return any(below | above);
 }
 
@@ -85,8 +85,8 @@ ${air.kernel("predict_faces")}
     var value = vec4f(0.0);
     //% for axis in range(3)
     if all(face < vec3i(params.size) + NEXT[${axis}]) {
-        let place = vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[${axis}]);
-        value[${axis}] = faces_${AXES[axis]}(traced(place, wind_${AXES[axis]}(face, i), -params.dt / params.edge));
+        let position = vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[${axis}]);
+        value[${axis}] = faces_${AXES[axis]}(traced(position, wind_${AXES[axis]}(face, i), -params.dt / params.edge));
     }
     //% endfor
     out_faces[i] = value;
@@ -94,10 +94,10 @@ ${air.kernel("predict_faces")}
 
 //% for axis in range(3)
 fn corrected_${AXES[axis]}(face: vec3i, i: u32) -> f32 {
-    let place = vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[${axis}]);
+    let position = vec3f(face) + 0.5 - 0.5 * vec3f(NEXT[${axis}]);
     let wind = wind_${AXES[axis]}(face, i);
-    let from_ = traced(place, wind, -params.dt / params.edge);
-    let to = traced(place, wind, params.dt / params.edge);
+    let from_ = traced(position, wind, -params.dt / params.edge);
+    let to = traced(position, wind, params.dt / params.edge);
     let guess = guess_faces[i].${AXES[axis]};
     if has_left(from_) || has_left(to) {
         return guess;

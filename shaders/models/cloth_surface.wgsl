@@ -76,7 +76,7 @@ fn cover(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 }
 
 @compute @workgroup_size(64)
-fn look(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn normals_and_strains(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     if i >= params.count {
         return;

@@ -35,12 +35,12 @@ fn choose(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     chosen[i] = -1;
     let total = sums[params.count - 1u];
     if opacity[i] >= params.unseen || !(total > 0.0) { return; }
-    let wanted = total * philox_uniform(philox(vec4u(i, params.step, 0u, 0u), params.key)).x;
-    var low = 0u;       // the first whose running sum is beyond what is wanted
+    let chosen_weight = total * philox_uniform(philox(vec4u(i, params.step, 0u, 0u), params.key)).x;
+    var low = 0u;       // the first whose running sum is beyond chosen_weight
     var high = params.count - 1u;
     while low < high {
         let middle = (low + high) / 2u;
-        if sums[middle] > wanted { high = middle; } else { low = middle + 1u; }
+        if sums[middle] > chosen_weight { high = middle; } else { low = middle + 1u; }
     }
     if opacity[low] < params.unseen { return; }
     chosen[i] = i32(low);

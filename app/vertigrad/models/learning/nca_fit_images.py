@@ -1,14 +1,14 @@
-"""Small pictures from formulas, for cells to grow."""
+"""Small images from formulas, for cells to grow."""
 
 from __future__ import annotations
 
 import numpy as np
 
-PICTURES = ("butterfly", "heart")
+IMAGES = ("butterfly", "heart")
 FINE = 4  # samples along each side of a pixel
 
 
-def picture(name: str, side: int) -> np.ndarray:
+def image(name: str, side: int) -> np.ndarray:
     """Red, green and blue times alpha, and alpha, (side, side, 4), 0 to 1; clear near the edge."""
     line = (np.arange(side * FINE) + 0.5) / (side * FINE) * 2.0 - 1.0
     y, x = np.meshgrid(line, line, indexing="ij")
