@@ -34,7 +34,7 @@ def test_a_step_of_a_million_particles_is_near_its_floor() -> None:
         gpu.wait_idle()
         begin = time.perf_counter()
         for _ in range(100):
-            model._step.replay(dt=model.length, **model._fields())
+            model._step.replay(dt=model.time_step, **model._fields())
         gpu.wait_idle()
         rates.append(100 / (time.perf_counter() - begin))
     count = model.outputs()["position"].shape[0]

@@ -54,7 +54,7 @@ def ours() -> float:
         box=(1.0, 1.0, 1.0), resolution=GRID - 7, count=COUNT, time_step=DT, snow="box", sand="none", **sizes, **START
     )
     model = Mpm("bench", params, {}, 1)
-    assert model.length == DT
+    assert model.time_step == DT
     fields = model._fields(DT)
 
     def take(steps: int) -> None:

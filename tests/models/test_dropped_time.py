@@ -28,7 +28,7 @@ def test_what_a_model_drops_is_told_by_its_clocks(gpu: Gpu, name: str, monkeypat
     try:
         assert list(model.clocks) == made
         for clock in made:
-            clock.most = 0
+            clock.max_steps = 0
         model.step(LONG)
         assert [clock.dropped for clock in made] == [1.0] * len(made)
         with no_dropped_time():

@@ -12,7 +12,7 @@ def test_as_many_steps_as_the_time_holds(frames: int) -> None:
     stepping = FixedStep()
     taken = sum(stepping.due(1.0 / frames, 1e-2) for _ in range(frames)) if frames > 2 else stepping.due(0.5, 1e-2) * 2
     assert taken in (99, 100)
-    assert 0.0 <= stepping.rest < 1e-2 * (1 + 1e-6)
+    assert 0.0 <= stepping.remainder < 1e-2 * (1 + 1e-6)
 
 
 def test_a_integer_of_steps_leaves_no_rest() -> None:
@@ -21,9 +21,9 @@ def test_a_integer_of_steps_leaves_no_rest() -> None:
 
 
 def test_time_beyond_the_most_is_dropped() -> None:
-    stepping = FixedStep(most=10)
+    stepping = FixedStep(max_steps=10)
     assert stepping.due(1.0, 1e-2) == 10
-    assert stepping.rest == 0.0
+    assert stepping.remainder == 0.0
     assert stepping.dropped == pytest.approx(0.9)
     stepping.due(0.0, 1e-2)
     assert stepping.dropped == pytest.approx(0.9), "a frame without time says nothing about the speed"
@@ -32,10 +32,10 @@ def test_time_beyond_the_most_is_dropped() -> None:
 
 
 def test_no_time_is_dropped_where_that_is_asked_for() -> None:
-    stepping = FixedStep(most=10)
+    stepping = FixedStep(max_steps=10)
     with no_dropped_time():
         assert stepping.due(1.005, 1e-2) == 100
-        assert stepping.rest == pytest.approx(5e-3)
+        assert stepping.remainder == pytest.approx(5e-3)
         assert stepping.divide(1.0, 1e-2) == (100, pytest.approx(1e-2))
         assert stepping.dropped == 0.0
     assert stepping.due(1.0, 1e-2) == 10
@@ -45,10 +45,10 @@ def test_no_time_is_dropped_where_that_is_asked_for() -> None:
 def test_a_frame_is_divided_into_equal_steps(time: float, steps: int) -> None:
     stepping = FixedStep()
     assert stepping.divide(time, 0.05) == (steps, pytest.approx(time / steps))
-    assert stepping.rest == 0.0
+    assert stepping.remainder == 0.0
 
 
 def test_what_a_division_leaves_out_is_dropped() -> None:
-    stepping = FixedStep(most=4)
+    stepping = FixedStep(max_steps=4)
     assert stepping.divide(1.0, 0.125) == (4, 0.125)
     assert stepping.dropped == 0.5

@@ -14,7 +14,7 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu, Kernel
 from vertigrad.models import OutputSpec, registry
 from vertigrad.models.base import Comparison, compare
-from vertigrad.models.built import TimelessModel
+from vertigrad.models.model_bases import TensorStateModel
 from vertigrad.params import Params, integer, number
 from vertigrad.session import Session
 
@@ -95,7 +95,7 @@ class Fault(Exception):
     """What nobody expects a model to raise."""
 
 
-class Rising(TimelessModel):
+class Rising(TensorStateModel):
     """A row of points; `phase` adds up the time, and lifts them above `height`."""
 
     class Params(Params):
@@ -148,7 +148,7 @@ class Rising(TimelessModel):
         return {"phase": self._phase, "position": self._position}
 
 
-class Scaled(TimelessModel):
+class Scaled(TensorStateModel):
     """`source` times `gain`."""
 
     class Params(Params):

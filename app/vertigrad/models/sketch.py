@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError, ShaderError
 from ..params import unknown
 from .base import Comparison, OutputSpec
-from .built import SealedModel
+from .model_bases import NoReloadModel
 
 if TYPE_CHECKING:
     from ..gpu import Kernel, Plan
@@ -26,7 +26,7 @@ SETS = "a step that is replayed sets it when it is recorded, and not again; let 
 Shape = tuple[int | str, ...]
 
 
-class Sketch(SealedModel):
+class Sketch(NoReloadModel):
     """A model made of `tensors`, each with its shape: {"position": ("count", 3), "cell": ("count", "u32")}.
 
     A size may be the name of a whole-number parameter; a dtype comes last, where it is not f32. All are outputs, and

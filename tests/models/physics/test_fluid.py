@@ -46,7 +46,7 @@ def make(steady: Gpu) -> Iterator[Make]:
 def take(model: Fluid, steps: int) -> None:
     """Physical steps, however long they are."""
     for _ in range(steps):
-        model.step(model.length / model._params.time_scale)
+        model.step(model.time_step / model._params.time_scale)
 
 
 def output(model: Fluid, name: str) -> np.ndarray:
@@ -114,7 +114,7 @@ def test_a_whole_step_agrees_with_the_reference(make: Make, kind: str) -> None:
         model.touch(Touch(Gesture.DRAG, (0, 0, 0), (0, 0, 1), (0.3, 0.3, 0.2), (0.0, 2.0, 1.0), 0.3, 0.7))
     take(model, 25)
     before = {name: tensor.numpy().astype(float) for name, tensor in model.state().items()}
-    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.length, field=field)
+    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.time_step, field=field)
     positions, velocities = before["positions"][:, :3], before["velocities"][:, :3]
     reference = fluid_reference.step(uniforms, positions, velocities, before["pressures"], model._params.iterations)
     take(model, 1)
@@ -166,10 +166,10 @@ def test_the_dam_breaks_as_martin_and_moyce_measured(make: Make) -> None:
     model = make(spacing=spacing, tank=(4.5, 2.2, 4 * spacing), column=(1.0, 2.0, 4 * spacing))
     unit = np.sqrt(2.0 * 9.81 / 1.0)
     times, fronts = [], []
-    for _ in range(int(3.0 / unit / model.length / 4) + 1):
+    for _ in range(int(3.0 / unit / model.time_step / 4) + 1):
         take(model, 4)
         positions = output(model, "position")
-        times.append(4 * (len(times) + 1) * model.length * unit)
+        times.append(4 * (len(times) + 1) * model.time_step * unit)
         fronts.append(np.sort(positions[positions[:, 1] < 1.5 * spacing, 0])[-3] + 0.5 * spacing)
     ours = np.interp(MEASURED[:, 0], times, fronts)
     lead = MEASURED[:, 0] - np.interp(MEASURED[:, 1], fronts, times)
@@ -212,9 +212,9 @@ def test_what_falls_freely_keeps_its_shape_and_gains_momentum_as_newton_says(mak
     before = np.sort(output(model, "position")[:, 1])
     steps = 30
     take(model, steps)
-    time, found = steps * model.length, diagnostics_of(model)
+    time, found = steps * model.time_step, diagnostics_of(model)
     assert found["momentum"] == pytest.approx(found["mass"] * 9.81 * time, rel=1e-4)
-    fallen = 0.5 * 9.81 * time * (time + model.length)  # steps are symplectic: velocity first
+    fallen = 0.5 * 9.81 * time * (time + model.time_step)  # steps are symplectic: velocity first
     np.testing.assert_allclose(before - np.sort(output(model, "position")[:, 1]), fallen, atol=0.05 * 0.1)
 
 
@@ -249,7 +249,7 @@ def test_a_shear_wave_decays_by_viscosity_as_stokes_says(
     within = np.all((positions > 0.16) & (positions < (0.64, 0.44, 0.44)), axis=1)
     wave = np.cos(k * positions[within, 0])
     lost = 1.0 - (velocities[within, 2] @ wave) / (wave @ wave)
-    assert lost / model.length == pytest.approx(viscosity * k**2, rel=0.05, abs=1e-4)
+    assert lost / model.time_step == pytest.approx(viscosity * k**2, rel=0.05, abs=1e-4)
 
 
 # walls ------------------------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_nothing_gets_into_walls_or_bodies(make: Make, kind: str) -> None:
         more = {"obstacle_center": (0.675, 0.675, 0.675), "obstacle_spacing": 0.05}
     model = make(inputs, spacing=0.06, **more)
     field = inputs["obstacle"].numpy() if inputs else None
-    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.length, field=field)
+    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.time_step, field=field)
     met = False
     for _ in range(8):
         take(model, 12)
@@ -294,7 +294,7 @@ def test_the_body_that_is_drawn_is_the_one_that_is_met(make: Make, kind: str) ->
     model = make(body=kind, body_center=(0.7, 0.2, 0.1), body_size=(0.25, 0.4, 0.3))
     model._params.body_center = (0.8, 0.3, 0.2)
     model.step(1.0 / 60.0)
-    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.length)
+    uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.time_step)
     surface, normals = (output(model, name).reshape(-1, 3).astype(float) for name in ("body", "body_normal"))
     assert np.abs(fluid_reference.solid(uniforms, surface)).max() < 1e-5
     np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, atol=1e-5)
@@ -443,14 +443,14 @@ def test_limits_are_of_diagnostics_and_hold_for_a_dam_break(make: Make) -> None:
     assert all(found[name] <= limit.bound for name, limit in Fluid.limits.items())
     near = model._scratch["found"].numpy()
     assert found["neighbors"] == near.max() <= MOST
-    assert found["cfl"] == pytest.approx(output(model, "speed").max() * model.length / model.spacing, rel=1e-5)
+    assert found["cfl"] == pytest.approx(output(model, "speed").max() * model.time_step / model.spacing, rel=1e-5)
 
 
 # coupled ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_network_gives_its_distances_as_a_grid(steady: Gpu) -> None:
-    model = SdfSurface("test", SdfParams(resolution=9, samples=12, reach=1.0), {}, 0)
+    model = SdfSurface("test", SdfParams(resolution=9, sdf_resolution=12, sdf_extent=1.0), {}, 0)
     try:
         for comparison in model.compare_with_reference():
             assert comparison.holds, str(comparison)
@@ -479,7 +479,7 @@ def test_the_scene_hands_the_network_s_own_block_to_the_water(steady: Gpu) -> No
         assert isinstance(solid, SdfSurface) and isinstance(water, Fluid)
         assert water._obstacle is not None
         assert water._obstacle.block.id == solid.outputs()["distance"].block.id
-        edge = 2.0 * solid._params.reach / (solid._params.samples - 1)
+        edge = 2.0 * solid._params.sdf_extent / (solid._params.sdf_resolution - 1)
         assert water._params.obstacle_spacing == pytest.approx(edge, rel=1e-5)
         for _ in range(40):
             stage.step(1.0 / 60.0)

@@ -348,7 +348,7 @@ def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> N
     for model in (one, other):
         model.step(0.111)
     np.testing.assert_array_equal(field(one), field(other))
-    assert one.numbers()["rest"] > 0.0
+    assert one.numbers()["remainder"] > 0.0
     kept, numbers = {name: tensor.numpy() for name, tensor in one.state().items()}, one.numbers()
     one.step(0.111)
     other.step(0.0123)
@@ -361,7 +361,7 @@ def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> N
     one.reset()
     np.testing.assert_array_equal(field(one), field(make(seed=1, initial_spots=9, surface="torus")))
     assert (field(one) != field(make(seed=2, initial_spots=9, surface="torus"))).any()
-    assert one.numbers()["rest"] == 0.0
+    assert one.numbers()["remainder"] == 0.0
 
 
 def test_a_hand_paints_what_faces_it_and_can_take_away(make: Make) -> None:

@@ -50,7 +50,7 @@ def alone(material: str, **values: Any) -> dict[str, Any]:
 
 def steps(model: Mpm, count: int) -> None:
     """Physical steps, whatever a frame is."""
-    fields = model._fields(model.length)
+    fields = model._fields(model.time_step)
     for _ in range(count):
         model._step.replay(**fields)
 
@@ -108,7 +108,7 @@ def test_energies_are_those_of_the_reference(make: Make) -> None:
     found = measured(model)
     reference = particles(model)
     still = reference._replace(gradients=np.zeros_like(reference.gradients))
-    *_, energy = mpm_reference.strained(still, model._known | model._fields(model.length))
+    *_, energy = mpm_reference.strained(still, model._known | model._fields(model.time_step))
     mass = masses(model)
     assert found["elastic"] == pytest.approx(energy.sum() * model._volume, rel=1e-3)
     assert found["elastic"] > 0.0
@@ -117,7 +117,7 @@ def test_energies_are_those_of_the_reference(make: Make) -> None:
     assert found["momentum"] == pytest.approx(np.linalg.norm(mass @ reference.velocities), rel=1e-4)
     assert found["energy"] == pytest.approx(found["kinetic"] + found["elastic"] + found["potential"], rel=1e-5)
     assert found["cfl"] == pytest.approx(
-        np.linalg.norm(reference.velocities, axis=1).max() * model.length / model._grid.cell, rel=1e-4
+        np.linalg.norm(reference.velocities, axis=1).max() * model.time_step / model._grid.cell, rel=1e-4
     )
 
 
@@ -127,11 +127,11 @@ def test_what_falls_freely_falls_as_it_should(make: Make, material: str) -> None
     model = make(**alone(material, gravity=10.0))
     before, n = model.outputs()["position"].numpy().astype(float), 60
     steps(model, n)
-    time = n * model.length
+    time = n * model.time_step
     after, velocity = model.outputs()["position"].numpy(), model.outputs()["velocity"].numpy()
     assert np.abs(velocity - [0.0, -10.0 * time, 0.0]).max() < 1e-4 * 10.0 * time
     assert np.abs(velocity.mean(axis=0, dtype=float) - [0.0, -10.0 * time, 0.0]).max() < 5e-6 * 10.0 * time
-    fallen = 0.5 * 10.0 * time * (time + model.length)
+    fallen = 0.5 * 10.0 * time * (time + model.time_step)
     assert np.abs(after - before - [0.0, -fallen, 0.0]).max() < 1e-4 * fallen + 1e-7
     strains = model.state()["strains"].numpy()
     assert np.abs(strains[:, [0, 5, 10]] - 1.0).max() < 1e-4
@@ -192,13 +192,13 @@ def test_a_bar_rings_with_the_period_of_its_length(make: Make) -> None:
     set_velocities(model, 0.05 * shape[:, None] * [1.0, 0.0, 0.0])
     period = 2.0 * length / np.sqrt(young / 1000.0)
     each, amplitudes = 3, []
-    for _ in range(int(0.8 * period / (each * model.length))):
+    for _ in range(int(0.8 * period / (each * model.time_step))):
         steps(model, each)
         amplitudes.append(model.outputs()["velocity"].numpy()[:, 0] @ shape)
     turns = np.flatnonzero(np.diff(np.sign(amplitudes)))
     assert len(turns) == 2, "it crosses its rest twice in a period"
     a = np.array(amplitudes)
-    crossing = [(i + 1 + a[i] / (a[i] - a[i + 1])) * each * model.length for i in turns]
+    crossing = [(i + 1 + a[i] / (a[i] - a[i + 1])) * each * model.time_step for i in turns]
     assert 2.0 * (crossing[1] - crossing[0]) == pytest.approx(period, rel=0.06)
 
 
@@ -206,7 +206,7 @@ def settled(make: Make, material: str, **values: Any) -> np.ndarray:
     """Places of a column of 0.2 x 0.4 x 0.2 m, a second after it was let go."""
     column = {f"{material}_center": (0.0, 0.21, 0.0), f"{material}_size": (0.2, 0.4, 0.2), "count": 600}
     model = make(**alone(material, **column, friction=0.6, **values))
-    steps(model, int(1.0 / model.length))
+    steps(model, int(1.0 / model.time_step))
     found = measured(model)
     assert found["cfl"] < model.limits["cfl"].bound
     assert found["crowding"] < model.limits["crowding"].bound
@@ -235,7 +235,7 @@ def test_still_water_keeps_its_volume(make: Make) -> None:
         **alone("water", box=(0.5, 1.0, 0.5), water_center=(0.0, 0.2, 0.0), water_size=(0.5, 0.4, 0.5), count=2400)
     )
     before = model.outputs()["position"].numpy()[:, 1].mean()
-    steps(model, int(0.6 / model.length))
+    steps(model, int(0.6 / model.time_step))
     depth, cell = 0.4, 1.0 / 16.0
     pressed = 0.5 * 1000.0 * 9.81 * depth / 5e4 * depth / 2.0  # K dV/V = rho g h, in the mean over the depth
     after = model.outputs()["position"].numpy()[:, 1].mean()
@@ -266,7 +266,7 @@ def test_nothing_falls_into_an_obstacle(make: Make, obstacle: str) -> None:
             inputs = {"obstacle": distances}
             values = {"obstacle_corner": tuple(corner), "obstacle_spacing": spacing}
         model = make(inputs, **alone("water", water_center=(0.0, 0.6, 0.0), count=900, **values))
-        steps(model, int(0.8 / model.length))
+        steps(model, int(0.8 / model.time_step))
         places = model.outputs()["position"].numpy()
         model.close()
     assert (np.linalg.norm(places - [0.0, 0.1, 0.0], axis=1) > 0.25 - 1.0 / 16.0).all()
@@ -293,7 +293,7 @@ def test_a_run_is_the_same_bits_again_and_from_a_snapshot(make: Make) -> None:
         first.step(0.0117)
     kept = {name: tensor.numpy() for name, tensor in first.state().items()}
     numbers = first.numbers()
-    assert numbers["rest"] > 0.0
+    assert numbers["remainder"] > 0.0
     for _ in range(5):
         first.step(0.0117)
     for _ in range(12):
@@ -318,7 +318,7 @@ def test_time_that_passes_is_that_of_the_frames(make: Make) -> None:
     model = make(**alone("jelly", gravity=1.0, time_scale=0.5))
     for _ in range(10):
         model.step(1.0 / 60.0)
-    time = 0.5 * 10.0 / 60.0 - model.numbers()["rest"]
+    time = 0.5 * 10.0 / 60.0 - model.numbers()["remainder"]
     assert -model.outputs()["velocity"].numpy()[:, 1].mean() == pytest.approx(time, rel=1e-3)
 
 
@@ -334,7 +334,7 @@ def test_lames_constants_are_those_of_young_and_poisson(young: float, poisson: f
 def test_the_step_follows_the_stiffest_matter() -> None:
     def length(**values: Any) -> float:
         with closing(Mpm("test", Params(**{**CUBE, **values}), {}, 0)) as model:
-            return model.length
+            return model.time_step
 
     soft = alone("jelly", jelly_youngs_modulus=1e4, poissons_ratio=0.0, time_step=1e-2)
     cell = 1.0 / 16.0

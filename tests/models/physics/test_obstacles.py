@@ -44,7 +44,7 @@ def test_smoke(make: Make) -> None:
     middle, radius = (0.45, 1.45, 0.45), 0.4
     box = {"cells": 32, "height": EDGE, "width": EDGE, "depth": EDGE, "ball_radius": 0.0}
     model: Any = make("smoke", sphere(middle, radius, (-1.0, 0.0, -1.0)), **box)
-    model.step(model.length)
+    model.step(model.time_step)
     solid = model._pressure.solid.numpy() != 0
     z, y, x = (np.indices(solid.shape) + 0.5) * (EDGE / solid.shape[1])
     away = np.linalg.norm(np.stack([x - 1.0, y, z - 1.0], axis=-1) - middle, axis=-1) - radius
@@ -84,7 +84,7 @@ def test_mpm(make: Make) -> None:
     whole = {"box": (EDGE,) * 3, "resolution": 32, "water_center": (0.0, 1.0, 0.0), "water_size": (1.8, 1.8, 1.8)}
     placed = {"obstacle_corner": (-1.0, 0.0, -1.0), "obstacle_spacing": SPACING, "friction": 10.0, "count": 60_000}
     model: Any = make("mpm", sphere(middle, radius, (-1.0, 0.0, -1.0)), **matter, **whole, **placed)
-    model.step(model.length)
+    model.step(model.time_step)
     size, known = model._known["size"], model._known
     nodes = model._nodes.numpy()[: int(np.prod(size)), :3].reshape(*size[::-1], 3)
     z, y, x = np.indices(nodes.shape[:3])

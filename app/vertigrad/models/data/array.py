@@ -12,7 +12,7 @@ from ... import ops, params
 from ...params import file, text
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import StillModel
+from ..model_bases import StaticModel
 from . import array_file
 
 
@@ -23,7 +23,7 @@ class Params(params.Params):
     name: str = text("", doc="name of the array in an .npz file; empty: the largest one")
 
 
-class Array(StillModel):
+class Array(StaticModel):
     """An array from a file, as f32; it does not change."""
 
     Params = Params

@@ -14,7 +14,7 @@ from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor, f16, f32
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import TimelessModel
+from ..model_bases import TensorStateModel
 
 CORNERS = 24  # of a box, each once for every face that it belongs to
 
@@ -29,7 +29,7 @@ class Params(params.Params):
     )
 
 
-class Bars(TimelessModel):
+class Bars(TensorStateModel):
     """A bar chart of boxes on the plane y = 0, as high as the values; negative values point down.
 
     `values` has shape (columns,) or (rows, columns); leading axes of size 1 are ignored. A pure function of it.

@@ -13,7 +13,7 @@ from ...gpu import Kernel
 from ...params import angle, choice, file, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import StillModel
+from ..model_bases import StaticModel
 from .mesh_file import FORMATS, MeshFile, read
 
 SHADER = "models/mesh.wgsl"
@@ -48,7 +48,7 @@ class Params(params.Params):
     )
 
 
-class Mesh(StillModel):
+class Mesh(StaticModel):
     """A mesh from a file, centered at the origin. It has an output `color` if its vertices have colors.
 
     `distance` is computed once, when the model is built, by brute force over all triangles and samples. A software

@@ -12,7 +12,7 @@ from ... import ops, params
 from ...params import choice, file, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import StillModel
+from ..model_bases import StaticModel
 from . import point_file
 
 
@@ -26,7 +26,7 @@ class Params(params.Params):
     up: str = choice("y", ("y", "z"), rebuild=True, doc="axis of the file that points up")
 
 
-class PointCloud(StillModel):
+class PointCloud(StaticModel):
     """Points from a file, centered at the origin. Points that are not finite are left out.
 
     There is an output `color` only if the file has colors.

@@ -15,7 +15,7 @@ from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor, f16, f32
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import TimelessModel
+from ..model_bases import TensorStateModel
 
 LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
 
@@ -30,7 +30,7 @@ class Params(params.Params):
     base: float = number(0.0, min=-1e6, max=1e6, slider_min=-1.0, slider_max=1.0, doc="value at height 0")
 
 
-class Relief(TimelessModel):
+class Relief(TensorStateModel):
     """Vertices on a grid, y up, as high as the values: no other model need know that it is drawn.
 
     `values` is a plane (rows, columns) or a picture of 3 channels, before or behind its other axes; leading axes of 1

@@ -13,7 +13,7 @@ from ... import ops
 from ...gpu import Kernel, Plan, Traffic, gpu
 from ...tensor import Tensor, u8
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from .footage import Footage
 from .reader import Reader
@@ -133,7 +133,7 @@ class Screen:
         self._plans.clear()
 
 
-class ScreenModel(SealedModel):
+class ScreenModel(NoReloadModel):
     """A model that shows footage: left to say are which, and what is seen after a step."""
 
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {

@@ -15,7 +15,7 @@ from ...params import color, integer, number, vector
 from ...params.color_space import linear
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 
 SHADER = "models/splat_mesh.wgsl"
 COMPARED = 500  # splats that the reference works out
@@ -53,7 +53,7 @@ class Params(params.Params):
     )
 
 
-class SplatMesh(SealedModel):
+class SplatMesh(NoReloadModel):
     """One splat for each part of a triangle, with the covariance of its area: flat, and as long and wide as that.
 
     A triangle without an area, or with a corner that is not finite, makes splats that are not finite; the layer leaves

@@ -12,7 +12,7 @@ from ... import ops, params
 from ...params import choice, file, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import StillModel
+from ..model_bases import StaticModel
 from . import splat_file
 
 
@@ -31,7 +31,7 @@ class Params(params.Params):
     up: str = choice("-y", tuple(splat_file.UPWARDS), rebuild=True, doc="axis of the file that points up")
 
 
-class Splats(StillModel):
+class Splats(StaticModel):
     """Gaussian splats from a file, centered at the origin. Splats that are not finite are left out.
 
     Colors are those of spherical harmonics of degree 0: independent of the view direction.

@@ -1,4 +1,4 @@
-"""`NcaFit`: cells that learn to grow an image from a single one of them, while it is watched."""
+"""`NcaFit`: a neural cellular automaton trained to grow an image from a single cell."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ class NcaFit(TrainingModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        given = self._params
-        self._train(dt, given.learning_rate)
-        for _ in range(self._playing.due(dt, 1.0 / given.playback_rate)):
+        params = self._params
+        self._train(dt, params.learning_rate)
+        for _ in range(self._playing.due(dt, 1.0 / params.playback_rate)):
             self._shown += 1
-            if self._shown > given.steps + HOLD:
+            if self._shown > params.steps + HOLD:
                 self._begin()
-            elif self._shown <= given.steps:
+            elif self._shown <= params.steps:
                 self._grow.replay()
         self._show.replay()
 
@@ -139,11 +139,11 @@ class NcaFit(TrainingModel):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _make(self, parts: Parts) -> None:
-        given = self._params
-        side, channels, copied = given.resolution, given.channels, parts.copied
+        params = self._params
+        side, channels, copied = params.resolution, params.channels, parts.copied
         seed = np.zeros((side, side, channels))
         seed[side // 2, side // 2, COLORS - 1 :] = 1.0
-        target = image(given.image, side)
+        target = image(params.image, side)
         self._seed, self._now = copied("seed", seed.reshape(-1, channels)), copied("now", seed.reshape(-1, channels))
         self._target_cells = copied("target", target.reshape(-1, COLORS))
         self._target = copied("target", target[..., :3] + PAPER * (1.0 - target[..., 3:]))
@@ -152,7 +152,7 @@ class NcaFit(TrainingModel):
         self._color = parts.enter_context(self._image.reshape(-1, 3))
         self._position, self._radius = copied("position", _places(side)), copied("radius", np.zeros(side * side))
         self._one = copied("one", self._first)
-        self._two = copied("two", np.zeros((channels, given.hidden)))
+        self._two = copied("two", np.zeros((channels, params.hidden)))
         self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
 
     def _record(self, parts: Parts) -> None:

@@ -15,9 +15,9 @@ from ...params.color_space import linear
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import SealedModel
 from ..data import splat_file
 from ..data.mesh_file import FORMATS, read
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import splat_fit as reference
 from ..stepping import FixedStep
@@ -87,7 +87,7 @@ class Params(params.Params):
     train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
 
 
-class SplatFit(SealedModel):
+class SplatFit(NoReloadModel):
     """Gaussian splats trained on views of a mesh (Kerbl, Kopanas, Leimkühler and Drettakis 2023, 3D Gaussian splatting
     for real-time radiance field rendering; without spherical harmonics and with a constant number of splats).
 
@@ -120,7 +120,7 @@ class SplatFit(SealedModel):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params, self._seed = name, params, seed
-        self._learning = FixedStep(most=4)
+        self._learning = FixedStep(max_steps=4)
         self.clocks = (self._learning,)
         self._rendered_with: tuple[object, ...] = ()  # that the images were made with
         mesh = read(params.file, SIZE, params.up, CREASE)
@@ -134,17 +134,17 @@ class SplatFit(SealedModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        given = self._params
+        params = self._params
         self._render_views()
-        for _ in range(self._learning.due(dt, 1.0 / given.steps_per_second) if given.train else 0):
+        for _ in range(self._learning.due(dt, 1.0 / params.steps_per_second) if params.train else 0):
             self._backpropagate.replay(**self._view_fields(self._taken))
             for name, optimizer in self._optimizers.items():
-                optimizer.rate = getattr(given, f"{name}_learning_rate")
+                optimizer.rate = getattr(params, f"{name}_learning_rate")
                 self._updates[name].replay(**optimizer.fields())
             if (
-                given.densify_interval
-                and self._taken % given.densify_interval == 0
-                and self._taken <= DENSIFIED * given.learning_rate_half_life
+                params.densify_interval
+                and self._taken % params.densify_interval == 0
+                and self._taken <= DENSIFIED * params.learning_rate_half_life
             ):
                 self._densify.replay(step=self._taken)
         self._draw()
@@ -184,7 +184,7 @@ class SplatFit(SealedModel):
                 for tensor in optimizer.state.values():
                     tensor.fill_(0.0)
             self._loss.fill_(0.0)
-        self._learning.rest = 0.0
+        self._learning.remainder = 0.0
         self._shown: tuple[object, ...] = ()
         self._render_views()
         self._draw()
@@ -197,12 +197,12 @@ class SplatFit(SealedModel):
         return kept | made | {"loss": self._loss, "psnr": self._psnr}
 
     def numbers(self) -> dict[str, float]:
-        return {"taken": self._taken, "learning": self._learning.rest}
+        return {"taken": self._taken, "learning": self._learning.remainder}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         for optimizer in self._optimizers.values():
             optimizer.taken = int(numbers["taken"])
-        self._learning.rest = numbers["learning"]
+        self._learning.remainder = numbers["learning"]
         self._shown = ()
 
     def export(self, suffix: str) -> bytes:
@@ -290,11 +290,11 @@ class SplatFit(SealedModel):
 
     def _render_views(self) -> None:
         """The images that are learned from, if the mesh has other colors now."""
-        given = self._params
-        colors = given.bands, given.light, given.dark
+        params = self._params
+        colors = params.bands, params.light, params.dark
         if colors != self._rendered_with:
             self._rendered_with, self._shown = colors, ()
-            self._views.record(given.bands, linear(given.light), linear(given.dark))
+            self._views.record(params.bands, linear(params.light), linear(params.dark))
 
     def _draw(self) -> None:
         """The outputs, if something of them is another now."""

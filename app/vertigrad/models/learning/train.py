@@ -20,7 +20,7 @@ from ...params import choice, file, integer, number, switch
 from ...tensor import Tensor, f32, i32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from .train_data import Examples, Kind, examples, kind_of
 from .train_files import CHECKPOINT, checkpoint, read_start, restore
@@ -59,7 +59,7 @@ class Params(params.Params):
     )
 
 
-class Train(SealedModel):
+class Train(NoReloadModel):
     """A network trained with some optimizer steps per simulation step.
 
     A training step is one plan: choice of the batch, forward, backward, gradient clipping and optimizer. After each

@@ -1,4 +1,4 @@
-"""What a network learns from: examples and what is target of them, read from the files that a scene's table names."""
+"""What a network learns from: examples and their targets, read from the files that a scene's table names."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def examples(data: Classes | Plane | Solid, seed: int) -> Examples:
             return _of_classes(data, random)
         case Plane():
             values = plane(data)
-            spots, target = places_of(values.shape[:2]), values.reshape(-1, values.shape[2])
-            return Examples(spots, target, spots, target, len(spots))
+            positions, target = grid_positions(values.shape[:2]), values.reshape(-1, values.shape[2])
+            return Examples(positions, target, positions, target, len(positions))
     return _of_solid(data.file, data.size, data.up, data.samples, data.spread, seed)
 
 
@@ -74,7 +74,7 @@ def solid(data: Solid) -> MeshFile:
     return read(data.file, data.size, data.up, CREASE)
 
 
-def places_of(shape: tuple[int, ...]) -> np.ndarray:
+def grid_positions(shape: tuple[int, ...]) -> np.ndarray:
     """The nodes of a grid (n, axes), f32: the first axis slowest, the longest from -1 to 1, equal steps along all."""
     longest = max(max(shape) - 1, 1)
     axes = [np.linspace(-1.0, 1.0, size) * (size - 1) / longest for size in shape]
@@ -120,10 +120,10 @@ def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
 def _of_solid(path: Path, size: float, up: str, samples: int, spread: float, seed: int) -> Examples:
     mesh, random = read(path, size, up, CREASE), np.random.default_rng(seed)
     tests = max(samples // 8, 16)
-    spots = solid_samples.places(mesh.positions, mesh.index, samples + tests, spread, random)
-    spots = random.permutation(spots).astype(np.float32)
-    target = solid_samples.distances(mesh.positions, mesh.index, spots.astype(float)).astype(np.float32)[:, None]
-    return Examples(spots[:-tests], target[:-tests], spots, target, tests)
+    positions = solid_samples.places(mesh.positions, mesh.index, samples + tests, spread, random)
+    positions = random.permutation(positions).astype(np.float32)
+    target = solid_samples.distances(mesh.positions, mesh.index, positions.astype(float)).astype(np.float32)[:, None]
+    return Examples(positions[:-tests], target[:-tests], positions, target, tests)
 
 
 @cached(4)  # a scene asks for the shapes before it builds the model

@@ -52,13 +52,13 @@ def loss_of(table: Loss) -> Callable[[Tensor, Tensor], Tensor]:
 def loss_gradient(table: Loss, result: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The reference: the gradient of the loss by the results (n, outputs), float64."""
     if table.kind == "cross_entropy":
-        shares = np.exp(result - result.max(1, keepdims=True))
-        shares /= shares.sum(1, keepdims=True)
-        shares[np.arange(len(target)), target] -= 1.0
-        return shares / len(target)
+        probabilities = np.exp(result - result.max(1, keepdims=True))
+        probabilities /= probabilities.sum(1, keepdims=True)
+        probabilities[np.arange(len(target)), target] -= 1.0
+        return probabilities / len(target)
     away = result - target
-    slopes = {"l1": np.sign(away), "l2": 2.0 * away, "huber": np.clip(away, -table.delta, table.delta)}
-    return slopes[table.kind] / away.size
+    gradients = {"l1": np.sign(away), "l2": 2.0 * away, "huber": np.clip(away, -table.delta, table.delta)}
+    return gradients[table.kind] / away.size
 
 
 def optimizer_of(table: Optimizer, schedule: Schedule, weights: Sequence[Tensor], momentum: float) -> learn.Optimizer:
@@ -72,12 +72,12 @@ def optimizer_of(table: Optimizer, schedule: Schedule, weights: Sequence[Tensor]
 
 def schedule_of(table: Schedule) -> Callable[[int], float]:
     """The factor of the rate at each step."""
-    curves = {
+    schedules = {
         "constant": learn.constant,
         "cosine": lambda: learn.cosine(table.steps, table.last),
         "exponential": lambda: learn.exponential(table.steps),
     }
-    curve = curves[table.kind]()
+    curve = schedules[table.kind]()
     return learn.warm_up(table.warm_up, curve) if table.warm_up else curve
 
 

@@ -1,4 +1,4 @@
-"""What a scene's table says of a network that is to learn: its data, layers, loss, optimizer, and what is drawn."""
+"""What a scene's table says of a network to train: its data, layers, loss, optimizer, and what is drawn."""
 
 from __future__ import annotations
 
@@ -17,99 +17,103 @@ from ..data.mesh_file import FORMATS
 
 Find = Callable[[str], Path]
 P = TypeVar("P", bound=params.Params)
-CURVES = ("relu", "silu", "sigmoid", "softplus", "tanh")  # those of `learn.layers`, which takes long to import
+ACTIVATIONS = ("relu", "silu", "sigmoid", "softplus", "tanh")  # those of `learn.layers`, which takes long to import
 
 
 class Classes(params.Params):
-    """Examples of a few classes, drawn as points in a plane that the network makes up."""
+    """Labeled examples, drawn as points in a two-dimensional embedding."""
 
-    file: Path = file(..., suffixes=[".npz"], doc="arrays `inputs` (n, ...), of pictures or numbers, and `labels` (n,)")
-    test: float = number(
-        0.25, min=0.02, max=0.9, doc="share of the examples that is kept back to test what was learned"
+    file: Path = file(..., suffixes=[".npz"], doc="NumPy file with arrays `inputs` (n, ...) and `labels` (n,)")
+    test: float = number(0.25, min=0.02, max=0.9, doc="fraction of the examples held out for testing")
+    shift: int = integer(0, min=0, max=3, doc="augmentation: images are also used shifted by up to this many pixels")
+    normalize: bool = switch(
+        False, doc="normalize inputs to mean 0 and variance 1, with one mean and deviation for all"
     )
-    shift: int = integer(0, min=0, max=3, doc="pixels by which pictures are also shown moved, in every direction")
-    normalize: bool = switch(False, doc="bring inputs to mean 0 and variance 1, all by the same two numbers")
 
 
 class Plane(params.Params):
-    """A plane of numbers, or a picture, learned as a function of the place."""
+    """An image or a two-dimensional array, learned as a function of position."""
 
     file: Path = file(
-        ..., suffixes=[".npz", ".npy", *STILLS], doc="a picture, or the first array of two axes in a file"
+        ..., suffixes=[".npz", ".npy", *STILLS], doc="an image, or the first two-dimensional array in a file"
     )
-    resolution: int = integer(80, min=8, max=1024, doc="samples along the longer side, of what is learned and drawn")
-    square: bool = switch(False, doc="as many samples along both sides")
+    resolution: int = integer(80, min=8, max=1024, doc="samples along the longer side, for training and drawing")
+    square: bool = switch(False, doc="same number of samples along both sides")
 
 
 class Solid(params.Params):
-    """A mesh, learned as the distance from it: below 0 inside."""
+    """A mesh, learned as a signed distance, negative inside."""
 
-    file: Path = file(..., suffixes=FORMATS, doc="the mesh; closed, or nothing is inside")
-    size: float = number(1.6, min=0.1, max=2.0, doc="its longest edge; the network's space goes from -1 to 1")
-    up: str = choice("y", ("y", "z"), doc="the axis of the file that points upwards")
-    samples: int = integer(16384, min=64, max=1 << 20, doc="places whose distances are learned")
-    spread: float = number(0.06, min=1e-4, max=1.0, doc="how far most of them lie from the surface")
+    file: Path = file(..., suffixes=FORMATS, doc="mesh file; the mesh must be closed")
+    size: float = number(1.6, min=0.1, max=2.0, doc="longest edge of the mesh; the network's domain is -1 to 1")
+    up: str = choice("y", ("y", "z"), doc="axis of the file that points up")
+    samples: int = integer(16384, min=64, max=1 << 20, doc="number of training samples")
+    spread: float = number(0.06, min=1e-4, max=1.0, doc="typical distance of samples from the surface")
 
 
 class Network(params.Params):
     """The network's layers."""
 
-    kind: str = choice("mlp", ("mlp", "conv"), doc="linear layers alone, or convolutions of pictures before them")
+    kind: str = choice("mlp", ("mlp", "conv"), doc="mlp: linear layers; conv: convolutions of images before them")
     encoding: str = choice("none", ("none", "waves", "octaves", "hash"), doc="what places are message by")
-    frequencies: int = integer(64, min=1, max=512, doc="waves, or octaves of each coordinate")
+    frequencies: int = integer(64, min=1, max=512, doc="number of waves, or octaves per coordinate")
     sharpness: float = number(
-        1.0, min=0.01, max=50.0, doc="spread of the waves' frequencies, in waves over half a side"
+        1.0, min=0.01, max=50.0, doc="standard deviation of the Fourier features' frequencies, in periods per half side"
     )
-    levels: int = integer(8, min=1, max=32, doc="of the hash grid: its grids, each finer than the one before")
-    entries: int = integer(4096, min=16, max=1 << 22, doc="of the hash grid: the size of each grid's table")
-    features: int = integer(2, min=1, max=4, doc="of the hash grid: 1, 2 or 4 numbers of an entry")
-    coarsest: int = integer(4, min=1, max=1 << 12, doc="of the hash grid: cells along an axis of the first grid")
-    finest: int = integer(64, min=1, max=1 << 16, doc="of the hash grid: cells along an axis of the last")
+    levels: int = integer(8, min=1, max=32, doc="hash grid: number of resolution levels")
+    entries: int = integer(4096, min=16, max=1 << 22, doc="hash grid: table size of each level")
+    features: int = integer(2, min=1, max=4, doc="hash grid: features per entry, 1, 2 or 4")
+    coarsest: int = integer(4, min=1, max=1 << 12, doc="hash grid: cells along an axis of the coarsest level")
+    finest: int = integer(64, min=1, max=1 << 16, doc="hash grid: cells along an axis of the finest level")
     width: int = integer(64, min=1, max=1024, doc="neurons of each hidden layer")
-    depth: int = integer(2, min=1, max=16, doc="hidden layers; of a network for classes, those before the plane")
-    head: int = integer(2, min=0, max=16, doc="of a network for classes: hidden layers behind the plane")
-    channels: int = integer(16, min=1, max=256, doc="of the first convolution; each further one has twice as many")
-    convolutions: int = integer(2, min=1, max=8, doc="each followed by pooling, which halves the picture")
-    activation: str = choice("silu", CURVES, doc="after each hidden layer")
+    depth: int = integer(2, min=1, max=16, doc="hidden layers; of a classifier, those before the embedding")
+    head: int = integer(2, min=0, max=16, doc="classifier: hidden layers after the embedding")
+    channels: int = integer(16, min=1, max=256, doc="channels of the first convolution, doubled by each further one")
+    convolutions: int = integer(2, min=1, max=8, doc="number of convolutions, each followed by pooling by 2")
+    activation: str = choice("silu", ACTIVATIONS, doc="activation function of the hidden layers")
     fused: str = choice(
-        "auto", ("auto", "always", "never"), doc="linear layers as one kernel: where that is faster, or can be"
+        "auto", ("auto", "always", "never"), doc="fuse linear layers into one kernel: auto where that is faster"
     )
 
 
 class Loss(params.Params):
-    """How far results are from what they should be."""
+    """The loss function."""
 
-    kind: str = choice("l2", ("l1", "l2", "huber", "cross_entropy"), doc="cross_entropy is for classes, all others not")
-    delta: float = number(1.0, min=1e-6, max=1e6, doc="of huber: where squares become straight lines")
+    kind: str = choice(
+        "l2",
+        ("l1", "l2", "huber", "cross_entropy"),
+        doc="loss function; cross_entropy for classes, the others for values",
+    )
+    delta: float = number(1.0, min=1e-6, max=1e6, doc="huber: error at which the loss becomes linear")
 
 
 class Optimizer(params.Params):
-    """How the weights are moved. Rate and decay are parameters of the model, to be changed while it learns."""
+    """The optimizer; learning rate and weight decay are parameters of the model, changed while it trains."""
 
-    kind: str = choice("adam_w", ("adam", "adam_w", "sgd"), doc="the rule")
-    clip: float = number(1.0, min=0.0, max=1e6, doc="the largest norm of all gradients together; 0: any")
-    beta1: float = number(0.9, min=0.0, max=0.9999, doc="of adam: memory of the mean")
-    beta2: float = number(0.999, min=0.0, max=0.999999, doc="of adam: memory of the squares")
-    nesterov: bool = switch(False, doc="of sgd: look ahead")
+    kind: str = choice("adam_w", ("adam", "adam_w", "sgd"), doc="optimizer")
+    clip: float = number(1.0, min=0.0, max=1e6, doc="gradient clipping: largest norm of all gradients together; 0: off")
+    beta1: float = number(0.9, min=0.0, max=0.9999, doc="adam: decay rate of the first moment")
+    beta2: float = number(0.999, min=0.0, max=0.999999, doc="adam: decay rate of the second moment")
+    nesterov: bool = switch(False, doc="sgd: Nesterov momentum")
 
 
 class Schedule(params.Params):
-    """How the rate changes by itself: a factor of the rate that is set."""
+    """The learning rate schedule: a factor of the learning rate."""
 
-    kind: str = choice("constant", ("constant", "cosine", "exponential"), doc="the curve")
+    kind: str = choice("constant", ("constant", "cosine", "exponential"), doc="schedule")
     steps: int = integer(3000, min=1, max=1 << 30, doc="length of the cosine; half-life of the exponential")
-    last: float = number(0.0, min=0.0, max=1.0, doc="of cosine: where it ends")
-    warm_up: int = integer(0, min=0, max=1 << 30, doc="steps in which it rises to 1 first")
+    last: float = number(0.0, min=0.0, max=1.0, doc="cosine: final factor")
+    warm_up: int = integer(0, min=0, max=1 << 30, doc="steps of linear warm-up")
 
 
 class Draw(params.Params):
     """What is drawn of the network."""
 
     resolution: int = integer(
-        96, min=8, max=1024, doc="samples along each side of the landscape, or of the solid's box"
+        96, min=8, max=1024, doc="samples along each side of the landscape, or of the solid's grid"
     )
-    height: float = number(0.3, min=0.0, max=10.0, doc="of the landscape where the network is sure")
-    lift: float = number(0.02, min=0.0, max=1.0, doc="height of the points over it")
+    height: float = number(0.3, min=0.0, max=10.0, doc="height of the landscape where the network is certain")
+    lift: float = number(0.02, min=0.0, max=1.0, doc="height of the points above the landscape")
 
 
 DATA: Mapping[str, type[params.Params]] = {"classes": Classes, "plane": Plane, "solid": Solid}
@@ -197,16 +201,16 @@ def _read(kind: type[P], given: Mapping[str, Any], path: tuple[str, ...], find: 
 
 
 def _check_together(tables: Tables, faults: list[Fault]) -> None:
-    """What each table may say by itself, but not beside the others."""
+    """Combinations of tables that are not allowed."""
     has_classes, loss = isinstance(tables.data, Classes), tables.loss.kind
     if has_classes and loss != "cross_entropy":
-        faults.append(Fault(("loss", "kind"), f"{loss} compares numbers; classes are learned by cross_entropy"))
+        faults.append(Fault(("loss", "kind"), f"{loss} compares values; classes are learned by cross_entropy"))
     if not has_classes and loss == "cross_entropy":
-        faults.append(Fault(("loss", "kind"), "cross_entropy is for classes; numbers are learned by l1, l2 or huber"))
+        faults.append(Fault(("loss", "kind"), "cross_entropy is for classes; values are learned by l1, l2 or huber"))
     if not has_classes and tables.network.kind == "conv":
-        faults.append(Fault(("network", "kind"), "conv is for pictures in classes; places are given to an mlp"))
+        faults.append(Fault(("network", "kind"), "conv is for images of classes; positions need an mlp"))
     if has_classes and tables.network.encoding != "none":
-        faults.append(Fault(("network", "encoding"), "is for places; classes are learned from the numbers as they are"))
+        faults.append(Fault(("network", "encoding"), "is for positions; classes are learned from unencoded inputs"))
     if tables.network.features == 3:
         faults.append(Fault(("network", "features"), "an entry has 1, 2 or 4 numbers, not 3"))
     if tables.network.finest < tables.network.coarsest:

@@ -12,7 +12,7 @@ from ... import ops
 from ...learn.network import Network
 from ...tensor import Tensor
 from ..base import OutputSpec
-from .train_data import Examples, Kind, places_of
+from .train_data import Examples, Kind, grid_positions
 from .train_tables import Classes, Draw, Plane, Tables
 
 PART = 1 << 15  # places that go through a network together, so that its layers' results stay small
@@ -75,7 +75,7 @@ def specs_of(tables: Tables, kind: Kind) -> dict[str, OutputSpec]:
 
 
 def view_of(name: str, tables: Tables, kind: Kind, shown: Examples, cut: int) -> View:
-    """The view for these tables; `cut` layers lead to the plane of a network for classes."""
+    """The view for these tables; `cut` layers lead to the plane of a classifier."""
     specs = specs_of(tables, kind)
     match tables.data:
         case Classes():
@@ -95,9 +95,9 @@ class _Land(View):
         self._classes = int(labels.max()) + 1
         colors = palette(self._classes)
         self._examples = self._keep(shown.shown, f"{name}.examples")
-        spots = places_of((side, side))[:, ::-1]
-        self._splatting = self._keep(spots, f"{name}.spots")
-        self._places = self._keep(_unspread(spots), f"{name}.places")
+        coordinates = grid_positions((side, side))[:, ::-1]
+        self._coordinates = self._keep(coordinates, f"{name}.coordinates")
+        self._network_points = self._keep(_unspread(coordinates), f"{name}.places")
         self._colors = self._keep(_land_colors(colors), f"{name}.colors")
         self.outputs["point_color"][...] = colors[labels]
         self.outputs["label"][...] = labels.astype(np.float32)
@@ -106,25 +106,27 @@ class _Land(View):
         points = network.apply(self._examples, weights, 0, self._cut)
         length = ops.sqrt(ops.sum(ops.square(points), axis=-1, keepdims=True))
         reach = ops.max(length) * MARGIN + 1e-6
-        spots = ops.fused(lambda p, r, most: p / most * (r / most + 1e-6) ** (SPREAD - 1.0), points, length, reach)
-        self._place("point", spots, self._shares(network, points, weights), self._draw.lift)
-        shares = self._shares(network, self._places * reach, weights)
-        self._place("ground", self._splatting, shares, 0.0)
-        colors = ops.sum(shares[:, :, None] * self._colors, axis=1)  # too few for a product of matrices
+        coordinates = ops.fused(
+            lambda p, r, most: p / most * (r / most + 1e-6) ** (SPREAD - 1.0), points, length, reach
+        )
+        self._assign_points("point", coordinates, self._probabilities(network, points, weights), self._draw.lift)
+        probabilities = self._probabilities(network, self._network_points * reach, weights)
+        self._assign_points("ground", self._coordinates, probabilities, 0.0)
+        colors = ops.sum(probabilities[:, :, None] * self._colors, axis=1)  # too few for a product of matrices
         ops.assign(self.outputs["ground_color"].reshape(-1, 3), colors)
         ops.grid_normals(self.outputs["ground"], self.outputs["ground_normal"])
 
-    def _shares(self, network: Network, points: Tensor, weights: Weights) -> Tensor:
-        """How much the network believes in each class at each point, (n, classes)."""
+    def _probabilities(self, network: Network, points: Tensor, weights: Weights) -> Tensor:
+        """Class probabilities at each point, (n, classes)."""
         return ops.softmax(network.apply(points, weights, self._cut))
 
-    def _place(self, name: str, spots: Tensor, shares: Tensor, lift: float) -> None:
-        """Spots (n, 2) as places (n, 3), lifted over the land: 0 where all classes are as likely, else `height`."""
+    def _assign_points(self, name: str, coordinates: Tensor, probabilities: Tensor, lift: float) -> None:
+        """Vertices (n, 3) over coordinates (n, 2): height 0 where classes are equally probable."""
         out = self.outputs[name].reshape(-1, 3)
         least, height = 1.0 / self._classes, self._draw.height
-        ops.assign(out[:, 0], spots[:, 0])
-        ops.assign(out[:, 1], (ops.max(shares, axis=-1) - least) * (height / (1.0 - least)) + lift)
-        ops.assign(out[:, 2], spots[:, 1])
+        ops.assign(out[:, 0], coordinates[:, 0])
+        ops.assign(out[:, 1], (ops.max(probabilities, axis=-1) - least) * (height / (1.0 - least)) + lift)
+        ops.assign(out[:, 2], coordinates[:, 1])
 
 
 class _Flat(View):
@@ -132,12 +134,12 @@ class _Flat(View):
 
     def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples):
         super().__init__(name, specs)
-        self._splatting = self._keep(shown.shown, f"{name}.places")
+        self._coordinates = self._keep(shown.shown, f"{name}.places")
         self.outputs["target"][...] = shown.shown_targets.reshape(self.outputs["target"].shape)
 
     def record(self, network: Network, weights: Weights) -> None:
         value, target, error = (self.outputs[name] for name in ("value", "target", "error"))
-        _apply_in_parts(network, self._splatting, weights, value)
+        _apply_in_parts(network, self._coordinates, weights, value)
         away = ops.absolute(value - target)
         ops.assign(error, away if away.ndim == 2 else ops.mean(away, axis=-1))
 
@@ -147,11 +149,11 @@ class _Box(View):
 
     def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
         super().__init__(name, specs)
-        spots = places_of(self.outputs["distance"].shape)[:, ::-1]
-        self._splatting = self._keep(spots, f"{name}.places")
+        coordinates = grid_positions(self.outputs["distance"].shape)[:, ::-1]
+        self._coordinates = self._keep(coordinates, f"{name}.places")
 
     def record(self, network: Network, weights: Weights) -> None:
-        _apply_in_parts(network, self._splatting, weights, self.outputs["distance"])
+        _apply_in_parts(network, self._coordinates, weights, self.outputs["distance"])
 
 
 def palette(count: int) -> np.ndarray:
@@ -160,21 +162,21 @@ def palette(count: int) -> np.ndarray:
     return np.stack([ten[number % 10] * 0.6 ** (number // 10) for number in range(count)]).astype(np.float32)
 
 
-def _unspread(spots: np.ndarray) -> np.ndarray:
-    """Where in the network's plane the spots of the land lie, in shares of its reach."""
-    length = np.linalg.norm(spots.astype(float), axis=1, keepdims=True)
-    return (spots * length ** (1.0 / SPREAD - 1.0)).astype(np.float32)
+def _unspread(coordinates: np.ndarray) -> np.ndarray:
+    """Where in the network's plane the coordinates of the land lie, in probabilities of its reach."""
+    length = np.linalg.norm(coordinates.astype(float), axis=1, keepdims=True)
+    return (coordinates * length ** (1.0 / SPREAD - 1.0)).astype(np.float32)
 
 
 def _land_colors(colors: np.ndarray) -> np.ndarray:
     return (GROUND * colors + (1.0 - GROUND) * np.array(DUSK)).astype(np.float32)
 
 
-def _apply_in_parts(network: Network, spots: Tensor, weights: Weights, out: Tensor) -> None:
-    rows = out.reshape(spots.shape[0], -1)
-    for first in range(0, spots.shape[0], PART):
+def _apply_in_parts(network: Network, coordinates: Tensor, weights: Weights, out: Tensor) -> None:
+    rows = out.reshape(coordinates.shape[0], -1)
+    for first in range(0, coordinates.shape[0], PART):
         part = slice(first, first + PART)
-        ops.assign(rows[part], network.apply(spots[part], weights))
+        ops.assign(rows[part], network.apply(coordinates[part], weights))
 
 
 def _known(shape: tuple[int | None, ...]) -> tuple[int, ...]:

@@ -9,11 +9,11 @@ from ... import learn, ops
 from ...gpu import Plan
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..stepping import FixedStep
 
 
-class TrainingModel(SealedModel):
+class TrainingModel(NoReloadModel):
     """A model whose `Params` have `train`, and the `steps_per_second` of its learning [1/s].
 
     Its `_step` is a plan: forward, backward and the optimizer, whose fields are left open. What is shown may go on in
@@ -28,16 +28,16 @@ class TrainingModel(SealedModel):
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        self._learning, self._playing, self._shown = FixedStep(most=4), FixedStep(most=64), 0
+        self._learning, self._playing, self._shown = FixedStep(max_steps=4), FixedStep(max_steps=64), 0
         self.clocks = self._learning, self._playing
 
     def numbers(self) -> dict[str, float]:
-        rests = {"learning": self._learning.rest, "playing": self._playing.rest}
+        rests = {"learning": self._learning.remainder, "playing": self._playing.remainder}
         return {"taken": self._optimizer.taken, "shown": self._shown, **rests}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         self._optimizer.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
-        self._learning.rest, self._playing.rest = numbers["learning"], numbers["playing"]
+        self._learning.remainder, self._playing.remainder = numbers["learning"], numbers["playing"]
 
     # for subclasses ---------------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ class TrainingModel(SealedModel):
             for tensor in (*self._optimizer.state.values(), self._norm):
                 tensor.fill_(0.0)
         self._optimizer.taken = 0
-        self._learning.rest = self._playing.rest = 0.0
+        self._learning.remainder = self._playing.remainder = 0.0
 
     def _training_statistics(self) -> dict[str, Tensor]:
         """`loss` before the last step, and `gradient_norm`."""

@@ -110,10 +110,10 @@ class WaveSource(TrainingModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        given = self._params
-        self._train(dt, given.learning_rate / self._steepest)
-        for _ in range(self._playing.due(dt, 1.0 / given.playback_rate)):
-            self._shown = self._shown + 1 if self._shown < given.steps else -HOLD
+        params = self._params
+        self._train(dt, params.learning_rate / self._steepest)
+        for _ in range(self._playing.due(dt, 1.0 / params.playback_rate)):
+            self._shown = self._shown + 1 if self._shown < params.steps else -HOLD
             if self._shown > 0:
                 self._wave.replay()
         self._draw()

@@ -17,7 +17,7 @@ from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ...tensor.weights import read_arrays
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import BuiltModel
+from ..model_bases import PartsModel
 
 SHADER = "models/flow.wgsl"
 COMPARED = 2048  # points that the reference works out
@@ -39,7 +39,7 @@ class Params(params.Params):
     hold_time: float = number(1.5, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="time for which a shape is held")
 
 
-class Flow(BuiltModel):
+class Flow(PartsModel):
     """A neural ordinary differential equation, dx/dt = v(x, t, shape), solved with the midpoint rule.
 
     Points start as normally distributed noise, from the seed. At t = 1 they form the shape; then time runs back to 0,

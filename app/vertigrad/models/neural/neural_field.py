@@ -16,7 +16,7 @@ from ...ops.grid import record_grid_normals
 from ...params import file, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import BuiltModel
+from ..model_bases import PartsModel
 from ..reference.neural_field import GOLDEN, Field, load, surface
 
 SHADER = "models/neural_field.wgsl"
@@ -54,7 +54,7 @@ class Params(params.Params):
     frequency: float = number(0.1, min=0.0, max=10.0, slider_max=1.0, unit="Hz", doc="frequency of the oscillation")
 
 
-class NeuralField(BuiltModel):
+class NeuralField(PartsModel):
     """Heights over a square from a network with several frequency bands, evaluated at each step on the GPU.
 
     A pure function of parameters and time: the same values give the same bits on one GPU. Bands beyond the third have

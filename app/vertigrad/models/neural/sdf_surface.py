@@ -16,7 +16,7 @@ from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ...tensor.weights import read_arrays
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import BuiltModel
+from ..model_bases import PartsModel
 from .sdf_lattice import Lattice, places
 
 SHADER = "models/sdf_surface.wgsl"
@@ -70,7 +70,7 @@ class Network(NamedTuple):
     latents: np.ndarray
 
 
-class SdfSurface(BuiltModel):
+class SdfSurface(PartsModel):
     """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), meshed without a volume of samples.
 
     Each vertex lies on a ray from the center, which is intersected with the surface from outside, first by sphere

@@ -13,13 +13,13 @@ from ...errors import InputError
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import cloth as reference
 from ..stepping import FixedStep
 from ..touch import Gesture, Touch
 from .cloth_cut import Knife
-from .cloth_fabric import Course, Fabric
+from .cloth_fabric import Fabric, Substeps
 from .cloth_sheet import Pins, Sheet, hung, woven
 
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
@@ -104,7 +104,7 @@ class Params(params.Params):
     )
 
 
-class Cloth(SealedModel):
+class Cloth(NoReloadModel):
     """Cloth by XPBD with substeps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019).
 
     Stiffness is a property of the material and does not depend on the resolution. With one iteration per substep the
@@ -176,7 +176,7 @@ class Cloth(SealedModel):
         self.clocks = (self._clock,)
         self._phases = [0.0, 0.0, 0.0]
         self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
-        self._course = Course(params.solver_substeps, SWEEP / params.solver_substeps)
+        self._substeps = Substeps(params.solver_substeps, SWEEP / params.solver_substeps)
         positions, pinned = hung(self._sheet, params.pins, params.span)
         noise = np.random.default_rng(seed).standard_normal(len(positions)) * CRUMPLE * self._sheet.spacing
         across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
@@ -185,7 +185,7 @@ class Cloth(SealedModel):
             self._wind = _grid("wind", inputs, 4, parts)
             self._obstacle = _grid("obstacle", inputs, 3, parts)
             grids = self._wind, self._obstacle
-            self._fabric = Fabric(name, self._sheet, positions, pinned, self._course, *grids, params.self_collision)
+            self._fabric = Fabric(name, self._sheet, positions, pinned, self._substeps, *grids, params.self_collision)
             parts.callback(self._fabric.close)
             self._knife = Knife(name, self._sheet, self._fabric.threads())
             parts.callback(self._knife.close)
@@ -217,7 +217,7 @@ class Cloth(SealedModel):
             kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
             with ops.sum(fabric.bending) as bent:
                 elastic = sums[2] + bent
-            cfl = fastest * (2.0 * self._course.h / fabric.thickness)
+            cfl = fastest * (2.0 * self._substeps.h / fabric.thickness)
         with ops.sum(fabric.impulses[:, 0:3], axis=0) as total, ops.sum(total * total) as square:
             momentum = ops.sqrt(square)
         with (fabric.springs[:, 0] < 0.0).to("u32") as torn:
@@ -239,8 +239,8 @@ class Cloth(SealedModel):
         values["phases"] = tuple(self._phases)
         fabric.sweep.replay(**values)
         boxes = self._box(self._wind, "wind"), self._box(self._obstacle, "obstacle")
-        fields = {**values, "h": self._course.h, "thickness": fabric.thickness, "reach": fabric.reach}
-        reference.sweep(state, sheet, fields, self._course.steps, *boxes, self._params.self_collision)
+        fields = {**values, "h": self._substeps.h, "thickness": fabric.thickness, "reach": fabric.reach}
+        reference.sweep(state, sheet, fields, self._substeps.steps, *boxes, self._params.self_collision)
         ours = self.reference_state()
         apart, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
         error = float(apart / max(speeds, SLOW * math.sqrt(sheet.count)))
@@ -260,7 +260,7 @@ class Cloth(SealedModel):
         )
 
     def reset(self) -> None:
-        self._clock.rest, self._phases = 0.0, [0.0, 0.0, 0.0]
+        self._clock.remainder, self._phases = 0.0, [0.0, 0.0, 0.0]
         self._fabric.start()
         self._fabric.dress.replay(**self._surface_fields() | {"limit": UNTORN})
 
@@ -272,10 +272,10 @@ class Cloth(SealedModel):
         }
 
     def numbers(self) -> dict[str, float]:
-        return {"rest": self._clock.rest, **{f"phase{k}": phase for k, phase in enumerate(self._phases)}}
+        return {"remainder": self._clock.remainder, **{f"phase{k}": phase for k, phase in enumerate(self._phases)}}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.rest = numbers["rest"]
+        self._clock.remainder = numbers["remainder"]
         self._phases = [numbers[f"phase{k}"] for k in range(3)]
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class Cloth(SealedModel):
         """Of the upper threads: by their weight over their stiffness, and by one iteration in a small step."""
         p, hangs = self._params, float(self._params.pins != "none")
         below, spacing = _rows(p) - 1, self._sheet.spacing
-        solver = below * p.gravity * self._course.h**2 / spacing
+        solver = below * p.gravity * self._substeps.h**2 / spacing
         material = p.density * p.gravity * p.length / p.stretch
         return {"material_strain": material * hangs, "solver_strain": solver * hangs}
 

@@ -22,7 +22,7 @@ THICKNESS = 0.9  # of the cloth, in spacings: below 1, or neighbors would push; 
 REACH = 2.0  # thicknesses within which partners are looked for
 
 
-class Course(NamedTuple):
+class Substeps(NamedTuple):
     """How time is cut: `steps` small steps of `h` seconds between looks at what is near."""
 
     steps: int
@@ -41,12 +41,12 @@ class Fabric:
         sheet: Sheet,
         positions: Doubles,
         pinned: Any,
-        course: Course,
+        substeps: Substeps,
         wind: Tensor | None,
         obstacle: Tensor | None,
         collides: bool,
     ):
-        self._sheet, self._course, self._name = sheet, course, name
+        self._sheet, self._substeps, self._name = sheet, substeps, name
         self._wind, self._obstacle = wind, obstacle
         self.thickness = THICKNESS * sheet.spacing
         self.reach = REACH * self.thickness
@@ -128,14 +128,14 @@ class Fabric:
 
     def _record_sweep(self) -> None:
         plan, count = self.sweep, self._sheet.count
-        fixed: dict[str, Any] = {"h": self._course.h, **self._grid_fields()}
+        fixed: dict[str, Any] = {"h": self._substeps.h, **self._grid_fields()}
         moving: dict[str, Any] = {"vertices": self.vertices, "velocities": self.velocities}
         threads: dict[str, Any] = {"count": count, "first": 0, "kind": 0}
         near = self._record_search() if self._collides else None
         wind = {} if self._wind is None else {"wind": self._wind}
         obstacle = {} if self._obstacle is None else {"obstacle": self._obstacle}
         pushes = {"pushes": self._pushes} if self._collides else {}
-        for _ in range(self._course.steps):
+        for _ in range(self._substeps.steps):
             free = {"predicted": self._predicted, "normals": self.normals, **wind, **moving}
             plan.dispatch(self._kernel("predict"), count, **threads, **free, **fixed)
             self._record_constraints(fixed)
@@ -158,7 +158,7 @@ class Fabric:
         count = self._sheet.count
         near: dict[str, Any] = {
             **self.grid.fields,
-            **{"count": count, "h": self._course.h, "thickness": self.thickness, "reach": self.reach},
+            **{"count": count, "h": self._substeps.h, "thickness": self.thickness, "reach": self.reach},
         }
         found = self._kept(Tensor.zeros((count, MOST + 1), "u32", name=f"{self._name}.partners"))
         self.grid.record(self.sweep, self.vertices.reshape(count, 4)[:, 0:3])

@@ -14,7 +14,7 @@ from ...ops.philox import key_of, stream_words
 from ...params import angle, choice, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import flock as flock_reference
 from ..stepping import FixedStep
@@ -108,7 +108,7 @@ class Params(params.Params):
     )
 
 
-class Flock(SealedModel):
+class Flock(NoReloadModel):
     """Boids (Reynolds 1987) in three dimensions; the equations are in `reference/flock.py`.
 
     Each step sorts the birds into a grid and searches each bird's neighbors in it. Neighbors are visited in grid order,
@@ -145,7 +145,7 @@ class Flock(SealedModel):
         self.name, self._params, self._seed = name, params, seed
         self._count, self._periodic = params.count, params.bounds == "periodic"
         self._extent = (params.width, params.height, params.width)
-        self._clock, self._turn, self._way = FixedStep(most=16), 0, 0.0
+        self._clock, self._turn, self._way = FixedStep(max_steps=16), 0, 0.0
         self.clocks = (self._clock,)
         with self._building() as parts:
             self._make(parts)
@@ -185,7 +185,7 @@ class Flock(SealedModel):
         ]
 
     def reset(self) -> None:
-        self._clock.rest, self._turn, self._way = 0.0, 0, 0.0
+        self._clock.remainder, self._turn, self._way = 0.0, 0, 0.0
         ops.assign(self._positions, self._first_positions)
         ops.assign(self._velocities, self._first_velocities)
         ops.assign(self._headings[:, 0:3], self._first_headings)
@@ -200,10 +200,10 @@ class Flock(SealedModel):
         }
 
     def numbers(self) -> dict[str, float]:
-        return {"rest": self._clock.rest, "turn": self._turn, "way": self._way}
+        return {"remainder": self._clock.remainder, "turn": self._turn, "way": self._way}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.rest, self._turn, self._way = numbers["rest"], int(numbers["turn"]), numbers["way"]
+        self._clock.remainder, self._turn, self._way = numbers["remainder"], int(numbers["turn"]), numbers["way"]
 
     # inside -----------------------------------------------------------------------------------------------------
 

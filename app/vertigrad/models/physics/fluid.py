@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...gpu import Kernel
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import fluid as fluid_reference
 from ..stepping import FixedStep
@@ -30,7 +30,7 @@ CROWD = {name: name for name in ("sorted_positions", "near", "found")}  # what e
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
 
-class Fluid(SealedModel):
+class Fluid(NoReloadModel):
     """Incompressible SPH with an implicit pressure (Ihmsen et al. 2014); shaders/models/fluid.wgsl has the equations.
 
     Walls are free-slip. Particles are sorted by cell at each step, so an index does not name the same particle for
@@ -102,8 +102,8 @@ class Fluid(SealedModel):
         return self._start.spacing
 
     @property
-    def length(self) -> float:
-        """Seconds of a physical step, with the parameters as they are."""
+    def time_step(self) -> float:
+        """The time step [s], with the current parameters."""
         fall, thick = self._fall, self._viscosity
         return min(
             LONGEST,
@@ -112,12 +112,12 @@ class Fluid(SealedModel):
         )
 
     def step(self, dt: float) -> None:
-        length, touch = self.length, self._touch
+        time_step, touch = self.time_step, self._touch
         self._shape_body()
-        for _ in range(self._clock.due(dt * self._params.time_scale, length)):
+        for _ in range(self._clock.due(dt * self._params.time_scale, time_step)):
             if touch is not None and touch.gesture is Gesture.EMIT:
-                self._nozzle.pour(touch, length)
-            self._step.replay(dt=length, **self._fields())
+                self._nozzle.pour(touch, time_step)
+            self._step.replay(dt=time_step, **self._fields())
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
@@ -136,7 +136,7 @@ class Fluid(SealedModel):
         with ops.sum(velocities[:, 0:3], axis=0) as sum_, ops.square(sum_) as squares, ops.sum(squares) as square:
             momentum = ops.sqrt(square) * mass
         with ops.maximum(positions[:, 3] * rest - 1.0, 0.0) as beyond, ops.max(velocities[:, 3]) as fastest:
-            compression, cfl = ops.mean(beyond), fastest * (self.length / self.spacing)
+            compression, cfl = ops.mean(beyond), fastest * (self.time_step / self.spacing)
         return {
             "kinetic": kinetic,
             "potential": potential,
@@ -151,9 +151,9 @@ class Fluid(SealedModel):
     def compare_with_reference(self) -> list[Comparison]:
         """A step of particles spread over all, in float64: each stage of it from what the GPU had before that stage."""
         fields = self._fields()
-        self._step.replay(dt=self.length, **fields)
+        self._step.replay(dt=self.time_step, **fields)
         distances = None if self._obstacle is None else self._obstacle.numpy()
-        constants = fluid_reference.Constants(**self._static(), **fields, dt=self.length, field=distances)
+        constants = fluid_reference.Constants(**self._static(), **fields, dt=self.time_step, field=distances)
         kept = {name: tensor.numpy() for name, tensor in self._scratch.items()} | {
             name: tensor.numpy() for name, tensor in self.state().items()
         }
@@ -164,7 +164,7 @@ class Fluid(SealedModel):
         ops.assign(self._velocities, 0.0)
         ops.assign(self._pressures, 0.0)
         ops.assign(self._found, 0)
-        self._clock.rest, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
+        self._clock.remainder, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
         self._shape_body()
 
     def state(self) -> dict[str, Tensor]:
@@ -172,10 +172,10 @@ class Fluid(SealedModel):
         return kept | {name: self._views[name] for name in ("body", "body_normal")}
 
     def numbers(self) -> dict[str, float]:
-        return {"rest": self._clock.rest, "poured": self._nozzle.poured, "layers": self._nozzle.layers}
+        return {"remainder": self._clock.remainder, "poured": self._nozzle.poured, "layers": self._nozzle.layers}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.rest, self._nozzle.poured = numbers["rest"], numbers["poured"]
+        self._clock.remainder, self._nozzle.poured = numbers["remainder"], numbers["poured"]
         self._nozzle.layers = int(numbers["layers"])
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ class Fluid(SealedModel):
         return {"count": start.count, "spacing": start.spacing, "tank_low": start.low, "tank_high": start.high}
 
     def _fields(self) -> dict[str, Any]:
-        """Values of uniforms as the parameters are now, all but the step's length."""
+        """Values of uniforms as the parameters are now, all but the time step."""
         params = self._params
         values = uniforms(params, self._touch) | {"viscosity": self._viscosity}
         if self._obstacle is None:

@@ -30,10 +30,10 @@ class Nozzle:
         self._plan = Plan(f"{name}.pour")
         self._plan.dispatch(Kernel.load(SHADER), self._most, tank_low=start.low, tank_high=start.high, **fixed, **state)
 
-    def pour(self, touch: Touch, length: float) -> None:
-        """Record what comes out in a step of `length` seconds, if it is time for a layer."""
+    def pour(self, touch: Touch, time_step: float) -> None:
+        """Record what comes out in a step of `time_step` seconds, if it is time for a layer."""
         speed, spacing = SPEED * max(touch.strength, 0.1), self._start.spacing
-        self.poured += speed * length / spacing
+        self.poured += speed * time_step / spacing
         if self.poured < 1.0:
             return
         self.poured = min(self.poured - 1.0, 1.0)

@@ -14,7 +14,7 @@ from ...gpu import Plan
 from ...params import angle, number
 from ...tensor import Tensor
 from ..base import DiagnosticSpec, Limit, OutputSpec
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..stepping import FixedStep
 from ..touch import Gesture, Touch
@@ -56,7 +56,7 @@ class GravityParams(params.Params):
     )
 
 
-class GravityModel(SealedModel):
+class GravityModel(NoReloadModel):
     """Bodies (n, 4), places with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
     A frame is divided into equal leapfrog steps, none longer than `time_step` nor than typical bodies need to cross
@@ -132,7 +132,7 @@ class GravityModel(SealedModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        steps, length = self._clock.divide(dt * self._params.time_scale, self.longest_step)
+        steps, length = self._clock.divide(dt * self._params.time_scale, self.max_time_step)
         values = self._still() | {"dt": length} | hand(self._touch)
         for _ in range(steps):
             self._step.replay(**values)
@@ -142,8 +142,8 @@ class GravityModel(SealedModel):
             self._conserve()
 
     @property
-    def longest_step(self) -> float:
-        """Of a leapfrog step, in model time."""
+    def max_time_step(self) -> float:
+        """The longest leapfrog step, in model time."""
         reach = max(self._params.softening, self._scale.deflection)
         return min(self._params.time_step, CROSSED * reach / self._scale.speed)
 
@@ -161,7 +161,7 @@ class GravityModel(SealedModel):
             "potential": potential,
             "energy": energy,
             "energy_drift": drifted,
-            "time_step": Tensor.full(1, self.longest_step),
+            "time_step": Tensor.full(1, self.max_time_step),
             "momentum": _mass_weighted_length(self._velocities, self._bodies),
             "drift_of_center": _mass_weighted_length(self._bodies, self._bodies),
         }

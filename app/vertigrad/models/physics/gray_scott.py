@@ -14,7 +14,7 @@ from ...gpu import Kernel
 from ...params import choice, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..built import ClockedModel
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import gray_scott as reference
 from ..stepping import FixedStep
@@ -106,7 +106,7 @@ class Params(params.Params):
     )
 
 
-class GrayScott(ClockedModel):
+class GrayScott(FixedStepModel):
     """Gray & Scott's reaction U + 2V → 3V, V → P with diffusion (Pearson 1993, Science 261, 189), on any surface.
 
     Explicit Euler steps as in the paper. The Laplacian is the nine-point stencil on the plane and that of linear finite
@@ -218,7 +218,7 @@ class GrayScott(ClockedModel):
         ]
 
     def reset(self) -> None:
-        self._clock.rest = 0.0
+        self._clock.remainder = 0.0
         first = self._start
         if first is None:
             turn = surfaces.EDGE if self._mesh is None else None

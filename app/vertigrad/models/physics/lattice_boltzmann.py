@@ -15,7 +15,7 @@ from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..built import ClockedModel
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import lattice_boltzmann as reference
 from ..stepping import FixedStep
@@ -26,7 +26,7 @@ SHADER = "models/lattice_boltzmann.wgsl"
 BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
 
 
-class LatticeBoltzmann(ClockedModel):
+class LatticeBoltzmann(FixedStepModel):
     """D2Q9 lattice Boltzmann flow past an obstacle (Krüger et al. 2017, The Lattice Boltzmann Method).
 
     Collisions are regularized with the third moments (Malaspinas 2015) or have two relaxation times (Ginzburg et al.
@@ -78,7 +78,7 @@ class LatticeBoltzmann(ClockedModel):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        self._clock = FixedStep(most=512)
+        self._clock = FixedStep(max_steps=512)
         self.clocks = (self._clock,)
         section_of(params.naca)
         with self._building() as parts:
@@ -118,16 +118,16 @@ class LatticeBoltzmann(ClockedModel):
 
     def compare_with_reference(self) -> list[Comparison]:
         """Two steps of every population, and the moments and the vorticity that they have then, in float64."""
-        values, given = self._values(), self._params
+        values, params = self._values(), self._params
         self._obstruct.replay(**values)
-        rows, columns = given.rows, given.columns
+        rows, columns = params.rows, params.columns
         before = self._now.numpy().astype(float).reshape(9, rows, columns)
         distance = self._distance.numpy().astype(float)
         self._pair.replay(**values)
         self._show.replay(**values)
         after = before
         for _ in range(2):
-            after = reference.step(after, distance, values, given.collision, given.ends, given.sides)
+            after = reference.step(after, distance, values, params.collision, params.ends, params.sides)
         velocity, density = reference.moments(after, distance, values)
         vorticity = reference.vorticity(velocity, distance) * values["length"]
         moments = self._moments.numpy().reshape(rows, columns, 4)
@@ -139,7 +139,7 @@ class LatticeBoltzmann(ClockedModel):
         ]
 
     def reset(self) -> None:
-        self._clock.rest = 0.0
+        self._clock.remainder = 0.0
         ops.assign(self._painted, 0.0)
         values = self._values()
         self._obstruct.replay(**values)
@@ -190,12 +190,12 @@ class LatticeBoltzmann(ClockedModel):
     def _record(self, parts: Parts) -> None:
         self._pair, self._many = parts.plans("pair", "many")
         self._paint, self._obstruct, self._begin, self._show = parts.plans("paint", "obstruct", "begin", "show")
-        given, cells = self._params, self._params.rows * self._params.columns
+        params, cells = self._params, self._params.rows * self._params.columns
         defines = {
-            "COLLISION": given.collision,
-            "ENDS": given.ends,
-            "SIDES": given.sides,
-            "SHAPE": given.obstacle if self._mask is None else "mask",
+            "COLLISION": params.collision,
+            "ENDS": params.ends,
+            "SIDES": params.sides,
+            "SHAPE": params.obstacle if self._mask is None else "mask",
         }
         mask: dict[str, Any] = {}
         if self._mask is not None:

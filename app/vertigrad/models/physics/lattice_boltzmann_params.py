@@ -87,55 +87,55 @@ class Params(params.Params):
     pedestal: float = number(0.12, min=0.0, max=2.0, slider_max=0.5, doc="drawn height of the obstacle")
 
 
-def uniforms(given: Params, masked: bool) -> dict[str, Any]:
+def uniforms(params: Params, masked: bool) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/lattice_boltzmann.wgsl, in cells and steps; no hand.
 
     `masked`: a mask is the obstacle, in place of the shape; lengths are still over `size`.
     """
-    across = given.obstacle == "none" and not masked
-    length = float(given.rows) if across else given.size * given.rows
-    inflow = given.speed if masked else min(given.speed, MOST_MACH / math.sqrt(3.0) * (1.0 - blockage(given)) / PAST)
-    viscosity = max(inflow * length / given.reynolds, LEAST_VISCOSITY[given.collision] * inflow)
-    driven = given.ends == "repeat"
-    camber, camber_at, thickness = section_of(given.naca)
-    turned = math.radians(given.angle_of_attack)
+    across = params.obstacle == "none" and not masked
+    length = float(params.rows) if across else params.size * params.rows
+    inflow = params.speed if masked else min(params.speed, MOST_MACH / math.sqrt(3.0) * (1.0 - blockage(params)) / PAST)
+    viscosity = max(inflow * length / params.reynolds, LEAST_VISCOSITY[params.collision] * inflow)
+    driven = params.ends == "repeat"
+    camber, camber_at, thickness = section_of(params.naca)
+    turned = math.radians(params.angle_of_attack)
     return {
-        "rows": given.rows,
-        "columns": given.columns,
+        "rows": params.rows,
+        "columns": params.columns,
         "inflow": inflow,
         "viscosity": viscosity,
         "odd_rate": 1.0 / (MAGIC / (3.0 * viscosity) + 0.5),
-        "force": 8.0 * viscosity * inflow / given.rows**2 if driven else 0.0,
-        "sponge": 0.0 if driven else SPONGE * given.columns,
+        "force": 8.0 * viscosity * inflow / params.rows**2 if driven else 0.0,
+        "sponge": 0.0 if driven else SPONGE * params.columns,
         "start": 0.0 if driven else inflow,
-        "place": (given.x * given.columns - 0.5, given.y * given.rows - 0.5),
+        "place": (params.x * params.columns - 0.5, params.y * params.rows - 0.5),
         "turn": (math.cos(turned), math.sin(turned)),
-        "size": given.size * given.rows,
+        "size": params.size * params.rows,
         "thickness": thickness,
         "camber": camber,
         "camber_at": camber_at,
-        "edge": LONGER_SIDE / max(given.rows, given.columns),
-        "height": given.height,
-        "pedestal": given.pedestal,
+        "edge": LONGER_SIDE / max(params.rows, params.columns),
+        "height": params.height,
+        "pedestal": params.pedestal,
         "length": length,
         **NO_HAND,
     }
 
 
-def blockage(given: Params) -> float:
+def blockage(params: Params) -> float:
     """How much of the channel's width the obstacle takes; at most all but a tenth."""
-    sine, cosine = abs(math.sin(math.radians(given.angle_of_attack))), math.cos(math.radians(given.angle_of_attack))
-    height = {"none": 0.0, "circle": 1.0, "square": sine + cosine}.get(given.obstacle)
+    sine, cosine = abs(math.sin(math.radians(params.angle_of_attack))), math.cos(math.radians(params.angle_of_attack))
+    height = {"none": 0.0, "circle": 1.0, "square": sine + cosine}.get(params.obstacle)
     if height is None:
-        camber, _, thickness = section_of(given.naca)
+        camber, _, thickness = section_of(params.naca)
         height = sine + (thickness + camber) * cosine
-    return min(given.size * height, 0.9)
+    return min(params.size * height, 0.9)
 
 
-def stroke(given: Params, touch: Touch, dt: float) -> dict[str, Any]:
+def stroke(params: Params, touch: Touch, dt: float) -> dict[str, Any]:
     """What the hand passes over in `dt`, in cells."""
-    edge = LONGER_SIDE / max(given.rows, given.columns)
-    middle = np.array([given.columns - 1, given.rows - 1]) / 2.0
+    edge = LONGER_SIDE / max(params.rows, params.columns)
+    middle = np.array([params.columns - 1, params.rows - 1]) / 2.0
     to, since = (np.array(at.at_height(0.0))[[0, 2]] for at in (touch, touch.later(-dt)))
     return {
         "hand_from": tuple(since / edge + middle),

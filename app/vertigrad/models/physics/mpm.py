@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...gpu import Kernel, Plan, gpu
 from ...tensor import Tensor, f32, i32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..built import ClockedModel
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import mpm as mpm_reference
 from ..stepping import FixedStep
@@ -28,7 +28,7 @@ WORKGROUP = {"software": 32}  # invocations for a block; processors pay for each
 TOGETHER = 8  # steps in the longer of two plans: a frame costs the CPU few replays
 
 
-class Mpm(ClockedModel):
+class Mpm(FixedStepModel):
     """MLS-MPM (Hu et al. 2018) with APIC transfers (Jiang et al. 2015); shaders/models/mpm.wgsl has the equations.
 
     Water, jelly, snow and sand are materials of particles that interact on the grid (common/matter.wgsl has their
@@ -111,15 +111,15 @@ class Mpm(ClockedModel):
             self.reset()
 
     @property
-    def length(self) -> float:
-        """Seconds of a physical step, with the parameters as they are."""
+    def time_step(self) -> float:
+        """The time step [s], with the current parameters."""
         longest = slowest_wave_step(self._params, self._grid.cell)
         return min(self._params.time_step, self._params.courant * longest)
 
     def step(self, dt: float) -> None:
-        length = self.length
-        due = self._clock.due(dt * self._params.time_scale, length)
-        fields = self._fields(length)
+        time_step = self.time_step
+        due = self._clock.due(dt * self._params.time_scale, time_step)
+        fields = self._fields(time_step)
         for _ in range(due // TOGETHER):
             self._steps.replay(**fields)
         for _ in range(due % TOGETHER):
@@ -130,14 +130,14 @@ class Mpm(ClockedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        length = self.length
-        self._measure.replay(**self._fields(length))
+        time_step = self.time_step
+        self._measure.replay(**self._fields(time_step))
         with ops.sum(self._energies, axis=0) as energies, ops.sum(self._momenta[:, 0:3], axis=0) as total:
             kinetic, elastic, potential, mass = (energies[i].contiguous() for i in range(4))
             with total * total as squares, ops.sum(squares) as square:
                 momentum = ops.sqrt(square)
         with ops.max(self._momenta[:, 3]) as fastest, ops.max(self._nodes[:, 3]) as fullest:
-            cfl = fastest * (length / self._grid.cell)
+            cfl = fastest * (time_step / self._grid.cell)
             crowding = fullest * (1.0 / (self._grid.capacity(self._volume) * self._constants.unit))
         with kinetic + elastic as internal:
             energy = internal + potential
@@ -150,15 +150,15 @@ class Mpm(ClockedModel):
             "mass": mass,
             "grid_mass": ops.sum(self._nodes[:, 3]),
             "cfl": cfl,
-            "elastic_cfl": Tensor.full(1, length / slowest_wave_step(self._params, self._grid.cell)),
+            "elastic_cfl": Tensor.full(1, time_step / slowest_wave_step(self._params, self._grid.cell)),
             "crowding": crowding,
             "sparsity": Tensor.full(1, self._volume / self._grid.cell**3),
-            "time_step": Tensor.full(1, length),
+            "time_step": Tensor.full(1, time_step),
         }
 
     def compare_with_reference(self) -> list[Comparison]:
         """A physical step, in float64 and without integers on the grid."""
-        fields = self._fields(self.length)
+        fields = self._fields(self.time_step)
         obstacle = None if self._obstacle is None else self._obstacle.numpy()
         particles, affine, strains = (x.numpy().astype(float) for x in (self._particles, self._affine, self._strains))
         before = mpm_reference.Particles.of(particles, affine, strains, self._materials.numpy())
@@ -175,12 +175,12 @@ class Mpm(ClockedModel):
         ]
 
     def reset(self) -> None:
-        self._clock.rest = 0.0
+        self._clock.remainder = 0.0
         ops.assign(self._particles, self._first)
         ops.assign(self._affine, 0.0)
         ops.assign(self._strains, self._first_strains)
         ops.assign(self._nodes, 0.0)
-        self._paint.replay(**self._fields(self.length))
+        self._paint.replay(**self._fields(self.time_step))
 
     def state(self) -> dict[str, Tensor]:
         return {
@@ -267,10 +267,10 @@ class Mpm(ClockedModel):
         defines = {"WORKGROUP": _workgroup(), "OBSTACLE": self._obstacle is not None, **CONSTANTS}
         plan.dispatch(Kernel.load(SHADER, entry, defines), threads, **self._known, **arguments)
 
-    def _fields(self, length: float) -> dict[str, Any]:
+    def _fields(self, time_step: float) -> dict[str, Any]:
         """What a step is step_constants, with the parameters as they are."""
         self._constants = material_constants(self._params, self._volume)
-        return {**self._constants.named(), **step_constants(self._params, length, self._touch)}
+        return {**self._constants.named(), **step_constants(self._params, time_step, self._touch)}
 
 
 def _workgroup() -> int:

@@ -144,10 +144,10 @@ class Params(params.Params):
     sand_color: tuple[float, float, float] = color("#d9a860", doc="color of sand")
 
 
-def step_constants(params: Params, length: float, touch: Touch | None) -> dict[str, Any]:
-    """Fields of `Params` in shaders/models/mpm.wgsl for a step of `length` seconds, beside those of `mpm_matter`."""
+def step_constants(params: Params, time_step: float, touch: Touch | None) -> dict[str, Any]:
+    """Fields of `Params` in shaders/models/mpm.wgsl for a step of `time_step` seconds, beside those of `mpm_matter`."""
     return {
-        "dt": length,
+        "dt": time_step,
         "gravity": params.gravity,
         "friction": params.friction,
         "ball": (*params.ball_center, params.ball_radius),
@@ -156,7 +156,7 @@ def step_constants(params: Params, length: float, touch: Touch | None) -> dict[s
         "hand": (AWAY,) * 3 if touch is None else touch.point,
         "hand_velocity": (0.0,) * 3 if touch is None else touch.velocity,
         "hand_radius": 1.0 if touch is None else max(touch.radius, 1e-6),
-        "hand_share": 0.0 if touch is None else 1.0 - math.exp(-PULL * touch.strength * length),
+        "hand_share": 0.0 if touch is None else 1.0 - math.exp(-PULL * touch.strength * time_step),
         "foam": 0.5 * math.sqrt(2.0 * params.gravity * params.box[1]) + 1e-6,
         "water": tuple(params.water_color),
         "jelly": tuple(params.jelly_color),

@@ -49,7 +49,7 @@ class NBody(GravityModel):
 
     def compare_with_reference(self) -> list[Comparison]:
         """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64."""
-        dt = self.longest_step
+        dt = self.max_time_step
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         touch = self._touch

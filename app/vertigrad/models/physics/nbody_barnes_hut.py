@@ -59,7 +59,7 @@ class NBodyBarnesHut(GravityModel):
 
         The bounds are twice the errors that were measured, and half of those of nodes without moments.
         """
-        dt = self.longest_step
+        dt = self.max_time_step
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         first = self._accelerations.numpy().astype(float)[pick, :3]

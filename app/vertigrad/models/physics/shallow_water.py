@@ -17,7 +17,7 @@ from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..built import ClockedModel
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import shallow_water as reference
 from ..stepping import FixedStep
@@ -84,7 +84,7 @@ class Params(params.Params):
     foam: float = number(8.0, min=0.01, max=1e3, slider_max=50.0, scale="log", unit="m/s", doc="speed drawn white")
 
 
-class ShallowWater(ClockedModel):
+class ShallowWater(FixedStepModel):
     """Shallow water (Saint-Venant) equations by finite volumes.
 
     Linear reconstruction of depth, level and velocity (minmod), hydrostatic reconstruction at the faces (Audusse et al.
@@ -133,7 +133,7 @@ class ShallowWater(ClockedModel):
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
-        self._clock = FixedStep(most=64)
+        self._clock = FixedStep(max_steps=64)
         self.clocks = (self._clock,)
         with self._building() as parts:
             self._bed = parts.enter_context(_given(inputs["bed"]) if "bed" in inputs else _own_bed(name, params))
@@ -153,26 +153,26 @@ class ShallowWater(ClockedModel):
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        given = self._params
+        params = self._params
         self._pace.replay(**self._values())
         lag = self._timing[1:2].contiguous()
         return {
-            "volume": ops.sum(self._water[:, 0]) * given.cell**2,
+            "volume": ops.sum(self._water[:, 0]) * params.cell**2,
             "fastest": ops.max(self._depth_speed[:, 1]),
-            "cfl": self._fastest * (given.time_step / (SHARE * given.max_substeps)),
+            "cfl": self._fastest * (params.time_step / (SHARE * params.max_substeps)),
             "lag": lag,
         }
 
     def compare_with_reference(self) -> list[Comparison]:
         """One physical step of all the water in float64, in the same parts as the GPU would choose."""
-        given, values = self._params, self._values()
+        params, values = self._params, self._values()
         before, bed = self._water.numpy().astype(float), self._bed.numpy().astype(float)
         self._step.replay(**values)
         self._show.replay(**values)
         water = before.reshape(self._rows, self._columns, 4)[..., :3]
-        after = reference.step(water, bed - given.datum, values, given.edges, given.max_substeps)
+        after = reference.step(water, bed - params.datum, values, params.edges, params.max_substeps)
         ours = self._water.numpy().reshape(self._rows, self._columns, 4)
-        drawn = reference.drawn(after[..., 0], bed - given.datum, values)
+        drawn = reference.drawn(after[..., 0], bed - params.datum, values)
         return [
             compare("depth", ours[..., 0], after[..., 0], 1e-5),
             compare("discharge", _discharge(ours), _discharge(after), 1e-5),
@@ -180,7 +180,7 @@ class ShallowWater(ClockedModel):
         ]
 
     def reset(self) -> None:
-        self._clock.rest = 0.0
+        self._clock.remainder = 0.0
         values = self._values()
         ops.assign(self._timing, 0.0)
         self._begin.replay(**values)
@@ -254,49 +254,49 @@ class ShallowWater(ClockedModel):
 
     def _values(self) -> dict[str, Any]:
         """Uniforms of every kernel, in meters, seconds and cells; no hand."""
-        given, rows, columns = self._params, self._rows, self._columns
+        params, rows, columns = self._params, self._rows, self._columns
         edge = LONGER_SIDE / max(rows, columns)
-        at = (given.spring_position[0] * (columns - 1), given.spring_position[1] * (rows - 1))
-        share = given.spring / given.cell**2 / _spot_sum(*at, given.spring_radius, rows, columns)
+        at = (params.spring_position[0] * (columns - 1), params.spring_position[1] * (rows - 1))
+        share = params.spring / params.cell**2 / _spot_sum(*at, params.spring_radius, rows, columns)
         return {
             "rows": rows,
             "columns": columns,
-            "cell": given.cell,
-            "datum": given.datum,
+            "cell": params.cell,
+            "datum": params.datum,
             "gravity": GRAVITY,
-            "dry": given.dry,
-            "manning": given.manning,
-            "rain": given.rain / 3.6e6,
-            "spring": (*at, given.spring_radius, share),
+            "dry": params.dry,
+            "manning": params.manning,
+            "rain": params.rain / 3.6e6,
+            "spring": (*at, params.spring_radius, share),
             "share": SHARE,
-            "time": given.time_step,
-            "level": (given.level, given.level_2),
-            "dam": given.dam * columns,
+            "time": params.time_step,
+            "level": (params.level, params.level_2),
+            "dam": params.dam * columns,
             "edge": edge,
-            "height": given.exaggeration * edge / given.cell,
-            "film": given.film,
-            "deep": given.deep,
-            "foam": given.foam,
+            "height": params.exaggeration * edge / params.cell,
+            "film": params.film,
+            "deep": params.deep,
+            "foam": params.foam,
             "hand": (0.0, 0.0, 1.0, 0.0),
             "drag": (0.0, 0.0, 0.0),
         }
 
     def _hand(self, dt: float) -> dict[str, Any]:
         """What the hand does: in a second it pours as much as makes the water `deep`, or takes it along."""
-        touch, given = self._touch, self._params
-        if touch is None or given.time_scale <= 0.0:
+        touch, params = self._touch, self._params
+        if touch is None or params.time_scale <= 0.0:
             return {}
         edge = LONGER_SIDE / max(self._rows, self._columns)
         x = touch.point[0] / edge + (self._columns - 1) / 2.0
         z = touch.point[2] / edge + (self._rows - 1) / 2.0
         spot = (x, z, max(touch.radius / edge, 1.0))
         if touch.gesture is Gesture.EMIT:
-            return {"hand": (*spot, touch.strength * given.deep / given.time_scale)}
-        meters = given.cell / edge / given.time_scale
+            return {"hand": (*spot, touch.strength * params.deep / params.time_scale)}
+        meters = params.cell / edge / params.time_scale
         velocity = np.array([touch.velocity[0], touch.velocity[2]]) * meters
-        most = 3.0 * math.sqrt(GRAVITY * given.deep)  # faster than any wave, and no faster: steps would be too short
+        most = 3.0 * math.sqrt(GRAVITY * params.deep)  # faster than any wave, and no faster: steps would be too short
         velocity *= min(1.0, most / max(float(np.hypot(*velocity)), 1e-30))
-        return {"hand": (*spot, 0.0), "drag": (velocity[0], velocity[1], GRIP * touch.strength / given.time_scale)}
+        return {"hand": (*spot, 0.0), "drag": (velocity[0], velocity[1], GRIP * touch.strength / params.time_scale)}
 
 
 def _discharge(water: np.ndarray) -> np.ndarray:

@@ -11,12 +11,12 @@ from ...errors import ShapeError
 from ...gpu import Kernel, Plan
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import smoke as smoke_reference
 from ..stepping import FixedStep
 from ..touch import Gesture
-from .smoke_params import Params, cells_of, edge_of, length_of, sweep_pairs, uniforms
+from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
 
 SHADER = "models/smoke.wgsl"
@@ -24,7 +24,7 @@ ADVECT = "models/smoke_advect.wgsl"
 AIR = 1.2  # density of air [kg/m³]
 
 
-class Smoke(SealedModel):
+class Smoke(NoReloadModel):
     """Incompressible air on a staggered grid, with smoke and temperature; see `reference/smoke.py` for the equations.
 
     Advection is MacCormack's with a limiter, stable for any step; density and temperature are rescaled to conserve
@@ -68,7 +68,7 @@ class Smoke(SealedModel):
         self.name, self._params, self._seed = name, params, seed
         self._size, self._edge = cells_of(params), edge_of(params)
         self._obstacle = inputs.get("obstacle")
-        self._clock, self._turn = FixedStep(most=8), 0
+        self._clock, self._turn = FixedStep(max_steps=8), 0
         self.clocks = (self._clock,)
         if self._obstacle is not None and (self._obstacle.ndim != 3 or self._obstacle.dtype is not f32):
             shape, dtype = self._obstacle.shape, self._obstacle.dtype
@@ -80,19 +80,19 @@ class Smoke(SealedModel):
             self.reset()
 
     @property
-    def length(self) -> float:
-        """The length of a physical step [s]."""
-        return length_of(self._params)
+    def time_step(self) -> float:
+        """The time step [s]."""
+        return time_step_of(self._params)
 
     def step(self, dt: float) -> None:
-        for _ in range(self._clock.due(dt, self.length)):
+        for _ in range(self._clock.due(dt, self.time_step)):
             self._advance()
 
     def outputs(self) -> dict[str, Tensor]:
         return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
-        volume, courant = self._edge**3, self.length / self._edge
+        volume, courant = self._edge**3, self.time_step / self._edge
         self._outflow.replay(**self._fields())
         with (
             ops.absolute(self._faces) as speeds,
@@ -126,7 +126,7 @@ class Smoke(SealedModel):
         ]
 
     def reset(self) -> None:
-        self._clock.rest, self._turn = 0.0, 0
+        self._clock.remainder, self._turn = 0.0, 0
         for tensor in (self._faces, self._matter, self._velocity, self._pressure.pressure, self._tracers):
             ops.assign(tensor, 0.0)
         self._walls.replay(**self._fields())
@@ -145,10 +145,10 @@ class Smoke(SealedModel):
         }
 
     def numbers(self) -> dict[str, float]:
-        return {"rest": self._clock.rest, "turn": self._turn}
+        return {"remainder": self._clock.remainder, "turn": self._turn}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.rest, self._turn = numbers["rest"], int(numbers["turn"])
+        self._clock.remainder, self._turn = numbers["remainder"], int(numbers["turn"])
 
     # inside -----------------------------------------------------------------------------------------------------
 

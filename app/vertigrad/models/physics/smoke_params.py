@@ -105,29 +105,29 @@ def edge_of(params: Params) -> float:
     return params.height / cells_of(params)[1]
 
 
-def length_of(params: Params) -> float:
-    """The length of a physical step [s]."""
+def time_step_of(params: Params) -> float:
+    """The time step [s]."""
     return params.time_step * min(1.0, COARSE / params.cells)
 
 
 def sweep_pairs(params: Params) -> int:
     """Twice so many sweeps of diffusion are enough for a step: an explicit one may not go too far."""
-    return math.ceil(params.diffusivity * length_of(params) / edge_of(params) ** 2 / (2.0 * SPREAD))
+    return math.ceil(params.diffusivity * time_step_of(params) / edge_of(params) ** 2 / (2.0 * SPREAD))
 
 
 def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/smoke.wgsl in the step number `turn`, but for the size of an obstacle."""
-    edge, length, (x, y, z) = edge_of(params), length_of(params), cells_of(params)
+    edge, time_step, (x, y, z) = edge_of(params), time_step_of(params), cells_of(params)
     opened = OPEN[params.sides]
     return {
         "size": (x, y, z),
         "edge": edge,
         "low": (-0.5 * x * edge, 0.0, -0.5 * z * edge),
-        "dt": length,
+        "dt": time_step,
         "open_low": (opened[0], 0, opened[2]),
         "open_high": opened,
         "turn": turn,
-        "top_speed": MOST_COURANT * edge / length,
+        "top_speed": MOST_COURANT * edge / time_step,
         "obstacle_center": params.ball_center,
         "obstacle_radius": params.ball_radius,
         "source_center": _source(params, seed, turn),
@@ -137,13 +137,13 @@ def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[
         "weight": params.weight,
         "buoyancy": params.buoyancy,
         "confinement": params.confinement,
-        "spread": params.diffusivity * length / edge**2 / max(2 * sweep_pairs(params), 1),
-        "kept": (math.exp(-params.dissipation * length), math.exp(-params.cooling * length)),
+        "spread": params.diffusivity * time_step / edge**2 / max(2 * sweep_pairs(params), 1),
+        "kept": (math.exp(-params.dissipation * time_step), math.exp(-params.cooling * time_step)),
         "key": key_of(seed),
         "stream": stream_words("tracers"),
         "life": params.lifetime,
         "count": params.tracers,
-        **_hand(touch, length),
+        **_hand(touch, time_step),
     }
 
 
@@ -163,13 +163,13 @@ def _random_place(seed: int, number: int) -> tuple[float, ...]:
     return tuple(float(word) * 2.0**-31 - 1.0 for word in words)
 
 
-def _hand(touch: Touch | None, length: float) -> dict[str, Any]:
+def _hand(touch: Touch | None, time_step: float) -> dict[str, Any]:
     """What is done to the smoke from outside; a hand that drags takes the air along within a tenth of a second."""
     if touch is None:
         nowhere = (0.0, 0.0, 0.0)
         return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "drag": 0.0, "emit": 0.0}
     drags = touch.gesture is Gesture.DRAG
-    share = 1.0 - math.exp(-10.0 * touch.strength * length)
+    share = 1.0 - math.exp(-10.0 * touch.strength * time_step)
     return {
         "touch_point": touch.point,
         "touch_radius": touch.radius,

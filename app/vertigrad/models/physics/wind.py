@@ -13,7 +13,7 @@ from ...gpu import Kernel
 from ...params import integer, number, switch, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..built import SealedModel
+from ..model_bases import NoReloadModel
 from ..reference import wind as reference
 
 SHADER = "models/wind.wgsl"
@@ -40,7 +40,7 @@ class Params(params.Params):
     floor: bool = switch(False, doc="no flow through the bottom of the box")
 
 
-class Wind(SealedModel):
+class Wind(NoReloadModel):
     """Curl noise (Bridson et al. 2007): divergence-free by central differences, with eddies that drift.
 
     A function of time and seed alone: the same seed gives the same bits on one GPU. Cells are cubes, velocities are at

@@ -35,9 +35,9 @@ def gradients(
     for state in states[-2::-1]:
         seen = perceived(state)
         inside = seen @ first.T
-        share = 1.0 / (1.0 + np.exp(-inside))
-        by_second += np.einsum("ijm,ijn->mn", gradient, inside * share)
-        back = gradient @ second * share * (1.0 + inside * (1.0 - share))
+        sigmoid = 1.0 / (1.0 + np.exp(-inside))
+        by_second += np.einsum("ijm,ijn->mn", gradient, inside * sigmoid)
+        back = gradient @ second * sigmoid * (1.0 + inside * (1.0 - sigmoid))
         by_first += np.einsum("ijm,ijn->mn", back, seen)
         own, along, down = np.split(back @ first, 3, axis=-1)
         gradient = gradient + own - differences(along)[0] - differences(down)[1]

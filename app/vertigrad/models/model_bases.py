@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
     from .parts import Parts
 
 
-class BuiltModel(Model):
+class PartsModel(Model):
     """A model that makes everything in its `__init__`, within `_building`, and closes all of it at once."""
 
     name: str
@@ -33,14 +33,14 @@ class BuiltModel(Model):
         self._held.close()
 
 
-class SealedModel(BuiltModel):
+class NoReloadModel(PartsModel):
     """One that takes no file in anew: it is built again."""
 
     def reread(self, name: str) -> bool:
         return False
 
 
-class TimelessModel(SealedModel):
+class TensorStateModel(NoReloadModel):
     """One that keeps nothing outside of its tensors."""
 
     def numbers(self) -> dict[str, float]:
@@ -50,7 +50,7 @@ class TimelessModel(SealedModel):
         pass
 
 
-class StillModel(TimelessModel):
+class StaticModel(TensorStateModel):
     """One that does not move: it is as it was made, for ever."""
 
     def step(self, dt: float) -> None:
@@ -63,13 +63,13 @@ class StillModel(TimelessModel):
         return {}
 
 
-class ClockedModel(SealedModel):
+class FixedStepModel(NoReloadModel):
     """One that keeps nothing outside of its tensors but what is left over of the frames' time."""
 
     _clock: FixedStep
 
     def numbers(self) -> dict[str, float]:
-        return {"rest": self._clock.rest}
+        return {"remainder": self._clock.remainder}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.rest = numbers["rest"]
+        self._clock.remainder = numbers["remainder"]

@@ -9,13 +9,13 @@ import pytest
 
 from vertigrad.errors import UseAfterFree
 from vertigrad.gpu import Gpu
-from vertigrad.models.built import ClockedModel, StillModel
+from vertigrad.models.model_bases import FixedStepModel, StaticModel
 from vertigrad.models.parts import Parts
 from vertigrad.models.stepping import FixedStep
 from vertigrad.tensor import Tensor, f32, u32
 
 
-class Ground(StillModel):
+class Ground(StaticModel):
     """A row of numbers, and a view of it."""
 
     made: list[Tensor]
@@ -83,10 +83,10 @@ def test_parts_are_named_after_their_model(steady: Gpu) -> None:
 
 
 def test_a_clocked_model_keeps_the_rest_of_its_time() -> None:
-    methods = dict.fromkeys(ClockedModel.__abstractmethods__, lambda self, *_: None)
-    model = type("Clock", (ClockedModel,), methods)("clock", None, {}, 0)
+    methods = dict.fromkeys(FixedStepModel.__abstractmethods__, lambda self, *_: None)
+    model = type("Clock", (FixedStepModel,), methods)("clock", None, {}, 0)
     model._clock = FixedStep()
     model._clock.due(0.25, 0.1)
-    assert model.numbers() == {"rest": pytest.approx(0.05)}
-    model.resume({"rest": 0.01})
-    assert model._clock.rest == 0.01
+    assert model.numbers() == {"remainder": pytest.approx(0.05)}
+    model.resume({"remainder": 0.01})
+    assert model._clock.remainder == 0.01
