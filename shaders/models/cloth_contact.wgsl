@@ -1,5 +1,5 @@
 // Self-collision of a cloth: vertices are balls that keep a distance from those they are not woven to.
-// In: vertices: position and inverse area; rests: where they lie in the cloth as it was cut; velocities; order and
+// In: vertices: position and inverse area; rest_positions: where they lie in the cloth as it was cut; velocities; order and
 //     starts of a grid of neighbors with cells of edge `reach`. MOST: partners that a vertex can have.
 // Out: partners (search): of each vertex how many, then which, in the order of the grid; pushes (repel): how far each
 //     vertex is to be moved. Every vertex gathers its own pushes, so the same state gives the same bits.
@@ -18,7 +18,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> vertices: array<vec4f>;
-@group(0) @binding(2) var<storage, read> rests: array<vec4f>;
+@group(0) @binding(2) var<storage, read> rest_positions: array<vec4f>;
 @group(0) @binding(3) var<storage, read> velocities: array<vec4f>;
 @group(0) @binding(4) var<storage, read> order: array<u32>;
 @group(0) @binding(5) var<storage, read> starts: array<u32>;
@@ -37,13 +37,13 @@ fn search(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
         return;
     }
     let here = vertices[i].xyz;
-    let rest = rests[i].xyz;
+    let rest = rest_positions[i].xyz;
     let first = i * ${MOST + 1}u;
     var n = 0u;
     //% call grid.neighbors("here", "starts")
     let other = order[k];
     let near = distance(vertices[other].xyz, here) < params.reach;
-    if near && n < ${MOST}u && distance(rests[other].xyz, rest) >= params.reach {
+    if near && n < ${MOST}u && distance(rest_positions[other].xyz, rest) >= params.reach {
         n += 1u;
         found[first + n] = other;
     }

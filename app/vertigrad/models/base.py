@@ -1,4 +1,4 @@
-"""What every model gives: parameters, the tensors it takes and makes, and a step forward in time."""
+"""`Model`, the interface of all models: parameters, inputs, outputs, and a time step."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BYTES = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4, "u8": 1}  # bool is
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """What an output will be, known from the parameters alone.
+    """Shape and dtype of an output, known from the parameters alone.
 
-    `shape` has None where a size is known only once the model runs; `dtype` is a tensor's dtype by name.
+    `shape` has None for a size that is only known when the model runs; `dtype` is the name of a dtype.
     """
 
     shape: tuple[int | None, ...]
@@ -43,15 +43,15 @@ class OutputSpec:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the output, sizes not known yet counted as one."""
+        """Bytes of the output; unknown sizes count as 1."""
         return self.itemsize * math.prod(1 if size is None else size for size in self.shape)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A quantity that a model computed on the GPU beside its NumPy reference.
+    """A quantity computed by a model on the GPU, compared with its NumPy reference.
 
-    `error` is ‖model − reference‖ / ‖reference‖ over all its elements, `bound` what it may be.
+    `error` is ‖model − reference‖ / ‖reference‖ over all elements, `bound` the largest that is accepted.
     """
 
     name: str
@@ -69,15 +69,15 @@ class Comparison:
 
 
 def compare(name: str, ours: np.ndarray, reference: np.ndarray, bound: float) -> Comparison:
-    """The comparison of two arrays of one shape, in float64. Values that are not finite never agree."""
+    """Compare two arrays of one shape in float64. Values that are not finite never agree."""
     difference = float(np.linalg.norm(ours.astype(float) - reference) / max(float(np.linalg.norm(reference)), 1e-300))
     return Comparison(name, difference if math.isfinite(difference) else math.inf, bound)
 
 
 class Fault(NamedTuple):
-    """Something wrong in the table of a scene that describes a model: the path of the entry, and what it is.
+    """An error in a scene's table that describes a model: the path of the entry, and a message.
 
-    `in_value` is true if its value is wrong, false if its name is, or if it is missing.
+    `in_value` is true if the value is wrong, false if the name is, or if the entry is missing.
     """
 
     path: tuple[str, ...]
@@ -86,21 +86,21 @@ class Fault(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """The bound of a diagnostic above which a model is not to be trusted, and what the user can do about it."""
+    """The bound of a diagnostic above which results are unreliable, and advice to the user."""
 
     bound: float
     advice: str
 
 
 class DiagnosticSpec(NamedTuple):
-    """What a diagnostic measures, and its unit; empty for one without."""
+    """What a diagnostic measures, and its unit (empty if dimensionless)."""
 
     doc: str
     unit: str = ""
 
 
 class Model(ABC):
-    """A simulation or a network whose state lies in tensors. Subclasses are final.
+    """A simulation or a network whose state is in tensors. Subclasses are final.
 
     `inputs` says by name what other models' outputs it can take, and what each is for; those in
     `required_inputs` it cannot do without. `own_inputs` are inputs that a scene gives in another way, and `tables` keys
@@ -145,14 +145,14 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
-        """The outputs that a model with these parameters will have, by name.
+        """Specs of the outputs of a model with these parameters, by name.
 
         Needs no GPU. Raises `InputError` if a file that the parameters name cannot be used.
         """
 
     @abstractmethod
     def step(self, dt: float) -> None:
-        """Records one step of `dt` seconds. Parameters are read at each call: a change holds from the next step on."""
+        """Record one step of `dt` seconds. Parameters are read at each call: changes act from then on."""
 
     def touch(self, touch: Touch | None) -> None:
         """From the next step on this is done to it, in every step until something else is, or None: nothing.
@@ -168,47 +168,47 @@ class Model(ABC):
 
     @abstractmethod
     def diagnostics(self) -> dict[str, Tensor]:
-        """Numbers that tell whether the model is well, such as its energy: one element each, recorded now.
+        """Diagnostics such as the energy: tensors of one element, recorded now.
 
-        The caller reads them, when they arrive, and closes them.
+        The caller reads and closes them.
         """
 
     @abstractmethod
     def compare_with_reference(self) -> list[Comparison]:
-        """Take a step, and compare what it gave with the NumPy reference. Waits for the GPU; may take some seconds."""
+        """Take a step, and compare the result with the NumPy reference. Waits for the GPU; may take seconds."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Back to the first state, with the parameters as they are now."""
+        """Return to the initial state, with the current parameters."""
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
-        """Every tensor that a step changes and that is needed after it, outputs among them: what a snapshot copies.
+        """Every tensor that a step changes and that is needed later, outputs included: the content of a snapshot.
 
-        With `numbers` it says all: given both back, the next step gives the same bits. Of tensors that share memory one
-        is enough, since the whole block is copied.
+        Together with `numbers` it is complete: with both restored, the next step gives the same bits. Of tensors that
+        share memory one is enough, since the whole block is copied.
         """
 
     @abstractmethod
     def numbers(self) -> dict[str, float]:
-        """What a step changes outside of tensors, such as a time that the model keeps."""
+        """Scalar state outside of tensors, such as the model's time."""
 
     @abstractmethod
     def resume(self, numbers: Mapping[str, float]) -> None:
-        """Take back what `numbers` said at some earlier moment; records nothing."""
+        """Restore the scalar state that `numbers` returned earlier; records nothing."""
 
     @abstractmethod
     def reread(self, name: str) -> bool:
-        """The file that the parameter `name` names was written anew: take it in, without a step.
+        """Reload the file of the parameter `name`, without a step.
 
-        False, with nothing changed, if that cannot be done with the tensors there are: the model must be built anew.
-        Raises `InputError` if the file cannot be used; the model goes on as it was.
+        Return False, with nothing changed, if it does not fit the existing tensors: the model must be rebuilt.
+        Raises `InputError` if the file cannot be used; the model is unchanged then.
         """
 
     def export(self, suffix: str) -> bytes:
-        """What it has learned as a file of this kind, one of `exports`. Waits for the GPU. Raises `InputError`."""
+        """Trained weights as a file with this suffix, one of `exports`. Waits for the GPU. Raises `InputError`."""
         raise NotImplementedError(f"{type(self).__name__} has nothing to export")
 
     @abstractmethod
     def close(self) -> None:
-        """Gives back every tensor. Closing twice does nothing."""
+        """Release every tensor. Idempotent."""

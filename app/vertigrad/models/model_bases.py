@@ -1,4 +1,4 @@
-"""What many models have in common: how they are made and closed, and what they have nothing to say about."""
+"""Base classes of models: creation and closing of tensors and plans, and defaults for what a model does not have."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
 
 
 class PartsModel(Model):
-    """A model that makes everything in its `__init__`, within `_building`, and closes all of it at once."""
+    """A model that creates its tensors and plans in `__init__`, within `_building`, and closes all of them together."""
 
     name: str
-    _held: Parts
+    _parts: Parts
 
     @contextmanager
     def _building(self) -> Iterator[Parts]:
-        """What takes what is made: closed with the model, or at once if something that follows cannot be made."""
+        """Collect what is created: closed with the model, or at once if creation fails."""
         from .parts import Parts
 
         with Parts(self.name) as parts:
             yield parts
-            self._held = parts.pop_all()
+            self._parts = parts.pop_all()
 
     def close(self) -> None:
-        self._held.close()
+        self._parts.close()
 
 
 class NoReloadModel(PartsModel):
-    """One that takes no file in anew: it is built again."""
+    """A model that is rebuilt when a file changes."""
 
     def reread(self, name: str) -> bool:
         return False
 
 
 class TensorStateModel(NoReloadModel):
-    """One that keeps nothing outside of its tensors."""
+    """A model without scalar state outside of its tensors."""
 
     def numbers(self) -> dict[str, float]:
         return {}
@@ -51,7 +51,7 @@ class TensorStateModel(NoReloadModel):
 
 
 class StaticModel(TensorStateModel):
-    """One that does not move: it is as it was made, for ever."""
+    """A model that does not change in time."""
 
     def step(self, dt: float) -> None:
         pass
@@ -64,7 +64,7 @@ class StaticModel(TensorStateModel):
 
 
 class FixedStepModel(NoReloadModel):
-    """One that keeps nothing outside of its tensors but what is left over of the frames' time."""
+    """A model whose only scalar state is the remainder of its fixed time step."""
 
     _clock: FixedStep
 

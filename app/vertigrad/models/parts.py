@@ -1,4 +1,4 @@
-"""`Parts`: what a model is made of, to be closed with it."""
+"""`Parts`: tensors and plans that are closed with their model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..tensor import DType, Tensor, f32
 
 
 class Parts(ExitStack):
-    """Tensors and plans that are named after their model, and closed together, the last one first."""
+    """Tensors and plans named after their model, closed together in reverse order."""
 
     def __init__(self, name: str = ""):
         super().__init__()
@@ -23,7 +23,7 @@ class Parts(ExitStack):
         return self.enter_context(Tensor.from_numpy(host, f"{self._name}.{what}"))
 
     def empty(self, what: str, *shape: int, dtype: DType = f32) -> Tensor:
-        """A tensor that holds anything."""
+        """An uninitialized tensor."""
         return self.enter_context(Tensor.empty(shape, dtype, f"{self._name}.{what}"))
 
     def zeros(self, what: str, *shape: int, dtype: DType = f32) -> Tensor:
@@ -31,13 +31,13 @@ class Parts(ExitStack):
         return self.enter_context(Tensor.zeros(shape, dtype, f"{self._name}.{what}"))
 
     def views(self, views: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The same, which were made just now."""
+        """Register views that were just created."""
         for view in views.values():
             self.enter_context(view)
         return views
 
     def plan(self, what: str) -> Plan:
-        """An empty plan; the time of its work is counted under its name."""
+        """An empty plan; its GPU time is reported under its name."""
         return self.enter_context(Plan(f"{self._name}.{what}"))
 
     def plans(self, *what: str) -> list[Plan]:

@@ -18,7 +18,7 @@ FAMILIES = ("physics", "neural", "learning", "data", "own")
 
 
 class _Types(Mapping[str, type[Model]]):
-    """Imports a type's file when the type is asked for, and all of them only to be listed: some take long."""
+    """Imports a type's file on first access, and all files only when listed: some take long."""
 
     def __getitem__(self, name: str) -> type[Model]:
         model = _model(name)
@@ -35,14 +35,14 @@ class _Types(Mapping[str, type[Model]]):
 
 @cache
 def types() -> Mapping[str, type[Model]]:
-    """Class of each type: `types()["nbody"]` is in `models/physics/nbody.py`, which is imported now if it was not."""
+    """Class of each type: `types()["nbody"]` is in `models/physics/nbody.py`, imported on first access."""
     return _Types()
 
 
 def declared(
     kind: type[Model], table: Mapping[str, Any], find: Callable[[str], Path]
 ) -> tuple[type[Model], Sequence[Fault]]:
-    """The class for a scene's table, and what is wrong with it: `kind`, unless its file makes classes by `declare`.
+    """The class for a scene's table, and faults in it: `kind`, unless its file creates classes by `declare`.
 
     `find` looks up the scene's files.
     """

@@ -1,4 +1,4 @@
-"""`ReplayedStep`: what a step records is kept, and replayed for as long as it would be the same."""
+"""`ReplayedStep`: a step is recorded once, and replayed as long as it would be the same."""
 
 from __future__ import annotations
 

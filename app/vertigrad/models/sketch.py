@@ -1,6 +1,6 @@
-"""`Sketch`: a model of one's own in a few lines, for a Python file beside a scene.
+"""`Sketch`: base class of small models in a Python file beside a scene.
 
-It says which tensors it has, how they start, and what happens to them; all else that a model owes follows from that.
+A subclass declares tensors, their initial values and a step; the rest of the model interface is implemented here.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ Shape = tuple[int | str, ...]
 
 
 class Sketch(NoReloadModel):
-    """A model made of `tensors`, each with its shape: {"position": ("count", 3), "cell": ("count", "u32")}.
+    """A model with `tensors`, each with its shape: {"position": ("count", 3), "cell": ("count", "u32")}.
 
-    A size may be the name of a whole-number parameter; a dtype comes last, where it is not f32. All are outputs, and
-    attributes: `self.position`. What is assigned to one, `self.position = self.position + dt * self.velocity`, is
-    written into it. What other models give, named in `inputs`, are attributes too. `self.params` are the parameters,
-    `self.time` [s] is what passed since the start, `self.dt` [s] the length of the step.
+    A size may be the name of an integer parameter; a dtype other than f32 comes last. All tensors are outputs and
+    attributes: `self.position`. Assignments, `self.position = self.position + dt * self.velocity`, write into the
+    tensor. Outputs of other models, named in `inputs`, are attributes too. `self.params` are the parameters,
+    `self.time` [s] is the time since the start, `self.dt` [s] the time step.
 
-    With `replayed` what a step records is kept and replayed, which takes a small share of the time; it is recorded anew
-    when `dt` or a parameter changes. `advance` must do the same each time then: it cannot use `self.time` (a tensor can
-    count it), set attributes that are no tensors, read values back, or draw random numbers.
+    With `replayed` a step is recorded once and replayed, which takes much less CPU time; it is recorded again when `dt`
+    or a parameter changes. `advance` must then do the same each time: it cannot use `self.time` (a tensor can count
+    it), set attributes that are not tensors, read values back, or draw random numbers.
 
     `shader` is WGSL whose bindings have the names of tensors and inputs. The fields of its uniform struct are dt, time,
-    seed, parameters, and what `run` is given.
+    seed, parameters, and the arguments of `run`.
     """
 
     tensors: ClassVar[Mapping[str, Shape]]
     replayed: ClassVar[bool] = False
     shader: str = ""
-    shader_file: str = ""  # where that is, if it is in a file of its own
+    shader_file: str = ""  # its path, if it is in a separate file
 
     @abstractmethod
     def start(self, random: np.random.Generator) -> Mapping[str, Any]:
-        """First values of the tensors, as arrays; those that are left out are 0. `random` is made from the seed."""
+        """Return initial values of the tensors, as arrays; 0 by default. `random` is seeded with the scene's seed."""
 
     @abstractmethod
     def advance(self, dt: float) -> None:
-        """Let `dt` seconds pass: operations on the tensors, or kernels by `run`."""
+        """Advance by `dt` seconds, with operations on the tensors or kernels by `run`."""
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
         from ..tensor import Tensor
@@ -63,17 +63,17 @@ class Sketch(NoReloadModel):
         self._time = self.dt = 0.0
         self._replayed: ReplayedStep | None = None
         self._tensors: dict[str, Tensor] = {}
-        self._taken = dict(inputs)
+        self._inputs = dict(inputs)
         self._kernels: dict[str, Kernel] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
         with self._building() as parts:
             for key, spec in self.output_specs(params).items():
                 shape = [size or 0 for size in spec.shape]
-                made = parts.enter_context(Tensor.empty(shape, spec.dtype, f"{name}.{key}"))
-                super().__setattr__(key, made)
-                self._tensors[key] = made
-            for key, taken in self._taken.items():
-                super().__setattr__(key, taken)
+                tensor = parts.enter_context(Tensor.empty(shape, spec.dtype, f"{name}.{key}"))
+                super().__setattr__(key, tensor)
+                self._tensors[key] = tensor
+            for key, tensor in self._inputs.items():
+                super().__setattr__(key, tensor)
             parts.callback(self.forget_kernels)
             if self.replayed:
                 from .replayed import ReplayedStep
@@ -88,9 +88,9 @@ class Sketch(NoReloadModel):
         return {name: _spec(name, shape, params) for name, shape in cls.tensors.items()}
 
     def run(self, entry: str, threads: int | Sequence[int], **fields: Any) -> None:
-        """Run the entry point `entry` of `shader` in so many threads. Raises `InputError` if it does not fit.
+        """Run the entry point `entry` of `shader` with `threads` invocations. Raises `InputError` if it does not fit.
 
-        `fields` are those of the uniform struct that have no value of their own.
+        `fields` are values of the uniform struct that are not parameters, dt, time or seed.
         """
         plan, kernel = self.prepare(entry, threads), self._kernel(entry)
         fields_used = kernel.interface.uniform.fields if kernel.interface.uniform else ()
@@ -109,7 +109,7 @@ class Sketch(NoReloadModel):
             raise InputError(f"{entry}: {error}") from error
 
     def prepare(self, entry: str, threads: int | Sequence[int]) -> Plan:
-        """What `run` replays: made when it is needed first. Raises `InputError` if it does not fit the tensors."""
+        """The plan that `run` replays, created on first use. Raises `InputError` if it does not fit the tensors."""
         shape = tuple(threads) if isinstance(threads, Sequence) else (threads,)
         plan = self._plans.get((entry, shape))
         if plan is None:
@@ -118,7 +118,7 @@ class Sketch(NoReloadModel):
 
     @property
     def time(self) -> float:
-        """Seconds that passed since the start. Raises `InputError` in a step that is replayed."""
+        """Time since the start [s]. Raises `InputError` in a step that is replayed."""
         if self._advancing:
             raise InputError(f"{self.name}: {TIME}")
         return self._time
@@ -161,7 +161,7 @@ class Sketch(NoReloadModel):
         self._time = numbers["time"]
 
     def forget_kernels(self) -> None:
-        """Compile the shader anew when it is needed next."""
+        """Compile the shader again on next use."""
         for plan in self._plans.values():
             plan.close()
         self._plans.clear()
@@ -181,7 +181,7 @@ class Sketch(NoReloadModel):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _advance_alike(self) -> None:
-        """`advance`, kept from what would not be the same in a replay."""
+        """`advance`, with operations forbidden that a replay could not repeat."""
         self._advancing = True
         try:
             self.advance(self.dt)
@@ -215,7 +215,7 @@ class Sketch(NoReloadModel):
 
     def _bound(self, kernel: Kernel) -> dict[str, Any]:
         """The tensors of the kernel's bindings. Raises `InputError` if one does not fit."""
-        known, entry = {**self._taken, **self._tensors}, kernel.entry
+        known, entry = {**self._inputs, **self._tensors}, kernel.entry
         bound = {}
         for binding in kernel.bindings:
             if binding.name not in known:

@@ -140,9 +140,9 @@ def test_a_folded_sheet_is_pushed_apart_as_the_reference_is(make: Make) -> None:
         assert comparison.holds, str(comparison)
     run(model, 0.3)
     now = out(model, "position").reshape(-1, 3)
-    rests = model._sheet.rests
+    rest_positions = model._sheet.rest_positions
     far = np.linalg.norm(now[:, None] - now[None], axis=-1)
-    apart = far[np.linalg.norm(rests[:, None] - rests[None], axis=-1) > 2.0 * thickness]
+    apart = far[np.linalg.norm(rest_positions[:, None] - rest_positions[None], axis=-1) > 2.0 * thickness]
     assert apart.min() > 0.8 * thickness
     measures = measured(model)
     assert measures["momentum"] < 2e-4, "what pushes is pushed as hard"
@@ -207,8 +207,8 @@ def test_elastic_energies_are_those_of_the_continuum(make: Make) -> None:
     """½ K ε², ½ G γ² and ½ B κ² for each area, whatever the resolution."""
     for resolution, length in ((7, 1.2), (23, 0.9)):
         model = make(resolution=resolution, width=1.5, length=length, pins="none", stretch=3000.0, shear=0.0, bend=0.0)
-        rests = model._sheet.rests.reshape(model._sheet.rows, -1, 3)
-        u, v = rests[..., 0], rests[..., 1]
+        rest_positions = model._sheet.rest_positions.reshape(model._sheet.rows, -1, 3)
+        u, v = rest_positions[..., 0], rest_positions[..., 1]
         area = 1.5 * length
 
         def elastic(positions: np.ndarray, **stiff: float) -> float:
@@ -337,7 +337,7 @@ def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
             model.step(FRAME)
         model.touch(None)
         torn = model._fabric.springs.numpy()[:, 0] < 0
-        return model._sheet.rests[model._sheet.edges[torn], 0].mean(axis=1)
+        return model._sheet.rest_positions[model._sheet.edges[torn], 0].mean(axis=1)
 
     half = cut(-1.0, 0.0)
     assert 0.75 < half.max() < 0.85, "the blade has come as far as the middle, and reaches 0.05 m ahead"

@@ -43,7 +43,7 @@ class Screen:
             self._reader = Reader(footage)
             parts.callback(self._reader.close)
             self.restart()
-            self._held = parts.pop_all()
+            self._parts = parts.pop_all()
 
     @property
     def moves(self) -> bool:
@@ -89,7 +89,7 @@ class Screen:
 
     def close(self) -> None:
         """Give everything back. Idempotent."""
-        self._held.close()
+        self._parts.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class Views:
             self._mesh = {"positions": parts.copied("vertices", mesh.positions), "index": index}
             self._normals, self._faces = parts.copied("normals", mesh.normals), len(mesh.index)
             self.images = parts.zeros("images", count, side, side, 4)
-            self._held = parts.pop_all()
+            self._parts = parts.pop_all()
 
     def record(self, bands: float, light: tuple[float, ...], dark: tuple[float, ...]) -> None:
         """Record the images anew, the mesh having so many bands of color, and these linear colors."""
@@ -74,7 +74,7 @@ class Views:
 
     def close(self) -> None:
         """Give back its memory. Idempotent."""
-        self._held.close()
+        self._parts.close()
 
 
 def cameras_around(count: int, distance: float) -> np.ndarray:

@@ -30,9 +30,9 @@ class View(ABC):
     """Tensors that are drawn, and how a network and its weights give them. Close it."""
 
     def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
-        self._held = ExitStack()
+        self._parts = ExitStack()
         self.outputs = {
-            key: self._held.enter_context(Tensor.zeros(_known(spec.shape), spec.dtype, f"{name}.{key}"))
+            key: self._parts.enter_context(Tensor.zeros(_known(spec.shape), spec.dtype, f"{name}.{key}"))
             for key, spec in specs.items()
         }
 
@@ -41,11 +41,11 @@ class View(ABC):
         """Record into the open plan how the tensors follow from the weights."""
 
     def _keep(self, array: np.ndarray, name: str) -> Tensor:
-        return self._held.enter_context(Tensor.from_numpy(np.ascontiguousarray(array), name))
+        return self._parts.enter_context(Tensor.from_numpy(np.ascontiguousarray(array), name))
 
     def close(self) -> None:
         """Give the tensors back. Idempotent."""
-        self._held.close()
+        self._parts.close()
 
 
 def specs_of(tables: Tables, kind: Kind) -> dict[str, OutputSpec]:

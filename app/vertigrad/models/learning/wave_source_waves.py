@@ -30,7 +30,7 @@ class Waves:
         with Parts(name) as parts:
             self._medium = parts.copied("medium", medium)
             self.receiver_of = parts.copied("receiver_of", receiver_of)
-            self._held = parts.pop_all()
+            self._parts = parts.pop_all()
 
     @property
     def cells(self) -> int:
@@ -75,7 +75,7 @@ class Waves:
 
     def close(self) -> None:
         """Give back its memory. Idempotent."""
-        self._held.close()
+        self._parts.close()
 
     def _launched(self, entry: str, before: Tensor, slot: int) -> Tensor:
         after = Tensor.empty(before.shape, f32, temporary=True)

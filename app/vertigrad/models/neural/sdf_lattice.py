@@ -29,7 +29,7 @@ class Lattice:
             )
             with self._plan.recording(), self.distances.reshape(count, 1) as out:
                 net(points, out=out)
-            self._held = parts.pop_all()
+            self._parts = parts.pop_all()
 
     def sample(self, latent: tuple[float, ...]) -> None:
         """Record the sampling of this solid, unless it is the one that was sampled last."""
@@ -43,7 +43,7 @@ class Lattice:
 
     def close(self) -> None:
         """Give up the memory. Idempotent."""
-        self._held.close()
+        self._parts.close()
 
 
 def places(side: int, reach: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""`Cloth`: a woven sheet that stretches, shears and bends, hangs, flutters, falls over things, and tears."""
+"""`Cloth`: a woven sheet that stretches, shears, bends, collides and tears."""
 
 from __future__ import annotations
 

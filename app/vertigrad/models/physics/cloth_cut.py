@@ -48,7 +48,7 @@ class Knife:
 def stroke(touch: Touch, dt: float) -> dict[str, Any] | None:
     """The plane of sight between the rays of `dt` seconds ago and now, as the shader knows it.
 
-    None if the blade rests, or moves along its ray: that is seen as a point.
+    None if the blade is at rest, or moves along its ray: that is seen as a point.
     """
     before = touch.later(-dt)
     across = np.subtract(touch.point, before.point)

@@ -87,14 +87,14 @@ class Fabric:
     def _hold_sheet(self, first: Doubles) -> None:
         sheet = self._sheet
         shape = (sheet.rows, sheet.columns, 4)
-        springs = np.column_stack([sheet.lengths, sheet.shares]).astype(np.float32)
-        bits = sheet.bends.astype(np.float32).view(np.uint32).astype(np.int64)
+        springs = np.column_stack([sheet.lengths, sheet.edge_stiffnesses]).astype(np.float32)
+        bits = sheet.bend_stiffnesses.astype(np.float32).view(np.uint32).astype(np.int64)
         hinges = np.column_stack([sheet.hinges, bits]).astype(np.uint32)
         spokes, fans = around(sheet.count, sheet.edges), around(sheet.count, sheet.triangles)
         given = {
             "first_vertices": first.astype(np.float32).reshape(shape),
             "first_springs": springs,
-            "rests": np.column_stack([sheet.rests, 0.0 * sheet.areas]).astype(np.float32),
+            "rest_positions": np.column_stack([sheet.rest_positions, 0.0 * sheet.areas]).astype(np.float32),
             "edges": sheet.edges.astype(np.uint32),
             "hinges": hinges if len(hinges) else np.zeros((1, 6), np.uint32),
             "corners": sheet.triangles.astype(np.uint32),
@@ -162,7 +162,7 @@ class Fabric:
         }
         found = self._kept(Tensor.zeros((count, MOST + 1), "u32", name=f"{self._name}.partners"))
         self.grid.record(self.sweep, self.vertices.reshape(count, 4)[:, 0:3])
-        positions = {"vertices": self.vertices, "rests": self._fixed["rests"]}
+        positions = {"vertices": self.vertices, "rest_positions": self._fixed["rest_positions"]}
         lists = {"order": self.grid.order, "starts": self.grid.starts}
         self.sweep.dispatch(self._contact("search"), count, found=found, **positions, **lists, **near)
         return {**near, "partners": found}

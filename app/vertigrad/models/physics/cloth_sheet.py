@@ -36,14 +36,14 @@ class Sheet(NamedTuple):
 
     rows: int
     columns: int
-    rests: Doubles  # (n, 3), flat
+    rest_positions: Doubles  # (n, 3), flat
     areas: Doubles  # (n,), what of the cloth hangs on each vertex
     edges: Ints  # (e, 2)
     lengths: Doubles  # (e,)
-    shares: Doubles  # (e,), stiffness of each for a unit of the material's
+    edge_stiffnesses: Doubles  # (e,), stiffness of each for a unit of the material's
     stretching: int  # edges that are threads; those after them are diagonals
     hinges: Ints  # (h, 5): three vertices, and the two edges between them
-    bends: Doubles  # (h,), stiffness of each for a unit of the material's
+    bend_stiffnesses: Doubles  # (h,), stiffness of each for a unit of the material's
     colors: list[Color]
     triangles: Ints  # (t, 3)
     sides: Ints  # (t, 3), the edges of each triangle
@@ -63,9 +63,9 @@ def woven(rows: int, columns: int, width: float, length: float) -> Sheet:
     """A sheet `width` along its rows and `length` across them, both at least 2 vertices."""
     number = np.arange(rows * columns).reshape(rows, columns)
     along, down = width / (columns - 1), length / (rows - 1)
-    edges, lengths, shares, colors = _edges(number, along, down)
+    edges, lengths, edge_stiffnesses, colors = _edges(number, along, down)
     stretching = sum(color.count for color in colors if color.kind == 0)
-    hinges, bends, folds = _hinges(number, along, down)
+    hinges, bend_stiffnesses, folds = _hinges(number, along, down)
     threes = np.column_stack([hinges, _between(edges, hinges[:, :2]), _between(edges, hinges[:, 1:])])
     triangles = _triangles(number)
     sides = [_between(edges, triangles[:, [p, q]]) for p, q in ((0, 1), (1, 2), (2, 0))]
@@ -73,14 +73,14 @@ def woven(rows: int, columns: int, width: float, length: float) -> Sheet:
     return Sheet(
         rows=rows,
         columns=columns,
-        rests=np.stack([x, y, 0.0 * x], axis=-1).reshape(-1, 3).astype(np.float64),
+        rest_positions=np.stack([x, y, 0.0 * x], axis=-1).reshape(-1, 3).astype(np.float64),
         areas=np.outer(_widths(rows, down), _widths(columns, along)).ravel(),
         edges=edges,
         lengths=lengths,
-        shares=shares,
+        edge_stiffnesses=edge_stiffnesses,
         stretching=stretching,
         hinges=threes,
-        bends=bends,
+        bend_stiffnesses=bend_stiffnesses,
         colors=colors + folds,
         triangles=triangles,
         sides=np.stack(sides, axis=-1),
@@ -100,7 +100,7 @@ def hung(sheet: Sheet, pins: Pins, span: float) -> tuple[Doubles, NDArray[np.boo
     Lying, y up, if nothing pins it; hanging in the plane z = 0 if corners, the upper edge or a pole at the left does;
     "ends" lets it hang in a V between its left and right edges, `span` times its width apart.
     """
-    x, y = sheet.rests[:, 0], sheet.rests[:, 1]
+    x, y = sheet.rest_positions[:, 0], sheet.rest_positions[:, 1]
     width, length = x.max(), y.max()
     row, column = np.divmod(np.arange(sheet.count), sheet.columns)
     left, right, top = column == 0, column == sheet.columns - 1, row == 0
@@ -135,17 +135,17 @@ def _edges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, Doub
         (1, number[:-1, :-1], number[1:, 1:], diagonal, slanted, (2, 1)),
         (1, number[:-1, 1:], number[1:, :-1], diagonal, slanted, (2, 1)),
     ]
-    pairs, lengths, shares, colors, first = [], [], [], [], 0
+    pairs, lengths, edge_stiffnesses, colors, first = [], [], [], [], 0
     for kind, a, b, length, share, periods in kinds:
         for part in _parts(periods):
             ends = np.stack([a[part].ravel(), b[part].ravel()], axis=-1)
             if len(ends):
                 pairs.append(ends)
                 lengths.append(np.full(len(ends), length))
-                shares.append(share[part].ravel())
+                edge_stiffnesses.append(share[part].ravel())
                 colors.append(Color(kind, first, len(ends)))
                 first += len(ends)
-    return np.concatenate(pairs), np.concatenate(lengths), np.concatenate(shares), colors
+    return np.concatenate(pairs), np.concatenate(lengths), np.concatenate(edge_stiffnesses), colors
 
 
 def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, list[Color]]:
@@ -157,16 +157,16 @@ def _hinges(number: Ints, along: float, down: float) -> tuple[Ints, Doubles, lis
         (number[:, :-2], number[:, 1:-1], number[:, 2:], across, (1, 3)),
         (number[:-2], number[1:-1], number[2:], upright, (3, 1)),
     ]
-    found, bends, colors, first = [np.zeros((0, 3), int)], [np.zeros(0)], [], 0
+    found, bend_stiffnesses, colors, first = [np.zeros((0, 3), int)], [np.zeros(0)], [], 0
     for a, b, c, share, periods in kinds:
         for part in _parts(periods):
             three = np.stack([line[part].ravel() for line in (a, b, c)], axis=-1)
             if len(three):
                 colors.append(Color(2, first, len(three)))
                 found.append(three)
-                bends.append(share[part].ravel())
+                bend_stiffnesses.append(share[part].ravel())
                 first += len(three)
-    return np.concatenate(found), np.concatenate(bends), colors
+    return np.concatenate(found), np.concatenate(bend_stiffnesses), colors
 
 
 def _between(edges: Ints, ends: Ints) -> Ints:

@@ -32,7 +32,7 @@ class Multigrid:
             self._walls = [parts.empty("walls", *shape, 4) for shape in shapes]
             self._rhs = [parts.zeros("rhs", *shape) for shape in shapes]
             self._pressures = [parts.zeros("pressure", *shape) for shape in shapes]
-            self._held = parts.pop_all()
+            self._parts = parts.pop_all()
 
     @property
     def rhs(self) -> Tensor:
@@ -71,7 +71,7 @@ class Multigrid:
 
     def close(self) -> None:
         """Give up the memory. Idempotent."""
-        self._held.close()
+        self._parts.close()
 
     def __enter__(self) -> Multigrid:
         return self

@@ -81,7 +81,7 @@ def sweep(
     state: State, sheet: Sheet, values: Values, steps: int, wind: Box | None, obstacle: Box | None, collides: bool
 ) -> None:
     """`steps` small steps, and what is seen afterwards, normals among it; changes `state`."""
-    pairs = partners(state.positions, sheet.rests, values["reach"]) if collides else None
+    pairs = partners(state.positions, sheet.rest_positions, values["reach"]) if collides else None
     for _ in range(steps):
         predicted = predict(state, values, wind)
         for color in sheet.colors:
@@ -139,7 +139,7 @@ def hinge(state: State, sheet: Sheet, color: Color, values: Values) -> None:
     part = slice(color.first, color.first + color.count)
     a, b, c, one, two = sheet.hinges[part].T
     weight = state.inverse[a] + 4.0 * state.inverse[b] + state.inverse[c]
-    s = values["bend"] * sheet.bends[part] * values["h"] ** 2 / values["density"]
+    s = values["bend"] * sheet.bend_stiffnesses[part] * values["h"] ** 2 / values["density"]
     works = (state.springs[one, 0] > 0) & (state.springs[two, 0] > 0) & (weight > 0)
     bow = state.positions[a] - 2.0 * state.positions[b] + state.positions[c]
     correction = np.where(works, s / (1.0 + s * weight), 0.0)[:, None] * bow
@@ -148,12 +148,12 @@ def hinge(state: State, sheet: Sheet, color: Color, values: Values) -> None:
     state.positions[c] -= state.inverse[c][:, None] * correction
 
 
-def partners(positions: Doubles, rests: Doubles, reach: float) -> list[NDArray[np.int64]]:
+def partners(positions: Doubles, rest_positions: Doubles, reach: float) -> list[NDArray[np.int64]]:
     """Of each vertex those that are near now and were not as it was cut."""
     found = []
     for i in range(len(positions)):
         near = np.linalg.norm(positions - positions[i], axis=1) < reach
-        found.append(np.flatnonzero(near & (np.linalg.norm(rests - rests[i], axis=1) >= reach)))
+        found.append(np.flatnonzero(near & (np.linalg.norm(rest_positions - rest_positions[i], axis=1) >= reach)))
     return found
 
 
@@ -239,7 +239,7 @@ def energies(state: State, sheet: Sheet, values: Values) -> dict[str, float]:
     return {
         "kinetic": float(0.5 * masses @ np.sum(state.velocities**2, axis=1)),
         "height": float(values["gravity"] * masses @ state.positions[:, 1]),
-        "elastic": float(edges.sum() + 0.5 * values["bend"] * np.where(whole, sheet.bends * bow, 0.0).sum()),
+        "elastic": float(edges.sum() + 0.5 * values["bend"] * np.where(whole, sheet.bend_stiffnesses * bow, 0.0).sum()),
         "momentum": float(np.linalg.norm(masses @ state.velocities)),
     }
 
