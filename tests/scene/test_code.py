@@ -87,7 +87,7 @@ def test_a_problem_in_its_table_is_told_as_of_any_model(load):
         ("class Row(Sketch)", "class Row", "row.py:5: Row is no model; derive it from vertigrad.models.Sketch"),
         ("    def advance", "    def advnce", "row.py:5: Row lacks advance"),
         ("    class Params(Params):", "    class Parms(Params):", "row.py:5: Row needs a class Params"),
-        ('number(1.0, doc="strength")', "1.0", "row.py:5: Row.Params: pull is not declared with a word of"),
+        ('number(1.0, doc="strength")', "1.0", "row.py:5: Row.Params: pull is not declared with a function of"),
         ("        pull: float", "        seed: float", "Row.Params: seed means something else in a scene file"),
         ('"cell": ("count",', '"cell": ("cuont",', "models.row: tensors: cell: 'cuont' is neither an integer"),
         ('"count", "u32"', '"count", "u33"', "models.row: tensors: cell: u33 is not the name of a dtype"),

@@ -1,4 +1,4 @@
-"""Parameters: how a model or a layer declares what can be set, and how a value is checked against that.
+"""Parameters: declaration, validation, and hints for the GUI.
 
 Knows nothing of the GPU, of models or of scenes, so every package above may use it.
 """

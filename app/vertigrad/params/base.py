@@ -1,4 +1,4 @@
-"""`Params`: the values that shape a model or a layer's look, each checked at every change."""
+"""`Params`: the parameters of a model or of a layer's style, validated at every change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .suggest import hint, joined
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a set of values: the parameter's name (empty: the set as a whole) and what it is.
+    """An error in a set of values: the parameter's name (empty: the set as a whole) and a message.
 
     `in_value` is true if the parameter was given and its value is wrong, false if it is unknown or missing.
     """
@@ -37,10 +37,10 @@ class Problem:
 
 
 class Params(BaseModel):
-    """Parameters with limits, units and what a GUI needs; a subclass declares them with `number(...)` etc.
+    """Parameters with limits, units and GUI hints; a subclass declares them with `number(...)` etc.
 
-    Making one with unsuitable values, or assigning one, raises pydantic's `ValidationError`, which `problems`
-    puts in plain words; `parse` and `change` raise `ParameterError` instead.
+    Creation or assignment with invalid values raises pydantic's `ValidationError`, which `problems` turns into
+    plain messages; `parse` and `change` raise `ParameterError` instead.
     """
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, protected_namespaces=())
@@ -57,7 +57,7 @@ class Params(BaseModel):
 
     @classmethod
     def specs(cls) -> list[ParamSpec]:
-        """What is known about each parameter, in the order of declaration."""
+        """The spec of each parameter, in the order of declaration."""
         return list(_specs(cls).values())
 
     @classmethod
@@ -69,14 +69,14 @@ class Params(BaseModel):
             raise ParameterError(_message(cls.problems(error))) from None
 
     def change(self, name: str, value: Any) -> None:
-        """Sets one parameter. Raises `ParameterError`; the old value stays then."""
+        """Set one parameter. Raises `ParameterError`; the old value stays then."""
         try:
             setattr(self, name, value)
         except ValidationError as error:
             raise ParameterError(_message(self.problems(error))) from None
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """A copy with some values set, judged together. Raises `ParameterError` that names every problem."""
+        """A copy with some values set, validated together. Raises `ParameterError` that names every problem."""
         return self.parse({**dict(self), **values})
 
     def take(self, other: Self) -> None:
@@ -86,7 +86,7 @@ class Params(BaseModel):
 
     @classmethod
     def problems(cls, error: ValidationError) -> list[Problem]:
-        """What pydantic found wrong, in plain words."""
+        """Pydantic's errors as plain messages."""
         return [_problem(cls, details) for details in error.errors(include_url=False)]
 
 

@@ -1,6 +1,6 @@
-"""Turns a value from a scene file, a slider or Python into a parameter's value, or says why it cannot.
+"""Validation of values from scene files, sliders and Python.
 
-Nothing is guessed: text is no number, 8192.0 is no count, true is not 1. NaN and infinity are refused.
+Types are not converted: text is no number, 8192.0 is no integer, true is not 1. NaN and infinity are rejected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEX_COLOR = re.compile(r"#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 
 
 def accept(spec: ParamSpec, value: Any) -> Any:
-    """The value as the parameter keeps it. Raises `ParameterError` with a message that stands alone."""
+    """The value as the parameter stores it. Raises `ParameterError` with a self-contained message."""
     if (value is None and spec.optional) or (isinstance(value, str) and value in spec.words):
         return value
     return _ACCEPT[spec.kind](spec, value)
@@ -90,7 +90,9 @@ def _ends(spec: ParamSpec, value: Any) -> tuple[Any, ...]:
         return _interval(replace(spec, length=2), value)
     ends = tuple(_end(end) for end in value)
     if len(ends[0]) != len(ends[1]):
-        raise ParameterError(f"both ends need as many numbers, got {counted(ends[0])} and {counted(ends[1])}")
+        raise ParameterError(
+            f"both ends need the same number of components, got {counted(ends[0])} and {counted(ends[1])}"
+        )
     if ends[0] == ends[1]:
         raise ParameterError("both ends are the same")
     return ends

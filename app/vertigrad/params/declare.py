@@ -1,11 +1,11 @@
-"""The words with which a model or a layer's style declares its parameters.
+"""Functions with which a model or a layer's style declares its parameters.
 
     class Params(params.Params):
         softening: float = number(0.05, min=1e-4, max=1.0, unit="kpc", scale="log", doc="Plummer length")
         count: int = integer(8192, min=2, max=1 << 20, rebuild=True, doc="bodies")
 
 Each is a `pydantic.Field` that carries a `ParamSpec`, also into the JSON schema. A default of `...` makes the
-parameter one that must be given, a default of None one that may be left out.
+parameter required, a default of None makes it optional.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def integer(
 ) -> Any:
     """An integer of 32 bits. Annotate as `int`.
 
-    With `auto` a scene may say "auto": as many as the adapter steps in its share of a frame; see `session.sizing`.
+    With `auto` a scene may say "auto": the count that the GPU steps within its frame budget; see `session.sizing`.
     """
     spec = ParamSpec(
         kind="integer",
@@ -123,7 +123,7 @@ def switch(default: Any, *, rebuild: bool = False, doc: str = "") -> Any:
 
 
 def choice(default: Any, choices: Sequence[str], *, rebuild: bool = False, doc: str = "") -> Any:
-    """One of a few words. Annotate as `str` or a `Literal` of the same words."""
+    """One of several names. Annotate as `str` or a `Literal` of the same names."""
     return _field(default, ParamSpec(kind="choice", choices=tuple(choices), rebuild=rebuild), doc)
 
 
@@ -154,10 +154,10 @@ def vector(
 ) -> Any:
     """`length` numbers, the limits holding for each; or one of `words`. Annotate as `tuple[float, ...]`.
 
-    Three numbers that are a place in the scene can be moved by hand in the picture, with `gizmo` "position".
+    With `gizmo` "position", three numbers are a position in the scene, which can be moved with a gizmo.
     """
     if gizmo and length != 3:
-        raise TypeError(f"a place in the scene has 3 numbers, not {length}")
+        raise TypeError(f"a position in the scene has 3 components, not {length}")
     spec = ParamSpec(
         kind="vector",
         length=length,
@@ -191,21 +191,21 @@ def interval(
 
 
 def ends(default: Any, *, doc: str = "") -> Any:
-    """What a parameter moves between: `[low, high]`, or two vectors or colors. Annotate as `tuple[Any, Any]`."""
+    """The range of an animation: `[low, high]`, or two vectors or colors. Annotate as `tuple[Any, Any]`."""
     return _field(default, ParamSpec(kind="ends"), doc)
 
 
 def file(default: Any, *, suffixes: Sequence[str] = (), rebuild: bool = True, doc: str = "") -> Any:
-    """A file: `assets/...` is packaged, all others lie in the scene's folder. Annotate as `pathlib.Path`."""
+    """A file: `assets/...` is packaged, all others are relative to the scene's folder. Annotate as `pathlib.Path`."""
     spec = ParamSpec(kind="file", suffixes=tuple(suffix.lower() for suffix in suffixes), rebuild=rebuild)
     return _field(default, spec, doc)
 
 
 def spec_of(name: str, field: FieldInfo) -> ParamSpec:
-    """The spec that a field carries. Raises `TypeError` for a field not made with a word of this file."""
+    """The spec that a field carries. Raises `TypeError` for a field that no function of this module declared."""
     extra = field.json_schema_extra
     if not isinstance(extra, dict) or "kind" not in extra:
-        raise TypeError(f"{name} is not declared with a word of vertigrad.params such as number(...)")
+        raise TypeError(f"{name} is not declared with a function of vertigrad.params such as number(...)")
     kept: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in extra.items()}
     spec = ParamSpec(name=name, required=field.is_required(), doc=field.description or "", **kept)
     default = None if spec.required else field.get_default()

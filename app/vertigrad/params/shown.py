@@ -1,4 +1,4 @@
-"""Values as messages show them: as the scene file would write them, on one line and not too long."""
+"""Values in messages: as in a scene file, on one line, shortened if necessary."""
 
 from __future__ import annotations
 

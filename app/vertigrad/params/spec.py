@@ -1,4 +1,4 @@
-"""What is known about one parameter beyond its type: limits, unit, how a GUI shows it."""
+"""`ParamSpec`: limits, unit and GUI hints of a parameter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Gizmo = Literal["", "position"]
 
 
 class Auto(int):
-    """An integer that the program chose, or is to choose, where a scene says "auto".
+    """An integer chosen by the program where a scene says "auto".
 
-    It equals that number in all that is calculated with it; only what is written to files is told apart, by `same`.
+    It computes as that number; only when written to files it is distinguished, by `same`.
     """
 
 
@@ -28,11 +28,11 @@ def same(one: Any, other: Any) -> bool:
 class ParamSpec:
     """One parameter of a model or of a layer's style, as declared with `number(...)`, `choice(...)` etc.
 
-    Values beyond `min` and `max` are refused; `slider_min` and `slider_max` are only where a slider ends.
-    A parameter that is `rebuild` reshapes tensors when it changes. `length` is the number of elements of a
-    vector, `words` are what may stand in place of a value (such as "auto"), `suffixes` what a file's name
-    may end in. An integer that is `auto` is chosen to fit the adapter where a scene says "auto". A vector whose
-    `gizmo` is "position" is a place in the scene, which can be moved by hand in the picture.
+    Values beyond `min` and `max` are rejected; `slider_min` and `slider_max` are only the range of a slider.
+    A change of a `rebuild` parameter reshapes tensors. `length` is the number of elements of a
+    vector, `words` are allowed in place of a value (such as "auto"), `suffixes` are the allowed endings of a
+    file's name. An `auto` integer is chosen to fit the GPU where a scene says "auto". A vector whose `gizmo` is
+    "position" is a position in the scene, which can be moved with a gizmo.
     """
 
     name: str = ""
@@ -56,10 +56,10 @@ class ParamSpec:
 
     @property
     def optional(self) -> bool:
-        """Whether None is a value too, meaning that it was left out."""
+        """Whether None is allowed, for a value that is not given."""
         return not self.required and self.default is None
 
     @property
     def label(self) -> str:
-        """The name as a person reads it: `seed_spread` is "seed spread"."""
+        """The name for display: `seed_spread` is "seed spread"."""
         return self.name.replace("_", " ")

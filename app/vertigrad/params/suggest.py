@@ -1,4 +1,4 @@
-"""What somebody probably meant when a name is not one of the known ones."""
+"""Suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hint(word: str, known: Iterable[str]) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known name nearest to `word`, if one is near enough to be worth saying; case does not count."""
+    """The known name closest to `word`, if any is close enough; case is ignored."""
     by_folded = {name.casefold(): name for name in known}
     found = get_close_matches(word[:80].casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None
@@ -32,5 +32,5 @@ def unknown(kind: str, word: str, known: Iterable[str]) -> str:
 
 
 def joined(message: str, more: str) -> str:
-    """`message; more`, or the message alone if there is nothing more to say."""
+    """`message; more`, or the message alone if `more` is empty."""
     return f"{message}; {more}" if more else message
