@@ -165,12 +165,12 @@ def test_every_model_and_layer_has_a_page(vertigrad, monkeypatch) -> None:
 def test_diagnostics_are_listed_with_units_and_limits(vertigrad, monkeypatch) -> None:
     monkeypatch.setattr(console, "width", 200)
     lines = [re.split(r" {2,}", line.strip()) for line in vertigrad("models", "smoke").out.splitlines()]
-    assert ["energy", "J", "kinetic energy, of air of 1.2 kg/m³"] in lines
+    assert ["energy", "J", "kinetic energy of air with 1.2 kg/m³"] in lines
     assert [
         "divergence",
-        "share of its air that a cell gains or loses in a step",
+        "largest divergence: relative volume change of a cell per step",
         "0.02",
-        "air is squeezed: more cycles",
+        "the pressure has not converged: raise cycles",
     ] in lines
 
 

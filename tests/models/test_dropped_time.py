@@ -14,12 +14,14 @@ LONG = 0.5  # a frame [s] in which steps of all of them are due
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_what_a_model_drops_is_told_by_its_clocks(gpu: Gpu, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropped_time_is_reported_by_the_clocks_of_a_model(
+    gpu: Gpu, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made: list[FixedStep] = []
     begin = FixedStep.__init__
 
-    def noted(clock: FixedStep, most: int = 64) -> None:
-        begin(clock, most)
+    def noted(clock: FixedStep, max_steps: int = 64) -> None:
+        begin(clock, max_steps)
         made.append(clock)
 
     monkeypatch.setattr(FixedStep, "__init__", noted)

@@ -326,7 +326,7 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "no table": ({**BLOBS, "optimizer": "adam"}, ("optimizer",), "expected a table"),
     "loss of numbers": ({**BLOBS, "loss": {"kind": "l2"}}, ("loss", "kind"), "cross_entropy"),
     "loss of classes": ({**PLANE, "loss": {"kind": "cross_entropy"}}, ("loss", "kind"), "l1, l2 or huber"),
-    "conv of places": ({**PLANE, "network": {"kind": "conv"}}, ("network", "kind"), "places"),
+    "conv of positions": ({**PLANE, "network": {"kind": "conv"}}, ("network", "kind"), "positions"),
     "encoded classes": ({**BLOBS, "network": {"encoding": "waves"}}, ("network", "encoding"), "is for positions"),
     "entries of three": ({**PLANE, "network": {"features": 3}}, ("network", "features"), "1, 2 or 4"),
     "grids that end": ({**PLANE, "network": {"coarsest": 9, "finest": 8}}, ("network", "finest"), "coarser"),
