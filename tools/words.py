@@ -35,6 +35,12 @@ WORDS = {
     r"\b[Aa]ctors?\b": "model instance: instance, ModelInstance",
     r"\b[Uu]nderway\b": "in progress",
     r"\bMistakes?\b|\b_?mistakes\b(?=[.:,\])])": "problem, SceneProblem",
+    r"nbody_far|NBodyFar|FarTree|far_tree": "nbody_barnes_hut, NBodyBarnesHut, BarnesHutTree",
+    r"\bsmall_steps\b": "substeps: solver_substeps",
+    r"\blongest_step\b": "time_step, max_time_step",
+    r"hand_pull|smoke_carry|cloth_look": "hand_drag_rate, smoke_advect, cloth_surface",
+    r"\b(Built|Sealed|Timeless|Still|Clocked)Model\b": "PartsModel, NoReloadModel, ... of models/model_bases.py",
+    r"\bLearningModel\b": "TrainingModel",
 }
 _OLD_NAME = "an old name that still works"
 EXCEPTIONS = {  # files, or folders, with the reason

@@ -58,7 +58,7 @@ def test_each_box_is_closed_and_faces_outward(make: Make) -> None:
 def test_what_is_no_row_is_refused(make: Make) -> None:
     with pytest.raises(InputError, match=r"\(2, 2, 2\) are neither"):
         make(np.zeros((2, 2, 2), np.float32))
-    with pytest.raises(InputError, match="bars are made of f32 or f16"):
+    with pytest.raises(InputError, match="bars need f32 or f16"):
         make(np.zeros(3, np.int32))
 
 

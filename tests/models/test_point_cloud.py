@@ -97,7 +97,7 @@ def test_size_axis_and_rows_that_are_not_finite(tmp_path: Path) -> None:
     colors = point_file.read(tmp_path / "colored.npz", 0.0, "y").colors
     assert colors is not None and np.allclose(colors, np.delete(BYTES, 3, axis=0) / 255)
     np.save(tmp_path / "b.npy", np.full((4, 3), np.nan))
-    with pytest.raises(InputError, match="no point with a finite place, of 4"):
+    with pytest.raises(InputError, match="no point with a finite position, of 4"):
         point_file.read(tmp_path / "b.npy", 0.0, "y")
     np.savez(tmp_path / "c.npz", position=PLACES, color=BYTES[:7])
     with pytest.raises(InputError, match=r"expected colors of shape \(20, 3\), got \(7, 3\)"):

@@ -128,13 +128,13 @@ def test_inputs_and_parameters_are_read_at_each_step(make: Make) -> None:
 
 def test_what_is_no_picture_or_no_plane_is_refused(make: Make) -> None:
     ones = np.ones
-    with pytest.raises(InputError, match=r"shape \(4, 5, 2\) are neither a plane nor a picture"):
+    with pytest.raises(InputError, match=r"shape \(4, 5, 2\) are neither \(rows, columns\) nor an image"):
         make(ones((4, 5, 2), np.float32))
     with pytest.raises(InputError, match="values are i32"):
         make(ones((4, 5), np.int32))
-    with pytest.raises(InputError, match=r"height of shape \(3, 6, 9\) is no plane"):
+    with pytest.raises(InputError, match=r"height of shape \(3, 6, 9\) is not \(rows, columns\)"):
         make(PICTURE, PICTURE)
-    with pytest.raises(InputError, match=r"height of shape \(5,\) is no plane"):
+    with pytest.raises(InputError, match=r"height of shape \(5,\) is not \(rows, columns\)"):
         make(PICTURE, ones(5, np.float32))
     with pytest.raises(InputError, match="heights are u32"):
         make(PICTURE, ones((4, 5), np.uint32))

@@ -198,10 +198,10 @@ class TimeInShader(Wrong):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (UsesTime, r"own: a step that is replayed cannot use self\.time: let a tensor count it"),
-        (TimeInShader, r"own: a step that is replayed cannot use self\.time"),
-        (Counts, r"own: self\.step_number = \.\.\.: a step that is replayed sets it when it is recorded"),
-        (Reads, r"own\.advance: a step that is replayed cannot read values of tensors"),
+        (UsesTime, r"own: a replayed step cannot use self\.time: count it in a tensor"),
+        (TimeInShader, r"own: a replayed step cannot use self\.time"),
+        (Counts, r"own: self\.step_number = \.\.\.: a replayed step sets it only when recorded"),
+        (Reads, r"own\.advance: a replayed step cannot read values of tensors"),
     ],
 )
 def test_what_a_replay_would_get_wrong_is_refused_in_the_first_step(make: Make, kind: type[Sketch], message) -> None:

@@ -105,7 +105,7 @@ def test_a_kernel_gets_tensors_inputs_and_fields_by_name(made):
         (SHADER.replace("fields.dt +", "fields.dd +"), "main", "main: line 10 of the shader: "),
         (SHADER.replace("height", "place").replace("<f32>;\n@group(0) @binding(2)", "<vec3f>;\n@group(0) @binding(2)"),
          "main", "rows of place have 12 bytes, those of array<vec3f> 16"),
-        ("", "main", "there is no shader"),
+        ("", "main", "the model has no shader"),
     ],
 )  # fmt: skip
 def test_a_shader_that_does_not_fit(made, shader, entry, expected):
@@ -142,7 +142,8 @@ def test_a_start_that_does_not_fit(made):
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("state", "self.state is a part of every Sketch"), ("two words", "no name")]
+    ("name", "reason"),
+    [("state", "self.state is an attribute of every Sketch"), ("two words", "not a Python identifier")],
 )
 def test_a_name_that_a_tensor_cannot_have_is_explained(name: str, reason: str) -> None:
     assert reason in name_objection(name)

@@ -112,13 +112,13 @@ def test_rows_that_are_not_finite_are_dropped_and_counted(tmp_path: Path, steady
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b"ply\nformat", b"plx\nformat", "is no PLY file"),
+        (b"ply\nformat", b"plx\nformat", "not a PLY file"),
         (b"end_header", b"end_headed", "no end_header"),
         (b"binary_little_endian", b"binary_middle_endian", "binary_middle_endian"),
         (b"property float scale_1", b"property float scale_9", "its vertices lack scale_1"),
-        (b"property float f_dc_1", b"property list uchar int f_dc_1", "'list uchar int f_dc_1'; only numbers"),
+        (b"property float f_dc_1", b"property list uchar int f_dc_1", "'list uchar int f_dc_1'; only scalar"),
         (b"element vertex 50", b"element vertex 60", "ends after 50 of 60 vertices"),
-        (b"element vertex 50", b"element vertex 0", "holds no splat"),
+        (b"element vertex 50", b"element vertex 0", "no splat with finite values"),
         (b"element vertex 50", b"element face 50", "its first element is not its vertices"),
     ],
 )
@@ -134,5 +134,5 @@ def test_files_that_are_not_there_or_hold_a_mesh(tmp_path: Path) -> None:
     assert not splat_file.is_splats(tmp_path / "none.ply")
     mesh = Path(splat_file.__file__).parents[4] / "assets" / "data" / "knot.ply"
     assert mesh.is_file() and not splat_file.is_splats(mesh)
-    with pytest.raises(InputError, match="is no PLY of Gaussian splats"):
+    with pytest.raises(InputError, match="not a PLY of Gaussian splats"):
         splat_file.read(mesh)

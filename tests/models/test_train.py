@@ -355,18 +355,18 @@ def test_files_that_cannot_be_learned_are_refused(folder: Path) -> None:
     np.save(folder / "nan.npy", np.full((5, 5), np.nan))
     (folder / "noise.npz").write_bytes(b"no archive")
     (folder / "noise.png").write_bytes(b"no picture")
-    for kind, name, values in (
+    for kind, name, message in (
         ("classes", "bare.npz", "no array labels"),
         ("classes", "apart.npz", r"must be \(n, ...\) and \(n,\)"),
         ("classes", "below.npz", "classes are numbered from 0"),
-        ("classes", "noise.npz", "can be read"),
-        ("plane", "line.npy", "two axes"),
+        ("classes", "noise.npz", "not a readable"),
+        ("plane", "line.npy", "two-dimensional"),
         ("plane", "nan.npy", "not finite"),
-        ("plane", "noise.png", "not a picture"),
+        ("plane", "noise.png", "not a readable image"),
     ):
         made, faults = declare({"data": {"kind": kind, "file": name}}, lambda name: folder / name)
         assert not faults
-        with pytest.raises(InputError, match=values):
+        with pytest.raises(InputError, match=message):
             made.output_specs(made.Params())
 
 

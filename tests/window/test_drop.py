@@ -50,7 +50,7 @@ def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, t
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("bunny.obj", "bunny.obj: holds no triangles"),
+        ("bunny.obj", "bunny.obj: has no triangles"),
         ("net.ONNX", "net.ONNX: not an ONNX file"),
         ("notes.txt", 'notes.txt: Vertigrad does not know files of the kind ".txt"'),
         ("folder", "folder: this is no file of a known kind"),

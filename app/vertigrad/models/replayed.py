@@ -60,7 +60,7 @@ class ReplayedStep:
             raise InputError(f"{self._name}: {READS}")
 
 
-READS = "a step that is replayed cannot read values of tensors: it would go on with those of the first time"
+READS = "a replayed step cannot read values of tensors: it would reuse those of the recording"
 
 
 def _bytes_read() -> int:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
     from .replayed import ReplayedStep
 
-TIME = "a step that is replayed cannot use self.time: let a tensor count it (self.clock += dt), or leave replayed out"
-SETS = "a step that is replayed sets it when it is recorded, and not again; let it be a tensor, or leave replayed out"
+TIME = "a replayed step cannot use self.time: count it in a tensor (self.clock += dt), or omit replayed"
+SETS = "a replayed step sets it only when recorded; make it a tensor, or omit replayed"
 Shape = tuple[int | str, ...]
 
 
@@ -193,7 +193,7 @@ class Sketch(NoReloadModel):
 
         if entry not in self._kernels:
             if not self.shader:
-                raise InputError(f"{entry}: there is no shader to run it from")
+                raise InputError(f"{entry}: the model has no shader")
             try:
                 self._kernels[entry] = Kernel(self.shader, entry, self.name)
             except ShaderError as error:
@@ -243,8 +243,8 @@ def _placed(error: str, entry: str, text: str, file: str) -> str:
 def name_objection(name: str) -> str:
     """What is wrong with the name of a tensor; empty if nothing is."""
     if hasattr(Sketch, name) or name in ("name", "params", "seed", "time", "dt"):
-        return f"a tensor cannot be called {name}: self.{name} is a part of every Sketch; choose another name"
-    return "" if name.isidentifier() else f"a tensor cannot be called {name}: that is no name in Python"
+        return f"a tensor cannot be called {name}: self.{name} is an attribute of every Sketch; choose another name"
+    return "" if name.isidentifier() else f"a tensor cannot be called {name}: not a Python identifier"
 
 
 def _spec(name: str, shape: Shape, params: Any) -> OutputSpec:

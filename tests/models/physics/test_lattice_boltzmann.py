@@ -301,7 +301,7 @@ def test_a_small_obstacle_leaves_the_inflow_as_it_is(make: Make) -> None:
 
 @pytest.mark.parametrize("section", ["12", "24a2", "2400", "0412", "2012"])
 def test_a_section_that_naca_does_not_have_is_refused(make: Make, section: str) -> None:
-    with pytest.raises(InputError, match="four digits"):
+    with pytest.raises(InputError, match="four-digit"):
         make(obstacle="aerofoil", naca=section)
 
 

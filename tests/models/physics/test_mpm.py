@@ -411,8 +411,8 @@ def test_bodies_are_filled_evenly_by_their_volumes() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"water_center": (0.9, 0.3, 0.0)}, "the water reaches from .* to .*, the box from .* move it by water_center"),
-        ({"sand_size": (0.2, 3.0, 0.2)}, "the sand reaches"),
+        ({"water_center": (0.9, 0.3, 0.0)}, "the water extends from .* to .*, the box from .* move it by water_center"),
+        ({"sand_size": (0.2, 3.0, 0.2)}, "the sand extends"),
         (NOTHING, "no water, jelly, snow or sand: give one of them a shape"),
         ({"resolution": 512}, "nodes; 16,777,216 at most: lower the resolution"),
     ],
@@ -479,7 +479,7 @@ def test_a_mesh_that_cannot_be_filled_is_told(gpu: Gpu) -> None:
     params = Params(count=500, resolution=16, jelly="mesh")
     with pytest.raises(InputError, match="needs the input shape"):
         Mpm("mpm", params, {}, 1)
-    with Tensor.full((8, 8, 8), 1.0) as shape, pytest.raises(InputError, match="no inside"):
+    with Tensor.full((8, 8, 8), 1.0) as shape, pytest.raises(InputError, match="no interior"):
         Mpm("mpm", params, {"shape": shape}, 1)
     with Tensor.full((8, 8), 1.0) as shape, pytest.raises(InputError, match="shape is f32 of shape"):
         Mpm("mpm", params, {"shape": shape}, 1)

@@ -17,7 +17,7 @@ from . import array_file
 
 
 class Params(params.Params):
-    """Which array."""
+    """Choice of the array."""
 
     file: Path = file(..., suffixes=array_file.SUFFIXES, doc="NumPy file, .npy or .npz")
     name: str = text("", doc="name of the array in an .npz file; empty: the largest one")

@@ -1,4 +1,4 @@
-"""Arrays in NumPy's files."""
+"""Arrays in NumPy files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def read(path: Path, name: str = "") -> np.ndarray:
     try:
         array = _loaded(path, name)
     except (OSError, ValueError, EOFError, BadZipFile) as error:  # what NumPy raises
-        raise InputError(f"{path}: is no NumPy file that can be read ({error})") from error
+        raise InputError(f"{path}: not a readable NumPy file ({error})") from error
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{path}: holds {array.dtype}; an array of real numbers is needed")
+        raise InputError(f"{path}: contains {array.dtype}; expected an array of real numbers")
     if not array.size or not array.ndim:
-        raise InputError(f"{path}: holds an array of the shape {array.shape}, which has nothing in it to be drawn")
+        raise InputError(f"{path}: contains an array of the shape {array.shape}, which is empty")
     with np.errstate(over="ignore"):
         found = np.ascontiguousarray(array, np.float32)
     return found / np.iinfo(array.dtype).max if _are_colors(array) else found
 
 
 def arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a file as they are, by name; that of an .npy is called "". Raises `InputError`."""
+    """All arrays of a file by name, unchanged; the array of an .npy file has the name "". Raises `InputError`."""
     try:
         found = np.load(path, allow_pickle=False)
         if isinstance(found, np.ndarray):
@@ -43,11 +43,11 @@ def arrays(path: Path) -> dict[str, np.ndarray]:
         with found:
             return {name: found[name] for name in found.files}
     except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise InputError(f"{path}: is no NumPy file that can be read ({error})") from error
+        raise InputError(f"{path}: not a readable NumPy file ({error})") from error
 
 
 def _are_colors(array: np.ndarray) -> bool:
-    """Whether integers stand for colors: bytes, or two of them, with a last axis of 3 or 4."""
+    """Whether integers are colors: u8 or u16 with a last axis of 3 or 4."""
     return array.dtype in (np.uint8, np.uint16) and array.ndim >= 2 and array.shape[-1] in (3, 4)
 
 
@@ -55,12 +55,12 @@ def _loaded(path: Path, name: str) -> np.ndarray:
     found = np.load(path, allow_pickle=False)
     if isinstance(found, np.ndarray):
         if name:
-            raise InputError(f"{path}: holds one array without a name; leave out name")
+            raise InputError(f"{path}: contains one array without a name; omit name")
         return found
     with found:
         if name and name not in found.files:
-            raise InputError(f"{path}: has no array {name!r}; there are {', '.join(found.files) or 'none'}")
+            raise InputError(f"{path}: has no array {name!r}; it has {', '.join(found.files) or 'none'}")
         arrays = [found[one] for one in ([name] if name else found.files)]
     if not arrays:
-        raise InputError(f"{path}: holds no array")
+        raise InputError(f"{path}: contains no array")
     return max(arrays, key=lambda array: array.size)

@@ -1,4 +1,4 @@
-"""`Bars`: a row of numbers, or several rows, as bars."""
+"""`Bars`: a bar chart of a one- or two-dimensional array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CORNERS = 24  # of a box, each once for every face that it belongs to
 
 
 class Params(params.Params):
-    """How large the bars are."""
+    """Size of the bars."""
 
     size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side of the chart")
     width: float = number(0.72, min=0.05, max=1.0, doc="width of a bar, relative to the spacing")
@@ -143,7 +143,7 @@ def box_triangles(boxes: int) -> np.ndarray:
 def _rows_of(values: Tensor) -> Tensor:
     """A view (rows, columns). Raises `InputError` if there is none."""
     if values.dtype not in (f32, f16):
-        raise InputError(f"values are {values.dtype}; bars are made of f32 or f16")
+        raise InputError(f"values are {values.dtype}; bars need f32 or f16")
     ones = 0
     while values.ndim - ones > 1 and values.shape[ones] == 1:
         ones += 1
@@ -153,5 +153,5 @@ def _rows_of(values: Tensor) -> Tensor:
     if view.ndim == 1:
         view = view[None, :]
     if view.ndim != 2 or not view.size:
-        raise InputError(f"values of shape {values.shape} are neither a row nor a plane (rows, columns)")
+        raise InputError(f"values of shape {values.shape} are neither (columns,) nor (rows, columns)")
     return view

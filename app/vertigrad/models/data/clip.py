@@ -1,4 +1,4 @@
-"""`Clip`: the pictures of a video."""
+"""`Clip`: the frames of a video."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Clip(Footage):
         with closing(self._decoded(None)) as frames:
             first = next(frames, None)
         if first is None:
-            raise InputError(f"{file} has no picture in it")
+            raise InputError(f"{file} has no frames")
         size = (first.width, first.height) if first.rotation % 180 else (first.height, first.width)
         self.rows, self.columns = scaled(size, columns)
 
@@ -70,7 +70,7 @@ class Clip(Footage):
                 if place > number and before is None and seek:
                     break  # the file's table of places is wrong: it went too far
                 if frame.is_corrupt and place >= number:
-                    raise InputError(f"{self.file} is damaged at {self.starts[place]:.2f} s (picture {place})")
+                    raise InputError(f"{self.file} is damaged at {self.starts[place]:.2f} s (frame {place})")
                 for _ in range(number, place):
                     yield self._pixels(frame if before is None else before)
                 if place >= number:
@@ -79,7 +79,7 @@ class Clip(Footage):
         if before is None and seek:
             yield from self._pictures(first, seek=False)
         elif number < self.count:
-            raise InputError(f"{self.file} ends early: {number} of its {self.count} pictures can be read")
+            raise InputError(f"{self.file} ends early: {number} of its {self.count} frames can be read")
 
     @cached_property
     def _index(self) -> _Index:
@@ -104,11 +104,11 @@ class Clip(Footage):
                 times[packet.pts] = packet.is_keyframe
                 end = max(end, packet.pts + max(packet.duration or 0, 1))
         if not times:
-            raise InputError(f"{self.file} does not say when its pictures are shown; convert it to mp4 or webm")
+            raise InputError(f"{self.file} has no frame times; convert it to mp4 or webm")
         promised = (container.duration or 0) / 1e6 + float((container.start_time or 0) / 1e6)
         allowed = 2 * promised / stream.frames if packets < stream.frames else CUT_OFF
         if reached < promised - allowed:
-            raise InputError(f"{self.file} ends early: {reached:.2f} s of {promised:.2f} s are there")
+            raise InputError(f"{self.file} ends early: {reached:.2f} s of {promised:.2f} s can be read")
         ordered = sorted(times)
         if len(ordered) > 1:  # a last picture of no length stays as long as the others do
             end = max(end, ordered[-1] + (ordered[-1] - ordered[0]) // (len(ordered) - 1))
@@ -147,7 +147,7 @@ class Clip(Footage):
             raise InputError(f"{self.file} cannot be read as a video: {_why(error)}") from error
         if not container.streams.video:
             container.close()
-            raise InputError(f"{self.file} has no video in it, only sound or text")
+            raise InputError(f"{self.file} has no video stream")
         return container
 
     def _damaged(self, error: Exception) -> InputError:

@@ -1,4 +1,4 @@
-"""`Image`: a picture from a file, or a folder of them one after the other, for networks and layers."""
+"""`Image`: an image from a file, or an image sequence from a folder, for networks and layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .screen import ScreenModel
 
 
 class Params(params.Params):
-    """Which picture, and how large."""
+    """Image file and size."""
 
     file: Path = file(..., suffixes=STILLS, doc="image file; with sequence, any image of the folder")
     sequence: bool = switch(False, rebuild=True, doc="play all images of the folder in the order of their names")

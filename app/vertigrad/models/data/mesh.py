@@ -1,4 +1,4 @@
-"""`Mesh`: a mesh from a file, for layers; and how far from it the places of a grid are, for simulations."""
+"""`Mesh`: a mesh from a file, for layers, and a grid of signed distances from it, for simulations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPARED = 200  # samples that the reference works out
 
 
 class Params(params.Params):
-    """Which mesh, how large, and how finely its distances are sampled."""
+    """Mesh file, size, and signed distance grid."""
 
     file: Path = file("assets/data/knot.ply", suffixes=FORMATS, doc="mesh file")
     size: float = number(

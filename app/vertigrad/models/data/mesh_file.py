@@ -1,4 +1,4 @@
-"""Mesh files: read, brought to size, and given normals that are smooth but for creases."""
+"""Mesh files: reading, scaling, and normals that are smooth except at creases."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def read(path: Path, size: float, up: str, crease: float) -> MeshFile:
     places, index, colors = _loaded(path)
     sound = _sound(places, index)
     if not sound.any():
-        raise InputError(f"{path}: holds no triangle that could be drawn")
+        raise InputError(f"{path}: has no triangle with an area")
     kept = index[sound]
     used, kept = np.unique(kept, return_inverse=True)
     places = _placed(places[used], size, up)
     if (reach := np.abs(places).max()) > np.finfo(np.float32).max:
-        raise InputError(f"{path}: coordinates reach {reach:.3g}, more than a float32 holds; give the mesh a size")
+        raise InputError(f"{path}: coordinates reach {reach:.3g}, beyond float32; set size to scale the mesh")
     vertex, normals, triangles = _split(places, kept.reshape(-1, 3), crease)
     colors = None if colors is None else colors[used][vertex]
     return MeshFile(places[vertex].astype(np.float32), normals, triangles, int((~sound).sum()), colors)
@@ -62,13 +62,13 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     try:
         mesh = trimesh.load_scene(path).to_mesh()
     except Exception as error:  # its readers raise whatever they meet
-        raise InputError(f"{path}: not a mesh that can be read ({error})") from error
+        raise InputError(f"{path}: not a readable mesh ({error})") from error
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
-        raise InputError(f"{path}: holds no triangles")
+        raise InputError(f"{path}: has no triangles")
     faces = np.asarray(mesh.faces, np.int64)
     if faces.min() < 0 or faces.max() >= len(mesh.vertices):
         count = len(mesh.vertices)
-        raise InputError(f"{path}: damaged: a triangle has a corner that is none of its {count:,} vertices")
+        raise InputError(f"{path}: damaged: a triangle has an index beyond its {count:,} vertices")
     if mesh.vertices.shape[1:] != (3,):
         raise InputError(f"{path}: damaged: its vertices have {mesh.vertices.shape[1]} coordinates, not 3")
     places, colors = np.asarray(mesh.vertices, np.float64), _colors(path, mesh.visual)

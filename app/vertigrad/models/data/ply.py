@@ -29,14 +29,14 @@ class Header(NamedTuple):
 
 
 def header(path: Path) -> Header:
-    """What a file says of itself before its data. Raises `InputError` for one that is no PLY."""
+    """The header of a file. Raises `InputError` if it is not a PLY."""
     try:
         with path.open("rb") as file:
             start = file.read(LONGEST_HEADER)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     if not start.startswith((b"ply\n", b"ply\r")):
-        raise InputError(f"{path}: is no PLY file: it does not begin with a line that says ply")
+        raise InputError(f"{path}: not a PLY file: the first line is not ply")
     head, end, rest = start.partition(b"end_header")
     if not end:
         raise InputError(f"{path}: its header has no end_header")
@@ -66,7 +66,9 @@ def _vertices(path: Path, lines: list[list[str]]) -> tuple[int, dict[str, str]]:
         if line[:1] != ["property"]:
             continue
         if len(line) != 3 or line[1] not in TYPES:
-            raise InputError(f"{path}: its vertices have the property {' '.join(line[1:])!r}; only numbers can be read")
+            raise InputError(
+                f"{path}: its vertices have the property {' '.join(line[1:])!r}; only scalar properties can be read"
+            )
         fields[line[2]] = TYPES[line[1]]
     return int(elements[0][2]), fields
 
@@ -83,12 +85,12 @@ def vertices(path: Path, header: Header) -> np.ndarray:
             )
         except ValueError:
             raise InputError(
-                f"{path}: does not hold {header.count:,} vertices of {len(header.fields)} numbers"
+                f"{path}: does not have {header.count:,} vertices with {len(header.fields)} values each"
             ) from None
         return np.array([tuple(row) for row in numbers], dtype)
     if len(body) < header.count * dtype.itemsize:
         found = len(body) // dtype.itemsize
-        raise InputError(f"{path}: ends after {found:,} of {header.count:,} vertices; it was cut short")
+        raise InputError(f"{path}: ends after {found:,} of {header.count:,} vertices; the file is truncated")
     return np.frombuffer(body, dtype, header.count)
 
 

@@ -17,7 +17,7 @@ from . import point_file
 
 
 class Params(params.Params):
-    """Which points, and how large."""
+    """Point file and size."""
 
     file: Path = file(..., suffixes=point_file.SUFFIXES, doc="point file: (n, 3) or (n, 6) in .npy or .npz, or a PLY")
     size: float = number(

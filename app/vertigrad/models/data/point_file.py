@@ -1,4 +1,4 @@
-"""Files of points: NumPy's arrays and PLY files without triangles."""
+"""Point files: NumPy arrays, and PLY files without triangles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(path: Path, size: float, up: str) -> Points:
     places, colors = _of_ply(path) if path.suffix.lower() == ".ply" else _of_numpy(path)
     sound = np.isfinite(places).all(axis=1)
     if not sound.any():
-        raise InputError(f"{path}: holds no point with a finite place, of {len(places):,}")
+        raise InputError(f"{path}: no point with a finite position, of {len(places):,}")
     places = places[sound].astype(float)
     low, high = places.min(axis=0), places.max(axis=0)
     places = (places - 0.5 * (low + high)) * (size / max((high - low).max(), 1e-30) if size else 1.0)
@@ -69,7 +69,9 @@ def _of_numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         places = next((array for array in arrays.values() if is_points(array)), None)
     if places is None or not is_points(places) or not len(places):
         shapes = ", ".join(str(array.shape) for array in arrays.values())
-        raise InputError(f"{path}: points are an array (n, 3), or (n, 6) with colors; it holds {shapes or 'nothing'}")
+        raise InputError(
+            f"{path}: points must be an array (n, 3), or (n, 6) with colors; the file has {shapes or 'none'}"
+        )
     if colors is None and places.shape[1] == 6:
         colors = places[:, 3:]
     if colors is not None and colors.shape[:1] + colors.shape[1:] not in {(len(places), 3), (len(places), 4)}:

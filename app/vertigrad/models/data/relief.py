@@ -1,4 +1,4 @@
-"""`Relief`: a picture, or any plane of numbers, as a surface that is as high as they are, or as another plane says."""
+"""`Relief`: a height field from an image or a two-dimensional array."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
 
 
 class Params(params.Params):
-    """How large and how high the surface is."""
+    """Size and height of the surface."""
 
     size: float = number(2.0, min=1e-3, max=1e3, scale="log", doc="length of the longer side of the surface")
     height: float = number(
@@ -144,7 +144,7 @@ class Relief(TensorStateModel):
 
 
 def stretched(plane: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """A plane at another size: linear between the middles of its cells, and constant beyond the outermost of them."""
+    """A plane resized: linear between cell centers, and constant beyond the outermost."""
     for axis, count in enumerate((rows, columns)):
         length = plane.shape[axis]
         place = np.clip((np.arange(count) + 0.5) * length / count - 0.5, 0, length - 1)
@@ -158,18 +158,18 @@ def stretched(plane: np.ndarray, rows: int, columns: int) -> np.ndarray:
 def _plane(heights: Tensor) -> Tensor:
     """A view (rows, columns). Raises `InputError` if it is anything else."""
     if heights.dtype not in (f32, f16):
-        raise InputError(f"heights are {heights.dtype}; a relief is made of f32 or f16")
+        raise InputError(f"heights are {heights.dtype}; a relief needs f32 or f16")
     ones = _leading_ones(heights)
     view = heights[(0,) * ones] if ones else heights[:]
     if view.ndim != 2 or not view.size:
-        raise InputError(f"height of shape {heights.shape} is no plane (rows, columns)")
+        raise InputError(f"height of shape {heights.shape} is not (rows, columns)")
     return view
 
 
 def _by_channel(values: Tensor) -> Tensor:
     """A view (rows, columns, channels) with 1 or 3 channels. Raises `InputError` if there is none."""
     if values.dtype not in (f32, f16):
-        raise InputError(f"values are {values.dtype}; a relief is made of f32 or f16")
+        raise InputError(f"values are {values.dtype}; a relief needs f32 or f16")
     view = values[(0,) * _leading_ones(values)] if _leading_ones(values) else values[:]
     if view.ndim == 2:
         return view[:, :, None]
@@ -177,7 +177,7 @@ def _by_channel(values: Tensor) -> Tensor:
         return view.permute(1, 2, 0)
     if view.ndim == 3 and view.shape[2] in (1, 3):
         return view
-    raise InputError(f"values of shape {values.shape} are neither a plane nor a picture of 3 channels")
+    raise InputError(f"values of shape {values.shape} are neither (rows, columns) nor an image of 3 channels")
 
 
 def _leading_ones(values: Tensor) -> int:

@@ -62,7 +62,7 @@ def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
     head = ply.header(path)
     missing = [name for name in NEEDED if name not in head.fields]
     if missing:
-        raise InputError(f"{path}: is no PLY of Gaussian splats: its vertices lack {', '.join(missing)}")
+        raise InputError(f"{path}: not a PLY of Gaussian splats: its vertices lack {', '.join(missing)}")
     _tell_harmonics(path, head)
     rows = ply.vertices(path, head)
     place, turn = ply.columns(rows, PLACE), ply.columns(rows, TURN)
@@ -74,7 +74,7 @@ def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
     all_columns = np.concatenate([place, scale, turn, opacity[:, None], color], axis=1)
     sound = np.isfinite(all_columns.astype(np.float32)).all(axis=1)
     if not sound.any():
-        raise InputError(f"{path}: holds no splat that could be drawn, of {len(rows):,}")
+        raise InputError(f"{path}: no splat with finite values, of {len(rows):,}")
     place, scale, turn = place[sound], scale[sound], turn[sound]
     low, high = place.min(axis=0), place.max(axis=0)
     factor = size / max((high - low).max(), 1e-30) if size else 1.0
@@ -96,7 +96,7 @@ def _tell_harmonics(path: Path, head: ply.Header) -> None:
     if rest:
         degree = {9: 1, 24: 2, 45: 3}.get(rest)
         what = f"spherical harmonics of degree 1 to {degree}" if degree else f"{rest} numbers a splat"
-        _log.warning("%s: f_rest (%s) is left out: colors are the same from all sides", path, what)
+        _log.warning("%s: f_rest (%s) is ignored: colors do not depend on the view direction", path, what)
 
 
 def write(path: Path, splats: Splats) -> None:

@@ -206,6 +206,6 @@ def _check(inputs: Mapping[str, Tensor]) -> None:
         if tensor.ndim != 2 or tensor.shape[1] != 3 or tensor.dtype is not dtype or not tensor.size:
             raise InputError(f"{name} is {tensor.dtype} of shape {tensor.shape}; it must be {dtype}, (rows, 3)")
     if not inputs["index"].is_contiguous:
-        raise InputError("index does not lie in one piece; call .contiguous() first")
+        raise InputError("index is not contiguous; call .contiguous() first")
     if inputs["normal"].shape != inputs["position"].shape:
         raise InputError(f"normal has the shape {inputs['normal'].shape}, position {inputs['position'].shape}")

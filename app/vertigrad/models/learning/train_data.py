@@ -96,7 +96,7 @@ def _of_classes(data: Classes, random: np.random.Generator) -> Examples:
     tests = max(round(data.test * len(inputs)), 1)
     learned, target = inputs[:-tests], labels[:-tests]
     if not len(learned):
-        raise InputError(f"{data.file}: {len(inputs)} examples, all of which are kept back to test")
+        raise InputError(f"{data.file}: {len(inputs)} examples, all of which are held out for testing")
     moved = _moved(learned, data.shift, data.file)
     mean, deviation = (float(learned.mean()), float(learned.std()) or 1.0) if data.normalize else (0.0, 1.0)
     seen, shown = ((array - np.float32(mean)) / np.float32(deviation) for array in (moved, inputs))
@@ -108,7 +108,7 @@ def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
     if not shift:
         return pictures
     if pictures.ndim != 3:
-        reason = f"inputs {pictures.shape[1:]} are no pictures (rows, columns) that could be moved"
+        reason = f"inputs {pictures.shape[1:]} are not images (rows, columns) that could be shifted"
         raise InputError(f"{path}: {reason}")
     rows, columns = pictures.shape[1:]
     padded = np.pad(pictures, np.array([[0], [shift], [shift]]))
@@ -144,7 +144,7 @@ def _classes(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if inputs.dtype.kind in "iu":
         inputs = inputs / max(float(np.abs(inputs).max()), 1.0)
     if not np.isfinite(inputs).all():
-        raise InputError(f"{path}: inputs hold numbers that are not finite")
+        raise InputError(f"{path}: inputs have values that are not finite")
     return inputs.astype(np.float32), labels.astype(np.int32)
 
 
@@ -155,11 +155,11 @@ def _plane(path: Path, resolution: int, square: bool) -> np.ndarray:
     found = (array for array in _arrays(path).values() if array.ndim == 2 and array.dtype.kind in "fiu" and array.size)
     values = next(found, None)
     if values is None:
-        raise InputError(f"{path}: no array of numbers with two axes in it")
+        raise InputError(f"{path}: no two-dimensional array of numbers")
     rows, columns = (np.linspace(0, a - 1, b).round().astype(int) for a, b in _sizes(values.shape, resolution, square))
     chosen = values[np.ix_(rows, columns)].astype(float)
     if not np.isfinite(chosen).all():
-        raise InputError(f"{path}: the plane holds numbers that are not finite; fill them in first")
+        raise InputError(f"{path}: the array has values that are not finite; fill them in first")
     return ((chosen - chosen.mean()) / max(chosen.std(), 1e-12)).astype(np.float32)[..., None]
 
 
@@ -169,7 +169,7 @@ def _picture(path: Path, resolution: int, square: bool) -> np.ndarray:
             size = [b for _, b in _sizes(found.size[::-1], resolution, square)]
             picture = found.convert("RGB").resize((size[1], size[0]), Image.Resampling.LANCZOS)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise InputError(f"{path}: not a picture that can be read ({error})") from error
+        raise InputError(f"{path}: not a readable image ({error})") from error
     return np.asarray(picture, np.float32) / np.float32(255.0)
 
 
@@ -184,4 +184,4 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         content: Any = np.load(path, allow_pickle=False)
         return {key: content[key] for key in content.files} if hasattr(content, "files") else {"": content}
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path}: no NumPy file that can be read: {error}") from error
+        raise InputError(f"{path}: not a readable NumPy file: {error}") from error

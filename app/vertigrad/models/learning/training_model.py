@@ -1,4 +1,4 @@
-"""`TrainingModel`: learns some steps a second, and shows what it has learned in steps of another length."""
+"""`TrainingModel`: trains a number of steps per second, and plays a simulation with the current weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..stepping import FixedStep
 
 
 class TrainingModel(NoReloadModel):
-    """A model whose `Params` have `train`, and the `steps_per_second` of its learning [1/s].
+    """A model whose `Params` have `train`, and `steps_per_second` of training [1/s].
 
     Its `_step` is a plan: forward, backward and the optimizer, whose fields are left open. What is shown may go on in
     time by `_playing`; its step has the number `_shown`.

@@ -1,4 +1,4 @@
-"""`WaveSource`: what fell into the water, found by gradient through the waves from what a few receivers heard."""
+"""`WaveSource`: the source of water waves, reconstructed from signals at a few receivers."""
 
 from __future__ import annotations
 

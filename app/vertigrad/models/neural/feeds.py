@@ -1,4 +1,4 @@
-"""What an input of an ONNX network is fed from, as a scene's `inputs.NAME` says."""
+"""Sources of an ONNX network's inputs, from a scene's `inputs.NAME`."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _array(entry: Any) -> np.ndarray:
     try:
         array = np.array(entry)
     except ValueError as error:
-        raise InputError("its rows are not all of one length") from error
+        raise InputError("its rows differ in length") from error
     if array.dtype.kind not in "if":
         raise InputError("expected numbers in its list")
     return array

@@ -1,4 +1,4 @@
-"""`Flow`: points carried from noise to a shape, and back, by a network that says how fast each of them moves."""
+"""`Flow`: points advected from noise to a shape, and back, by a velocity network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_PARTS = 64  # into which one step is divided at most
 
 
 class Params(params.Params):
-    """How many points, which shape, and how fast they get there."""
+    """Number of points, target shape, and speed."""
 
     weights: Path = file("assets/weights/flow.safetensors", suffixes=[".safetensors"], doc="the trained network")
     count: int = integer(100_000, min=1, max=1 << 24, scale="log", rebuild=True, doc="number of points")

@@ -25,7 +25,7 @@ WIDEST = 256
 
 
 class Params(params.Params):
-    """How the relief is made from the network, and how it moves."""
+    """Surface and oscillation of the relief."""
 
     weights: Path = file(
         "assets/weights/neural_field.safetensors", suffixes=[".safetensors"], doc="the trained network"

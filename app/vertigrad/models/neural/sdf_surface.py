@@ -29,7 +29,7 @@ CORNERS = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / 3.0**0.
 
 
 class Params(params.Params):
-    """Which solid of the family, how finely, and how fast it becomes the next."""
+    """Selection, resolution and speed of change of the solid."""
 
     weights: Path = file("assets/weights/sdf.safetensors", suffixes=[".safetensors"], doc="the trained network")
     resolution: int = integer(

@@ -30,7 +30,7 @@ Fields = dict[str, tuple[Any, Any]]  # of a pydantic model
 
 @dataclass(frozen=True)
 class First:
-    """First values of a tensor: `low`, or random ones between `low` and `high`."""
+    """Initial values of a tensor: `low`, or random between `low` and `high`."""
 
     low: float
     high: float | None = None
@@ -52,7 +52,7 @@ class Pass(NamedTuple):
 
 
 def declared_params(table: Mapping[str, Any], faults: list[Fault]) -> Fields:
-    """A field for each parameter; its kind is that of its default. One that is a size makes the model anew."""
+    """A field for each parameter; its kind is that of its default. A change of a size rebuilds the model."""
     sizes = {size for _, shape in _shapes(table) for size in shape if isinstance(size, str)}
     found: Fields = {}
     for name, given in _table(table, "params", faults).items():
@@ -190,7 +190,9 @@ def _field(entry: Mapping[str, Any], is_size: bool) -> tuple[Any, Any]:
             kind, declared = tuple[float, ...], params.vector
             more["length"] = len(default)
         case _:
-            raise ParameterError(f"a default is a number, a switch, a color or a vector, not {described(default)}")
+            raise ParameterError(
+                f"a default must be a number, a boolean, a color or a vector, not {described(default)}"
+            )
     known = DETAILS.keys() & inspect.signature(declared).parameters.keys()
     for key in entry.keys() - {"default"}:
         if key not in known:
@@ -213,7 +215,7 @@ def _shapes(table: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
 
 
 def _names(table: Mapping[str, Any], key: str) -> list[str]:
-    """Of all entries, those that are wrong among them: what only follows from a mistake is not told."""
+    """Names of all entries, also of invalid ones, so that errors which only follow are not reported."""
     found = table.get(key)
     return list(found) if isinstance(found, Mapping) else []
 

@@ -149,7 +149,7 @@ def section_of(digits: str) -> tuple[float, float, float]:
     """Camber, where it is largest, and thickness, over the chord. Raises `InputError` if there is no such section."""
     if not re.fullmatch(r"\d{4}", digits) or digits[2:] == "00" or (digits[0] == "0") != (digits[1] == "0"):
         raise InputError(
-            f'section {digits!r} is none of NACA\'s four digits, such as "2412": camber in hundredths of the chord, '
-            "its place in tenths, thickness in hundredths; without camber the first two are 00"
+            f'naca {digits!r} is not a NACA four-digit code such as "2412": camber in hundredths of the chord, '
+            "its position in tenths, thickness in hundredths; without camber the first two are 00"
         )
     return int(digits[0]) / 100.0, max(int(digits[1]), 1) / 10.0, int(digits[2:]) / 100.0

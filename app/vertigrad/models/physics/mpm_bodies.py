@@ -76,7 +76,7 @@ def bodies(params: Any, distances: np.ndarray | None = None) -> list[Body]:
         low, high = body.middle - body.size / 2.0 + half, body.middle + body.size / 2.0 + half
         if (low < -1e-6).any() or (high > np.array(params.box) + 1e-6).any():
             raise InputError(
-                f"the {name} reaches from {_text(low - half)} to {_text(high - half)}, the box from {_text(-half)} to "
+                f"the {name} extends from {_text(low - half)} to {_text(high - half)}, the box from {_text(-half)} to "
                 f"{_text(np.array(params.box) - half)}: move it by {name}_center, or make it smaller by {name}_size"
             )
         found.append(body)
@@ -101,12 +101,12 @@ def _inside(body: Body, count: int, shift: np.ndarray) -> np.ndarray:
     """Places of a sequence that fills a cube, those in the body."""
     share = body.share
     if share <= 0.0:
-        raise InputError("the mesh has no inside: none of its distances is below 0, or it is thinner than its grid")
+        raise InputError("the mesh has no interior: none of its distances is negative, or it is thinner than its grid")
     tried = math.ceil(count / share * 1.1) + 64
     unit = (shift + np.arange(1, tried + 1)[:, None] * STEPS) % 1.0 - 0.5
     unit = unit[body.holds(unit)]
     if len(unit) < count:  # a mesh of which the samples saw too little
-        raise InputError(f"only {len(unit)} of {count} particles find room in the {body.shape}; use a finer grid of it")
+        raise InputError(f"only {len(unit)} of {count} particles fit into the {body.shape}; use a finer grid")
     return body.middle + unit[:count] * body.size
 
 

@@ -107,7 +107,7 @@ def surface(points: Doubles, triangles: Integers, normals: Doubles | None = None
         raise InputError(f"triangle {doubled.argmin()} of the surface has no area; merge its corners in the mesh")
     areas = np.bincount(triangles.ravel(), _corner_areas(corners, doubled).ravel(), count).astype(float)
     if not areas.min() > 0.0:
-        raise InputError(f"point {areas.argmin()} of the surface belongs to no triangle; leave it out of the mesh")
+        raise InputError(f"point {areas.argmin()} of the surface belongs to no triangle; remove it from the mesh")
     if normals is None:
         normals = _normals(across, triangles, count)
     starts, neighbors, weights = _cotangents(corners, doubled, triangles, count)
@@ -148,7 +148,7 @@ def joined(points: Doubles, triangles: Integers) -> tuple[Doubles, Integers]:
 
 def _require_corners(count: int, triangles: Integers) -> None:
     if not len(triangles) or triangles.min() < 0 or triangles.max() >= count:
-        raise InputError(f"a surface of {len(triangles)} triangles whose corners are not all among its {count} points")
+        raise InputError(f"a surface of {len(triangles)} triangles with indices beyond its {count} points")
 
 
 def _cotangents(
