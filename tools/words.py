@@ -38,7 +38,7 @@ WORDS = {
     r"nbody_far|NBodyFar|FarTree|far_tree": "nbody_barnes_hut, NBodyBarnesHut, BarnesHutTree",
     r"\bsmall_steps\b": "substeps: solver_substeps",
     r"\blongest_step\b": "time_step, max_time_step",
-    r"hand_pull|smoke_carry|cloth_look": "hand_drag_rate, smoke_advect, cloth_surface",
+    r"hand_pull\b|smoke_carry|cloth_look": "hand_drag_rate, smoke_advect, cloth_surface",
     r"\b(Built|Sealed|Timeless|Still|Clocked)Model\b": "PartsModel, NoReloadModel, ... of models/model_bases.py",
     r"\bLearningModel\b": "TrainingModel",
 }

@@ -23,7 +23,7 @@ from tests.onnx_import.networks import model, node
 from vertigrad import Tensor, resources, scene
 from vertigrad.cli import app
 from vertigrad.gpu import Gpu, Kernel
-from vertigrad.models.built import StillModel
+from vertigrad.models.model_bases import StaticModel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -81,7 +81,7 @@ def test_the_first_scene_loads(tmp_path: Path) -> None:
 def test_a_network_that_is_trained_loads(tmp_path: Path) -> None:
     (text,) = blocks("learning.md", "toml")
     (tmp_path / "assets").symlink_to(resources.path("assets"))
-    assert load(tmp_path, text).models["learner"].params.batch == 64
+    assert load(tmp_path, text).models["learner"].params.batch_size == 64
 
 
 def test_networks_from_onnx_load(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_the_pendulum_of_the_page_about_models_swings(steady: Gpu, tmp_path: Pat
     constructor, method = code.split("\n\n\ndef step")
     start = np.array([[0.3, 0.0], [1.0, -0.5], [-2.0, 0.1]], np.float32)
 
-    class Pendulum(StillModel):
+    class Pendulum(StaticModel):
         def __init__(self) -> None:
             self.name, self._params = "pendulum", SimpleNamespace(stiffness=9.0)
             monkeypatch.setattr(Kernel, "load", lambda path, entry: Kernel(shader, entry, path))
