@@ -28,7 +28,7 @@ NOT_RUN = (ast.Raise, ast.JoinedStr, ast.Assert, ast.Import, ast.ImportFrom, ast
 _CACHE = "how many things are kept for reuse: with one more, nothing else comes out"
 _FASTER = "from which size on another kernel is faster: both give the same"
 UNOBSERVABLE = {  # constants in which no fault is drawn, with the reason
-    "gpu/plan.py": {"REMEMBERED": _CACHE},
+    "gpu/plan.py": {"CACHED_LISTS": _CACHE},
     "renderer/pipelines.py": {"REMEMBERED": _CACHE},
     "layers/point_splatting.py": {"REMEMBERED": _CACHE, "MANY": _FASTER},
     "layers/stored.py": {"REMEMBERED": _CACHE},
@@ -37,7 +37,7 @@ UNOBSERVABLE = {  # constants in which no fault is drawn, with the reason
     "ops/product.py": {"BUSY": _FASTER, "LEAST_PART": _FASTER, "LEAST_LINE": _FASTER},
     "ops/product_variants.py": {"FEW": _FASTER},
     "ops/reduce.py": {"SHORT": _FASTER, "FEW_GROUPS": _FASTER},
-    "ops/scans.py": {"SHORT": _FASTER, "MANY_LINES": _FASTER, "PATIENCE": "how long to wait before taking work over"},
+    "ops/scans.py": {"SHORT": _FASTER, "MANY_LINES": _FASTER, "SPIN_LIMIT": "how long to wait before taking work over"},
     "ops/elementwise.py": {"MANY": _FASTER},
     "learn/fused.py": {"FEW_INPUTS, NARROW": _FASTER},
     "physics/nbody.py": {"MANY": _FASTER},

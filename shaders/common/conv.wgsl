@@ -14,8 +14,8 @@ struct Params {
     out_offset: u32,
     channels: i32,       // of x, in one group
     results: u32,        // channels of out, in one group
-    places: u32,         // of one member of the batch
-    all_places: u32,
+    positions: u32,         // of one member of the batch
+    all_positions: u32,
     groups: u32,
     slices: u32,
     slice_steps: i32,    // steps of a slice
@@ -47,10 +47,10 @@ struct Params {
 @group(0) @binding(5) var<storage, read> residual: ${element.storage(RESIDUAL)};
 //% endif
 
-// z, y, x of a place in out.
-fn unravelled(place: u32) -> vec3i {
-    let row = place / params.outs.z;
-    return vec3i(vec3u(row / params.outs.y, row % params.outs.y, place % params.outs.z));
+// z, y, x of a position in out.
+fn unraveled(position: u32) -> vec3i {
+    let row = position / params.outs.z;
+    return vec3i(vec3u(row / params.outs.y, row % params.outs.y, position % params.outs.z));
 }
 
 fn is_inside(at: vec3i) -> bool {
@@ -61,7 +61,7 @@ fn activated(x: ${VALUE}) -> ${VALUE} {
     return ${ACTIVATION};
 }
 
-// Where channel 0 of a group lies at a place of one member of the batch, by the strides of out or of the residual.
-fn place_in(strides: array<vec4i, 2>, member: u32, group: u32, at: vec3i) -> i32 {
+// The offset of channel 0 of a group at a position of one batch member, by the strides of out or of the residual.
+fn offset_of(strides: array<vec4i, 2>, member: u32, group: u32, at: vec3i) -> i32 {
     return i32(member) * strides[0].x + i32(group) * strides[0].y + dot(at, strides[1].xyz);
 }

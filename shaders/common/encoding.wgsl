@@ -40,8 +40,8 @@ fn cell_with(point: array<f32, ${DIMENSIONS}>, level: u32) -> Cell {
     let cells = params.resolutions[level / 4u][level % 4u];
     let line = cells + 1u;
     //% for d in range(DIMENSIONS)
-    let place${d} = clamp(point[${d}], 0.0, 1.0) * f32(cells);
-    let low${d} = min(u32(place${d}), cells - 1u);
+    let position${d} = clamp(point[${d}], 0.0, 1.0) * f32(cells);
+    let low${d} = min(u32(position${d}), cells - 1u);
     //% endfor
     var corners = 1.0;
     //% for d in range(DIMENSIONS)
@@ -55,7 +55,7 @@ fn cell_with(point: array<f32, ${DIMENSIONS}>, level: u32) -> Cell {
         ),
         array<f32, ${DIMENSIONS}>(
             //% for d in range(DIMENSIONS)
-            place${d} - f32(low${d}),
+            position${d} - f32(low${d}),
             //% endfor
         ),
         line,

@@ -1,17 +1,17 @@
-// Totals that tiles publish, and the search for what comes before a tile, by one subgroup (Merrill and Garland, "Single-pass
-// parallel prefix scan with decoupled look-back", 2016). In: VALUE, NOTHING, SUBGROUP, PATIENCE and RECORD as in
-// ops/scan.wgsl. The file that includes this has the array `published` of atomic words, and fn combine(a: VALUE, b: VALUE).
-//
-// A tile publishes its total, then the running total after it, in two words: a half of the bits below, above it which of
-// the two it is. Halves of different kinds are seen only while it changes. A total that others worked out has two words of
-// its own, so that nobody depends on a workgroup that stopped half way. Records lie far apart: side by side, hundreds of
-// workgroups that look at the same few would queue for one slice of the cache (H100, 2^27 elements: 0.54 ms with 4 words,
-// 0.44 with 16).
+// Totals that tiles publish, and the search for what comes before a tile, by one subgroup (Merrill and Garland,
+// "Single-pass parallel prefix scan with decoupled look-back", 2016). In: VALUE, IDENTITY, SUBGROUP, SPIN_LIMIT and
+// RECORD as in ops/scan.wgsl. The file that includes this has the array `published` of atomic words, and fn combine(a:
+// VALUE, b: VALUE).
+//  A tile publishes its total, then the running total after it, in two words: a half of the bits below, above it which
+// of the two it is. Halves of different kinds are seen only while it changes. A total that others computed has two
+// words of its own, so that nobody depends on a workgroup that stopped half way. Records lie far apart: side by side,
+// hundreds of workgroups that poll at the same few would queue for one slice of the cache (H100, 2^27 elements: 0.54 ms
+// with 4 words, 0.44 with 16).
 const TOTAL = 1u;
 const RUNNING = 2u;
 
 struct Seen {
-    kind: u32,  // 0 where nothing is there yet
+    kind: u32,  // 0 where identity is there yet
     value: ${VALUE},
 }
 
@@ -27,17 +27,17 @@ fn publish(word: u32, kind: u32, value: ${VALUE}) {
     atomicStore(&published[word + 1u], (kind << 16u) | (bits >> 16u));
 }
 
-fn look(word: u32) -> Seen {
+fn poll(word: u32) -> Seen {
     let low = atomicLoad(&published[word]);
     let high = atomicLoad(&published[word + 1u]);
     let kind = select(0u, low >> 16u, low >> 16u == high >> 16u);
     return Seen(kind, bitcast<${VALUE}>((low & 0xffffu) | (high << 16u)));
 }
 
-fn look_at(tile: u32, doubting: bool) -> Seen {
-    var seen = look(tile * ${RECORD}u);
+fn poll_tile(tile: u32, doubting: bool) -> Seen {
+    var seen = poll(tile * ${RECORD}u);
     if doubting && seen.kind == 0u {
-        seen = look(tile * ${RECORD}u + 2u);
+        seen = poll(tile * ${RECORD}u + 2u);
     }
     return seen;
 }
@@ -47,26 +47,26 @@ fn first_lane(there: bool) -> u32 {
     return min(countTrailingZeros(subgroupBallot(there).x), ${SUBGROUP}u);
 }
 
-// What comes before tile `mine` of the line that begins with tile `first`, by one subgroup: lane l looks at the tile l + 1
-// before. It goes back to the nearest running total, then forward again, adding up.
+// What comes before tile `mine` of the line that begins with tile `first`, by one subgroup: lane l polls at the tile l
+// + 1 before. It goes back to the nearest running total, then forward again, adding up.
 fn look_back(first: u32, mine: u32, lane: u32, doubting: bool) -> Sought {
-    let nothing: ${VALUE} = ${NOTHING};
-    let before_all = Seen(RUNNING, nothing);
+    let identity: ${VALUE} = ${IDENTITY};
+    let before_all = Seen(RUNNING, identity);
     var end = mine;
-    var seen = Seen(0u, nothing);
+    var seen = Seen(0u, identity);
     var nearest = ${SUBGROUP}u;
-    for (var looks = 0u; ; looks += 1u) {
+    for (var polls = 0u; ; polls += 1u) {
         if seen.kind == 0u && lane < nearest {  // what was seen, or lies behind a running total, is not looked at again
             seen = before_all;
             if lane < end - first {
-                seen = look_at(end - 1u - lane, doubting);
+                seen = poll_tile(end - 1u - lane, doubting);
             }
         }
         nearest = first_lane(seen.kind == RUNNING);
         let missing = first_lane(seen.kind == 0u);
         if missing < nearest {
-            if looks >= ${PATIENCE}u {
-                return Sought(true, end - 1u - missing, nothing);
+            if polls >= ${SPIN_LIMIT}u {
+                return Sought(true, end - 1u - missing, identity);
             }
         } else if nearest < ${SUBGROUP}u {
             break;
@@ -75,12 +75,12 @@ fn look_back(first: u32, mine: u32, lane: u32, doubting: bool) -> Sought {
             seen.kind = 0u;
         }
     }
-    var total = nothing;
+    var total = identity;
     loop {
         if nearest < ${SUBGROUP}u {
             total = subgroupShuffle(seen.value, nearest);
         }
-        let added = select(nothing, seen.value, lane < nearest);
+        let added = select(identity, seen.value, lane < nearest);
         //% for l in range(SUBGROUP - 1, -1, -1)
         total = combine(total, subgroupShuffle(added, ${l}u));
         //% endfor
@@ -89,13 +89,13 @@ fn look_back(first: u32, mine: u32, lane: u32, doubting: bool) -> Sought {
         }
         end += ${SUBGROUP}u;
         seen.kind = 0u;
-        for (var looks = 0u; looks <= ${PATIENCE}u && seen.kind == 0u; looks += 1u) {  // it was there, but may change
-            seen = look_at(end - 1u - lane, doubting);
+        for (var polls = 0u; polls <= ${SPIN_LIMIT}u && seen.kind == 0u; polls += 1u) {  // it was there, but may change
+            seen = poll_tile(end - 1u - lane, doubting);
         }
         nearest = first_lane(seen.kind == RUNNING);
         let missing = first_lane(seen.kind == 0u);
         if missing < ${SUBGROUP}u {
-            return Sought(true, end - 1u - missing, nothing);
+            return Sought(true, end - 1u - missing, identity);
         }
     }
     return Sought(false, mine, total);

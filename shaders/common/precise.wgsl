@@ -2,7 +2,7 @@
 // common/math.wgsl and common/activation.wgsl before it. Infinities and NaN are as in IEEE 754; subnormal numbers may
 // count as 0. Polynomials are minimax fits of this project (Lawson's iteration, in float64).
 
-// For bits that are worked out: WGSL refuses a constant that is infinite or NaN.
+// For bits that are computed: WGSL refuses a constant that is infinite or NaN.
 fn of_bits(bits: u32) -> f32 {
     return bitcast<f32>(bits);
 }

@@ -1,8 +1,8 @@
 // What kernels that multiply matrices share: operands, where the matrices of a batch lie, what becomes of a sum.
 // In: A, B, OUT, BIAS, RESIDUAL, dtypes of the operands, the result and what is added to it ("" for none);
 //     A_WIDE, B_WIDE, RESIDUAL_WIDE, OUT_WIDE, whether each is read or written four elements at a time (the residual
-//     only if the result is); A_DOWN, whether elements of a lie closer together down a column than along a row, and
-//     B_DOWN likewise of b; WHOLE, whether nothing is asked for beyond the inner axis; VALUE, the WGSL type summed in;
+//     only if the result is); A_COLUMN_MAJOR, whether elements of a lie closer together down a column than along a row, and
+//     B_COLUMN_MAJOR likewise of b; WHOLE, whether nothing is asked for beyond the inner axis; VALUE, the WGSL type summed in;
 //     BIAS_BY_COLUMN, whether the bias is the same for all rows; SCALED, whether alpha and beta are given;
 //     ACTIVATION, an expression over `x`, as ops/activation.py writes it.
 // result = activation(alpha a b + beta bias + residual)
@@ -47,14 +47,14 @@ struct Params {
 //% endif
 
 // Where the matrices of one product begin, in elements.
-struct Places {
+struct Offsets {
     //% for name in ["a", "b", "out"] + ADDED
     ${name}: i32,
     //% endfor
 }
 
-fn places(product: u32) -> Places {
-    var at = Places(
+fn offsets_of(product: u32) -> Offsets {
+    var at = Offsets(
         //% for name in ["a", "b", "out"] + ADDED
         i32(params.${name}_offset),
         //% endfor
@@ -88,7 +88,8 @@ fn element_b(base: i32, k: u32, column: u32) -> ${VALUE} {
     return ${VALUE}(${"b[at >> 2u][at & 3]" if B_WIDE else element.load("b", B, "u32(at)")});
 }
 
-// Four elements that lie together: of a along the inner axis, or down if A_DOWN; of b across, or along if B_DOWN.
+// Four contiguous elements: of a along the inner axis, or along the rows if A_COLUMN_MAJOR; of b along the columns, or
+// along the inner axis if B_COLUMN_MAJOR.
 // Beyond the inner axis they are 0; beyond the last row or column they may be anything.
 fn quad_a(base: i32, row: u32, k: u32) -> vec4<${VALUE}> {
     //% if A_WIDE
@@ -97,12 +98,12 @@ fn quad_a(base: i32, row: u32, k: u32) -> vec4<${VALUE}> {
         return vec4<${VALUE}>();
     }
     //% endif
-    let inside = min(row, params.rows - ${4 if A_DOWN else 1}u);
+    let inside = min(row, params.rows - ${4 if A_COLUMN_MAJOR else 1}u);
     return vec4<${VALUE}>(a[(base + i32(inside) * params.a_strides.x + i32(k) * params.a_strides.y) >> 2u]);
     //% else
     return vec4<${VALUE}>(
         //% for i in range(4)
-        element_a(base, row + ${i if A_DOWN else 0}u, k + ${0 if A_DOWN else i}u),
+        element_a(base, row + ${i if A_COLUMN_MAJOR else 0}u, k + ${0 if A_COLUMN_MAJOR else i}u),
         //% endfor
     );
     //% endif
@@ -115,12 +116,12 @@ fn quad_b(base: i32, k: u32, column: u32) -> vec4<${VALUE}> {
         return vec4<${VALUE}>();
     }
     //% endif
-    let inside = min(column, params.columns - ${1 if B_DOWN else 4}u);
+    let inside = min(column, params.columns - ${1 if B_COLUMN_MAJOR else 4}u);
     return vec4<${VALUE}>(b[(base + i32(k) * params.b_strides.x + i32(inside) * params.b_strides.y) >> 2u]);
     //% else
     return vec4<${VALUE}>(
         //% for i in range(4)
-        element_b(base, k + ${i if B_DOWN else 0}u, column + ${0 if B_DOWN else i}u),
+        element_b(base, k + ${i if B_COLUMN_MAJOR else 0}u, column + ${0 if B_COLUMN_MAJOR else i}u),
         //% endfor
     );
     //% endif
@@ -131,7 +132,7 @@ fn activate(x: ${VALUE}) -> ${VALUE} {
 }
 
 // The bias of one column, for all rows; `column` may lie beyond the last.
-fn column_bias(at: Places, column: u32) -> ${VALUE} {
+fn column_bias(at: Offsets, column: u32) -> ${VALUE} {
     //% if BIAS and BIAS_BY_COLUMN
     return ${VALUE}(bias[at.bias + i32(min(column, params.columns - 1u)) * params.bias_strides.y]);
     //% else
@@ -140,7 +141,7 @@ fn column_bias(at: Places, column: u32) -> ${VALUE} {
 }
 
 // What is stored for a sum at (i, j); `shift` is its column's bias.
-fn finished(at: Places, i: i32, j: i32, sum: ${VALUE}, shift: ${VALUE}, rest: ${VALUE}) -> ${VALUE} {
+fn finished(at: Offsets, i: i32, j: i32, sum: ${VALUE}, shift: ${VALUE}, rest: ${VALUE}) -> ${VALUE} {
     var x = sum;
     //% if SCALED
     x *= params.alpha;
@@ -159,7 +160,7 @@ fn finished(at: Places, i: i32, j: i32, sum: ${VALUE}, shift: ${VALUE}, rest: ${
     return activate(x);
 }
 
-fn write(at: Places, row: u32, column: u32, sum: ${VALUE}, shift: ${VALUE}, rest: ${VALUE}) {
+fn write(at: Offsets, row: u32, column: u32, sum: ${VALUE}, shift: ${VALUE}, rest: ${VALUE}) {
     if row < params.rows && column < params.columns {
         let i = i32(row);
         let j = i32(column);
@@ -173,7 +174,7 @@ fn write(at: Places, row: u32, column: u32, sum: ${VALUE}, shift: ${VALUE}, rest
 }
 
 // Store four sums that lie side by side, those that are inside; `shift` is the bias of their columns.
-fn write_quad(at: Places, row: u32, column: u32, sum: vec4<${VALUE}>, shift: vec4<${VALUE}>) {
+fn write_quad(at: Offsets, row: u32, column: u32, sum: vec4<${VALUE}>, shift: vec4<${VALUE}>) {
     var rest = vec4<${VALUE}>();
     //% if RESIDUAL and RESIDUAL_WIDE
     if row < params.rows && column < params.columns {

@@ -1,9 +1,9 @@
-// Where ops/sample.wgsl and its gradient read a tensor: places from -1 to 1 as elements, what lies outside, and weights.
+// Where ops/sample.wgsl and its gradient read a tensor: coordinates from -1 to 1 as elements, padding, and weights.
 // In: MODE, "nearest", "linear" or "cubic"; PADDING, "zeros", "border" or "reflection"; CORNERS, whether -1 and 1 are the
 //     centers of the outermost elements, not their outer borders.
 
 // Between -1 and 1 along an axis of n elements, as a number of elements.
-fn place_of(c: f32, n: f32) -> f32 {
+fn unnormalized(c: f32, n: f32) -> f32 {
     //% if CORNERS
     return (c + 1.0) / 2.0 * (n - 1.0);
     //% else
@@ -12,37 +12,37 @@ fn place_of(c: f32, n: f32) -> f32 {
 }
 
 // Mirrored at the borders until it lies between them.
-fn reflected(place: f32, n: f32) -> f32 {
+fn reflected(position: f32, n: f32) -> f32 {
     let low = ${"0.0" if CORNERS else "-0.5"};
     let high = n ${"- 1.0" if CORNERS else "- 0.5"};
     let span = high - low;
-    if (place >= low && place <= high) {
-        return place;
+    if (position >= low && position <= high) {
+        return position;
     }
     if span <= 0.0 {
         return 0.0;
     }
-    let beyond = select(place - high, low - place, place < low);
+    let beyond = select(position - high, low - position, position < low);
     let turns = floor(beyond / span);
     let rest = beyond - turns * span;
-    let from_low = (place < low) == (turns - 2.0 * floor(turns * 0.5) == 0.0);
+    let from_low = (position < low) == (turns - 2.0 * floor(turns * 0.5) == 0.0);
     return select(high - rest, low + rest, from_low);
 }
 
-// Where a place is read that may lie outside.
-fn settled(place: f32, n: f32) -> f32 {
+// The position that is read for one that may be outside: padding.
+fn padded_coordinate(position: f32, n: f32) -> f32 {
     //% if PADDING == "border"
     let low = ${"0.0" if CORNERS else "-0.5"};
     let high = n ${"- 1.0" if CORNERS else "- 0.5"};
-    return select(place, clamp(place, 0.0, n - 1.0), place < low || place > high);
+    return select(position, clamp(position, 0.0, n - 1.0), position < low || position > high);
     //% elif PADDING == "reflection"
-    return reflected(place, n);
+    return reflected(position, n);
     //% else
-    return place;
+    return position;
     //% endif
 }
 
-// The element that stands for place i; -1 for none.
+// The element at position i; -1 for none.
 fn element_at(i: i32, n: i32) -> i32 {
     //% if PADDING == "border"
     return clamp(i, 0, n - 1);

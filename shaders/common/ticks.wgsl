@@ -1,4 +1,4 @@
-// Round numbers along a scale, and how each is written, worked out where they are drawn: ranges that were found on the GPU
+// Round numbers along a scale, and how each is written, computed where they are drawn: ranges that were found on the GPU
 // need not be read back. All numbers are mantissa · 10^exponent in integers, so every digit is exact.
 // renderer tests hold the same in Python: tests/renderer/ticks_reference.py.
 

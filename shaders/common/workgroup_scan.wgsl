@@ -8,47 +8,47 @@
 
 var<workgroup> rounds: array<Scanned, ${256 // LEAF}>;
 
-struct Place {
+struct ScanThread {
     number: u32,  // of the invocation in the order of the scan
     leaf: u32,
     lane: u32,
 }
 
 //% if SUBGROUP
-fn place_of(subgroup: u32, lane: u32) -> Place {
-    return Place(subgroup * ${SUBGROUP}u + lane, subgroup, lane);
+fn thread_of(subgroup: u32, lane: u32) -> ScanThread {
+    return ScanThread(subgroup * ${SUBGROUP}u + lane, subgroup, lane);
 }
 //% else
-fn place_of(number: u32) -> Place {
-    return Place(number, number, 0u);
+fn thread_of(number: u32) -> ScanThread {
+    return ScanThread(number, number, 0u);
 }
 //% endif
 
 // All up to and including one's own, on return from which scan_total and scan_before may be called. Call it in uniform
 // control flow, with a barrier between two calls.
-fn scan_workgroup(own: Scanned, place: Place) -> Scanned {
+fn scan_workgroup(own: Scanned, thread: ScanThread) -> Scanned {
     var x = own;
     //% for k in (1, 2, 4, 8, 16)
     //% if k < LEAF
     {
-        let later = (place.lane & ${k}u) != 0u;
-        let before = shuffle_scanned(x, select(place.lane, (place.lane & ${2**32 - k}u) - 1u, later));
+        let later = (thread.lane & ${k}u) != 0u;
+        let before = shuffle_scanned(x, select(thread.lane, (thread.lane & ${2**32 - k}u) - 1u, later));
         if later {
             x = combine_scanned(before, x);
         }
     }
     //% endif
     //% endfor
-    if place.lane == ${LEAF - 1}u {
-        rounds[place.leaf] = x;
+    if thread.lane == ${LEAF - 1}u {
+        rounds[thread.leaf] = x;
     }
     //% for k in (1, 2, 4, 8, 16, 32, 64, 128)
     //% if k < 256 // LEAF
     workgroupBarrier();
-    if (place.leaf & ${k}u) != 0u {
-        x = combine_scanned(rounds[(place.leaf & ${2**32 - k}u) - 1u], x);
-        if place.lane == ${LEAF - 1}u {
-            rounds[place.leaf] = x;
+    if (thread.leaf & ${k}u) != 0u {
+        x = combine_scanned(rounds[(thread.leaf & ${2**32 - k}u) - 1u], x);
+        if thread.lane == ${LEAF - 1}u {
+            rounds[thread.leaf] = x;
         }
     }
     //% endif
@@ -61,15 +61,15 @@ fn scan_total() -> Scanned {
     return rounds[${256 // LEAF - 1}];
 }
 
-// What came before one's own; `nothing` for the first. `through` is what scan_workgroup returned.
-fn scan_before(through: Scanned, nothing: Scanned, place: Place) -> Scanned {
-    var before = nothing;
-    if place.leaf > 0u {
-        before = rounds[place.leaf - 1u];
+// What came before one's own; `identity` for the first. `through` is what scan_workgroup returned.
+fn scan_before(through: Scanned, identity: Scanned, thread: ScanThread) -> Scanned {
+    var before = identity;
+    if thread.leaf > 0u {
+        before = rounds[thread.leaf - 1u];
     }
     //% if SUBGROUP
-    let neighbor = shuffle_scanned(through, max(place.lane, 1u) - 1u);
-    if place.lane > 0u {
+    let neighbor = shuffle_scanned(through, max(thread.lane, 1u) - 1u);
+    if thread.lane > 0u {
         before = neighbor;
     }
     //% endif

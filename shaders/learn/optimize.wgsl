@@ -2,7 +2,7 @@
 // In: RULE, "sgd" or "adam"; MOMENTUM, of sgd, whether velocities are kept; NESTEROV, of sgd, whether the step looks
 //     ahead; gradients; scale, one number that gradients are multiplied by (1, or what clipping leaves of them),
 //     below 0 if nothing is to change;
-//     params.decay pulls weights to 0: by DECOUPLED apart from the gradient, else as part of it.
+//     params.weight_decay pulls weights to 0: by DECOUPLED apart from the gradient, else as part of it.
 // Out: weights, and what the rule remembers: first (velocities, or mean gradients), second (mean squares).
 // Sources: Kingma & Ba 2015, Adam, algorithm 1; Loshchilov & Hutter 2019, Decoupled weight decay, algorithm 2;
 //     Sutskever et al. 2013 for momentum, in the form in which PyTorch writes it.
@@ -12,8 +12,8 @@ struct Params {
     count: u32,
     weights_offset: u32,
     gradients_offset: u32,
-    rate: f32,
-    decay: f32,
+    lr: f32,
+    weight_decay: f32,
     //% if RULE == "adam"
     beta1: f32,
     beta2: f32,
@@ -48,26 +48,26 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     var weight = weights[at];
     var gradient = gradients[params.gradients_offset + i] * scale[0];
     //% if DECOUPLED
-    weight *= 1.0 - params.rate * params.decay;
+    weight *= 1.0 - params.lr * params.weight_decay;
     //% else
-    gradient += params.decay * weight;
+    gradient += params.weight_decay * weight;
     //% endif
     //% if RULE == "adam"
     let mean = params.beta1 * first[i] + params.rest1 * gradient;
     let square = params.beta2 * second[i] + params.rest2 * gradient * gradient;
     first[i] = mean;
     second[i] = square;
-    weight -= params.rate * (mean * params.correction1) / (sqrt(square * params.correction2) + params.epsilon);
+    weight -= params.lr * (mean * params.correction1) / (sqrt(square * params.correction2) + params.epsilon);
     //% elif MOMENTUM
     let velocity = params.momentum * first[i] + gradient;
     first[i] = velocity;
     //% if NESTEROV
-    weight -= params.rate * (gradient + params.momentum * velocity);
+    weight -= params.lr * (gradient + params.momentum * velocity);
     //% else
-    weight -= params.rate * velocity;
+    weight -= params.lr * velocity;
     //% endif
     //% else
-    weight -= params.rate * gradient;
+    weight -= params.lr * gradient;
     //% endif
     weights[at] = weight;
 }

@@ -1,13 +1,13 @@
-// Structural similarity of pictures, window by window, and the backward pass. The window is SHARES along each axis.
+// Structural similarity of pictures, window by window, and the backward pass. The window is WEIGHTS along each axis.
 // In: x and y (planes, rows, columns). Sums over windows are of x, y, x², y², x y, in this order.
 // Out, along: lines (planes, rows, columns', 5), sums along rows; columns' and rows' are as many as windows fit.
-// Out, judge: values (planes, rows', columns'), and parts, how each depends on its five sums.
+// Out, evaluate: values (planes, rows', columns'), and parts, how each depends on its five sums.
 // Out, down: spread (planes, rows, columns', 5), parts carried back along columns; back: by_x and by_y, those carried
 //     back along rows, times gradient, one number, over the number of values.
 // Wang, Bovik, Sheikh and Simoncelli 2004, "Image quality assessment: from error visibility to structural similarity",
 // eq. 13. The reference implementation is in tests/learn/test_similarity.py.
 //% include "common/index.wgsl"
-//% set WINDOW = SHARES | length
+//% set WINDOW = WEIGHTS | length
 
 struct Params {
     planes: u32,
@@ -44,13 +44,13 @@ struct Sums {
     xy: f32,
 }
 
-fn plus(sums: Sums, share: f32, more: Sums) -> Sums {
+fn plus(sums: Sums, weight: f32, more: Sums) -> Sums {
     return Sums(
-        sums.x + share * more.x,
-        sums.y + share * more.y,
-        sums.xx + share * more.xx,
-        sums.yy + share * more.yy,
-        sums.xy + share * more.xy,
+        sums.x + weight * more.x,
+        sums.y + weight * more.y,
+        sums.xx + weight * more.xx,
+        sums.yy + weight * more.yy,
+        sums.xy + weight * more.xy,
     );
 }
 
@@ -83,8 +83,8 @@ fn along(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     let place = place_of(i, width, params.rows);
     let first = (place.z * params.rows + place.y) * params.columns + place.x;
     var sums: Sums;
-    //% for share in SHARES
-    sums = plus(sums, ${share}, powers(first + ${loop.index0}u));
+    //% for weight in WEIGHTS
+    sums = plus(sums, ${weight}, powers(first + ${loop.index0}u));
     //% endfor
     lines[5u * i] = sums.x;
     lines[5u * i + 1u] = sums.y;
@@ -94,7 +94,7 @@ fn along(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 }
 
 @compute @workgroup_size(64)
-fn judge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn evaluate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     let width = params.columns - BEYOND;
     let height = params.rows - BEYOND;
@@ -102,8 +102,8 @@ fn judge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     let place = place_of(i, width, height);
     let first = (place.z * params.rows + place.y) * width + place.x;
     var mean: Sums;
-    //% for share in SHARES
-    mean = plus(mean, ${share}, summed_at(first + ${loop.index0}u * width));
+    //% for weight in WEIGHTS
+    mean = plus(mean, ${weight}, summed_at(first + ${loop.index0}u * width));
     //% endfor
     let both = mean.x * mean.y;
     let squares = mean.x * mean.x + mean.y * mean.y;
@@ -130,9 +130,9 @@ fn down(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.planes * params.rows * width { return; }
     let place = place_of(i, width, params.rows);
     var sums: Sums;
-    //% for share in SHARES
+    //% for weight in WEIGHTS
     if place.y >= ${loop.index0}u && place.y - ${loop.index0}u < height {
-        sums = plus(sums, ${share}, known_at((place.z * height + place.y - ${loop.index0}u) * width + place.x));
+        sums = plus(sums, ${weight}, known_at((place.z * height + place.y - ${loop.index0}u) * width + place.x));
     }
     //% endfor
     spread[5u * i] = sums.x;
@@ -150,9 +150,9 @@ fn back(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let place = place_of(i, params.columns, params.rows);
     let line = (place.z * params.rows + place.y) * width;
     var sums: Sums;
-    //% for share in SHARES
+    //% for weight in WEIGHTS
     if place.x >= ${loop.index0}u && place.x - ${loop.index0}u < width {
-        sums = plus(sums, ${share}, carried_at(line + place.x - ${loop.index0}u));
+        sums = plus(sums, ${weight}, carried_at(line + place.x - ${loop.index0}u));
     }
     //% endfor
     let own = pair(i);

@@ -1,12 +1,13 @@
 // Attention that never writes out the scores: out = softmax(cap(scale q k^T) + mask) v, tile by tile of keys, with the
-// running maximum and sum of each row (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
-// al., "FlashAttention", 2022).
-// A workgroup of GROUPS x LANES invocations makes GROUPS x 8 rows of one head. Each works on 8 rows: on KEYS / LANES keys
-// of the scores, and on WIDTH_OUT / LANES columns of the result. k and v pass through workgroup memory in parts.
+// running maximum and sum of each row (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao
+// et al., "FlashAttention", 2022). A workgroup of GROUPS x LANES invocations makes GROUPS x 8 rows of one head. Each
+// works on 8 rows: on KEYS / LANES keys of the scores, and on WIDTH_OUT / LANES columns of the result. k and v pass
+// through workgroup memory in parts.
 // In: Q, K, V, OUT, MASK, dtypes (MASK "" for none, "bool" for what may be attended, else added); LENGTHS, whether each
-//     member of the batch has a number of keys of its own; WIDTH, WIDTH_OUT, head sizes, filled up; KEYS, keys of a tile;
-//     LANES, GROUPS; PART, elements of k or v in workgroup memory; GAP, quads left unused after a line of it; UNROLL, steps
-//     written out in a row; WIDE, whether k and v are read four elements at a time; CAPPED, whether scores are held by a tanh.
+//     member of the batch has a number of keys of its own; WIDTH, WIDTH_OUT, head sizes, filled up; KEYS, keys of a
+//     tile; LANES, GROUPS; PART, elements of k or v in workgroup memory; GAP, quads left unused after a line of it;
+//     UNROLL, steps written out in a row; WIDE, whether k and v are read four elements at a time; CAPPED, whether
+//     scores are held by a tanh.
 // Out: out (batch, heads, queries, width_out); 0 for a row that may attend nothing.
 //% import "common/element.wgsl" as element
 //% if "f16" in (Q, K, V, OUT, MASK)
@@ -68,10 +69,10 @@ struct Params {
 @group(0) @binding(6) var<storage, read> lengths: array<i32>;
 //% endif
 
-const NOTHING = -1.0e30;  // less than any score, but finite, so that differences of two such are numbers
+const MASKED = -1.0e30;  // less than any score, but finite, so that differences of two such are numbers
 
-// Quads of rows, at each place of the head (tile_q) or of each key (tile_p); quads of keys at each place of the head, or
-// quads of columns of each key (part).
+// Quads of rows, at each place of the head (tile_q) or of each key (tile_p); quads of keys at each place of the head,
+// or quads of columns of each key (part).
 var<workgroup> tile_q: array<vec4f, ${WIDTH * Q_LINE}>;
 var<workgroup> tile_p: array<vec4f, ${KEYS * P_LINE}>;
 var<workgroup> part: array<vec4f, ${[DEEP * K_LINE, LONG * V_LINE] | max}>;
@@ -130,7 +131,7 @@ fn main(
         tile_q[d * ${Q_LINE}u + row / 4u][row % 4u] = value * params.scale;
     }
     if lane < ${ROWS}u {
-        row_top[lane] = NOTHING;
+        row_top[lane] = MASKED;
     }
 
     var keys = i32(params.keys);
@@ -241,7 +242,7 @@ fn main(
                 if key${j}[${c}] <= high {
                     let value = ${element.load("mask", MASK, "u32(mask_at + key" ~ j ~ "[" ~ c ~ "] * params.mask_strides.w)")};
                     //% if MASK == "bool"
-                    s${i}_${j}[${c}] = select(NOTHING, s${i}_${j}[${c}], value);
+                    s${i}_${j}[${c}] = select(MASKED, s${i}_${j}[${c}], value);
                     //% else
                     s${i}_${j}[${c}] += f32(value);
                     //% endif
@@ -250,7 +251,7 @@ fn main(
             }
             //% endif
             let is_open${j} = (key${j} >= vec4i(low)) & (key${j} <= vec4i(high));
-            s${i}_${j} = select(vec4f(NOTHING), s${i}_${j}, is_open${j});
+            s${i}_${j} = select(vec4f(MASKED), s${i}_${j}, is_open${j});
             //% endfor
         }
         //% endfor
@@ -285,7 +286,7 @@ fn main(
             //% endfor
             //% for j in range(S_QUADS)
             let share${j} = exp2((s${i}_${j} - top) * 1.44269504);
-            s${i}_${j} = select(share${j}, vec4f(), s${i}_${j} <= vec4f(0.5 * NOTHING));
+            s${i}_${j} = select(share${j}, vec4f(), s${i}_${j} <= vec4f(0.5 * MASKED));
             sum${i} += dot(s${i}_${j}, vec4f(1.0));
             //% endfor
         }

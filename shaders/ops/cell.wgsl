@@ -1,7 +1,8 @@
 // The end of one step of a recurrent cell: gates from their two products, then the new state, which is also the output.
 // In: KIND, "rnn", "lstm", "gru", "gru_linear" (reset after the product) or "gru_reset" (the part before the second
-//     product); DTYPE of all tensors; BIAS, PEEPHOLES, LENGTHS, whether they are given; COUPLED, whether an LSTM's forget
-//     gate is 1 - input gate; CLIPPED, whether what goes into the activations is held; F, G, H, activations over x.
+//     product); DTYPE of all tensors; BIAS, PEEPHOLES, LENGTHS, whether they are given; COUPLED, whether an LSTM's
+//     forget gate is 1 - input gate; CLIPPED, whether what goes into the activations is held; F, G, H, activations over
+//     x.
 // Out: state (members, size), cell (members, size), out (members, size); gru_reset: reset = r * state.
 // Gates lie in ONNX's order: i o f c, and z r h.
 //% import "common/element.wgsl" as element
@@ -21,7 +22,7 @@ struct Params {
     f_parameters: vec2f,
     g_parameters: vec2f,
     h_parameters: vec2f,
-    given_offset: u32,
+    from_x_offset: u32,
     product_offset: u32,
     bias_offset: u32,
     peepholes_offset: u32,
@@ -30,13 +31,13 @@ struct Params {
     cell_offset: u32,
     reset_offset: u32,
     out_offset: u32,
-    given_strides: vec2i,
+    from_x_strides: vec2i,
     out_strides: vec2i,
     lengths_strides: vec4i,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> given: array<${DTYPE}>;    // x Wᵀ, (members, gates * size)
+@group(0) @binding(1) var<storage, read> from_x: array<${DTYPE}>;    // x Wᵀ, (members, gates * size)
 @group(0) @binding(2) var<storage, read> product: array<${DTYPE}>;  // h Rᵀ, (members, gates * size)
 //% if BIAS
 @group(0) @binding(3) var<storage, read> bias: array<${DTYPE}>;     // (2 * gates * size): of x Wᵀ, of h Rᵀ
@@ -75,8 +76,8 @@ fn clipped(x: f32) -> f32 {
 
 fn of_x(member: u32, gate: u32, unit: u32) -> f32 {
     let column = gate * params.size + unit;
-    let at = i32(params.given_offset) + i32(member) * params.given_strides.x + i32(column) * params.given_strides.y;
-    return f32(given[u32(at)]) ${"+ f32(bias[params.bias_offset + column])" if BIAS else ""};
+    let at = i32(params.from_x_offset) + i32(member) * params.from_x_strides.x + i32(column) * params.from_x_strides.y;
+    return f32(from_x[u32(at)]) ${"+ f32(bias[params.bias_offset + column])" if BIAS else ""};
 }
 
 fn of_state(member: u32, gate: u32, unit: u32) -> f32 {

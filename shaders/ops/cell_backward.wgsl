@@ -1,10 +1,10 @@
 // The backward pass through ops/cell.wgsl, in f32. Entries:
-//   cells_again an LSTM's cells again, from their gates: every invocation walks all steps of one unit of one member
+//   recompute_cells   an LSTM's cells, from their gates: every invocation walks all steps of one unit of one member
 //   reset       r · state of a GRU for all steps at once
 //   backward    one step: gradients of the gates, and what of the state's gradient goes past them
 //   backward_reset  the rest of that step for a GRU: what came back through r · state
 // In: KIND, "rnn", "lstm", "gru" or "gru_linear" (reset after the product); PEEPHOLES, LENGTHS, COUPLED, CLIPPED, F, G, H
-//     as in ops/cell.wgsl; F_SLOPE, G_SLOPE, H_SLOPE, the derivatives of F, G and H over x.
+//     as in ops/cell.wgsl; F_DERIVATIVE, G_DERIVATIVE, H_DERIVATIVE, the derivatives of F, G and H over x.
 //     gates (steps, members, gates * size) are x Wᵀ + h Rᵀ + biases; of "gru_linear" the last third is without the state's
 //     part, which is inner (steps, members, size). previous are the states before each step. All are contiguous.
 // Out: found, the gradient of gates, of one step; of_state, that of h Rᵀ where it is another ("gru_linear"). carried and
@@ -13,7 +13,7 @@
 //% include "common/index.wgsl"
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
-//% include "common/slope.wgsl"
+//% include "common/derivative.wgsl"
 //% set GATES = {"rnn": 1, "lstm": 4}.get(KIND, 3)
 
 struct Params {
@@ -33,7 +33,7 @@ struct Params {
     lengths_offset: u32,
     cells_offset: u32,
     known_offset: u32,
-    given_offset: u32,
+    output_gradient_offset: u32,
     carried_offset: u32,
     carried_cell_offset: u32,
     found_offset: u32,
@@ -49,7 +49,7 @@ struct Params {
 @group(0) @binding(5) var<storage, read> lengths: array<i32>;
 @group(0) @binding(6) var<storage, read_write> cells: array<f32>;  // (steps + 1, members, size) in the order of work
 @group(0) @binding(7) var<storage, read> known: array<f32>;        // cells before and after this step
-@group(0) @binding(8) var<storage, read> given: array<f32>;        // the gradient of this step's output
+@group(0) @binding(8) var<storage, read> output_gradient: array<f32>;        // the gradient of this step's output
 @group(0) @binding(9) var<storage, read_write> carried: array<f32>;
 @group(0) @binding(10) var<storage, read_write> carried_cell: array<f32>;
 @group(0) @binding(11) var<storage, read_write> found: array<f32>;
@@ -61,8 +61,8 @@ fn ${name.lower()}(x: f32) -> f32 {
     return ${{"F": F, "G": G, "H": H}[name]};
 }
 
-fn ${name.lower()}_slope(x: f32) -> f32 {
-    return ${{"F": F_SLOPE, "G": G_SLOPE, "H": H_SLOPE}[name]};
+fn ${name.lower()}_derivative(x: f32) -> f32 {
+    return ${{"F": F_DERIVATIVE, "G": G_DERIVATIVE, "H": H_DERIVATIVE}[name]};
 }
 
 //% endfor
@@ -111,7 +111,7 @@ fn forget_gate(x: vec4f) -> f32 {
 }
 
 @compute @workgroup_size(64)
-fn cells_again(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn recompute_cells(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 64u);
     let all = params.members * params.size;
     if i >= all {
@@ -155,7 +155,7 @@ fn backward_reset(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgro
     }
     let x = gate(member, 1u, unit);
     let gradient = back[params.back_offset + i];
-    leave(member, 1u, unit, free(x, gradient * previous[params.previous_offset + i] * f_slope(clipped(x))));
+    leave(member, 1u, unit, free(x, gradient * previous[params.previous_offset + i] * f_derivative(clipped(x))));
     carried[params.carried_offset + i] += gradient * f(clipped(x));
 }
 //% endif
@@ -177,10 +177,10 @@ fn backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
         //% endfor
         return;
     }
-    let gradient = carried[params.carried_offset + i] + given[params.given_offset + i];
+    let gradient = carried[params.carried_offset + i] + output_gradient[params.output_gradient_offset + i];
     //% if KIND == "rnn"
     let x = gate(member, 0u, unit);
-    leave(member, 0u, unit, free(x, gradient * f_slope(clipped(x))));
+    leave(member, 0u, unit, free(x, gradient * f_derivative(clipped(x))));
     carried[params.carried_offset + i] = 0.0;
     //% elif KIND == "lstm"
     let cell = known[params.known_offset + i];
@@ -189,20 +189,20 @@ fn backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let x_output = x.y + peephole(1u, unit) * new_cell;
     let input = f(clipped(x.x));
     let candidate = g(clipped(x.w));
-    let by_output = free(x_output, gradient * h(new_cell) * f_slope(clipped(x_output)));
-    let by_cell = carried_cell[params.carried_cell_offset + i] + gradient * f(clipped(x_output)) * h_slope(new_cell)
+    let by_output = free(x_output, gradient * h(new_cell) * f_derivative(clipped(x_output)));
+    let by_cell = carried_cell[params.carried_cell_offset + i] + gradient * f(clipped(x_output)) * h_derivative(new_cell)
         + by_output * peephole(1u, unit);
     //% if COUPLED
-    let by_input = free(x.x, by_cell * (candidate - cell) * f_slope(clipped(x.x)));
+    let by_input = free(x.x, by_cell * (candidate - cell) * f_derivative(clipped(x.x)));
     let by_forget = 0.0;
     //% else
-    let by_input = free(x.x, by_cell * candidate * f_slope(clipped(x.x)));
-    let by_forget = free(x.z, by_cell * cell * f_slope(clipped(x.z)));
+    let by_input = free(x.x, by_cell * candidate * f_derivative(clipped(x.x)));
+    let by_forget = free(x.z, by_cell * cell * f_derivative(clipped(x.z)));
     //% endif
     leave(member, 0u, unit, by_input);
     leave(member, 1u, unit, by_output);
     leave(member, 2u, unit, by_forget);
-    leave(member, 3u, unit, free(x.w, by_cell * input * g_slope(clipped(x.w))));
+    leave(member, 3u, unit, free(x.w, by_cell * input * g_derivative(clipped(x.w))));
     carried[params.carried_offset + i] = 0.0;
     carried_cell[params.carried_cell_offset + i] =
         by_cell * forget_gate(x) + by_input * peephole(0u, unit) + by_forget * peephole(2u, unit);
@@ -218,12 +218,12 @@ fn backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     //% else
     let x = gate(member, 2u, unit);
     //% endif
-    let by_update = free(x_update, gradient * (old - g(clipped(x))) * f_slope(clipped(x_update)));
-    let by_candidate = free(x, gradient * (1.0 - update) * g_slope(clipped(x)));
+    let by_update = free(x_update, gradient * (old - g(clipped(x))) * f_derivative(clipped(x_update)));
+    let by_candidate = free(x, gradient * (1.0 - update) * g_derivative(clipped(x)));
     leave(member, 0u, unit, by_update);
     leave(member, 2u, unit, by_candidate);
     //% if KIND == "gru_linear"
-    let by_reset = free(x_reset, by_candidate * of_inner * f_slope(clipped(x_reset)));
+    let by_reset = free(x_reset, by_candidate * of_inner * f_derivative(clipped(x_reset)));
     leave(member, 1u, unit, by_reset);
     of_state[params.of_state_offset + gate_at(member, 0u, unit)] = by_update;
     of_state[params.of_state_offset + gate_at(member, 1u, unit)] = by_reset;

@@ -1,12 +1,12 @@
-// Convolution as a matrix product whose right-hand side, the windows of x, is never written out.
-// A workgroup makes a tile of ROWS channels x COLUMNS places of one group; places count through the batch. It goes along
-// the inner axis (the taps of a window, in each all channels) in steps of STEP, with both operands' part in workgroup
-// memory; each invocation makes EACH_ROW x EACH_COLUMN results (written out by the template: an array indexed at run time
-// would lie in slow memory).
+// Convolution as a matrix product whose right-hand side, the windows of x, is never written out. A workgroup makes a
+// tile of ROWS channels x COLUMNS positions of one group; positions count through the batch. It goes along the inner
+// axis (the taps of a window, in each all channels) in steps of STEP, with both operands' part in workgroup memory;
+// each invocation makes EACH_ROW x EACH_COLUMN results (written out by the template: an array indexed at run time would
+// lie in slow memory).
 // In: X, W, OUT, BIAS, RESIDUAL, dtypes ("" for what is not there); VALUE, the WGSL type summed in; ROWS, COLUMNS,
-//     EACH_ROW, EACH_COLUMN, STEP; UNROLL, how
-//     many places of the inner axis are written out in a row; WHOLE, whether a step never straddles two taps; W_DOWN, whether weights of neighboring
-//     output channels lie closer together than those of neighboring input channels; ACTIVATION, an expression over x.
+//     EACH_ROW, EACH_COLUMN, STEP; UNROLL, how many positions of the inner axis are written out in a row; WHOLE,
+//     whether a step never straddles two taps; W_COLUMN_MAJOR, whether weights of neighboring output channels lie closer
+//     together than those of neighboring input channels; ACTIVATION, an expression over x.
 // Out: out = activation(convolution + bias + residual); of each slice of the inner axis, if there are several.
 //% import "common/element.wgsl" as element
 //% include "common/conv.wgsl"
@@ -53,7 +53,7 @@ fn main(
 ) {
     let number = group_id.y * num_workgroups.x + group_id.x;
     let down = (params.results + ${ROWS - 1}u) / ${ROWS}u;
-    let across = (params.all_places + ${COLUMNS - 1}u) / ${COLUMNS}u;
+    let across = (params.all_positions + ${COLUMNS - 1}u) / ${COLUMNS}u;
     let first_row = number % down * ${ROWS}u;
     let first_column = number / down % across * ${COLUMNS}u;
     let slice = number / down / across % params.slices;
@@ -62,12 +62,12 @@ fn main(
         return;
     }
 
-    // the place whose elements of x this invocation loads
+    // the position whose elements of x this invocation loads
     let x_column = lane % ${COLUMNS}u;
     let x_first = lane / ${COLUMNS}u;
-    let place = min(first_column + x_column, params.all_places - 1u);
-    let start = unravelled(place % params.places) * params.step + params.origin;
-    let x_base = i32(params.x_offset) + i32(place / params.places) * params.x_strides[0].x
+    let position = min(first_column + x_column, params.all_positions - 1u);
+    let start = unraveled(position % params.positions) * params.step + params.origin;
+    let x_base = i32(params.x_offset) + i32(position / params.positions) * params.x_strides[0].x
         + i32(group) * params.x_strides[0].y + dot(start, params.x_strides[1].xyz);
     let w_base = i32(params.w_offset) + i32(group) * params.w_strides[0].x;
 
@@ -98,8 +98,8 @@ fn main(
     //% for load in range(W_LOADS)
     {
         let e = lane + ${load * THREADS}u;
-        let kk = ${"e / " ~ ROWS ~ "u" if W_DOWN else "e % " ~ STEP ~ "u"};
-        let row = first_row + ${"e % " ~ ROWS ~ "u" if W_DOWN else "e / " ~ STEP ~ "u"};
+        let kk = ${"e / " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e % " ~ STEP ~ "u"};
+        let row = first_row + ${"e % " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e / " ~ STEP ~ "u"};
         //% if WHOLE
         let at = w_tap + (channel + i32(kk)) * params.w_strides[0].z + i32(row) * params.w_strides[0].y;
         let is_known = row < params.results;
@@ -145,8 +145,8 @@ fn main(
         //% for load in range(W_LOADS)
         {
             let e = lane + ${load * THREADS}u;
-            let kk = ${"e / " ~ ROWS ~ "u" if W_DOWN else "e % " ~ STEP ~ "u"};
-            let row = ${"e % " ~ ROWS ~ "u" if W_DOWN else "e / " ~ STEP ~ "u"};
+            let kk = ${"e / " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e % " ~ STEP ~ "u"};
+            let row = ${"e % " ~ ROWS ~ "u" if W_COLUMN_MAJOR else "e / " ~ STEP ~ "u"};
             tile_w[kk * ${W_LINE}u + row / 4u][row % 4u] = next_w${load};
         }
         //% endfor
@@ -205,13 +205,13 @@ fn main(
     //% for part in range(4)
     {
         let column = first_column + my_column * 4u + ${j * ACROSS * 4 + part}u;
-        if column < params.all_places {
-            let member = column / params.places;
-            let at = unravelled(column % params.places);
+        if column < params.all_positions {
+            let member = column / params.positions;
+            let at = unraveled(column % params.positions);
             let out_base = i32(params.out_offset) + i32(slice) * params.slice_stride
-                + place_in(params.out_strides, member, group, at);
+                + offset_of(params.out_strides, member, group, at);
             //% if RESIDUAL
-            let residual_base = i32(params.residual_offset) + place_in(params.residual_strides, member, group, at);
+            let residual_base = i32(params.residual_offset) + offset_of(params.residual_strides, member, group, at);
             //% endif
             //% for i in range(EACH_ROW)
             {

@@ -7,14 +7,14 @@
 @compute @workgroup_size(128)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
-    let column = i % params.places;
-    let row = i32(i / params.places % params.results);
-    let group = i / params.places / params.results % params.groups;
-    let member = i / params.places / params.results / params.groups;
-    if member * params.places >= params.all_places {
+    let column = i % params.positions;
+    let row = i32(i / params.positions % params.results);
+    let group = i / params.positions / params.results % params.groups;
+    let member = i / params.positions / params.results / params.groups;
+    if member * params.positions >= params.all_positions {
         return;
     }
-    let at = unravelled(column);
+    let at = unraveled(column);
     let start = at * params.step + params.origin;
     let x_base = i32(params.x_offset) + i32(member) * params.x_strides[0].x + i32(group) * params.x_strides[0].y;
     let w_base = i32(params.w_offset) + i32(group) * params.w_strides[0].x + row * params.w_strides[0].y;
@@ -47,10 +47,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     total += ${VALUE}(${element.load("bias", BIAS, "u32(bias_at)")});
     //% endif
     //% if RESIDUAL
-    let residual_at = i32(params.residual_offset) + place_in(params.residual_strides, member, group, at)
+    let residual_at = i32(params.residual_offset) + offset_of(params.residual_strides, member, group, at)
         + row * params.residual_strides[0].z;
     total += ${VALUE}(${element.load("residual", RESIDUAL, "u32(residual_at)")});
     //% endif
-    let out_at = i32(params.out_offset) + place_in(params.out_strides, member, group, at) + row * params.out_strides[0].z;
+    let out_at = i32(params.out_offset) + offset_of(params.out_strides, member, group, at) + row * params.out_strides[0].z;
     out[u32(out_at)] = ${OUT}(activated(total));
 }

@@ -1,7 +1,7 @@
 // Elements picked along one axis by indices from another tensor; indices below 0 count from the end.
 // In: DTYPE of source and out; INDEX, the dtype of the indices; RANK, the number of axes of the result, at most 8.
-// Out: out[i] = source[.., index[i], ..] for each of params.count elements; where the index is outside of the axis, NaN if
-//     they are floats, 0 or false if not.
+// Out: out[i] = source[.., index[i], ..] for each of params.count elements; where the index is outside of the axis, NaN
+//     if they are floats, 0 or false if not.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
 //% if DTYPE == "f16"
@@ -16,7 +16,7 @@ struct Params {
     indices_offset: u32,
     axis_size: u32,
     axis_stride: i32,
-    nothing: u32,  // the bits that stand for an element that is not there
+    missing: u32,  // the bits that stand for an element that is not there
     shape: array<vec4u, 2>,
     out_strides: array<vec4i, 2>,
     source_strides: array<vec4i, 2>,
@@ -35,13 +35,13 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         return;
     }
     ${index.walk("i", RANK, ["out", "source", "indices"])}
-    var place = u32(${element.load("indices", INDEX, "u32(indices_at)")});
+    var index_here = u32(${element.load("indices", INDEX, "u32(indices_at)")});
     //% if INDEX == "i32"
-    place += select(0u, params.axis_size, place >= 0x80000000u);
+    index_here += select(0u, params.axis_size, index_here >= 0x80000000u);
     //% endif
-    var value = ${element.value_type(DTYPE)}(${ {"f32": "bitcast<f32>(params.nothing)", "f16": "bitcast<f32>(params.nothing)"}.get(DTYPE, "0") });
-    if place < params.axis_size {
-        source_at += i32(place) * params.axis_stride;
+    var value = ${element.value_type(DTYPE)}(${ {"f32": "bitcast<f32>(params.missing)", "f16": "bitcast<f32>(params.missing)"}.get(DTYPE, "0") });
+    if index_here < params.axis_size {
+        source_at += i32(index_here) * params.axis_stride;
         value = ${element.load("source", DTYPE, "u32(source_at)")};
     }
     ${element.store("out", DTYPE, "u32(out_at)", "value")}

@@ -11,7 +11,7 @@ var<workgroup> partial: array<vec4<${VALUE}>, ${THREADS}>;
 
 // Four elements of a row of a along the inner axis.
 fn along_a(base: i32, row: u32, k: u32) -> vec4<${VALUE}> {
-    //% if A_DOWN
+    //% if A_COLUMN_MAJOR
     return vec4<${VALUE}>(
         //% for i in range(4)
         element_a(base, row, k + ${i}u),
@@ -33,9 +33,9 @@ fn main(
     if number / across >= params.batches {
         return;
     }
-    let at = places(number / across);
+    let at = offsets_of(number / across);
     // neighbors read neighbors in memory
-    //% if B_DOWN
+    //% if B_COLUMN_MAJOR
     let quad = lane / ${LINES}u;
     let line = lane % ${LINES}u;
     //% else
@@ -47,7 +47,7 @@ fn main(
     //% for row in range(ROWS)
     var sum${row} = vec4<${VALUE}>();
     //% endfor
-    //% if B_DOWN
+    //% if B_COLUMN_MAJOR
     //% for row in range(ROWS)
     //% for j in range(4)
     var sum${row}_${j} = vec4<${VALUE}>();

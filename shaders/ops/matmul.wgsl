@@ -1,7 +1,7 @@
 // Products of matrices, in batches, with any strides.
 // A workgroup makes a tile of ROWS x COLUMNS of one product. It goes along the inner axis in steps of STEP, with both
 // operands' part in workgroup memory, where four rows of a, or four columns of b, lie together. There are two buffers:
-// after LATE places of a step the next step's part goes from registers into the other one, and the part of the step
+// after LATE offsets_of of a step the next step's part goes from registers into the other one, and the part of the step
 // after that is fetched. Each invocation makes EACH_ROWS x EACH_COLUMNS elements, all written out by the template.
 // In: what common/product.wgsl names; the sizes above, multiples of 4; LANES, how many invocations of a row of 32 lie
 //     side by side; BAND, how many rows of tiles are made together, for the sake of the cache.
@@ -14,8 +14,8 @@
 //% set LATE = STEP * 3 // 4
 //% set ROW_QUADS = ROWS // 4
 //% set COLUMN_QUADS = COLUMNS // 4
-//% set A_LINE = ROW_QUADS + (0 if A_DOWN else 1)
-//% set B_LINE = COLUMN_QUADS + (1 if B_DOWN else 0)
+//% set A_LINE = ROW_QUADS + (0 if A_COLUMN_MAJOR else 1)
+//% set B_LINE = COLUMN_QUADS + (1 if B_COLUMN_MAJOR else 0)
 //% set A_PART = A_LINE * STEP
 //% set B_PART = B_LINE * STEP
 //% set A_COUNT = ROW_QUADS * STEP
@@ -53,7 +53,7 @@ ${guard(B_COUNT, turn)}
 ${guard(A_COUNT, turn)}
     let place = a_row${turn} - first_row;
     let home = ${buffer * A_PART}u + a_k${turn} * ${A_LINE}u + place / 4u;
-    //% if A_DOWN
+    //% if A_COLUMN_MAJOR
     tile_a[home] = next_a${turn};
     //% else
     //% for i in range(4)
@@ -66,7 +66,7 @@ ${guard(A_COUNT, turn)}
 ${guard(B_COUNT, turn)}
     let place = b_column${turn} - first_column;
     let home = ${buffer * B_PART}u + b_k${turn} * ${B_LINE}u + place / 4u;
-    //% if B_DOWN
+    //% if B_COLUMN_MAJOR
     //% for i in range(4)
     tile_b[home + ${i * B_LINE}u][place % 4u] = next_b${turn}[${i}];
     //% endfor
@@ -104,7 +104,7 @@ fn main(
     if product >= params.batches {
         return;
     }
-    let at = places(product);
+    let at = offsets_of(product);
     // tiles of a band one column after the other
     let within = number % (tiles_across * tiles_down);
     let band = within / (${BAND}u * tiles_across);
@@ -125,7 +125,7 @@ fn main(
 
     // what this invocation fetches: neighbors fetch what lies side by side
     //% for turn in range(A_TURNS)
-    //% if A_DOWN
+    //% if A_COLUMN_MAJOR
     let a_row${turn} = first_row + (lane + ${turn * THREADS}u) % ${ROW_QUADS}u * 4u;
     let a_k${turn} = (lane + ${turn * THREADS}u) / ${ROW_QUADS}u;
     //% else
@@ -135,7 +135,7 @@ fn main(
     var next_a${turn}: vec4<${VALUE}>;
     //% endfor
     //% for turn in range(B_TURNS)
-    //% if B_DOWN
+    //% if B_COLUMN_MAJOR
     let b_column${turn} = first_column + (lane + ${turn * THREADS}u) / ${STEP // 4}u;
     let b_k${turn} = (lane + ${turn * THREADS}u) % ${STEP // 4}u * 4u;
     //% else

@@ -1,5 +1,5 @@
-// Products of small matrices, in batches, with any strides: each invocation makes 4 x 4 elements by itself, four places
-// of the inner axis at a time.
+// Products of small matrices, in batches, with any strides: each invocation makes 4 x 4 elements by itself, four
+// offsets_of of the inner axis at a time.
 // In: what common/product.wgsl names.
 // Out: out[batch] = activation(alpha a[batch] b[batch] + beta bias + residual) for each of params.batches.
 //% include "common/product.wgsl"
@@ -16,7 +16,7 @@ fn main(
     if product >= params.batches {
         return;
     }
-    let at = places(product);
+    let at = offsets_of(product);
     let row = number / across % down * 4u;
     let column = number % across * 4u;
     //% for i in range(4)
@@ -24,18 +24,18 @@ fn main(
     //% endfor
     for (var k = 0u; k < params.inner; k += 4u) {
         //% for i in range(4)
-        let a${i} = quad_a(at.a, row + ${0 if A_DOWN else i}u, k + ${i if A_DOWN else 0}u);
-        let b${i} = quad_b(at.b, k + ${0 if B_DOWN else i}u, column + ${i if B_DOWN else 0}u);
+        let a${i} = quad_a(at.a, row + ${0 if A_COLUMN_MAJOR else i}u, k + ${i if A_COLUMN_MAJOR else 0}u);
+        let b${i} = quad_b(at.b, k + ${0 if B_COLUMN_MAJOR else i}u, column + ${i if B_COLUMN_MAJOR else 0}u);
         //% endfor
         //% for j in range(4)
         {
-            //% if B_DOWN
+            //% if B_COLUMN_MAJOR
             let right = vec4<${VALUE}>(b0[${j}], b1[${j}], b2[${j}], b3[${j}]);
             //% else
             let right = b${j};
             //% endif
             //% for i in range(4)
-            sum${i} += ${"a" ~ j ~ "[" ~ i ~ "]" if A_DOWN else "a" ~ i ~ "[" ~ j ~ "]"} * right;
+            sum${i} += ${"a" ~ j ~ "[" ~ i ~ "]" if A_COLUMN_MAJOR else "a" ~ i ~ "[" ~ j ~ "]"} * right;
             //% endfor
         }
         //% endfor

@@ -1,17 +1,16 @@
-// A whole small network: all layers of POINTS points by one workgroup, whose activations never leave it.
-// Activations lie in workgroup memory, a line of all points for each neuron. Each invocation makes EACH_NEURONS neurons
-// of EACH_POINTS points, as sums that the template writes out. Weights come through workgroup memory too, STAGE inputs
-// at a time in two buffers that take turns: after LATE inputs the next stage goes from registers into the other one, and
+// A whole small network: all layers of POINTS points by one workgroup, whose activations never leave it. Activations
+// lie in workgroup memory, a line of all points for each neuron. Each invocation makes EACH_NEURONS neurons of
+// EACH_POINTS points, as sums that the template writes out. Weights come through workgroup memory too, STAGE inputs at
+// a time in two buffers that take turns: after LATE inputs the next stage goes from registers into the other one, and
 // the stage after that is fetched (behind the last one the last again, for nothing). With STAGE = 0 they are read where
-// they lie. A last layer of few outputs is worked out from the sums of the layer before it.
-// In: INPUTS, features of a point, padded to a multiple of 4; HIDDEN, number of hidden layers; WIDTH of each, a multiple
-//     of EACH_NEURONS and of 2 STAGE; OUTPUTS, padded to a multiple of 4; LAST_WIDE, whether the last layer is made as
-//     the others are, padded to WIDTH outputs; the sizes above; LANES, how many invocations of a row of 32 lie side by
-//     side along the neurons;
-//     X, WEIGHTS, OUT, dtypes; ACTIVATION and LAST, expressions over `x`, as ops/activation.py writes them;
-//     GIVEN, features before padding; what common/encoding.wgsl names, TABLES, COUNT, INCLUDE and LEVELS.
-//     weights and biases, packed by ops/mlp.py: [in][out] of each layer, a wide layer's inputs in the order in which the
-//     lines of the layer before it lie: line j * WIDTH / 4 + i is neuron 4 i + j.
+// they lie. A last layer of few outputs is computed from the sums of the layer before it.
+// In: INPUTS, features of a point, padded to a multiple of 4; HIDDEN, number of hidden layers; WIDTH of each, a
+//     multiple of EACH_NEURONS and of 2 STAGE; OUTPUTS, padded to a multiple of 4; LAST_WIDE, whether the last layer is
+//     made as the others are, padded to WIDTH outputs; the sizes above; LANES, how many invocations of a row of 32 lie
+//     side by side along the neurons; X, WEIGHTS, OUT, dtypes; ACTIVATION and LAST, expressions over `x`, as
+//     ops/activation.py writes them; REAL_INPUTS, features before padding; what common/encoding.wgsl names, TABLES,
+//     COUNT, INCLUDE and LEVELS. weights and biases, packed by ops/mlp.py: [in][out] of each layer, a wide layer's
+//     inputs in the order in which the lines of the layer before it lie: line j * WIDTH / 4 + i is neuron 4 i + j.
 // Out: out (points, outputs).
 //% import "common/outer.wgsl" as outer
 //% if "f16" in (X, WEIGHTS, OUT, TABLES)
@@ -33,7 +32,7 @@ enable f16;
 //% set BEGIN = 0 if FIRST_STAGED else INPUTS * QUADS
 //% set END = (INPUTS + (WIDE_LAYERS - 1) * WIDTH) * QUADS
 //% set STAGED = STAGE > 0 and END > BEGIN
-//% set COORDINATES = (POINTS * GIVEN + THREADS - 1) // THREADS
+//% set COORDINATES = (POINTS * REAL_INPUTS + THREADS - 1) // THREADS
 //% set AHEAD = ENCODING == "" and COORDINATES <= 8
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
@@ -205,8 +204,8 @@ fn main(
     //% endif
     //% if AHEAD
     //% for turn in range(COORDINATES)
-    let point${turn} = (lane + ${turn * THREADS}u) / ${GIVEN}u;
-    let axis${turn} = (lane + ${turn * THREADS}u) % ${GIVEN}u;
+    let point${turn} = (lane + ${turn * THREADS}u) / ${REAL_INPUTS}u;
+    let axis${turn} = (lane + ${turn * THREADS}u) % ${REAL_INPUTS}u;
     var ahead${turn} = coordinate(first + point${turn}, axis${turn});
     //% endfor
     //% endif
@@ -254,7 +253,7 @@ fn main(
     }
     //% elif AHEAD
     //% for turn in range(COORDINATES)
-    //% if POINTS * GIVEN < (turn + 1) * THREADS
+    //% if POINTS * REAL_INPUTS < (turn + 1) * THREADS
     if point${turn} < ${POINTS}u {
         put(axis${turn}, point${turn}, ahead${turn});
     }
@@ -263,13 +262,13 @@ fn main(
     //% endif
     //% endfor
     //% else
-    for (var i = lane; i < ${POINTS * GIVEN}u; i += ${THREADS}u) {
-        put(i % ${GIVEN}u, i / ${GIVEN}u, coordinate(first + i / ${GIVEN}u, i % ${GIVEN}u));
+    for (var i = lane; i < ${POINTS * REAL_INPUTS}u; i += ${THREADS}u) {
+        put(i % ${REAL_INPUTS}u, i / ${REAL_INPUTS}u, coordinate(first + i / ${REAL_INPUTS}u, i % ${REAL_INPUTS}u));
     }
     //% endif
-    //% if INPUTS > GIVEN
-    for (var i = lane; i < ${(INPUTS - GIVEN) * LINE}u; i += ${THREADS}u) {
-        signal[${GIVEN * LINE}u + i] = vec4f();
+    //% if INPUTS > REAL_INPUTS
+    for (var i = lane; i < ${(INPUTS - REAL_INPUTS) * LINE}u; i += ${THREADS}u) {
+        signal[${REAL_INPUTS * LINE}u + i] = vec4f();
     }
     //% endif
     ${begin()}

@@ -1,18 +1,19 @@
 // Gradients of a whole small network, back through all layers: of its weights, and of its features if they are wanted.
-// Each workgroup takes POINTS points at a time, in a run from one tile to the next of its own: it works out the sums of
-// all hidden layers again, each invocation keeping its own, then propagates the gradient of the outputs back. Two layers'
-// worth lies in workgroup memory: activations of a layer's inputs, and gradients of its outputs, a line of all points for
-// each neuron. What a layer's weights get is added up in registers, every invocation the products of some lines with some
-// others, over all tiles, and written once in the end: one row of `partial` for each workgroup. ops/mlp_join.wgsl adds
-// up the rows. No order depends on time: the same input gives the same bits.
-// In: INPUTS, features padded to a multiple of 4, GIVEN of them real; HIDDEN, layers of WIDTH neurons, one at least;
-//     FINAL, outputs padded to a multiple of 4; POINTS, EACH_POINTS, EACH_NEURONS and LANES as in ops/mlp.wgsl; ROWS,
-//     lines of inputs that an invocation multiplies by 4 lines of gradients (FIRST_ROWS of the first layer); CHUNKS and
-//     BIAS_CHUNKS, into how many parts the points are divided for it, of the first, the wide and the last layer;
-//     UNROLLED, whether layers are written out, so that all that is added up can stay in registers; WANTED, whether
-//     gradients of the features are; X and WEIGHTS, dtypes; ACTIVATION and SLOPE, its derivative, expressions over `x`;
-//     weights, and rest, as ops/mlp_pack.wgsl lays them out, turned weights from RIGHT on.
-// Out: partial, a row of SIZE for each workgroup; features (points, GIVEN), in order.
+// Each workgroup takes POINTS points at a time, in a run from one tile to the next of its own: it computes the sums of
+// all hidden layers again, each invocation keeping its own, then propagates the gradient of the outputs back. Two
+// layers' worth lies in workgroup memory: activations of a layer's inputs, and gradients of its outputs, a line of all
+// points for each neuron. What a layer's weights get is added up in registers, every invocation the products of some
+// lines with some others, over all tiles, and written once in the end: one row of `partial` for each workgroup.
+// ops/mlp_join.wgsl adds up the rows. No order depends on time: the same input gives the same bits.
+// In: INPUTS, features padded to a multiple of 4, REAL_INPUTS of them real; HIDDEN, layers of WIDTH neurons, one at
+//     least; FINAL, outputs padded to a multiple of 4; POINTS, EACH_POINTS, EACH_NEURONS and LANES as in ops/mlp.wgsl;
+//     ROWS, lines of inputs that an invocation multiplies by 4 lines of gradients (FIRST_ROWS of the first layer);
+//     CHUNKS and BIAS_CHUNKS, into how many parts the points are divided for it, of the first, the wide and the last
+//     layer; UNROLLED, whether layers are written out, so that all that is added up can stay in registers;
+//     WITH_FEATURES, whether gradients of the features are; X and WEIGHTS, dtypes; ACTIVATION and DERIVATIVE, its
+//     derivative, expressions over `x`; weights, and rest, as ops/mlp_pack.wgsl lays them out, turned weights from
+//     RIGHT on.
+// Out: partial, a row of SIZE for each workgroup; features (points, REAL_INPUTS), in order.
 //% import "common/outer.wgsl" as outer
 //% if "f16" in (X, WEIGHTS)
 enable f16;
@@ -41,7 +42,7 @@ enable f16;
 //% set BIASES_AT = 4 * (FIRST_ITEMS * FIRST_ROWS + (WIDE * WIDE_ITEMS + LAST_ITEMS) * ROWS)
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
-//% include "common/slope.wgsl"
+//% include "common/derivative.wgsl"
 
 struct Params {
     count: u32,
@@ -59,7 +60,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read> rest: array<vec4f>;
 @group(0) @binding(4) var<storage, read> gradient: array<f32>;
 @group(0) @binding(5) var<storage, read_write> partial: array<f32>;
-//% if WANTED
+//% if WITH_FEATURES
 @group(0) @binding(6) var<storage, read_write> features: array<f32>;
 //% endif
 
@@ -71,8 +72,8 @@ fn activate(x: f32) -> f32 {
     return ${ACTIVATION};
 }
 
-fn slope(x: f32) -> f32 {
-    return ${SLOPE};
+fn derivative(x: f32) -> f32 {
+    return ${DERIVATIVE};
 }
 
 // Padding is 0; a point beyond the last one is the last one, and its gradient 0.
@@ -82,7 +83,7 @@ fn load_inputs(first: u32, lane: u32) {
         let feature = i % ${INPUTS}u;
         let row = i32(min(first + point, params.count - 1u));
         var value = 0.0;
-        if feature < ${GIVEN}u {
+        if feature < ${REAL_INPUTS}u {
             value = f32(x[i32(params.x_offset) + row * params.x_strides.x + i32(feature) * params.x_strides.y]);
         }
         inputs[feature * ${LINE}u + point / 4u][point % 4u] = value;
@@ -169,8 +170,8 @@ kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u] = ${outer.quad(n, q, "
 //% for q in range(EACH_POINTS // 4)
 {
     let z = kept[${layer} * ${OWN}u + ${n * (EACH_POINTS // 4) + q}u];
-    let slopes = vec4f(slope(z.x), slope(z.y), slope(z.z), slope(z.w));
-    gradient_tile[${line(n, q)}] = ${outer.quad(n, q, "f32")} * slopes;
+    let derivatives = vec4f(derivative(z.x), derivative(z.y), derivative(z.z), derivative(z.w));
+    gradient_tile[${line(n, q)}] = ${outer.quad(n, q, "f32")} * derivatives;
 }
 //% endfor
 //% endfor
@@ -260,7 +261,8 @@ if lane + ${turn * THREADS}u < ${items}u {
 //% endfor
 //%- endmacro
 
-// One wide layer, forward and back. `layer`, a number or a variable, counts from 1; afterwards `inputs` has what the layer before it was given.
+// One wide layer, forward and back. `layer`, a number or a variable, counts from 1; afterwards `inputs` has what the
+// layer before it was given.
 //% macro forward(layer)
 ${begin(layer)}
 ${product(WIDTH, "inputs", "weights", INPUTS * QUADS ~ "u + (" ~ layer ~ " - 1u) * " ~ WIDTH * QUADS ~ "u")}
@@ -358,7 +360,7 @@ fn main(
         //% endif
         ${weigh("narrow", "0u", INPUTS, WIDTH, FIRST_ROWS, CHUNKS[0])}
         ${weigh_biases("biases", "0u", WIDTH, BIAS_CHUNKS[0])}
-        //% if WANTED
+        //% if WITH_FEATURES
         for (var i = lane; i < ${INPUTS // 4 * POINT_QUADS}u; i += ${THREADS}u) {
             let at = i % ${INPUTS // 4}u;
             let quad = i / ${INPUTS // 4}u;
@@ -374,8 +376,8 @@ fn main(
             }
             //% for j in range(4)
             //% for n in range(4)
-            if first + quad * 4u + ${j}u < params.count && at * 4u + ${n}u < ${GIVEN}u {
-                features[(first + quad * 4u + ${j}u) * ${GIVEN}u + at * 4u + ${n}u] = found${j}[${n}];
+            if first + quad * 4u + ${j}u < params.count && at * 4u + ${n}u < ${REAL_INPUTS}u {
+                features[(first + quad * 4u + ${j}u) * ${REAL_INPUTS}u + at * 4u + ${n}u] = found${j}[${n}];
             }
             //% endfor
             //% endfor

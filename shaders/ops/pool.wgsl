@@ -1,7 +1,7 @@
 // Pooling: one result for each window over the spatial axes of x.
-// In: X, the dtype of x; OUT, of the result; VALUE, the WGSL type worked in; KIND, "max", "mean" or "lp"; PLACES, whether
-//     places of largest elements are stored as well.
-// Out: out[n, c, place] = the largest element, the mean, or (Σ |x|^p)^(1/p) of those that the window sees.
+// In: X, the dtype of x; OUT, of the result; VALUE, the WGSL type worked in; KIND, "max", "mean" or "lp"; INDICES,
+//     whether indices of largest elements are stored as well.
+// Out: out[n, c, position] = the largest element, the mean, or (Σ |x|^p)^(1/p) of those that the window sees.
 //% import "common/element.wgsl" as element
 //% if "f16" in (X, OUT)
 enable f16;
@@ -16,9 +16,9 @@ struct Params {
     channels: u32,
     x_offset: u32,
     out_offset: u32,
-    places_offset: u32,
-    counts_padding: u32, // whether a mean is of the padding too
-    by_column: u32,      // whether places count along the first spatial axis first
+    indices_offset: u32,
+    count_include_pad: u32, // whether a mean is of the padding too
+    is_column_major: u32,      // whether indices count along the first spatial axis first
     power: f32,
     least: ${VALUE},
     size: vec3i,         // of x, along z, y, x
@@ -30,17 +30,17 @@ struct Params {
     end: vec3i,
     x_strides: array<vec4i, 2>,    // batch, channel, -, -, z, y, x
     out_strides: array<vec4i, 2>,
-    places_strides: array<vec4i, 2>,
+    indices_strides: array<vec4i, 2>,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
 @group(0) @binding(2) var<storage, read_write> out: ${element.storage(OUT, OUT == "u8")};
-//% if PLACES
-@group(0) @binding(3) var<storage, read_write> places: array<i32>;
+//% if INDICES
+@group(0) @binding(3) var<storage, read_write> indices: array<i32>;
 //% endif
 
-fn place_in(strides: array<vec4i, 2>, member: i32, channel: i32, at: vec3i) -> u32 {
+fn offset_of(strides: array<vec4i, 2>, member: i32, channel: i32, at: vec3i) -> u32 {
     return u32(member * strides[0].x + channel * strides[0].y + dot(at, strides[1].xyz));
 }
 
@@ -67,13 +67,13 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     for (var a = 0; a < params.window.x; a += 1) {
         for (var b = 0; b < params.window.y; b += 1) {
             for (var c = 0; c < params.window.z; c += 1) {
-                let place = start + vec3i(a, b, c) * params.spread;
-                let is_inside = all(place >= vec3i(0)) && all(place < params.size);
-                if is_inside || (params.counts_padding != 0u && all(place < params.size + params.end)) {
+                let position = start + vec3i(a, b, c) * params.spread;
+                let is_inside = all(position >= vec3i(0)) && all(position < params.size);
+                if is_inside || (params.count_include_pad != 0u && all(position < params.size + params.end)) {
                     seen += 1;
                 }
                 if is_inside {
-                    let x_at = params.x_offset + place_in(params.x_strides, member, channel, place);
+                    let x_at = params.x_offset + offset_of(params.x_strides, member, channel, position);
                     let value = ${VALUE}(${element.load("x", X, "x_at")});
                     //% if KIND == "max"
                     //% if VALUE == "f32"
@@ -81,7 +81,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
                     //% else
                     let is_more = value > total || found.x < 0;
                     //% endif
-                    found = select(found, place, is_more);
+                    found = select(found, position, is_more);
                     total = select(total, value, is_more);
                     //% elif KIND == "mean"
                     total += value;
@@ -97,16 +97,16 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% elif KIND == "lp"
     total = select(power(total, 1.0 / params.power), sqrt(total), params.power == 2.0);
     //% endif
-    let out_at = params.out_offset + place_in(params.out_strides, member, channel, at);
+    let out_at = params.out_offset + offset_of(params.out_strides, member, channel, at);
     let result = ${element.convert("total", VALUE, OUT) if OUT != "u8" else "total"};
     ${element.store("out", OUT, "out_at", "result")}
-    //% if PLACES
+    //% if INDICES
     let size = params.size;
     let by_row = (found.x * size.y + found.y) * size.z + found.z;
     let by_column = (found.z * size.y + found.y) * size.x + found.x;
-    let inside = select(by_row, by_column, params.by_column != 0u);
+    let inside = select(by_row, by_column, params.is_column_major != 0u);
     let first = (member * i32(params.channels) + channel) * size.x * size.y * size.z;
-    let places_at = params.places_offset + place_in(params.places_strides, member, channel, at);
-    places[places_at] = select(first + inside, -1, found.x < 0);
+    let indices_at = params.indices_offset + offset_of(params.indices_strides, member, channel, at);
+    indices[indices_at] = select(first + inside, -1, found.x < 0);
     //% endif
 }

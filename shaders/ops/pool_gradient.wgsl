@@ -1,6 +1,6 @@
 // The gradient of max pooling: each element of x adds up what the windows that chose it bring, in their order.
-// In: DTYPE of the gradient, f32 or f16; places, for each window where in the flattened x its largest element lies.
-// Out: out[i] = sum of gradient[w] over windows w with places[w] = i; all tensors are contiguous.
+// In: DTYPE of the gradient, f32 or f16; indices, for each window where in the flattened x its largest element lies.
+// Out: out[i] = sum of gradient[w] over windows w with indices[w] = i; all tensors are contiguous.
 //% if DTYPE == "f16"
 enable f16;
 //% endif
@@ -9,7 +9,7 @@ enable f16;
 struct Params {
     count: u32,
     gradient_offset: u32,
-    places_offset: u32,
+    indices_offset: u32,
     out_offset: u32,
     size: vec3i,   // of x, along z, y, x
     outs: vec3i,   // windows along each axis
@@ -20,7 +20,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> gradient: array<${DTYPE}>;
-@group(0) @binding(2) var<storage, read> places: array<i32>;
+@group(0) @binding(2) var<storage, read> indices: array<i32>;
 @group(0) @binding(3) var<storage, read_write> out: array<${DTYPE}>;
 
 @compute @workgroup_size(128)
@@ -41,7 +41,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         for (var b = first.y; b < end.y; b += 1) {
             let line = ((plane * params.outs.x + a) * params.outs.y + b) * params.outs.z;
             for (var c = first.z; c < end.z; c += 1) {
-                if places[i32(params.places_offset) + line + c] == own {
+                if indices[i32(params.indices_offset) + line + c] == own {
                     total += f32(gradient[i32(params.gradient_offset) + line + c]);
                 }
             }

@@ -1,14 +1,14 @@
 // Stable sort of lines of 32-bit keys, eight bits at a time from the lowest, with a 32-bit value beside each key if wanted.
 // A line is read as tiles of 256 x ITEMS keys, a tile by one workgroup. Entries:
 //   digits   how often each of the 256 values of a digit occurs in each tile: counts[line][digit][tile]
-//   scatter  every key of a tile to its place: after all smaller digits and the same digit of earlier tiles (starts, the
+//   scatter  every key of a tile to its position: after all smaller digits and the same digit of earlier tiles (starts, the
 //            running total of counts before it); within the tile keys are ordered first, so that neighbors are written
 //            together
 //   whole    all digits at once of lines that are one tile
 // In: KEY, the dtype of the keys; FIRST, whether they are read as the caller's tensor lies, or as a pass before wrote them;
-//     VALUES: "none", "given", or "places" (FIRST: the place along the line); KEEP, whether sorted keys are written;
+//     VALUES: "none", "given", or "indices" (FIRST: the index along the line); WITH_KEYS, whether sorted keys are written;
 //     ITEMS, keys an invocation takes; SUBGROUP, as in workgroup_scan.wgsl.
-// Out: sorted_keys, sorted_values, lines one after the other. Keys move as they are: what is compared is worked out anew.
+// Out: sorted_keys, sorted_values, lines one after the other. Keys move as they are: the compared bits are recomputed.
 // Order: numbers rise, or fall if params.flip is all ones; -0 equals 0, NaN comes last either way, equals stay in order.
 //% set TILE = 256 * ITEMS
 
@@ -113,7 +113,7 @@ fn key_at(line: i32, i: u32) -> u32 {
 fn value_at(line: i32, i: u32) -> u32 {
     return values[u32(line + i32(min(i, params.count - 1u))${" * params.values_step" if FIRST else ""})];
 }
-//% elif VALUES == "places"
+//% elif VALUES == "indices"
 fn value_at(line: i32, i: u32) -> u32 {
     return i;
 }
@@ -129,8 +129,8 @@ fn value_at(line: i32, i: u32) -> u32 {
     @builtin(local_invocation_index) lane: u32,
     //% endif
 //% endmacro
-//% macro place()
-place_of(${"subgroup, lane" if SUBGROUP else "lane"})
+//% macro thread()
+thread_of(${"subgroup, lane" if SUBGROUP else "lane"})
 //%- endmacro
 
 var<workgroup> tally: array<atomic<u32>, 256>;
@@ -141,21 +141,21 @@ fn digits(${arguments()}) {
     if number >= params.lines * params.tiles {
         return;
     }
-    let place = ${place()};
-    atomicStore(&tally[place.number], 0u);
+    let thread = ${thread()};
+    atomicStore(&tally[thread.number], 0u);
     workgroupBarrier();
     let line = number / params.tiles;
     let tile = number % params.tiles;
     let at = keys_at(line);
     //% for i in range(ITEMS)
-    let i${i} = tile * ${TILE}u + ${i * 256}u + place.number;
+    let i${i} = tile * ${TILE}u + ${i * 256}u + thread.number;
     let d${i} = (rank_of(key_at(at, i${i})) >> params.shift) & 255u;
     //% endfor
     //% for i in range(ITEMS)
     //% if SUBGROUP
     if subgroupAll(d${i} == subgroupBroadcastFirst(d${i})) {  // equal keys would queue for one counter
         let many = countOneBits(subgroupBallot(i${i} < params.count).x);
-        if place.lane == 0u {
+        if thread.lane == 0u {
             atomicAdd(&tally[d${i}], many);
         }
     } else if i${i} < params.count {
@@ -168,18 +168,18 @@ fn digits(${arguments()}) {
     //% endif
     //% endfor
     workgroupBarrier();
-    counts[(line * 256u + place.number) * params.tiles + tile] = atomicLoad(&tally[place.number]);
+    counts[(line * 256u + thread.number) * params.tiles + tile] = atomicLoad(&tally[thread.number]);
 }
 
 var<workgroup> pool: array<u32, ${TILE}>;  // a tile in order
-var<workgroup> first_of: array<u32, 256>;  // place in the tile of the first key of each digit
+var<workgroup> first_of: array<u32, 256>;  // thread in the tile of the first key of each digit
 
 // Where in the tile the key number `i` of an invocation lies.
 //% macro own(i)
 //% if SUBGROUP
-place.leaf * ${SUBGROUP * ITEMS}u + ${i * SUBGROUP}u + place.lane
+thread.leaf * ${SUBGROUP * ITEMS}u + ${i * SUBGROUP}u + thread.lane
 //%- else
-place.number * ${ITEMS}u + ${i}u
+thread.number * ${ITEMS}u + ${i}u
 //%- endif
 //%- endmacro
 
@@ -188,7 +188,7 @@ place.number * ${ITEMS}u + ${i}u
 var<workgroup> tallies: array<atomic<u32>, ${256 // SUBGROUP * 128}>;
 
 // How many equal digits the subgroup had before this one.
-fn count_digit(digit: u32, place: Place) -> u32 {
+fn count_digit(digit: u32, thread: ScanThread) -> u32 {
     var peers = subgroupBallot(true).x;
     //% for bit in range(8)
     {
@@ -200,46 +200,46 @@ fn count_digit(digit: u32, place: Place) -> u32 {
     let leader = countTrailingZeros(peers);
     let half = (digit & 1u) * 16u;
     var earlier = 0u;
-    if place.lane == leader {
-        earlier = atomicAdd(&tallies[place.leaf * 128u + digit / 2u], countOneBits(peers) << half) >> half;
+    if thread.lane == leader {
+        earlier = atomicAdd(&tallies[thread.leaf * 128u + digit / 2u], countOneBits(peers) << half) >> half;
     }
     earlier = subgroupShuffle(earlier, leader) & 0xffffu;
-    return earlier + countOneBits(peers & ((1u << place.lane) - 1u));
+    return earlier + countOneBits(peers & ((1u << thread.lane) - 1u));
 }
 //% else
 // Two counters a word: of the low eight and of the high eight values of half a digit, for each invocation.
 var<workgroup> tallies: array<u32, 2048>;
 //% endif
 
-// rank{i}, the place in the tile of key{i} by its digit, and first_of.
+// rank{i}, the thread in the tile of key{i} by its digit, and first_of.
 //% macro order_tile(shift)
     //% if SUBGROUP
-    for (var i = place.number; i < ${256 // SUBGROUP * 128}u; i += 256u) {
+    for (var i = thread.number; i < ${256 // SUBGROUP * 128}u; i += 256u) {
         atomicStore(&tallies[i], 0u);
     }
     workgroupBarrier();
     //% for i in range(ITEMS)
     let digit${i} = (rank_of(key${i}) >> (${shift})) & 255u;
-    rank${i} = count_digit(digit${i}, place);
+    rank${i} = count_digit(digit${i}, thread);
     //% endfor
     workgroupBarrier();
-    if place.number < 128u {
+    if thread.number < 128u {
         var sum = 0u;
         for (var s = 0u; s < ${256 // SUBGROUP}u; s += 1u) {
-            let many = atomicLoad(&tallies[s * 128u + place.number]);
-            atomicStore(&tallies[s * 128u + place.number], sum);
+            let many = atomicLoad(&tallies[s * 128u + thread.number]);
+            atomicStore(&tallies[s * 128u + thread.number], sum);
             sum += many;
         }
-        first_of[2u * place.number] = sum & 0xffffu;
-        first_of[2u * place.number + 1u] = sum >> 16u;
+        first_of[2u * thread.number] = sum & 0xffffu;
+        first_of[2u * thread.number + 1u] = sum >> 16u;
     }
     workgroupBarrier();
-    let through = scan_workgroup(first_of[place.number], place);
-    first_of[place.number] = scan_before(through, 0u, place);
+    let through = scan_workgroup(first_of[thread.number], thread);
+    first_of[thread.number] = scan_before(through, 0u, thread);
     workgroupBarrier();
     //% for i in range(ITEMS)
     {
-        let of_subgroup = atomicLoad(&tallies[place.leaf * 128u + digit${i} / 2u]);
+        let of_subgroup = atomicLoad(&tallies[thread.leaf * 128u + digit${i} / 2u]);
         rank${i} += first_of[digit${i}] + ((of_subgroup >> ((digit${i} & 1u) * 16u)) & 0xffffu);
     }
     //% endfor
@@ -249,11 +249,11 @@ var<workgroup> tallies: array<u32, 2048>;
             ${exchange()}
         }
         //% for q in range(8)
-        tallies[${q * 256}u + place.number] = 0u;
+        tallies[${q * 256}u + thread.number] = 0u;
         //% endfor
         //% for i in range(ITEMS)
         let digit${i} = (rank_of(key${i}) >> (${shift} + nibble)) & 15u;
-        let word${i} = (digit${i} & 7u) * 256u + place.number;
+        let word${i} = (digit${i} & 7u) * 256u + thread.number;
         let half${i} = (digit${i} >> 3u) * 16u;
         rank${i} = (tallies[word${i}] >> half${i}) & 0xffffu;
         tallies[word${i}] += 1u << half${i};
@@ -261,13 +261,13 @@ var<workgroup> tallies: array<u32, 2048>;
         workgroupBarrier();
         var sum = 0u;
         //% for q in range(8)
-        sum += tallies[place.number * 8u + ${q}u];
+        sum += tallies[thread.number * 8u + ${q}u];
         //% endfor
-        let through = scan_workgroup(sum, place);
-        sum = scan_before(through, 0u, place) + (scan_total() << 16u);
+        let through = scan_workgroup(sum, thread);
+        sum = scan_before(through, 0u, thread) + (scan_total() << 16u);
         //% for q in range(8)
-        let of_word${q} = tallies[place.number * 8u + ${q}u];
-        tallies[place.number * 8u + ${q}u] = sum;
+        let of_word${q} = tallies[thread.number * 8u + ${q}u];
+        tallies[thread.number * 8u + ${q}u] = sum;
         sum += of_word${q};
         //% endfor
         workgroupBarrier();
@@ -315,7 +315,7 @@ fn scatter(${arguments()}) {
     if number >= params.lines * params.tiles {
         return;
     }
-    let place = ${place()};
+    let thread = ${thread()};
     let line = number / params.tiles;
     let tile = number % params.tiles;
     ${read_tile("tile * " ~ TILE ~ "u")}
@@ -325,7 +325,7 @@ fn scatter(${arguments()}) {
     //% endfor
     workgroupBarrier();
     //% for i in range(ITEMS)
-    let i${i} = ${i * 256}u + place.number;
+    let i${i} = ${i * 256}u + thread.number;
     let of${i} = (rank_of(pool[i${i}]) >> params.shift) & 255u;
     //% if not SUBGROUP
     if i${i} == 0u || ((rank_of(pool[max(i${i}, 1u) - 1u]) >> params.shift) & 255u) != of${i} {
@@ -335,13 +335,13 @@ fn scatter(${arguments()}) {
     //% endfor
     workgroupBarrier();
     // from places in the tile to places in the line; wraps where the first is larger
-    first_of[place.number] = starts[(line * 256u + place.number) * params.tiles + tile] - first_of[place.number];
+    first_of[thread.number] = starts[(line * 256u + thread.number) * params.tiles + tile] - first_of[thread.number];
     workgroupBarrier();
     let many = min(params.count - tile * ${TILE}u, ${TILE}u);
     let at = line * params.count;
     //% for i in range(ITEMS)
     let to${i} = at + first_of[of${i}] + i${i};
-    //% if KEEP
+    //% if WITH_KEYS
     if i${i} < many {
         sorted_keys[params.sorted_keys_offset + to${i}] = pool[i${i}];
     }
@@ -367,7 +367,7 @@ fn whole(${arguments()}) {
     if line >= params.lines {
         return;
     }
-    let place = ${place()};
+    let thread = ${thread()};
     ${read_tile("0u")}
     for (var shift = 0u; shift < params.end; shift += 8u) {
         ${order_tile("shift")}
@@ -378,7 +378,7 @@ fn whole(${arguments()}) {
     {
         let i = ${own(i)};
         if i < params.count {
-            //% if KEEP
+            //% if WITH_KEYS
             sorted_keys[params.sorted_keys_offset + at + i] = key${i};
             //% endif
             //% if VALUES != "none"

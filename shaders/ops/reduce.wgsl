@@ -1,11 +1,11 @@
-// One reduction of a strided tensor.
-// A workgroup of COLUMNS x ROWS invocations makes COLUMNS outputs: ROWS invocations take the elements of one output in
-// turn, and a tree in workgroup memory joins their partial results. With ROWS = 1 each invocation makes an output alone.
-// The order of additions depends on shapes only, so the same input gives the same bits.
-// In: COLUMNS, ROWS, powers of two; FROM and TO, the dtypes read and written, or "partial" between two passes;
-//     VALUE, the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a and b as one; FINISH, the total as a result;
-//     ARG, whether places are sought instead (then BEFORE says whether a is to be chosen over b);
-//     EVEN, whether the elements of one output lie in even steps.
+// One reduction of a strided tensor. A workgroup of COLUMNS x ROWS invocations makes COLUMNS outputs: ROWS invocations
+// take the elements of one output in turn, and a tree in workgroup memory joins their partial results. With ROWS = 1
+// each invocation makes an output alone. The order of additions depends on shapes only, so the same input gives the
+// same bits.
+// In: COLUMNS, ROWS, powers of two; FROM and TO, the dtypes read and written, or "partial" between two passes; VALUE,
+//     the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a and b as one; FINISH, the total as a result;
+//     ARG, whether places are sought instead (then BEFORE says whether a is to be chosen over b); EVEN, whether the
+//     elements of one output lie in even steps.
 // Out: out[i] = the reduction of params.count elements, for each of params.outputs.
 //% import "common/element.wgsl" as element
 //% if "f16" in (FROM, TO)
@@ -35,11 +35,11 @@ struct Params {
     divisor: f32,  // elements that the mean is of
     source_offset: u32,
     out_offset: u32,
-    kept_axes: u32,
+    outer_axes: u32,
     reduced_axes: u32,
-    kept: array<vec4u, 2>,
+    outer: array<vec4u, 2>,
     reduced: array<vec4u, 2>,
-    source_strides: array<vec4i, 2>,  // along the kept axes
+    source_strides: array<vec4i, 2>,  // along the outer axes
     source_steps: array<vec4i, 2>,  // along the reduced axes
     out_strides: array<vec4i, 2>,
 }
@@ -60,7 +60,7 @@ struct Params {
 var<workgroup> tree: array<Partial, ${WORKGROUP}>;
 //% endif
 
-fn nothing() -> Partial {
+fn identity() -> Partial {
     //% if ARG
     return Partial(params.identity, NOWHERE);
     //% else
@@ -115,7 +115,7 @@ fn load(base: i32, r: u32) -> Partial {
 // Several running totals: shorter chains of roundings, and loads that do not wait for each other.
 fn fold(base: i32, first: u32, end: u32) -> Partial {
     //% for t in range(UNROLL)
-    var total${t} = nothing();
+    var total${t} = identity();
     //% endfor
     var r = first;
     for (; r + ${(UNROLL - 1) * ROWS}u < end; r += ${UNROLL * ROWS}u) {
@@ -135,8 +135,8 @@ fn source_of(output: u32) -> i32 {
     //% else
     var at = i32(params.source_offset);
     var rest = output;
-    for (var axis = params.kept_axes; axis > 0u; axis -= 1u) {
-        let size = params.kept[(axis - 1u) / 4u][(axis - 1u) % 4u];
+    for (var axis = params.outer_axes; axis > 0u; axis -= 1u) {
+        let size = params.outer[(axis - 1u) / 4u][(axis - 1u) % 4u];
         at += i32(rest % size) * params.source_strides[(axis - 1u) / 4u][(axis - 1u) % 4u];
         rest = rest / size;
     }
@@ -150,8 +150,8 @@ fn write(output: u32, chunk: u32, total: Partial) {
     //% else
     var at = i32(params.out_offset);
     var rest = output;
-    for (var axis = params.kept_axes; axis > 0u; axis -= 1u) {
-        let size = params.kept[(axis - 1u) / 4u][(axis - 1u) % 4u];
+    for (var axis = params.outer_axes; axis > 0u; axis -= 1u) {
+        let size = params.outer[(axis - 1u) / 4u][(axis - 1u) % 4u];
         at += i32(rest % size) * params.out_strides[(axis - 1u) / 4u][(axis - 1u) % 4u];
         rest = rest / size;
     }
@@ -174,7 +174,7 @@ fn main(
     }
     let output = (number % blocks) * ${COLUMNS}u + lane % ${COLUMNS}u;
     let row = lane / ${COLUMNS}u;
-    var total = nothing();
+    var total = identity();
     if output < params.outputs {
         let first = chunk * params.chunk;
         total = fold(source_of(output), first + row, min(first + params.chunk, params.count));

@@ -1,7 +1,7 @@
 // A tensor resampled along some of its axes: each result is a weighted sum over a few elements along each of them.
-// In: X, OUT, dtypes; VALUE, the WGSL type worked in; RANK, at most 8; TAPS, for each axis how many elements a result is
-//     made of along it, 0 where the axis stays as it is; WEIGHTED, whether they have weights (else there is one along each
-//     axis); OUTSIDE, whether a first tap of -1 stands for params.outside.
+// In: X, OUT, dtypes; VALUE, the WGSL type worked in; RANK, at most 8; TAPS, for each axis how many elements a result
+//     is made of along it, 0 where the axis stays as it is; WEIGHTED, whether they have weights (else there is one
+//     along each axis); OUTSIDE, whether a first tap of -1 stands for params.outside.
 // Out: out[o] = Σ weights · x, the elements and weights of axis a at tables[starts[a] + o[a] · TAPS[a] + tap].
 //% import "common/element.wgsl" as element
 //% if "f16" in (X, OUT)
@@ -13,7 +13,7 @@ struct Params {
     count: u32,
     x_offset: u32,
     out_offset: u32,
-    places_offset: u32,
+    indices_offset: u32,
     weights_offset: u32,
     outside: ${element.uniform_type(VALUE)},
     shape: array<vec4u, 2>,
@@ -24,7 +24,7 @@ struct Params {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
-@group(0) @binding(2) var<storage, read> places: array<i32>;
+@group(0) @binding(2) var<storage, read> indices: array<i32>;
 //% if WEIGHTED
 @group(0) @binding(3) var<storage, read> weights: array<f32>;
 //% endif
@@ -49,7 +49,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% if TAPS[axis]
     let row${axis} = params.starts[${axis // 4}][${axis % 4}] + at${axis} * ${TAPS[axis]}u;
     //% if OUTSIDE
-    is_outside = is_outside || places[params.places_offset + row${axis}] < 0;
+    is_outside = is_outside || indices[params.indices_offset + row${axis}] < 0;
     //% endif
     //% else
     x_base += i32(at${axis}) * stride${axis};
@@ -62,14 +62,14 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         let weight = 1.0;
         //% for axis in range(RANK) if TAPS[axis]
         for (var tap${axis} = 0u; tap${axis} < ${TAPS[axis]}u; tap${axis} += 1u) {
-            let place${axis} = places[params.places_offset + row${axis} + tap${axis}];
+            let index${axis} = indices[params.indices_offset + row${axis} + tap${axis}];
             let weight_above${axis} = ${"weight" if loop.first else "weight_here" ~ loop.previtem};
             //% if WEIGHTED
             let weight_here${axis} = weight_above${axis} * weights[params.weights_offset + row${axis} + tap${axis}];
             //% else
             let weight_here${axis} = weight_above${axis};
             //% endif
-            let at_here${axis} = ${"x_at" if loop.first else "at_here" ~ loop.previtem} + place${axis} * stride${axis};
+            let at_here${axis} = ${"x_at" if loop.first else "at_here" ~ loop.previtem} + index${axis} * stride${axis};
         //% if loop.last
             let value = ${VALUE}(${element.load("x", X, "u32(at_here" ~ axis ~ ")")});
             total ${"+= weight_here" ~ axis ~ " * value" if WEIGHTED else "= value"};

@@ -1,4 +1,4 @@
-// Values of images or volumes at places that a grid gives, by interpolation.
+// Values of images or volumes at the coordinates of a grid, by interpolation.
 // In: X, GRID, OUT, dtypes; RANK, the number of spatial axes, 1 to 3; MODE, "nearest", "linear" or "cubic"; PADDING, what
 //     lies outside: "zeros", "border" (the outermost element) or "reflection"; CORNERS, whether -1 and 1 are the centers
 //     of the outermost elements, not their outer borders.
@@ -47,17 +47,17 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% for axis in range(3 - RANK, 3)
     let c${axis} = f32(grid[u32(grid_at + ${2 - axis} * params.grid_strides[0].y)]);
     let n${axis} = params.size[${axis}];
-    var place${axis} = clamp(place_of(c${axis}, f32(n${axis})), -1.0e8, 1.0e8);
+    var position${axis} = clamp(unnormalized(c${axis}, f32(n${axis})), -1.0e8, 1.0e8);
     //% if MODE == "nearest"
-    place${axis} = round(place${axis});
+    position${axis} = round(position${axis});
     //% endif
-    place${axis} = settled(place${axis}, f32(n${axis}));
+    position${axis} = padded_coordinate(position${axis}, f32(n${axis}));
     //% if MODE == "nearest"
-    let first${axis} = i32(place${axis});
+    let first${axis} = i32(position${axis});
     //% else
-    let floor${axis} = floor(place${axis});
+    let floor${axis} = floor(position${axis});
     let first${axis} = i32(floor${axis}) ${"- 1" if MODE == "cubic" else ""};
-    let part${axis} = place${axis} - floor${axis};
+    let part${axis} = position${axis} - floor${axis};
     let weights${axis} = ${"weights_of(part" ~ axis ~ ")" if MODE == "cubic" else "vec2f(1.0 - part" ~ axis ~ ", part" ~ axis ~ ")"};
     //% endif
     //% endfor

@@ -1,9 +1,9 @@
 // The backward pass through ops/sample.wgsl. Entries:
-//   taps   for each place of the grid the elements that it reads, one of `outside` for none, and the weight of each
+//   taps   for each sample of the grid the elements that it reads, one of `outside` for none, and the weight of each
 //   lines  in the order of the elements: for each tap its weight times the gradient of every channel
-//   slopes by the coordinates of the grid: the gradient times how much the value changes with each
-// In: X, GRID, GRADIENT, dtypes; RANK, MODE, PADDING and CORNERS as in ops/sample.wgsl; slopes has no mode "nearest".
-// Out: keys and weights (places, taps); rows (places * taps, channels); found (places, RANK), first coordinate first.
+//   grid_gradient   by the coordinates of the grid: the gradient times how much the value changes with each
+// In: X, GRID, GRADIENT, dtypes; RANK, MODE, PADDING and CORNERS as in ops/sample.wgsl; grid_gradient has no mode "nearest".
+// Out: keys and weights (samples, taps); rows (samples * taps, channels); found (samples, RANK), first coordinate first.
 //% import "common/element.wgsl" as element
 //% if "f16" in (X, GRID, GRADIENT)
 enable f16;
@@ -13,7 +13,7 @@ enable f16;
 //% set TAPS = {"nearest": 1, "linear": 2, "cubic": 4}[MODE]
 
 struct Params {
-    places: u32,    // of all members
+    samples: u32,    // of all members
     channels: u32,
     outside: u32,   // elements of one channel of all members
     x_offset: u32,
@@ -37,36 +37,36 @@ struct Params {
 @group(0) @binding(8) var<storage, read_write> rows: array<f32>;
 @group(0) @binding(9) var<storage, read_write> found: array<f32>;
 
-struct Place {
+struct Sample {
     member: i32,
     at: vec3i,  // in the grid
 }
 
-fn place_number(i: u32) -> Place {
+fn sample_at(i: u32) -> Sample {
     let line = i / params.outs.z;
     let plane = line / params.outs.y;
     let at = vec3u(plane % params.outs.x, line % params.outs.y, i % params.outs.z);
-    return Place(i32(plane / params.outs.x), vec3i(at));
+    return Sample(i32(plane / params.outs.x), vec3i(at));
 }
 
-fn coordinate(place: Place, number: i32) -> f32 {
-    let at = i32(params.grid_offset) + place.member * params.grid_strides[0].x + number * params.grid_strides[0].y
-        + dot(place.at, params.grid_strides[1].xyz);
+fn coordinate(sample: Sample, number: i32) -> f32 {
+    let at = i32(params.grid_offset) + sample.member * params.grid_strides[0].x + number * params.grid_strides[0].y
+        + dot(sample.at, params.grid_strides[1].xyz);
     return f32(grid[u32(at)]);
 }
 
-// Along one axis: the first element that a place reads, and how far behind it the place lies.
+// Along one axis: the first element that a sample reads, and the distance of the sample behind it.
 struct Reading {
     first: i32,
     part: f32,
 }
 
 fn reading(c: f32, n: i32) -> Reading {
-    let place = clamp(place_of(c, f32(n)), -1.0e8, 1.0e8);
+    let position = clamp(unnormalized(c, f32(n)), -1.0e8, 1.0e8);
     //% if MODE == "nearest"
-    return Reading(i32(settled(round(place), f32(n))), 0.0);
+    return Reading(i32(padded_coordinate(round(position), f32(n))), 0.0);
     //% else
-    let inner = settled(place, f32(n));
+    let inner = padded_coordinate(position, f32(n));
     return Reading(i32(floor(inner)) ${"- 1" if MODE == "cubic" else ""}, inner - floor(inner));
     //% endif
 }
@@ -81,21 +81,21 @@ fn weight(part: f32, tap: u32) -> f32 {
     //% endif
 }
 
-fn gradient_at(place: Place, channel: u32) -> f32 {
-    let at = i32(params.gradient_offset) + place.member * params.gradient_strides[0].x
-        + i32(channel) * params.gradient_strides[0].y + dot(place.at, params.gradient_strides[1].xyz);
+fn gradient_at(sample: Sample, channel: u32) -> f32 {
+    let at = i32(params.gradient_offset) + sample.member * params.gradient_strides[0].x
+        + i32(channel) * params.gradient_strides[0].y + dot(sample.at, params.gradient_strides[1].xyz);
     return f32(gradient[u32(at)]);
 }
 
 @compute @workgroup_size(128)
 fn taps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
-    if i >= params.places {
+    if i >= params.samples {
         return;
     }
-    let place = place_number(i);
+    let sample = sample_at(i);
     //% for axis in range(3 - RANK, 3)
-    let read${axis} = reading(coordinate(place, ${2 - axis}), params.size[${axis}]);
+    let read${axis} = reading(coordinate(sample, ${2 - axis}), params.size[${axis}]);
     //% endfor
     for (var tap = 0u; tap < ${TAPS ** RANK}u; tap += 1u) {
         var rest = tap;
@@ -114,7 +114,7 @@ fn taps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
             share *= weight(read${axis}.part, own);
         }
         //% endfor
-        keys[i * ${TAPS ** RANK}u + tap] = select(params.outside, u32(place.member * step + element), is_there);
+        keys[i * ${TAPS ** RANK}u + tap] = select(params.outside, u32(sample.member * step + element), is_there);
         weights[i * ${TAPS ** RANK}u + tap] = share;
     }
 }
@@ -122,22 +122,22 @@ fn taps(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
 @compute @workgroup_size(128)
 fn lines(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
-    if i >= params.places * ${TAPS ** RANK}u * params.channels {
+    if i >= params.samples * ${TAPS ** RANK}u * params.channels {
         return;
     }
     let tap = order[i / params.channels];
-    rows[i] = known[tap] * gradient_at(place_number(tap / ${TAPS ** RANK}u), i % params.channels);
+    rows[i] = known[tap] * gradient_at(sample_at(tap / ${TAPS ** RANK}u), i % params.channels);
 }
 
 //% if MODE != "nearest"
-// How the place that is read changes with the place that is named.
-fn settled_slope(place: f32, n: f32) -> f32 {
+// The derivative of the padded coordinate.
+fn padded_derivative(position: f32, n: f32) -> f32 {
     //% if PADDING == "zeros"
     return 1.0;
     //% else
     let low = ${"0.0" if CORNERS else "-0.5"};
     let high = n ${"- 1.0" if CORNERS else "- 0.5"};
-    if place >= low && place <= high {
+    if position >= low && position <= high {
         return 1.0;
     }
     //% if PADDING == "border"
@@ -146,14 +146,14 @@ fn settled_slope(place: f32, n: f32) -> f32 {
     if high <= low {
         return 0.0;
     }
-    let turns = floor(select(place - high, low - place, place < low) / (high - low));
+    let turns = floor(select(position - high, low - position, position < low) / (high - low));
     return select(1.0, -1.0, turns - 2.0 * floor(turns * 0.5) == 0.0);
     //% endif
     //% endif
 }
 
 // The derivative of a weight by the part.
-fn weight_slope(part: f32, tap: u32) -> f32 {
+fn weight_derivative(part: f32, tap: u32) -> f32 {
     //% if MODE == "linear"
     return select(-1.0, 1.0, tap == 1u);
     //% else
@@ -166,19 +166,19 @@ fn weight_slope(part: f32, tap: u32) -> f32 {
 }
 
 @compute @workgroup_size(128)
-fn slopes(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn grid_gradient(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
-    if i >= params.places {
+    if i >= params.samples {
         return;
     }
-    let place = place_number(i);
+    let sample = sample_at(i);
     //% for axis in range(3 - RANK, 3)
-    let read${axis} = reading(coordinate(place, ${2 - axis}), params.size[${axis}]);
+    let read${axis} = reading(coordinate(sample, ${2 - axis}), params.size[${axis}]);
     var total${axis} = 0.0;
     //% endfor
     for (var channel = 0u; channel < params.channels; channel += 1u) {
-        let given = gradient_at(place, channel);
-        let x_base = i32(params.x_offset) + place.member * params.x_strides[0].x
+        let incoming = gradient_at(sample, channel);
+        let x_base = i32(params.x_offset) + sample.member * params.x_strides[0].x
             + i32(channel) * params.x_strides[0].y;
         for (var tap = 0u; tap < ${TAPS ** RANK}u; tap += 1u) {
             var rest = tap;
@@ -192,11 +192,11 @@ fn slopes(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
             x_at += at${axis} * params.x_strides[1][${axis}];
             //% endfor
             if is_there {
-                let value = given * f32(x[u32(x_at)]);
+                let value = incoming * f32(x[u32(x_at)]);
                 //% for axis in range(3 - RANK, 3)
                 total${axis} += value
                 //% for other in range(3 - RANK, 3)
-                    * ${"weight_slope" if other == axis else "weight"}(read${other}.part, own${other})
+                    * ${"weight_derivative" if other == axis else "weight"}(read${other}.part, own${other})
                 //% endfor
                     ;
                 //% endfor
@@ -206,9 +206,9 @@ fn slopes(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     //% for axis in range(3 - RANK, 3)
     {
         let n = f32(params.size[${axis}]);
-        let named = place_of(coordinate(place, ${2 - axis}), n);
+        let named = unnormalized(coordinate(sample, ${2 - axis}), n);
         let step = ${"(n - 1.0) / 2.0" if CORNERS else "n / 2.0"};
-        found[i * ${RANK}u + ${2 - axis}u] = total${axis} * settled_slope(named, n) * step;
+        found[i * ${RANK}u + ${2 - axis}u] = total${axis} * padded_derivative(named, n) * step;
     }
     //% endfor
 }

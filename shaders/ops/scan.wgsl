@@ -5,15 +5,15 @@
 //   totals, spine, spread   the total of each tile; their running totals, tile after tile; each tile again, with what came
 //            before it
 //   chained  all in one pass: tiles publish their totals and look back along them (Merrill and Garland, "Single-pass
-//            parallel prefix scan with decoupled look-back", 2016). A tile that waits in vain works out the missing total
+//            parallel prefix scan with decoupled look-back", 2016). A tile that waits too long computes the missing total
 //            itself (Smith, Levien and Owens, "Decoupled fallback", 2025), so it ends also where workgroups do not run side
 //            by side.
 // Totals of tiles are combined from left to right in all of them: the same input gives the same bits, whichever is taken.
 // In: FROM and TO, the dtypes read and written; VALUE, the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a
-//     and b as one; NOTHING, the value that changes none; START, the first of a line if EXCLUSIVE; FINISH, the total as a
+//     and b as one; IDENTITY, the value that changes none; START, the first of a line if EXCLUSIVE; FINISH, the total as a
 //     result; EXCLUSIVE, whether an element's own value is left out; VECTOR, whether both tensors are f32, i32 or u32 and
 //     each line begins at a multiple of 16 bytes and is as long; ROWS, 1 or 8; SUBGROUP, as in workgroup_scan.wgsl;
-//     PATIENCE, how often a total that is not there is looked for before it is worked out; RECORD, words from
+//     SPIN_LIMIT, how often a missing total is polled before it is computed; RECORD, words from
 //     what a tile publishes to the next.
 // Out: out[.., i, ..] = all elements up to i (EXCLUSIVE: before i) of the line.
 //% import "common/element.wgsl" as element
@@ -107,7 +107,7 @@ fn line_at(line: u32) -> vec2i {
 //% if VECTOR
 fn load_four(line: i32, i: u32) -> vec4<${VALUE}> {
     let x = source[(u32(line) + min(i, params.count - 4u)) / 4u];
-    return select(vec4<${VALUE}>(${NOTHING}), x, i < params.count);
+    return select(vec4<${VALUE}>(${IDENTITY}), x, i < params.count);
 }
 
 fn store_four(line: i32, i: u32, value: vec4<${VALUE}>) {
@@ -118,7 +118,7 @@ fn store_four(line: i32, i: u32, value: vec4<${VALUE}>) {
 //% else
 fn load(line: i32, i: u32) -> ${VALUE} {
     let x = ${element.load("source", FROM, "u32(line + i32(min(i, params.count - 1u)) * params.source_step)")};
-    return select(${VALUE}(${NOTHING}), ${LIFT}, i < params.count);
+    return select(${VALUE}(${IDENTITY}), ${LIFT}, i < params.count);
 }
 
 fn store(line: i32, i: u32, total: ${VALUE}) {
@@ -129,7 +129,7 @@ fn store(line: i32, i: u32, total: ${VALUE}) {
 }
 //% endif
 
-// Names of the invocation's place, however it is found.
+// Names of the invocation's thread, however it is found.
 //% macro arguments()
     @builtin(workgroup_id) group: vec3u,
     @builtin(num_workgroups) num_workgroups: vec3u,
@@ -140,8 +140,8 @@ fn store(line: i32, i: u32, total: ${VALUE}) {
     @builtin(local_invocation_index) lane: u32,
     //% endif
 //% endmacro
-//% macro place()
-place_of(${"subgroup, lane" if SUBGROUP else "lane"})
+//% macro thread()
+thread_of(${"subgroup, lane" if SUBGROUP else "lane"})
 //%- endmacro
 
 // The elements that are one's own of each row of a tile, EACH in a row, as running totals x{row}_{element}; what comes
@@ -149,7 +149,7 @@ place_of(${"subgroup, lane" if SUBGROUP else "lane"})
 //% macro read_tile(line, first)
     //% for r in range(ROWS)
     //% for c in range(0, 4, 4 if VECTOR else 1)
-    let v${r}_${c} = ${"load_four" if VECTOR else "load"}(${line}, ${first} + ${r * ROW + c}u + place.number * 4u);
+    let v${r}_${c} = ${"load_four" if VECTOR else "load"}(${line}, ${first} + ${r * ROW + c}u + thread.number * 4u);
     //% endfor
     //% endfor
     //% for r in range(ROWS)
@@ -160,13 +160,13 @@ place_of(${"subgroup, lane" if SUBGROUP else "lane"})
     //% endfor
     //% if ROWS == 8
     let own = Scanned(vec4<${VALUE}>(x0_3, x1_3, x2_3, x3_3), vec4<${VALUE}>(x4_3, x5_3, x6_3, x7_3));
-    let nothing = Scanned(vec4<${VALUE}>(${NOTHING}), vec4<${VALUE}>(${NOTHING}));
+    let identity = Scanned(vec4<${VALUE}>(${IDENTITY}), vec4<${VALUE}>(${IDENTITY}));
     //% else
     let own = x0_3;
-    let nothing: ${VALUE} = ${NOTHING};
+    let identity: ${VALUE} = ${IDENTITY};
     //% endif
-    let through = scan_workgroup(own, place);
-    let earlier = scan_before(through, nothing, place);
+    let through = scan_workgroup(own, thread);
+    let earlier = scan_before(through, identity, thread);
     let every = scan_total();
 //% endmacro
 
@@ -182,11 +182,11 @@ ${"combine(" * (ROWS - 1)}${row("every", 0)}
 //%- endmacro
 
 //% macro write_tile(line, first, prefix)
-    var rows: ${VALUE} = ${NOTHING};
+    var rows: ${VALUE} = ${IDENTITY};
     //% for r in range(ROWS)
     {
         let base = combine(rows, ${row("earlier", r)});
-        let i = ${first} + ${r * ROW}u + place.number * 4u;
+        let i = ${first} + ${r * ROW}u + thread.number * 4u;
         //% for c in range(4)
         //% set last = c - 1 if EXCLUSIVE else c
         //% set total = "combine(" ~ prefix ~ ", " ~ ("base" if last < 0 else "combine(base, x" ~ r ~ "_" ~ last ~ ")") ~ ")"
@@ -232,10 +232,10 @@ fn whole(${arguments()}) {
     if line >= params.lines {
         return;
     }
-    let place = ${place()};
+    let thread = ${thread()};
     let at = line_at(line);
     ${read_tile("at.x", "0u")}
-    let prefix: ${VALUE} = ${NOTHING};
+    let prefix: ${VALUE} = ${IDENTITY};
     ${write_tile("at.y", "0u", "prefix")}
 }
 
@@ -245,11 +245,11 @@ fn totals(${arguments()}) {
     if number >= params.lines * params.tiles {
         return;
     }
-    let place = ${place()};
+    let thread = ${thread()};
     let at = line_at(number / params.tiles);
     let first = (number % params.tiles) * ${TILE}u;
     ${read_tile("at.x", "first")}
-    if place.number == 0u {
+    if thread.number == 0u {
         partial[number] = ${total_of_rows()};
     }
 }
@@ -268,7 +268,7 @@ fn spine(
         return;
     }
     let first = line * params.tiles;
-    var carry: ${VALUE} = ${NOTHING};
+    var carry: ${VALUE} = ${IDENTITY};
     for (var done = 0u; done < params.tiles; done += 1024u) {
         for (var i = lane; i < min(1024u, params.tiles - done); i += 256u) {
             links[i] = partial[first + done + i];
@@ -299,7 +299,7 @@ fn spread(${arguments()}) {
     if number >= params.lines * params.tiles {
         return;
     }
-    let place = ${place()};
+    let thread = ${thread()};
     let at = line_at(number / params.tiles);
     let first = (number % params.tiles) * ${TILE}u;
     ${read_tile("at.x", "first")}
@@ -315,8 +315,8 @@ var<workgroup> sought: Sought;
 
 @compute @workgroup_size(256)
 fn chained(${arguments()}) {
-    let place = ${place()};
-    if place.number == 0u {
+    let thread = ${thread()};
+    if thread.number == 0u {
         taken = atomicAdd(&published[params.lines * params.tiles * ${RECORD}u], 1u);
     }
     let number = workgroupUniformLoad(&taken);
@@ -328,15 +328,15 @@ fn chained(${arguments()}) {
     let first = (number - begin) * ${TILE}u;
     ${read_tile("at.x", "first")}
     let total = ${total_of_rows()};
-    if place.number == 0u {
+    if thread.number == 0u {
         publish(number * ${RECORD}u, select(TOTAL, RUNNING, number == begin), total);
     }
-    var prefix: ${VALUE} = ${NOTHING};
+    var prefix: ${VALUE} = ${IDENTITY};
     var doubting = false;
     while number > begin {
-        if place.leaf == 0u {
-            let found = look_back(begin, number, place.lane, doubting);
-            if place.lane == 0u {
+        if thread.leaf == 0u {
+            let found = look_back(begin, number, thread.lane, doubting);
+            if thread.lane == 0u {
                 sought = found;
                 if !found.missing {
                     publish(number * ${RECORD}u, RUNNING, combine(found.value, total));
@@ -349,19 +349,19 @@ fn chained(${arguments()}) {
             break;
         }
         doubting = true;
-        var worked_out: ${VALUE} = ${NOTHING};
+        var worked_out: ${VALUE} = ${IDENTITY};
         for (var row = 0u; row < 8u; row += 1u) {  // not all at once, as read_tile does: that would take twice the registers
-            let i = (found.tile - begin) * ${TILE}u + row * ${ROW}u + place.number * 4u;
+            let i = (found.tile - begin) * ${TILE}u + row * ${ROW}u + thread.number * 4u;
             //% if VECTOR
             let v = load_four(at.x, i);
             //% else
             let v = vec4<${VALUE}>(load(at.x, i), load(at.x, i + 1u), load(at.x, i + 2u), load(at.x, i + 3u));
             //% endif
-            scan_workgroup(Scanned(vec4<${VALUE}>(combine(combine(combine(v.x, v.y), v.z), v.w)), v), place);
+            scan_workgroup(Scanned(vec4<${VALUE}>(combine(combine(combine(v.x, v.y), v.z), v.w)), v), thread);
             worked_out = combine(worked_out, scan_total().low.x);
             workgroupBarrier();
         }
-        if place.number == 0u {
+        if thread.number == 0u {
             publish(found.tile * ${RECORD}u + 2u, TOTAL, worked_out);
         }
         storageBarrier();

@@ -1,11 +1,12 @@
-// Elements taken from, or put into, places that another tensor names, or those places; tensors are contiguous.
-// Indices below 0 count from the end. What lies outside is not written, and read as NaN if it is a float, 0 or false if not.
-// In: DTYPE of x and out; INDEX, of the indices; KIND, "gather", or how a value joins what is there: "put", "add",
-//     "multiply", "min", "max"; or "place", for the number of each place; or "last", for who names it last; LAST, with
-//     "put": whether `last` says whose value stays where several are put; DEPTH, how many axes an index names; RANK, with
-//     DEPTH 0: indices name one axis, element by element, in a tensor of RANK axes.
-// Out: gather: out[i] = x[place(i)]; place: out[i] = place(i), or params.nowhere if it lies outside; last: out[place(i)],
-//     0 before, is the largest i + 1; else out[place(i)] = out[place(i)] joined with x[i], for each of params.count.
+// Gather and scatter by a tensor of indices, or the linear indices alone; tensors are contiguous. Indices below 0 count
+// from the end. What lies outside is not written, and read as NaN if it is a float, 0 or false if not.
+// In: DTYPE of x and out; INDEX, of the indices; KIND, "gather", or a reduction: "none", "add", "mul", "min", "max"; or
+//     "linear", for linear indices; or "last", for the last index of each target; LAST, with "none": whether `last`
+//     says whose value stays of several; DEPTH, how many axes an index names; RANK, with DEPTH 0: indices name one
+//     axis, element by element, in a tensor of RANK axes.
+// Out: gather: out[i] = x[linear(i)]; linear: out[i] = linear(i), or params.out_of_range if it lies outside; last:
+//     out[linear(i)], 0 before, is the largest i + 1; else out[linear(i)] = out[linear(i)] reduced with x[i], for each of
+//     params.count.
 //% import "common/element.wgsl" as element
 //% import "common/index.wgsl" as index
 //% if DTYPE == "f16"
@@ -13,8 +14,8 @@ enable f16;
 //% endif
 //% include "common/index.wgsl"
 //% include "common/math.wgsl"
-//% set ATOMIC = KIND not in ("gather", "put", "place")
-//% set WORDS = DTYPE == "f32" or KIND == "multiply"
+//% set ATOMIC = KIND not in ("gather", "none", "linear")
+//% set WORDS = DTYPE == "f32" or KIND == "mul"
 
 struct Params {
     count: u32,
@@ -31,7 +32,7 @@ struct Params {
     shape: array<vec4u, 2>,  // of the indices
     at_offset: u32,
     at_strides: array<vec4i, 2>,
-    nowhere: u32,
+    out_of_range: u32,
     last_offset: u32,
 }
 
@@ -49,28 +50,28 @@ struct Params {
 @group(0) @binding(4) var<storage, read> last: array<u32>;
 //% endif
 
-// The place along an axis of `size` that an index names; -1 if it lies outside.
-fn named(i: u32, size: i32) -> i32 {
+// An index along an axis of `size`, counted from 0; -1 out of range.
+fn index_at(i: u32, size: i32) -> i32 {
     let index = ${element.load("indices", INDEX, "(params.indices_offset + i)")};
     //% if INDEX == "i32"
-    let place = select(index, index + size, index < 0);
-    return select(-1, place, place >= 0 && place < size);
+    let from_start = select(index, index + size, index < 0);
+    return select(-1, from_start, from_start >= 0 && from_start < size);
     //% else
     return select(-1, i32(index), index < u32(size));
     //% endif
 }
 
 //% if ATOMIC and KIND != "last"
-fn joined(a: ${DTYPE}, b: ${DTYPE}) -> ${DTYPE} {
-    return ${ {"add": "a + b", "multiply": "a * b", "min": "minimum_f(a, b)" if DTYPE == "f32" else "min(a, b)", "max": "maximum_f(a, b)" if DTYPE == "f32" else "max(a, b)"}[KIND] };
+fn reduced(a: ${DTYPE}, b: ${DTYPE}) -> ${DTYPE} {
+    return ${ {"add": "a + b", "mul": "a * b", "min": "minimum_f(a, b)" if DTYPE == "f32" else "min(a, b)", "max": "maximum_f(a, b)" if DTYPE == "f32" else "max(a, b)"}[KIND] };
 }
 
-fn join(at: u32, value: ${DTYPE}) {
+fn reduce(at: u32, value: ${DTYPE}) {
     //% if WORDS
     var old = atomicLoad(&out[at]);
     loop {
-        let wanted = bitcast<u32>(joined(bitcast<${DTYPE}>(old), value));
-        let result = atomicCompareExchangeWeak(&out[at], old, wanted);
+        let desired = bitcast<u32>(reduced(bitcast<${DTYPE}>(old), value));
+        let result = atomicCompareExchangeWeak(&out[at], old, desired);
         if result.exchanged {
             break;
         }
@@ -90,40 +91,40 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     }
     //% if DEPTH
     let row = i / params.run;
-    var place = i32(row / params.group) * params.batch_step + i32(i % params.run);
+    var linear = i32(row / params.group) * params.batch_step + i32(i % params.run);
     var is_there = true;
     //% for k in range(DEPTH)
     {
-        let at = named(row * ${DEPTH}u + ${k}u, params.sizes[${k // 4}][${k % 4}]);
+        let at = index_at(row * ${DEPTH}u + ${k}u, params.sizes[${k // 4}][${k % 4}]);
         is_there = is_there && at >= 0;
-        place += at * params.steps[${k // 4}][${k % 4}];
+        linear += at * params.steps[${k // 4}][${k % 4}];
     }
     //% endfor
     //% else
     ${index.walk("i", RANK, ["at"])}
-    let chosen = named(i, params.axis_size);
+    let chosen = index_at(i, params.axis_size);
     let is_there = chosen >= 0;
-    let place = at_at + chosen * params.axis_step;
+    let linear = at_at + chosen * params.axis_step;
     //% endif
-    //% if KIND == "place"
-    out[params.out_offset + i] = select(params.nowhere, u32(place), is_there);
+    //% if KIND == "linear"
+    out[params.out_offset + i] = select(params.out_of_range, u32(linear), is_there);
     //% elif KIND == "last"
     if is_there {
-        atomicMax(&out[params.out_offset + u32(place)], i + 1u);
+        atomicMax(&out[params.out_offset + u32(linear)], i + 1u);
     }
     //% elif KIND == "gather"
     var value = ${element.value_type(DTYPE)}(${"bitcast<f32>(0x7fc00000u + (i & 0u))" if DTYPE in ("f32", "f16") else "0"});
     if is_there {
-        value = ${element.load("x", DTYPE, "params.x_offset + u32(place)")};
+        value = ${element.load("x", DTYPE, "params.x_offset + u32(linear)")};
     }
     let out_at = params.out_offset + i;
     ${element.store("out", DTYPE, "out_at", "value")}
     //% else
     let value = ${element.load("x", DTYPE, "params.x_offset + i")};
-    if is_there${" && last[params.last_offset + u32(place) / params.run] == i / params.run + 1u" if LAST else ""} {
-        let out_at = params.out_offset + u32(place);
+    if is_there${" && last[params.last_offset + u32(linear) / params.run] == i / params.run + 1u" if LAST else ""} {
+        let out_at = params.out_offset + u32(linear);
         //% if ATOMIC
-        join(out_at, value);
+        reduce(out_at, value);
         //% else
         ${element.store("out", DTYPE, "out_at", "value")}
         //% endif

@@ -2,11 +2,11 @@
 // A segment is cut into pieces of PIECE rows, so that one long segment is the work of many. Entries:
 //   pieces   how many pieces each segment has: ends[s], of which a running total is made after it
 //   fold     one total for each piece and column; LANES invocations take its rows in turn, a tree joins what they have
-//   join     the totals of the pieces of each segment, in the same way
+//   combine_pieces   the totals of the pieces of each segment, in the same way
 //   spread   the gradient of a sum or a mean: each row of a segment takes the segment's value, or its share of it
 //   starts   the offsets of segments that are given by keys in rising order: offsets[s] = how many keys are below s
 // In: FROM and TO, the dtypes read and written; VALUE, the WGSL type worked in; LIFT, an element x as a VALUE; COMBINE, a
-//     and b as one; NOTHING, the value that changes none; FINISH, the total of rows as a result; LANES, a power of two up
+//     and b as one; IDENTITY, the value that changes none; FINISH, the total of rows as a result; LANES, a power of two up
 //     to 256; PIECE; KEY, the dtype of the keys, i32 or u32.
 // Out: out[s][column], lines one after the other; the order of operations depends on the offsets alone.
 //% import "common/element.wgsl" as element
@@ -38,7 +38,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read> source: ${element.storage(FROM)};
 @group(0) @binding(3) var<storage, read_write> out: ${element.storage(TO)};
 @group(0) @binding(4) var<storage, read_write> partial: array<${VALUE}>;
-@group(0) @binding(5) var<storage, read> joined: array<${VALUE}>;  // partial, where it is only read
+@group(0) @binding(5) var<storage, read> combined: array<${VALUE}>;  // partial, where it is only read
 @group(0) @binding(6) var<storage, read_write> counted: array<u32>;  // pieces of each segment
 @group(0) @binding(7) var<storage, read> ends: array<u32>;  // their running total
 @group(0) @binding(8) var<storage, read> keys: array<${KEY}>;
@@ -95,7 +95,7 @@ fn column_at(column: u32) -> i32 {
     return at;
 }
 
-// What the LANES of each team have, joined: in the first of them.
+// What the LANES of each team have, combined: in the first of them.
 //% macro join_team()
     //% if LANES > 1
     tree[lane] = total;
@@ -122,7 +122,7 @@ fn fold(${team_arguments()}) {
     let team = (group.y * num_workgroups.x + group.x) * ${TEAMS}u + lane / ${LANES}u;
     let piece = team / params.columns;
     let segment = segment_of(piece);
-    var total: ${VALUE} = ${NOTHING};
+    var total: ${VALUE} = ${IDENTITY};
     let there = piece < params.pieces && segment < params.segments;
     if there {
         let before = select(0u, end_of(max(segment, 1u) - 1u), segment > 0u);
@@ -142,15 +142,15 @@ fn fold(${team_arguments()}) {
 }
 
 @compute @workgroup_size(256)
-fn join(${team_arguments()}) {
+fn combine_pieces(${team_arguments()}) {
     let team = (group.y * num_workgroups.x + group.x) * ${TEAMS}u + lane / ${LANES}u;
     let segment = team / params.columns;
     let column = team % params.columns;
-    var total: ${VALUE} = ${NOTHING};
+    var total: ${VALUE} = ${IDENTITY};
     if segment < params.segments {
         let before = select(0u, end_of(max(segment, 1u) - 1u), segment > 0u);
         for (var piece = before + lane % ${LANES}u; piece < end_of(segment); piece += ${LANES}u) {
-            total = combine(total, joined[piece * params.columns + column]);
+            total = combine(total, combined[piece * params.columns + column]);
         }
     }
     ${join_team()}

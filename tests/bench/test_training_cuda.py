@@ -98,7 +98,7 @@ def test_a_small_network_trains_faster_than_torch() -> None:
     x = random.normal(size=(POINTS, SIZES[0])).astype(np.float32)
     target = np.sin(x @ random.normal(size=(SIZES[0], SIZES[-1]))).astype(np.float32)
     with (
-        Mlp(*layers, learns=True) as net,
+        Mlp(*layers, requires_grad=True) as net,
         learn.Adam([net.parameters], RATE) as optimizer,
         Tensor.from_numpy(x) as points,
         Tensor.from_numpy(target) as values,

@@ -291,8 +291,8 @@ def test_a_block_that_stays_behind_is_told_and_counted(vertigrad, row, tmp_path,
     outcome = vertigrad("render", scene, "-o", tmp_path / "x.png", "--size", "40x30", "--report", tmp_path / "r.json")
     memory = loaded(tmp_path / "r.json")["memory"]
     assert memory["leaked_blocks"] >= 1
-    assert any(leak.startswith("forgotten, 12 bytes, made at ") for leak in memory["leaks"])
-    assert any(line.startswith("leaked: forgotten, 12 bytes, made at ") for line in outcome.told)
+    assert any(leak.startswith("forgotten, 12 bytes, created at ") for leak in memory["leaks"])
+    assert any(line.startswith("leaked: forgotten, 12 bytes, created at ") for line in outcome.told)
     forgotten[0].close()
 
 

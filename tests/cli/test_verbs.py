@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from vertigrad.gpu import adapters
-from vertigrad.gpu.adapter import FALLBACKS, WANTED_FEATURES
+from vertigrad.gpu.adapter import FALLBACKS, OPTIONAL_FEATURES
 from vertigrad.resources import log_file
 
 from ..session.running import LINKED, SCENE, Fault, Rising, written
@@ -93,7 +93,7 @@ def test_info_tells_what_there_is_and_what_is_used(vertigrad, steady):
         f"  * {steady.adapter}, driver {steady.adapter.driver}"
     ]
     assert re.search(rf"max-buffer-size +{steady.limits['max-buffer-size']:,}\n", outcome.out)
-    for name in WANTED_FEATURES:
+    for name in OPTIONAL_FEATURES:
         assert re.search(rf"    {name} +{'yes' if name in steady.features else 'no'}\n", outcome.out)
 
 
@@ -106,7 +106,7 @@ def test_info_tells_what_falls_back_and_why(vertigrad, steady, monkeypatch):
 
 
 def test_info_of_an_adapter_with_everything(vertigrad, steady, monkeypatch):
-    monkeypatch.setattr(steady, "features", frozenset(WANTED_FEATURES))
+    monkeypatch.setattr(steady, "features", frozenset(OPTIONAL_FEATURES))
     monkeypatch.setattr(steady, "adapter", _with(steady.adapter, kind="discrete", backend="Vulkan"))
     monkeypatch.setattr(sys.modules["vertigrad.gpu"], "adapters", lambda: [steady.adapter])
     assert vertigrad("info").out.endswith("falls back: nothing\n")

@@ -53,7 +53,7 @@ def test_discrete_before_integrated_before_software_and_vulkan_before_gl(machine
 
 
 @pytest.mark.parametrize(
-    ("wanted", "chosen"),
+    ("requested", "chosen"),
     [
         ("", "GeForce (discrete, Vulkan)"),
         ("integrated", "Arc (integrated, Vulkan)"),
@@ -62,8 +62,8 @@ def test_discrete_before_integrated_before_software_and_vulkan_before_gl(machine
         ("software", "llvmpipe (LLVM 15) (software, Vulkan)"),
     ],
 )
-def test_the_best_that_matches_is_chosen(machine: list, wanted: str, chosen: str) -> None:
-    assert str(adapter.candidates(wanted)[0]) == chosen
+def test_the_best_that_matches_is_chosen(machine: list, requested: str, chosen: str) -> None:
+    assert str(adapter.candidates(requested)[0]) == chosen
 
 
 def test_no_adapter_at_all_says_how_to_get_one(machine: list) -> None:
@@ -93,9 +93,9 @@ def test_the_device_has_the_adapters_limits_and_features(gpu: Gpu) -> None:
     given = gpu.adapter.adapter.limits
     for name in ("max-buffer-size", "max-storage-buffer-binding-size", "max-compute-workgroup-storage-size"):
         assert gpu.limits[name] == given[name]
-    for name in adapter.WANTED_FEATURES:
+    for name in adapter.OPTIONAL_FEATURES:
         assert (name in gpu.features) == (name in gpu.adapter.adapter.features)
-    assert set(adapter.FALLBACKS) == set(adapter.WANTED_FEATURES)
+    assert set(adapter.FALLBACKS) == set(adapter.OPTIONAL_FEATURES)
 
 
 def test_there_is_one_gpu(gpu: Gpu) -> None:
@@ -114,7 +114,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_environment_chooses_too_and_a_process_ends_with_work_under_way() -> None:
-    wanted = adapters()[-1]
+    expected = adapters()[-1]
     done = run(
         "import vertigrad as v\n"
         "x = v.Tensor.zeros(100) + 1\n"
@@ -122,13 +122,13 @@ def test_the_environment_chooses_too_and_a_process_ends_with_work_under_way() ->
         "y = x + 1\n"
         "r = y.read_async()\n"
         "print(v.gpu().adapter)\n",
-        VERTIGRAD_ADAPTER=wanted.backend,
+        VERTIGRAD_ADAPTER=expected.backend,
     )
     if "cannot be opened" in done.stderr:  # a driver that lists an adapter without being able to use it
         assert "NoAdapter" in done.stderr
         return
     assert done.returncode == 0, done.stderr
-    assert wanted.backend in done.stdout
+    assert expected.backend in done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -139,7 +139,7 @@ def test_an_adapter_that_is_not_there() -> None:
     assert "no adapter matches 'none such'; this machine has:" in done.stdout
 
 
-def test_an_adapter_that_cannot_be_opened_is_passed_over_and_told(monkeypatch, caplog) -> None:
+def test_an_adapter_that_cannot_be_opened_is_skipped_and_logged(monkeypatch, caplog) -> None:
     device = sys.modules["vertigrad.gpu.device"]
 
     def opened(choice: str) -> str:
@@ -148,9 +148,9 @@ def test_an_adapter_that_cannot_be_opened_is_passed_over_and_told(monkeypatch, c
         return f"opened {choice}"
 
     monkeypatch.setattr(device, "Gpu", opened)
-    monkeypatch.setattr(device, "candidates", lambda wanted: ["broken", "sound"])
+    monkeypatch.setattr(device, "candidates", lambda requested: ["broken", "sound"])
     assert device._first_that_opens("") == "opened sound"
     assert "passed over: broken cannot be opened: its driver is lost" in caplog.text
-    monkeypatch.setattr(device, "candidates", lambda wanted: ["broken"])
+    monkeypatch.setattr(device, "candidates", lambda requested: ["broken"])
     with pytest.raises(NoAdapter, match="its driver is lost"):
         device._first_that_opens("")

@@ -185,11 +185,11 @@ def test_other_ways_to_encode_it_do_the_same(gpu: Gpu) -> None:
         spares.clear()
 
 
-def test_a_kernel_that_is_compiled_again_keeps_its_size() -> None:
+def test_a_recompiled_kernel_keeps_its_size() -> None:
     with Tensor.zeros(4, "u32") as x, size(3, 2, 1) as s:
         dispatch = Dispatch(kernel(COUNT), 6, (), {"x": x, "step": 1}, s)
         dispatch.keep()
-        again = dispatch.again(Kernel(COUNT, "main", "compiled again"))
+        again = dispatch.rebuilt(Kernel(COUNT, "main", "compiled again"))
         assert again.indirect == dispatch.indirect
         again.record()
         assert x.numpy()[0] == 6

@@ -247,7 +247,7 @@ def test_a_clone_may_be_read_while_the_original_is_written() -> None:
 def test_closed_tensors_are_named() -> None:
     x, y = vector(1, name="gone"), vector(2)
     x.close()
-    with pytest.raises(UseAfterFree, match=r"'gone', made at .*test_kernel\.py"):
+    with pytest.raises(UseAfterFree, match=r"'gone', created at .*test_kernel\.py"):
         kernel(AFFINE)(1, x=x, y=y, **DEFAULTS)
     y.close()
 

@@ -407,7 +407,7 @@ class GpuLifetimes(RuleBasedStateMachine):
         if unless or not self.is_lent(held) or not (shared or covered):
             yield
         else:
-            with pytest.raises(StillInUse, match="lent by resource"):
+            with pytest.raises(StillInUse, match="in use by resource"):
                 yield
             assert held.tensor.block is block
 

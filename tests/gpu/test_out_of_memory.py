@@ -71,7 +71,7 @@ def test_tensors_use_the_memory_up() -> None:
         message = fill(150)
         assert 2 <= len(held) <= 7
         assert f"tensor 'holder{len(held)}' asked for {150 * MIB:,} bytes" in message
-        assert f"{150 * MIB:,} bytes  holder0, made at <string>:" in message, message
+        assert f"{150 * MIB:,} bytes  holder0, created at <string>:" in message, message
         sound()
         held.pop().close()
         with Tensor.zeros(150 * MIB // 4) as again:  # there is room for as much as was closed
@@ -190,9 +190,7 @@ def refuse(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int], li
 
 
 @pytest.mark.parametrize("refusals", [1, 2, 3, 4])
-def test_a_block_is_asked_for_again_after_each_step_of_giving_back(
-    gpu: Gpu, refuse, monkeypatch, refusals: int
-) -> None:
+def test_an_allocation_is_retried_after_each_step_of_freeing(gpu: Gpu, refuse, monkeypatch, refusals: int) -> None:
     spilled: list[int] = []
     gpu.pool.trim()
     monkeypatch.setattr(gpu.pool, "spill", lambda: spilled.append(1))
@@ -211,7 +209,7 @@ def test_a_block_is_asked_for_again_after_each_step_of_giving_back(
         assert x.numpy().tolist() == [2] * 300
 
 
-def test_a_texture_is_asked_for_again(gpu: Gpu, refuse) -> None:
+def test_a_texture_allocation_is_retried(gpu: Gpu, refuse) -> None:
     texture = {"size": (4, 4, 1), "format": "rgba8unorm", "usage": wgpu.TextureUsage.COPY_DST}
     refuse("create_texture", 3)
     assert gpu.create_texture(**texture).size == (4, 4, 1)

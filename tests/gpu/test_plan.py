@@ -329,7 +329,7 @@ def test_bind_groups_are_made_once_while_blocks_alternate(gpu: Gpu, monkeypatch:
             seen.append(x.block.id)
         assert x.item() == 31
         drawn.withdraw()
-        assert len(set(seen)) <= plan_module.REMEMBERED
+        assert len(set(seen)) <= plan_module.CACHED_LISTS
         assert not made
 
 

@@ -72,7 +72,7 @@ def test_staging_buffers_are_reused(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -
     assert {w["label"] for w in made} == {"readback"}
 
 
-def test_few_staging_buffers_and_bytes_are_kept(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_staging_buffers_and_bytes_are_cached(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
     with Tensor.full(1 << 16, 1.0) as x:
         for _ in range(2 * SPARE):
             read(gpu, x)
@@ -124,7 +124,7 @@ def test_a_reading_that_was_dropped_says_so(gpu: Gpu) -> None:
         assert kept.result().tolist() == [1]
 
 
-def test_a_device_that_is_gone_is_said_to_be(gpu: Gpu) -> None:
+def test_a_lost_device_is_reported(gpu: Gpu) -> None:
     class Lost:
         def sync_wait(self) -> None:
             raise RuntimeError("Could not map buffer")

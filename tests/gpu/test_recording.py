@@ -52,7 +52,7 @@ def test_a_clone_of_a_result_outlives_the_result() -> None:
         copy.close()
 
 
-def test_writes_to_a_clone_and_to_its_original_stay_apart() -> None:
+def test_writes_to_a_clone_and_to_its_original_are_independent() -> None:
     with vector(1, 2) as x, Plan() as plan:
         with plan.recording():
             copy = x.T.clone()
@@ -218,7 +218,7 @@ def test_it_is_so_too_where_memory_runs_out_at_the_end(gpu: Gpu, monkeypatch: py
             raise OutOfMemory("no room")
 
         with monkeypatch.context() as patch, pytest.raises(OutOfMemory, match="no room"):
-            patch.setattr(gpu.pool, "fulfil", fail)
+            patch.setattr(gpu.pool, "commit", fail)
             with plan.recording():
                 z = y * 3.0
         assert len(plan) == 1
@@ -238,7 +238,7 @@ def test_what_failed_first_is_seen_though_there_would_be_no_room_for_the_results
 
     with vector(1, 2) as x, Plan("step") as plan:
         with monkeypatch.context() as patch, pytest.raises(RuntimeError, match=r"^the first error$"):
-            patch.setattr(gpu.pool, "fulfil", fail)
+            patch.setattr(gpu.pool, "commit", fail)
             with plan.recording():
                 y = x * 2.0
                 raise RuntimeError("the first error")

@@ -97,7 +97,7 @@ BODY = "@group(0) @binding(0) var<storage, read_write> a: array<f32>;\n@compute 
 
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize("before", ["", "//% for i in range(7)\n// a line, ${i} times\n//% endfor\n", "/*# gone #*/\n"])
-def test_a_mistake_that_the_compiler_finds_is_told_of_the_line_in_the_file(gpu, write, before, trusted):
+def test_a_compiler_error_names_the_line_in_the_file(gpu, write, before, trusted):
     text = f"// a shader\n{before}{BODY}    a[0] = ${{N}};\n    let x: u32 = 1.5;\n}}\n"
     write(main=text)
     line = text.splitlines().index("    let x: u32 = 1.5;") + 1
@@ -106,7 +106,7 @@ def test_a_mistake_that_the_compiler_finds_is_told_of_the_line_in_the_file(gpu, 
     assert said.splitlines()[1] == f"{line} | let x: u32 = 1.5;"
 
 
-def test_a_mistake_that_the_compiler_finds_in_an_included_file_is_told_there(gpu, write):
+def test_a_compiler_error_in_an_included_file_names_that_file(gpu, write):
     write(
         common="// helpers\n//% for k in range(3)\nfn f${k}() -> f32 { return ${k}.0; }\n//% endfor\nfn g() { h(); }\n",
         main=f'// a shader\n\n//% include "common.wgsl"\n{BODY}    a[0] = f2();\n}}\n',
@@ -132,7 +132,7 @@ def test_the_lines_of_every_shader_are_found_again(gpu):
             assert len(lost) <= 0.03 * len(lines), (name, lost[:5])  # the ends of macros within a line
 
 
-def test_a_brace_that_is_missing_is_told_by_the_compiler(gpu, write):
+def test_a_missing_brace_is_reported_by_the_compiler(gpu, write):
     write(main=f"{BODY}    a[0] = 1.0;\n")
     assert "expected" in told("main.wgsl", {}) and "shaders/main.wgsl" in told("main.wgsl", {})
 

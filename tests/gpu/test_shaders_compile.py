@@ -67,9 +67,9 @@ def scans() -> list[Defines]:
     types = [("f32", "f32", "f32"), ("f16", "f16", "f32"), ("i32", "i32", "i32"), ("bool", "u32", "u32")]
     return [
         {
-            **{"FROM": source, "TO": to, "VALUE": value, "LIFT": f"{value}(x)", "COMBINE": "a + b", "NOTHING": "0"},
+            **{"FROM": source, "TO": to, "VALUE": value, "LIFT": f"{value}(x)", "COMBINE": "a + b", "IDENTITY": "0"},
             **{"START": "0", "FINISH": "f16(total)" if to == "f16" else "total", "EXCLUSIVE": exclusive, "ROWS": rows},
-            **{"VECTOR": vector, "SUBGROUP": subgroup, "PATIENCE": 100, "RECORD": 16},
+            **{"VECTOR": vector, "SUBGROUP": subgroup, "SPIN_LIMIT": 100, "RECORD": 16},
         }
         for source, to, value in types
         for exclusive, rows, vector in ((False, 8, source == to == value), (True, 1, False))
@@ -79,9 +79,9 @@ def scans() -> list[Defines]:
 
 def sorts() -> list[Defines]:
     """Each type of keys once, each kind of pass once."""
-    passes = [("none", True, True), ("places", True, False), ("given", False, True), ("given", True, True)]
+    passes = [("none", True, True), ("indices", True, False), ("given", False, True), ("given", True, True)]
     return [
-        {"KEY": key, "VALUES": kind, "FIRST": first, "KEEP": keep, "ITEMS": items, "SUBGROUP": subgroup}
+        {"KEY": key, "VALUES": kind, "FIRST": first, "WITH_KEYS": keep, "ITEMS": items, "SUBGROUP": subgroup}
         for (kind, first, keep), key in zip(passes, ("f32", "i32", "u32", "f32"), strict=True)
         for subgroup, items in zip(SUBGROUPS, (8, 8, 16), strict=True)
     ]
@@ -100,16 +100,23 @@ REFERRED = [*choices(PICKING=[False], DISPLAY_REFERRED=[False, True]), {"PICKING
 # What is multiplied and what follows it, as ops/product.py puts it together; a tile for each.
 _PLAIN = {
     **{"A": "f32", "B": "f32", "OUT": "f32", "VALUE": "f32", "BIAS": "", "RESIDUAL": "", "ACTIVATION": "x"},
-    **dict.fromkeys(("A_DOWN", "B_DOWN", "A_WIDE", "B_WIDE", "OUT_WIDE", "RESIDUAL_WIDE"), False),
+    **dict.fromkeys(("A_COLUMN_MAJOR", "B_COLUMN_MAJOR", "A_WIDE", "B_WIDE", "OUT_WIDE", "RESIDUAL_WIDE"), False),
     **dict.fromkeys(("BIAS_BY_COLUMN", "SCALED", "WHOLE"), False),
 }
 _WIDE = {**_PLAIN, "A_WIDE": True, "B_WIDE": True, "OUT_WIDE": True, "WHOLE": True}
 PRODUCTS: list[Defines] = [
     _PLAIN,
     _WIDE,
-    {**_WIDE, "A_DOWN": True, "B_DOWN": True, "BIAS": "f32", "BIAS_BY_COLUMN": True, "ACTIVATION": "gelu(x)"},
-    {**_WIDE, "B_DOWN": True, "BIAS": "f32", "RESIDUAL": "f32", "RESIDUAL_WIDE": True, "SCALED": True},
-    {**_PLAIN, "A": "f16", "OUT": "f16", "A_DOWN": True, "BIAS": "f16", "RESIDUAL": "f32", "SCALED": True},
+    {
+        **_WIDE,
+        "A_COLUMN_MAJOR": True,
+        "B_COLUMN_MAJOR": True,
+        "BIAS": "f32",
+        "BIAS_BY_COLUMN": True,
+        "ACTIVATION": "gelu(x)",
+    },
+    {**_WIDE, "B_COLUMN_MAJOR": True, "BIAS": "f32", "RESIDUAL": "f32", "RESIDUAL_WIDE": True, "SCALED": True},
+    {**_PLAIN, "A": "f16", "OUT": "f16", "A_COLUMN_MAJOR": True, "BIAS": "f16", "RESIDUAL": "f32", "SCALED": True},
     {
         **_WIDE,
         "A": "f16",
@@ -117,7 +124,7 @@ PRODUCTS: list[Defines] = [
         "WHOLE": False,
         "ACTIVATION": "held(x, params.activation.x, params.activation.y)",
     },
-    {**_PLAIN, "A": "i32", "B": "i32", "OUT": "i32", "VALUE": "i32", "B_DOWN": True},
+    {**_PLAIN, "A": "i32", "B": "i32", "OUT": "i32", "VALUE": "i32", "B_COLUMN_MAJOR": True},
     {**_PLAIN, "A": "u8", "B": "u32", "OUT": "u32", "VALUE": "u32", "B_WIDE": True},
 ]
 _EACH = [(4, 4, 8), (8, 8, 8), (8, 4, 4), (4, 8, 8), (4, 4, 16), (8, 8, 16), (4, 4, 2), (4, 4, 1)]
@@ -129,11 +136,11 @@ TILES = [
 
 def encodings() -> list[Defines]:
     """None, frequencies, and hash grids, as ops/encoding.py puts them together, with the features they give."""
-    nothing = {"ENCODING": "", "DIMENSIONS": 3, "COUNT": 1, "INCLUDE": False, "TABLES": ""}
-    nothing |= {"LEVELS": 1, "ENTRIES": 1, "FEATURES": 1, "GIVEN": 3, "INPUTS": 4}
-    waves = {**nothing, "ENCODING": "frequency", "COUNT": 4, "INCLUDE": True, "GIVEN": 27, "INPUTS": 32}
-    grids = {**nothing, "ENCODING": "hash", "LEVELS": 16, "ENTRIES": 1000, "GIVEN": 32, "INPUTS": 32}
-    return [nothing, waves, *({**grids, "FEATURES": n, "TABLES": table} for n, table in ((2, "f32"), (1, "f16")))]
+    no_encoding = {"ENCODING": "", "DIMENSIONS": 3, "COUNT": 1, "INCLUDE": False, "TABLES": ""}
+    no_encoding |= {"LEVELS": 1, "ENTRIES": 1, "FEATURES": 1, "REAL_INPUTS": 3, "INPUTS": 4}
+    waves = {**no_encoding, "ENCODING": "frequency", "COUNT": 4, "INCLUDE": True, "REAL_INPUTS": 27, "INPUTS": 32}
+    grids = {**no_encoding, "ENCODING": "hash", "LEVELS": 16, "ENTRIES": 1000, "REAL_INPUTS": 32, "INPUTS": 32}
+    return [no_encoding, waves, *({**grids, "FEATURES": n, "TABLES": table} for n, table in ((2, "f32"), (1, "f16")))]
 
 
 def networks() -> list[Defines]:
@@ -148,14 +155,21 @@ def networks() -> list[Defines]:
 
 
 def backward_variants() -> list[Defines]:
-    """What ops/mlp_learning.py puts together for the backward pass through a network."""
-    common = {"ACTIVATION": "silu(x)", "SLOPE": "silu_slope(x)", "X": "f32", "LANES": 8, "POINTS": 16, "EACH_POINTS": 4}
+    """What ops/mlp_training.py puts together for the backward pass through a network."""
+    common = {
+        "ACTIVATION": "silu(x)",
+        "DERIVATIVE": "silu_derivative(x)",
+        "X": "f32",
+        "LANES": 8,
+        "POINTS": 16,
+        "EACH_POINTS": 4,
+    }
     common |= {"EACH_NEURONS": 4, "ROWS": 4, "FIRST_ROWS": 4, "CHUNKS": [2, 1, 4], "BIAS_CHUNKS": [1, 2], "RIGHT": 64}
     forms = [
-        *({"INPUTS": 4, "GIVEN": 3, "HIDDEN": n, "WIDTH": 16, "FINAL": 4, "SIZE": 2000} for n in (1, 3)),
-        {"INPUTS": 16, "GIVEN": 9, "HIDDEN": 2, "WIDTH": 16, "FINAL": 20, "SIZE": 4000},
+        *({"INPUTS": 4, "REAL_INPUTS": 3, "HIDDEN": n, "WIDTH": 16, "FINAL": 4, "SIZE": 2000} for n in (1, 3)),
+        {"INPUTS": 16, "REAL_INPUTS": 9, "HIDDEN": 2, "WIDTH": 16, "FINAL": 20, "SIZE": 4000},
     ]
-    ways = choices(UNROLLED=[False, True], WANTED=[False, True], WEIGHTS=["f32", "f16"])
+    ways = choices(UNROLLED=[False, True], WITH_FEATURES=[False, True], WEIGHTS=["f32", "f16"])
     return [{**common, **form, **way} for form, way in product(forms, ways)]
 
 
@@ -163,12 +177,12 @@ def backward_variants() -> list[Defines]:
 SHADERS: dict[str, list[Defines]] = {
     "learn/loss_scale.wgsl": [{}],
     "learn/nearest.wgsl": choices(AXES=[1, 2, 3, 8]),
-    "learn/similarity.wgsl": [{"SHARES": [0.2, 0.6, 0.2]}],
+    "learn/similarity.wgsl": [{"WEIGHTS": [0.2, 0.6, 0.2]}],
     "learn/optimize.wgsl": choices(
         RULE=["sgd", "adam"], MOMENTUM=[False, True], NESTEROV=[False, True], DECOUPLED=[False, True]
     ),
     "ops/clear.wgsl": [{}],
-    "ops/compact.wgsl": choices(RANK=[0, 1, 8], PLACES=[False, True]),
+    "ops/compact.wgsl": choices(RANK=[0, 1, 8], INDICES=[False, True]),
     "ops/elementwise.wgsl": [
         {
             "INPUTS": (("a", dtype, "tensor"), ("b", "f32", "number"), ("c", out, "out")),
@@ -195,7 +209,7 @@ SHADERS: dict[str, list[Defines]] = {
         {
             **{"X": dtype, "W": dtype, "OUT": dtype, "BIAS": bias, "RESIDUAL": bias, "VALUE": value},
             **{"ROWS": rows, "COLUMNS": 128, "EACH_ROW": each, "EACH_COLUMN": each, "STEP": 16, "UNROLL": 16},
-            **{"WHOLE": whole, "W_DOWN": whole, "ACTIVATION": "relu(x)" if bias else "x"},
+            **{"WHOLE": whole, "W_COLUMN_MAJOR": whole, "ACTIVATION": "relu(x)" if bias else "x"},
         }
         for dtype, bias, value in (("f32", "", "f32"), ("f32", "f32", "f32"), ("f16", "f16", "f32"))
         for rows, each in ((128, 8), (64, 8), (16, 4))
@@ -214,8 +228,8 @@ SHADERS: dict[str, list[Defines]] = {
         for centered in (False, True)
     ],
     "ops/pool.wgsl": [
-        *choices(X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], KIND=["max", "mean", "lp"], PLACES=[False]),
-        *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], KIND=["max"], PLACES=[False, True]),
+        *choices(X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], KIND=["max", "mean", "lp"], INDICES=[False]),
+        *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], KIND=["max"], INDICES=[False, True]),
     ],
     "ops/softmax.wgsl": [
         {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind, "ALONG": rows == 256, "EACH": each}
@@ -254,7 +268,11 @@ SHADERS: dict[str, list[Defines]] = {
         {
             **{"KIND": kind, "PEEPHOLES": more, "LENGTHS": more, "COUPLED": more, "CLIPPED": more},
             **{"F": "sigmoid(x)", "G": "tanh_(x)", "H": "elu(x, params.h_parameters.x)"},
-            **{"F_SLOPE": "sigmoid_slope(x)", "G_SLOPE": "tanh_slope(x)", "H_SLOPE": "relu_slope(x)"},
+            **{
+                "F_DERIVATIVE": "sigmoid_derivative(x)",
+                "G_DERIVATIVE": "tanh_derivative(x)",
+                "H_DERIVATIVE": "relu_derivative(x)",
+            },
         }
         for kind, more in (("rnn", True), ("lstm", False), ("lstm", True), ("gru", True), ("gru_linear", True))
     ],
@@ -284,12 +302,12 @@ SHADERS: dict[str, list[Defines]] = {
         CORNERS=[False],
     ),
     "ops/scatter.wgsl": [
-        *choices(DTYPE=DTYPES, INDEX=["i32"], KIND=["gather", "put"], LAST=[False], DEPTH=[2], RANK=[0]),
-        *choices(DTYPE=DTYPES, INDEX=["u8"], KIND=["put"], LAST=[True], DEPTH=[1], RANK=[0]),
+        *choices(DTYPE=DTYPES, INDEX=["i32"], KIND=["gather", "none"], LAST=[False], DEPTH=[2], RANK=[0]),
+        *choices(DTYPE=DTYPES, INDEX=["u8"], KIND=["none"], LAST=[True], DEPTH=[1], RANK=[0]),
         *choices(
             DTYPE=["f32", "i32"],
             INDEX=["u32"],
-            KIND=["add", "multiply", "min", "max"],
+            KIND=["add", "mul", "min", "max"],
             LAST=[False],
             DEPTH=[0],
             RANK=[3],
@@ -297,7 +315,7 @@ SHADERS: dict[str, list[Defines]] = {
         *choices(
             DTYPE=["u32"],
             INDEX=["i32", "u32", "u8"],
-            KIND=["place", "last"],
+            KIND=["linear", "last"],
             LAST=[False],
             DEPTH=[0, 2],
             RANK=[3],
@@ -338,11 +356,11 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "ops/mlp_backward.wgsl": backward_variants(),
     "ops/encoding.wgsl": [
-        {name: value for name, value in defines.items() if name not in ("GIVEN", "INPUTS")} | types
+        {name: value for name, value in defines.items() if name not in ("REAL_INPUTS", "INPUTS")} | types
         for defines, types in product(encodings()[1:], choices(X=["f32"], OUT=["f32", "f16"]))
     ],
     "ops/encoding_backward.wgsl": [
-        {name: value for name, value in defines.items() if name not in ("GIVEN", "INPUTS")} | {"X": "f32"}
+        {name: value for name, value in defines.items() if name not in ("REAL_INPUTS", "INPUTS")} | {"X": "f32"}
         for defines in encodings()[1:]
     ],
     "ops/radix_sort.wgsl": sorts(),
@@ -352,7 +370,7 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/scan.wgsl": scans(),
     "ops/segments.wgsl": [
         {
-            **{"FROM": source, "TO": to, "VALUE": value, "LIFT": f"{value}(x)", "COMBINE": "a + b", "NOTHING": "0"},
+            **{"FROM": source, "TO": to, "VALUE": value, "LIFT": f"{value}(x)", "COMBINE": "a + b", "IDENTITY": "0"},
             **{"FINISH": finish, "LANES": lanes, "PIECE": 4096, "KEY": key},
         }
         for source, to, value, finish, key in (

@@ -14,7 +14,17 @@ from vertigrad import Tensor, no_grad
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.learn.export import to_onnx, to_safetensors
-from vertigrad.learn.layers import CURVES, Activation, Conv, Flatten, Layer, Linear, Pool, octaves, waves
+from vertigrad.learn.layers import (
+    ACTIVATIONS,
+    Activation,
+    Conv,
+    Flatten,
+    Layer,
+    Linear,
+    Pool,
+    fourier_features,
+    positional_encoding,
+)
 from vertigrad.learn.network import Network
 from vertigrad.onnx_import import Network as Imported
 from vertigrad.tensor.weights import read_arrays
@@ -24,7 +34,7 @@ RANDOM = np.random.default_rng(11)
 
 def perceptron() -> Network:
     hidden = [Linear(16, 24), Activation("silu"), Linear(24, 24), Activation("silu")]
-    return Network([*waves(RANDOM, 3, 8, 0.7), *hidden, Linear(24, 4, gain=1.0)], (3,))
+    return Network([*fourier_features(RANDOM, 3, 8, 0.7), *hidden, Linear(24, 4, gain=1.0)], (3,))
 
 
 def convolutions() -> Network:
@@ -35,7 +45,7 @@ def convolutions() -> Network:
 NETWORKS: dict[str, Callable[[], Network]] = {
     "perceptron": perceptron,
     "convolutions": convolutions,
-    "octaves": lambda: Network([*octaves(2, 3), Linear(12, 3)], (2,)),
+    "octaves": lambda: Network([*positional_encoding(2, 3), Linear(12, 3)], (2,)),
 }
 
 
@@ -43,8 +53,8 @@ NETWORKS: dict[str, Callable[[], Network]] = {
 def learned(request: pytest.FixtureRequest) -> tuple[Network, dict[str, np.ndarray], np.ndarray]:
     """A network, weights none of which is 0, and a batch."""
     network = NETWORKS[request.param]()
-    weights = {name: array + np.float32(0.01) for name, array in network.start(RANDOM).items()}
-    return network, weights, RANDOM.normal(size=(7, *network.given)).astype(np.float32)
+    weights = {name: array + np.float32(0.01) for name, array in network.init(RANDOM).items()}
+    return network, weights, RANDOM.normal(size=(7, *network.input_shape)).astype(np.float32)
 
 
 def ours(network: Network, weights: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -60,15 +70,15 @@ def test_onnx_computes_the_same_here_and_elsewhere(
     steady: Gpu, tmp_path: Path, learned: tuple[Network, dict[str, np.ndarray], np.ndarray]
 ) -> None:
     network, weights, x = learned
-    wanted = ours(network, weights, x)
-    scale = np.abs(wanted).max()
-    np.testing.assert_allclose(network.reference(x, weights), wanted, atol=1e-5 * scale)
+    expected = ours(network, weights, x)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(network.reference(x, weights), expected, atol=1e-5 * scale)
     path = tmp_path / "network.onnx"
     path.write_bytes(to_onnx(network, weights))
     imported = Imported(path)
-    np.testing.assert_allclose(imported.run({"x": x})["y"], wanted, atol=1e-5 * scale)
+    np.testing.assert_allclose(imported.run({"x": x})["y"], expected, atol=1e-5 * scale)
     imported.close()
-    np.testing.assert_allclose(elsewhere(path, x), wanted, atol=1e-5 * scale)
+    np.testing.assert_allclose(elsewhere(path, x), expected, atol=1e-5 * scale)
 
 
 def elsewhere(path: Path, x: np.ndarray) -> np.ndarray:
@@ -81,18 +91,18 @@ def elsewhere(path: Path, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (0.0, 2.0), (3.0, 1.0), (-0.5, 0.25), (1.0, 0.5)])
 def test_inputs_are_scaled_as_they_were_in_training(tmp_path: Path, mean: float, deviation: float) -> None:
     network, path = Network([Linear(4, 3)], (4,)), tmp_path / "scaled.onnx"
-    weights, x = network.start(RANDOM), RANDOM.normal(size=(5, 4)).astype(np.float32)
-    path.write_bytes(to_onnx(network, weights, mean=mean, deviation=deviation))
+    weights, x = network.init(RANDOM), RANDOM.normal(size=(5, 4)).astype(np.float32)
+    path.write_bytes(to_onnx(network, weights, mean=mean, std=deviation))
     np.testing.assert_allclose(elsewhere(path, x), network.reference((x - mean) / deviation, weights), atol=1e-5)
     assert (b"input.mean" in path.read_bytes()) is ((mean, deviation) != (0.0, 1.0))
 
 
 def test_every_activation_is_written(tmp_path: Path) -> None:
     layers: list[Layer] = [Linear(4, 8)]
-    for name in CURVES:
+    for name in ACTIVATIONS:
         layers += [Activation(name), Linear(8, 8)]
     network, path = Network(layers, (4,)), tmp_path / "curves.onnx"
-    weights, x = network.start(RANDOM), RANDOM.normal(size=(9, 4)).astype(np.float32)
+    weights, x = network.init(RANDOM), RANDOM.normal(size=(9, 4)).astype(np.float32)
     path.write_bytes(to_onnx(network, weights))
     np.testing.assert_allclose(elsewhere(path, x), network.reference(x, weights), atol=1e-5)
 
@@ -113,29 +123,29 @@ def test_safetensors_come_back_as_they_were(
 
 def test_names_are_those_of_a_sequence_of_layers() -> None:
     network = Network([Flatten(), Linear(64, 8), Activation("silu"), Linear(8, 2)], (8, 8))
-    weights = network.start(RANDOM)
+    weights = network.init(RANDOM)
     shapes = {name: array.shape for name, array in weights.items()}
     assert shapes == {"1.weight": (8, 64), "1.bias": (8,), "3.weight": (2, 8), "3.bias": (2,)}
 
 
 def test_what_does_not_learn_is_exported_too() -> None:
-    network = Network([*waves(RANDOM, 2, 3, 1.0), Linear(6, 1)], (2,))
-    weights = network.start(RANDOM)
-    assert set(weights) - set(network.learned(weights)) == {"0.weight", "0.bias"}
+    network = Network([*fourier_features(RANDOM, 2, 3, 1.0), Linear(6, 1)], (2,))
+    weights = network.init(RANDOM)
+    assert set(weights) - set(network.trainable(weights)) == {"0.weight", "0.bias"}
 
 
 def test_octaves_are_sines_and_cosines_of_doubling_frequency() -> None:
-    network = Network(octaves(2, 3), (2,))
+    network = Network(positional_encoding(2, 3), (2,))
     x = RANDOM.uniform(-1.0, 1.0, (5, 2)).astype(np.float32)
     turns = np.concatenate([np.pi * x, 2 * np.pi * x, 4 * np.pi * x], axis=1)
     expected = np.concatenate([np.sin(turns), np.cos(turns)], axis=1)
-    np.testing.assert_allclose(network.reference(x, network.start(RANDOM)), expected, atol=1e-5)
+    np.testing.assert_allclose(network.reference(x, network.init(RANDOM)), expected, atol=1e-5)
 
 
 def test_waves_have_as_many_periods_a_length_as_their_sharpness_says() -> None:
     random = np.random.default_rng(0)
-    network = Network(waves(random, 3, 2000, 0.7), (3,))
-    frequencies = network.start(random)["0.weight"] / (2 * np.pi)
+    network = Network(fourier_features(random, 3, 2000, 0.7), (3,))
+    frequencies = network.init(random)["0.weight"] / (2 * np.pi)
     assert frequencies.std() == pytest.approx(0.7, rel=0.05)
     assert frequencies.mean() == pytest.approx(0.0, abs=0.05)
 
@@ -147,7 +157,7 @@ def test_gradients_of_the_reference_are_those_of_small_steps(
     doubled = {name: array.astype(float) for name, array in weights.items()}
     pull = RANDOM.normal(size=network.reference(x, weights).shape)
     gradients = network.gradients(x, doubled, pull)
-    assert gradients.keys() == network.learned(weights).keys()
+    assert gradients.keys() == network.trainable(weights).keys()
     for name, gradient in gradients.items():
         way = RANDOM.normal(size=gradient.shape)
         ends = [network.reference(x, {**doubled, name: doubled[name] + step * way}) for step in (1e-6, -1e-6)]
@@ -156,7 +166,7 @@ def test_gradients_of_the_reference_are_those_of_small_steps(
 
 def test_a_layer_that_onnx_lacks_is_refused() -> None:
     class Other(Layer):
-        def results(self, shape):  # type: ignore[no-untyped-def]
+        def output_shape(self, shape):  # type: ignore[no-untyped-def]
             return shape
 
         def apply(self, x, weights, activation=None):  # type: ignore[no-untyped-def]

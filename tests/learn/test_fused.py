@@ -22,7 +22,7 @@ DEEP: list[Layer] = [FIXED, TANH, Linear(8, 6), SILU, Linear(6, 2)]
 
 
 @pytest.mark.parametrize(
-    ("layers", "wanted"),
+    ("layers", "expected"),
     [
         ([LINEAR, SILU, LINEAR], [(0, 3)]),
         ([Flatten(), LINEAR, SILU, LINEAR, SILU, LINEAR, LINEAR, SILU, LINEAR], [(1, 6), (6, 9)]),
@@ -35,8 +35,8 @@ DEEP: list[Layer] = [FIXED, TANH, Linear(8, 6), SILU, Linear(6, 2)]
         ([LINEAR], []),
     ],
 )
-def test_what_is_run_together(gpu: Gpu, layers: list[Layer], wanted: list[tuple[int, int]]) -> None:
-    assert [(run.first, run.last) for run in runs_of(layers, "always", 1).values()] == wanted
+def test_what_is_run_together(gpu: Gpu, layers: list[Layer], expected: list[tuple[int, int]]) -> None:
+    assert [(run.first, run.last) for run in runs_of(layers, "always", 1).values()] == expected
     assert runs_of(layers, "never", 1) == {}
 
 
@@ -50,21 +50,23 @@ def test_what_is_run_together(gpu: Gpu, layers: list[Layer], wanted: list[tuple[
         ("discrete", 96, 128, LEAST_ROWS - 1, False),
     ],
 )
-def test_the_way_back_is_fused_where_that_is_faster(
+def test_the_backward_pass_is_fused_where_that_is_faster(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch, kind: str, inputs: int, width: int, rows: int, learns: bool
 ) -> None:
     layers = [Linear(inputs, width), SILU, Linear(width, 3)]
     monkeypatch.setattr(fused, "gpu", lambda: SimpleNamespace(adapter=SimpleNamespace(kind=kind)))
-    assert runs_of(layers, "auto", rows)[0].learns is learns and runs_of(layers, "always", rows)[0].learns
+    assert (
+        runs_of(layers, "auto", rows)[0].backward_fused is learns and runs_of(layers, "always", rows)[0].backward_fused
+    )
 
 
 def test_layers_run_together_are_what_they_are_by_themselves(steady: Gpu) -> None:
     random = np.random.default_rng(5)
     x = random.normal(size=(70, 8)).astype(np.float32)
     network = Network(DEEP, (8,)).fused("always", 70)
-    start = {name: array + np.float32(0.02) for name, array in network.start(random).items()}
+    start = {name: array + np.float32(0.02) for name, array in network.init(random).items()}
     gradient = random.normal(size=(70, 2)).astype(np.float32)
-    with Weights(start, network.learned(start)) as weights, Tensor.from_numpy(x) as given:
+    with Weights(start, network.trainable(start)) as weights, Tensor.from_numpy(x) as given:
         for end in (2, 3, 4, 5):  # of which only the last is the end of the run
             with no_grad():
                 found = network.apply(given, weights, 0, end).numpy()
@@ -72,14 +74,14 @@ def test_layers_run_together_are_what_they_are_by_themselves(steady: Gpu) -> Non
         leaves = weights.leaves()
         with Tensor.from_numpy(gradient) as pulled:
             network.apply(given, leaves).backward(pulled)
-        wanted = network.gradients(x, start, gradient)
-        parts = [wanted[name].ravel() for name in network.learned(start)]
+        expected = network.gradients(x, start, gradient)
+        parts = [expected[name].ravel() for name in network.trainable(start)]
         np.testing.assert_allclose(leaves.gradient().numpy(), np.concatenate(parts), rtol=1e-3, atol=1e-4)
 
 
 def test_an_activation_behind_a_linear_layer_is_done_by_its_kernel(steady: Gpu) -> None:
     network = Network([LINEAR, TANH, LINEAR, SILU, LINEAR], (8,))
-    start = network.start(np.random.default_rng(5))
+    start = network.init(np.random.default_rng(5))
     for last, dispatches in ((1, 1), (2, 1), (3, 2), (4, 2), (5, 3)):
         with Weights(start, start) as weights, Tensor.zeros((3, 8)) as x, Plan("layers") as plan:
             with plan.recording(), no_grad():
@@ -87,10 +89,10 @@ def test_an_activation_behind_a_linear_layer_is_done_by_its_kernel(steady: Gpu) 
             assert len(plan) == dispatches
 
 
-def test_weights_are_views_of_one_row_and_a_part_without_a_gradient_is_told(steady: Gpu) -> None:
+def test_weights_are_views_of_one_row_and_a_part_without_a_gradient_is_reported(steady: Gpu) -> None:
     network = Network(DEEP, (8,))
-    start = network.start(np.random.default_rng(5))
-    with Weights(start, network.learned(start)) as weights, Tensor.from_numpy(np.ones((3, 8), np.float32)) as x:
+    start = network.init(np.random.default_rng(5))
+    with Weights(start, network.trainable(start)) as weights, Tensor.from_numpy(np.ones((3, 8), np.float32)) as x:
         assert list(weights) == list(start) and len(weights) == len(start)
         assert all(np.array_equal(weights[name].numpy(), array) for name, array in start.items())
         weights.row.fill_(2.0)

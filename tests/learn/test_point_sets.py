@@ -78,12 +78,12 @@ def test_a_cloud_is_drawn_to_a_ring(steady: Gpu) -> None:
     ring = np.stack([np.cos(angle), np.sin(angle)], 1).astype(np.float32)
     with (
         Tensor.from_numpy((0.3 * RANDOM.normal(size=(64, 2))).astype(np.float32), "cloud") as cloud,
-        Tensor.from_numpy(ring) as wanted,
+        Tensor.from_numpy(ring) as expected,
         learn.Adam([cloud], 0.05) as optimizer,
         Plan("step") as plan,
     ):
         with plan.recording():
-            loss = learn.chamfer(cloud, wanted)
+            loss = learn.chamfer(cloud, expected)
             loss.backward()
             optimizer.step()
         plan.replay(**optimizer.fields())
@@ -95,7 +95,7 @@ def test_a_cloud_is_drawn_to_a_ring(steady: Gpu) -> None:
         loss.close()
 
 
-def test_what_has_no_distance_is_told(gpu: Gpu) -> None:
+def test_invalid_point_sets_are_refused(gpu: Gpu) -> None:
     x, y, whole = Tensor.zeros((4, 3)), Tensor.zeros((4, 2)), Tensor.zeros((4, 3), np.int32)
     for pair in ((x, y), (x, x[0]), (x[:0], x), (x, x[:0])):
         with pytest.raises(ShapeError, match="a point at least"):

@@ -15,15 +15,15 @@ RANDOM = np.random.default_rng(41)
 
 def test_a_power_of_two_changes_no_bit(steady: Gpu) -> None:
     """Also where gradients are clipped: to the norm that they have without the scale."""
-    x, wanted = RANDOM.normal(size=(2, 32, 3)).astype(np.float32)
+    x, expected = RANDOM.normal(size=(2, 32, 3)).astype(np.float32)
     for clip in (None, 0.5):
         found = []
         for scaled in (False, True):
             with (
                 Tensor.from_numpy(x) as given,
-                Tensor.from_numpy(wanted) as target,
+                Tensor.from_numpy(expected) as target,
                 Tensor.full((3, 3), 0.5, name="w") as weights,
-                LossScale(1024.0, patience=3) as scaling,
+                LossScale(1024.0, growth_interval=3) as scaling,
                 Adam([weights], 0.1, clip=clip) as optimizer,
             ):
                 for _ in range(8):
@@ -45,7 +45,7 @@ def test_a_step_without_a_number_changes_nothing(steady: Gpu, recorded: bool, ba
         Tensor.full(3, 1.0, name="w") as weights,
         Tensor.full(2, 1.0, name="v") as others,
         Tensor.zeros(3, name="g") as given,
-        LossScale(16.0, patience=2) as scaling,
+        LossScale(16.0, growth_interval=2) as scaling,
         Adam([weights, others], 0.1) as optimizer,
         Plan("step") as plan,
     ):
@@ -80,7 +80,7 @@ def test_a_network_in_f16_learns_what_it_cannot_without(steady: Gpu) -> None:
     for scaled in (False, True):
         with (
             Tensor.from_numpy(x) as given,
-            Tensor.from_numpy(target) as wanted,
+            Tensor.from_numpy(target) as expected,
             Tensor.zeros((4, 1), name="w") as weights,
             LossScale(2.0**24) as scaling,
             Sgd([weights], 3e7) as optimizer,
@@ -88,7 +88,7 @@ def test_a_network_in_f16_learns_what_it_cannot_without(steady: Gpu) -> None:
             losses = []
             for _ in range(40):
                 result = (given @ weights.to("f16")).to("f32")
-                loss = learn.l2_loss(result, wanted) * 1e-8
+                loss = learn.l2_loss(result, expected) * 1e-8
                 (scaling.scaled(loss) if scaled else loss).backward()
                 optimizer.step(scaling if scaled else None)
                 losses.append(loss.item())
@@ -107,18 +107,23 @@ def test_the_scale_comes_down_until_gradients_fit(steady: Gpu) -> None:
 
 
 def test_it_stays_within_its_bounds(steady: Gpu) -> None:
-    for start, value, wanted in ((1.0, np.nan, 1.0), (2.0**24, 1.0, 2.0**24)):
-        with Tensor.full(1, 1.0, name="w") as weights, LossScale(start, patience=1) as scaling:
+    for start, value, expected in ((1.0, np.nan, 1.0), (2.0**24, 1.0, 2.0**24)):
+        with Tensor.full(1, 1.0, name="w") as weights, LossScale(start, growth_interval=1) as scaling:
             with Sgd([weights], 0.0) as optimizer:
                 scaling.scaled((weights * value).sum()).backward()
                 optimizer.step(scaling)
-            assert scaling.value.item() == wanted
+            assert scaling.value.item() == expected
 
 
-def test_what_makes_no_scale_is_told(gpu: Gpu) -> None:
+def test_invalid_loss_scales_are_refused(gpu: Gpu) -> None:
     for start in (0.5, 2.0**25):
-        with pytest.raises(ParameterError, match="starts at"):
+        with pytest.raises(ParameterError, match="init_scale is"):
             LossScale(start)
-    for options in ({"growth": 0.5}, {"backoff": 1.0}, {"patience": 0}, {"patience": 1 << 25}):
-        with pytest.raises(ParameterError, match="backoff between"):
+    for options in (
+        {"growth_factor": 0.5},
+        {"backoff_factor": 1.0},
+        {"growth_interval": 0},
+        {"growth_interval": 1 << 25},
+    ):
+        with pytest.raises(ParameterError, match="backoff_factor between"):
             LossScale(**options)  # type: ignore[arg-type]

@@ -37,12 +37,12 @@ def pictures(span: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("span", [1.0, 255.0])
 def test_it_is_the_definition(steady: Gpu, span: float) -> None:
     x, y = pictures(span)
-    with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted, Tensor.from_numpy(1 - y / span) as other:
-        assert learn.ssim(result, wanted, span).item() == pytest.approx(reference(x, y, span), abs=2e-5)
+    with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as expected, Tensor.from_numpy(1 - y / span) as other:
+        assert learn.ssim(result, expected, span).item() == pytest.approx(reference(x, y, span), abs=2e-5)
         assert learn.ssim(result, result, span).item() == pytest.approx(1.0, abs=1e-6)
-        turned = learn.ssim(result.permute(0, 1, 3, 2), wanted.permute(0, 1, 3, 2), span).item()
+        turned = learn.ssim(result.permute(0, 1, 3, 2), expected.permute(0, 1, 3, 2), span).item()
         assert turned == pytest.approx(reference(x, y, span), abs=2e-5)
-        assert learn.ssim_loss(wanted * (1 / span), other).item() > 1.2  # turned round: below 0
+        assert learn.ssim_loss(expected * (1 / span), other).item() > 1.2  # turned round: below 0
 
 
 def test_pictures_may_begin_anywhere_in_their_block(steady: Gpu) -> None:
@@ -53,9 +53,9 @@ def test_pictures_may_begin_anywhere_in_their_block(steady: Gpu) -> None:
         value = learn.ssim(first.reshape(*x.shape), second.reshape(*x.shape))
         value.backward()
         assert first.grad is not None and value.item() == pytest.approx(reference(x, y, 1.0), abs=2e-5)
-        with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted:
+        with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as expected:
             result.requires_grad = True
-            learn.ssim(result, wanted).backward()
+            learn.ssim(result, expected).backward()
             assert result.grad is not None
             assert np.array_equal(first.grad.numpy(), result.grad.numpy().ravel())
             result.grad = None
@@ -65,12 +65,12 @@ def test_pictures_may_begin_anywhere_in_their_block(steady: Gpu) -> None:
 def test_its_gradient_is_that_of_the_definition(steady: Gpu) -> None:
     x, y = pictures(1.0)
     x, y = x[:1, :2], y[:1, :2]
-    with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as wanted:
-        result.requires_grad = wanted.requires_grad = True
-        learn.ssim_loss(result, wanted).backward()
-        assert result.grad is not None and wanted.grad is not None
-        found = result.grad.numpy(), wanted.grad.numpy()
-        result.grad = wanted.grad = None
+    with Tensor.from_numpy(x) as result, Tensor.from_numpy(y) as expected:
+        result.requires_grad = expected.requires_grad = True
+        learn.ssim_loss(result, expected).backward()
+        assert result.grad is not None and expected.grad is not None
+        found = result.grad.numpy(), expected.grad.numpy()
+        result.grad = expected.grad = None
     given = [x.astype(float), y.astype(float)]
     for which in (0, 1):
         for at in ((0, 0, 0, 0), (0, 1, 6, 7), (0, 0, 12, 3), (0, 1, 5, 15)):
@@ -86,24 +86,24 @@ def test_a_picture_is_found_by_its_similarity(steady: Gpu) -> None:
     _, y = pictures(1.0)
     with (
         Tensor.full((1, 1, 13, 16), 0.5, name="x") as x,
-        Tensor.from_numpy(y[:1, :1]) as wanted,
+        Tensor.from_numpy(y[:1, :1]) as expected,
         learn.Adam([x], 0.05) as optimizer,
     ):
         for _ in range(40):
-            loss = learn.ssim_loss(x, wanted)
+            loss = learn.ssim_loss(x, expected)
             loss.backward()
             optimizer.step()
         assert loss.item() < 0.1, loss.item()
 
 
-def test_what_cannot_be_compared_is_told(gpu: Gpu) -> None:
+def test_invalid_images_are_refused(gpu: Gpu) -> None:
     small, large = Tensor.zeros((1, 1, 10, 20)), Tensor.zeros((1, 1, 20, 20))
     for pair in ((small, small), (small, large), (large[0], large[0])):
         with pytest.raises(ShapeError, match="11 x 11 pixels at least"):
             learn.ssim(*pair)
     with pytest.raises(DtypeError, match="must be f32"):
         learn.ssim(large.to("f16"), large)
-    with pytest.raises(ParameterError, match="span is 0"):
+    with pytest.raises(ParameterError, match="data_range is 0"):
         learn.ssim(large, large, 0)
     small.close()
     large.close()

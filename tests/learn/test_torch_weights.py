@@ -35,14 +35,14 @@ PAIRS: dict[str, Callable[[], tuple[Network, Any]]] = {
 
 def trained_here(network: Network, x: np.ndarray, y: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Weights after a few steps, and what they make of `x`."""
-    tensors = {name: Tensor.from_numpy(array, name) for name, array in network.start(RANDOM).items()}
+    tensors = {name: Tensor.from_numpy(array, name) for name, array in network.init(RANDOM).items()}
     with (
         Tensor.from_numpy(x) as given,
-        Tensor.from_numpy(y) as wanted,
+        Tensor.from_numpy(y) as expected,
         learn.Adam(list(tensors.values()), RATE) as adam,
     ):
         for _ in range(STEPS):
-            learn.l2_loss(network.apply(given, tensors), wanted).backward()
+            learn.l2_loss(network.apply(given, tensors), expected).backward()
             adam.step()
         with no_grad():
             found = network.apply(given, tensors).numpy()
@@ -55,7 +55,7 @@ def trained_here(network: Network, x: np.ndarray, y: np.ndarray) -> tuple[dict[s
 @pytest.mark.parametrize("pair", PAIRS)
 def test_weights_go_both_ways(tmp_path: Path, pair: str) -> None:
     network, module = PAIRS[pair]()
-    x, y = (RANDOM.normal(size=(16, *shape)).astype(np.float32) for shape in (network.given, (4,)))
+    x, y = (RANDOM.normal(size=(16, *shape)).astype(np.float32) for shape in (network.input_shape, (4,)))
     given, path = torch.from_numpy(x), tmp_path / "weights.safetensors"
 
     weights, found = trained_here(network, x, y)

@@ -62,11 +62,11 @@ def test_sources_with_gaps_are_refused(source: np.ndarray) -> None:
 
 @pytest.mark.parametrize("source", [[1.0, 2.0], 3.0, None, "text", np.zeros(2, "datetime64[s]")])
 def test_what_lends_no_memory_is_refused(source) -> None:
-    with pytest.raises(LayoutError, match=r"lends no memory.*from_numpy"):
+    with pytest.raises(LayoutError, match=r"does not support the buffer protocol.*from_numpy"):
         Borrow(source)
 
 
-def test_a_bytearray_cannot_be_resized_while_lent() -> None:
+def test_a_bytearray_cannot_be_resized_while_borrowed() -> None:
     source = bytearray(16)
     borrow = Borrow(source)
     for resize in (lambda: source.append(1), source.clear, lambda: source.pop()):
@@ -77,7 +77,7 @@ def test_a_bytearray_cannot_be_resized_while_lent() -> None:
     assert len(source) == 17
 
 
-def test_an_array_cannot_be_resized_while_lent() -> None:
+def test_an_array_cannot_be_resized_while_borrowed() -> None:
     source = array.array("f", [1, 2])
     borrow = Borrow(source)
     with pytest.raises(BufferError):
@@ -86,7 +86,7 @@ def test_an_array_cannot_be_resized_while_lent() -> None:
     source.append(3)
 
 
-def test_an_mmap_cannot_be_closed_while_lent() -> None:
+def test_an_mmap_cannot_be_closed_while_borrowed() -> None:
     with tempfile.TemporaryFile() as file:
         file.write(b"x" * 4096)
         file.flush()
@@ -101,7 +101,7 @@ def test_an_mmap_cannot_be_closed_while_lent() -> None:
         source.close()
 
 
-def test_numpy_refuses_to_resize_while_lent() -> None:
+def test_numpy_refuses_to_resize_while_borrowed() -> None:
     source = np.arange(4.0)
     borrow = Borrow(source)
     with pytest.raises(ValueError, match="cannot resize"):
@@ -113,7 +113,7 @@ def test_numpy_resized_regardless_is_noticed() -> None:
     source = np.arange(1000.0)
     borrow = Borrow(source)
     source.resize(1 << 20, refcheck=False)
-    with pytest.raises(BorrowInUse, match=r"moved while lent.*refcheck=False.*from_blob"):
+    with pytest.raises(BorrowInUse, match=r"moved while borrowed.*refcheck=False.*from_blob"):
         borrow.bytes()
 
 
@@ -121,7 +121,7 @@ def test_numpy_shrunk_in_place_is_noticed() -> None:
     source = np.arange(1000.0)
     borrow = Borrow(source)
     source.resize(999, refcheck=False)
-    with pytest.raises(BorrowInUse, match="moved while lent"):
+    with pytest.raises(BorrowInUse, match="moved while borrowed"):
         borrow.bytes()
 
 
@@ -130,7 +130,7 @@ def test_what_was_given_back_cannot_be_read() -> None:
     borrow.release()
     borrow.release()
     assert borrow.released
-    with pytest.raises(BorrowInUse, match=r"given back; make the tensor again with from_blob"):
+    with pytest.raises(BorrowInUse, match=r"released; create the tensor again with from_blob"):
         borrow.bytes()
 
 
@@ -151,20 +151,20 @@ def test_bytes_handed_out_keep_the_export_even_after_release() -> None:
     source.append(1)
 
 
-def lend(fake: FakeGpu, source: bytearray) -> Owner:
-    return Owner(fake.tracker, fake.pool.lend(Borrow(source), "lent", HERE), "lent", HERE)
+def borrow(fake: FakeGpu, source: bytearray) -> Owner:
+    return Owner(fake.tracker, fake.pool.borrow(Borrow(source), "lent", HERE), "lent", HERE)
 
 
 def upload(fake: FakeGpu, owner: Owner) -> None:
     donor = fake.pool.take(owner.block.nbytes, "lent", HERE)
     fake.tracker.pin(donor)
-    fake.pool.place(owner.block, donor)
+    fake.pool.move_storage(owner.block, donor)
     fake.tracker.unpin(donor)
 
 
 def test_the_source_is_free_at_once_when_its_only_tensor_closes(fake: FakeGpu) -> None:
     source = bytearray(64)
-    owner = lend(fake, source)
+    owner = borrow(fake, source)
     owner.drop()
     source.append(1)
     assert fake.tracker.blocks == {}
@@ -172,7 +172,7 @@ def test_the_source_is_free_at_once_when_its_only_tensor_closes(fake: FakeGpu) -
 
 def test_the_source_is_free_although_the_gpu_still_reads_its_copy(fake: FakeGpu) -> None:
     source = bytearray(64)
-    owner = lend(fake, source)
+    owner = borrow(fake, source)
     upload(fake, owner)
     block = owner.block
     fake.queue.use([block])
@@ -185,7 +185,7 @@ def test_the_source_is_free_although_the_gpu_still_reads_its_copy(fake: FakeGpu)
 
 def test_a_clone_keeps_the_source(fake: FakeGpu) -> None:
     source = bytearray(64)
-    owner = lend(fake, source)
+    owner = borrow(fake, source)
     clone = owner.clone("clone", HERE)
     owner.drop()
     with pytest.raises(BufferError):
@@ -196,7 +196,7 @@ def test_a_clone_keeps_the_source(fake: FakeGpu) -> None:
 
 def test_a_view_keeps_the_source(fake: FakeGpu) -> None:
     source = bytearray(64)
-    owner = lend(fake, source)
+    owner = borrow(fake, source)
     view = owner.hold()
     owner.drop()
     with pytest.raises(BufferError):

@@ -60,7 +60,7 @@ def test_a_closed_owner_says_what_it_was_and_when_it_went(fake: FakeGpu) -> None
     fake.tracker.frame = 41
     owner = fake.make(100, "positions", Origin("scene.py", 12))
     owner.drop()
-    said = r"tensor 'positions', made at scene.py:12, was freed in frame 41; keep a clone\(\)"
+    said = r"tensor 'positions', created at scene.py:12, was freed in frame 41; keep a clone\(\)"
     for use in (lambda: owner.block, owner.hold, lambda: owner.clone("", HERE)):
         with pytest.raises(UseAfterFree, match=said):
             use()
@@ -84,7 +84,9 @@ def test_a_free_block_cannot_be_held_again(fake: FakeGpu, count: str) -> None:
     owner = fake.make(100, "gone")
     block = owner.block
     owner.drop()
-    with pytest.raises(UseAfterFree, match=f"'gone' .block {block.id}, made at somewhere.py:7. was freed in frame 3"):
+    with pytest.raises(
+        UseAfterFree, match=f"'gone' .block {block.id}, created at somewhere.py:7. was freed in frame 3"
+    ):
         getattr(fake.tracker, count)([block] if count == "publish" else block)
     assert block.owners == block.pins == block.published == 0
 
@@ -223,9 +225,9 @@ def test_the_leak_report_lists_what_is_live_and_what_was_never_closed(fake: Fake
     fake.make(50, "", Origin("b.py", 2))
     fake.tracker.report_leak("forgotten", 400, Origin("c.py", 3))
     assert fake.tracker.leak_report().splitlines() == [
-        "live: kept, 100 bytes, made at a.py:1",
-        "live: unnamed, 50 bytes, made at b.py:2",
-        "never closed: forgotten, 400 bytes, made at c.py:3",
+        "live: kept, 100 bytes, created at a.py:1",
+        "live: unnamed, 50 bytes, created at b.py:2",
+        "never closed: forgotten, 400 bytes, created at c.py:3",
     ]
     kept.drop()
     assert "kept" not in fake.tracker.leak_report()

@@ -185,8 +185,8 @@ def test_out_of_memory_names_the_request_what_is_free_and_the_five_largest_holde
     message = str(caught.value)
     assert "'the asked' asked for 80,000 bytes" in message
     assert f"free: {64 * KIB:,} of {100 * KIB:,} bytes" in message
-    assert [line.split() for line in message.splitlines() if "made at" in line] == [
-        [f"{(i + 1) * KIB:,}", "bytes", f"holder{i},", "made", "at", f"model.py:{i}"] for i in (7, 6, 5, 4, 3)
+    assert [line.split() for line in message.splitlines() if "created at" in line] == [
+        [f"{(i + 1) * KIB:,}", "bytes", f"holder{i},", "created", "at", f"model.py:{i}"] for i in (7, 6, 5, 4, 3)
     ]
     assert fake.pool.free_bytes == 0
     assert fake.tracker.retired == fake.tracker.submitted
@@ -202,7 +202,7 @@ def test_after_running_out_smaller_requests_still_work(fake: FakeGpu) -> None:
     assert fake.make(4 * KIB).block.owners == 1
 
 
-def test_figures_follow_what_is_held() -> None:
+def test_statistics_follow_what_is_held() -> None:
     fake = FakeGpu()
     a, b = fake.make(3 * KIB), fake.make(5 * KIB)
     assert (fake.pool.held_bytes, fake.pool.free_bytes, fake.pool.peak_bytes) == (8 * KIB, 0, 8 * KIB)
@@ -214,34 +214,34 @@ def test_figures_follow_what_is_held() -> None:
     assert (fake.pool.held_bytes, fake.pool.free_bytes, fake.pool.peak_bytes) == (5 * KIB, 5 * KIB, 8 * KIB)
 
 
-def test_a_lent_block_takes_the_memory_of_its_donor(fake: FakeGpu) -> None:
+def test_a_borrowed_block_takes_the_memory_of_its_donor(fake: FakeGpu) -> None:
     from vertigrad.memory import Borrow
 
-    lent = Owner(fake.tracker, fake.pool.lend(Borrow(bytes(1000)), "lent", HERE), "lent", HERE)
+    lent = Owner(fake.tracker, fake.pool.borrow(Borrow(bytes(1000)), "lent", HERE), "lent", HERE)
     assert (lent.block.storage, lent.block.capacity, fake.pool.held_bytes) == (None, 0, 0)
     donor = fake.pool.take(1000, "lent", HERE)
     fake.tracker.pin(donor)
     buffer = donor.storage
-    fake.pool.place(lent.block, donor)
+    fake.pool.move_storage(lent.block, donor)
     fake.tracker.unpin(donor)
     assert (lent.block.storage, lent.block.capacity) == (buffer, size_class(1000))
     assert list(fake.tracker.blocks) == [lent.block.id]
     assert fake.pool.held_bytes == size_class(1000)
     other = fake.pool.take(1000, "", HERE)
     with pytest.raises(StillInUse):
-        fake.pool.place(lent.block, other)
+        fake.pool.move_storage(lent.block, other)
     lent.drop()
     assert fake.make(1000).block is lent._block
 
 
-def test_a_promised_block_has_no_memory_until_it_is_fulfilled(fake: FakeGpu) -> None:
+def test_a_reserved_block_has_no_memory_until_it_is_committed(fake: FakeGpu) -> None:
     fake.storage.largest = 4 * KIB
     with pytest.raises(LimitError, match="'huge' needs 4097 bytes"):
-        fake.pool.promise(4 * KIB + 1, "huge", HERE)
-    owner = Owner(fake.tracker, fake.pool.promise(4 * KIB, "promised", HERE), "promised", HERE)
+        fake.pool.reserve(4 * KIB + 1, "huge", HERE)
+    owner = Owner(fake.tracker, fake.pool.reserve(4 * KIB, "reserved", HERE), "reserved", HERE)
     block = owner.block
     assert (block.storage, block.capacity, block.nbytes, fake.pool.held_bytes) == (None, 0, 4 * KIB, 0)
-    fake.pool.fulfil(block)
+    fake.pool.commit(block)
     assert (block.capacity, fake.pool.held_bytes, list(fake.tracker.blocks)) == (4 * KIB, 4 * KIB, [block.id])
     owner.drop()
     assert fake.make(4 * KIB).block is block

@@ -130,7 +130,7 @@ def test_every_loss_and_optimizer_learns(make: Make, loss: dict, optimizer: dict
 
 def test_a_schedule_changes_the_rate(make: Make) -> None:
     model = make(schedule={"kind": "cosine", "steps": 4, "warm_up": 2}, learning_rate=0.01)
-    rates = [model._optimizer.rate * model._optimizer.schedule(step) for step in range(7)]
+    rates = [model._optimizer.lr * model._optimizer.schedule(step) for step in range(7)]
     assert rates[0] < rates[1] and rates[6] == 0.0
     advance(model, 6)
     weights = {name: tensor.numpy() for name, tensor in model._weights.items()}

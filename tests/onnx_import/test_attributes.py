@@ -68,8 +68,8 @@ def test_everything_that_a_node_can_say_has_a_case(op: str) -> None:
     for group in groups(op):
         valid = {case: version for case in BY_OPERATOR[op] if (version := opset_in(case, group))}
         said: Any = schema(op, group[0])
-        wanted: list[str | int] = [*said.attributes, *optional(said.inputs)]
-        missing += [f"opset {group[0]}: {what}" for what in wanted if not covers(valid, what)]
+        expected: list[str | int] = [*said.attributes, *optional(said.inputs)]
+        missing += [f"opset {group[0]}: {what}" for what in expected if not covers(valid, what)]
         outputs = [index for index in optional(said.outputs) if not any(index in case.outputs for case in valid)]
         missing += [f"opset {group[0]}: output {index}" for index in outputs]
         missing += [f"opset {group[0]}"] * (not valid)

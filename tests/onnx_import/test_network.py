@@ -65,7 +65,7 @@ def test_programs_that_nobody_holds_do_not_add_up(gpu: Gpu) -> None:
         assert len(gpu.tracker.live) <= held
 
 
-def test_a_program_that_its_caller_closed_is_recorded_again(steady: Gpu) -> None:
+def test_a_program_that_its_caller_closed_is_recorded_anew(steady: Gpu) -> None:
     with Network(two_layers()) as network:
         x = reals(2, 3)
         before = network.run({"x": x})["y"]
@@ -201,7 +201,7 @@ def test_a_network_reads_a_tensor_that_somebody_else_fills(steady: Gpu) -> None:
         program.close()
 
 
-def test_everything_unsupported_is_told_at_once(steady: Gpu) -> None:
+def test_everything_unsupported_is_reported_at_once(steady: Gpu) -> None:
     nodes = [
         node("NonZero", "x", "a"),
         node("Cast", "x", "b", to=TensorProto.DOUBLE),

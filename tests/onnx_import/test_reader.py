@@ -189,7 +189,7 @@ def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, location: str) ->
         (external("weights.bin", 0, 44), "48 bytes"),
     ],
 )
-def test_weights_that_are_not_there_are_told(tmp_path: Path, made: onnx.ModelProto, told: str) -> None:
+def test_missing_weights_are_reported(tmp_path: Path, made: onnx.ModelProto, told: str) -> None:
     (tmp_path / "weights.bin").write_bytes(reals(3, 4).tobytes())
     with pytest.raises(InputError, match=told):
         Network(saved(made, tmp_path))

@@ -14,7 +14,7 @@ from vertigrad.onnx_import import Network, tail
 from .networks import model, node, reals
 
 ACTIVATIONS: dict[str, list[dict[str, Any]]] = {
-    **{op: [{}] for op in tail._PLAIN},
+    **{op: [{}] for op in tail._WITHOUT_PARAMETERS},
     **{op: [{}, {"alpha": 0.3}] for op in tail._WITH_ALPHA},
     "Gelu": [{"approximate": "none"}, {"approximate": "tanh"}],
     "HardSigmoid": [{}, {"alpha": 0.3}, {"beta": 0.3}],

@@ -8,7 +8,7 @@ from onnx.reference import ReferenceEvaluator
 
 from vertigrad.gpu import Gpu
 from vertigrad.gpu import results as results_module
-from vertigrad.gpu.packing import Span, pack
+from vertigrad.gpu.packing import LiveRange, pack
 from vertigrad.memory.pool import size_class
 from vertigrad.onnx_import import Network
 
@@ -61,18 +61,18 @@ def test_a_network_of_half_precision_is_equal_to_onnxruntime(gpu: Gpu, name: str
 @pytest.mark.parametrize("name", zoo.KINDS)
 def test_a_plan_takes_little_more_memory_than_what_is_needed_at_once(name: str, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     """Of weights, inputs, outputs and what passes between nodes together; buffers hold whole 256 bytes."""
-    passing: list[Span] = []
-    monkeypatch.setattr(results_module, "pack", lambda spans, places: passing.extend(spans) or pack(spans, places))
+    transient: list[LiveRange] = []
+    monkeypatch.setattr(results_module, "pack", lambda ranges, slots: transient.extend(ranges) or pack(ranges, slots))
     with Network(zoo.make(name)) as network:
         plan = network.program(zoo.inputs(name, 0)).plan
         owners = list(plan._owners)
-        shared = sum(size_class(place.nbytes) for place in plan._results._places)
+        shared = sum(size_class(slot.nbytes) for slot in plan._results._slots)
         taken = sum(owner.block.capacity for owner in owners)
         lasting = taken - shared
         at_once = max(
-            sum(size_class(s.nbytes) for s in passing if s.first <= now <= s.last) for now in range(len(plan))
+            sum(size_class(s.nbytes) for s in transient if s.first <= now <= s.last) for now in range(len(plan))
         )
-    print(f"\n{name}: {taken:,} bytes, at once {lasting + at_once:,}; passing {shared:,}, at once {at_once:,}")
+    print(f"\n{name}: {taken:,} bytes, at once {lasting + at_once:,}; transient {shared:,}, at once {at_once:,}")
     assert taken <= 1.2 * (lasting + at_once)
 
 

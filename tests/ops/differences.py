@@ -57,6 +57,8 @@ def check(ours: Callable[..., Tensor], theirs: Callable[..., np.ndarray], arrays
     result = ours(*leaves)
     weights = np.asarray(RANDOM.normal(size=result.shape), np.float32)
     result.backward(turned(weights))
-    for tensor, wanted in zip(leaves, numeric(theirs, arrays, weights.astype(float)), strict=True):
+    for tensor, expected in zip(leaves, numeric(theirs, arrays, weights.astype(float)), strict=True):
         assert tensor.grad is not None and tensor.grad.shape == tensor.shape
-        np.testing.assert_allclose(tensor.grad.numpy(), wanted, rtol=2e-4, atol=2e-4 * max(1.0, np.abs(wanted).max()))
+        np.testing.assert_allclose(
+            tensor.grad.numpy(), expected, rtol=2e-4, atol=2e-4 * max(1.0, np.abs(expected).max())
+        )

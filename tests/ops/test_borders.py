@@ -126,10 +126,10 @@ def written(name: str, results: list[Tensor]) -> list[np.ndarray]:
     return [arrays[0][: int(arrays[1][0])], arrays[1]] if name in ("compact", "nonzero") else arrays
 
 
-def same(found: Any, wanted: Any) -> bool:
-    if wanted is None or found is None:
-        return found is wanted
-    return found.shape == wanted.shape and np.allclose(found, wanted, rtol=2e-4, atol=2e-5, equal_nan=True)
+def same(found: Any, expected: Any) -> bool:
+    if expected is None or found is None:
+        return found is expected
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=2e-4, atol=2e-5, equal_nan=True)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
@@ -137,16 +137,16 @@ def test_nothing_beside_the_operands_is_read_or_written(gpu: Gpu, case: str) -> 
     name, (shapes, _) = CASES[case]
     arrays = {key: RANDOM.uniform(0.2, 0.8, shape).astype(np.float32) for key, shape in shapes.items()}
     leaves, results = called(case, arrays, alone)
-    wanted, wanted_back = written(name, results), pulled(leaves, results, alone)
+    expected, expected_gradients = written(name, results), pulled(leaves, results, alone)
     for place in (between, inside):
         leaves, results = called(case, arrays, place)
-        assert all(map(same, written(name, results), wanted)), place.__name__
-        assert all(map(same, pulled(leaves, results, place), wanted_back)), place.__name__
-    if "out" not in inspect.signature(getattr(ops, name)).parameters or len(wanted) > 1:
+        assert all(map(same, written(name, results), expected)), place.__name__
+        assert all(map(same, pulled(leaves, results, place), expected_gradients)), place.__name__
+    if "out" not in inspect.signature(getattr(ops, name)).parameters or len(expected) > 1:
         return
     with no_grad():  # another kernel may serve then
         values = called(case, arrays, alone)[1][0].numpy()
-    assert same(values, wanted[0])
+    assert same(values, expected[0])
     for place in (between, shifted, rows, inside):
         lie = place(values.shape)
         expected = np.full(lie.whole, SENTINEL, values.dtype)

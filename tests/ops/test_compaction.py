@@ -99,7 +99,7 @@ def kernel(source: str) -> Kernel:
     return Kernel(source, "main", "test kernel")
 
 
-def test_a_plan_dispatches_as_many_as_were_kept(steady: Any):
+def test_a_plan_dispatches_as_many_as_were_selected(steady: Any):
     """Compaction, the size, and the dispatch of it in one plan: nothing is read back between them."""
     n, fill = 5000, kernel(FILL)
     a = np.random.default_rng(1).normal(size=n).astype(np.float32)

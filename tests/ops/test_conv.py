@@ -97,7 +97,7 @@ def test_every_tile(tile: Tile, channels: int, packed: bool, monkeypatch: pytest
     close(got, want, b[0].size)
 
 
-def test_a_software_adapter_wastes_no_places() -> None:
+def test_a_software_adapter_wastes_no_positions() -> None:
     """Of small images; of large ones, with tiles for all, both take the same."""
     for places in (4, 49, 784):
         assert choose(512, places, 1, is_software=True) == ON_A_CPU != choose(512, places, 1, is_software=False)

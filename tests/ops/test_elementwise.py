@@ -119,7 +119,7 @@ def test_writing_a_whole_tensor_leaves_a_clone_alone():
     assert np.array_equal(x.numpy(), 2 * np.arange(300)) and (kept.numpy() == 5).all()
 
 
-def test_bytes_that_share_a_word_are_written_apart():
+def test_bytes_that_share_a_word_are_written_independently():
     array = np.arange(101, dtype=np.uint8)
     with Tensor.from_numpy(array) as x:
         x[1::2].add_(100)
@@ -140,7 +140,7 @@ def test_more_elements_than_one_row_of_workgroups_takes(dtype: str):
         assert np.array_equal(y.numpy(), array[::-1] + ONE[dtype])
 
 
-def test_numbers_take_the_type_of_the_tensor_beside_them():
+def test_scalars_take_the_type_of_the_other_operand():
     x = Tensor.from_numpy(np.array([1, 2], np.int32))
     assert (x + 1).dtype.name == "i32"
     assert (x * 0.5).dtype.name == "f32"
@@ -154,7 +154,7 @@ def test_numbers_take_the_type_of_the_tensor_beside_them():
 
 @pytest.mark.parametrize("dtype", ["i32", "u32", "u8", "f16", "f32"])
 @pytest.mark.parametrize("number", [5, 5.0, True])
-def test_arrays_without_axes_are_numbers(dtype: str, number: object):
+def test_arrays_without_axes_are_scalars(dtype: str, number: object):
     x = Tensor.from_numpy(np.array([1, 2], NUMPY[dtype]))
     plain, array = x + number, x + np.array(number)
     assert array.dtype is plain.dtype and np.array_equal(array.numpy(), plain.numpy())

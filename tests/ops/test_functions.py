@@ -417,6 +417,6 @@ def test_parameters_that_are_not_given_are_those_of_onnx():
     named["swish"] = named["silu"]
     named["shrink"] = lambda a: np.where(np.abs(a) > 0.5, a, 0.0)
     for name, function in named.items():
-        wanted = function(x.astype(np.float64))
-        np.testing.assert_allclose(getattr(ops, name)(x).numpy(), wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+        expected = function(x.astype(np.float64))
+        np.testing.assert_allclose(getattr(ops, name)(x).numpy(), expected, rtol=1e-5, atol=1e-6, err_msg=name)
     assert set(network_functions.__all__) <= named.keys()

@@ -27,8 +27,8 @@ def test_take_from_any_layout(data: st.DataObject, dtype: str, index: str, seed:
     lie = data.draw(lies(shape))
     a, x = lie.both(values(lie.whole, dtype, seed))
     size = min(a.size if axis is None else shape[axis], 256 if index == "u8" else a.size)
-    wanted = data.draw(shapes(max_rank=3, largest=60)) if size else (0,)
-    where = data.draw(lies(wanted))
+    expected = data.draw(shapes(max_rank=3, largest=60)) if size else (0,)
+    where = data.draw(lies(expected))
     i, y = where.both(places(where.whole, max(size, 1), index, seed))
     got = ops.take(x, y, axis)
     assert got.dtype.name == dtype
@@ -64,7 +64,7 @@ def test_large_unsigned_indices_do_not_count_from_the_end():
     assert ops.take(x, Tensor.from_numpy(np.array([0, 2**32 - 1], np.uint32))).numpy().tolist() == [1, 0]
 
 
-def test_lists_and_numbers_are_indices_and_are_checked():
+def test_lists_and_scalars_are_indices_and_are_checked():
     a = values((4, 5), "f32", 1)
     x = Tensor.from_numpy(a)
     assert np.array_equal(ops.take(x, [[0, -1], [2, 2]], 0).numpy(), np.take(a, [[0, -1], [2, 2]], 0))

@@ -13,7 +13,7 @@ from vertigrad.errors import GradientError
 from vertigrad.gpu import Gpu
 from vertigrad.tensor.operators import Arithmetic
 
-from .test_gradient_table import PLACES, ROWS, leaf
+from .test_gradient_table import INDICES, ROWS, leaf
 
 TWO = ("add", "sub", "mul", "truediv", "mod", "pow")
 METHODS: dict[str, Callable[[Tensor, Tensor], Any]] = {
@@ -26,7 +26,7 @@ METHODS: dict[str, Callable[[Tensor, Tensor], Any]] = {
     "__matmul__": lambda x, y: x @ y.T,
     "__rmatmul__": lambda x, y: np.ones((2, 4), np.float32) @ x,
     "to": lambda x, y: x.to("f16"),
-    "take": lambda x, y: x.take(PLACES, 0),
+    "take": lambda x, y: x.take(INDICES, 0),
     **{name: lambda x, y, name=name: getattr(x, name)(1) for name in ("sum", "mean", "min", "max", "prod")},
     "T": lambda x, y: x.T,
     "__getitem__": lambda x, y: x[1:, ::2],
@@ -56,7 +56,7 @@ def test_every_operator_of_a_tensor_keeps_the_graph(gpu: Gpu) -> None:
         leaf(ROWS, "x").fill_(1.0)
 
 
-def test_what_has_no_slope_says_so_where_it_is_asked_for_one(gpu: Gpu) -> None:
+def test_backward_of_a_non_differentiable_result_raises_with_the_reason(gpu: Gpu) -> None:
     """In a loss of several, the others get theirs; of what is flat alone, `backward` tells operation and tensor."""
     x = leaf(ROWS, "heights")
     (ops.floor(x * 3.0) * x).sum().backward()
@@ -65,7 +65,7 @@ def test_what_has_no_slope_says_so_where_it_is_asked_for_one(gpu: Gpu) -> None:
         GradientError, match=r"^floor of tensor 'heights' has no gradient: it is flat.*or give it x\.detach"
     ):
         ops.floor(x).backward(Tensor.zeros(ROWS))
-    with pytest.raises(GradientError, match=r"^argsort of tensor 'heights' has no gradient: it is a place"):
+    with pytest.raises(GradientError, match=r"^argsort of tensor 'heights' has no gradient: it is an index"):
         ops.argsort(x).backward(Tensor.zeros(ROWS, "i32"))
     with pytest.raises(GradientError, match=r"^where of tensor 'heights' has no gradient: it only says where"):
         ops.where(x, 1.0, 0.0).backward(Tensor.zeros(ROWS))

@@ -105,8 +105,8 @@ def test_every_derivative_is_tested() -> None:
 def test_elementwise(gpu: Gpu, name: str) -> None:
     """Operands are broadcast; those that only say where a function changes are numbers."""
     function, ranges = ELEMENTWISE[name]
-    wanted = [derivative is not None for derivative in DERIVATIVES[name]]
-    numbers = [(low + high) / 2 for (low, high), want in zip(ranges, wanted, strict=True) if not want]
+    expected = [derivative is not None for derivative in DERIVATIVES[name]]
+    numbers = [(low + high) / 2 for (low, high), want in zip(ranges, expected, strict=True) if not want]
     count = len(ranges) - len(numbers)
     shapes = [(3, 4), (4,), (3, 1)][:count]
     check(
@@ -150,11 +150,11 @@ CORNERS: dict[str, tuple[list[float], list[float]]] = {
 
 @pytest.mark.parametrize("name", CORNERS)
 def test_corners(gpu: Gpu, name: str) -> None:
-    values, wanted = CORNERS[name]
+    values, expected = CORNERS[name]
     leaves = [leaf(np.array([value], np.float32)) for value in values]
     ops.elementwise(name, *leaves).backward()
     found = [tensor.grad.item() for tensor in leaves if tensor.grad is not None]
-    assert found == pytest.approx(wanted, rel=1e-6)
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 # The slopes far to the left and to the right.
@@ -165,7 +165,7 @@ FAR: dict[str, tuple[float, float]] = {
 
 
 @pytest.mark.parametrize("name", FAR)
-def test_slopes_far_out_are_finite(gpu: Gpu, name: str) -> None:
+def test_derivatives_far_out_are_finite(gpu: Gpu, name: str) -> None:
     x = np.array([-1e9, -1e4, -200.0, -100.0, 100.0, 200.0, 1e4, 1e9], np.float32)
     tensor = leaf(x)
     ops.elementwise(name, tensor, *PARAMETERS.get(name, ())).sum().backward()
@@ -537,7 +537,7 @@ def test_no_gradient_is_lost_in_silence(gpu: Gpu) -> None:
     x = leaf(np.array([[2.0, 1.0]], np.float32))
     with pytest.raises(GradientError, match=r"of tensor 'unnamed' has no gradient; give it x\.detach"):
         ops.reorder(x, Tensor.zeros(1, "u32"), Tensor.zeros((1, 2)))
-    with pytest.raises(GradientError, match="nothing it was made of"):
+    with pytest.raises(GradientError, match="no operand requires one"):
         (x.detach() * 2.0).sum().backward()
     with pytest.raises(GradientError, match="only floats"):
         Tensor.from_numpy(np.array([1], np.int32)).requires_grad = True

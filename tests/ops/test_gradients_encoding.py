@@ -49,14 +49,14 @@ def test_frequencies(data: st.DataObject, count: int, dimensions: int, number: i
     given_x.requires_grad = True
     ops.positional_encoding(given_x, number, include=include).backward(given_gradient)
     step = 1e-6
-    wanted = np.zeros((count, dimensions))
+    expected = np.zeros((count, dimensions))
     for d in range(dimensions):
         away = step * (np.arange(dimensions) == d)
         wide = x.astype(np.float64)
         slope = (frequencies(wide + away, number, include) - frequencies(wide - away, number, include)) / (2.0 * step)
-        wanted[:, d] = (slope * gradient).sum(1)
+        expected[:, d] = (slope * gradient).sum(1)
     assert given_x.grad is not None
-    assert np.abs(given_x.grad.numpy() - wanted).max() <= 1e-5 * max(1.0, np.abs(wanted).max())
+    assert np.abs(given_x.grad.numpy() - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())
 
 
 @pytest.mark.parametrize(
@@ -123,15 +123,15 @@ def test_words_hold_all_there_can_be(points: int, dimensions: int) -> None:
 def test_a_network_behind_a_grid_learns_both(steady: Gpu) -> None:
     """One plan of a whole step; tables and weights, and half tables get half gradients."""
     x = RANDOM.uniform(size=(500, 2)).astype(np.float32)
-    wanted = np.sin(9.0 * x[:, :1]) * np.cos(7.0 * x[:, 1:])
+    expected = np.sin(9.0 * x[:, :1]) * np.cos(7.0 * x[:, 1:])
     tables = Tensor.from_numpy((table(4, 256, 2) * 1e-2), "tables")
     with (
-        Mlp(*layers([8, 16, 1]), encoding=HashEncoding(tables, 4, 32), learns=True) as mlp,
-        learn.Adam([mlp.parameters, tables], rate=0.02) as optimizer,
+        Mlp(*layers([8, 16, 1]), encoding=HashEncoding(tables, 4, 32), requires_grad=True) as mlp,
+        learn.Adam([mlp.parameters, tables], lr=0.02) as optimizer,
         Plan("step") as plan,
     ):
         with plan.recording():
-            loss = learn.l2_loss(mlp(Tensor.from_numpy(x)), Tensor.from_numpy(wanted))
+            loss = learn.l2_loss(mlp(Tensor.from_numpy(x)), Tensor.from_numpy(expected))
             loss.backward()
             optimizer.step()
         plan.replay(**optimizer.fields())

@@ -95,9 +95,9 @@ def test_writes_through_turned_reversed_and_repeated_views() -> None:
         result[:, 2] *= [2, 3]
         result[0, 0] += 2
         assert np.array_equal(y.numpy(), result)
-        wanted = 2 * result
-        wanted[:, 2] *= [2, 3]
-        assert np.array_equal(grad(x), wanted)
+        expected = 2 * result
+        expected[:, 2] *= [2, 3]
+        assert np.array_equal(grad(x), expected)
         column = 2 * result[:, 2] * values[:, 2]
         assert np.allclose(grad(z), column + np.array([2 * result[0, 0], 0]))
 
@@ -110,9 +110,9 @@ def test_a_write_through_a_view_of_a_clone_in_another_order() -> None:
         turned = x.T.clone()
         turned.T.reshape(6)[1:3] = z
         (turned * turned).sum().backward()
-        wanted = 2 * values
-        wanted[0, 1:] = 0
-        assert np.array_equal(grad(x), wanted)
+        expected = 2 * values
+        expected[0, 1:] = 0
+        assert np.array_equal(grad(x), expected)
         assert grad(z) == [20, 40]
         turned.close()
 
@@ -170,7 +170,7 @@ def test_what_has_no_rule_does_not_write_over_gradients() -> None:
     with leaf(1, 2) as x, Tensor.zeros(2) as other:
         y = x * 1.0
         with pytest.raises(GradientError, match=r"into tensor .* does not pass them on"):
-            launch.destination("an operation", (2,), y.dtype, y)
+            launch.prepare_output("an operation", (2,), y.dtype, y)
         ops.floor(other, out=y)
         assert not y.requires_grad
 

@@ -72,24 +72,24 @@ def test_gather_nd(gpu: Gpu, dtype: str, batch: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", INDEX)
-@pytest.mark.parametrize("join", ["put", "add"])
+@pytest.mark.parametrize("reduction", ["none", "add"])
 @pytest.mark.parametrize("along", [False, True])
-def test_scatter(gpu: Gpu, dtype: str, join: str, along: bool) -> None:
+def test_scatter(gpu: Gpu, dtype: str, reduction: str, along: bool) -> None:
     """Each value that stays or is added gets the gradient of its place; what it replaced gets none."""
     indices, places = named(dtype, (7, COLUMNS) if along else (7, 1), ROWS)
     x, updates = leaf(drawn(-1, 1, (ROWS, COLUMNS))), leaf(drawn(-1, 1, (7, COLUMNS)))
     scatter = ops.scatter_elements if along else ops.scatter_nd
-    result = scatter(x, Tensor.from_numpy(indices), updates, join=join)
+    result = scatter(x, Tensor.from_numpy(indices), updates, reduction=reduction)
     weights = drawn(-1, 1, result.shape)
     result.backward(Tensor.from_numpy(weights))
     assert x.grad is not None and updates.grad is not None
     rows = np.broadcast_to(places, (7, COLUMNS))
     inside, columns = rows >= 0, np.broadcast_to(np.arange(COLUMNS), (7, COLUMNS))
-    stays = inside & (join == "add")
-    for row, column in zip(*np.nonzero(inside & (join == "put")), strict=True):
+    stays = inside & (reduction == "add")
+    for row, column in zip(*np.nonzero(inside & (reduction == "none")), strict=True):
         same = (rows[:, column] == rows[row, column]).nonzero()[0]
         stays[row, column] = row == same[-1]
     np.testing.assert_array_equal(updates.grad.numpy(), np.where(stays, weights[rows, columns], 0))
-    if join == "put":
+    if reduction == "none":
         weights[rows[inside], columns[inside]] = 0
     np.testing.assert_array_equal(x.grad.numpy(), weights)

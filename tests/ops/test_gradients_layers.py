@@ -90,9 +90,9 @@ def test_means_of_windows(gpu: Gpu, padded: bool, padding: int, dilation: int, c
             found.append(x[..., inside].sum(-1) / count)
         return np.stack(found, -1)
 
-    how = {"stride": stride, "padding": padding, "dilation": dilation, "ceil": ceil}
+    how = {"stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil}
     check(
-        lambda x: ops.average_pool(x, (size,), count_padding=padded, **how),  # type: ignore[arg-type]
+        lambda x: ops.average_pool(x, (size,), count_include_pad=padded, **how),  # type: ignore[arg-type]
         theirs,
         [drawn(-1, 1, (2, 3, n))],
     )
@@ -118,7 +118,7 @@ def test_pools_of_two_axes(gpu: Gpu) -> None:
         [drawn(-1, 1, shape)],
     )
     check(
-        lambda x: ops.max_pool_with_places(x, (2, 2), **how)[0].reshape(2, 2, 4),
+        lambda x: ops.max_pool(x, (2, 2), return_indices=True, **how)[0].reshape(2, 2, 4),
         lambda x: parts(x).max(-1),
         [drawn(-1, 1, shape)],
     )

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from vertigrad import Tensor, learn, no_grad, ops
 from vertigrad.errors import DtypeError, GradientError
 from vertigrad.gpu import Gpu, Kernel, Plan, shader
-from vertigrad.ops.activation import PARAMETERS, parameters, slope
+from vertigrad.ops.activation import PARAMETERS, derivative, parameters
 from vertigrad.ops.mlp import Mlp
-from vertigrad.ops.mlp_learning import Backward, key, mlp_backward
 from vertigrad.ops.mlp_packing import pack
+from vertigrad.ops.mlp_training import Backward, key, mlp_backward
 from vertigrad.ops.mlp_variants import Form
 from vertigrad.tensor import f32
 
@@ -46,9 +46,9 @@ def backpropagated(
     return back, np.concatenate(found)
 
 
-def alike(got: Tensor | None, wanted: np.ndarray, tolerance: float = 1e-5) -> None:
-    assert got is not None and got.shape == wanted.shape
-    assert np.abs(got.numpy() - wanted).max(initial=0.0) <= tolerance * max(1.0, np.abs(wanted).max(initial=0.0))
+def alike(got: Tensor | None, expected: np.ndarray, tolerance: float = 1e-5) -> None:
+    assert got is not None and got.shape == expected.shape
+    assert np.abs(got.numpy() - expected).max(initial=0.0) <= tolerance * max(1.0, np.abs(expected).max(initial=0.0))
 
 
 def learned(
@@ -57,7 +57,7 @@ def learned(
     """The gradients of points and of parameters, ours and in float64."""
     net, x = layers(sizes, seed), points(number, sizes[0])
     gradient = np.random.default_rng(seed + 5).normal(size=(number, sizes[-1])).astype(np.float32)
-    with Mlp(*net, activation, learns=True) as mlp, Tensor.from_numpy(x) as tensor:
+    with Mlp(*net, activation, requires_grad=True) as mlp, Tensor.from_numpy(x) as tensor:
         mlp.parameters.requires_grad = tensor.requires_grad = True
         mlp(tensor).backward(Tensor.from_numpy(gradient))
         assert tensor.grad is not None and mlp.parameters.grad is not None
@@ -67,9 +67,9 @@ def learned(
 @pytest.mark.parametrize("sizes", [[3, 64, 64, 64, 4], [2, 33, 50, 7, 3], [5, 4], [1, 1, 1], [130, 48, 100]])
 def test_any_widths(steady: Gpu, sizes: list[int]) -> None:
     for number in (0, 77, 300):
-        by_x, by_weights, wanted_x, wanted = learned(sizes, number)
+        by_x, by_weights, wanted_x, expected = learned(sizes, number)
         alike(by_x, wanted_x)
-        alike(by_weights, wanted)
+        alike(by_weights, expected)
 
 
 def test_layers_written_out(steady: Gpu) -> None:
@@ -79,13 +79,13 @@ def test_layers_written_out(steady: Gpu) -> None:
     gradient = np.random.default_rng(5).normal(size=(500, 4)).astype(np.float32)
     form = Form.of(sizes)
     assert chosen.fits(key(form), steady)
-    with Mlp(*net, learns=True) as mlp, closing(pack(mlp.parameters, sizes, form, f32)) as packed:
+    with Mlp(*net, requires_grad=True) as mlp, closing(pack(mlp.parameters, sizes, form, f32)) as packed:
         by_x, by_weights = mlp_backward(
             Tensor.from_numpy(gradient), Tensor.from_numpy(x), packed, form, sizes, "softsign", variant=chosen
         )
-    wanted_x, wanted = backpropagated(x, net, "softsign", gradient)
+    wanted_x, expected = backpropagated(x, net, "softsign", gradient)
     alike(by_x, wanted_x)
-    alike(by_weights, wanted)
+    alike(by_weights, expected)
 
 
 def constants(name: str) -> str:
@@ -94,12 +94,12 @@ def constants(name: str) -> str:
     return f"vec2f({first!r}, {second!r})"
 
 
-def test_slopes(steady: Gpu) -> None:
+def test_derivatives(steady: Gpu) -> None:
     """Of every activation, away from corners, in one kernel."""
     x = np.linspace(-8.013, 8.017, 801).astype(np.float32)
     names = sorted(PARAMETERS)
-    calls = "".join(f"out[{at}u * n + i] = {slope(name, constants(name))};\n" for at, name in enumerate(names))
-    parts = "\n".join(shader.render(f"common/{part}.wgsl") for part in ("math", "activation", "slope"))
+    calls = "".join(f"out[{at}u * n + i] = {derivative(name, constants(name))};\n" for at, name in enumerate(names))
+    parts = "\n".join(shader.render(f"common/{part}.wgsl") for part in ("math", "activation", "derivative"))
     source = f"""{parts}
 @group(0) @binding(0) var<storage, read> given: array<f32>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
@@ -112,8 +112,8 @@ def test_slopes(steady: Gpu) -> None:
         Kernel(source, "main", "slopes")(x.size, given=given_x, out=out)
         for name, got in zip(names, out.numpy(), strict=True):
             wide = x.astype(np.float64)
-            wanted = (ACTIVATIONS[name](wide + STEP) - ACTIVATIONS[name](wide - STEP)) / (2.0 * STEP)
-            assert np.abs(got - wanted).max() < 2e-6, name
+            expected = (ACTIVATIONS[name](wide + STEP) - ACTIVATIONS[name](wide - STEP)) / (2.0 * STEP)
+            assert np.abs(got - expected).max() < 2e-6, name
 
 
 @examples
@@ -125,12 +125,12 @@ def test_points_and_gradients_of_any_layout(data: st.DataObject, count: int, see
     gradient, given_gradient = back.both(points(int(np.prod(back.whole)), 1, seed + 1).reshape(back.whole))
     given_x = given_x.detach()
     given_x.requires_grad = True
-    with Mlp(*net, "softsign", learns=True) as mlp:
+    with Mlp(*net, "softsign", requires_grad=True) as mlp:
         mlp.parameters.requires_grad = True
         mlp(given_x).backward(given_gradient)
-        wanted_x, wanted = backpropagated(x, net, "softsign", gradient)
+        wanted_x, expected = backpropagated(x, net, "softsign", gradient)
         alike(given_x.grad, wanted_x)
-        alike(mlp.parameters.grad, wanted)
+        alike(mlp.parameters.grad, expected)
 
 
 def test_weights_as_they_are(steady: Gpu) -> None:
@@ -170,7 +170,7 @@ def test_points_before_weights_that_stay(steady: Gpu) -> None:
             mlp.load(*other)
             result.backward(Tensor.from_numpy(gradient))
             alike(held_x.grad, backpropagated(x, net, "softsign", gradient)[0])
-            with pytest.raises(GradientError, match="learns=True"):
+            with pytest.raises(GradientError, match="requires_grad=True"):
                 mlp.parameters  # noqa: B018
 
 
@@ -178,7 +178,7 @@ def test_half_points_get_half_gradients(steady: Gpu) -> None:
     net, x = layers([3, 16, 2]), points(40, 3).astype(np.float16)
     held_x = Tensor.from_numpy(x)
     held_x.requires_grad = True
-    with Mlp(*net, "tanh", learns=True) as mlp:
+    with Mlp(*net, "tanh", requires_grad=True) as mlp:
         mlp.parameters.requires_grad = True
         mlp(held_x).sum().backward()
         by_x, by_weights = backpropagated(x, net, "tanh", np.ones((40, 2)))
@@ -189,7 +189,7 @@ def test_half_points_get_half_gradients(steady: Gpu) -> None:
 
 def test_parameters_and_layers_are_one_memory(steady: Gpu) -> None:
     net, x = layers([3, 16, 2]), points(40, 3)
-    with Mlp(*net, learns=True) as mlp:
+    with Mlp(*net, requires_grad=True) as mlp:
         before = mlp(x).numpy()
         for (weight, bias), array, shift in zip(mlp.layers, *net, strict=True):
             assert weight.block is mlp.parameters.block and np.array_equal(weight.numpy(), array)
@@ -202,15 +202,15 @@ def test_parameters_and_layers_are_one_memory(steady: Gpu) -> None:
 def test_learning_is_recorded_and_gives_the_same_bits(steady: Gpu) -> None:
     """Two nets of one start, each one plan of a whole step: their loss falls, and to the same bits."""
     x = np.random.default_rng(4).uniform(-1, 1, (600, 2)).astype(np.float32)
-    wanted = np.sin(3.0 * x[:, :1]) * x[:, 1:]
+    expected = np.sin(3.0 * x[:, :1]) * x[:, 1:]
     found = []
     for _ in range(2):
         with (
-            Mlp(*layers([2, 32, 32, 1]), "tanh", learns=True) as mlp,
-            learn.Adam([mlp.parameters], rate=0.01) as optimizer,
+            Mlp(*layers([2, 32, 32, 1]), "tanh", requires_grad=True) as mlp,
+            learn.Adam([mlp.parameters], lr=0.01) as optimizer,
             Plan("step") as plan,
         ):
-            held_x, target = Tensor.from_numpy(x), Tensor.from_numpy(wanted)
+            held_x, target = Tensor.from_numpy(x), Tensor.from_numpy(expected)
             with plan.recording():
                 loss = learn.l2_loss(mlp(held_x), target)
                 loss.backward()
@@ -225,7 +225,7 @@ def test_learning_is_recorded_and_gives_the_same_bits(steady: Gpu) -> None:
 
 
 def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
-    with Mlp(*layers([2, 16, 1]), learns=True) as mlp, learn.Adam([mlp.parameters]) as optimizer:
+    with Mlp(*layers([2, 16, 1]), requires_grad=True) as mlp, learn.Adam([mlp.parameters]) as optimizer:
         held_x, held = Tensor.from_numpy(points(8, 2)), []
         for step in range(200):
             mlp(held_x).sum().backward()
@@ -238,8 +238,8 @@ def test_memory_after_many_steps_is_that_after_a_few(steady: Gpu) -> None:
 
 def test_what_cannot_be_learned_says_so(steady: Gpu) -> None:
     weights, biases = layers([3, 16, 2], dtype=np.float16)
-    with pytest.raises(DtypeError, match="that are learned must be f32"):
-        Mlp(weights, biases, learns=True)
+    with pytest.raises(DtypeError, match="that require gradients must be f32"):
+        Mlp(weights, biases, requires_grad=True)
     held = [Tensor.from_numpy(weight) for weight in weights]
     held[0].requires_grad = True
     with pytest.raises(DtypeError, match="must be f32"):

@@ -30,8 +30,8 @@ def transposed(operation: Callable[[Tensor], Tensor], shape: tuple[int, ...]) ->
     given = drawn(-1, 1, result.shape)
     result.backward(turned(given))
     assert x.grad is not None
-    wanted = (given.reshape(2, -1) @ matrix.reshape(size, -1).T).reshape(2, *shape)
-    np.testing.assert_allclose(x.grad.numpy(), wanted, rtol=1e-5, atol=1e-5)
+    expected = (given.reshape(2, -1) @ matrix.reshape(size, -1).T).reshape(2, *shape)
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_grid_sample_by_nearest(gpu: Gpu) -> None:
         result.sum().backward()
 
 
-def test_places_that_meet_give_the_same_bits(gpu: Gpu) -> None:
+def test_samples_of_one_element_give_the_same_bits(gpu: Gpu) -> None:
     """Thousands of places read four elements; run by run, and from a plan."""
     x, grid = drawn(-1, 1, (1, 2, 2, 2)), drawn(-0.9, 0.9, (1, 60, 50, 2))
     given = (RANDOM.normal(size=(1, 2, 60, 50)) * 10.0 ** RANDOM.uniform(-4, 1, (1, 2, 60, 50))).astype(np.float32)

@@ -80,7 +80,7 @@ CASES |= {
     ),
     "max_pool": Case(lambda x: ops.max_pool(x, 2, stride=2), lambda x: F.max_pool2d(x, 2), [(1, 2, 6, 8)]),
     "average_pool": Case(
-        lambda x: ops.average_pool(x, 3, stride=2, padding=1, count_padding=True),
+        lambda x: ops.average_pool(x, 3, stride=2, padding=1, count_include_pad=True),
         lambda x: F.avg_pool2d(x, 3, 2, 1),
         [(1, 2, 6, 8)],
     ),

@@ -100,36 +100,38 @@ def test_rows_that_a_mask_chooses(gpu: Gpu) -> None:
     check(lambda x: ops.compact(x, mask)[0][:4], lambda x: x[mask], [drawn(-1, 1, (2, 5, 3))])
 
 
-@pytest.mark.parametrize("join", ["put", "add"])
-def test_values_put_into_places(gpu: Gpu, join: str) -> None:
+@pytest.mark.parametrize("reduction", ["none", "add"])
+def test_scattered_updates(gpu: Gpu, reduction: str) -> None:
     """One index lies outside: its update is written nowhere, and takes nothing back."""
     places, along = np.array([[2], [0], [9]], np.int32), np.array([[1, 0, 4], [8, 2, 3]], np.int32)
 
     def rows(x: np.ndarray, updates: np.ndarray) -> np.ndarray:
         out = x.copy()
-        out[[2, 0]] = updates[:2] + (x[[2, 0]] if join == "add" else 0)
+        out[[2, 0]] = updates[:2] + (x[[2, 0]] if reduction == "add" else 0)
         return out
 
     def elements(x: np.ndarray, updates: np.ndarray) -> np.ndarray:
         out = x.copy()
         for i, k in np.ndindex(2, 3):
             if along[i, k] < 5:
-                out[i, along[i, k]] = updates[i, k] + (x[i, along[i, k]] if join == "add" else 0)
+                out[i, along[i, k]] = updates[i, k] + (x[i, along[i, k]] if reduction == "add" else 0)
         return out
 
-    check(lambda x, u: ops.scatter_nd(x, places, u, join), rows, [drawn(-1, 1, SHAPE), drawn(-1, 1, (3, 5))])
+    check(lambda x, u: ops.scatter_nd(x, places, u, reduction), rows, [drawn(-1, 1, SHAPE), drawn(-1, 1, (3, 5))])
     check(
-        lambda x, u: ops.scatter_elements(x, along, u, 1, join), elements, [drawn(-1, 1, SHAPE), drawn(-1, 1, (2, 3))]
+        lambda x, u: ops.scatter_elements(x, along, u, 1, reduction),
+        elements,
+        [drawn(-1, 1, SHAPE), drawn(-1, 1, (2, 3))],
     )
 
 
 def test_values_joined_in_other_ways_have_none(gpu: Gpu) -> None:
-    result = ops.scatter_nd(leaf(drawn(-1, 1, SHAPE)), np.array([[0]], np.int32), drawn(-1, 1, (1, 5)), "multiply")
-    with pytest.raises(GradientError, match="scatter_nd by 'multiply' has no gradient; use 'add' or 'put'"):
+    result = ops.scatter_nd(leaf(drawn(-1, 1, SHAPE)), np.array([[0]], np.int32), drawn(-1, 1, (1, 5)), "mul")
+    with pytest.raises(GradientError, match="scatter_nd with reduction='mul' has no gradient; use 'add' or 'none'"):
         result.sum().backward()
 
 
-def test_places_of_each_member(gpu: Gpu) -> None:
+def test_indices_of_each_batch_member(gpu: Gpu) -> None:
     places = RANDOM.integers(0, 3, (2, 6, 1)).astype(np.int32)
     check(
         lambda x: ops.gather_nd(x, places, batch_axes=1),

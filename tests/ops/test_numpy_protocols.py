@@ -79,9 +79,9 @@ def test_functions_of_numpy_are_those_of_ops() -> None:
         found = getattr(np, name)(x)
         assert isinstance(found, Tensor)
         np.testing.assert_allclose(found.numpy(), getattr(np, name)(A), rtol=1e-6)
-    for found, wanted in ((A - x, A - A), (np.arctan2(A, x), np.arctan2(A, A)), (A.T @ x, A.T @ A), (x > A, A < A)):
+    for found, expected in ((A - x, A - A), (np.arctan2(A, x), np.arctan2(A, A)), (A.T @ x, A.T @ A), (x > A, A < A)):
         assert isinstance(found, Tensor)
-        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
     with pytest.raises(TypeError, match=r"numpy\.cbrt does not take tensors; use the functions of vertigrad\.ops"):
         np.cbrt(x)
     with pytest.raises(TypeError, match=r"numpy\.add\.accumulate does not take tensors"):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
+from vertigrad.gpu import Gpu
 
 from . import references
 from .layouts import examples, lies, seeds, values
@@ -27,7 +28,7 @@ def cases(draw: st.DrawFn, rank: int) -> tuple[tuple[int, ...], dict]:
 
 def ours(case: dict) -> dict:
     given = {"padding" if name == "pads" else name: value for name, value in case.items()}
-    return {"size": given.pop("size"), **given}
+    return {"kernel_size": given.pop("size"), "ceil_mode": given.pop("ceil"), **given}
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -48,7 +49,7 @@ def test_any_window_over_any_layout(rank: int, data: st.DataObject, seed: int) -
     got = ops.average_pool(x, **ours(case)).numpy()
     np.testing.assert_allclose(got, sums / np.maximum(there, 1), rtol=1e-5, atol=1e-5)
     if padded_there.shape == sums.shape:
-        got = ops.average_pool(x, **ours(case), count_padding=True).numpy()
+        got = ops.average_pool(x, **ours(case), count_include_pad=True).numpy()
         np.testing.assert_allclose(got, sums / np.maximum(padded_there, 1), rtol=1e-5, atol=1e-5)
     for p in (1, 2, 3):
         want = (references.windows(np.abs(wide) ** p, **case).sum(taps)) ** (1 / p)
@@ -57,21 +58,21 @@ def test_any_window_over_any_layout(rank: int, data: st.DataObject, seed: int) -
 
 @examples
 @given(st.data(), seeds, st.booleans())
-def test_places_are_where_the_first_largest_elements_are(data: st.DataObject, seed: int, by_column: bool) -> None:
+def test_indices_are_those_of_the_first_largest_elements(data: st.DataObject, seed: int, column_major: bool) -> None:
     shape, case = data.draw(cases(2))
     a = np.round(values(shape, "f32", seed))
-    got, places = ops.max_pool_with_places(Tensor.from_numpy(a), **ours(case), by_column=by_column)
+    got, indices = ops.max_pool(Tensor.from_numpy(a), **ours(case), return_indices=True, column_major=column_major)
     number = np.arange(a.size, dtype=np.float64).reshape(shape)
     found = references.windows(a.astype(np.float64), **case, fill=-np.inf)
     numbers = references.windows(number, **case, fill=-1)
     flat = (*found.shape[:4], found.shape[4] * found.shape[5])
     first = found.reshape(flat).argmax(-1)
     want = np.take_along_axis(numbers.reshape(flat), first[..., None], -1)[..., 0].astype(int)
-    if by_column:
+    if column_major:
         plane = shape[2] * shape[3]
         rows, columns = want % plane // shape[3], want % plane % shape[3]
         want = np.where(want < 0, -1, want // plane * plane + columns * shape[2] + rows)
-    assert np.array_equal(places.numpy(), want)
+    assert np.array_equal(indices.numpy(), want)
     assert np.array_equal(got.numpy(), found.max((4, 5), initial=-np.inf))
 
 
@@ -89,9 +90,9 @@ def test_types(dtype: str) -> None:
 
 def test_nan_wins_and_stays_where_it_is() -> None:
     a = np.array([[[1, np.nan, 3, 2, 1, 0]]], np.float32)
-    got, places = ops.max_pool_with_places(Tensor.from_numpy(a), 2)
+    got, indices = ops.max_pool(Tensor.from_numpy(a), 2, return_indices=True)
     np.testing.assert_array_equal(got.numpy()[0, 0], [np.nan, np.nan, 3, 2, 1])
-    assert places.numpy()[0, 0].tolist() == [1, 1, 2, 3, 4]
+    assert indices.numpy()[0, 0].tolist() == [1, 1, 2, 3, 4]
 
 
 def test_over_whole_axes() -> None:
@@ -112,3 +113,16 @@ def test_mistakes() -> None:
     with pytest.raises(DtypeError, match="bools"):
         ops.max_pool(x.to("bool"), 2)
     assert ops.max_pool(x, 9).shape == (1, 2, 0, 0)
+
+
+def test_old_names_work_with_a_warning(gpu: Gpu) -> None:
+    x = Tensor.from_numpy(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4))
+    with pytest.warns(FutureWarning, match=r"max_pool\(\.\.\., return_indices=True\)"):
+        _, places = ops.max_pool_with_places(x, 2, stride=2)  # type: ignore[attr-defined]
+    assert places.numpy().ravel().tolist() == [5, 7, 13, 15]
+    with pytest.warns(FutureWarning, match="average_pool: count_padding is now called count_include_pad"):
+        padded = ops.average_pool(x, 2, padding=1, count_padding=True)  # type: ignore[call-arg]
+    assert padded.numpy()[0, 0, 0, 0] == 0.0
+    with pytest.warns(FutureWarning, match="scatter_nd: join is now called reduction"):
+        summed = ops.scatter_nd(np.ones(3, np.float32), [[1]], np.ones(1, np.float32), join="put")  # type: ignore[call-arg]
+    assert summed.numpy().tolist() == [1, 1, 1]

@@ -66,7 +66,7 @@ def test_seeds_and_names_make_other_streams():
 def test_distributions():
     """Means and variances within five standard errors; every sixteenth of the range as often as the others."""
     n = 1 << 20
-    u, z = random.uniform(n, 5, low=-1.0, high=3.0).numpy(), random.normal(n, 5, mean=2.0, deviation=0.5).numpy()
+    u, z = random.uniform(n, 5, low=-1.0, high=3.0).numpy(), random.normal(n, 5, mean=2.0, std=0.5).numpy()
     assert abs(u.mean() - 1) < 5 * 4 / np.sqrt(12 * n) and u.min() >= -1 and u.max() <= 3
     counts = np.histogram(u, 16, (-1, 3))[0]
     assert ((counts - n / 16) ** 2 / (n / 16)).sum() < 40  # chi squared of 15 degrees: 40 is passed once in 2000
@@ -96,7 +96,7 @@ def test_errors():
     for seed in (-1, 1 << 64):
         with pytest.raises(ParameterError, match="a seed of random numbers"):
             random.uniform(3, seed)
-    with pytest.raises(ParameterError, match="a place in a stream"):
+    with pytest.raises(ParameterError, match="the offset in a stream"):
         random.normal(3, 0, offset=-1)
     for low, high, dtype in ((5, 5, "i32"), (-1, 4, "u32"), (0, (1 << 31) + 1, "i32")):
         with pytest.raises(ParameterError, match="none, or they do not fit"):

@@ -234,6 +234,6 @@ def test_methods_and_arrays():
 
 
 @pytest.mark.parametrize("dtype", NUMPY)
-def test_numpy_names_the_same_type_for_places_and_truths(dtype: str):
+def test_numpy_names_the_same_type_for_indices_and_bools(dtype: str):
     x = Tensor.from_numpy(values((5,), dtype, 8))
     assert {ops.argmin(x).dtype.name, ops.any(x).dtype.name} == {"i32", "bool"}

@@ -40,7 +40,7 @@ def test_log_sum_exp_at_the_edges() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_last_places(axis: int) -> None:
+def test_last_argmax_and_argmin(axis: int) -> None:
     a = np.round(values((5, 6), "f32", 1) / 10)
     for name, reference in (("last_argmax", np.argmax), ("last_argmin", np.argmin)):
         want = a.shape[axis] - 1 - reference(np.flip(a, axis), axis)

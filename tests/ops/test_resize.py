@@ -85,7 +85,7 @@ def test_a_part_of_x(mode: str) -> None:
 
 
 @pytest.mark.parametrize("keep", ["not_larger", "not_smaller"])
-def test_the_aspect_may_be_kept(keep: str) -> None:
+def test_the_aspect_ratio_may_be_kept(keep: str) -> None:
     a = values((3, 4, 6), "f32", 1)
     got = ops.resize(a, (7, 8), axes=(1, 2), keep=keep)
     want = reference(a, sizes=np.array([7, 8]), axes=[1, 2], mode="linear", keep_aspect_ratio_policy=keep)

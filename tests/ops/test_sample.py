@@ -75,7 +75,7 @@ def test_an_identity_samples_every_element() -> None:
 
 def test_mistakes() -> None:
     x = Tensor.zeros((1, 2, 4, 4))
-    with pytest.raises(ShapeError, match="does not name places"):
+    with pytest.raises(ShapeError, match="does not fit x"):
         ops.grid_sample(x, Tensor.zeros((1, 3, 3, 3)))
     with pytest.raises(ShapeError, match="mode 'area'"):
         ops.grid_sample(x, Tensor.zeros((1, 3, 3, 2)), mode="area")

@@ -191,7 +191,7 @@ def total(words: np.ndarray, value: int, kind: int = 1) -> None:
 @pytest.mark.parametrize("case", ["totals only", "nothing", "some missing", "half written", "a running total far back"])
 def test_a_chain_ends_whatever_others_published(case: str, monkeypatch: pytest.MonkeyPatch):
     """It looks back over several windows, and works out what is missing or was left half written."""
-    monkeypatch.setattr(scans, "PATIENCE", 3)
+    monkeypatch.setattr(scans, "SPIN_LIMIT", 3)
 
     def publish(words: np.ndarray) -> None:
         if case == "nothing":
@@ -214,7 +214,7 @@ def test_without_patience_the_bits_are_the_same(monkeypatch: pytest.MonkeyPatch)
     a = np.random.default_rng(6).normal(size=40 * TILE + 3).astype(np.float32)
     with path("chained"):
         patient = ops.cumsum(a).numpy()
-        monkeypatch.setattr(scans, "PATIENCE", 0)
+        monkeypatch.setattr(scans, "SPIN_LIMIT", 0)
         assert ops.cumsum(a).numpy().tobytes() == patient.tobytes()
 
 

@@ -14,7 +14,7 @@ from vertigrad.gpu import Plan
 from .layouts import DTYPES, NUMPY, examples, lies, seeds, values
 
 more_examples = settings(examples, max_examples=2 * examples.max_examples)
-JOINS = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+REDUCTIONS = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 sizes = st.lists(st.integers(1, 5), min_size=1, max_size=4).map(tuple)
 
 
@@ -45,9 +45,9 @@ def test_gather_nd(data: st.DataObject, dtype: str, seed: int) -> None:
 
 
 @more_examples
-@given(st.data(), st.sampled_from(["put", *JOINS]), st.sampled_from(DTYPES), seeds)
-def test_scatter_nd(data: st.DataObject, join: str, dtype: str, seed: int) -> None:
-    if dtype == "bool" and join != "put":
+@given(st.data(), st.sampled_from(["none", *REDUCTIONS]), st.sampled_from(DTYPES), seeds)
+def test_scatter_nd(data: st.DataObject, reduction: str, dtype: str, seed: int) -> None:
+    if dtype == "bool" and reduction != "none":
         dtype = "i32"
     shape = data.draw(sizes)
     depth = data.draw(st.integers(1, len(shape)))
@@ -59,8 +59,8 @@ def test_scatter_nd(data: st.DataObject, join: str, dtype: str, seed: int) -> No
     for row in range(count):
         at = tuple(places[row])
         with np.errstate(over="ignore"):
-            want[at] = b[row] if join == "put" else JOINS[join](want[at], b[row])
-    got = ops.scatter_nd(x, places, updates, join).numpy()
+            want[at] = b[row] if reduction == "none" else REDUCTIONS[reduction](want[at], b[row])
+    got = ops.scatter_nd(x, places, updates, reduction).numpy()
     compare(got, want, a, b)
     assert np.array_equal(x.numpy(), a)
 
@@ -74,8 +74,8 @@ def compare(got: np.ndarray, want: np.ndarray, a: np.ndarray, b: np.ndarray) -> 
 
 
 @more_examples
-@given(st.data(), st.sampled_from(["put", *JOINS]), st.sampled_from(["f32", "i32", "u8", "f16"]), seeds)
-def test_scatter_elements(data: st.DataObject, join: str, dtype: str, seed: int) -> None:
+@given(st.data(), st.sampled_from(["none", *REDUCTIONS]), st.sampled_from(["f32", "i32", "u8", "f16"]), seeds)
+def test_scatter_elements(data: st.DataObject, reduction: str, dtype: str, seed: int) -> None:
     shape = data.draw(sizes)
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     a, x = drawn(data, shape, dtype, seed)
@@ -89,11 +89,11 @@ def test_scatter_elements(data: st.DataObject, join: str, dtype: str, seed: int)
     for place in np.ndindex(*inner):
         target = (*place[:at], places[place], *place[at + 1 :])
         with np.errstate(over="ignore"):
-            want[target] = b[place] if join == "put" else JOINS[join](want[target], b[place])
-    compare(ops.scatter_elements(x, places, updates, axis, join).numpy(), want, a, b)
+            want[target] = b[place] if reduction == "none" else REDUCTIONS[reduction](want[target], b[place])
+    compare(ops.scatter_elements(x, places, updates, axis, reduction).numpy(), want, a, b)
 
 
-def test_many_values_for_one_place_are_all_joined() -> None:
+def test_many_updates_of_one_index_are_all_reduced() -> None:
     places = np.zeros((5000, 1), np.int32)
     ones = np.ones(5000, np.float32)
     assert ops.scatter_nd(np.zeros(3, np.float32), places, ones, "add").numpy().tolist() == [5000, 0, 0]
@@ -103,7 +103,7 @@ def test_many_values_for_one_place_are_all_joined() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_of_many_values_for_one_place_the_last_stays(dtype: str) -> None:
+def test_of_many_updates_of_one_index_the_last_stays(dtype: str) -> None:
     """As in NumPy, and the same each time, in whatever order they are written."""
     random = np.random.default_rng(3)
     chosen = random.integers(-5, 5, 5000).astype(np.int32)
@@ -193,7 +193,7 @@ def test_mistakes() -> None:
         ops.scatter_nd(x, places, x)
     with pytest.raises(DtypeError, match="updates of i32"):
         ops.scatter_nd(x, places, Tensor.zeros((2, 4), "i32"))
-    with pytest.raises(ShapeError, match="join is one of"):
+    with pytest.raises(ShapeError, match="reduction is one of"):
         ops.scatter_nd(x, places, Tensor.zeros((2, 4)), "average")
     with pytest.raises(ShapeError, match="do not fit"):
         ops.scatter_elements(x, Tensor.zeros((4, 1), "i32"), Tensor.zeros((4, 1)), 1)

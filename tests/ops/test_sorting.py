@@ -48,7 +48,7 @@ def check(a: np.ndarray, x: Tensor, descending: bool = False, axis: int = -1) ->
 
 
 @pytest.mark.parametrize(("name", "n"), [("portable", 300), ("subgroups", 300), ("subgroups", 9000)])
-def test_keys_alone_places_alone_and_both(name: str, n: int):
+def test_keys_alone_indices_alone_and_both(name: str, n: int):
     a = keys(n, "f32", n)
     with path(name):
         check(a, Tensor.from_numpy(a))

@@ -18,9 +18,9 @@ from vertigrad.cli import main
 from vertigrad.errors import DtypeError, InputError
 from vertigrad.gpu import Gpu
 from vertigrad.ops import tuning
-from vertigrad.ops.mlp_learning import BACKWARDS
+from vertigrad.ops.mlp_training import BACKWARDS
 from vertigrad.ops.mlp_variants import NETWORKS
-from vertigrad.ops.product_variants import LINES, TILES
+from vertigrad.ops.product_variants import LINES, TILES, Lines
 from vertigrad.ops.tunable import tuned
 from vertigrad.ops.tuning import Family, Measurement, Tuned
 
@@ -65,7 +65,7 @@ def test_without_a_file_the_default_is_taken(gpu: Gpu) -> None:
     assert FAMILY.choose("any") == 2.0
 
 
-def test_what_was_kept_is_chosen(gpu: Gpu, folder: Path) -> None:
+def test_a_stored_choice_is_used(gpu: Gpu, folder: Path) -> None:
     path = tuning.keep([FAMILY], {"pretend": {"small": "fast"}})
     assert path.parent == folder / "tuning" and path == tuning.file(gpu)
     assert FAMILY.choose("small") == 0.5
@@ -172,8 +172,8 @@ def test_every_class_has_a_problem_and_a_default_that_fits(gpu: Gpu) -> None:
     assert [family is one.family for family, one in zip(ours, tuned(True), strict=True)] == [True] * 4
 
 
-def test_the_problems_notice_wrong_numbers(gpu: Gpu) -> None:
-    for one, key in ((tuned(True)[1], "across some"), (tuned(True)[2], "16 16"), (tuned(True)[3], "4 3 16 4")):
+def test_the_problems_notice_wrong_results(gpu: Gpu) -> None:
+    for one, key in ((tuned(True)[1], "row-major some"), (tuned(True)[2], "16 16"), (tuned(True)[3], "4 3 16 4")):
         with one.problems[key]() as problem:
             problem.reset()
             assert not problem.error() <= 1.0
@@ -194,7 +194,7 @@ def test_the_verb(gpu: Gpu, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setitem(vars(LINES), "variants", few)  # each variant is a kernel to compile
     assert main(["tune", "gemv"]) == 0
     told = capsys.readouterr()
-    assert "across one" in told.out and str(tuning.file(gpu)) in told.out.replace("\n", "")
+    assert "row-major one" in told.out and str(tuning.file(gpu)) in told.out.replace("\n", "")
     kept = json.loads(tuning.file(gpu).read_text())
     assert set(kept["families"]) == {"gemv"} and len(kept["families"]["gemv"]["choices"]) == 4
     assert main(["tune", "gemm"]) == 2
@@ -205,8 +205,8 @@ def test_a_choice_is_what_runs(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Non
     used = []
     kernel = ops.tuning.Family.choose
     monkeypatch.setattr(Family, "choose", lambda family, key: used.append((family.name, key)) or kernel(family, key))
-    tuning.keep([LINES], {"gemv": {"across one": "256x8x4"}})
-    assert LINES.choose("across one") == (256, 8, 4)
+    tuning.keep([LINES], {"gemv": {"row-major one": "256x8x4"}})
+    assert LINES.choose("row-major one") == Lines(256, 8, 4)
     a, b = np.ones((1, 40), np.float32), np.ones((40, 24), np.float32)
     assert np.all(ops.matmul(Tensor.from_numpy(a), Tensor.from_numpy(b)).numpy() == 40.0)
-    assert used == [("gemv", "across one"), ("gemv", "across one")]
+    assert used == [("gemv", "row-major one"), ("gemv", "row-major one")]

@@ -129,7 +129,7 @@ def test_a_block_that_stays_is_a_leak(opened):
     report = recorded(session, 1)
     assert report["memory"]["leaked_blocks"] == 1
     (told,) = report["memory"]["leaks"]
-    assert told.startswith("left, 20 bytes, made at ")
+    assert told.startswith("left, 20 bytes, created at ")
     assert "test_report.py" in told
     left.close()
 

@@ -70,10 +70,10 @@ def test_type_and_shape_are_those_of_the_source_unless_given(source, options: di
         (np.zeros(2, [("a", "f4")]), {}, DtypeError, "not supported"),
         (np.zeros((4, 4), np.float32)[:, 1:], {}, LayoutError, r"not C-contiguous.*ascontiguousarray"),
         (np.zeros((4, 4), np.float32).T, {}, LayoutError, "not C-contiguous"),
-        ([1.0], {}, LayoutError, "list lends no memory"),
+        ([1.0], {}, LayoutError, "list does not support the buffer protocol"),
     ],
 )
-def test_what_cannot_be_lent_is_refused(gpu: Gpu, source, options: dict, error: type, message: str) -> None:
+def test_what_cannot_be_borrowed_is_refused(gpu: Gpu, source, options: dict, error: type, message: str) -> None:
     blocks = len(gpu.tracker.blocks)
     with pytest.raises(error, match=message):
         Tensor.from_blob(source, **options)
@@ -126,7 +126,7 @@ def test_a_reading_is_of_the_moment_it_was_asked_for() -> None:
         assert reading.result().tolist() == [0, 0, 0, 0]
 
 
-def test_slices_of_what_is_lent() -> None:
+def test_slices_of_borrowed_memory() -> None:
     source = np.arange(24, dtype=np.float32).reshape(4, 6)
     keys = [(slice(1, 3),), (slice(None), 2), (slice(None, None, -1), slice(5, 0, -2)), (3, 4), (slice(2, 2),)]
     for key in keys:
@@ -144,7 +144,7 @@ def test_odd_numbers_of_bytes(nbytes: int) -> None:
         assert y.numpy().tolist() == list(source)
 
 
-def test_larger_than_the_device_takes_is_said_when_it_is_used(gpu: Gpu) -> None:
+def test_larger_than_the_device_takes_is_reported_when_it_is_used(gpu: Gpu) -> None:
     source = np.zeros(gpu.limits["max-buffer-size"] + 4, np.uint8)  # never touched, so never there
     with Tensor.from_blob(source, name="huge") as x:
         for _ in range(2):
@@ -183,7 +183,7 @@ def test_an_upload_cut_short_is_not_taken_for_the_whole(gpu: Gpu, monkeypatch: p
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_what_is_lent_is_never_written(read_only: bool) -> None:
+def test_borrowed_memory_is_never_written(read_only: bool) -> None:
     source = np.arange(6, dtype=np.float32)
     source.flags.writeable = not read_only
     with Tensor.from_blob(source) as x, x[2:4] as view:
@@ -203,7 +203,7 @@ def test_a_written_tensor_needs_its_source_no_longer(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [1, 2, 3, 4, 5, 6]
 
 
-def test_clones_of_what_is_lent() -> None:
+def test_clones_of_borrowed_memory() -> None:
     source = bytearray(np.arange(4, dtype=np.float32))
     with Tensor.from_blob(source, dtype="f32") as x:
         y = x.clone()
@@ -262,7 +262,7 @@ def test_numpy_refuses_to_resize_and_being_forced_is_noticed() -> None:
             source.resize(2000)
         source.resize(1 << 20, refcheck=False)
         for use in (x.numpy, lambda: x + 1.0, lambda: x.add_(1.0), x.read_async):
-            with pytest.raises(BorrowInUse, match=r"was moved while lent.*make the tensor again with from_blob"):
+            with pytest.raises(BorrowInUse, match=r"was moved while borrowed.*create the tensor again with from_blob"):
                 use()
 
 
@@ -292,7 +292,7 @@ def test_release_before_and_after_the_upload(gpu: Gpu) -> None:
         assert x.numpy().tolist() == [1, 2, 3, 4]
 
 
-def test_release_of_what_was_never_lent_does_nothing() -> None:
+def test_release_of_what_was_never_borrowed_does_nothing() -> None:
     with Tensor.zeros(4) as x:
         x.release()
         assert x.numpy().tolist() == [0] * 4
@@ -350,16 +350,16 @@ def test_lending_takes_the_same_time_for_any_size(gpu: Gpu, capsys: pytest.Captu
     """10⁹ float32 are 4 GB, which `numpy.zeros` only maps: nobody reads them here."""
     small, large = np.zeros(10**3, np.float32), np.zeros(10**9, np.float32)
 
-    def lend(source: np.ndarray) -> None:
+    def borrow(source: np.ndarray) -> None:
         Tensor.from_blob(source).close()
 
     def copy(source: np.ndarray) -> None:
         Tensor.from_numpy(source).close()
         gpu.wait_idle()
 
-    lend(small)
+    borrow(small)
     for _ in range(3):  # a busy machine may spoil a run, not three
-        small_us, large_us = median_us(lambda: lend(small), 300), median_us(lambda: lend(large), 300)
+        small_us, large_us = median_us(lambda: borrow(small), 300), median_us(lambda: borrow(large), 300)
         if large_us <= 3 * small_us:
             break
     sizes = [10**3, 10**5, 10**6, 10**7]

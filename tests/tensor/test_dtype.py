@@ -18,8 +18,8 @@ every = pytest.mark.parametrize("dtype", ALL, ids=repr)
 
 @every
 def test_a_type_is_found_by_its_name_by_numpys_type_and_by_itself(dtype: DType):
-    for wanted in (dtype, dtype.name, dtype.numpy, dtype.numpy.type):
-        assert dtype_of(wanted) is dtype
+    for expected in (dtype, dtype.name, dtype.numpy, dtype.numpy.type):
+        assert dtype_of(expected) is dtype
 
 
 @every
@@ -30,7 +30,7 @@ def test_sizes_are_those_of_what_holds_the_elements(dtype: DType):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "advice"),
+    ("expected", "advice"),
     [
         (np.float64, "float32"),
         (np.int64, "int32"),
@@ -44,9 +44,9 @@ def test_sizes_are_those_of_what_holds_the_elements(dtype: DType):
         (None, "float32"),
     ],
 )
-def test_other_types_are_refused_with_a_way_out_where_there_is_one(wanted: object, advice: str | None):
+def test_other_types_are_refused_with_a_way_out_where_there_is_one(expected: object, advice: str | None):
     with pytest.raises(DtypeError) as raised:
-        dtype_of(wanted)
+        dtype_of(expected)
     assert (f".astype(numpy.{advice})" in str(raised.value)) if advice else ("astype" not in str(raised.value))
     assert advice is None or dtype_of(getattr(np, advice)) in ALL
 

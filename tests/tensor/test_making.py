@@ -182,11 +182,11 @@ def test_out_of_memory_names_this_tensor_and_where_the_largest_were_made(gpu: Gp
     try:
         with Tensor.empty(1 << 17, name="holder") as holder:
             with pytest.raises(OutOfMemory) as caught:
-                Tensor.empty(1 << 18, name="wanted")
-            assert "tensor 'wanted' asked for 1,048,576 bytes" in str(caught.value)
-            assert "524,288 bytes  holder, made at " + __file__ in str(caught.value)
+                Tensor.empty(1 << 18, name="large")
+            assert "tensor 'large' asked for 1,048,576 bytes" in str(caught.value)
+            assert "524,288 bytes  holder, created at " + __file__ in str(caught.value)
             assert holder.block.owners == 1
-        with Tensor.empty(1 << 18, name="wanted"):  # the closed one was given back for it
+        with Tensor.empty(1 << 18, name="large"):  # the closed one was given back for it
             pass
     finally:
         gpu.pool.budget = None
@@ -196,11 +196,11 @@ def test_a_device_without_room_is_out_of_memory(gpu: Gpu, monkeypatch: pytest.Mo
     gpu.wait_idle()
     create, refusals = gpu.device.create_buffer, []
 
-    def full(**wanted: object) -> wgpu.GPUBuffer:
+    def full(**options: object) -> wgpu.GPUBuffer:
         if len(refusals) < 4:
-            refusals.append(wanted)
+            refusals.append(options)
             raise wgpu.GPUOutOfMemoryError("no room")
-        return create(**wanted)  # pyright: ignore[reportArgumentType]
+        return create(**options)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(gpu.device, "create_buffer", full, raising=False)
     with pytest.raises(OutOfMemory, match="tensor 'much' asked for 4,000,000 bytes"):
@@ -230,7 +230,7 @@ def test_closed_tensors_say_which_where_and_when(gpu: Gpu) -> None:
     x = Tensor.zeros((2, 2), name="state")
     x.close()
     x.close()
-    said = rf"tensor 'state', made at {__file__}:\d+, was freed in frame {gpu.tracker.frame}; keep a clone\(\)"
+    said = rf"tensor 'state', created at {__file__}:\d+, was freed in frame {gpu.tracker.frame}; keep a clone\(\)"
     uses = {
         "block": lambda: x.block,
         "numpy": x.numpy,
@@ -259,7 +259,7 @@ def test_closed_tensors_say_which_where_and_when(gpu: Gpu) -> None:
 def test_an_unnamed_tensor_is_called_unnamed() -> None:
     x = Tensor.zeros(1)
     x.close()
-    with pytest.raises(UseAfterFree, match="tensor 'unnamed', made at"):
+    with pytest.raises(UseAfterFree, match="tensor 'unnamed', created at"):
         _ = x.block
 
 

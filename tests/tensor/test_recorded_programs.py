@@ -206,8 +206,8 @@ def run(steps: Sequence[Step], where: Any, kept: set[int]) -> Any:
     return loss
 
 
-def check(gpu: Gpu, leaves: Sequence[Tensor], wanted: Reference, loss: Dual) -> None:
-    for tensor, dual in zip(gpu.all, wanted.all, strict=True):
+def check(gpu: Gpu, leaves: Sequence[Tensor], expected: Reference, loss: Dual) -> None:
+    for tensor, dual in zip(gpu.all, expected.all, strict=True):
         np.testing.assert_allclose(tensor.numpy(), dual.value, rtol=1e-4, atol=1e-4)
     slopes = loss.slope.reshape(INPUTS, SIZE)
     largest = max(1.0, float(np.abs(slopes).max()))
@@ -268,8 +268,8 @@ def replayed(steps: Sequence[Step], leaves: Sequence[Tensor], counter: Tensor, p
             for leaf, x in zip(leaves, inputs, strict=True):
                 leaf[...] = x.astype(np.float32)
         plan.replay()
-        wanted = Reference(inputs, state)
-        check(gpu, leaves, wanted, run(steps, wanted, set(range(INPUTS + 1))))
+        expected = Reference(inputs, state)
+        check(gpu, leaves, expected, run(steps, expected, set(range(INPUTS + 1))))
     close(gpu)
 
 

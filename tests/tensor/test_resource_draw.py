@@ -145,7 +145,7 @@ def test_a_buffer_may_be_written_by_other_code_if_asked_for(gpu: Gpu) -> None:
         assert np.array_equal(y.numpy(), POINTS)
 
 
-def test_lent_memory_is_uploaded_for_a_resource(gpu: Gpu) -> None:
+def test_borrowed_memory_is_uploaded_for_a_resource(gpu: Gpu) -> None:
     drawer = PlainDrawer(gpu.device, "point-list", stride=8)
     with Tensor.from_blob(POINTS) as x, x.resource() as (buffer, offset, size):
         drawer.draw(buffer, offset, size, 5)
@@ -206,7 +206,7 @@ def test_a_clone_taken_inside_has_the_values_from_before_a_later_write_by_other_
         clone.close()
 
 
-def test_what_is_shared_already_is_not_written_while_it_is_lent(gpu: Gpu) -> None:
+def test_what_is_shared_already_is_not_written_while_it_is_borrowed(gpu: Gpu) -> None:
     with Tensor.from_numpy(POINTS, "points") as x, x.clone() as clone:
         with x.resource() as (buffer, _, _):
             with pytest.raises(StillInUse, match=r"'points'.*cannot be written now: it shares its block"):
@@ -220,7 +220,7 @@ def test_what_is_shared_already_is_not_written_while_it_is_lent(gpu: Gpu) -> Non
     with Tensor.from_numpy(POINTS, "points") as x:
         with x.resource(writable=True):
             drawn.publish([x])
-            with pytest.raises(StillInUse, match="or with what is drawn"):
+            with pytest.raises(StillInUse, match="drawn output"):
                 x.add_(1.0)
         x.add_(1.0)
         drawn.withdraw()

@@ -24,7 +24,7 @@ sizes = st.lists(st.sampled_from([1, 2, 3, 4, 0, 6]), max_size=5).map(tuple)
 
 def view(layout: Layout) -> np.ndarray:
     """What the layout selects, as addresses in elements."""
-    low, extent = shapes.span(*layout, ITEM)
+    low, extent = shapes.byte_range(*layout, ITEM)
     assert low >= 0
     memory = np.arange((low + extent) // ITEM + 1)
     strides = tuple(stride if n > 1 else 0 for n, stride in zip(layout.shape, layout.strides, strict=True))
@@ -78,8 +78,8 @@ def test_contiguous_means_what_numpys_flag_means(layout: Layout):
 
 @examples
 @given(layouts())
-def test_span_reaches_from_the_lowest_to_the_highest_element(layout: Layout):
-    low, extent = shapes.span(*layout, ITEM)
+def test_the_byte_range_reaches_from_the_lowest_to_the_highest_element(layout: Layout):
+    low, extent = shapes.byte_range(*layout, ITEM)
     found = view(layout)
     if found.size:
         assert (low, low + extent) == (found.min() * ITEM, (found.max() + 1) * ITEM)
@@ -101,7 +101,7 @@ def test_index_selects_what_numpy_selects(data: st.DataObject, layout: Layout):
 def test_an_index_of_a_view_stays_inside_of_it(data: st.DataObject, layout: Layout):
     inner = shapes.index(layout, data.draw(keys(layout.shape)))
     if 0 not in inner.shape:
-        (low, extent), (first, whole) = shapes.span(*inner, ITEM), shapes.span(*layout, ITEM)
+        (low, extent), (first, whole) = shapes.byte_range(*inner, ITEM), shapes.byte_range(*layout, ITEM)
         assert first <= low and low + extent <= first + whole
 
 
@@ -118,8 +118,8 @@ def test_permute_is_transpose(data: st.DataObject, layout: Layout):
 def test_expand_is_broadcast_to(data: st.DataObject, layout: Layout, more: tuple[int, ...]):
     ones = data.draw(st.lists(st.booleans(), min_size=len(layout.shape), max_size=len(layout.shape)))
     cut = shapes.index(layout, tuple(slice(0, 1) if one else slice(None) for one in ones))
-    wanted = (*more, *(data.draw(st.integers(0, 4)) if n == 1 else n for n in cut.shape))
-    assert np.array_equal(view(shapes.expand(cut, wanted)), np.broadcast_to(view(cut), wanted))
+    expected = (*more, *(data.draw(st.integers(0, 4)) if n == 1 else n for n in cut.shape))
+    assert np.array_equal(view(shapes.expand(cut, expected)), np.broadcast_to(view(cut), expected))
 
 
 @examples
@@ -127,11 +127,11 @@ def test_expand_is_broadcast_to(data: st.DataObject, layout: Layout, more: tuple
 def test_reshape_is_a_view_wherever_numpy_makes_one(data: st.DataObject, layout: Layout):
     found = view(layout)
     shape = data.draw(_factors(found.size, found.shape))
-    wanted = found.reshape(shape)
-    if not found.size or np.shares_memory(found, wanted):
+    expected = found.reshape(shape)
+    if not found.size or np.shares_memory(found, expected):
         got = shapes.reshape(layout, shape, ITEM)
-        assert got.shape == wanted.shape
-        assert np.array_equal(view(got), wanted)
+        assert got.shape == expected.shape
+        assert np.array_equal(view(got), expected)
     else:
         with pytest.raises(ShapeError, match="copies"):
             shapes.reshape(layout, shape, ITEM)

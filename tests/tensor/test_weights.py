@@ -65,9 +65,9 @@ def test_weights_are_cast_if_asked(steady: Gpu, tmp_path: Path) -> None:
 
 
 def test_all_that_does_not_fit_is_listed(steady: Gpu, tmp_path: Path) -> None:
-    wanted = {"first.weight": (3, 4), "first.bias": (4,), "second": (1,)}
+    expected = {"first.weight": (3, 4), "first.bias": (4,), "second": (1,)}
     with pytest.raises(InputError) as caught:
-        read_weights(written(tmp_path, "safetensors", arrays()), wanted)
+        read_weights(written(tmp_path, "safetensors", arrays()), expected)
     for part in ("missing: second", "unexpected: scale", "first.weight: expected shape (3, 4), got (4, 3)"):
         assert part in str(caught.value)
 

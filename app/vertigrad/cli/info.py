@@ -29,7 +29,7 @@ def command(adapter: AdapterOption = "") -> None:
 
     from .. import __version__
     from ..gpu import adapters
-    from ..gpu.adapter import WANTED_FEATURES
+    from ..gpu.adapter import OPTIONAL_FEATURES
     from ..resources import log_file
     from .running import open_gpu
 
@@ -45,7 +45,7 @@ def command(adapter: AdapterOption = "") -> None:
     for name in SHOWN_LIMITS:
         console.print(f"    {name:44} {gpu.limits[name]:>16,}")
     console.print("features:")
-    for name in WANTED_FEATURES:
+    for name in OPTIONAL_FEATURES:
         console.print(f"    {name:44} {'yes' if name in gpu.features else 'no'}")
     missing = _fallbacks(gpu)
     console.print("falls back:" if missing else "falls back: nothing")
@@ -55,10 +55,10 @@ def command(adapter: AdapterOption = "") -> None:
 
 def _fallbacks(gpu: Gpu) -> dict[str, str]:
     """What the adapter lacks, and what is done instead."""
-    from ..gpu.adapter import FALLBACKS, WANTED_FEATURES
+    from ..gpu.adapter import FALLBACKS, OPTIONAL_FEATURES
     from ..renderer.target import handles_samples
 
-    missing = {f"no {name}": FALLBACKS[name] for name in WANTED_FEATURES if name not in gpu.features}
+    missing = {f"no {name}": FALLBACKS[name] for name in OPTIONAL_FEATURES if name not in gpu.features}
     if gpu.adapter.kind == "software":
         missing["no graphics card in use"] = "everything is computed and drawn on the processor"
     if not handles_samples(gpu):

@@ -16,7 +16,7 @@ from . import native
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "software"}
 _KIND_ORDER = ("discrete", "integrated", "virtual", "other", "software")
 _BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "OpenGL", "OpenGLES")
-WANTED_FEATURES = (
+OPTIONAL_FEATURES = (
     "timestamp-query",
     "shader-f16",
     "subgroup",
@@ -65,19 +65,19 @@ def adapters() -> list[AdapterChoice]:
     return sorted((_describe(a) for a in wgpu.gpu.enumerate_adapters_sync()), key=lambda choice: choice.rank)
 
 
-def candidates(wanted: str = "") -> list[AdapterChoice]:
-    """The adapters whose kind, backend or name contains `wanted`, the best first. Raises `NoAdapter` if none does."""
+def candidates(requested: str = "") -> list[AdapterChoice]:
+    """Adapters whose kind, backend or name contains `requested`, the best first. Raises `NoAdapter` if none does."""
     found = adapters()
     if not found:
         raise NoAdapter(
             "no GPU adapter: neither a Vulkan nor an OpenGL driver answered. On Debian or Ubuntu, "
             "`apt install mesa-vulkan-drivers` gives a software adapter; `vertigrad info` shows what is seen"
         )
-    needle = wanted.lower()
+    needle = requested.lower()
     fitting = [choice for choice in found if needle in f"{choice.name} {choice.kind} {choice.backend}".lower()]
     if not fitting:
         listed = "\n".join(f"  {choice}" for choice in found)
-        raise NoAdapter(f"no adapter matches {wanted!r}; this machine has:\n{listed}")
+        raise NoAdapter(f"no adapter matches {requested!r}; this machine has:\n{listed}")
     return fitting
 
 
@@ -86,7 +86,7 @@ def open_device(choice: AdapterChoice) -> wgpu.GPUDevice:
 
     Raises `NoAdapter` if its driver refuses: some list an adapter that they cannot open.
     """
-    features = [name for name in WANTED_FEATURES if name in choice.adapter.features]
+    features = [name for name in OPTIONAL_FEATURES if name in choice.adapter.features]
     try:
         return choice.adapter.request_device_sync(required_features=features, label="vertigrad")  # pyright: ignore
     except (RuntimeError, wgpu.GPUError) as error:

@@ -260,7 +260,7 @@ class Gpu:
         self.tracker.pin(donor)
         try:
             self.upload(donor.storage, source, unused=True)
-            self.pool.place(block, donor)  # only now: an upload cut short must not be taken for the whole
+            self.pool.move_storage(block, donor)  # only now: an upload cut short must not be taken for the whole
         finally:
             self.tracker.unpin(donor)
 
@@ -275,7 +275,7 @@ class Gpu:
         if keep:
             self.make_resident(owner)
             if old.owners == 1 and not old.published and deferred is None:
-                old.give_back()  # the upload was the copy; from here on the bytes are ours
+                old.release_borrow()  # the upload was the copy; from here on the bytes are ours
                 return
         owner.require_movable()
         spare = deferred.block_for(owner) if deferred is not None else None
@@ -354,10 +354,10 @@ def _open(adapter: str) -> None:
             atexit.register(_close)
 
 
-def _first_that_opens(wanted: str) -> Gpu:
-    """The best adapter that can be opened; those passed over for it are told in the log, which goes to stderr."""
+def _first_that_opens(requested: str) -> Gpu:
+    """The best adapter that can be opened; those that fail are logged to stderr."""
     refusals = []
-    for choice in candidates(wanted):
+    for choice in candidates(requested):
         try:
             return Gpu(choice)
         except errors.NoAdapter as refusal:

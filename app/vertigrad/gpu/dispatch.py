@@ -83,7 +83,7 @@ class Dispatch:
         indirect: Bindable | None = None,
     ):
         self.kernel = kernel
-        self._given = threads, overwrites, arguments, indirect
+        self._arguments = threads, overwrites, arguments, indirect
         self.indirect = None if indirect is None else _indirect(kernel, indirect)
         self.workgroups = kernel.workgroups(threads)
         values = dict(arguments)
@@ -96,7 +96,7 @@ class Dispatch:
             if entry.binding.access == "read_write"
         )
         self.owners = tuple(entry.owner for entry in self.entries) + ((self.indirect.owner,) if self.indirect else ())
-        self._check_apart()
+        self._check_aliasing()
         layout = kernel.interface.uniform
         if layout and FIRST in layout.fields:
             values.setdefault(FIRST, 0)
@@ -147,34 +147,45 @@ class Dispatch:
         return self.indirect.owner.block.buffer, self.indirect.offset
 
     def keep(self) -> None:
-        """Hold no tensors any longer, only where they lie: `again` needs no more."""
-        threads, overwrites, arguments, indirect = self._given
-        kept = {name: _Lying.of(value) if _is_bindable(value) else value for name, value in arguments.items()}
-        self._given = threads, tuple(overwrites), kept, None if indirect is None else _Lying.of(indirect)
+        """Release the tensors; keep their bindings, which is all that `rebuilt` needs."""
+        threads, overwrites, arguments, indirect = self._arguments
+        detached = {
+            name: _TensorBinding.of(value) if _is_bindable(value) else value for name, value in arguments.items()
+        }
+        self._arguments = (
+            threads,
+            tuple(overwrites),
+            detached,
+            None if indirect is None else _TensorBinding.of(indirect),
+        )
 
     def move(self, owners: Mapping[Owner, Owner]) -> None:
-        """Use other owners in the place of some; each tensor lies as far into the new one as into the old."""
+        """Replace some owners by others; offsets into the block stay the same."""
 
-        def now(place: Any) -> Any:
-            return place._replace(owner=owners.get(place.owner, place.owner)) if hasattr(place, "owner") else place
+        def now(binding: Any) -> Any:
+            return (
+                binding._replace(owner=owners.get(binding.owner, binding.owner))
+                if hasattr(binding, "owner")
+                else binding
+            )
 
         self.entries = tuple(now(entry) for entry in self.entries)
         self.indirect = None if self.indirect is None else now(self.indirect)
         self.writes = tuple((owners.get(owner, owner), keep) for owner, keep in self.writes)
         self.owners = tuple(owners.get(owner, owner) for owner in self.owners)
-        threads, overwrites, arguments, indirect = self._given
-        self._given = threads, overwrites, {name: now(value) for name, value in arguments.items()}, now(indirect)
+        threads, overwrites, arguments, indirect = self._arguments
+        self._arguments = threads, overwrites, {name: now(value) for name, value in arguments.items()}, now(indirect)
 
-    def again(self, kernel: Kernel) -> Dispatch:
+    def rebuilt(self, kernel: Kernel) -> Dispatch:
         """The same with another kernel. Raises as the constructor, and `ShaderError` if it leaves other fields open."""
-        made = Dispatch(kernel, *self._given)
-        made.keep()
-        if set(made.open) != set(self.open):
+        dispatch = Dispatch(kernel, *self._arguments)
+        dispatch.keep()
+        if set(dispatch.open) != set(self.open):
             raise ShaderError(
                 f"kernel {kernel.name}:{kernel.entry}: its model gives it {sorted(self.open)} at each step; "
-                f"it has {sorted(made.open)}"
+                f"it has {sorted(dispatch.open)}"
             )
-        return made
+        return dispatch
 
     def note_writes(self) -> None:
         """What it writes has another version from here on."""
@@ -184,9 +195,9 @@ class Dispatch:
     def _require_values(self) -> None:
         """Raise `StillInUse` if it reads what has no values yet; what it overwrites has some then."""
         if any([owner.unset for owner in self.owners]):
-            whole = {owner for owner, keep in self.writes if not keep}
+            overwritten = {owner for owner, keep in self.writes if not keep}
             for owner in self.owners:
-                if owner in whole:
+                if owner in overwritten:
                     owner.unset = ""
                 owner.require_values()
 
@@ -198,8 +209,8 @@ class Dispatch:
         for owner in self.owners:
             gpu.make_resident(owner)
 
-    def _check_apart(self) -> None:
-        """Refuse an owner bound to read and to write; other owners of one block move apart when it is written."""
+    def _check_aliasing(self) -> None:
+        """Refuse an owner bound to read and to write; other owners of the block are copied when it is written."""
         written = {owner for owner, _ in self.writes}
         for entry in self.entries:
             if entry.binding.access == "read" and entry.owner in written:
@@ -281,8 +292,8 @@ def _is_bindable(value: Any) -> TypeGuard[Bindable]:
 _bindable: dict[type, bool] = {}
 
 
-class _Lying(NamedTuple):
-    """What a kernel needs of a tensor, without the tensor."""
+class _TensorBinding(NamedTuple):
+    """The binding of a tensor, without the tensor."""
 
     name: str
     owner: Owner
@@ -294,8 +305,8 @@ class _Lying(NamedTuple):
     is_contiguous: bool
 
     @staticmethod
-    def of(tensor: Bindable) -> _Lying:
-        return _Lying(*(getattr(tensor, field) for field in _Lying._fields))
+    def of(tensor: Bindable) -> _TensorBinding:
+        return _TensorBinding(*(getattr(tensor, field) for field in _TensorBinding._fields))
 
 
 def _covers(tensor: Bindable) -> bool:

@@ -36,7 +36,9 @@ class Kernel:
         self.name = name
         self.entry = entry
         self.source = source
-        self.made_from: tuple[str, dict[str, Any], bool] | None = None  # file, values and trust, where `load` made it
+        self.loaded_from: tuple[str, dict[str, Any], bool] | None = (
+            None  # file, values and trust, where `load` created it
+        )
         device = self.gpu.device
         module = _module(device, source, name, trusted)  # first: the compiler says best what is wrong
         self.interface = wgsl.interface(source, entry, name)
@@ -75,15 +77,15 @@ class Kernel:
             _recent.popitem(last=False)
         return kernel
 
-    def compiled_again(self) -> Kernel:
-        """The same kernel from its file as it is now. Raises `ShaderError`; `RuntimeError` if it is of no file."""
-        if self.made_from is None:
-            raise RuntimeError(f"kernel {self.name} was made from a text, not from a file")
-        path, defines, trusted = self.made_from
+    def recompiled(self) -> Kernel:
+        """The same kernel, compiled from its file as it is now. Raises `ShaderError`; `RuntimeError` without a file."""
+        if self.loaded_from is None:
+            raise RuntimeError(f"kernel {self.name} was created from a text, not from a file")
+        path, defines, trusted = self.loaded_from
         return _compiled(path, self.entry, defines, trusted)
 
-    def become(self, other: Kernel) -> None:
-        """Be `other` from here on, for everybody who calls this kernel; plans have to make their dispatches anew."""
+    def replace_with(self, other: Kernel) -> None:
+        """Become `other` in place, for all callers of this kernel; plans have to rebuild their dispatches."""
         self.__dict__.update(other.__dict__)
 
     def __call__(
@@ -105,19 +107,19 @@ class Kernel:
         """How many workgroups cover `threads` (x, or x, y, z). Raises `LimitError` beyond the adapter's limit."""
         limit = self.gpu.limits["max-compute-workgroups-per-dimension"]
         try:
-            wanted = [operator.index(n) for n in (threads if isinstance(threads, Iterable) else (threads,))]
+            sizes = [operator.index(n) for n in (threads if isinstance(threads, Iterable) else (threads,))]
         except TypeError:
-            wanted = []
-        if not 1 <= len(wanted) <= 3 or min(wanted) < 0:
+            sizes = []
+        if not 1 <= len(sizes) <= 3 or min(sizes) < 0:
             raise ShaderError(f"kernel {self.name}: threads are one to three integers, not {threads!r}")
-        groups = [-(-n // size) for n, size in zip(wanted, self.interface.workgroup, strict=False)]
+        groups = [-(-n // size) for n, size in zip(sizes, self.interface.workgroup, strict=False)]
         groups += [1] * (3 - len(groups))
-        if len(wanted) == 1 and groups[0] > limit and self.interface.folds:
+        if len(sizes) == 1 and groups[0] > limit and self.interface.folds:
             groups[1] = -(-groups[0] // limit)
             groups[0] = -(-groups[0] // groups[1])
         if max(groups) > limit:
             raise LimitError(
-                f"kernel {self.name}: {wanted} threads need {groups} workgroups; {limit} a dimension at most"
+                f"kernel {self.name}: {sizes} threads need {groups} workgroups; {limit} a dimension at most"
             )
         return groups[0], groups[1], groups[2]
 
@@ -127,7 +129,7 @@ class Kernel:
         group = self._groups.get(key)
         if group is None:
             try:
-                group = self._make_group(entries)
+                group = self._create_group(entries)
             except wgpu.GPUError as error:
                 raise ShaderError(f"kernel {self.name}: {error}") from error
             self._groups[key] = group
@@ -137,7 +139,7 @@ class Kernel:
             self._groups.move_to_end(key)
         return group
 
-    def _make_group(self, entries: Sequence[Entry]) -> wgpu.GPUBindGroup:
+    def _create_group(self, entries: Sequence[Entry]) -> wgpu.GPUBindGroup:
         resources: list[Any] = [
             {
                 "binding": entry.binding.number,
@@ -179,8 +181,8 @@ def _compiled(path: str, entry: str, defines: dict[str, Any], trusted: bool) -> 
     try:
         kernel = Kernel(source, entry, f"shaders/{path}", trusted and shader.is_as_shipped(path))
     except ShaderError as error:
-        raise ShaderError(shader.explained(str(error), path, defines)) from error
-    kernel.made_from = path, defines, trusted
+        raise ShaderError(shader.with_origin(str(error), path, defines)) from error
+    kernel.loaded_from = path, defines, trusted
     return kernel
 
 

@@ -1,4 +1,4 @@
-"""Which results of a plan can lie in the same memory, since they are not needed at the same time."""
+"""Arena allocation: results of a plan whose live ranges do not overlap share memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
-class Span(NamedTuple):
+class LiveRange(NamedTuple):
     """The numbers of the first and the last dispatch that use a result, and its bytes."""
 
     first: int
@@ -14,48 +14,51 @@ class Span(NamedTuple):
     nbytes: int
 
 
-class Place(NamedTuple):
-    """Memory for results that follow one another, of so many bytes."""
+class ArenaSlot(NamedTuple):
+    """Memory of so many bytes for results whose live ranges do not overlap."""
 
     nbytes: int
-    spans: tuple[Span, ...] = ()
+    live_ranges: tuple[LiveRange, ...] = ()
 
-    def gap(self, span: Span) -> int | None:
-        """For how many dispatches nothing would lie here before or after `span`, the smaller; None if it has no room.
+    def gap(self, live_range: LiveRange) -> int | None:
+        """The smaller number of dispatches for which the slot is unused before or after `live_range`; None if it is
+        taken.
 
-        0 where nothing lies here at all.
+        0 where nothing uses the slot.
         """
-        gaps = [max(span.first - other.last, other.first - span.last) for other in self.spans]
+        gaps = [max(live_range.first - other.last, other.first - live_range.last) for other in self.live_ranges]
         return None if min(gaps, default=1) <= 0 else min(gaps, default=0)
 
 
-def pack(spans: Sequence[Span], places: list[Place]) -> list[int]:
-    """The number of the place of each span; `places` is extended as needed, those that are there keep their size.
+def pack(live_ranges: Sequence[LiveRange], slots: list[ArenaSlot]) -> list[int]:
+    """The slot number of each live range; `slots` is extended as needed, existing ones keep their size.
 
-    Each result takes the place that has to grow least, of these the one whose neighbors are nearest in time. Largest
+    Each result takes the slot that has to grow least, of these the one whose neighbors are nearest in time. Largest
     first, or in the order of time: whichever needs less memory (both after Pisarchyk & Lee 2020, Efficient memory
     management for deep neural net inference, section 4).
     """
-    largest_first = sorted(range(len(spans)), key=lambda i: (-spans[i].nbytes, spans[i].first))
-    earliest_first = sorted(range(len(spans)), key=lambda i: (spans[i].first, -spans[i].nbytes))
-    tried = [_put(spans, order, places) for order in (largest_first, earliest_first)]
-    chosen, places[:] = min(tried, key=lambda each: sum(place.nbytes for place in each[1]))
+    largest_first = sorted(range(len(live_ranges)), key=lambda i: (-live_ranges[i].nbytes, live_ranges[i].first))
+    earliest_first = sorted(range(len(live_ranges)), key=lambda i: (live_ranges[i].first, -live_ranges[i].nbytes))
+    tried = [_assign(live_ranges, order, slots) for order in (largest_first, earliest_first)]
+    chosen, slots[:] = min(tried, key=lambda each: sum(slot.nbytes for slot in each[1]))
     return chosen
 
 
-def _put(spans: Sequence[Span], order: Iterable[int], given: Sequence[Place]) -> tuple[list[int], list[Place]]:
-    chosen, places = [0] * len(spans), list(given)
+def _assign(
+    live_ranges: Sequence[LiveRange], order: Iterable[int], existing: Sequence[ArenaSlot]
+) -> tuple[list[int], list[ArenaSlot]]:
+    chosen, slots = [0] * len(live_ranges), list(existing)
     for index in order:
-        span = spans[index]
-        best = span.nbytes, 0, len(places)  # a place of its own
-        for number, place in enumerate(places):
-            gap, growth = place.gap(span), max(0, span.nbytes - place.nbytes)
-            if gap is not None and not (growth and number < len(given)):
+        live_range = live_ranges[index]
+        best = live_range.nbytes, 0, len(slots)  # a slot of its own
+        for number, slot in enumerate(slots):
+            gap, growth = slot.gap(live_range), max(0, live_range.nbytes - slot.nbytes)
+            if gap is not None and not (growth and number < len(existing)):
                 best = min(best, (growth, gap, number))
         number = best[2]
-        if number == len(places):
-            places.append(Place(0))
-        place = places[number]
-        places[number] = Place(max(place.nbytes, span.nbytes), (*place.spans, span))
+        if number == len(slots):
+            slots.append(ArenaSlot(0))
+        slot = slots[number]
+        slots[number] = ArenaSlot(max(slot.nbytes, live_range.nbytes), (*slot.live_ranges, live_range))
         chosen[index] = number
-    return chosen, places
+    return chosen, slots

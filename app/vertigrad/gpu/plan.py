@@ -20,7 +20,7 @@ from .native import DispatchList
 from .plan_uniforms import PlanUniforms
 from .results import Mark, Results
 
-REMEMBERED = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
+CACHED_LISTS = 4  # sets of blocks whose bind groups are kept: outputs that are drawn while the next are made alternate
 
 
 class Plan:
@@ -43,9 +43,9 @@ class Plan:
         self._results = Results(self._gpu, name)
         self._is_new = True  # whether something was added since the last replay
         self._closed = False
-        net = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners, self._results.scratch)
-        self._net = weakref.finalize(self, self._gpu.tracker.drop_later, net)
-        self._net.atexit = False
+        finalize = partial(_collected, self._gpu.tracker, name, Origin.of_caller(), self._owners, self._results.scratch)
+        self._finalizer = weakref.finalize(self, self._gpu.tracker.drop_later, finalize)
+        self._finalizer.atexit = False
         _plans.add(self)
 
     def dispatch(
@@ -80,13 +80,13 @@ class Plan:
                 self._gpu.recording = outer
             self._require_open()
             if outer is not self:
-                self._place_results()
+                self._allocate_results()
         except BaseException:
-            self._back_to(*before)
+            self._restore(*before)
             raise
         finally:
             if outer is not self:
-                self._results.ended()
+                self._results.end_recording()
 
     @property
     def results(self) -> Results:
@@ -114,20 +114,20 @@ class Plan:
         self._dispatches.append(dispatch)
         self._changed()
 
-    def again(self, kernels: Mapping[Kernel, Kernel]) -> list[Dispatch] | None:
-        """Its dispatches with other kernels in the place of some, for `adopt`; None if it has none of those.
+    def rebuilt(self, kernels: Mapping[Kernel, Kernel]) -> list[Dispatch] | None:
+        """Its dispatches with some kernels replaced, for `replace_dispatches`; None if it has none of those.
 
-        Raises what `Dispatch.again` does; nothing has changed then.
+        Raises what `Dispatch.rebuilt` does; nothing has changed then.
         """
         if self._closed or not any(dispatch.kernel in kernels for dispatch in self._dispatches):
             return None
         return [
-            dispatch.again(kernels[dispatch.kernel]) if dispatch.kernel in kernels else dispatch
+            dispatch.rebuilt(kernels[dispatch.kernel]) if dispatch.kernel in kernels else dispatch
             for dispatch in self._dispatches
         ]
 
-    def adopt(self, dispatches: Sequence[Dispatch]) -> None:
-        """Replay these from here on, over the same tensors."""
+    def replace_dispatches(self, dispatches: Sequence[Dispatch]) -> None:
+        """Replay these dispatches from here on, over the same tensors."""
         self._dispatches = list(dispatches)
         self._uniforms, self._writes = PlanUniforms(self._gpu.uniforms), {}
         used: dict[Owner, None] = {}
@@ -164,11 +164,11 @@ class Plan:
             self._gpu.submit_if_long()
 
     def close(self) -> None:
-        """Let go of the tensors. Idempotent."""
+        """Release the tensors. Idempotent."""
         self._gpu.tracker.require_thread()
         if not self._closed:
             self._closed = True
-            self._net.detach()
+            self._finalizer.detach()
             self._lists.clear()
             self._dispatches.clear()
             _drop([*self._owners, *self._results.scratch])
@@ -184,26 +184,26 @@ class Plan:
     ) -> None:
         self.close()
 
-    def _place_results(self) -> None:
+    def _allocate_results(self) -> None:
         """Memory for what was recorded; dispatches use that of others where results share it."""
-        moved, gone = self._results.place(self._dispatches)
+        moved, gone = self._results.allocate(self._dispatches)
         if moved:
             for dispatch in self._dispatches:
                 dispatch.move(moved)
-            self.adopt(self._dispatches)
-        self._results.let_go(gone)
+            self.replace_dispatches(self._dispatches)
+        self._results.release(gone)
         self._forget([owner for owner in gone if owner in self._owners])
 
     def _mark(self) -> tuple[int, int, Mark]:
         return len(self._dispatches), len(self._owners), self._results.mark()
 
-    def _back_to(self, dispatches: int, owners: int, mark: Mark) -> None:
-        """Be what it was before a recording that failed."""
+    def _restore(self, dispatches: int, owners: int, mark: Mark) -> None:
+        """Restore the state before a recording that failed."""
         if self._closed:
             return
-        self._results.back_to(mark)
+        self._results.restore(mark)
         self._forget(list(self._owners)[owners:])
-        self.adopt(self._dispatches[:dispatches])
+        self.replace_dispatches(self._dispatches[:dispatches])
 
     def _forget(self, owners: Iterable[Owner]) -> None:
         for owner in owners:
@@ -242,7 +242,7 @@ class Plan:
                 dispatch.make_ready()
             key = tuple([owner.block.id for owner in self._owners])
             self._lists[key] = self._encode()
-            if len(self._lists) > REMEMBERED:
+            if len(self._lists) > CACHED_LISTS:
                 self._lists.popitem(last=False)
         self._lists.move_to_end(key)
         self._last = ready = self._lists[key]
@@ -296,20 +296,20 @@ class _Ready:
 
 
 def replace_kernels(files: Collection[str]) -> bool:
-    """Compile the kernels of shader files again, for all plans and callers that use them; whether there are any.
+    """Hot-swap the kernels of shader files in all plans and callers that use them; whether there are any.
 
     Raises `ShaderError`, and what else a dispatch raises that does not fit its kernel any more; then all is as it was.
     """
-    fresh = {kernel: kernel.compiled_again() for kernel in loaded(files)}
-    again = [(plan, dispatches) for plan in _plans if (dispatches := plan.again(fresh)) is not None]
-    mended = {new: old for old, new in fresh.items()}
-    for old, new in fresh.items():
-        old.become(new)
-    for plan, dispatches in again:
+    recompiled = {kernel: kernel.recompiled() for kernel in loaded(files)}
+    rebuilt = [(plan, dispatches) for plan in _plans if (dispatches := plan.rebuilt(recompiled)) is not None]
+    previous = {new: old for old, new in recompiled.items()}
+    for old, new in recompiled.items():
+        old.replace_with(new)
+    for plan, dispatches in rebuilt:
         for dispatch in dispatches:
-            dispatch.kernel = mended.get(dispatch.kernel, dispatch.kernel)
-        plan.adopt(dispatches)
-    return bool(fresh)
+            dispatch.kernel = previous.get(dispatch.kernel, dispatch.kernel)
+        plan.replace_dispatches(dispatches)
+    return bool(recompiled)
 
 
 def _drop(owners: Iterable[Owner]) -> None:
@@ -320,7 +320,7 @@ def _drop(owners: Iterable[Owner]) -> None:
 def _collected(
     tracker: LifetimeTracker, name: str, origin: Origin, owners: Iterable[Owner], scratch: Iterable[Owner]
 ) -> None:
-    """What the net does, at a safe time, for a plan that was collected without being closed."""
+    """Finalizer, run at a safe time, of a plan that was collected without being closed."""
     held = [*owners, *scratch]
     tracker.report_leak(f"plan {name}", sum(owner.block.nbytes for owner in dict.fromkeys(held)), origin)
     _drop(held)

@@ -17,7 +17,7 @@ UNCHANGING = (float, int, tuple)  # types whose values can be compared with thos
 
 
 class _Alike(NamedTuple):
-    """Places of one open field with one format: the first, and the words of all others, None if there are none."""
+    """Locations of one open field with one format: the first, and the words of all others, None if there are none."""
 
     layout: UniformLayout
     start: int
@@ -58,7 +58,7 @@ class PlanUniforms:
         if fields.keys() != self._open.keys():
             raise ShaderError(f"plan {plan!r} needs values for {sorted(self._open)}, got {sorted(fields)}")
         if self._alike is None:
-            self._alike = {name: _grouped(name, places) for name, places in self._open.items()}
+            self._alike = {name: _grouped(name, locations) for name, locations in self._open.items()}
             self._words = np.frombuffer(self.image, np.uint32)
         for name, value in fields.items():
             if type(value) in UNCHANGING and value == self._set.get(name):
@@ -71,9 +71,9 @@ class PlanUniforms:
             self._set[name] = value
 
 
-def _grouped(name: str, places: list[tuple[UniformLayout, int]]) -> list[_Alike]:
+def _grouped(name: str, locations: list[tuple[UniformLayout, int]]) -> list[_Alike]:
     by_format: dict[tuple[str, int], list[tuple[UniformLayout, int]]] = {}
-    for layout, start in places:
+    for layout, start in locations:
         code = layout.fields[name].format
         alone = start if struct.calcsize(code) % 4 else -1  # half words share theirs with a neighbor
         by_format.setdefault((code, alone), []).append((layout, start))
@@ -86,7 +86,7 @@ def _grouped(name: str, places: list[tuple[UniformLayout, int]]) -> list[_Alike]
 
 
 def _others(at: list[int], words: int) -> np.ndarray | slice | None:
-    """The words of all places but the first, shape (places, words); a slice if they are single and evenly spaced."""
+    """The words of all locations but the first, (locations, words); a slice if they are single and evenly spaced."""
     if len(at) == 1:
         return None
     step = at[1] - at[0]

@@ -1,4 +1,4 @@
-"""`Results`: what is made while a plan records, until its memory and its values are there."""
+"""`Results`: tensors created while a plan records, until they have memory and values."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import LayoutError, StillInUse
 from ..memory import Origin, Owner
 from .dispatch import Dispatch
-from .packing import Place, Span, pack
+from .packing import ArenaSlot, LiveRange, pack
 
 if TYPE_CHECKING:
     from .device import Gpu
 
 
 class Mark(NamedTuple):
-    """How far `Results` were, to go back to."""
+    """A state of `Results` to restore."""
 
     scratch: int
     unset: int
-    places: tuple[Place, ...]
+    slots: tuple[ArenaSlot, ...]
     residents: dict[int, Owner]
 
 
 class Results:
-    """Tensors that are made while a plan records.
+    """Tensors that are created while a plan records.
 
     Those of operations (`scratch`) get memory when the recording ends: of their own if somebody holds them, else
     shared with others that are not needed at the same time. None has values before the plan's first replay.
@@ -37,14 +37,14 @@ class Results:
         self._unset: dict[Owner, None] = {}
         self._constants: set[Owner] = set()
         self._keepers: dict[Owner, list[Callable[[], Callable[[], None] | None]]] = {}
-        self._places: list[Place] = []  # memory that results share: that of the largest, one of `_residents`
+        self._slots: list[ArenaSlot] = []  # memory that results share: that of the largest, one of `_residents`
         self._residents: dict[int, Owner] = {}
 
     # while the plan records ----------------------------------------------------------------------------------------
 
-    def promise(self, nbytes: int, name: str, origin: Origin) -> Owner:
-        """A handle on memory for a result, which is there when the recording has ended."""
-        owner = Owner(self._gpu.tracker, self._gpu.pool.promise(nbytes, name, origin), name, origin)
+    def reserve(self, nbytes: int, name: str, origin: Origin) -> Owner:
+        """A handle on memory for a result, reserved now and committed when the recording ends."""
+        owner = Owner(self._gpu.tracker, self._gpu.pool.reserve(nbytes, name, origin), name, origin)
         self.scratch[owner] = None
         self.add(owner)
         return owner.hold()
@@ -87,43 +87,43 @@ class Results:
     # the end of a recording ------------------------------------------------------------------------------------------
 
     def mark(self) -> Mark:
-        """How far it is now."""
-        return Mark(len(self.scratch), len(self._unset), tuple(self._places), dict(self._residents))
+        """The state to `restore` if the recording fails."""
+        return Mark(len(self.scratch), len(self._unset), tuple(self._slots), dict(self._residents))
 
-    def back_to(self, mark: Mark) -> None:
-        """What was made since is let go of: it never gets values."""
+    def restore(self, mark: Mark) -> None:
+        """Release what was created since: it never gets values."""
         for owner in list(self._unset)[mark.unset :]:
             owner.unset = f"the recording of plan {self._plan!r}, in which it was made, failed"
             del self._unset[owner]
-        self._places[:], self._residents = mark.places, dict(mark.residents)
-        self.let_go(list(self.scratch)[mark.scratch :])
+        self._slots[:], self._residents = mark.slots, dict(mark.residents)
+        self.release(list(self.scratch)[mark.scratch :])
 
-    def ended(self) -> None:
-        """What holds only while the plan records is over."""
+    def end_recording(self) -> None:
+        """Forget what holds only while the plan records."""
         self._constants.clear()
         self._keepers.clear()
 
-    def place(self, dispatches: Sequence[Dispatch]) -> tuple[Mapping[Owner, Owner], Collection[Owner]]:
+    def allocate(self, dispatches: Sequence[Dispatch]) -> tuple[Mapping[Owner, Owner], Collection[Owner]]:
         """Give results memory: of their own if somebody holds them, shared if only the plan needs them.
 
         Returns which owners others take the place of, and which are not needed any more. Raises `OutOfMemory`.
         """
         self._gpu.tracker.collect()
-        spans = _spans(dispatches)
-        fresh = [owner for owner in self.scratch if owner.block.storage is None]
-        passing = [owner for owner in fresh if _passes(owner, spans.get(owner), dispatches)]
-        chosen = pack([spans[owner] for owner in passing], self._places)
+        live_ranges = _live_ranges(dispatches)
+        unallocated = [owner for owner in self.scratch if owner.block.storage is None]
+        transient = [owner for owner in unallocated if _is_transient(owner, live_ranges.get(owner), dispatches)]
+        chosen = pack([live_ranges[owner] for owner in transient], self._slots)
         moved: dict[Owner, Owner] = {}
-        for number, owner in sorted(zip(chosen, passing, strict=True), key=lambda pair: -pair[1].block.nbytes):
+        for number, owner in sorted(zip(chosen, transient, strict=True), key=lambda pair: -pair[1].block.nbytes):
             if self._residents.setdefault(number, owner) is not owner:
                 moved[owner] = self._residents[number]
-        for owner in fresh:
-            if owner not in moved and (owner in spans or owner.handles > 1):
-                self._gpu.pool.fulfil(owner.block)
-        return moved, [owner for owner in fresh if owner.block.storage is None]
+        for owner in unallocated:
+            if owner not in moved and (owner in live_ranges or owner.handles > 1):
+                self._gpu.pool.commit(owner.block)
+        return moved, [owner for owner in unallocated if owner.block.storage is None]
 
-    def let_go(self, owners: Collection[Owner]) -> None:
-        """Some results are not needed any more."""
+    def release(self, owners: Collection[Owner]) -> None:
+        """Drop results that are not needed any more."""
         for owner in owners:
             del self.scratch[owner]
             self._unset.pop(owner, None)
@@ -147,18 +147,18 @@ class Results:
         self._unset.clear()
 
 
-def _spans(dispatches: Sequence[Dispatch]) -> dict[Owner, Span]:
+def _live_ranges(dispatches: Sequence[Dispatch]) -> dict[Owner, LiveRange]:
     """For each owner the first and the last of the dispatches that use it."""
-    spans: dict[Owner, Span] = {}
+    live_ranges: dict[Owner, LiveRange] = {}
     for number, dispatch in enumerate(dispatches):
         for owner in dispatch.owners:
-            known = spans.get(owner)
-            spans[owner] = Span(known.first if known else number, number, owner.block.nbytes)
-    return spans
+            known = live_ranges.get(owner)
+            live_ranges[owner] = LiveRange(known.first if known else number, number, owner.block.nbytes)
+    return live_ranges
 
 
-def _passes(owner: Owner, span: Span | None, dispatches: Sequence[Dispatch]) -> bool:
+def _is_transient(owner: Owner, live_range: LiveRange | None, dispatches: Sequence[Dispatch]) -> bool:
     """Whether nobody but the plan needs a result, and nothing of it from one replay to the next."""
-    if span is None or owner.handles > 2 or owner.block.owners > 1:  # two: as a result, and as used
+    if live_range is None or owner.handles > 2 or owner.block.owners > 1:  # two: as a result, and as used
         return False
-    return any(written is owner for written, _ in dispatches[span.first].writes)
+    return any(written is owner for written, _ in dispatches[live_range.first].writes)

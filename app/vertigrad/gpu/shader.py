@@ -17,7 +17,7 @@ from ..errors import ShaderError
 
 _LINE_STATEMENT = "//%"
 _MARK = re.compile("\x01(.*?):(\\d+)\x02")  # put before each line to learn where it went
-_PLACE = re.compile(r"error: (.*)\n\s*┌─ .*?:(\d+):\d+\n")  # in what the compiler says
+_POSITION = re.compile(r"error: (.*)\n\s*┌─ .*?:(\d+):\d+\n")  # in compiler messages
 _REASON = re.compile(r"^\s*= (.*)", re.MULTILINE)
 
 _texts: dict[str, str] = {}  # of every file that was used; those that are edited wrongly stay as they were
@@ -54,30 +54,30 @@ def render(name: str, defines: Mapping[str, Any] | None = None) -> str:
     except jinja2.UndefinedError as error:
         raise ShaderError(f"{_where(name, error)}: {error.message}; give it in defines") from error
     except (ArithmeticError, LookupError, TypeError, ValueError, jinja2.TemplateError) as error:
-        said = str(error).replace("'StrictUndefined' object", "a value that is not given")
-        raise ShaderError(f"{_where(name, error)}: {said}") from error
+        message = str(error).replace("'StrictUndefined' object", "a value that is not given")
+        raise ShaderError(f"{_where(name, error)}: {message}") from error
 
 
-def explained(said: str, name: str, defines: Mapping[str, Any] | None = None) -> str:
-    """What the compiler said of the rendered file `name`, told of the line in the file that it came from.
+def with_origin(message: str, name: str, defines: Mapping[str, Any] | None = None) -> str:
+    """A compiler message about the rendered file `name`, with the file and the line that it came from.
 
-    The line may be one of a file that is included. What the compiler gives no line for is left as it is.
+    The line may be one of a file that is included. A message without a line is returned as it is.
     """
-    told, line = place_in(said)
+    first_line, line = parse_message(message)
     if line is None:
-        return said
-    places = _origins(name, defines)
-    place = places[min(line, len(places)) - 1]  # what is missing at the end is said to be on the line after it
-    text = _texts[place.file].splitlines()[place.line - 1].strip()
-    return f"shaders/{place.file}:{place.line}: {told}\n{place.line} | {text}"
+        return message
+    lines = _origins(name, defines)
+    origin = lines[min(line, len(lines)) - 1]  # what is missing at the end is reported on the line after it
+    text = _texts[origin.file].splitlines()[origin.line - 1].strip()
+    return f"shaders/{origin.file}:{origin.line}: {first_line}\n{origin.line} | {text}"
 
 
-def place_in(said: str) -> tuple[str, int | None]:
-    """What the compiler said in a line, and the line of the WGSL that it gave; None if it gave none."""
-    found = _PLACE.search(said)
-    if found is None:
-        return said, None
-    return ": ".join([found[1].strip(), *_REASON.findall(said)]), int(found[2])
+def parse_message(message: str) -> tuple[str, int | None]:
+    """A compiler message as one line, and its line number in the WGSL; None if it has none."""
+    match = _POSITION.search(message)
+    if match is None:
+        return message, None
+    return ": ".join([match[1].strip(), *_REASON.findall(message)]), int(match[2])
 
 
 def used() -> Mapping[str, str]:
@@ -112,26 +112,26 @@ def replaced(texts: Mapping[str, str]) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Read all files anew when they are needed next."""
+    """Clear the cache: files are read again when they are needed."""
     for texts in (_texts, _shipped):
         texts.clear()
     _environment.cache_clear()
 
 
-class _Place(NamedTuple):
+class _SourceLine(NamedTuple):
     file: str
     line: int
 
 
-def _origins(name: str, defines: Mapping[str, Any] | None) -> list[_Place]:
+def _origins(name: str, defines: Mapping[str, Any] | None) -> list[_SourceLine]:
     """Where each line of the rendered file `name` came from: rendered once more, with every line marked."""
     marked = _environment().overlay(loader=jinja2.FunctionLoader(_load_marked))
-    places, last = [], _Place(name, 1)
+    lines, last = [], _SourceLine(name, 1)
     for line in marked.get_template(name).render(defines or {}).splitlines():
         for mark in _MARK.finditer(line):
-            last = _Place(mark[1], int(mark[2]))
-        places.append(last)
-    return places
+            last = _SourceLine(mark[1], int(mark[2]))
+        lines.append(last)
+    return lines
 
 
 def _load(name: str) -> tuple[str, str, None]:

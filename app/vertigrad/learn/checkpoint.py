@@ -1,4 +1,4 @@
-"""Operations with a backward pass of their own, and results that are made again instead of being kept."""
+"""Operations with a backward pass of their own, and gradient checkpointing."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def custom(
 
     def operation(*operands: Tensor) -> Tensor:
         nodes = [operand.node for operand in operands]
-        wanted = graph.enabled() and any(node is not None for node in nodes)
-        kept = [graph.Saved(operand) for operand in operands] if wanted else []
+        tracked = graph.enabled() and any(node is not None for node in nodes)
+        saved = [graph.Saved(operand) for operand in operands] if tracked else []
         with graph.no_grad():
             result = forward(*operands)
-        if not wanted:
+        if not tracked:
             return result
-        kept.append(graph.Saved(result))
+        saved.append(graph.Saved(result))
 
         def vjp(gradient: Tensor) -> Sequence[Tensor | None]:
-            *values, made = (saved.value() for saved in kept)
-            parts = backward(gradient, made, *values)
+            *values, output = (each.value() for each in saved)
+            parts = backward(gradient, output, *values)
             if len(parts) != len(operands):
                 raise GradientError(f"{name}: {len(parts)} gradients for {len(operands)} operands")
             return parts
 
-        graph.attach(result, name, nodes, vjp, kept)
+        graph.attach(result, name, nodes, vjp, saved)
         return result
 
     return operation
 
 
 def checkpoint(function: Callable[..., Tensor], *operands: Tensor) -> Tensor:
-    """function(*operands), nothing of the way there kept: it is run again in the backward pass.
+    """function(*operands), without keeping intermediate values: the function is run again in the backward pass.
 
     Memory for time (Chen et al. 2016, Training deep nets with sublinear memory cost). The function must give the same
     result each time, and leaves that it uses must be among the operands.
@@ -54,8 +54,8 @@ def checkpoint(function: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         for leaf in leaves:
             leaf.requires_grad = leaf.dtype.kind == "float"
         with graph.enable_grad():
-            again = function(*leaves)
-        again.backward(gradient)
+            recomputed = function(*leaves)
+        recomputed.backward(gradient)
         return [leaf.grad for leaf in leaves]
 
     return custom("checkpoint", function, backward)(*operands)

@@ -10,8 +10,8 @@ from ..gpu import gpu
 from ..ops.differentiable import wants_gradient
 from ..ops.mlp import MOST_INPUTS, WIDEST
 from ..ops.mlp_forward import forward
-from ..ops.mlp_learning import BACKWARDS, key, learned
 from ..ops.mlp_packing import pack
+from ..ops.mlp_training import BACKWARDS, key, mlp_with_gradient
 from ..ops.mlp_variants import NETWORKS, Form
 from ..tensor import Tensor, f32
 from .layers import Activation, Layer, Linear
@@ -23,21 +23,21 @@ LEAST_ROWS = 64  # of a batch: at 64 the H100 takes 0.9 of the time layer by lay
 class Run(NamedTuple):
     """Layers `first` to `last` − 1: linear ones between `sizes`, the same activation after all but the last of them.
 
-    `learns` says whether they are one kernel, and one for the backward pass, when gradients are wanted too.
+    `backward_fused`: whether they are one kernel, and one for the backward pass, when gradients are needed too.
     """
 
     first: int
     last: int
     sizes: tuple[int, ...]
     activation: str
-    learns: bool = True
+    backward_fused: bool = True
 
     def apply(self, x: Tensor, row: Tensor) -> Tensor:
         """What they make of features `x` (n, features), with all their weights and biases in a `row`."""
         sizes = list(self.sizes)
         form = Form.of(sizes)
         if wants_gradient((x, row)):
-            return learned(x, row, None, form, sizes, self.activation)
+            return mlp_with_gradient(x, row, None, form, sizes, self.activation)
         out = Tensor.empty((x.shape[0], sizes[-1]), f32, temporary=True)
         packed = pack(row, sizes, form, f32)
         forward(x, out, packed, form, (self.activation, None))
@@ -46,25 +46,25 @@ class Run(NamedTuple):
 
 
 def runs_of(layers: Sequence[Layer], how: str, rows: int) -> dict[int, Run]:
-    """The runs of layers that are to be one kernel, by their first layer, to be learned by batches of `rows`.
+    """The runs of layers that are to be one kernel, by their first layer, to be trained on batches of `rows`.
 
     `how` is "always", wherever one can be; "never"; or "auto", where that is faster on this adapter.
     """
     if how == "never":
         return {}
-    found = [run for run in _linear_runs(layers) if _fits(run)]
-    return {run.first: run._replace(learns=how == "always" or _pays(run, rows)) for run in found}
+    runs = [run for run in _linear_runs(layers) if _fits(run)]
+    return {run.first: run._replace(backward_fused=how == "always" or _pays(run, rows)) for run in runs}
 
 
 def _linear_runs(layers: Sequence[Layer]) -> list[Run]:
     """All runs of two linear layers or more that are as long as they can be."""
-    found: list[Run] = []
+    runs: list[Run] = []
     at = 0
     while at < len(layers):
         run = _run_from(layers, at)
-        found += [run] if run else []
+        runs += [run] if run else []
         at = run.last if run else at + 1
-    return found
+    return runs
 
 
 def _run_from(layers: Sequence[Layer], first: int) -> Run | None:
@@ -80,7 +80,7 @@ def _run_from(layers: Sequence[Layer], first: int) -> Run | None:
 
 
 def _linear(layers: Sequence[Layer], at: int) -> Linear | None:
-    """Layer `at`, if there is one and it is linear and learns."""
+    """Layer `at`, if there is one and it is linear and trainable."""
     layer = layers[at] if at < len(layers) else None
     return layer if isinstance(layer, Linear) and not layer.frozen else None
 
@@ -99,7 +99,7 @@ def _fits(run: Run) -> bool:
 
 
 def _pays(run: Run, rows: int) -> bool:
-    """Whether the backward pass is faster fused. A CPU reads what was kept sooner than it recomputes it,
+    """Whether the backward pass is faster fused. A CPU reads saved values sooner than it recomputes them,
     unless there is little to recompute; the forward pass gains everywhere.
     """
     if gpu().adapter.kind != "software":

@@ -1,4 +1,4 @@
-"""`HashGrid`: a layer that tells a network a place by features kept in grids of several resolutions."""
+"""`HashGrid`: a layer that encodes positions by trainable features in grids of several resolutions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ SMALL = 1e-4  # features start evenly spread from minus this to this (Müller et
 
 @dataclass(frozen=True)
 class HashGrid(Layer):
-    """Features of places from -1 to 1 along each axis, which learn as weights do; see `ops.HashEncoding`.
+    """Trainable features of positions from -1 to 1 along each axis; see `ops.HashEncoding`.
 
-    `levels` grids of `coarsest` to `finest` cells along an axis, each with a table of `entries` times `features`
-    numbers.
+    `levels` grids of `coarsest` to `finest` cells along an axis, each with a table of `entries` × `features`.
     """
 
     dimensions: int
@@ -32,12 +31,12 @@ class HashGrid(Layer):
     coarsest: int
     finest: int
 
-    def results(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         if shape != (self.dimensions,):
-            raise ShapeError(f"a hash grid takes places of {self.dimensions} coordinates, not {shape}")
+            raise ShapeError(f"a hash grid takes positions of {self.dimensions} coordinates, not {shape}")
         return (self.levels * self.features,)
 
-    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+    def init(self, random: np.random.Generator) -> dict[str, np.ndarray]:
         shape = self.levels, self.entries, self.features
         return {"tables": random.uniform(-SMALL, SMALL, shape).astype(np.float32)}
 
@@ -48,7 +47,7 @@ class HashGrid(Layer):
     def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
         tables = weights["tables"]
         corners = [list(self._corners(x, cells)) for cells in self._resolutions()]
-        found = [
+        interpolated = [
             sum(weight[:, None] * table[entry] for entry, weight in level)
             for table, level in zip(tables, corners, strict=True)
         ]
@@ -59,25 +58,25 @@ class HashGrid(Layer):
             for number, level in enumerate(corners):
                 for entry, weight in level:
                     np.add.at(spread[number], entry, weight[:, None] * parts[:, number])
-            return np.zeros_like(x), {"tables": spread}  # places are given: nothing in front of the grid learns
+            return np.zeros_like(x), {"tables": spread}  # no layer before the grid is trained
 
-        return np.concatenate(found, axis=1), vjp
+        return np.concatenate(interpolated, axis=1), vjp
 
     def _resolutions(self) -> list[int]:
         growth = np.log(self.finest / self.coarsest) / max(self.levels - 1, 1)
         return [int(np.floor(self.coarsest * np.exp(growth * level) + 1e-6)) for level in range(self.levels)]
 
     def _corners(self, x: np.ndarray, cells: int):  # type: ignore[no-untyped-def]
-        """The entry of each corner of the cell with each place, and how much it counts there."""
-        places = np.clip(0.5 * x + 0.5, 0.0, 1.0) * cells
-        low = np.minimum(places.astype(np.int64), cells - 1)
-        share = places - low
+        """The table entry of each corner of the cell around each position, and its interpolation weight."""
+        positions = np.clip(0.5 * x + 0.5, 0.0, 1.0) * cells
+        low = np.minimum(positions.astype(np.int64), cells - 1)
+        fraction = positions - low
         dense = (cells + 1) ** self.dimensions <= self.entries
-        for far in product((0, 1), repeat=self.dimensions):
-            at = low + np.array(far)
+        for corner in product((0, 1), repeat=self.dimensions):
+            at = low + np.array(corner)
             if dense:
                 entry = (at * (cells + 1) ** np.arange(self.dimensions)).sum(1)
             else:
                 mixed = (at.astype(np.uint64) * np.array(PRIMES[: self.dimensions], np.uint64)) & np.uint64(0xFFFFFFFF)
                 entry = (np.bitwise_xor.reduce(mixed, axis=1) % np.uint64(self.entries)).astype(np.int64)
-            yield entry, np.where(np.array(far) == 1, share, 1.0 - share).prod(axis=1)
+            yield entry, np.where(np.array(corner) == 1, fraction, 1.0 - fraction).prod(axis=1)

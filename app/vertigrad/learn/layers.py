@@ -19,36 +19,36 @@ from ..tensor import Tensor
 Arrays: TypeAlias = Mapping[str, np.ndarray]
 Vjp: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, dict[str, np.ndarray]]]
 Shape: TypeAlias = tuple[int, ...]
-Curve: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+ActivationFunction: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Layer(ABC):
-    """One layer. `frozen` weights belong to it and are kept, but not learned."""
+    """One layer. `frozen` weights are part of it, but are not trained."""
 
     frozen = False
 
     @abstractmethod
-    def results(self, shape: Shape) -> Shape:
-        """The shape of one result from that of one example. Raises `ShapeError`."""
+    def output_shape(self, shape: Shape) -> Shape:
+        """The output shape of one example from its input shape. Raises `ShapeError`."""
 
-    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
-        """Weights to start from, by name, f32."""
+    def init(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+        """Initial weights by name, f32."""
         return {}
 
     @abstractmethod
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
-        """The results of a batch (n, ...), an activation after it folded in."""
+        """The outputs of a batch (n, ...), followed by `activation` in the same kernel."""
 
     @abstractmethod
     def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
-        """The same in float64, and what gives gradients by x and by the weights from that of the results."""
+        """The outputs in float64, and the VJP: gradients of x and of the weights from that of the outputs."""
 
 
 @dataclass(frozen=True)
 class Flatten(Layer):
-    """Each example becomes one row of numbers."""
+    """Flatten each example to one axis."""
 
-    def results(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         return (int(np.prod(shape)),)
 
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
@@ -62,7 +62,7 @@ class Flatten(Layer):
 class Linear(Layer):
     """x weightᵀ + bias. Weights start with variance `gain` / inputs (He et al. 2015, eq. 10: 2), biases at 0.
 
-    With `fixed`, a weight and a bias, it is `frozen`: it does not learn.
+    With `fixed`, a weight and a bias, it is `frozen`.
     """
 
     inputs: int
@@ -72,15 +72,15 @@ class Linear(Layer):
 
     @property
     def frozen(self) -> bool:  # type: ignore[override]
-        """Whether it stays as it is."""
+        """Whether its weights are not trained."""
         return self.fixed is not None
 
-    def results(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         if not shape or shape[-1] != self.inputs:
-            raise ShapeError(f"a linear layer takes {self.inputs} numbers, not {shape}")
+            raise ShapeError(f"a linear layer takes {self.inputs} features, not {shape}")
         return (*shape[:-1], self.outputs)
 
-    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+    def init(self, random: np.random.Generator) -> dict[str, np.ndarray]:
         if self.fixed is not None:
             return dict(zip(("weight", "bias"), self.fixed, strict=True))
         weight = random.normal(size=(self.outputs, self.inputs)) * np.sqrt(self.gain / self.inputs)
@@ -100,17 +100,17 @@ class Linear(Layer):
 
 @dataclass(frozen=True)
 class Conv(Layer):
-    """A convolution of pictures (n, channels, rows, columns) by windows of 3 × 3, the border padded with zeros."""
+    """A convolution of images (n, channels, rows, columns) by windows of 3 × 3, the border padded with zeros."""
 
     inputs: int
     outputs: int
 
-    def results(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         if len(shape) != 3 or shape[0] != self.inputs:
             raise ShapeError(f"a convolution takes ({self.inputs}, rows, columns), not {shape}")
         return (self.outputs, *shape[1:])
 
-    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+    def init(self, random: np.random.Generator) -> dict[str, np.ndarray]:
         weight = random.normal(size=(self.outputs, self.inputs, 3, 3)) * np.sqrt(2.0 / (9 * self.inputs))
         return {"weight": weight.astype(np.float32), "bias": np.zeros(self.outputs, np.float32)}
 
@@ -124,9 +124,9 @@ class Conv(Layer):
 
         def vjp(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             spread = np.zeros_like(padded)
-            for down, along in np.ndindex(3, 3):
-                part = np.einsum("nors,oc->ncrs", gradient, weight[:, :, down, along])
-                spread[:, :, down : down + rows, along : along + columns] += part
+            for dy, dx in np.ndindex(3, 3):
+                part = np.einsum("nors,oc->ncrs", gradient, weight[:, :, dy, dx])
+                spread[:, :, dy : dy + rows, dx : dx + columns] += part
             by_weight = np.einsum("nors,ncrsab->ocab", gradient, windows)
             return spread[:, :, 1:-1, 1:-1], {"weight": by_weight, "bias": gradient.sum((0, 2, 3))}
 
@@ -135,11 +135,11 @@ class Conv(Layer):
 
 @dataclass(frozen=True)
 class Pool(Layer):
-    """The largest of each 2 × 2 pixels; a last row or column without a partner is left out."""
+    """Maximum pooling over 2 × 2 pixels; an odd last row or column is dropped."""
 
-    def results(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         if len(shape) != 3 or min(shape[1:]) < 2:
-            raise ShapeError(f"pictures of {shape} cannot be halved; use fewer convolutions")
+            raise ShapeError(f"images of {shape} cannot be halved; use fewer convolutions")
         return (shape[0], shape[1] // 2, shape[2] // 2)
 
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
@@ -149,34 +149,34 @@ class Pool(Layer):
         count, channels, rows, columns = x.shape[0], x.shape[1], x.shape[2] // 2, x.shape[3] // 2
         cut = x[:, :, : 2 * rows, : 2 * columns].reshape(count, channels, rows, 2, columns, 2)
         cells = cut.transpose(0, 1, 2, 4, 3, 5).reshape(count, channels, rows, columns, 4)
-        place = cells.argmax(-1)[..., None]
+        indices = cells.argmax(-1)[..., None]
 
         def vjp(gradient: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
             spread = np.zeros_like(cells)
-            np.put_along_axis(spread, place, gradient[..., None], -1)
+            np.put_along_axis(spread, indices, gradient[..., None], -1)
             spread = spread.reshape(count, channels, rows, columns, 2, 2).transpose(0, 1, 2, 4, 3, 5)
             whole = np.zeros_like(x)
             whole[:, :, : 2 * rows, : 2 * columns] = spread.reshape(count, channels, 2 * rows, 2 * columns)
             return whole, {}
 
-        return np.take_along_axis(cells, place, -1)[..., 0], vjp
+        return np.take_along_axis(cells, indices, -1)[..., 0], vjp
 
 
 @dataclass(frozen=True)
 class Activation(Layer):
-    """A curve for each number, a name of `CURVES`. Behind a linear layer or a convolution it becomes a part of that."""
+    """An elementwise function, a name of `ACTIVATIONS`. After a linear layer or a convolution it is fused with that."""
 
     name: str
 
-    def results(self, shape: Shape) -> Shape:
+    def output_shape(self, shape: Shape) -> Shape:
         return shape
 
     def apply(self, x: Tensor, weights: Mapping[str, Tensor], activation: str | None = None) -> Tensor:
         return {**vars(ops), "sine": ops.sin}[self.name](x)
 
     def reference(self, x: np.ndarray, weights: Arrays) -> tuple[np.ndarray, Vjp]:
-        value, slope = CURVES[self.name](x)
-        return value, lambda gradient: (gradient * slope, {})
+        value, derivative = ACTIVATIONS[self.name](x)
+        return value, lambda gradient: (gradient * derivative, {})
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -184,12 +184,12 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _silu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    share = _sigmoid(x)
-    return x * share, share * (1.0 + x * (1.0 - share))
+    sigmoid = _sigmoid(x)
+    return x * sigmoid, sigmoid * (1.0 + x * (1.0 - sigmoid))
 
 
-# The value and the slope of each activation.
-CURVES: Mapping[str, Curve] = {
+# The value and the derivative of each activation.
+ACTIVATIONS: Mapping[str, ActivationFunction] = {
     "relu": lambda x: (np.maximum(x, 0.0), (x > 0.0).astype(float)),
     "sigmoid": lambda x: (_sigmoid(x), _sigmoid(x) * (1.0 - _sigmoid(x))),
     "silu": _silu,
@@ -199,22 +199,22 @@ CURVES: Mapping[str, Curve] = {
 }
 
 
-def waves(random: np.random.Generator, dimensions: int, count: int, sharpness: float) -> list[Layer]:
-    """Places told by `count` waves of random direction and frequency, a sine and a cosine of each.
+def fourier_features(random: np.random.Generator, dimensions: int, count: int, sharpness: float) -> list[Layer]:
+    """Sines and cosines of `count` waves of random direction and frequency.
 
     Frequencies are normally distributed, `sharpness` waves over a length of 1 (Tancik et al. 2020, Fourier features let
     networks learn high frequency functions, section 4).
     """
-    return _told_by(2.0 * np.pi * sharpness * random.normal(size=(count, dimensions)))
+    return _sinusoids(2.0 * np.pi * sharpness * random.normal(size=(count, dimensions)))
 
 
-def octaves(dimensions: int, count: int) -> list[Layer]:
-    """Places told by sines and cosines of 2ᶠ π x, f = 0 … count − 1, of each coordinate (Mildenhall et al. 2020)."""
-    return _told_by(np.concatenate([np.eye(dimensions) * 2.0**step * np.pi for step in range(count)]))
+def positional_encoding(dimensions: int, count: int) -> list[Layer]:
+    """Sines and cosines of 2ᶠ π x, f = 0 … count − 1, of each coordinate (Mildenhall et al. 2020)."""
+    return _sinusoids(np.concatenate([np.eye(dimensions) * 2.0**step * np.pi for step in range(count)]))
 
 
-def _told_by(turns: np.ndarray) -> list[Layer]:
-    """Sines of `turns` (n, coordinates) [rad] and, a quarter of a turn on, cosines: a linear layer that is fixed."""
-    phases = np.repeat([0.0, 0.5 * np.pi], len(turns))
-    fixed = np.tile(turns, (2, 1)).astype(np.float32), phases.astype(np.float32)
-    return [Linear(turns.shape[1], 2 * len(turns), fixed=fixed), Activation("sine")]
+def _sinusoids(frequencies: np.ndarray) -> list[Layer]:
+    """Sines and cosines of `frequencies` (n, coordinates) [rad] times x: a fixed linear layer, then a sine."""
+    phases = np.repeat([0.0, 0.5 * np.pi], len(frequencies))
+    fixed = np.tile(frequencies, (2, 1)).astype(np.float32), phases.astype(np.float32)
+    return [Linear(frequencies.shape[1], 2 * len(frequencies), fixed=fixed), Activation("sine")]

@@ -1,44 +1,53 @@
-"""Losses: how far results are from what they should be, as one number, a tensor without axes."""
+"""Losses: scalar tensors that compare predictions with targets."""
 
 from __future__ import annotations
 
 from .. import ops
+from ..deprecation import renamed_arguments
 from ..errors import ShapeError
 from ..tensor import Tensor
 
-
-def l1_loss(result: Tensor, wanted: Tensor) -> Tensor:
-    """Mean of |result − wanted|."""
-    _require_alike("l1_loss", result, wanted)
-    return ops.absolute(result - wanted).mean()
+_with_old_names = renamed_arguments(result="prediction", wanted="target")  # up to version 0.1
 
 
-def l2_loss(result: Tensor, wanted: Tensor) -> Tensor:
-    """Mean of (result − wanted)²."""
-    _require_alike("l2_loss", result, wanted)
-    return ops.square(result - wanted).mean()
+@_with_old_names
+def l1_loss(prediction: Tensor, target: Tensor) -> Tensor:
+    """Mean of |prediction − target|."""
+    _require_same_shape("l1_loss", prediction, target)
+    return ops.absolute(prediction - target).mean()
 
 
-def huber_loss(result: Tensor, wanted: Tensor, delta: float = 1.0) -> Tensor:
-    """Mean of ½ e² where |e| ≤ delta, and delta (|e| − ½ delta) beyond (Huber 1964), e being result − wanted."""
-    _require_alike("huber_loss", result, wanted)
-    away = ops.absolute(result - wanted)
-    near = ops.minimum(away, delta)
-    return (near * (away - near * 0.5)).mean()
+@_with_old_names
+def l2_loss(prediction: Tensor, target: Tensor) -> Tensor:
+    """Mean of (prediction − target)²."""
+    _require_same_shape("l2_loss", prediction, target)
+    return ops.square(prediction - target).mean()
 
 
-def cross_entropy(scores: Tensor, classes: Tensor) -> Tensor:
-    """Mean of −log of the share that softmax gives to the right class.
+@_with_old_names
+def huber_loss(prediction: Tensor, target: Tensor, delta: float = 1.0) -> Tensor:
+    """Mean of ½ e² where |e| ≤ delta, and delta (|e| − ½ delta) beyond (Huber 1964), e being prediction − target."""
+    _require_same_shape("huber_loss", prediction, target)
+    error = ops.absolute(prediction - target)
+    clipped = ops.minimum(error, delta)
+    return (clipped * (error - clipped * 0.5)).mean()
 
-    `scores` (..., n) are not normalized; `classes` (...) are integers from 0 to n − 1. Raises `ShapeError`.
+
+@renamed_arguments(scores="logits", classes="target")
+def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Mean of −log softmax(logits) at the target classes.
+
+    `logits` (..., n) are not normalized; `target` (...) are integers from 0 to n − 1. Raises `ShapeError`.
     """
-    if classes.shape != scores.shape[:-1]:
-        raise ShapeError(f"cross_entropy: classes of shape {classes.shape} for scores of shape {scores.shape}")
-    shares = ops.log_softmax(scores)
-    return -ops.take_along_axis(shares, classes[..., None], -1).mean()
+    if target.shape != logits.shape[:-1]:
+        raise ShapeError(f"cross_entropy: target of shape {target.shape} for logits of shape {logits.shape}")
+    log_probabilities = ops.log_softmax(logits)
+    return -ops.take_along_axis(log_probabilities, target[..., None], -1).mean()
 
 
-def _require_alike(name: str, result: Tensor, wanted: Tensor) -> None:
-    """Raise `ShapeError` unless both have one shape: broadcasting would compare what does not belong together."""
-    if result.shape != wanted.shape:
-        raise ShapeError(f"{name}: results of shape {result.shape}, and {wanted.shape} is wanted")
+def _require_same_shape(name: str, prediction: Tensor, target: Tensor) -> None:
+    """Raise `ShapeError` unless both have one shape: broadcasting would pair elements by accident."""
+    if prediction.shape != target.shape:
+        raise ShapeError(
+            f"{name}: prediction of shape {prediction.shape}, target of shape {target.shape}; both must have one shape"
+        )

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Network:
-    """Layers in their order, for examples of the shape `given`.
+    """Layers one after the other; `input_shape` is that of one example.
 
     A weight's name is its layer's number and its own, "2.weight": those of PyTorch's `Sequential` of the same layers.
     `runs` are those layers, by the first of them, that are one kernel where weights lie in a row.
@@ -26,7 +26,7 @@ class Network:
     """
 
     layers: Sequence[Layer]
-    given: Shape
+    input_shape: Shape
     runs: Mapping[int, Run] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -34,27 +34,27 @@ class Network:
 
     def shape_after(self, count: int) -> Shape:
         """The shape of what the first `count` layers make of one example."""
-        shape = self.given
+        shape = self.input_shape
         for layer in self.layers[:count]:
-            shape = layer.results(shape)
+            shape = layer.output_shape(shape)
         return shape
 
-    def start(self, random: np.random.Generator) -> dict[str, np.ndarray]:
-        """All weights as they are before anything was learned."""
+    def init(self, random: np.random.Generator) -> dict[str, np.ndarray]:
+        """Initial values of all weights."""
         return {
             f"{number}.{name}": array
             for number, layer in enumerate(self.layers)
-            for name, array in layer.start(random).items()
+            for name, array in layer.init(random).items()
         }
 
-    def learned(self, weights: Mapping[str, T]) -> dict[str, T]:
-        """Those of the weights that are learned."""
+    def trainable(self, weights: Mapping[str, T]) -> dict[str, T]:
+        """The weights that are trained."""
         return {name: value for name, value in weights.items() if not self.layers[int(name.split(".")[0])].frozen}
 
     def fused(self, how: str, rows: int) -> Network:
         """The same, linear layers run together "always" where they can be, "never", or "auto", if that is faster here.
 
-        It is to learn by batches of `rows`.
+        It is trained on batches of `rows`.
         """
         return replace(self, runs=runs_of(self.layers, how, rows))
 
@@ -66,7 +66,7 @@ class Network:
             run = self.runs.get(at)
             if run and run.last > end:
                 run = None
-            if run and (isinstance(weights, Weights) or (run.learns and isinstance(weights, Leaves))):
+            if run and (isinstance(weights, Weights) or (run.backward_fused and isinstance(weights, Leaves))):
                 x = run.apply(x, weights.together(f"{at}.weight", f"{run.last - 1}.bias"))
                 at = run.last
                 continue
@@ -84,13 +84,13 @@ class Network:
     def gradients(
         self, x: np.ndarray, weights: Mapping[str, np.ndarray], gradient: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """What a gradient of the results becomes for all weights that are learned, in float64, by name."""
+        """The gradients of all trainable weights, from that of the outputs, in float64, by name."""
         found: dict[str, np.ndarray] = {}
         vjps = self._forward(x, weights)[1]
         for number, vjp in reversed(list(enumerate(vjps))):
             gradient, own = vjp(gradient)
             found |= {f"{number}.{name}": array for name, array in own.items()}
-        return self.learned(found)
+        return self.trainable(found)
 
     def _forward(self, x: np.ndarray, weights: Mapping[str, np.ndarray]):  # type: ignore[no-untyped-def]
         doubled = {name: np.asarray(array, float) for name, array in weights.items()}
@@ -103,5 +103,5 @@ class Network:
 
 def _of(weights: Mapping[str, T], number: int) -> dict[str, T]:
     """The weights of one layer, by their own names."""
-    start = f"{number}."
-    return {name.removeprefix(start): weights[name] for name in weights if name.startswith(start)}
+    prefix = f"{number}."
+    return {name.removeprefix(prefix): weights[name] for name in weights if name.startswith(prefix)}

@@ -1,7 +1,7 @@
 """Optimizers: one kernel for each tensor of weights, which reads its gradient and writes the weights in place.
 
-A step can be recorded into a plan: what changes from step to step (the rate, Adam's corrections) stays open then, and
-`fields` says it for each replay.
+A step can be recorded into a plan: what changes from step to step (the learning rate, Adam's corrections) stays open
+then, and `fields` gives it for each replay.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import ops
+from ..deprecation import renamed_arguments, renamed_attribute
 from ..errors import DtypeError, GradientError, ParameterError
 from ..gpu import Kernel, gpu
 from ..tensor import Tensor, f32
@@ -21,29 +22,36 @@ from .scaling import LossScale
 from .schedules import Schedule, constant
 
 SHADER = "learn/optimize.wgsl"
+_with_old_names = renamed_arguments(rate="lr", decay="weight_decay")  # up to version 0.1
 
 
 class Optimizer(ABC):
-    """What all optimizers have: weights, a rate with a schedule, clipping, and the number of steps taken.
+    """What all optimizers have: weights, a learning rate `lr` with a schedule, clipping, and the number of steps.
 
-    `weights` are contiguous tensors of f32; they are made leaves that want gradients. `clip` is the largest norm that
+    `weights` are contiguous tensors of f32; their `requires_grad` is set. `clip` is the largest norm that
     all gradients together may have; they are scaled down to it (Pascanu, Mikolov & Bengio 2013, algorithm 1). `state`
     is what a checkpoint has to keep beside the weights. Close it. Raises `DtypeError`, `ParameterError`.
     """
 
-    def __init__(self, weights: Iterable[Tensor], rate: float, decay: float, clip: float | None, schedule: Schedule):
+    rate = renamed_attribute("rate", "lr")
+    decay = renamed_attribute("decay", "weight_decay")
+    taken = renamed_attribute("taken", "step_count")
+
+    def __init__(
+        self, weights: Iterable[Tensor], lr: float, weight_decay: float, clip: float | None, schedule: Schedule
+    ):
         self.weights = tuple(weights)
-        _require(bool(self.weights), "there are no weights; give the tensors that are to be learned")
+        _require(bool(self.weights), "there are no weights; pass the tensors to be trained")
         for tensor in self.weights:
             if tensor.dtype is not f32 or not tensor.is_contiguous:
                 raise DtypeError(
                     f"weights {tensor.name!r} are {tensor.dtype} {tensor.shape}; they must be f32, in order"
                 )
-        _require(rate >= 0.0, f"the rate is {rate}; it must be 0 or more")
-        _require(decay >= 0.0, f"the decay is {decay}; it must be 0 or more")
+        _require(lr >= 0.0, f"lr is {lr}; it must be 0 or more")
+        _require(weight_decay >= 0.0, f"weight_decay is {weight_decay}; it must be 0 or more")
         _require(clip is None or clip > 0.0, f"clip is {clip}; it must be above 0")
-        self.rate, self.decay, self.clip, self.schedule = rate, decay, clip, schedule
-        self.taken = 0
+        self.lr, self.weight_decay, self.clip, self.schedule = lr, weight_decay, clip, schedule
+        self.step_count = 0
         self._held = ExitStack()
         self._one = self._held.enter_context(Tensor.full(1, 1.0, name="optimizer.one"))
         for tensor in self.weights:
@@ -52,34 +60,34 @@ class Optimizer(ABC):
     @property
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
-        """What it remembers, by name."""
+        """Its state tensors, by name."""
 
     @abstractmethod
     def _kernel(self) -> tuple[Kernel, Mapping[str, Any]]:
         """The kernel, and the fields that hold for every step."""
 
     @abstractmethod
-    def _memory(self, number: int) -> dict[str, Tensor]:
-        """What is remembered of weights `number`, by the kernel's names."""
+    def _state_of(self, number: int) -> dict[str, Tensor]:
+        """The state tensors of weights `number`, by the kernel's names."""
 
     def fields(self) -> dict[str, float]:
         """What changes from step to step, for `Plan.replay` of a plan in which a step is recorded; counts the step."""
-        rate = self.rate * self.schedule(self.taken)
-        self.taken += 1
-        return {"rate": rate, "decay": self.decay}
+        lr = self.lr * self.schedule(self.step_count)
+        self.step_count += 1
+        return {"lr": lr, "weight_decay": self.weight_decay}
 
     def step(self, scaling: LossScale | None = None, norm: Tensor | None = None) -> None:
         """Move all weights against their gradients, which are let go of. Raises `GradientError` if one is missing.
 
         While a plan records it becomes part of it, its `fields` open. With `scaling`, gradients are those of the loss
-        that it scaled; if one of them is not finite, weights and memory stay as they are. `norm` is what `norm()` gave,
-        if that was asked for already.
+        that it scaled; if one of them is not finite, weights and state stay as they are. `norm` is what `norm()` gave,
+        if that was called before.
         """
         gradients = self._gradients()
         kernel, constants = self._kernel()
         with no_grad():
             scale = self._factor(gradients, scaling, norm)
-            given: dict[str, Any] = {} if gpu().recording is not None else self.fields()
+            fields: dict[str, Any] = {} if gpu().recording is not None else self.fields()
             for number, (tensor, gradient) in enumerate(zip(self.weights, gradients, strict=True)):
                 kernel(
                     tensor.size,
@@ -87,9 +95,9 @@ class Optimizer(ABC):
                     gradients=gradient,
                     scale=scale,
                     count=tensor.size,
-                    **self._memory(number),
+                    **self._state_of(number),
                     **constants,
-                    **given,
+                    **fields,
                 )
         for tensor in self.weights:
             tensor.grad = None
@@ -116,7 +124,7 @@ class Optimizer(ABC):
             return [gradient.contiguous() for gradient in found]
 
     def close(self) -> None:
-        """Give back what it remembers. Idempotent."""
+        """Free the state tensors. Idempotent."""
         self._held.close()
 
     def __enter__(self) -> Optimizer:
@@ -130,7 +138,7 @@ class Optimizer(ABC):
     def _factor(self, gradients: Sequence[Tensor], scaling: LossScale | None, norm: Tensor | None) -> Tensor:
         """What gradients are multiplied by; below 0 if there is to be no step."""
         if scaling is not None:
-            return scaling.judged(_squares(gradients), self.clip)
+            return scaling.update(_squares(gradients), self.clip)
         return self._one if self.clip is None else self._clipping(_norm(gradients) if norm is None else norm)
 
     def _clipping(self, norm: Tensor) -> Tensor:
@@ -145,21 +153,22 @@ class Optimizer(ABC):
 
 
 class Sgd(Optimizer):
-    """Gradient descent: v = momentum · v + g, w −= rate · v; with `nesterov`, w −= rate · (g + momentum · v)."""
+    """Gradient descent: v = momentum · v + g, w −= lr · v; with `nesterov`, w −= lr · (g + momentum · v)."""
 
+    @_with_old_names
     def __init__(
         self,
         weights: Iterable[Tensor],
-        rate: float = 0.01,
+        lr: float = 0.01,
         momentum: float = 0.0,
         *,
         nesterov: bool = False,
-        decay: float = 0.0,
+        weight_decay: float = 0.0,
         clip: float | None = None,
         schedule: Schedule | None = None,
     ):
         _require(0.0 <= momentum < 1.0, f"momentum is {momentum}; it must be at least 0, and below 1")
-        super().__init__(weights, rate, decay, clip, schedule or constant())
+        super().__init__(weights, lr, weight_decay, clip, schedule or constant())
         self.momentum, self._nesterov = momentum, nesterov
         self._velocities = self._zeros("velocity") if momentum else []
 
@@ -171,28 +180,29 @@ class Sgd(Optimizer):
         defines = {"RULE": "sgd", "MOMENTUM": bool(self._velocities), "NESTEROV": self._nesterov, "DECOUPLED": False}
         return Kernel.load(SHADER, defines=defines), {"momentum": self.momentum}
 
-    def _memory(self, number: int) -> dict[str, Tensor]:
+    def _state_of(self, number: int) -> dict[str, Tensor]:
         return {"first": self._velocities[number]} if self._velocities else {}
 
 
 class Adam(Optimizer):
-    """Steps scaled by running means of gradients and of their squares. With `decoupled`, decay as in AdamW."""
+    """Steps scaled by running means of gradients and of their squares. With `decoupled`, weight decay as in AdamW."""
 
+    @_with_old_names
     def __init__(
         self,
         weights: Iterable[Tensor],
-        rate: float = 1e-3,
+        lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         epsilon: float = 1e-8,
         *,
-        decay: float = 0.0,
+        weight_decay: float = 0.0,
         decoupled: bool = False,
         clip: float | None = None,
         schedule: Schedule | None = None,
     ):
         _require(all(0.0 <= beta < 1.0 for beta in betas), f"betas are {betas}; each must be at least 0, and below 1")
         _require(epsilon > 0.0, f"epsilon is {epsilon}; it must be above 0")
-        super().__init__(weights, rate, decay, clip, schedule or constant())
+        super().__init__(weights, lr, weight_decay, clip, schedule or constant())
         self.betas, self.epsilon, self._decoupled = betas, epsilon, decoupled
         self._means, self._squares = self._zeros("mean"), self._zeros("square")
 
@@ -202,10 +212,10 @@ class Adam(Optimizer):
         return means | {f"square.{number}": tensor for number, tensor in enumerate(self._squares)}
 
     def fields(self) -> dict[str, float]:
-        given: dict[str, Any] = super().fields()
+        fields: dict[str, Any] = super().fields()
         for number, beta in enumerate(self.betas, 1):
-            given[f"correction{number}"] = 1.0 / (1.0 - beta**self.taken)
-        return given
+            fields[f"correction{number}"] = 1.0 / (1.0 - beta**self.step_count)
+        return fields
 
     def _kernel(self) -> tuple[Kernel, Mapping[str, Any]]:
         defines = {"RULE": "adam", "MOMENTUM": False, "NESTEROV": False, "DECOUPLED": self._decoupled}
@@ -213,13 +223,14 @@ class Adam(Optimizer):
         constants = {"beta1": one, "beta2": two, "rest1": 1.0 - one, "rest2": 1.0 - two, "epsilon": self.epsilon}
         return Kernel.load(SHADER, defines=defines), constants
 
-    def _memory(self, number: int) -> dict[str, Tensor]:
+    def _state_of(self, number: int) -> dict[str, Tensor]:
         return {"first": self._means[number], "second": self._squares[number]}
 
 
-def adam_w(weights: Iterable[Tensor], rate: float = 1e-3, decay: float = 0.01, **options: Any) -> Adam:
-    """`Adam` with decoupled decay."""
-    return Adam(weights, rate, decay=decay, decoupled=True, **options)
+@_with_old_names
+def adam_w(weights: Iterable[Tensor], lr: float = 1e-3, weight_decay: float = 0.01, **options: Any) -> Adam:
+    """`Adam` with decoupled weight decay."""
+    return Adam(weights, lr, weight_decay=weight_decay, decoupled=True, **options)
 
 
 def _norm(gradients: Sequence[Tensor]) -> Tensor:

@@ -13,7 +13,7 @@ LEAST_SQUARE = 1e-24  # under which a distance has no direction
 
 
 def nearest(points: Tensor, others: Tensor) -> Tensor:
-    """For each of `points` (n, axes) the place (n,) i32 of the nearest of `others` (m, axes): of equals the first.
+    """For each of `points` (n, axes) the index (n,) i32 of the nearest of `others` (m, axes): of equals the first.
 
     Every pair is looked at. Both are f32, with 1 to 8 axes. No gradient. Raises `ShapeError`, `DtypeError`.
     """
@@ -37,7 +37,7 @@ def chamfer(points: Tensor, others: Tensor, *, squared: bool = True) -> Tensor:
 
     The mean over `points` of the squared distance to the nearest of `others`, and the same the other way round, added
     up (Fan, Su & Guibas 2017, A point set generation network, section 3.2; they take sums). Not `squared`: the mean
-    distances, as results are told. Gradients flow to both sets, through the pairs that are nearest now. Raises as
+    distances, for reports. Gradients flow to both sets, through the pairs that are nearest now. Raises as
     `nearest`.
     """
     return _towards(points, others, squared) + _towards(others, points, squared)

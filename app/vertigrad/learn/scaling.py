@@ -6,6 +6,7 @@ from types import TracebackType
 
 import numpy as np
 
+from ..deprecation import renamed_arguments
 from ..errors import ParameterError
 from ..gpu import Kernel
 from ..tensor import Tensor
@@ -17,24 +18,35 @@ class LossScale:
     """A factor for a loss that keeps its gradients within f16 (Micikevicius et al. 2018, Mixed precision training).
 
     Call `backward` of `scaled(loss)`, then `Optimizer.step(scaling=...)`, which takes the factor out again. Where a
-    gradient is infinite or NaN that step changes nothing and the factor is multiplied by `backoff`; after `patience`
-    steps without one, by `growth`. All of it is decided on the GPU: nothing is read back, and a step can be recorded.
-    A step that changes nothing still counts as taken, for schedules and Adam's corrections. Close it. Raises
-    `ParameterError`.
+    gradient is infinite or NaN that step changes nothing and the factor is multiplied by `backoff_factor`; after
+    `growth_interval` steps without one, by `growth_factor`. All of it is decided on the GPU: nothing is read back, and
+    a step can be recorded. A step that changes nothing still counts as taken, for schedules and Adam's corrections.
+    Close it. Raises `ParameterError`.
     """
 
+    @renamed_arguments(start="init_scale", growth="growth_factor", backoff="backoff_factor", patience="growth_interval")
     def __init__(
-        self, start: float = 65536.0, *, growth: float = 2.0, backoff: float = 0.5, patience: int = 2000
+        self,
+        init_scale: float = 65536.0,
+        *,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
     ) -> None:
-        if not 1.0 <= start <= MOST:
-            raise ParameterError(f"a loss scale starts at {start}; it must be 1 to 2^24")
-        if not (growth >= 1.0 and 0.0 < backoff < 1.0 and 1 <= patience <= MOST):
+        if not 1.0 <= init_scale <= MOST:
+            raise ParameterError(f"loss scale: init_scale is {init_scale}; it must be 1 to 2^24")
+        if not (growth_factor >= 1.0 and 0.0 < backoff_factor < 1.0 and 1 <= growth_interval <= MOST):
             raise ParameterError(
-                f"loss scale: growth {growth}, backoff {backoff}, patience {patience}; growth must be 1 or more, "
-                "backoff between 0 and 1, patience 1 to 2^24 steps"
+                f"loss scale: growth_factor {growth_factor}, backoff_factor {backoff_factor}, growth_interval "
+                f"{growth_interval}; growth_factor must be 1 or more, backoff_factor between 0 and 1, growth_interval "
+                "1 to 2^24 steps"
             )
-        self._fields = {"growth": growth, "backoff": backoff, "patience": float(patience)}
-        self._state = Tensor.from_numpy(np.array([start, 0.0], np.float32), "loss_scale")
+        self._fields = {
+            "growth_factor": growth_factor,
+            "backoff_factor": backoff_factor,
+            "growth_interval": float(growth_interval),
+        }
+        self._state = Tensor.from_numpy(np.array([init_scale, 0.0], np.float32), "loss_scale")
         self._value = self._state[0]
 
     @property
@@ -51,8 +63,8 @@ class LossScale:
         """The loss times the factor: its gradients are so many times as large."""
         return loss * self._value
 
-    def judged(self, squares: Tensor, clip: float | None) -> Tensor:
-        """For `Optimizer.step`: what gradients are to be multiplied by, below 0 if not to be used; the next factor.
+    def update(self, squares: Tensor, clip: float | None) -> Tensor:
+        """For `Optimizer.step`: the factor of the gradients, below 0 if the step is to be skipped; updates the scale.
 
         `squares` is the sum of their squares, one element; `clip` the norm that they may have without the factor.
         """

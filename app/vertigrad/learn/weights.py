@@ -1,4 +1,4 @@
-"""`Weights`: what a network knows, by name; what of it is learned lies in one row."""
+"""`Weights`: the weights of a network by name; trainable ones are views of one tensor."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..tensor import Tensor
 
 
 class Weights(Mapping[str, Tensor]):
-    """The weights of a network by name, f32, and by the names of others those that are not learned.
+    """The weights of a network by name, f32, the frozen ones included.
 
-    Those that are `learned` are views of `row`, one after the other in the order of `start`: one kernel of an optimizer
-    moves them all, and layers that are run together take their part of it. Close it.
+    Those that are `trainable` are views of `row`, one after the other in the order of `initial`: one kernel of an
+    optimizer moves them all, and layers that are run together take their part of it. Close it.
     """
 
-    def __init__(self, start: Mapping[str, np.ndarray], learned: Collection[str], name: str = "weights"):
-        parts = {key: array for key, array in start.items() if key in learned}
+    def __init__(self, initial: Mapping[str, np.ndarray], trainable: Collection[str], name: str = "weights"):
+        parts = {key: array for key, array in initial.items() if key in trainable}
         self.row = Tensor.from_numpy(np.concatenate([array.ravel() for array in parts.values()]), name)
         self._named = {
-            key: Tensor.from_numpy(array, f"{name}.{key}") for key, array in start.items() if key not in parts
+            key: Tensor.from_numpy(array, f"{name}.{key}") for key, array in initial.items() if key not in parts
         }
-        self._places: dict[str, tuple[int, int]] = {}
+        self._ranges: dict[str, tuple[int, int]] = {}
         at = 0
         for key, array in parts.items():
-            self._places[key] = at, at + array.size
+            self._ranges[key] = at, at + array.size
             self._named[key] = self.row[at : at + array.size].reshape(*array.shape)
             at += array.size
 
@@ -43,7 +43,7 @@ class Weights(Mapping[str, Tensor]):
 
     def together(self, first: str, last: str) -> Tensor:
         """The part of the row from one of the weights to another one, (n,)."""
-        return self.row[self._places[first][0] : self._places[last][1]]
+        return self.row[self._ranges[first][0] : self._ranges[last][1]]
 
     def leaves(self) -> Leaves:
         """The same memory, for one pass forward and back."""
@@ -66,7 +66,7 @@ class Leaves(Mapping[str, Tensor]):
 
     def __init__(self, weights: Weights):
         self._weights = weights
-        self._found: dict[tuple[str, str], Tensor] = {}
+        self._leaves: dict[tuple[str, str], Tensor] = {}
 
     def __getitem__(self, name: str) -> Tensor:
         tensor = self._weights[name]
@@ -85,7 +85,7 @@ class Leaves(Mapping[str, Tensor]):
     def gradient(self) -> Tensor:
         """The gradient of the whole row (n,). Raises `GradientError` if a part of it has none."""
         names = list(self._weights)
-        ordered = sorted(self._found.items(), key=lambda found: names.index(found[0][0]))
+        ordered = sorted(self._leaves.items(), key=lambda found: names.index(found[0][0]))
         parts = [tensor.grad for _, tensor in ordered]
         whole = sum(math.prod(tensor.shape) for _, tensor in ordered) == self._weights.row.size
         if not whole or any(part is None for part in parts):
@@ -93,8 +93,8 @@ class Leaves(Mapping[str, Tensor]):
         return parts[0] if len(parts) == 1 else ops.concatenate(parts, None)  # type: ignore[return-value, arg-type]
 
     def _leaf(self, first: str, last: str, tensor: Tensor) -> Tensor:
-        if (first, last) not in self._found:
+        if (first, last) not in self._leaves:
             leaf = tensor.detach()
             leaf.requires_grad = True
-            self._found[first, last] = leaf
-        return self._found[first, last]
+            self._leaves[first, last] = leaf
+        return self._leaves[first, last]

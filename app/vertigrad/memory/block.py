@@ -27,7 +27,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 class Origin(NamedTuple):
-    """Source position at which something was made."""
+    """Source position at which something was created."""
 
     file: str
     line: int
@@ -97,7 +97,7 @@ class Block:
 
     @property
     def shared(self) -> bool:
-        """Whether a write must copy first: someone else owns it, draws from it, or lent it."""
+        """Whether a write must copy first: someone else owns it, draws from it, or owns the borrowed memory."""
         return self.owners != 1 or self.published > 0 or self.borrow is not None
 
     @property
@@ -105,8 +105,8 @@ class Block:
         """Whether anything still holds it, the GPU's own use aside."""
         return self.owners > 0 or self.pins > 0
 
-    def give_back(self) -> None:
-        """Let go of borrowed host memory, if any: its bytes are on the GPU, or nobody needs them."""
+    def release_borrow(self) -> None:
+        """Release borrowed host memory, if any: its bytes are on the GPU, or nobody needs them."""
         if self.borrow is not None:
             self.borrow.release()
             self.borrow = None

@@ -23,9 +23,9 @@ class Leak(NamedTuple):
 class LifetimeTracker:
     """Keeps the counts of every block and moves it from live over retiring to free.
 
-    Submissions are numbered by a rising serial. A block nobody holds is retiring until the last submission that
-    used it has retired; then `on_free` receives it. All calls come from the thread that made the tracker, or from the
-    first to call after that one has ended; `drop_later` alone may come from the garbage collector, in any thread.
+    Submissions are numbered by a rising serial. A block nobody holds is retiring until the last submission that used it
+    has retired; then `on_free` receives it. All calls come from the thread that created the tracker, or from the first
+    to call after that one has ended; `drop_later` alone may come from the garbage collector, in any thread.
     """
 
     def __init__(self) -> None:
@@ -66,8 +66,8 @@ class LifetimeTracker:
             raise StillInUse(f"{block!r} has no owner to drop")
         block.owners -= 1
         if not block.owners and block.storage is not None:
-            block.give_back()
-        self._settle(block)
+            block.release_borrow()
+        self._advance(block)
 
     def pin(self, block: Block) -> None:
         """One more use that keeps the block alive: a recorded command, an open `resource()`, a draw layer."""
@@ -93,7 +93,7 @@ class LifetimeTracker:
             raise StillInUse(f"{block!r} has no pin to drop")
         block.pins -= 1
         if not block.pins and not block.owners:
-            self._settle(block)
+            self._advance(block)
 
     def publish(self, blocks: Collection[Block]) -> None:
         """Layers may draw from the blocks until `withdraw`: each is pinned, and writes to it copy first.
@@ -119,7 +119,7 @@ class LifetimeTracker:
             block.published -= 1
             block.pins -= 1
             if not block.pins and not block.owners:
-                self._settle(block)
+                self._advance(block)
 
     # submissions ------------------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class LifetimeTracker:
             block.last_frame = frame
             block.pins -= 1
             if not block.pins and not block.owners:
-                self._settle(block)
+                self._advance(block)
         return serial
 
     def retire(self, serial: int) -> None:
@@ -149,7 +149,7 @@ class LifetimeTracker:
         self.retired = max(self.retired, serial)
         waiting, self._retiring = self._retiring, []
         for block in waiting:
-            self._settle(block)
+            self._advance(block)
 
     def lose(self) -> None:
         """The device is gone, and every block with it: handles can still be closed, but not used."""
@@ -159,14 +159,14 @@ class LifetimeTracker:
         self.blocks.clear()
         self._retiring.clear()
 
-    # the garbage collector's net --------------------------------------------------------------------------------
+    # finalizers --------------------------------------------------------------------------------
 
     def drop_later(self, drop: Callable[[], None]) -> None:
-        """Queue `drop` for the next `collect`: a finaliser may run in the middle of anything."""
+        """Queue `drop` for the next `collect`: a finalizer may run in the middle of anything."""
         self._dropped.append(drop)
 
     def collect(self) -> None:
-        """Carry out what finalisers queued."""
+        """Carry out what finalizers queued."""
         self.require_thread()
         while self._dropped:
             self._dropped.popleft()()
@@ -176,7 +176,7 @@ class LifetimeTracker:
         self.leaks.append(Leak(name, nbytes, origin))
         self.leak_count += 1
 
-    # figures ----------------------------------------------------------------------------------------------------
+    # statistics ----------------------------------------------------------------------------------------------------
 
     @property
     def live(self) -> list[Block]:
@@ -190,8 +190,8 @@ class LifetimeTracker:
 
     def leak_report(self) -> str:
         """One line for each block still live and each handle the garbage collector closed; empty if none."""
-        lines = [f"live: {b.name or 'unnamed'}, {b.nbytes} bytes, made at {b.origin}" for b in self.live]
-        lines += [f"never closed: {k.name or 'unnamed'}, {k.nbytes} bytes, made at {k.origin}" for k in self.leaks]
+        lines = [f"live: {b.name or 'unnamed'}, {b.nbytes} bytes, created at {b.origin}" for b in self.live]
+        lines += [f"never closed: {k.name or 'unnamed'}, {k.nbytes} bytes, created at {k.origin}" for k in self.leaks]
         return "\n".join(lines)
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -211,17 +211,17 @@ class LifetimeTracker:
         if block.state is not State.LIVE:
             raise UseAfterFree(_gone(block))
 
-    def _settle(self, block: Block) -> None:
-        """Move a block nobody holds towards free."""
+    def _advance(self, block: Block) -> None:
+        """Advance the state of a block that nobody holds: live, retiring, free."""
         if block.held or block.state is State.FREE:
             return
         if block.state is State.LOST:
-            block.give_back()
+            block.release_borrow()
             return
         if block.state is State.LIVE:
             block.state = State.RETIRING
             block.freed_frame = self.frame
-            block.give_back()
+            block.release_borrow()
         if block.last_serial > self.retired:
             self._retiring.append(block)
         else:
@@ -233,10 +233,10 @@ class LifetimeTracker:
 def _gone(block: Block) -> str:
     if block.state is State.LOST:
         return (
-            f"tensor {block.name or 'unnamed'!r} (block {block.id}, made at {block.origin}) was lost with the GPU's "
-            "device; make it again"
+            f"tensor {block.name or 'unnamed'!r} (block {block.id}, created at {block.origin}) was lost with the GPU's "
+            "device; create it again"
         )
     return (
-        f"tensor {block.name or 'unnamed'!r} (block {block.id}, made at {block.origin}) was freed in frame "
+        f"tensor {block.name or 'unnamed'!r} (block {block.id}, created at {block.origin}) was freed in frame "
         f"{block.freed_frame}; keep a clone() if it is needed longer"
     )

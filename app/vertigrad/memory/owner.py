@@ -42,10 +42,10 @@ class Owner:
         if self.handles and block.generation == self._generation:
             return block
         if block.state is State.LOST:
-            fate = "lost with the GPU's device; make it again"
+            fate = "lost with the GPU's device; create it again"
         else:
             fate = f"freed in frame {block.freed_frame}; keep a clone() if it is needed longer"
-        raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, was {fate}")
+        raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, created at {self.origin}, was {fate}")
 
     def hold(self) -> Owner:
         """One more handle (a view, a plan) on this owner; returns it."""
@@ -58,7 +58,7 @@ class Owner:
         """One handle less; the last one gives up the block."""
         self._tracker.require_thread()
         if self.handles <= 0:
-            raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, was closed twice")
+            raise UseAfterFree(f"tensor {self.name or 'unnamed'!r}, created at {self.origin}, was closed twice")
         self.handles -= 1
         self._tracker.drops += 1
         if not self.handles:
@@ -66,9 +66,9 @@ class Owner:
 
     def clone(self, name: str, origin: Origin) -> Owner:
         """A second owner of the same block: no bytes move."""
-        made = Owner(self._tracker, self.block, name, origin)
-        made.unset = self.unset
-        return made
+        clone = Owner(self._tracker, self.block, name, origin)
+        clone.unset = self.unset
+        return clone
 
     @property
     def fixed(self) -> bool:
@@ -90,7 +90,9 @@ class Owner:
     def require_values(self) -> None:
         """Raise `StillInUse` if there are no values to be read yet."""
         if self.unset:
-            raise StillInUse(f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, has no values: {self.unset}")
+            raise StillInUse(
+                f"tensor {self.name or 'unnamed'!r}, created at {self.origin}, has no values: {self.unset}"
+            )
 
     def move_to(self, block: Block) -> None:
         """Own `block` instead, for all handles at once; the old block loses this owner.
@@ -108,7 +110,7 @@ class Owner:
         """Raise `StillInUse` if the block has to `stay`."""
         if self._fixed:
             raise StillInUse(
-                f"tensor {self.name or 'unnamed'!r}, made at {self.origin}, cannot be written now: it shares its block "
-                "with a clone or with what is drawn, so it would have to move, but its buffer is lent by resource(); "
-                "write it before or after that, or open resource(writable=True)"
+                f"tensor {self.name or 'unnamed'!r}, created at {self.origin}, cannot be written now: it shares its "
+                "block with a clone or a drawn output and would have to move, but its buffer is in use by resource(): "
+                "write it before or after, or open resource(writable=True)"
             )

@@ -1,4 +1,4 @@
-"""`BufferPool`: makes, reuses and frees blocks by size class."""
+"""`BufferPool`: creates, reuses and frees blocks by size class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .lifetime import LifetimeTracker
 T = TypeVar("T")
 
 SMALLEST = 256
-KEEP_FREE = 64 << 20  # bytes of free blocks kept for reuse whatever happens; beyond it, as much again as is live
+KEEP_FREE = 64 << 20  # bytes of free blocks always cached for reuse; beyond it, as much again as is live
 
 
 class Storage(Protocol):
@@ -63,32 +63,32 @@ class BufferPool:
         Raises `LimitError` if no buffer can be that large and `OutOfMemory` if there is no room for it.
         """
         self._tracker.collect()
-        return self._start(self._block_of(size_class(nbytes), nbytes, name), nbytes, name, origin)
+        return self._activate(self._block_of(size_class(nbytes), nbytes, name), nbytes, name, origin)
 
-    def lend(self, borrow: Borrow, name: str = "", origin: Origin = UNKNOWN) -> Block:
-        """A live block over borrowed host memory; it takes no GPU memory until `place` is called."""
+    def borrow(self, borrow: Borrow, name: str = "", origin: Origin = UNKNOWN) -> Block:
+        """A live block over borrowed host memory; it takes no GPU memory until `move_storage` is called."""
         self._tracker.collect()
         block = Block(0, None)
         block.borrow = borrow
         self._tracker.blocks[block.id] = block
-        return self._start(block, borrow.nbytes, name, origin)
+        return self._activate(block, borrow.nbytes, name, origin)
 
-    def promise(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN) -> Block:
-        """A live block of `nbytes` that has no memory until `fulfil` is called. Raises `LimitError`."""
+    def reserve(self, nbytes: int, name: str = "", origin: Origin = UNKNOWN) -> Block:
+        """A live block of `nbytes` that has no memory until `commit` is called. Raises `LimitError`."""
         self._require_possible(nbytes, name)
         block = Block(0, None)
         self._tracker.blocks[block.id] = block
-        return self._start(block, nbytes, name, origin)
+        return self._activate(block, nbytes, name, origin)
 
-    def fulfil(self, block: Block) -> None:
-        """Give a promised block its memory. Raises `OutOfMemory`."""
+    def commit(self, block: Block) -> None:
+        """Allocate the memory of a reserved block. Raises `OutOfMemory`."""
         self._tracker.collect()
         donor = self._block_of(size_class(block.nbytes), block.nbytes, block.name)
-        self.place(block, donor)
+        self.move_storage(block, donor)
         del self._tracker.blocks[donor.id]
 
-    def place(self, block: Block, donor: Block) -> None:
-        """Give a lent or promised block the memory of `donor`, a block taken for it, which is left without any."""
+    def move_storage(self, block: Block, donor: Block) -> None:
+        """Move the memory of `donor`, a block taken for it, to a borrowed or reserved block."""
         if block.storage is not None:
             raise StillInUse(f"{block!r} has GPU memory of its own")
         block.storage, block.capacity = donor.storage, donor.capacity
@@ -106,8 +106,8 @@ class BufferPool:
             self.reclaim(True)
             self.trim(max(0, self.free_bytes - (self.held_bytes - budget)))
 
-    def make_room(self, make: Callable[[], T], request: str, submit: bool = True) -> T:
-        """What `make` makes, which raises `MemoryError` as long as there is no room for it.
+    def make_room(self, allocate: Callable[[], T], request: str, submit: bool = True) -> T:
+        """The result of `allocate`, which raises `MemoryError` while there is no room.
 
         Before each further call more of what is not in use is given back; `submit` says whether what is recorded may be
         submitted for that. For blocks, and for what takes memory beside them, such as textures. Raises `OutOfMemory`;
@@ -121,7 +121,7 @@ class BufferPool:
             if attempt >= 1:
                 self.trim()
             try:
-                return make()
+                return allocate()
             except MemoryError:
                 continue
         raise OutOfMemory(self._shortage(request))
@@ -133,7 +133,7 @@ class BufferPool:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _start(self, block: Block, nbytes: int, name: str, origin: Origin) -> Block:
+    def _activate(self, block: Block, nbytes: int, name: str, origin: Origin) -> Block:
         block.state = State.LIVE
         block.nbytes, block.name, block.origin = nbytes, name, origin
         block.last_frame = self._tracker.frame
@@ -149,7 +149,7 @@ class BufferPool:
             self._forget_empty(capacity)
             self.free_bytes -= capacity
             return block
-        return self._make(capacity, nbytes, name)
+        return self._allocate(capacity, nbytes, name)
 
     def _require_possible(self, nbytes: int, name: str) -> None:
         if nbytes > self._storage.largest:
@@ -158,7 +158,7 @@ class BufferPool:
                 f"{self._storage.largest}; split it, or use a smaller dtype"
             )
 
-    def _make(self, capacity: int, nbytes: int, name: str) -> Block:
+    def _allocate(self, capacity: int, nbytes: int, name: str) -> Block:
         """A new block."""
 
         def allocate() -> Block:
@@ -194,7 +194,7 @@ class BufferPool:
 
     def _shortage(self, request: str) -> str:
         largest = sorted(self._tracker.live, key=lambda block: block.capacity, reverse=True)[:5]
-        holders = "\n".join(f"  {b.nbytes:>14,} bytes  {b.name or 'unnamed'}, made at {b.origin}" for b in largest)
+        holders = "\n".join(f"  {b.nbytes:>14,} bytes  {b.name or 'unnamed'}, created at {b.origin}" for b in largest)
         room = f"{self.budget - self.held_bytes:,} of {self.budget:,}" if self.budget is not None else "not enough"
         return (
             f"out of GPU memory: {request}; free: {room} bytes "

@@ -229,9 +229,9 @@ class Sketch(NoReloadModel):
 
 def _placed(error: str, entry: str, text: str, file: str) -> str:
     """The compiler's message for an entry point, with the line of the WGSL `text` that it is about."""
-    from ..gpu.shader import place_in
+    from ..gpu.shader import parse_message
 
-    message, line = place_in(error)
+    message, line = parse_message(error)
     if line is None:
         return f"{file or entry}: {error}"
     lines = text.splitlines()

@@ -29,13 +29,13 @@ class Prepared(BackendRep):
         """The outputs in the graph's order; `inputs` is one array, a list in the graph's order, or named ones."""
         names = list(self.network.inputs)
         if isinstance(inputs, Mapping):
-            given = dict(inputs)
+            feeds = dict(inputs)
         else:
             listed = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
             if len(listed) > len(names):
                 raise InputError(f"{self.network.source}: {len(listed)} inputs given; it takes {len(names)}")
-            given = dict(zip(names, listed, strict=False))
-        results = self.network.run(given)
+            feeds = dict(zip(names, listed, strict=False))
+        results = self.network.run(feeds)
         return namedtupledict("Outputs", self.network.outputs)(*results.values())
 
 
@@ -68,17 +68,17 @@ class Backend(Base):
         """The outputs of one node."""
         super().run_node(node, inputs, device, outputs_info, **kwargs)  # checks it
         names = [name for name in node.input if name]
-        given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=True))
+        feeds = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=True))
         entries = [
             helper.make_tensor_value_info(name, elem_of(np.asarray(array).dtype), np.shape(array))
-            for name, array in given.items()
+            for name, array in feeds.items()
         ]
         outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
         graph = helper.make_graph([node], node.op_type, entries, outputs)
         version = kwargs.get("opset_version", onnx.defs.onnx_opset_version())
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid(node.domain, version)])
         onnx.shape_inference.infer_shapes(model)
-        return cls.run_model(model, given, device)
+        return cls.run_model(model, feeds, device)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is known before a network runs is worked out once, on the host, by ONNX's own reference."""
+"""Constant folding: what is known before a network runs is computed once, on the host, by ONNX's own reference."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from onnx.reference import ReferenceEvaluator
 from ..errors import InputError
 from .values import elem_of
 
-MOST_FOLDED = 1 << 24  # elements of a result that are worked out on the host; larger ones are left to the GPU
+MOST_FOLDED = 1 << 24  # elements of a result that are computed on the host; larger ones are left to the GPU
 UNKNOWN_SIZE = 1 << 12  # elements of the inputs, where the size of the result cannot be foretold
-SMALL_WHOLE, SMALL_REAL = 64, 8  # elements that depend on the inputs: shapes and scales, cheaper here than a dispatch
+SMALL_INTEGER, SMALL_REAL = 64, 8  # elements that depend on the inputs: shapes and scales, cheaper here than a dispatch
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
 
 
 def can_fold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version: int, depends: bool) -> bool:
-    """Whether a node whose inputs are all known should be worked out now.
+    """Whether a node whose inputs are all known should be computed now.
 
     `depends`: on inputs of the graph that were given. Then only little is: what a network does with its inputs is done
     on the GPU.
@@ -30,23 +30,23 @@ def can_fold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version
         return False  # lists that are no arrays; and what is known as it is
     if proto.op_type in _RANDOM or (proto.op_type == "Dropout" and len(proto.input) > 2):
         return False
-    given = [array for array in arrays if array is not None]
-    if any(array.dtype == object for array in given):
+    known = [array for array in arrays if array is not None]
+    if any(array.dtype == object for array in known):
         return False
     sizes = _foretold(proto, arrays, version)
-    total = sum(array.size for array in given)
+    total = sum(array.size for array in known)
     if sizes is None:
         return not depends and total <= UNKNOWN_SIZE
     if depends:
-        whole = all(array.dtype.kind in "iub" for array in given)
-        return max([*sizes, total]) <= (SMALL_WHOLE if whole else SMALL_REAL)
+        are_integers = all(array.dtype.kind in "iub" for array in known)
+        return max([*sizes, total]) <= (SMALL_INTEGER if are_integers else SMALL_REAL)
     return max(sizes, default=0) <= MOST_FOLDED
 
 
 def evaluate(
     proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version: int, what: str
 ) -> list[np.ndarray | None]:
-    """The outputs of a node. Raises `InputError` if they cannot be worked out from such inputs."""
+    """The outputs of a node. Raises `InputError` if they cannot be computed from such inputs."""
     model = _alone(proto, arrays, version, initialized=False)
     feeds = {name: array for name, array in zip(proto.input, arrays, strict=True) if name and array is not None}
     try:

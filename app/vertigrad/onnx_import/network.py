@@ -22,7 +22,7 @@ from .trace import Trace
 from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, type_name
 
 assert lowerings.LOWERINGS  # imported for what they register
-REMEMBERED = 4  # programs for different shapes that a network keeps
+CACHED_PROGRAMS = 4  # programs for different shapes that a network caches
 
 
 class OutputShape(NamedTuple):
@@ -33,7 +33,7 @@ class OutputShape(NamedTuple):
 
 
 class Network:
-    """An ONNX model that can be run; programs for shapes that were used lately are kept.
+    """An ONNX model that can be run; programs for shapes that were used lately are cached.
 
     `model` is a file or a model already in memory; `dims` gives a size to each of its named dimensions ("batch"), where
     inputs do not tell. Raises `InputError` for a file that breaks ONNX's rules.
@@ -57,7 +57,7 @@ class Network:
                 raise InputError(f"{self.source}: input {entry.name!r} has no known element type")
         self._known: frozenset[str] = frozenset()  # inputs that shapes depend on: a program holds for their numbers
         self._programs: dict[Any, Program] = {}  # the one used last at the end
-        self._given_out: set[Program] = set()  # programs that callers hold
+        self._in_use: set[Program] = set()  # programs that callers hold
 
     @property
     def inputs(self) -> dict[str, tuple[np.dtype, tuple[int | str | None, ...] | None]]:
@@ -108,7 +108,7 @@ class Network:
         `UnsupportedOp` with every node that cannot be run, before anything is.
         """
         program = self._recorded(self._checked(inputs))
-        self._given_out.add(program)
+        self._in_use.add(program)
         return program
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Network:
         for program in self._programs.values():
             program.close()
         self._programs.clear()
-        self._given_out.clear()
+        self._in_use.clear()
 
     def __enter__(self) -> Network:
         return self
@@ -160,9 +160,9 @@ class Network:
 
     def _evict(self) -> None:
         """Close the programs that were used longest ago, but none that a caller holds."""
-        self._given_out = {program for program in self._given_out if not program.closed}
-        own = [key for key, program in self._programs.items() if program not in self._given_out]
-        for key in own[:-REMEMBERED]:
+        self._in_use = {program for program in self._in_use if not program.closed}
+        own = [key for key, program in self._programs.items() if program not in self._in_use]
+        for key in own[:-CACHED_PROGRAMS]:
             self._programs.pop(key).close()
 
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -170,9 +170,9 @@ class Network:
         names = [entry.name for entry in self._entries]
         missing, unknown = set(names) - set(inputs), set(inputs) - set(names)
         if missing or unknown:
-            told = [f"missing {', '.join(sorted(missing))}"] * bool(missing)
-            told += [f"unknown {', '.join(sorted(unknown))}"] * bool(unknown)
-            raise InputError(f"{self.source}: inputs {'; '.join(told)}; it takes {', '.join(names) or 'none'}")
+            problems = [f"missing {', '.join(sorted(missing))}"] * bool(missing)
+            problems += [f"unknown {', '.join(sorted(unknown))}"] * bool(unknown)
+            raise InputError(f"{self.source}: inputs {'; '.join(problems)}; it takes {', '.join(names) or 'none'}")
         bound: dict[str, int] = dict(self.dims)
         return {entry.name: self._fitting(entry, inputs[entry.name], bound) for entry in self._entries}
 
@@ -188,8 +188,8 @@ class Network:
             return array
         fits = len(sizes) == array.ndim
         for size, actual in zip(sizes, array.shape, strict=False):
-            wanted = bound.setdefault(size, actual) if isinstance(size, str) else size
-            fits = fits and wanted in (actual, None)
+            expected = bound.setdefault(size, actual) if isinstance(size, str) else size
+            fits = fits and expected in (actual, None)
         if not fits:
             raise InputError(f"{where} has shape {array.shape}; it must be {_written(sizes, bound)}")
         return array
@@ -198,23 +198,27 @@ class Network:
         """`given` are tensors to read from, `known` the inputs whose numbers are taken as they are now."""
         plan = Plan(f"network {Path(self.source).name}")
         trace = Trace(self.source, self._versions, plan, self._folder)
-        made: dict[str, Tensor] = {}
+        created: dict[str, Tensor] = {}
         try:
-            values = {entry.name: self._input(entry, arrays[entry.name], given, known, made) for entry in self._entries}
+            values = {
+                entry.name: self._input(entry, arrays[entry.name], given, known, created) for entry in self._entries
+            }
             with plan.recording():
                 outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
             refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
             if refused:
                 raise UnsupportedOp(self.source, refused)
-            made_of = {name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None}
+            outputs_by_name = {
+                name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None
+            }
         except BaseException:
             plan.close()
-            for tensor in [*made.values(), *trace.constants]:
+            for tensor in [*created.values(), *trace.constants]:
                 tensor.close()
             raise
         for tensor in trace.constants:
             tensor.close()  # the plan holds what it uses
-        return Program(self.source, plan, made, made_of, trace, self._elems)
+        return Program(self.source, plan, created, outputs_by_name, trace, self._elems)
 
     def _input(
         self,
@@ -222,7 +226,7 @@ class Network:
         array: np.ndarray,
         given: Mapping[str, Tensor],
         known: frozenset[str],
-        made: dict[str, Tensor],
+        created: dict[str, Tensor],
     ) -> Value:
         name, elem, sources = entry.name, _elem(entry), frozenset((entry.name,))
         if name in known:
@@ -232,9 +236,9 @@ class Network:
         if elem not in STORAGE:
             return Value(elem, sources=sources, sizes=array.shape)  # refused by the first node that needs it on the GPU
         if name not in given:
-            made[name] = Tensor.empty(array.shape, STORAGE[elem], name)
+            created[name] = Tensor.empty(array.shape, STORAGE[elem], name)
         bound = INPUT_BOUND if elem in WIDE else Value.bound
-        return Value(elem, tensor=given.get(name, made.get(name)), sources=sources, bound=bound)
+        return Value(elem, tensor=given.get(name, created.get(name)), sources=sources, bound=bound)
 
     def _like(self, name: str, value: Tensor | np.ndarray) -> np.ndarray:
         """An array of a tensor's shape without its bytes, in the type that the graph has for what lies in it."""

@@ -83,11 +83,11 @@ class Node:
     ):
         """`scope` is what graphs within the node see of its surroundings.
 
-        `deferred`: the one node that needs the output is elementwise, and can work it out within its own kernel. `tail`
+        `deferred`: the one node that needs the output is elementwise, and can compute it within its own kernel. `tail`
         is what this node's kernel may do besides; a lowering that does so calls `take_tail`.
         """
         self.scope, self.tail = scope, tail
-        self.taken: tuple[onnx.NodeProto, ...] = ()
+        self.fused: tuple[onnx.NodeProto, ...] = ()
         self.deferred = deferred
         self.proto = proto
         self.inputs = tuple(inputs)  # for lowerings to count and to bound; those that use them all call `values`
@@ -142,7 +142,7 @@ class Node:
     def operand(self, index: int) -> Tensor:
         """An input of an elementwise node: as `tensor`, or as an expression, which functions of `ops` take alike.
 
-        What would be worked out anew for several elements of the result is worked out before.
+        What would be recomputed for several elements of the result is computed before.
         """
         value = self.value(index)
         if value.expression is not None and value.shape == broadcast_shapes(*(v.shape for v in self.inputs if v)):
@@ -186,7 +186,7 @@ class Node:
 
     def take_tail(self, tail: Tail) -> None:
         """The result is that of the last node of `tail`, which need not be lowered any more."""
-        self.taken = tail.nodes
+        self.fused = tail.nodes
 
     # attributes -------------------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class Node:
         if unread_inputs:
             raise Refused(f"unsupported input {', '.join(map(str, unread_inputs))}")
         given = [result is not None for result in results] + [False] * len(self.proto.output)
-        missing = [index for index in range(len(self.proto.output)) if self.wants(index) and not given[index]]
+        missing = [index for index in range(len(self.proto.output)) if self.is_used(index) and not given[index]]
         if missing:
             raise Refused(f"unsupported output {', '.join(map(str, missing))}")
 
@@ -261,15 +261,15 @@ class Node:
         name = self.proto.output[index] if index < len(self.proto.output) else ""
         return self.trace.elems.get(name)
 
-    def wants(self, index: int) -> bool:
+    def is_used(self, index: int) -> bool:
         """Whether anybody asked for an output."""
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
     def result(self, tensor: Tensor, elem: int | None = None, bound: int | None = None) -> Value:
         """A value that this node made; by default of the type that its first input has."""
         elem = self.elem() if elem is None else elem
-        made = {"expression": tensor} if isinstance(tensor, Expression) else {"tensor": tensor}
-        return Value(elem, **made, sources=self.sources, bound=WORD if bound is None else bound)  # type: ignore[arg-type]
+        field = {"expression": tensor} if isinstance(tensor, Expression) else {"tensor": tensor}
+        return Value(elem, **field, sources=self.sources, bound=WORD if bound is None else bound)  # type: ignore[arg-type]
 
     @property
     def sources(self) -> frozenset[str]:
@@ -280,7 +280,7 @@ class Node:
         """What inputs cannot pass; inputs of the graph that 64-bit integers come from are then held to it."""
         values = [self.value(index) for index in indices]
         if any(value.elem in WIDE for value in values):
-            self.trace.held |= frozenset().union(*(value.sources for value in values))
+            self.trace.range_checked |= frozenset().union(*(value.sources for value in values))
         return [value.bound for value in values]
 
     def require_word(self, bound: int) -> int:

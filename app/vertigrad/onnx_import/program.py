@@ -42,7 +42,7 @@ class Program:
         self.plan = plan
         self.inputs = dict(inputs)
         self._values = dict(values)
-        self._held, self._nodes, self._elems = trace.held, trace.nodes, elems
+        self._held, self._nodes, self._elems = trace.range_checked, trace.nodes, elems
         self._guards = trace.guards
         self.closed = False
 

@@ -159,14 +159,14 @@ def _external(tensor: onnx.TensorProto) -> dict[str, str]:
 
 def _check_external(tensor: onnx.TensorProto, source: str, folder: Path | None) -> None:
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        _place(tensor, folder, source)
+        _location(tensor, folder, source)
 
 
-def _place(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tuple[Path, int, int]:
+def _location(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tuple[Path, int, int]:
     """(file, first byte, bytes) of a tensor that lies in another file: one inside of the model's folder."""
     where = f"{source}: the tensor {tensor.name!r}"
-    given = _external(tensor)
-    location = given.get("location", "")
+    entries = _external(tensor)
+    location = entries.get("location", "")
     if folder is None:
         raise InputError(f"{where} lies in the file {location!r}, but the model has no folder: load it from its file")
     root = folder.resolve()
@@ -175,8 +175,8 @@ def _place(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tuple[
         raise InputError(f"{where} names data outside of the model's folder: {location!r}")
     nbytes = math.prod(tensor.dims) * _bits(tensor, source) // 8
     try:
-        offset = int(given.get("offset", 0))
-        length = int(given.get("length", nbytes))
+        offset = int(entries.get("offset", 0))
+        length = int(entries.get("length", nbytes))
         room = path.stat().st_size
     except ValueError as error:
         raise InputError(f"{where} has an offset or length that is no number") from error
@@ -190,7 +190,7 @@ def _place(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tuple[
 
 
 def _mapped(tensor: onnx.TensorProto, folder: Path | None, source: str) -> np.ndarray:
-    path, offset, nbytes = _place(tensor, folder, source)
+    path, offset, nbytes = _location(tensor, folder, source)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
     if not nbytes:
         return np.empty(tuple(tensor.dims), dtype)

@@ -12,7 +12,7 @@ from ..ops.activation import Activation
 from .values import Value
 
 HEADS = ("Conv", "ConvTranspose", "MatMul", "Gemm")
-_PLAIN: dict[str, str] = {
+_WITHOUT_PARAMETERS: dict[str, str] = {
     "Relu": "relu",
     "Sigmoid": "sigmoid",
     "Tanh": "tanh",
@@ -62,19 +62,19 @@ def _only(proto: onnx.NodeProto, consumers: Mapping[str, Sequence[onnx.NodeProto
 
 def _activation(proto: onnx.NodeProto, known: Mapping[str, Value | None]) -> Activation:
     """The activation that a node is, as `ops` has it; None if it is none."""
-    given = {entry.name: helper.get_attribute_value(entry) for entry in proto.attribute}
+    attributes = {entry.name: helper.get_attribute_value(entry) for entry in proto.attribute}
     op = proto.op_type
-    if proto.domain not in ("", "ai.onnx") or not set(given) <= _UNDERSTOOD.get(op, set()):
+    if proto.domain not in ("", "ai.onnx") or not set(attributes) <= _UNDERSTOOD.get(op, set()):
         return None
-    if op in _PLAIN:
-        return _PLAIN[op]
+    if op in _WITHOUT_PARAMETERS:
+        return _WITHOUT_PARAMETERS[op]
     if op in _WITH_ALPHA:
         name = "".join("_" + c.lower() if c.isupper() else c for c in op).strip("_")
-        return name, given.get("alpha", _WITH_ALPHA[op])
+        return name, attributes.get("alpha", _WITH_ALPHA[op])
     if op == "Gelu":
-        return "gelu_tanh" if given.get("approximate") == b"tanh" else "gelu"
+        return "gelu_tanh" if attributes.get("approximate") == b"tanh" else "gelu"
     if op == "HardSigmoid":
-        return "hard_sigmoid", given.get("alpha", 0.2), given.get("beta", 0.5)
+        return "hard_sigmoid", attributes.get("alpha", 0.2), attributes.get("beta", 0.5)
     if op == "Clip" and len(proto.input) == 3:
         ends = [known.get(name) for name in proto.input[1:]]
         if all(end is not None and end.host is not None and end.host.size == 1 for end in ends):

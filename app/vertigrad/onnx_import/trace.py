@@ -34,8 +34,8 @@ _ELEM_OF = {
 class Trace:
     """One walk over the graphs of a model.
 
-    Nodes that cannot be run are gathered in `refused`, `held` names the inputs whose 64-bit integers are calculated
-    with, and `constants` holds what was uploaded on the way: the caller closes them. Kernels go into `plan`.
+    Nodes that cannot be run are gathered in `refused`, `range_checked` names the inputs whose 64-bit integers are
+    calculated with, and `constants` holds what was uploaded on the way: the caller closes them. Kernels go into `plan`.
     """
 
     def __init__(self, source: str, versions: Mapping[str, int], plan: Plan, folder: Path | None = None):
@@ -46,12 +46,12 @@ class Trace:
         self.versions = versions
         self.elems: MutableMapping[str, int] = {}
         self.refused: list[str] = []
-        self.held: frozenset[str] = frozenset()
+        self.range_checked: frozenset[str] = frozenset()
         self.constants: list[Tensor] = []
         self.guards: list[Guard] = []
         self._steps = 0
 
-    def graph(self, graph: onnx.GraphProto, given: Sequence[Value | None], outer: Scope) -> list[Value | None]:
+    def graph(self, graph: onnx.GraphProto, inputs: Sequence[Value | None], outer: Scope) -> list[Value | None]:
         """The outputs of `graph` for these inputs, which follow the order of its own; names may be those of `outer`."""
         local: dict[str, Value | None] = {}
         scope = ChainMap(local, *(outer.maps if isinstance(outer, ChainMap) else [outer]))
@@ -60,7 +60,7 @@ class Trace:
             local[tensor.name] = constant(array_of(tensor, self.folder, self.source), tensor.data_type)
         for sparse in graph.sparse_initializer:
             local[sparse.values.name] = constant(self.dense(sparse), sparse.values.data_type)
-        local.update(zip([entry.name for entry in graph.input], given, strict=False))
+        local.update(zip([entry.name for entry in graph.input], inputs, strict=False))
         left = Counter(name for node in graph.node for name in names_used(node))
         left.update(entry.name for entry in graph.output)
         consumers = _consumers(graph)
@@ -138,10 +138,10 @@ class Trace:
             self.refused.append(f"{node}: {reason}")
         except (TensorError, GpuError) as error:
             raise InputError(f"{self.source}: {node}: {error}") from error
-        names = node.taken[-1].output if node.taken else proto.output
+        names = node.fused[-1].output if node.fused else proto.output
         local.update((name, value) for name, value in zip(names, results, strict=False) if name)
         self.nodes += [str(node)] * (len(self.plan) - len(self.nodes))
-        return node.taken
+        return node.fused
 
     def _results(self, node: Node) -> Sequence[Value | None]:
         folded = self._folded(node)
@@ -165,9 +165,9 @@ class Trace:
         arrays = [None if value is None else value.host for value in node.inputs]
         if not fold.can_fold(node.proto, arrays, node.version, bool(node.sources)):
             return None
-        made = fold.evaluate(node.proto, arrays, node.version, f"{self.source}: {node}")
+        arrays = fold.evaluate(node.proto, arrays, node.version, f"{self.source}: {node}")
         results: list[Value | None] = []
-        for index, array in enumerate(made):
+        for index, array in enumerate(arrays):
             value = None if array is None else constant(array, node.output_elem(index))
             if value is not None:
                 value.sources = node.sources

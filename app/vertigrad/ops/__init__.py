@@ -1,10 +1,10 @@
 """Operations on tensors, as functions of NumPy's names. Importing this gives `Tensor` its operators."""
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..tensor import operators
-from . import functions, network_functions, random
+from . import functions, network_functions, pool, random
 from .attention import attention
 from .broadcast import sum_to
 from .compaction import compact, nonzero, record_compact, record_nonzero
@@ -43,7 +43,6 @@ from .pool import (
     global_max_pool,
     lp_pool,
     max_pool,
-    max_pool_with_places,
 )
 from .ranges import arange, linspace
 from .recurrent import gru, lstm, rnn
@@ -80,7 +79,7 @@ __all__ += [
     "embedding", "gather_nd", "global_average_pool", "global_lp_pool", "global_max_pool", "grid_sample",
     "group_norm", "gru", "hardmax", "instance_norm", "l1", "l2", "last_argmax", "last_argmin", "layer_norm",
     "layer_norm_with_statistics", "local_response_norm", "log_softmax", "log_sum", "log_sum_exp", "lp_norm",
-    "lp_normalize", "lp_pool", "lstm", "max_pool", "max_pool_with_places", "one_hot", "pack_conv_weights", "pad",
+    "lp_normalize", "lp_pool", "lstm", "max_pool", "one_hot", "pack_conv_weights", "pad",
     "resize", "rms_norm", "rnn", "scatter_elements", "scatter_nd", "softmax", "space_to_depth", "sum_square",
     "tile", "tril", "triu",
 ]
@@ -112,8 +111,10 @@ _OTHER_NAMES = {
 
 if not TYPE_CHECKING:  # a type checker knows what there is
 
-    def __getattr__(name: str) -> None:
+    def __getattr__(name: str) -> Any:
         """Raise `AttributeError` that says what the operation is called here."""
+        if name == "max_pool_with_places":  # up to version 0.1
+            return pool.max_pool_with_places
         close = [_OTHER_NAMES[name]] if name in _OTHER_NAMES else difflib.get_close_matches(name, __all__, 1)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise AttributeError(f"vertigrad.ops has no {name!r}{hint}")

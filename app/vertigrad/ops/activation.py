@@ -38,9 +38,11 @@ def expression(activation: Activation, field: str = "params.activation") -> str:
     return "x" if activation is None else _call(activation, field, _FUNCTIONS)
 
 
-def slope(activation: Activation, field: str = "params.activation") -> str:
-    """WGSL over `x` for the derivative of an activation by x; as `expression`, and includes common/slope.wgsl too."""
-    return "1.0" if activation is None else _call(activation, field, {name: f"{name}_slope" for name in PARAMETERS})
+def derivative(activation: Activation, field: str = "params.activation") -> str:
+    """WGSL over `x` for the derivative of an activation; as `expression`, and includes common/derivative.wgsl."""
+    return (
+        "1.0" if activation is None else _call(activation, field, {name: f"{name}_derivative" for name in PARAMETERS})
+    )
 
 
 def parameters(activation: Activation) -> tuple[float, float]:
@@ -63,21 +65,21 @@ def _call(activation: str | tuple[str | float, ...], field: str, functions: Mapp
 
 def _split(activation: str | tuple[str | float, ...]) -> tuple[str, tuple[float, ...]]:
     """Name and parameters of an activation."""
-    name, *given = (activation,) if isinstance(activation, str) else activation
+    name, *values = (activation,) if isinstance(activation, str) else activation
     if name not in PARAMETERS:
         raise InputError(f"no activation {name!r}; there are {', '.join(sorted(PARAMETERS))}, and None")
     defaults = PARAMETERS[name]
-    values = _numbers(name, given) if given else defaults
+    values = _literals(name, values) if values else defaults
     if len(values) != len(defaults):
         raise InputError(f"activation {name} takes {len(defaults)} parameters, not {len(values)}")
     return name, values
 
 
-def _numbers(name: str, given: Sequence[str | float]) -> tuple[float, ...]:
+def _literals(name: str, values: Sequence[str | float]) -> tuple[float, ...]:
     try:
-        values = tuple(float(value) for value in given)
+        values = tuple(float(value) for value in values)
     except (TypeError, ValueError):
         values = (math.nan,)
     if not all(abs(value) <= 3.4e38 for value in values):
-        raise InputError(f"activation {name}: parameters {given} must be finite numbers")
+        raise InputError(f"activation {name}: parameters {values} must be finite numbers")
     return values

@@ -1,4 +1,4 @@
-"""Attention over f32 or f16, worked out in f32, whose scores are never written to memory."""
+"""Attention over f32 or f16, computed in f32, whose scores are never written to memory."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def attention(
             raise DtypeError(f"attention of {dtype}; cast it first with .to('f32')")
         if min(left or 0, right or 0) < 0:
             raise ShapeError(f"attention: a window of {left} keys before and {right} after; None means all")
-        out = launch.destination("attention", shape, dtype, out)
+        out = launch.prepare_output("attention", shape, dtype, out)
         if out.size:
             bounds: dict[str, Any] = {
                 "left": -1 if left is None else left,
@@ -100,7 +100,7 @@ def attention(
                 "scale": 1 / math.sqrt(max(query.shape[3], 1)) if scale is None else scale,
                 "cap": softcap,
             }
-            ready = [None if t is None else launch.apart(t, out) for t in (query, key, value, bias, counts)]
+            ready = [None if t is None else launch.copy_if_aliased(t, out) for t in (query, key, value, bias, counts)]
             _launch(*ready, out, bounds)  # type: ignore[arg-type]  the first three are there
     return out
 

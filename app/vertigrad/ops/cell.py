@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import DtypeError, ShapeError
 from ..tensor import Tensor, i32
-from .activation import Activation, expression, parameters, slope
+from .activation import Activation, derivative, expression, parameters
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 GATES = {"rnn": 1, "lstm": 4, "gru": 3}
@@ -19,7 +19,7 @@ _DEFAULTS: dict[str, tuple[Activation, ...]] = {
 
 
 class How(NamedTuple):
-    """What is worked out, tensors aside."""
+    """The options of a recurrent layer."""
 
     kind: str
     direction: str
@@ -32,9 +32,9 @@ class How(NamedTuple):
         """WGSL over x of the activations of one direction, by their names in shaders/ops/cell.wgsl."""
         return {name: _text(one, _field(name)) for name, one in self._activations(number).items()}
 
-    def slopes(self, number: int) -> dict[str, str]:
+    def derivatives(self, number: int) -> dict[str, str]:
         """WGSL over x of their derivatives."""
-        return {f"{name}_SLOPE": _slope(one, _field(name)) for name, one in self._activations(number).items()}
+        return {f"{name}_DERIVATIVE": _derivative(one, _field(name)) for name, one in self._activations(number).items()}
 
     def parameters(self, number: int) -> dict[str, tuple[float, float]]:
         """The uniform fields that both read."""
@@ -44,23 +44,23 @@ class How(NamedTuple):
     def _activations(self, number: int) -> dict[str, Activation]:
         """Those of one direction, None where the kind of cell has fewer."""
         each = len(_DEFAULTS[self.kind])
-        given = list(self.activations or _DEFAULTS[self.kind])
-        if len(given) not in (each, each * len(DIRECTIONS[self.direction])):
-            raise ShapeError(f"{self.kind}: {len(given)} activations; {each} for each direction")
-        mine = given[number * each : number * each + each] if len(given) > each else given
+        operands = list(self.activations or _DEFAULTS[self.kind])
+        if len(operands) not in (each, each * len(DIRECTIONS[self.direction])):
+            raise ShapeError(f"{self.kind}: {len(operands)} activations; {each} for each direction")
+        mine = operands[number * each : number * each + each] if len(operands) > each else operands
         return dict(zip("FGH", [*mine, *[None] * (3 - each)], strict=True))
 
 
-def check(how: How, given: dict[str, Tensor]) -> tuple[int, int, int]:
+def check(how: How, operands: dict[str, Tensor]) -> tuple[int, int, int]:
     """(steps, members, size). Raises `ShapeError`, `DtypeError`."""
-    x, recurrence = given["x"], given["recurrence"]
+    x, recurrence = operands["x"], operands["recurrence"]
     if x.ndim != 3 or recurrence.ndim != 3:
         raise ShapeError(
             f"{how.kind}: x {x.shape} must be (steps, n, inputs), recurrence {recurrence.shape} too of 3 axes"
         )
     directions, gates, size = len(DIRECTIONS[how.direction]), GATES[how.kind], recurrence.shape[2]
     steps, members, inputs = x.shape
-    wanted = {
+    shapes = {
         "weights": (directions, gates * size, inputs),
         "recurrence": (directions, gates * size, size),
         "bias": (directions, 2 * gates * size),
@@ -69,11 +69,11 @@ def check(how: How, given: dict[str, Tensor]) -> tuple[int, int, int]:
         "peepholes": (directions, 3 * size),
         "lengths": (members,),
     }
-    for name, shape in wanted.items():
-        tensor = given.get(name)
+    for name, shape in shapes.items():
+        tensor = operands.get(name)
         if tensor is not None and tensor.shape != shape:
             raise ShapeError(f"{how.kind}: {name} of shape {tensor.shape}; {how.direction} it must be {shape}")
-    for name, tensor in given.items():
+    for name, tensor in operands.items():
         kind = i32 if name == "lengths" else x.dtype
         if tensor.dtype is not kind or x.dtype.kind != "float":
             raise DtypeError(f"{how.kind}: {name} is {tensor.dtype}; x is {x.dtype}, and all must be f32 or f16 alike")
@@ -84,7 +84,7 @@ def _field(name: str) -> str:
     return f"params.{name.lower()}_parameters"
 
 
-def _own(activation: Activation) -> str:
+def _cell_only(activation: Activation) -> str:
     """The name of an activation that only cells have; "" for all others."""
     own = isinstance(activation, tuple) and activation[0] in ("affine", "scaled_tanh")
     return str(activation[0]) if own and activation is not None else ""
@@ -92,16 +92,16 @@ def _own(activation: Activation) -> str:
 
 def _text(activation: Activation, field: str) -> str:
     own = {"affine": f"{field}.x * x + {field}.y", "scaled_tanh": f"{field}.x * tanh_({field}.y * x)"}
-    return own.get(_own(activation)) or expression(activation, field)
+    return own.get(_cell_only(activation)) or expression(activation, field)
 
 
-def _slope(activation: Activation, field: str) -> str:
-    own = {"affine": f"{field}.x", "scaled_tanh": f"{field}.x * {field}.y * tanh_slope({field}.y * x)"}
-    return own.get(_own(activation)) or slope(activation, field)
+def _derivative(activation: Activation, field: str) -> str:
+    own = {"affine": f"{field}.x", "scaled_tanh": f"{field}.x * {field}.y * tanh_derivative({field}.y * x)"}
+    return own.get(_cell_only(activation)) or derivative(activation, field)
 
 
 def _parameters(activation: Activation) -> tuple[float, float]:
-    if activation is None or not _own(activation):
+    if activation is None or not _cell_only(activation):
         return parameters(activation)
     _, first, second = activation
     return float(first), float(second)

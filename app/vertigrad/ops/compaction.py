@@ -38,16 +38,16 @@ def compact(x: Operand, mask: Operand) -> tuple[Tensor, Tensor]:
 
 @differentiable
 def nonzero(x: Operand) -> tuple[Tensor, Tensor]:
-    """Where `x` is not 0, in row-major order, and at how many places: (places, count).
+    """Indices of the elements of `x` that are not 0, in row-major order, and their number: (indices, count).
 
-    `places` (i32) has a row for each, with an index for each axis, as `numpy.argwhere`; shape (elements of `x`, axes):
+    `indices` (i32) has a row for each, with an index for each axis, as `numpy.argwhere`; shape (elements of `x`, axes):
     what lies behind the first `count` rows is not set. `count` is one u32.
     """
     with launch.tensors(x) as (source,):
-        places = Tensor.empty((source.size, source.ndim), i32, temporary=True)
+        indices = Tensor.empty((source.size, source.ndim), i32, temporary=True)
         count = Tensor.empty(1, u32, temporary=True)
-        _nonzero(Kernel.__call__, source, places, count)
-    return places, count
+        _nonzero(Kernel.__call__, source, indices, count)
+    return indices, count
 
 
 def record_compact(plan: Plan, x: Tensor, mask: Tensor, values: Tensor, count: Tensor) -> None:
@@ -56,16 +56,16 @@ def record_compact(plan: Plan, x: Tensor, mask: Tensor, values: Tensor, count: T
     As `compact`; `values` has the shape of `x` with the axes of the mask as one. Raises also `LayoutError`.
     """
     _check(x, mask)
-    launch.destination("compact: values", (mask.size, *x.shape[mask.ndim :]), x.dtype, values)
-    launch.destination("compact: count", (1,), u32, count)
+    launch.prepare_output("compact: values", (mask.size, *x.shape[mask.ndim :]), x.dtype, values)
+    launch.prepare_output("compact: count", (1,), u32, count)
     _compact(plan.dispatch, x, mask, values, count)
 
 
-def record_nonzero(plan: Plan, x: Tensor, places: Tensor, count: Tensor) -> None:
-    """Add to `plan` what `nonzero` does, into contiguous `places` and `count`. Raises `ShapeError`, `DtypeError`."""
-    launch.destination("nonzero: places", (x.size, x.ndim), i32, places)
-    launch.destination("nonzero: count", (1,), u32, count)
-    _nonzero(plan.dispatch, x, places, count)
+def record_nonzero(plan: Plan, x: Tensor, indices: Tensor, count: Tensor) -> None:
+    """Add to `plan` what `nonzero` does, into contiguous `indices` and `count`. Raises `ShapeError`, `DtypeError`."""
+    launch.prepare_output("nonzero: indices", (x.size, x.ndim), i32, indices)
+    launch.prepare_output("nonzero: count", (1,), u32, count)
+    _nonzero(plan.dispatch, x, indices, count)
 
 
 def _check(source: Tensor, mask: Tensor) -> None:
@@ -79,19 +79,19 @@ def _compact(launch_: Launch, source: Tensor, mask: Tensor, values: Tensor, coun
     shape, (strides,) = launch.merge_axes(source.shape, [launch.element_strides(source)])
     fields = {"shape": launch.padded(shape, 1), "source_strides": launch.padded(strides, 0)}
     width = math.prod(source.shape[mask.ndim :])
-    with words(source) as bits, words(values) as kept:
-        _move(launch_, mask, count, len(shape), width=width, kept=kept, source=bits, **fields)
+    with words(source) as bits, words(values) as compacted:
+        _move(launch_, mask, count, len(shape), width=width, compacted=compacted, source=bits, **fields)
 
 
-def _nonzero(launch_: Launch, source: Tensor, places: Tensor, count: Tensor) -> None:
+def _nonzero(launch_: Launch, source: Tensor, indices: Tensor, count: Tensor) -> None:
     fields = {"shape": launch.padded(source.shape, 1), "axes": source.ndim}
-    with words(places) as kept:
-        _move(launch_, source, count, None, width=1, kept=kept, **fields)
+    with words(indices) as compacted:
+        _move(launch_, source, count, None, width=1, compacted=compacted, **fields)
 
 
 def _move(launch_: Launch, mask: Tensor, count: Tensor, rank: int | None, width: int, **arguments: Any) -> None:
-    """Number the chosen rows, then move them; without `rank` their places."""
-    kernel = Kernel.load("ops/compact.wgsl", defines={"RANK": rank or 0, "PLACES": rank is None})
+    """Number the chosen rows, then move them; without `rank` their indices."""
+    kernel = Kernel.load("ops/compact.wgsl", defines={"RANK": rank or 0, "INDICES": rank is None})
     threads = max(mask.size * max(width, 1), 1)  # one at least sets the count
     with Tensor.empty(mask.shape, u32) as ordinals:
         if mask.size:

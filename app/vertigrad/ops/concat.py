@@ -22,16 +22,16 @@ def concatenate(parts: Sequence[Operand], axis: int | None = 0, *, out: Tensor |
 
     Raises `ShapeError` if there are none, or if their shapes differ along any other axis.
     """
-    with launch.tensors(*parts) as given:
-        whole = given if axis is not None else [part.contiguous().reshape(-1) for part in given]
+    with launch.tensors(*parts) as tensors:
+        whole = tensors if axis is not None else [part.contiguous().reshape(-1) for part in tensors]
         at = launch.normal_axis(axis or 0, whole[0].ndim) if whole else 0
         shape = _shape([part.shape for part in whole], at)
-        out = launch.destination("concatenate", shape, reduce(promote, (part.dtype for part in whole)), out)
+        out = launch.prepare_output("concatenate", shape, reduce(promote, (part.dtype for part in whole)), out)
         start = 0
-        for part in [launch.apart(part, out) for part in whole]:
+        for part in [launch.copy_if_aliased(part, out) for part in whole]:
             stop = start + part.shape[at]
-            with out[(*[slice(None)] * at, slice(start, stop))] as place:
-                assign(place, part)
+            with out[(*[slice(None)] * at, slice(start, stop))] as target:
+                assign(target, part)
             start = stop
     return out
 
@@ -39,11 +39,11 @@ def concatenate(parts: Sequence[Operand], axis: int | None = 0, *, out: Tensor |
 @differentiable
 def stack(parts: Sequence[Operand], axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The `parts`, all of one shape, along a new `axis`. Raises `ShapeError` as `concatenate` does."""
-    with launch.tensors(*parts) as given:
-        if len({part.shape for part in given}) > 1:
-            raise ShapeError(f"stack: shapes differ: {', '.join(str(part.shape) for part in given)}")
-        at = launch.normal_axis(axis, given[0].ndim + 1) if given else 0
-        return concatenate([part[(*[slice(None)] * at, None)] for part in given], at, out=out)
+    with launch.tensors(*parts) as tensors:
+        if len({part.shape for part in tensors}) > 1:
+            raise ShapeError(f"stack: shapes differ: {', '.join(str(part.shape) for part in tensors)}")
+        at = launch.normal_axis(axis, tensors[0].ndim + 1) if tensors else 0
+        return concatenate([part[(*[slice(None)] * at, None)] for part in tensors], at, out=out)
 
 
 @differentiable

@@ -49,8 +49,8 @@ def conv(
             )
         _check_channels("conv", source.shape[1], kernel.shape[1] * groups, kernel.shape[0], groups)
         window = Window.of("conv", spatial, kernel.shape[2:], stride, padding, dilation)
-        shape = (source.shape[0], kernel.shape[0], *window.results(spatial))
-        out = launch.destination("conv", shape, _result("conv", source, kernel), out)
+        shape = (source.shape[0], kernel.shape[0], *window.output_shape(spatial))
+        out = launch.prepare_output("conv", shape, _result("conv", source, kernel), out)
         operands = _operands("conv", source, kernel, added, residual, out, groups, activation)
         if out.size:
             run(operands, window.size, window.stride, window.dilation, tuple(-begin for begin in window.begin))
@@ -77,7 +77,7 @@ def conv_transpose(
 
     `weights` have the shape (C, out channels / groups, ...window). Along an axis the result has stride · (size − 1) +
     output_padding + (window − 1) · dilation + 1 − padding elements. With `output_shape` (its spatial axes) the padding
-    is worked out instead, the odd one at the end unless `padding` is "same_lower"; padding by name alone means a result
+    is computed instead, the odd one at the end unless `padding` is "same_lower"; padding by name alone means a result
     of size · stride. Results are made by stride residue, each an ordinary convolution: zeros are never multiplied.
     Raises `ShapeError` and `DtypeError`.
     """
@@ -94,7 +94,7 @@ def conv_transpose(
         if min(sizes) < 0:
             raise ShapeError(f"conv_transpose: padding {padding} leaves nothing of x {source.shape}")
         shape = (source.shape[0], channels, *sizes)
-        out = launch.destination("conv_transpose", shape, _result("conv_transpose", source, kernel), out)
+        out = launch.prepare_output("conv_transpose", shape, _result("conv_transpose", source, kernel), out)
         operands = _operands("conv_transpose", source, kernel, added, residual, out, groups, activation)
         for residues in product(*(range(min(s, n)) for s, n in zip(window.stride, sizes, strict=True))):
             if out.size:
@@ -114,15 +114,15 @@ def transposed_window(
     """For `conv_transpose` and its gradient: the window, and the result's sizes before its padding is cut off."""
     rank = len(spatial)
     named = padding if isinstance(padding, str) else "same_upper"
-    given = 0 if isinstance(padding, str) else padding
-    window = Window.of("conv_transpose", spatial, size, stride, given, dilation)
+    numeric = 0 if isinstance(padding, str) else padding
+    window = Window.of("conv_transpose", spatial, size, stride, numeric, dilation)
     more = per_axis("conv_transpose", "output_padding", output_padding, rank, 0)
     full = [(n - 1) * s + e + p for n, s, e, p in zip(spatial, window.stride, window.extent, more, strict=True)]
     if output_shape is None and isinstance(padding, str) and padding != "valid":
         output_shape = [n * s for n, s in zip(spatial, window.stride, strict=True)]
     if output_shape is not None:
-        wanted = per_axis("conv_transpose", "output_shape", output_shape, rank)
-        window = _cropped(window, full, wanted, named == "same_lower")
+        requested = per_axis("conv_transpose", "output_shape", output_shape, rank)
+        window = _cropped(window, full, requested, named == "same_lower")
     return window, full
 
 
@@ -155,7 +155,7 @@ def _operands(
             raise DtypeError(f"{name}: {what} is {tensor.dtype}, the result {out.dtype}")
     if activation is not None and out.dtype.kind != "float":
         raise DtypeError(f"{name}: activation {activation!r} of a result of {out.dtype}")
-    ready = [None if t is None else launch.apart(t, out) for t in (x, weights, bias, residual)]
+    ready = [None if t is None else launch.copy_if_aliased(t, out) for t in (x, weights, bias, residual)]
     x, weights, bias, residual = ready  # type: ignore[assignment]  None stays None
     transposed = name == "conv_transpose"
     kernel = launch.split_axis(weights, 0, groups)
@@ -171,11 +171,11 @@ def _operands(
     )
 
 
-def _check_channels(name: str, given: int, wanted: int, results: int, groups: int) -> None:
-    if groups < 1 or given != wanted or given % groups or results % groups:
+def _check_channels(name: str, channels: int, expected: int, results: int, groups: int) -> None:
+    if groups < 1 or channels != expected or channels % groups or results % groups:
         raise ShapeError(
-            f"{name}: x has {given} channels, the weights are for {wanted}, and there are {results} output channels in "
-            f"{groups} groups"
+            f"{name}: x has {channels} channels, the weights are for {expected}; "
+            f"{results} output channels in {groups} groups"
         )
 
 
@@ -188,15 +188,15 @@ def _result(name: str, x: Tensor, weights: Tensor) -> DType:
     return i32 if dtype is i32 else u32
 
 
-def _cropped(window: Window, full: Sequence[int], wanted: Sequence[int], lower: bool) -> Window:
-    """With the padding that leaves `wanted` of `full` elements; negative if more are wanted."""
-    totals = [n - m for n, m in zip(full, wanted, strict=True)]
+def _cropped(window: Window, full: Sequence[int], requested: Sequence[int], lower: bool) -> Window:
+    """With the padding that leaves `requested` of `full` elements; negative if that is more."""
+    totals = [n - m for n, m in zip(full, requested, strict=True)]
     less, more = tuple(t // 2 for t in totals), tuple(t - t // 2 for t in totals)
     return window._replace(begin=more, end=less) if lower else window._replace(begin=less, end=more)
 
 
 def _run_residue(operands: Operands, window: Window, residues: Sequence[int]) -> None:
-    """The results at places that have these remainders by the strides, as a convolution of stride 1.
+    """The results at positions that have these remainders by the strides, as a convolution of stride 1.
 
     out[o] is the sum over taps k of x[(o + begin − k · dilation) / stride] where that is whole. With o = r + stride · q
     and k = first + j · leap this is x[q + origin − j · spread].
@@ -211,12 +211,12 @@ def _run_residue(operands: Operands, window: Window, residues: Sequence[int]) ->
         leaps.append(leap)
         origins.append((r + begin - first * spread) // stride)
         spreads.append(-(leap * spread) // stride)
-    places = tuple(slice(r, None, s) for r, s in zip(residues, window.stride, strict=True))
+    offsets_by_axis = tuple(slice(r, None, s) for r, s in zip(residues, window.stride, strict=True))
     taps = tuple(slice(first, None, leap) for first, leap in zip(firsts, leaps, strict=True))
     size = [len(range(first, n, leap)) for first, n, leap in zip(firsts, window.size, leaps, strict=True)]
     part = operands._replace(
-        out=operands.out[(..., *places)],
-        residual=None if operands.residual is None else operands.residual[(..., *places)],
+        out=operands.out[(..., *offsets_by_axis)],
+        residual=None if operands.residual is None else operands.residual[(..., *offsets_by_axis)],
         weights=operands.weights[(..., *taps)] if min(size) else operands.weights,
     )
     run(part, size, (1,) * len(size), spreads, origins)

@@ -20,7 +20,7 @@ UNROLL = 16
 
 
 class Tile(NamedTuple):
-    """Results that a workgroup makes (channels x places), and one of its invocations."""
+    """Results that a workgroup makes (channels x positions), and one of its invocations."""
 
     rows: int
     columns: int
@@ -70,8 +70,8 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
     out, weights = operands.out, operands.weights
     groups, results, channels = weights.shape[:3]
     is_software = _is_software()
-    tile = choose(results, arguments["all_places"], groups, is_software)
-    tiles = -(-results // tile.rows) * -(-arguments["all_places"] // tile.columns) * groups
+    tile = choose(results, arguments["all_positions"], groups, is_software)
+    tiles = -(-results // tile.rows) * -(-arguments["all_positions"] // tile.columns) * groups
     steps = -(-inner // STEP)
     most = 1 if is_software else MOST_SLICES  # a CPU is busy with a few tiles, and need not compile what adds up slices
     slice_steps = -(-steps // min(most, max(1, BUSY // tiles), max(1, steps // 8)))
@@ -79,7 +79,12 @@ def _run_tiles(operands: Operands, inner: int, arguments: dict[str, Any]) -> Non
     strides = launch.element_strides(weights)
     defines = {
         **{"ROWS": tile.rows, "COLUMNS": tile.columns, "EACH_ROW": tile.each_row, "EACH_COLUMN": tile.each_column},
-        **{"STEP": STEP, "UNROLL": UNROLL, "WHOLE": channels % STEP == 0, "W_DOWN": abs(strides[1]) < abs(strides[2])},
+        **{
+            "STEP": STEP,
+            "UNROLL": UNROLL,
+            "WHOLE": channels % STEP == 0,
+            "W_COLUMN_MAJOR": abs(strides[1]) < abs(strides[2]),
+        },
     }
     threads = tiles * slices * (tile.rows // tile.each_row) * (tile.columns // tile.each_column)
     arguments |= {"slices": slices, "slice_steps": slice_steps}
@@ -100,14 +105,14 @@ def _arguments(
     operands: Operands, size: Sequence[int], stride: Sequence[int], spread: Sequence[int], origin: Sequence[int]
 ) -> dict[str, Any]:
     x, weights, out = operands.x, operands.weights, operands.out
-    places = math.prod(out.shape[3:])
+    positions = math.prod(out.shape[3:])
     return {
         "x": x,
         "w": weights,
         "channels": weights.shape[2],
         "results": weights.shape[1],
-        "places": places,
-        "all_places": out.shape[0] * places,
+        "positions": positions,
+        "all_positions": out.shape[0] * positions,
         "groups": weights.shape[0],
         "size": launch.three(x.shape[3:], 1),
         "window": launch.three(size, 1),
@@ -148,25 +153,27 @@ def _is_software() -> bool:
     return gpu().adapter.kind == "software"
 
 
-def choose(results: int, places: int, groups: int, is_software: bool) -> Tile:
+def choose(results: int, positions: int, groups: int, is_software: bool) -> Tile:
     """The largest tile that is filled and leaves enough of them to keep the GPU busy; else the one with least waste.
 
     A GPU waits for the operands of a few large tiles, so only rows count as waste there; a CPU for the arithmetic, so
-    that places beyond the image count too. Tiles of 8 x 8 results an invocation take a CPU long to compile, and pay
+    that positions beyond the image count too. Tiles of 8 x 8 results an invocation take a CPU long to compile, and pay
     where there are as many as keep a GPU busy.
     """
     fitting = [tile for tile in TILES if tile.rows < 2 * results] or [TILES[-1]]
     for tile in fitting:
         if is_software and tile.each_row < 8:
             break
-        if -(-results // tile.rows) * -(-places // tile.columns) * groups >= 0.75 * BUSY:
+        if -(-results // tile.rows) * -(-positions // tile.columns) * groups >= 0.75 * BUSY:
             return tile
 
     def padded_rows(tile: Tile) -> int:
         return -(-results // tile.rows) * tile.rows
 
     if is_software:
-        return min([ON_A_CPU, *fitting], key=lambda tile: padded_rows(tile) * -(-places // tile.columns) * tile.columns)
+        return min(
+            [ON_A_CPU, *fitting], key=lambda tile: padded_rows(tile) * -(-positions // tile.columns) * tile.columns
+        )
     return min(fitting, key=lambda tile: (padded_rows(tile), tile.rows * tile.columns))
 
 

@@ -1,7 +1,8 @@
 """How operations get gradients: a decorator for those on tensors, and the rules that the files in `gradients` give.
 
-An operation without a rule raises `GradientError` for operands that want a gradient: none is dropped in silence. What
-has no slope by nature (places, counts, whether, integers) gives constants, and `backward` of them says why.
+An operation without a rule raises `GradientError` for operands that require a gradient: none is dropped silently.
+Results that are not differentiable (indices, counts, comparisons, integers) are constants, and `backward` of them
+raises with the reason.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ RESULT = "result"
 class Rule(NamedTuple):
     """How gradients flow back through an operation.
 
-    `vjp` takes the gradient of the result and a `Call`; it returns the gradients of operands by name. `saves` names
-    the operands, and perhaps "result", whose values it reads. With `through`, which takes the arguments by name, other
-    operations work the result out instead; these have rules. With neither the result is a constant, and `why` says so.
+    `vjp` takes the gradient of the result and a `Call`; it returns the gradients of operands by name. `saves` names the
+    operands, and perhaps "result", whose values it reads. With `through`, which takes the arguments by name, other
+    operations compute the result instead; these have rules. With neither the result is a constant: `why` has the
+    reason.
     """
 
     vjp: Callable[[Tensor, Call], Mapping[str, Tensor]] | None = None
@@ -38,13 +40,13 @@ class Rule(NamedTuple):
 class Call:
     """A call of an operation: its arguments by name, those that are tensors only if the rule saves them."""
 
-    def __init__(self, given: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], wanted: frozenset[str]):
-        self._given = dict(given)
+    def __init__(self, arguments: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], requested: frozenset[str]):
+        self._arguments = dict(arguments)
         self.shapes = shapes
-        self.wanted = wanted  # the operands whose gradients are to be worked out
+        self.requested = requested  # the operands whose gradients are needed
 
     def __getitem__(self, name: str) -> Any:
-        value = self._given[name]
+        value = self._arguments[name]
         return value.value() if isinstance(value, graph.Saved) else value
 
 
@@ -83,7 +85,7 @@ def through(name: str) -> Callable[[Function], Function]:
 
 
 def constant(why: str, *names: str) -> None:
-    """Let the results of these operations be constants, as they have no slope by nature: `why`."""
+    """Declare the results of these operations not differentiable; `why` is the reason."""
     RULES.update(dict.fromkeys(names, Rule(why=why)))
 
 
@@ -109,38 +111,39 @@ def differentiable(function: Function) -> Function:
     signature = inspect.signature(function)
 
     @wraps(function)
-    def tracked(*arguments: Any, **options: Any) -> Any:
-        if not wants_gradient((*arguments, *options.values())):
-            return function(*arguments, **options)
-        bound = signature.bind(*arguments, **options)
+    def tracked(*args: Any, **kwargs: Any) -> Any:
+        if not wants_gradient((*args, *kwargs.values())):
+            return function(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        given = bound.arguments
-        require_free(function.__name__, [given[key] for key in given if key != "out"], given.get("out"))
-        if given.get("activation") is not None:  # a node of its own
-            return operators.call("activate", tracked(**{**given, "activation": None, "out": None}), given)
+        arguments = bound.arguments
+        operands = [arguments[key] for key in arguments if key != "out"]
+        require_free(function.__name__, operands, arguments.get("out"))
+        if arguments.get("activation") is not None:  # a node of its own
+            return operators.call("activate", tracked(**{**arguments, "activation": None, "out": None}), arguments)
         steps = RULES[function.__name__].through if function.__name__ in RULES else None
         if steps is not None:
-            out = given.pop("out", None)
-            with _uploaded(given) as ready:
+            out = arguments.pop("out", None)
+            with _uploaded(arguments) as ready:
                 return _into(out, steps(**ready))
-        return attached(function.__name__, given, lambda: function(*arguments, **options))
+        return attached(function.__name__, arguments, lambda: function(*args, **kwargs))
 
     return tracked  # type: ignore[return-value]
 
 
 @contextmanager
-def _uploaded(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _uploaded(arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The arguments, those that are arrays of floats as tensors for as long as the block runs."""
-    made = {key: Tensor.from_numpy(value) for key, value in given.items() if _is_floats(value)}
+    uploaded = {key: Tensor.from_numpy(value) for key, value in arguments.items() if _is_floats(value)}
     try:
-        yield {**given, **made}
+        yield {**arguments, **uploaded}
     finally:
-        for tensor in made.values():
+        for tensor in uploaded.values():
             tensor.close()
 
 
 def _is_floats(value: Any) -> bool:
-    """Whether it is an array of floats; lists and arrays of places are read as they are."""
+    """Whether it is an array of floats; lists and arrays of indices are read as they are."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
@@ -159,39 +162,39 @@ def require_free(name: str, operands: Iterable[Any], out: Tensor | None) -> None
         out.variable.require_writable(f"{name} into tensor {out.name or 'unnamed'!r}", wants_gradient(operands))
 
 
-def attached(name: str, given: Mapping[str, Any], function: Callable[[], Any]) -> Any:
+def attached(name: str, arguments: Mapping[str, Any], function: Callable[[], Any]) -> Any:
     """What `function`, the operation `name`, gives; it, or the first of several, with its node.
 
     Raises `GradientError` if the operation has no rule.
     """
     found = RULES.get(name)
     if found is None:
-        raise _missing(name, given.values())
+        raise _missing(name, arguments.values())
     if found.vjp is None:
         with graph.no_grad():
             result = function()
-        if given.get("out") is not None:
-            given["out"].variable.write(None)
-        end(name, given.values(), result)
+        if arguments.get("out") is not None:
+            arguments["out"].variable.write(None)
+        mark_non_differentiable(name, arguments.values(), result)
         return result
-    operands = {key: value for key, value in _flat(given) if isinstance(value, Tensor) and key != "out"}
+    operands = {key: value for key, value in _flat(arguments) if isinstance(value, Tensor) and key != "out"}
     nodes = {key: value.node for key, value in operands.items() if value.node is not None}
-    with _uploaded({key: value for key, value in given.items() if key in found.saves}) as ready:
+    with _uploaded({key: value for key, value in arguments.items() if key in found.saves}) as ready:
         saved = {key: graph.Saved(value) for key, value in ready.items() if isinstance(value, Tensor)}
     with graph.no_grad():  # now: the result may be written over an operand
         results = function()
     result = results[0] if isinstance(results, tuple) else results
     if RESULT in found.saves:
         saved[RESULT] = graph.Saved(result)
-    plain = {key: value for key, value in given.items() if key not in operands and key not in saved}
-    call = Call({**plain, **saved}, {key: value.shape for key, value in operands.items()}, frozenset(nodes))
+    constants = {key: value for key, value in arguments.items() if key not in operands and key not in saved}
+    call = Call({**constants, **saved}, {key: value.shape for key, value in operands.items()}, frozenset(nodes))
     rule, dtypes = found.vjp, {key: operands[key].dtype for key in nodes}
 
     def vjp(gradient: Tensor) -> list[Tensor | None]:
         parts = rule(gradient, call)
         return [_cast(parts[key], dtype) for key, dtype in dtypes.items()]
 
-    in_place = given.get("out") is not None
+    in_place = arguments.get("out") is not None
     graph.attach(result, name, list(nodes.values()), vjp, list(saved.values()), in_place)
     return results
 
@@ -200,12 +203,12 @@ def _cast(part: Tensor, dtype: DType) -> Tensor:
     return part if part.dtype is dtype else part.to(dtype)
 
 
-def end(name: str, values: Iterable[Any], result: Any) -> None:
-    """Let `backward` of what the operation `name` made of `values` say why that has no gradient."""
+def mark_non_differentiable(name: str, values: Iterable[Any], result: Any) -> None:
+    """Set the reason that `backward` of `result`, of the operation `name` on `values`, raises with."""
     why = RULES[name].why if name in RULES else "it only says where to change"
-    said = f"{name} of {_wanting(values)} has no gradient: {why}; use a smooth operation, or give it x.detach()"
+    message = f"{name} of {_wanting(values)} has no gradient: {why}; use a smooth operation, or give it x.detach()"
     for each in result if isinstance(result, tuple) else (result,):
-        each.ended = said
+        each.non_differentiable_reason = message
 
 
 def _missing(name: str, values: Iterable[Any]) -> GradientError:
@@ -219,9 +222,9 @@ def _wanting(values: Iterable[Any]) -> str:
     return "tensor " + ", ".join(map(repr, names))
 
 
-def _flat(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Arguments by name; those in a list as "name[0]", "name[1]", and so on."""
-    for key, value in given.items():
+    for key, value in arguments.items():
         if isinstance(value, list | tuple):
             yield from ((f"{key}[{number}]", each) for number, each in enumerate(value))
         yield key, value

@@ -34,27 +34,27 @@ def einsum(equation: str, *operands: Operand, out: Tensor | None = None) -> Tens
     without "->" the result has the labels that occur once, in alphabetical order. Operands are taken two at a time from
     the left, each pair as one matrix product. Raises `ShapeError`.
     """
-    with launch.tensors(*operands) as given:
-        return contracted(equation, given, out)
+    with launch.tensors(*operands) as tensors:
+        return contracted(equation, tensors, out)
 
 
-def contracted(equation: str, given: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+def contracted(equation: str, tensors: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """As `einsum`, of tensors alone; gradients flow through each step."""
-    inputs, result = _parsed(equation, [tensor.ndim for tensor in given])
-    sizes = _sizes(equation, given, inputs)
+    inputs, result = _parsed(equation, [tensor.ndim for tensor in tensors])
+    sizes = _sizes(equation, tensors, inputs)
     shape = tuple(sizes[label] for label in result)
-    terms = [_squeezed(_diagonal(_Term(t, labels)), sizes) for t, labels in zip(given, inputs, strict=True)]
+    terms = [_squeezed(_diagonal(_Term(t, labels)), sizes) for t, labels in zip(tensors, inputs, strict=True)]
     term = terms[0]
     for i, other in enumerate(terms[1:], 1):
         later = set(result).union(*(set(t.labels) for t in terms[i + 1 :]))
         term = _contracted(_summed(term, later | set(other.labels)), _summed(other, later | set(term.labels)), later)
     term = _summed(term, set(result))
-    wanted = [label for label in result if label in term.labels]
-    tensor = term.tensor.permute(*(term.labels.index(label) for label in wanted))
-    spread = tensor[tuple(slice(None) if label in wanted else None for label in result)]
-    if out is None and spread.shape == shape and all(tensor.owner is not t.owner for t in given):
+    present = [label for label in result if label in term.labels]
+    tensor = term.tensor.permute(*(term.labels.index(label) for label in present))
+    spread = tensor[tuple(slice(None) if label in present else None for label in result)]
+    if out is None and spread.shape == shape and all(tensor.owner is not t.owner for t in tensors):
         return spread
-    out = launch.destination("einsum", shape, tensor.dtype, out)
+    out = launch.prepare_output("einsum", shape, tensor.dtype, out)
     return assign(out, spread) if out.size else out
 
 
@@ -122,23 +122,23 @@ def _diagonal(term: _Term) -> _Term:
 
 def _squeezed(term: _Term, sizes: dict[str, int]) -> _Term:
     """Without axes of 1 that are broadcast."""
-    kept = [i for i, label in enumerate(term.labels) if term.tensor.shape[i] == sizes[label]]
-    key = tuple(slice(None) if i in kept else 0 for i in range(term.tensor.ndim))
-    return _Term(term.tensor[key], "".join(term.labels[i] for i in kept))
+    remaining = [i for i, label in enumerate(term.labels) if term.tensor.shape[i] == sizes[label]]
+    key = tuple(slice(None) if i in remaining else 0 for i in range(term.tensor.ndim))
+    return _Term(term.tensor[key], "".join(term.labels[i] for i in remaining))
 
 
-def _summed(term: _Term, kept: set[str]) -> _Term:
+def _summed(term: _Term, remaining: set[str]) -> _Term:
     """Summed over labels that nothing else has."""
-    axes = tuple(i for i, label in enumerate(term.labels) if label not in kept)
+    axes = tuple(i for i, label in enumerate(term.labels) if label not in remaining)
     if not axes:
         return term
-    return _Term(total(term.tensor, axes), "".join(label for label in term.labels if label in kept))
+    return _Term(total(term.tensor, axes), "".join(label for label in term.labels if label in remaining))
 
 
-def _contracted(a: _Term, b: _Term, kept: set[str]) -> _Term:
+def _contracted(a: _Term, b: _Term, remaining: set[str]) -> _Term:
     """The product of two terms, summed over the labels that both have and nothing later needs."""
     both = [label for label in a.labels if label in b.labels]
-    batch, inner = [c for c in both if c in kept], [c for c in both if c not in kept]
+    batch, inner = [c for c in both if c in remaining], [c for c in both if c not in remaining]
     rows, columns = [c for c in a.labels if c not in both], [c for c in b.labels if c not in both]
     left, right = _ordered(a, batch, rows, inner), _ordered(b, batch, inner, columns)
     product = matmul(left, right) if inner else multiply(left, right)
@@ -148,11 +148,11 @@ def _contracted(a: _Term, b: _Term, kept: set[str]) -> _Term:
 
 
 def _ordered(term: _Term, batch: Sequence[str], first: Sequence[str], second: Sequence[str]) -> Tensor:
-    """As matrices (*batch, first, second); a copy only where axes to be joined do not lie evenly."""
+    """As matrices (*batch, first, second); a copy only where the strides of axes to be merged require it."""
     tensor = term.tensor.permute(*(term.labels.index(c) for c in (*batch, *first, *second)))
     split = len(batch) + len(first)
-    joined = tensor.shape[len(batch) : split], tensor.shape[split:]
-    shape = (*tensor.shape[: len(batch)], *(math.prod(sizes) for sizes in joined))
+    merged = tensor.shape[len(batch) : split], tensor.shape[split:]
+    shape = (*tensor.shape[: len(batch)], *(math.prod(sizes) for sizes in merged))
     try:
         return tensor.reshape(*shape)
     except ShapeError:

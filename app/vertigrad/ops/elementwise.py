@@ -71,7 +71,7 @@ def evaluate(expression: Expression, out: Tensor | None = None) -> Tensor:
     launch.require_distinct(name, out)
     if out.size:
         program = Program.of(expression)
-        require_no_gradient("an expression worked out by itself", program.tensors)
+        require_no_gradient("an expression computed by itself", program.tensors)
         if len(program.tensors) > _most_tensors():
             return evaluate(_split(expression), out)
         _launch(program, result, out)
@@ -109,7 +109,7 @@ def _most_tensors() -> int:
 
 
 def _split(expression: Expression) -> Expression:
-    """The same, with the operand that reads most tensors worked out now: a kernel can read no more."""
+    """The same, with the operand that reads most tensors computed now: a kernel can read no more."""
     operands = list(expression.operands)
     reads = [len(Program.of(v).tensors) if isinstance(v, Expression) else 0 for v in operands]
     at = reads.index(max(reads))
@@ -125,7 +125,7 @@ def _leaves(program: Program, out: Tensor) -> tuple[Leaves, dict[str, Any]]:
         in_place = tensor.owner is out.owner and tensor.layout == out.layout and tensor.dtype is out.dtype
         leaves.append((f"t{i}", tensor.dtype.name, "out" if in_place else "tensor"))
         if not in_place:
-            given[f"t{i}"] = launch.apart(tensor, out)
+            given[f"t{i}"] = launch.copy_if_aliased(tensor, out)
     for i, (value, dtype) in enumerate(program.numbers):
         leaves.append((f"n{i}", dtype.name, "number"))
         given[f"n{i}"] = float(value) if dtype.kind == "float" else int(value)

@@ -104,7 +104,7 @@ class HashEncoding:
 Encoding: TypeAlias = PositionalEncoding | HashEncoding
 
 # What a shader must be given although it has nothing of the kind.
-NOTHING: Mapping[str, Any] = {
+NO_ENCODING: Mapping[str, Any] = {
     "ENCODING": "",
     "TABLES": "",
     **dict.fromkeys(("COUNT", "LEVELS", "ENTRIES", "FEATURES"), 1),
@@ -130,18 +130,18 @@ def encode(x: Operand, encoding: Encoding, *, out: Tensor | None = None) -> Tens
     """
     tables = encoding.tables if isinstance(encoding, HashEncoding) else None
     if wants_gradient((x, tables)):
-        given = {"x": x, "tables": tables, "encoding": encoding, "out": out}
+        parameters = {"x": x, "tables": tables, "encoding": encoding, "out": out}
         require_free("encode", (x, tables), out)
-        return attached("encode", given, lambda: encode(x, encoding, out=out))
+        return attached("encode", parameters, lambda: encode(x, encoding, out=out))
     with launch.tensors(x) as (points,):
         count, dimensions = check_points("encoding", points)
         features = encoding.features(dimensions)
         if out is None or out.dtype not in (f32, f16):
-            out = launch.destination("encoding", (count, features), points.dtype, out)
+            out = launch.prepare_output("encoding", (count, features), points.dtype, out)
         else:
-            out = launch.destination("encoding", (count, features), out.dtype, out)
+            out = launch.prepare_output("encoding", (count, features), out.dtype, out)
         if count:
-            _launch(launch.apart(points, out), encoding, out)
+            _launch(launch.copy_if_aliased(points, out), encoding, out)
     return out
 
 
@@ -159,7 +159,7 @@ def check_points(name: str, x: Tensor) -> tuple[int, int]:
 def _launch(x: Tensor, encoding: Encoding, out: Tensor) -> None:
     count, dimensions = x.shape
     own = {"X": x.dtype.name, "OUT": out.dtype.name, "DIMENSIONS": dimensions}
-    kernel = Kernel.load("ops/encoding.wgsl", defines={**NOTHING, **encoding.defines(), **own})
+    kernel = Kernel.load("ops/encoding.wgsl", defines={**NO_ENCODING, **encoding.defines(), **own})
     kernel(
         count * (dimensions if isinstance(encoding, PositionalEncoding) else encoding.tables.shape[0]),
         overwrites=("out",),

@@ -1,8 +1,8 @@
-"""`Expression`: elementwise operations put together, to be worked out by one kernel.
+"""`Expression`: elementwise operations put together, to be computed by one kernel.
 
 `functions.py` lists the operations. A number takes the type of the tensors beside it; a float beside integers makes
 f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32, but for
-comparisons of i32 with u32, which are exact. f16 is worked out in f32 and rounded once, at the end of the whole
+comparisons of i32 with u32, which are exact. f16 is computed in f32 and rounded once, at the end of the whole
 expression.
 """
 
@@ -47,10 +47,10 @@ _MIRRORED = {
 
 
 class Expression(Arithmetic):
-    """The elements of a tensor, or an operation on other expressions, not worked out yet.
+    """The elements of a tensor, or an operation on other expressions, not computed yet.
 
     Operators and elementwise functions of `ops` take expressions and give expressions; `evaluate` in `elementwise.py`
-    works them out. `shape` and `dtype` are those of the result.
+    computes them. `shape` and `dtype` are those of the result.
     """
 
     __slots__ = ("computed", "dtype", "name", "operands", "shape", "text")
@@ -80,7 +80,7 @@ class Expression(Arithmetic):
         for value in operands:
             if not isinstance(value, Tensor | Expression) and not launch.is_number(value):
                 raise DtypeError(f"{name}: {type(value).__name__} in an expression; make it a tensor, or a number")
-        operands = [launch.plain(value) for value in operands]
+        operands = [launch.as_scalar(value) for value in operands]
         if name in _MIRRORED and [getattr(value, "dtype", None) for value in operands] in ([i32, u32], [u32, i32]):
             return _signed_with_unsigned(name, *operands)
         computed, result = _types(name, operation, operands)

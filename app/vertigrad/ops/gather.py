@@ -29,17 +29,17 @@ def take(a: Operand, indices: Any, axis: int | None = None, *, out: Tensor | Non
     Without `axis`, of all elements of `a` in row-major order (it is copied for that if it is not contiguous).
     Raises `ShapeError`, and `DtypeError` if the indices are no integers.
     """
-    with launch.tensors(a) as (given,):
-        source = given if axis is not None else given.contiguous().reshape(-1)
+    with launch.tensors(a) as (array,):
+        source = array if axis is not None else array.contiguous().reshape(-1)
         at = launch.normal_axis(axis or 0, source.ndim)
-        with places_of(indices, source.shape[at]) as places:
-            shape = (*source.shape[:at], *places.shape, *source.shape[at + 1 :])
-            out = launch.destination("take", shape, source.dtype, out)
-            source, places = launch.apart(source, out), launch.apart(places, out)
+        with index_tensor(indices, source.shape[at]) as index:
+            shape = (*source.shape[:at], *index.shape, *source.shape[at + 1 :])
+            out = launch.prepare_output("take", shape, source.dtype, out)
+            source, index = launch.copy_if_aliased(source, out), launch.copy_if_aliased(index, out)
             strides = launch.element_strides(source)
-            spread = (*strides[:at], *[0] * places.ndim, *strides[at + 1 :])
-            chosen = (*[0] * at, *launch.element_strides(places), *[0] * (source.ndim - at - 1))
-            _launch(source, at, places, out, spread, chosen)
+            source_strides = (*strides[:at], *[0] * index.ndim, *strides[at + 1 :])
+            index_strides = (*[0] * at, *launch.element_strides(index), *[0] * (source.ndim - at - 1))
+            _launch(source, at, index, out, source_strides, index_strides)
     return out
 
 
@@ -51,15 +51,15 @@ def take_along_axis(a: Operand, indices: Any, axis: int, *, out: Tensor | None =
     """
     with launch.tensors(a) as (source,):
         at = launch.normal_axis(axis, source.ndim)
-        with places_of(indices, source.shape[at]) as places:
-            if places.ndim != source.ndim:
-                raise ShapeError(f"take_along_axis: {places.ndim} axes of indices for {source.ndim} of the tensor")
-            lines = broadcast_shapes(_with(source.shape, at, 1), _with(places.shape, at, 1))
-            shape = _with(lines, at, places.shape[at])
-            out = launch.destination("take_along_axis", shape, source.dtype, out)
-            source, places = launch.apart(source, out), launch.apart(places, out)
-            spread = _with(launch.element_strides(source), at, 0)
-            _launch(source, at, places, out, spread, launch.element_strides(places.expand(*shape)))
+        with index_tensor(indices, source.shape[at]) as index:
+            if index.ndim != source.ndim:
+                raise ShapeError(f"take_along_axis: {index.ndim} axes of indices for {source.ndim} of the tensor")
+            lines = broadcast_shapes(_with(source.shape, at, 1), _with(index.shape, at, 1))
+            shape = _with(lines, at, index.shape[at])
+            out = launch.prepare_output("take_along_axis", shape, source.dtype, out)
+            source, index = launch.copy_if_aliased(source, out), launch.copy_if_aliased(index, out)
+            source_strides = _with(launch.element_strides(source), at, 0)
+            _launch(source, at, index, out, source_strides, launch.element_strides(index.expand(*shape)))
     return out
 
 
@@ -68,7 +68,7 @@ def _with(values: Sequence[int], at: int, value: int) -> tuple[int, ...]:
 
 
 @contextmanager
-def places_of(indices: Any, size: int) -> Iterator[Tensor]:
+def index_tensor(indices: Any, size: int) -> Iterator[Tensor]:
     """`indices` into an axis of `size` as a tensor of integers; a list or an array is checked and uploaded."""
     if isinstance(indices, Tensor):
         if indices.dtype.kind not in ("int", "uint"):
@@ -80,36 +80,36 @@ def places_of(indices: Any, size: int) -> Iterator[Tensor]:
         raise DtypeError(f"indices must be integers, not {host.dtype}")
     if host.size and not (-size <= host.min() and host.max() < size):
         raise ShapeError(f"indices from {host.min()} to {host.max()} reach outside of an axis of size {size}")
-    with Tensor.from_numpy(host.astype(np.int32)) as made:
-        yield made
+    with Tensor.from_numpy(host.astype(np.int32)) as uploaded:
+        yield uploaded
 
 
 def _launch(
-    source: Tensor, at: int, places: Tensor, out: Tensor, source_strides: Sequence[int], places_strides: Sequence[int]
+    source: Tensor, at: int, index: Tensor, out: Tensor, source_strides: Sequence[int], index_strides: Sequence[int]
 ) -> None:
     """Record the gather; the strides are in elements, along the axes of `out`."""
     if not out.size:
         return
     if not source.shape[at]:
         raise ShapeError(f"elements wanted of a tensor of shape {source.shape}, which has none along axis {at}")
-    rows = [launch.element_strides(out), source_strides, places_strides]
-    shape, (out_strides, source_strides, places_strides) = launch.merge_axes(out.shape, rows)
+    rows = [launch.element_strides(out), source_strides, index_strides]
+    shape, (out_strides, source_strides, index_strides) = launch.merge_axes(out.shape, rows)
     kernel = Kernel.load(
         "ops/gather.wgsl",
-        defines={"DTYPE": source.dtype.name, "INDEX": places.dtype.name, "RANK": len(shape)},
+        defines={"DTYPE": source.dtype.name, "INDEX": index.dtype.name, "RANK": len(shape)},
     )
     kernel(
         out.size,
         overwrites=("out",),
         out=out,
         source=source,
-        indices=places,
+        indices=index,
         count=out.size,
         axis_size=source.shape[at],
         axis_stride=launch.element_strides(source)[at],
-        nothing=_NAN_BITS,
+        missing=_NAN_BITS,
         shape=launch.padded(shape, 1),
         out_strides=launch.padded(out_strides, 0),
         source_strides=launch.padded(source_strides, 0),
-        indices_strides=launch.padded(places_strides, 0),
+        indices_strides=launch.padded(index_strides, 0),
     )

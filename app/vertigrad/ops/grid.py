@@ -23,9 +23,9 @@ def grid_normals(positions: Tensor, out: Tensor | None = None) -> Tensor:
     Raises `ShapeError` or `DtypeError` if either is anything else.
     """
     check_grid("positions", positions)
-    out = launch.destination("grid_normals", positions.shape, f32, out)
+    out = launch.prepare_output("grid_normals", positions.shape, f32, out)
     if out.size:
-        kernel, threads, arguments = _dispatch(launch.apart(positions, out), out)
+        kernel, threads, arguments = _dispatch(launch.copy_if_aliased(positions, out), out)
         kernel(threads, overwrites=("normals",), **arguments)
     return out
 
@@ -36,7 +36,7 @@ def record_grid_normals(plan: Plan, positions: Tensor, normals: Tensor) -> None:
     Raises `ShapeError` or `DtypeError` if they are anything else, and `LayoutError` if one is a view of the other.
     """
     check_grid("positions", positions)
-    launch.destination("grid_normals", positions.shape, f32, normals)
+    launch.prepare_output("grid_normals", positions.shape, f32, normals)
     if positions.size:
         kernel, threads, arguments = _dispatch(positions, normals)
         plan.dispatch(kernel, threads, overwrites=("normals",), **arguments)

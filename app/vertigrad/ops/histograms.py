@@ -27,7 +27,7 @@ def histogram(x: Operand, bins: int, limits: tuple[float, float]) -> Tensor:
     """How many elements lie in each of `bins` bins of equal width between two `limits`, as u32, shape (bins,).
 
     Bins are half-open but for the last; elements outside of the limits, and NaN, are left out, as in
-    `numpy.histogram(x, bins, range=limits)`. The bin is worked out in f32: an element within a rounding error of an
+    `numpy.histogram(x, bins, range=limits)`. The bin is computed in f32: an element within a rounding error of an
     edge may count on its other side. Raises `ShapeError`, `DtypeError`.
     """
     with launch.tensors(x) as (source,):

@@ -1,4 +1,4 @@
-"""What the kernels of `ops` share: operands and results made ready, axes merged, strides in elements."""
+"""What the kernels of `ops` share: operands and outputs prepared, axes merged, strides in elements."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ MAX_RANK = 8
 @contextmanager
 def operands(*values: Any) -> Iterator[list[Any]]:
     """`values`, with arrays uploaded for as long as the block runs; tensors, expressions and numbers stay."""
-    made: list[Tensor] = []
+    uploaded: list[Tensor] = []
 
     def ready(value: Any) -> Any:
         if isinstance(value, Arithmetic) or is_number(value):
             return value
-        made.append(Tensor.from_numpy(value))
-        return made[-1]
+        uploaded.append(Tensor.from_numpy(value))
+        return uploaded[-1]
 
     try:
         yield [ready(value) for value in values]
     finally:
-        for tensor in made:
+        for tensor in uploaded:
             tensor.close()
 
 
@@ -52,7 +52,7 @@ def present(*values: Any) -> list[Any]:
     return [value for value in values if value is not None]
 
 
-def destination(name: str, shape: tuple[int, ...], dtype: DType, out: Tensor | None) -> Tensor:
+def prepare_output(name: str, shape: tuple[int, ...], dtype: DType, out: Tensor | None) -> Tensor:
     """`out` if it has this shape and element type, or a new tensor if it is None.
 
     Raises `ShapeError` or `DtypeError` if it does not fit, `LayoutError` if its elements overlap.
@@ -84,7 +84,7 @@ def require_distinct(name: str, out: Tensor) -> None:
         )
 
 
-def apart(value: Tensor, out: Tensor) -> Tensor:
+def copy_if_aliased(value: Tensor, out: Tensor) -> Tensor:
     """`value`, or a copy of it if writing `out` could change it: one dispatch cannot read and write one block."""
     return call("copy", value) if value.owner is out.owner else value
 
@@ -118,32 +118,32 @@ def three(values: Sequence[int], fill: int) -> list[int]:
 
 
 def merge_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Join neighboring axes that lie evenly in every operand, and drop axes of 1.
+    """Merge neighboring axes where the strides of every operand allow it, and drop axes of 1.
 
     `strides` has one row per operand, in elements. Returns the shorter shape and rows.
     """
-    kept: list[int] = []
+    merged: list[int] = []
     rows: list[list[int]] = [[] for _ in strides]
     for axis, n in enumerate(shape):
         if n == 1:
             continue
-        if kept and all(row[-1] == n * full[axis] for row, full in zip(rows, strides, strict=True)):
-            kept[-1] *= n
+        if merged and all(row[-1] == n * full[axis] for row, full in zip(rows, strides, strict=True)):
+            merged[-1] *= n
             for row, full in zip(rows, strides, strict=True):
                 row[-1] = full[axis]
         else:
-            kept.append(n)
+            merged.append(n)
             for row, full in zip(rows, strides, strict=True):
                 row.append(full[axis])
-    return kept, rows
+    return merged, rows
 
 
 def normal_axes(axis: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """`axis` as sorted axis numbers from 0; None means all. Raises `ShapeError`."""
     if axis is None:
         return tuple(range(rank))
-    wanted = tuple(axis) if isinstance(axis, Sequence) else (axis,)
-    axes = sorted(normal_axis(a, rank) for a in wanted)
+    named = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    axes = sorted(normal_axis(a, rank) for a in named)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"axis {axis} names an axis twice")
     return tuple(axes)
@@ -163,6 +163,6 @@ def is_number(value: Any) -> bool:
     return not isinstance(value, Tensor) and hasattr(value, "__float__") and getattr(value, "ndim", 0) == 0
 
 
-def plain(value: Any) -> Any:
+def as_scalar(value: Any) -> Any:
     """`value`, as a NumPy number if it is an array of one without axes: the kind of number says what it becomes."""
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value

@@ -39,10 +39,15 @@ def linear(
         shape = (*left.shape[:-1], right.shape[0])
         if added is not None and row is None and added.ndim == 1:
             added = added[None]
-        out = _destination("linear", shape, (left, right), (shift, added), out)
+        out = _prepare_output("linear", shape, (left, right), (shift, added), out)
         epilogue = _epilogue(out, activation=activation, bias=shift, residual=added)
         if out.size:
-            product(launch.apart(left[..., row, :], out), launch.apart(right.T, out), out[..., row, :], epilogue)
+            product(
+                launch.copy_if_aliased(left[..., row, :], out),
+                launch.copy_if_aliased(right.T, out),
+                out[..., row, :],
+                epilogue,
+            )
     return out
 
 
@@ -70,15 +75,15 @@ def gemm(
         if left.shape[1] != right.shape[0]:
             raise ShapeError(f"gemm: inner sizes of {left.shape} and {right.shape} differ")
         added = rest[0] if rest else None
-        out = _destination("gemm", (left.shape[0], right.shape[1]), (left, right), (added,), out)
+        out = _prepare_output("gemm", (left.shape[0], right.shape[1]), (left, right), (added,), out)
         scale = float(beta) if added is not None else 1.0
         epilogue = _epilogue(out, alpha=float(alpha), beta=scale, activation=activation, bias=added)
         if out.size:
-            product(launch.apart(left, out), launch.apart(right, out), out, epilogue)
+            product(launch.copy_if_aliased(left, out), launch.copy_if_aliased(right, out), out, epilogue)
     return out
 
 
-def _destination(
+def _prepare_output(
     name: str,
     shape: tuple[int, ...],
     factors: tuple[Tensor, Tensor],
@@ -93,7 +98,7 @@ def _destination(
         whole = shape if len(shape) >= tensor.ndim else (1, *shape)
         if broadcast_shapes(whole, tensor.shape) != whole:
             raise ShapeError(f"{name}: what is added has shape {tensor.shape}; it does not broadcast to {shape}")
-    return launch.destination(name, shape, promote(factors[0].dtype, factors[1].dtype), out)
+    return launch.prepare_output(name, shape, promote(factors[0].dtype, factors[1].dtype), out)
 
 
 def _epilogue(
@@ -106,5 +111,5 @@ def _epilogue(
     beta: float = 1.0,
 ) -> Epilogue:
     """What follows the product; what is read where the result is written is copied first."""
-    bias, residual = (None if t is None else launch.apart(t, out) for t in (bias, residual))
+    bias, residual = (None if t is None else launch.copy_if_aliased(t, out) for t in (bias, residual))
     return Epilogue(bias, residual, activation, alpha, beta)

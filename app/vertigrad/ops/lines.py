@@ -13,10 +13,10 @@ Launch: TypeAlias = Callable[..., None]  # `Kernel.__call__`, which records now,
 
 
 class Lines(NamedTuple):
-    """How tensors of one shape lie along an axis: the elements of a line, and for each tensor the step along it.
+    """The layout of tensors of one shape along an axis: the elements of a line, and for each tensor the step along it.
 
-    `shape` and `strides` are those of all other axes, merged where they lie evenly in every tensor. Steps and strides
-    are in elements.
+    `shape` and `strides` are those of all other axes, merged where the strides of every tensor allow it. Steps and
+    strides are in elements.
     """
 
     count: int
@@ -26,7 +26,7 @@ class Lines(NamedTuple):
 
     @staticmethod
     def along(axis: int, tensors: Sequence[Tensor], ordered: bool = True) -> Lines:
-        """Lines along `axis`, counted from 0; numbered as the tensors' axes are or, unless `ordered`, as they lie."""
+        """Lines along `axis`, counted from 0; numbered as the tensors' axes are or, unless `ordered`, by strides."""
         rows = [launch.element_strides(tensor) for tensor in tensors]
         others = [i for i in range(tensors[0].ndim) if i != axis]
         if not ordered:
@@ -41,8 +41,8 @@ class Lines(NamedTuple):
         return math.prod(self.shape)
 
     @property
-    def across(self) -> bool:
-        """Whether lines of the first tensor lie closer to each other than the elements of one."""
+    def column_major(self) -> bool:
+        """Whether lines of the first tensor are closer to each other than the elements of one."""
         return bool(self.shape) and abs(self.strides[0][-1]) < abs(self.steps[0])
 
 

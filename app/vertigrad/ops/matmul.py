@@ -21,9 +21,9 @@ def matmul(a: Operand, b: Operand, *, out: Tensor | None = None) -> Tensor:
     with launch.tensors(a, b) as (left, right):
         dtype = _result(left, right)
         shape = _shape(left, right)
-        out = launch.destination("matmul", shape, dtype, out)
+        out = launch.prepare_output("matmul", shape, dtype, out)
         if out.size and left.size:
-            _launch(launch.apart(left, out), launch.apart(right, out), out)
+            _launch(launch.copy_if_aliased(left, out), launch.copy_if_aliased(right, out), out)
         elif out.size:
             assign(out, 0)
     return out

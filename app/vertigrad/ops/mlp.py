@@ -1,7 +1,7 @@
-"""Whole small networks in one kernel: activations never leave the workgroup that works them out.
+"""Whole small networks in one kernel: activations never leave the workgroup that computes them.
 
-`mlp` takes the weights as they are and packs them each time; `Mlp` has packed them once, so that a model can record it
-and replay it every frame, or learns them. Layers are up to 128 wide, the first one's inputs up to 256.
+`mlp` packs the weights each time; `Mlp` packs them once, so that a model can record it
+and replay it every frame, or train it. Layers are up to 128 wide, the first one's inputs up to 256.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from types import TracebackType
 
 import numpy as np
 
+from ..deprecation import renamed_arguments
 from ..errors import DtypeError, GradientError, ShapeError
 from ..gpu import Plan
 from ..tensor import Tensor, f16, f32, graph, operators, promote
@@ -24,8 +25,8 @@ from .encoding import Encoding, HashEncoding, check_points, encode
 from .functions import Operand
 from .linear import linear
 from .mlp_forward import forward
-from .mlp_learning import learned
 from .mlp_packing import Packed, count, layers, pack
+from .mlp_training import mlp_with_gradient
 from .mlp_variants import Form, Network
 
 WIDEST = 128
@@ -33,17 +34,18 @@ MOST_INPUTS = 256
 
 
 class Mlp:
-    """A small network, its weights packed for the kernel.
+    """A multilayer perceptron, its weights packed for the kernel.
 
     `weights` are (outputs, inputs) for each layer, `biases` (outputs,) or None; all weights are f32 or all f16 (read as
     such and multiplied in f32), biases f32 or f16. `activation` follows every layer but the last, which has `last`
     (names of `ops.activation.PARAMETERS`, a name with parameters in a tuple, or None). An `encoding` goes in front.
 
-    Gradients flow to the points, to the tables of a hash grid, and with `learns` to `parameters`: all weights and
-    biases in a row, f32, a tensor for an optimizer. They are packed again at each call then.
-    Raises `ShapeError`, `DtypeError`, `InputError`.
+    Gradients flow to the points, to the tables of a hash grid, and with `requires_grad` to `parameters`: all weights
+    and biases in a row, f32, a tensor for an optimizer. They are packed again at each call then. Raises `ShapeError`,
+    `DtypeError`, `InputError`.
     """
 
+    @renamed_arguments(learns="requires_grad")  # up to version 0.1
     def __init__(
         self,
         weights: Sequence[Operand],
@@ -52,17 +54,19 @@ class Mlp:
         last: Activation = None,
         encoding: Encoding | None = None,
         name: str = "mlp",
-        learns: bool = False,
+        requires_grad: bool = False,
     ):
-        self.encoding, self.learns = encoding, learns
+        self.encoding, self.requires_grad = encoding, requires_grad
         self.name = name
-        self._ways = activation, last
-        for way in self._ways:
-            expression(way)  # raises if there is none of the name
+        self._activations = activation, last
+        for function in self._activations:
+            expression(function)  # raises if there is none of the name
         with launch.tensors(*weights) as ready, ExitStack() as stack:
             self.sizes, self.dtype = _sizes(name, ready), ready[0].dtype
-            if learns and self.dtype is not f32:
-                raise DtypeError(f"{name}: weights that are learned must be f32, not {self.dtype}; .to('f32') casts")
+            if requires_grad and self.dtype is not f32:
+                raise DtypeError(
+                    f"{name}: weights that require gradients must be f32, not {self.dtype}; .to('f32') casts"
+                )
             self.form = Form.of(self.sizes)
             self._flat = stack.enter_context(Tensor.empty(count(self.sizes), f32, f"{name}.parameters"))
             self._packed: Packed | None = None
@@ -71,9 +75,11 @@ class Mlp:
 
     @property
     def parameters(self) -> Tensor:
-        """All weights and biases in a row, layer after layer. Raises `GradientError` if the network does not learn."""
-        if not self.learns:
-            raise GradientError(f"{self.name} does not learn: its weights were packed once; make it with learns=True")
+        """All weights and biases in a row, layer after layer. Raises `GradientError` without `requires_grad`."""
+        if not self.requires_grad:
+            raise GradientError(
+                f"{self.name} was created without requires_grad: its weights were packed once; pass requires_grad=True"
+            )
         return self._flat
 
     @property
@@ -84,25 +90,25 @@ class Mlp:
     def load(self, weights: Sequence[Operand], biases: Sequence[Operand | None] | None = None) -> None:
         """Take other weights of the same sizes and type. Raises `ShapeError` or `DtypeError`."""
         number = len(self.sizes) - 1
-        given = [None] * number if biases is None else list(biases)
-        with launch.tensors(*weights) as ready, launch.tensors(*(b for b in given if b is not None)) as shifts:
+        all_biases = [None] * number if biases is None else list(biases)
+        with launch.tensors(*weights) as ready, launch.tensors(*(b for b in all_biases if b is not None)) as shifts:
             if _sizes(self.name, ready) != self.sizes or ready[0].dtype is not self.dtype:
                 raise ShapeError(
                     f"{self.name}: layers {_sizes(self.name, ready)} of {ready[0].dtype} do not replace "
                     f"{self.sizes} of {self.dtype}"
                 )
-            if len(given) != number:
+            if len(all_biases) != number:
                 raise ShapeError(
-                    f"{self.name}: {number} layers have {len(given)} biases; give None where there is none"
+                    f"{self.name}: {number} layers have {len(all_biases)} biases; give None where there is none"
                 )
             rest = iter(shifts)
-            ordered = [None if b is None else next(rest) for b in given]
+            ordered = [None if b is None else next(rest) for b in all_biases]
             _check_biases(self.name, self.sizes, ordered)
             with graph.no_grad():
                 for (weight, bias), new, shift in zip(self.layers, ready, ordered, strict=True):
                     assign(weight, new)
                     assign(bias, 0 if shift is None else shift)
-                if not self.learns:
+                if not self.requires_grad:
                     self._packed = pack(self._flat, self.sizes, self.form, self.dtype, self._packed)
 
     def __call__(self, x: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -118,9 +124,9 @@ class Mlp:
             dtype = out.dtype if out is not None and out.dtype is f16 else promote(points.dtype, self.dtype)
             if out is not None and out.dtype is f32:
                 dtype = f32
-            out = launch.destination(self.name, (number, self.sizes[-1]), dtype, out)
+            out = launch.prepare_output(self.name, (number, self.sizes[-1]), dtype, out)
             if number:
-                forward(launch.apart(points, out), out, packed, self.form, self._ways, self.encoding)
+                forward(launch.copy_if_aliased(points, out), out, packed, self.form, self._activations, self.encoding)
         return out
 
     def with_parameters(self, x: Operand, parameters: Tensor, out: Tensor | None = None) -> Tensor:
@@ -133,11 +139,13 @@ class Mlp:
             self._check(points)
             features = points if self.encoding is None else encode(points, self.encoding)
             if self.form.hidden:
-                result = learned(features, parameters, self._packed, self.form, self.sizes, self._ways[0])
+                result = mlp_with_gradient(
+                    features, parameters, self._packed, self.form, self.sizes, self._activations[0]
+                )
             else:
                 result = linear(features, *layers(parameters, self.sizes)[0])
-        if self._ways[1] is not None:
-            result = operators.call("activate", result, {"activation": self._ways[1], "out": None})
+        if self._activations[1] is not None:
+            result = operators.call("activate", result, {"activation": self._activations[1], "out": None})
         return result if out is None else operators.call("assign", out, result)
 
     def close(self) -> None:
@@ -185,7 +193,7 @@ class Mlp:
     def run(self, x: Tensor, out: Tensor, variant: Network | None = None) -> None:
         """As calling it on points and a result that fit; or with another variant than tuning has, to measure."""
         with self._ready() as packed:
-            forward(x, out, packed, self.form, self._ways, self.encoding, variant)
+            forward(x, out, packed, self.form, self._activations, self.encoding, variant)
 
 
 def mlp(
@@ -200,21 +208,21 @@ def mlp(
 ) -> Tensor:
     """A whole network on points (points, coordinates), in one kernel after the weights are packed.
 
-    Gradients flow to all operands; weights and biases that want one must be f32. For a network that is used more than
-    once, make an `Mlp`, which says what the arguments are and what is raised.
+    Gradients flow to all operands; weights and biases that require one must be f32. For a network that is used more
+    than once, make an `Mlp`, which says what the arguments are and what is raised.
     """
     shifts: list[Operand | None] = [None] * len(weights) if biases is None else list(biases)
-    wanted = wants_gradient((weights, shifts))
-    free = [value.detach() if isinstance(value, Tensor) else value for value in weights]
-    loose = [value.detach() if isinstance(value, Tensor) else value for value in shifts]
-    with Mlp(free, loose, activation, last, encoding, learns=wanted) as net:
-        return net.with_parameters(x, _in_a_row(weights, shifts), out) if wanted else net(x, out=out)
+    tracked = wants_gradient((weights, shifts))
+    detached_weights = [value.detach() if isinstance(value, Tensor) else value for value in weights]
+    detached_biases = [value.detach() if isinstance(value, Tensor) else value for value in shifts]
+    with Mlp(detached_weights, detached_biases, activation, last, encoding, requires_grad=tracked) as network:
+        return network.with_parameters(x, _in_a_row(weights, shifts), out) if tracked else network(x, out=out)
 
 
-def record_mlp(plan: Plan, net: Mlp, x: Tensor, out: Tensor) -> None:
+def record_mlp(plan: Plan, network: Mlp, x: Tensor, out: Tensor) -> None:
     """Add to `plan` the dispatch that sets `out` from `x` by a network; raises as calling it does."""
     with plan.recording():
-        net(x, out=out)
+        network(x, out=out)
 
 
 def _sizes(name: str, weights: list[Tensor]) -> list[int]:
@@ -256,6 +264,6 @@ def _in_a_row(weights: Sequence[Operand], biases: Sequence[Operand | None]) -> T
     for weight, bias in zip(weights, biases, strict=True):
         for value in (weight, np.zeros(len(weight), np.float32) if bias is None else bias):  # type: ignore[arg-type]
             if isinstance(value, Tensor) and value.dtype is not f32:
-                raise DtypeError(f"mlp: weights and biases that want gradients must be f32, not {value.dtype}")
+                raise DtypeError(f"mlp: weights and biases that require gradients must be f32, not {value.dtype}")
             parts.append(value.contiguous() if isinstance(value, Tensor) else value)
     return concatenate(parts, None)

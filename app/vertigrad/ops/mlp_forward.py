@@ -6,7 +6,7 @@ from ..gpu import Kernel
 from ..tensor import Tensor
 from . import launch
 from .activation import Activation, expression, parameters
-from .encoding import MOST_LEVELS, NOTHING, Encoding
+from .encoding import MOST_LEVELS, NO_ENCODING, Encoding
 from .mlp_packing import Packed
 from .mlp_variants import NETWORKS, Form, Network
 
@@ -16,18 +16,22 @@ def forward(
     out: Tensor,
     packed: Packed,
     form: Form,
-    ways: tuple[Activation, Activation],
+    activations: tuple[Activation, Activation],
     encoding: Encoding | None = None,
     variant: Network | None = None,
 ) -> None:
     """Set `out` (points, outputs) from `x` (points, coordinates), which fit and lie in other blocks.
 
-    `ways` are the activations of hidden layers and of the last one.
+    `activations` are the activations of hidden layers and of the last one.
     """
     variant = variant or NETWORKS.choose(form.key)
     types = {"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "OUT": out.dtype.name}
-    own = {"ACTIVATION": expression(ways[0]), "LAST": expression(ways[1], "params.last"), "DIMENSIONS": x.shape[1]}
-    front = NOTHING if encoding is None else {**NOTHING, **encoding.defines()}
+    own = {
+        "ACTIVATION": expression(activations[0]),
+        "LAST": expression(activations[1], "params.last"),
+        "DIMENSIONS": x.shape[1],
+    }
+    front = NO_ENCODING if encoding is None else {**NO_ENCODING, **encoding.defines()}
     kernel = Kernel.load("ops/mlp.wgsl", defines={**front, **types, **own, **form.defines(), **variant.defines()})
     arguments = {"tables_offset": 0, "resolutions": [0] * MOST_LEVELS} if encoding is None else encoding.arguments()
     kernel(
@@ -39,8 +43,8 @@ def forward(
         out=out,
         count=x.shape[0],
         outputs=form.real_outputs,
-        activation=parameters(ways[0]),
-        last=parameters(ways[1]),
+        activation=parameters(activations[0]),
+        last=parameters(activations[1]),
         x_strides=launch.element_strides(x),
         out_strides=launch.element_strides(out),
         **arguments,

@@ -1,4 +1,4 @@
-"""The weights of a small network: all in a row, as they are learned, and packed for the kernels that work with them."""
+"""The weights of a small network: in one flat tensor for training, and packed for the kernels."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def final(form: Form) -> int:
 
 
 def pack(flat: Tensor, sizes: Sequence[int], form: Form, dtype: DType, into: Packed | None = None) -> Packed:
-    """What lies in a row in `flat`, packed, weights as `dtype`; in new tensors, or in those of `into`."""
+    """The weights and biases of `flat`, packed, weights as `dtype`; in new tensors, or in those of `into`."""
     weights = sum(inputs * outputs for inputs, outputs in form.layers)
     rest = right(form) + form.width * (max(form.hidden - 1, 0) * form.width + final(form) + form.inputs)
     packed = into or Packed(

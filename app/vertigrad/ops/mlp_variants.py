@@ -8,16 +8,16 @@ from ..errors import LimitError
 from ..gpu import Gpu
 from .tuning import Family
 
-NARROW = 16  # outputs up to which the last layer is worked out from the sums of the layer before it
+NARROW = 16  # outputs up to which the last layer is computed from the sums of the layer before it
 
 
 class Form(NamedTuple):
     """Sizes of a network as the kernel has them, padded; the names are those of shaders/ops/mlp.wgsl.
 
-    `given` are features before padding, `real_outputs` outputs before padding.
+    `real_inputs` are features before padding, `real_outputs` outputs before padding.
     """
 
-    given: int
+    real_inputs: int
     inputs: int
     hidden: int
     width: int
@@ -28,11 +28,11 @@ class Form(NamedTuple):
     @staticmethod
     def of(sizes: list[int]) -> Form:
         """For layers between `sizes`: features, each hidden layer's neurons, outputs."""
-        given, *hidden, outputs = sizes
+        real_inputs, *hidden, outputs = sizes
         wide = outputs > NARROW or not hidden
         width = max([16, *hidden, outputs if wide else 0])
-        inputs = _up(given, 4 if given <= 16 else 16)
-        return Form(given, inputs, len(hidden), _up(width, 16), _up(outputs, 4), wide, outputs)
+        inputs = _up(real_inputs, 4 if real_inputs <= 16 else 16)
+        return Form(real_inputs, inputs, len(hidden), _up(width, 16), _up(outputs, 4), wide, outputs)
 
     @property
     def layers(self) -> list[tuple[int, int]]:

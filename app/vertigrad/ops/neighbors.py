@@ -1,10 +1,10 @@
 """Which points are near: a uniform grid whose cells list their points, built by sorting them by cell.
 
 The order is that of cells, and of points within a cell as they were given: the same points give the same bits. Kernels
-walk the cells around a place with common/grid.wgsl (`//% call grid.neighbors(...)`); cells of the size of the
-interaction's reach make sure that no neighbor is missed. A grid over a box has a cell for each place in it; points
-outside count to the nearest cell. Without a box, cells repeat in all directions (27 cells around a place are never the
-same one), and what is met from far away is told by its distance.
+walk the cells around a position with common/grid.wgsl (`//% call grid.neighbors(...)`); cells of the size of the
+interaction's reach make sure that no neighbor is missed. A grid over a box has a cell for each position in it; points
+outside count to the nearest cell. Without a box, cells repeat in all directions (27 cells around a position are never
+the same one), and points from far away are recognized by their distance.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..tensor import Tensor, f32, u32
 from . import launch
 from .differentiable import require_no_gradient
 from .lines import Launch, words
-from .segments import add_starts
+from .segments import add_offsets
 from .sorting import add_sort
 
 MOST_CELLS = 1 << 24
@@ -174,7 +174,7 @@ def _build(launch_: Launch, grid: NeighborGrid, positions: Tensor, fields: dict[
             )
             key_bits = max((grid.cells - 1).bit_length(), 1)
             add_sort(launch_, keys, None, grid.keys, grid.order, False, key_bits)
-        add_starts(launch_, grid.keys, grid.starts)
+        add_offsets(launch_, grid.keys, grid.starts)
 
 
 def _reorder(launch_: Launch, rows: Tensor, order: Tensor, out: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Normalizations of networks, for f32 and f16, worked out in f32. Axes are (N, C, ...) where channels are spoken of."""
+"""Normalizations of networks, for f32 and f16, computed in f32. Axes are (N, C, ...) where channels are spoken of."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .reduce import max as largest
 from .reduce import sum as total
 
 WORKGROUP = 256
-KEPT = 8  # elements that an invocation keeps from one pass to the next
+CACHED = 8  # elements that an invocation keeps from one pass to the next
 
 
 @differentiable
@@ -33,13 +33,13 @@ def batch_norm(
     out: Tensor | None = None,
 ) -> Tensor:
     """(x − mean) / √(variance + epsilon) · scale + bias, all of shape (C,): batch normalization in inference."""
-    with launch.tensors(x, scale, bias, mean, variance) as (source, *given):
+    with launch.tensors(x, scale, bias, mean, variance) as (source, *parameters):
         channels = source.shape[1] if source.ndim > 1 else 1
-        for name, tensor in zip(("scale", "bias", "mean", "variance"), given, strict=True):
+        for name, tensor in zip(("scale", "bias", "mean", "variance"), parameters, strict=True):
             if tensor.shape != (channels,):
                 raise ShapeError(f"batch_norm: {name} of shape {tensor.shape} for {channels} channels")
-        out = _destination("batch_norm", source, out)
-        wide = [t[(slice(None), *[None] * (source.ndim - 2))] if source.ndim > 1 else t for t in given]
+        out = _prepare_output("batch_norm", source, out)
+        wide = [t[(slice(None), *[None] * (source.ndim - 2))] if source.ndim > 1 else t for t in parameters]
         return fused(lambda v, s, b, m, n: (v - m) * (s / sqrt(n + epsilon)) + b, source, *wide, out=out)
 
 
@@ -73,7 +73,7 @@ def layer_norm_with_statistics(
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """`layer_norm`, the means, and 1 / √(variance + epsilon), both f32 with axes of 1 where x was normalized."""
     with launch.tensors(x, *launch.present(scale, bias)) as (source, *parts):
-        scale, bias = _again(scale, bias, parts)
+        scale, bias = _optional(scale, bias, parts)
         block = _block("layer_norm", source, axes)
         statistics: list[Tensor | None] = [None, None]
         if _store:
@@ -99,7 +99,7 @@ def rms_norm(
 ) -> Tensor:
     """x / √(mean of x² + epsilon) · scale over each block along the last `axes` axes."""
     with launch.tensors(x, *launch.present(scale)) as (source, *parts):
-        scale, _ = _again(scale, None, parts)
+        scale, _ = _optional(scale, None, parts)
         block = _block("rms_norm", source, axes)
         rows = source.size // max(math.prod(block), 1)
         return _rows("rms_norm", source, rows, _broadcast("scale", scale, block), None, epsilon, out, centered=False)
@@ -120,7 +120,7 @@ def group_norm(
     With scale and bias of shape (groups,) there is one for each group.
     """
     with launch.tensors(x, *launch.present(scale, bias)) as (source, *parts):
-        scale, bias = _again(scale, bias, parts)
+        scale, bias = _optional(scale, bias, parts)
         if source.ndim < 2 or groups < 1 or source.shape[1] % groups:
             raise ShapeError(f"group_norm: x {source.shape} has no {groups} groups of channels")
         channels = source.shape[1]
@@ -169,7 +169,7 @@ def lp_norm(x: Operand, axis: Axes = -1, p: float = 2, *, out: Tensor | None = N
 def lp_normalize(x: Operand, axis: Axes = -1, p: float = 2, *, least: float = 0.0, out: Tensor | None = None) -> Tensor:
     """x divided by its p-norm along `axis`, and by `least` where that is smaller; 0 / 0 gives 0."""
     with launch.tensors(x) as (source,), lp_norm(source, axis, p) as norm:
-        out = _destination("lp_normalize", source, out)
+        out = _prepare_output("lp_normalize", source, out)
         floor = max(least, 1.2e-38)
         return fused(lambda v, n: divide(v, maximum(n, floor)), source, norm, out=out)
 
@@ -189,7 +189,7 @@ def local_response_norm(
         if source.ndim < 2 or size < 1:
             raise ShapeError(f"local_response_norm: x {source.shape} over {size} channels")
         channels = source.shape[1]
-        out = _destination("local_response_norm", source, out)
+        out = _prepare_output("local_response_norm", source, out)
         before = (size - 1) // 2
         with Tensor.empty(source.shape, f32, temporary=True) as sums:
             assign(sums, 0)
@@ -204,16 +204,16 @@ def local_response_norm(
 # inside -------------------------------------------------------------------------------------------------------------
 
 
-def _again(scale: Any, bias: Any, parts: list[Tensor]) -> tuple[Tensor | None, Tensor | None]:
+def _optional(scale: Any, bias: Any, parts: list[Tensor]) -> tuple[Tensor | None, Tensor | None]:
     """Scale and bias as tensors, None where they were None."""
     left = list(parts)
     return (left.pop(0) if scale is not None else None), (left.pop(0) if bias is not None else None)
 
 
-def _destination(name: str, x: Tensor, out: Tensor | None) -> Tensor:
+def _prepare_output(name: str, x: Tensor, out: Tensor | None) -> Tensor:
     if x.dtype.kind != "float":
         raise DtypeError(f"{name} of {x.dtype}; cast it first with .to('f32')")
-    return launch.destination(name, x.shape, x.dtype, out)
+    return launch.prepare_output(name, x.shape, x.dtype, out)
 
 
 def _block(name: str, x: Tensor, axes: int) -> tuple[int, ...]:
@@ -244,14 +244,14 @@ def _rows(
     statistics: list[Tensor | None] | None = None,
 ) -> Tensor:
     """Normalize x as `rows` rows; scale and shift of element i of row r lie at r % period · row_step + i // run."""
-    out = _destination(name, x, out)
+    out = _prepare_output(name, x, out)
     if not x.size:
         return out
     packed = out if out.is_contiguous else Tensor.empty(out.shape, out.dtype, temporary=True)
     mean, inverse = statistics or (None, None)
     tensors: dict[str, Any] = {"mean": mean, "inverse": inverse}
     tensors |= {"scale": scale, "shift": shift, "x": x}
-    tensors = {key: None if t is None else launch.apart(t, packed).contiguous() for key, t in tensors.items()}
+    tensors = {key: None if t is None else launch.copy_if_aliased(t, packed).contiguous() for key, t in tensors.items()}
     arguments: dict[str, Any] = {f"{key}_offset": 0 for key, t in tensors.items() if t is None}
     arguments |= {key: t for key, t in tensors.items() if t is not None}
     count = x.size // rows
@@ -286,7 +286,7 @@ def _rows(
 def _lanes(count: int) -> int:
     """Invocations that share a row of `count` elements."""
     lanes = 8
-    while lanes < WORKGROUP and lanes * (4 if lanes < 64 else KEPT) < count:
+    while lanes < WORKGROUP and lanes * (4 if lanes < 64 else CACHED) < count:
         lanes *= 2
     return lanes
 
@@ -294,5 +294,5 @@ def _lanes(count: int) -> int:
 def _shares(count: int, lanes: int) -> dict[str, int]:
     """How rows share a workgroup. EACH, the elements that an invocation keeps of one, is 0 if there are too many."""
     each = -(-count // lanes)
-    kept = 1 << (each - 1).bit_length() if each <= KEPT else 0
-    return {"LANES": lanes, "ROWS": WORKGROUP // lanes, "EACH": kept}
+    cached = 1 << (each - 1).bit_length() if each <= CACHED else 0
+    return {"LANES": lanes, "ROWS": WORKGROUP // lanes, "EACH": cached}

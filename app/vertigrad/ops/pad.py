@@ -48,11 +48,11 @@ def pad(
             check_value(value, source.dtype)
         elif not inner.size and 0 not in shape:
             raise ShapeError(f"pad: {source.shape} has no elements to continue")
-        out = launch.destination("pad", shape, source.dtype, out)
+        out = launch.prepare_output("pad", shape, source.dtype, out)
         if not inner.size:
             return assign(out, value) if out.size else out
         if out.size:
-            _launch_pad(launch.apart(inner, out), [max(b, 0) for b, _ in sides], mode, value, out)
+            _launch_pad(launch.copy_if_aliased(inner, out), [max(b, 0) for b, _ in sides], mode, value, out)
     return out
 
 
@@ -66,9 +66,9 @@ def tile(x: Operand, repeats: int | Sequence[int], *, out: Tensor | None = None)
         times = (1,) * (source.ndim - len(times)) + times
         source = source[(None,) * (len(times) - source.ndim)]
         shape = tuple(n * t for n, t in zip(source.shape, times, strict=True))
-        out = launch.destination("tile", shape, source.dtype, out)
+        out = launch.prepare_output("tile", shape, source.dtype, out)
         if out.size:
-            _repeat(launch.apart(source, out), times, out)
+            _repeat(launch.copy_if_aliased(source, out), times, out)
     return out
 
 
@@ -83,9 +83,9 @@ def depth_to_space(x: Operand, block: int, *, channels_first: bool = False, out:
             raise ShapeError(f"depth_to_space: {source.shape} is not (n, channels · {block}², height, width)")
         n, depth, height, width = source.shape
         channels = depth // block**2
-        out = launch.destination("depth_to_space", (n, channels, height * block, width * block), source.dtype, out)
+        out = launch.prepare_output("depth_to_space", (n, channels, height * block, width * block), source.dtype, out)
         if out.size:
-            source = launch.apart(source, out)
+            source = launch.copy_if_aliased(source, out)
             if channels_first:
                 parts = launch.split_axis(launch.split_axis(source, 1, channels), 2, block).permute(0, 1, 4, 2, 5, 3)
             else:
@@ -102,9 +102,9 @@ def space_to_depth(x: Operand, block: int, *, out: Tensor | None = None) -> Tens
             raise ShapeError(f"space_to_depth: {source.shape} does not divide into blocks of {block}")
         n, channels, height, width = source.shape
         shape = (n, channels * block**2, height // block, width // block)
-        out = launch.destination("space_to_depth", shape, source.dtype, out)
+        out = launch.prepare_output("space_to_depth", shape, source.dtype, out)
         if out.size:
-            source = launch.apart(source, out)
+            source = launch.copy_if_aliased(source, out)
             parts = launch.split_axis(launch.split_axis(source, 2, height // block), 4, width // block)
             assign(launch.split_axis(launch.split_axis(out, 1, block), 2, block), parts.permute(0, 3, 5, 1, 2, 4))
     return out
@@ -133,25 +133,25 @@ def one_hot(
     dtype: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """`on` where the place along a new `axis` of size `depth` is the index, else `off`; f32 unless `dtype` is given.
+    """`on` at the index along a new `axis` of size `depth`, else `off`; f32 unless `dtype` is given.
 
-    Indices count from the end where they are negative; all is `off` where one lies outside.
+    Indices count from the end where they are negative; all is `off` where one is out of range.
     """
-    with launch.tensors(indices) as (places,):
+    with launch.tensors(indices) as (index,):
         kind = dtype_of("f32" if dtype is None else dtype)
         for value in (on, off):
             check_value(value, kind)
-        at = launch.normal_axis(axis, places.ndim + 1)
-        out = launch.destination("one_hot", (*places.shape[:at], depth, *places.shape[at:]), kind, out)
+        at = launch.normal_axis(axis, index.ndim + 1)
+        out = launch.prepare_output("one_hot", (*index.shape[:at], depth, *index.shape[at:]), kind, out)
         whole = (slice(None),) * at
-        signed = places.dtype.kind != "uint"
-        steps = np.arange(depth, dtype=np.int32 if signed else np.uint32).reshape(-1, *[1] * (places.ndim - at))
+        signed = index.dtype.kind != "uint"
+        steps = np.arange(depth, dtype=np.int32 if signed else np.uint32).reshape(-1, *[1] * (index.ndim - at))
 
         def chosen(i: Any, step: Any) -> Any:
             i = i.to("i32" if signed else "u32")
             return where(equal(where(i < 0, i + depth, i) if signed else i, step), on, off).to(kind)
 
-        return fused(chosen, places[(*whole, None)], steps, out=out) if out.size else out
+        return fused(chosen, index[(*whole, None)], steps, out=out) if out.size else out
 
 
 # inside -------------------------------------------------------------------------------------------------------------
@@ -193,12 +193,12 @@ def _triangle(name: str, x: Operand, keeps: Any, out: Tensor | None) -> Tensor:
     with launch.tensors(x) as (source,):
         if source.ndim < 2:
             raise ShapeError(f"{name}: {source.shape} has no matrix along its last two axes")
-        out = launch.destination(name, source.shape, source.dtype, out)
+        out = launch.prepare_output(name, source.shape, source.dtype, out)
         rows = np.arange(source.shape[-2], dtype=np.int32)[:, None]
         columns = np.arange(source.shape[-1], dtype=np.int32)
-        nothing = False if source.dtype.kind == "bool" else 0
+        zero = False if source.dtype.kind == "bool" else 0
         if out.size:
-            fused(lambda v, r, c: where(keeps(r, c), v, nothing), source, rows, columns, out=out)
+            fused(lambda v, r, c: where(keeps(r, c), v, zero), source, rows, columns, out=out)
     return out
 
 

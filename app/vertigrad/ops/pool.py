@@ -1,4 +1,4 @@
-"""Pooling over one to three spatial axes of a tensor (N, C, ...spatial); padding counts as nothing.
+"""Pooling over one to three spatial axes of a tensor (N, C, ...spatial); padding is left out.
 
 For pooling over whole axes see `global_max_pool` and its siblings, which reduce.
 """
@@ -6,118 +6,140 @@ For pooling over whole axes see `global_max_pool` and its siblings, which reduce
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from typing import Any, Literal, overload
 
 import numpy as np
 
+from ..deprecation import renamed_arguments
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
 from ..tensor import Tensor, f32, i32
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
-from .elementwise import fused
+from .elementwise import assign, fused
 from .functions import absolute, power
 from .reduce import max as largest
 from .reduce import mean
 from .reduce import sum as total
 from .window import Padding, Sizes, Window, per_axis
 
+_with_old_names = renamed_arguments(size="kernel_size", ceil="ceil_mode")  # up to version 0.1
 
+
+@overload
+def max_pool(
+    x: Operand,
+    kernel_size: Sizes,
+    *,
+    stride: Sizes | None = None,
+    padding: Padding = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+    column_major: bool = False,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def max_pool(
+    x: Operand,
+    kernel_size: Sizes,
+    *,
+    stride: Sizes | None = None,
+    padding: Padding = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[True],
+    column_major: bool = False,
+    out: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+@_with_old_names
 @differentiable
 def max_pool(
     x: Operand,
-    size: Sizes,
+    kernel_size: Sizes,
     *,
     stride: Sizes | None = None,
     padding: Padding = 0,
     dilation: Sizes = 1,
-    ceil: bool = False,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    column_major: bool = False,
     out: Tensor | None = None,
-) -> Tensor:
-    """The largest element in each window of `size`; NaN if there is one, the least number where there is none at all.
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The largest element of each window; NaN if there is one, the lowest value where the window is all padding.
 
-    The stride is 1 along each axis where none is given, as ONNX has it. With `ceil` a last window may reach beyond the
-    padding. Any type but bool. Raises `ShapeError` and `DtypeError`.
+    The stride is 1 along each axis where none is given, as in ONNX. With `ceil_mode` a last window may reach beyond the
+    padding. `return_indices` adds the index of the first largest element in the flattened x (i32; −1 where there is
+    none), row-major, or with `column_major` as `storage_order` 1 of ONNX. Any type but bool. Raises `ShapeError` and
+    `DtypeError`.
     """
     with launch.tensors(x) as (source,):
-        window = _window("max_pool", source, size, stride, padding, dilation)
-        out = launch.destination("max_pool", _shape(source, window, ceil), source.dtype, out)
-        _launch("max", source, window, out)
-    return out
+        window = _window("max_pool", source, kernel_size, stride, padding, dilation)
+        shape = _shape(source, window, ceil_mode)
+        out = launch.prepare_output("max_pool", shape, source.dtype, out)
+        indices = Tensor.empty(shape, i32, temporary=True) if return_indices else None
+        _launch("max", source, window, out, indices=indices, column_major=int(column_major))
+    return out if indices is None else (out, indices)
 
 
-@differentiable
-def max_pool_with_places(
-    x: Operand,
-    size: Sizes,
-    *,
-    stride: Sizes | None = None,
-    padding: Padding = 0,
-    dilation: Sizes = 1,
-    ceil: bool = False,
-    by_column: bool = False,
-    out: Tensor | None = None,
-    places: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """`max_pool`, and where in the flattened x the first of the largest elements lies (i32; −1 where there is none).
-
-    With `by_column` a place counts along the first spatial axis first (`storage_order` 1 of ONNX).
-    """
-    with launch.tensors(x) as (source,):
-        window = _window("max_pool", source, size, stride, padding, dilation)
-        shape = _shape(source, window, ceil)
-        out = launch.destination("max_pool", shape, source.dtype, out)
-        places = launch.destination("max_pool", shape, i32, places)
-        _launch("max", source, window, out, places=places, by_column=int(by_column))
-    return out, places
+def max_pool_with_places(x: Operand, size: Sizes, **options: Any) -> tuple[Tensor, Tensor]:
+    """Old name of `max_pool` with `return_indices`."""
+    warnings.warn("max_pool_with_places is now max_pool(..., return_indices=True)", FutureWarning, stacklevel=2)
+    places = options.pop("places", None)
+    if "by_column" in options:
+        options["column_major"] = options.pop("by_column")
+    values, indices = max_pool(x, size, **options, return_indices=True)
+    return values, indices if places is None else assign(places, indices)
 
 
+@renamed_arguments(size="kernel_size", ceil="ceil_mode", count_padding="count_include_pad")
 @differentiable
 def average_pool(
     x: Operand,
-    size: Sizes,
+    kernel_size: Sizes,
     *,
     stride: Sizes | None = None,
     padding: Padding = 0,
     dilation: Sizes = 1,
-    ceil: bool = False,
-    count_padding: bool = False,
+    ceil_mode: bool = False,
+    count_include_pad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The mean of each window's elements, f32 or f16; with `count_padding` zeros of the padding are among them."""
+    """The mean of each window's elements, f32 or f16; with `count_include_pad` zeros of the padding are among them."""
     with launch.tensors(x) as (source,):
-        window = _window("average_pool", source, size, stride, padding, dilation)
-        out = _float_destination("average_pool", source, _shape(source, window, ceil), out)
-        _launch("mean", source, window, out, counts_padding=int(count_padding))
+        window = _window("average_pool", source, kernel_size, stride, padding, dilation)
+        out = _prepare_float_output("average_pool", source, _shape(source, window, ceil_mode), out)
+        _launch("mean", source, window, out, count_include_pad=int(count_include_pad))
     return out
 
 
 def max_pool_gradient(
     gradient: Tensor,
-    places: Tensor,
+    indices: Tensor,
     shape: tuple[int, ...],
-    size: Sizes,
+    kernel_size: Sizes,
     *,
     stride: Sizes | None = None,
     padding: Padding = 0,
     dilation: Sizes = 1,
-    ceil: bool = False,
+    ceil_mode: bool = False,
 ) -> Tensor:
-    """What `gradient` of `max_pool_with_places` of x of `shape` is by x, the windows' `places` being known."""
+    """The gradient of `max_pool` by x of `shape`, from that of the result and the `indices` it returned."""
     out = Tensor.empty(shape, gradient.dtype, "gradient", temporary=True)
-    window = _window("max_pool", out, size, stride, padding, dilation)
+    window = _window("max_pool", out, kernel_size, stride, padding, dilation)
     if out.size:
         kernel = Kernel.load("ops/pool_gradient.wgsl", defines={"DTYPE": gradient.dtype.name})
         kernel(
             out.size,
             overwrites=("out",),
             gradient=gradient.contiguous(),
-            places=places.contiguous(),
+            indices=indices.contiguous(),
             out=out,
             count=out.size,
             size=launch.three(shape[2:], 1),
-            outs=launch.three(places.shape[2:], 1),
+            outs=launch.three(indices.shape[2:], 1),
             step=launch.three(window.stride, 1),
             begin=launch.three(window.begin, 0),
             reach=launch.three(window.extent, 1),
@@ -125,22 +147,23 @@ def max_pool_gradient(
     return out
 
 
+@_with_old_names
 @differentiable
 def lp_pool(
     x: Operand,
-    size: Sizes,
+    kernel_size: Sizes,
     *,
     p: float = 2,
     stride: Sizes | None = None,
     padding: Padding = 0,
     dilation: Sizes = 1,
-    ceil: bool = False,
+    ceil_mode: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """(Σ |x|ᵖ)^(1/p) over each window, f32 or f16."""
     with launch.tensors(x) as (source,):
-        window = _window("lp_pool", source, size, stride, padding, dilation)
-        out = _float_destination("lp_pool", source, _shape(source, window, ceil), out)
+        window = _window("lp_pool", source, kernel_size, stride, padding, dilation)
+        out = _prepare_float_output("lp_pool", source, _shape(source, window, ceil_mode), out)
         _launch("lp", source, window, out, power=p)
     return out
 
@@ -161,19 +184,21 @@ def global_lp_pool(x: Tensor, p: float = 2, *, out: Tensor | None = None) -> Ten
         return power(sums, 1.0 / p, out=out)
 
 
-def _window(name: str, x: Tensor, size: Sizes, stride: Sizes | None, padding: Padding, dilation: Sizes) -> Window:
+def _window(
+    name: str, x: Tensor, kernel_size: Sizes, stride: Sizes | None, padding: Padding, dilation: Sizes
+) -> Window:
     if x.ndim < 3:
         raise ShapeError(f"{name}: x {x.shape} must be (n, channels, ...spatial)")
-    sizes = per_axis(name, "size", size, x.ndim - 2)
+    sizes = per_axis(name, "kernel_size", kernel_size, x.ndim - 2)
     return Window.of(name, x.shape[2:], sizes, 1 if stride is None else stride, padding, dilation)
 
 
-def _shape(x: Tensor, window: Window, ceil: bool) -> tuple[int, ...]:
-    return (*x.shape[:2], *window.results(x.shape[2:], ceil))
+def _shape(x: Tensor, window: Window, ceil_mode: bool) -> tuple[int, ...]:
+    return (*x.shape[:2], *window.output_shape(x.shape[2:], ceil_mode))
 
 
-def _float_destination(name: str, x: Tensor, shape: tuple[int, ...], out: Tensor | None) -> Tensor:
-    return launch.destination(name, shape, x.dtype if x.dtype.kind == "float" else f32, out)
+def _prepare_float_output(name: str, x: Tensor, shape: tuple[int, ...], out: Tensor | None) -> Tensor:
+    return launch.prepare_output(name, shape, x.dtype if x.dtype.kind == "float" else f32, out)
 
 
 def _launch(
@@ -182,9 +207,9 @@ def _launch(
     window: Window,
     out: Tensor,
     *,
-    places: Tensor | None = None,
-    counts_padding: int = 0,
-    by_column: int = 0,
+    indices: Tensor | None = None,
+    count_include_pad: int = 0,
+    column_major: int = 0,
     power: float = 2,
 ) -> None:
     if x.dtype.kind == "bool":
@@ -192,12 +217,12 @@ def _launch(
     if not out.size:
         return
     if math.prod(x.shape) >= 1 << 31:
-        raise ShapeError(f"pooling of {x.size} elements; places are i32")
+        raise ShapeError(f"pooling of {x.size} elements; indices are i32")
     value = "f32" if kind != "max" or x.dtype.kind == "float" else "i32" if x.dtype is i32 else "u32"
-    source = launch.apart(x, out)
-    arguments: dict[str, Any] = {"places_offset": 0, "places_strides": [0] * 8}
-    if places is not None:
-        arguments = {"places": places, "places_strides": _eight(places)}
+    source = launch.copy_if_aliased(x, out)
+    arguments: dict[str, Any] = {"indices_offset": 0, "indices_strides": [0] * 8}
+    if indices is not None:
+        arguments = {"indices": indices, "indices_strides": _eight(indices)}
     kernel = Kernel.load(
         "ops/pool.wgsl",
         defines={
@@ -205,18 +230,18 @@ def _launch(
             "OUT": out.dtype.name,
             "VALUE": value,
             "KIND": kind,
-            "PLACES": places is not None,
+            "INDICES": indices is not None,
         },
     )
     kernel(
         out.size,
-        overwrites=("out", "places"),
+        overwrites=("out", "indices"),
         x=source,
         out=out,
         count=out.size,
         channels=x.shape[1],
-        counts_padding=counts_padding,
-        by_column=by_column,
+        count_include_pad=count_include_pad,
+        is_column_major=column_major,
         power=power,
         least=-math.inf if value == "f32" else np.iinfo(x.dtype.numpy).min,
         size=launch.three(x.shape[2:], 1),

@@ -1,4 +1,4 @@
-"""Products of matrices as dispatches: how operands lie, and which kernel multiplies them.
+"""Products of matrices as dispatches: layouts of operands, and which kernel multiplies them.
 
 There are three kernels. `ops/matmul.wgsl` goes through tiles in workgroup memory; `ops/gemv.wgsl` reads the matrix that
 a few rows are multiplied with once; `ops/matmul_small.wgsl` has an invocation for each 4 x 4 elements of small ones.
@@ -39,17 +39,19 @@ class Epilogue:
         return (self.alpha, self.beta) != (1.0, 1.0)
 
 
-PLAIN = Epilogue()
+NO_EPILOGUE = Epilogue()
 
 
-def product(a: Tensor, b: Tensor, out: Tensor, epilogue: Epilogue = PLAIN, variant: Variant | None = None) -> None:
+def product(
+    a: Tensor, b: Tensor, out: Tensor, epilogue: Epilogue = NO_EPILOGUE, variant: Variant | None = None
+) -> None:
     """Record out = a b with what the epilogue adds; matrices are the last two axes.
 
     `a`, `b`, bias and residual have the axes of `out` or broadcast to them. `variant` is for measuring; left out, it is
     the one that tuning has for products of this size.
     """
     if a.shape[-1] == 0:
-        a, b = _nothing()
+        a, b = _zeros()
     parts = _parts(out, a.shape[-1]) if variant is None else 1
     if parts > 1:
         _in_parts(a, b, out, epilogue, parts)
@@ -85,7 +87,7 @@ def _in_parts(a: Tensor, b: Tensor, out: Tensor, epilogue: Epilogue, parts: int)
         product(one.expand(1, parts), sums.permute(1, 0, 2), out[:, None], finish)
 
 
-def _nothing() -> tuple[Tensor, Tensor]:
+def _zeros() -> tuple[Tensor, Tensor]:
     """Operands whose product is 0, in place of those with an inner size of 0."""
     zero = assign(Tensor.empty((1, 1), temporary=True), 0)
     return zero, zero
@@ -98,15 +100,15 @@ class _Matrix(NamedTuple):
     strides: tuple[int, int]
     steps: list[int]
 
-    def down(self, rows: int, columns: int) -> bool:
-        """Whether elements lie closer together down a column than along a row; axes of 1 do not count."""
+    def column_major(self, rows: int, columns: int) -> bool:
+        """Whether elements are closer together along a column than along a row; axes of 1 do not count."""
         if rows == 1 or columns == 1:
             return columns == 1 and rows > 1
         return abs(self.strides[0]) < abs(self.strides[1])
 
     def wide(self, rows: int, columns: int) -> bool:
-        """Whether whole quads lie together along the closer axis, each at a multiple of four elements."""
-        near = 0 if self.down(rows, columns) else 1
+        """Whether whole quads are contiguous along the closer axis, each at a multiple of four elements."""
+        near = 0 if self.column_major(rows, columns) else 1
         others = [self.strides[1 - near], *self.steps, self.tensor.offset // self.tensor.itemsize]
         together = self.strides[near] == 1 and (rows, columns)[near] % 4 == 0
         return together and self.tensor.dtype.scalar == self.tensor.dtype.name and not any(n % 4 for n in others)
@@ -138,18 +140,20 @@ class _Operands:
         return _Operands(matrices, axes, rows, columns, inner).folded()
 
     def folded(self) -> _Operands:
-        """With the last axis of the batch joined to the rows, where b is the same along it and the rows lie evenly."""
+        """With the last axis of the batch joined to the rows, where b is the same along it and the strides of the rows
+        allow it.
+        """
         if not self.batch or self.matrices["b"].steps[-1] != 0:
             return self
         others = {name: matrix for name, matrix in self.matrices.items() if name != "b"}
         if self.rows > 1 and any(m.steps[-1] != self.rows * m.strides[0] for m in others.values()):
             return self
-        joined = {
+        folded = {
             name: m._replace(strides=(m.steps[-1] if self.rows == 1 else m.strides[0], m.strides[1]))
             for name, m in others.items()
         }
-        joined["b"] = self.matrices["b"]
-        matrices = {name: joined[name]._replace(steps=joined[name].steps[:-1]) for name in self.matrices}
+        folded["b"] = self.matrices["b"]
+        matrices = {name: folded[name]._replace(steps=folded[name].steps[:-1]) for name in self.matrices}
         return _Operands(matrices, self.batch[:-1], self.rows * self.batch[-1], self.columns, self.inner)
 
     def transposed(self) -> _Operands:
@@ -162,17 +166,19 @@ class _Operands:
         """Rows and columns of a matrix."""
         return {"a": (self.rows, self.inner), "b": (self.inner, self.columns)}.get(name, (self.rows, self.columns))
 
-    def down(self, name: str) -> bool:
-        return self.matrices[name].down(*self.size(name))
+    def column_major(self, name: str) -> bool:
+        return self.matrices[name].column_major(*self.size(name))
 
     def wide(self, name: str) -> bool:
         matrix = self.matrices.get(name)
-        return matrix is not None and matrix.wide(*self.size(name)) and (name in ("a", "b") or not self.down(name))
+        return (
+            matrix is not None and matrix.wide(*self.size(name)) and (name in ("a", "b") or not self.column_major(name))
+        )
 
     def variant(self) -> Variant | None:
         """The kernel's variant for this size; None for small products, which have only one."""
         if self.rows <= FEW:
-            return LINES.choose(lines_class(self.rows, self.down("b")))
+            return LINES.choose(lines_class(self.rows, self.column_major("b")))
         if self.rows <= SMALL and self.columns <= SMALL:
             return None
         return TILES.choose(tiles_class(self.rows, self.columns, math.prod(self.batch)))
@@ -210,7 +216,7 @@ class _Operands:
         if isinstance(variant, Lines):
             groups = -(-self.columns // (4 * variant.quads))
             defines = {name.upper(): value for name, value in variant._asdict().items()}
-            stride = variant.threads // variant.quads * variant.turns * (4 if self.down("b") else 1)
+            stride = variant.threads // variant.quads * variant.turns * (4 if self.column_major("b") else 1)
             defines |= {"ROWS": self.rows, "WHOLE": self.inner % stride == 0}
             return "ops/gemv.wgsl", groups * variant.threads, defines
         return "ops/matmul_small.wgsl", -(-self.rows // 4) * -(-self.columns // 4), {"WHOLE": False}
@@ -225,8 +231,8 @@ class _Operands:
             "BIAS": dtypes["bias"].name if bias else "",
             "RESIDUAL": dtypes["residual"].name if "residual" in dtypes else "",
             "VALUE": "f32" if out.kind == "float" else out.name,
-            "A_DOWN": self.down("a"),
-            "B_DOWN": self.down("b"),
+            "A_COLUMN_MAJOR": self.column_major("a"),
+            "B_COLUMN_MAJOR": self.column_major("b"),
             "A_WIDE": self.wide("a"),
             "B_WIDE": self.wide("b"),
             "OUT_WIDE": self.wide("out"),

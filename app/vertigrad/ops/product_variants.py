@@ -85,15 +85,15 @@ def tiles_class(rows: int, columns: int, batch: int) -> str:
 
 
 def _default_tile(key: str, gpu: Gpu) -> Variant:
-    wanted = _TILES[key]
-    return wanted if gpu.adapter.kind != "software" and _fits(wanted, key, gpu) else _SMALLEST_TILE
+    preferred = _TILES[key]
+    return preferred if gpu.adapter.kind != "software" and _fits(preferred, key, gpu) else _SMALLEST_TILE
 
 
 _LINES = {
-    "across one": Lines(1024, 8, 16),
-    "across some": Lines(512, 8, 16),
-    "down one": Lines(256, 1, 1),
-    "down some": Lines(128, 4, 4),
+    "row-major one": Lines(1024, 8, 16),
+    "row-major some": Lines(512, 8, 16),
+    "column-major one": Lines(256, 1, 1),
+    "column-major some": Lines(128, 4, 4),
 }
 _SMALLEST_LINES = Lines(128, 4, 4)
 _ON_A_CPU = Lines(128, 4, 1, looped=True)  # a CPU waits for no reads, and compiles the shortest kernel soonest
@@ -111,16 +111,16 @@ _OTHER_LINES = (
 )
 
 
-def lines_class(rows: int, down: bool) -> str:
-    """The class of sizes that `LINES` has one variant for: how the matrix lies, and how many rows go through it."""
-    return f"{'down' if down else 'across'} {'one' if rows <= 2 else 'some'}"
+def lines_class(rows: int, column_major: bool) -> str:
+    """The class of sizes with one variant in `LINES`: the layout of the matrix, and how many rows go through it."""
+    return f"{'column-major' if column_major else 'row-major'} {'one' if rows <= 2 else 'some'}"
 
 
 def _default_lines(key: str, gpu: Gpu) -> Variant:
     if gpu.adapter.kind == "software":
         return _ON_A_CPU
-    wanted = _LINES[key]
-    return wanted if _fits(wanted, key, gpu) else _SMALLEST_LINES
+    preferred = _LINES[key]
+    return preferred if _fits(preferred, key, gpu) else _SMALLEST_LINES
 
 
 def _fits(variant: Variant, key: str, gpu: Gpu) -> bool:

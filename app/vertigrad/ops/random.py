@@ -1,4 +1,4 @@
-"""Random numbers by place: number i of a stream depends on seed, name of the stream and i alone (Philox4x32-10).
+"""Counter-based random numbers: number i of a stream depends on seed, name of the stream and i alone (Philox4x32-10).
 
 So a part of a stream is what a whole one has there, streams of different names do not overlap, and nothing is kept
 between calls. Uniform numbers and integers have the same bits on every adapter; normal ones differ by rounding (WGSL
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..deprecation import renamed_arguments
 from ..errors import DtypeError, ParameterError
 from ..gpu import Kernel, Plan
 from ..tensor import Tensor, f32, i32, u32
@@ -27,19 +28,20 @@ def uniform(
     """Numbers of `shape`, evenly spread over [low, high), f32; in [0, 1) they are multiples of 2⁻²⁴.
 
     Other limits than 0 and 1 are reached by a multiplication and an addition, which may round up to `high`.
-    `offset` is the place in the stream of the first. Raises `ParameterError` for a seed or place beyond 64 bits.
+    `offset` is the index in the stream of the first. Raises `ParameterError` for a seed or offset beyond 64 bits.
     """
     out = Tensor.empty(shape, f32, temporary=True)
-    _make(Kernel.__call__, "uniform", out, seed, stream, offset, low=low, high=high)
+    _fill(Kernel.__call__, "uniform", out, seed, stream, offset, low=low, high=high)
     return out
 
 
+@renamed_arguments(deviation="std")  # up to version 0.1
 def normal(
-    shape: Shape, seed: int, stream: str = "", offset: int = 0, *, mean: float = 0.0, deviation: float = 1.0
+    shape: Shape, seed: int, stream: str = "", offset: int = 0, *, mean: float = 0.0, std: float = 1.0
 ) -> Tensor:
-    """Normally distributed numbers of `shape`, f32; none is beyond 5.8 deviations. As `uniform`."""
+    """Normally distributed numbers of `shape`, f32; none is beyond 5.8 standard deviations. As `uniform`."""
     out = Tensor.empty(shape, f32, temporary=True)
-    _make(Kernel.__call__, "normal", out, seed, stream, offset, low=mean, high=deviation)
+    _fill(Kernel.__call__, "normal", out, seed, stream, offset, low=mean, high=std)
     return out
 
 
@@ -59,14 +61,15 @@ def record_uniform(
     plan: Plan, out: Tensor, seed: int, stream: str = "", offset: int = 0, *, low: float = 0.0, high: float = 1.0
 ) -> None:
     """Add to `plan` what `uniform` does, into contiguous `out`: the same numbers at each replay."""
-    _make(plan.dispatch, "uniform", out, seed, stream, offset, low=low, high=high)
+    _fill(plan.dispatch, "uniform", out, seed, stream, offset, low=low, high=high)
 
 
+@renamed_arguments(deviation="std")
 def record_normal(
-    plan: Plan, out: Tensor, seed: int, stream: str = "", offset: int = 0, *, mean: float = 0.0, deviation: float = 1.0
+    plan: Plan, out: Tensor, seed: int, stream: str = "", offset: int = 0, *, mean: float = 0.0, std: float = 1.0
 ) -> None:
     """Add to `plan` what `normal` does, into contiguous `out`: the same numbers at each replay."""
-    _make(plan.dispatch, "normal", out, seed, stream, offset, low=mean, high=deviation)
+    _fill(plan.dispatch, "normal", out, seed, stream, offset, low=mean, high=std)
 
 
 def record_integers(
@@ -83,17 +86,17 @@ def _integers(launch_: Launch, out: Tensor, seed: int, stream: str, offset: int,
     if not least <= low < high <= least + (1 << 32):
         raise ParameterError(f"random integers from {low} to {high} - 1: none, or they do not fit {out.dtype}")
     with words(out) as bits:
-        _make(launch_, "integers", bits, seed, stream, offset, least=low & 0xFFFFFFFF, range=(high - low) & 0xFFFFFFFF)
+        _fill(launch_, "integers", bits, seed, stream, offset, least=low & 0xFFFFFFFF, range=(high - low) & 0xFFFFFFFF)
 
 
-def _make(launch_: Launch, kind: str, out: Tensor, seed: int, stream: str, offset: int, **numbers: float) -> None:
+def _fill(launch_: Launch, kind: str, out: Tensor, seed: int, stream: str, offset: int, **parameters: float) -> None:
     if not 0 <= offset < 1 << 64:
-        raise ParameterError(f"a place in a stream of random numbers is from 0 to 2^64 - 1, not {offset!r}")
+        raise ParameterError(f"the offset in a stream of random numbers is from 0 to 2^64 - 1, not {offset!r}")
     if out.dtype is not (u32 if kind == "integers" else f32):
         raise DtypeError(f"random {kind} numbers are f32, not {out.dtype}")
     if not out.size:
         return
-    fields = {"low": 0.0, "high": 0.0, "least": 0, "range": 0} | numbers
+    fields = {"low": 0.0, "high": 0.0, "least": 0, "range": 0} | parameters
     launch_(
         Kernel.load("ops/random.wgsl", defines={"KIND": kind}),
         (out.size + offset % 4 + 3) // 4,

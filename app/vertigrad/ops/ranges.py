@@ -21,22 +21,22 @@ Number = int | float
 def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: Any = None) -> Tensor:
     """start, start + step, … before `stop`, (n,); `arange(stop)` begins with 0.
 
-    i32 if all three are integers, else f32, unless `dtype` is given. Each is worked out from its place, so that
-    rounding does not add up. Raises `ShapeError` for a step of 0 and what is not finite, `DtypeError` if a number does
-    not fit.
+    i32 if all three are integers, else f32, unless `dtype` is given. Each is computed from its index, so that rounding
+    errors do not add up. Raises `ShapeError` for a step of 0 and what is not finite, `DtypeError` if a number does not
+    fit.
     """
     first, last = (0, start) if stop is None else (start, stop)
     if not step or not all(map(math.isfinite, (first, last, step))):
-        told = f"arange: from {first} to {last} in steps of {step}"
-        raise ShapeError(f"{told}: finite numbers are needed, and a step that is not 0")
+        message = f"arange: from {first} to {last} in steps of {step}"
+        raise ShapeError(f"{message}: finite numbers are needed, and a step that is not 0")
     kind = _kind("arange", dtype, *(first, last, step))
     count = max(math.ceil((last - first) / step), 0)
     for end in (first, first + (count - 1) * step) if count else ():
         check_value(int(end) if kind.kind != "float" else end, kind)
     out = Tensor.empty((count,), kind, temporary=True)
-    whole = all(isinstance(value, int | np.integer) for value in (first, step))
-    places = np.arange(count, dtype=np.int64 if whole else np.float64)
-    return assign(out, (first + places * step).astype(kind.numpy)) if count else out
+    are_integers = all(isinstance(value, int | np.integer) for value in (first, step))
+    steps = np.arange(count, dtype=np.int64 if are_integers else np.float64)
+    return assign(out, (first + steps * step).astype(kind.numpy)) if count else out
 
 
 @differentiable
@@ -62,20 +62,20 @@ def linspace(start: Operand, stop: Operand, num: int = 50, endpoint: bool = True
 
 def spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> Tensor:
     """`linspace` of numbers and tensors, by operations that have gradients."""
-    share = np.linspace(0.0, 1.0, num, endpoint, dtype=np.float32)
-    share = share.reshape(-1, *[1] * max(getattr(start, "ndim", 0), getattr(stop, "ndim", 0)))
+    fraction = np.linspace(0.0, 1.0, num, endpoint, dtype=np.float32)
+    fraction = fraction.reshape(-1, *[1] * max(getattr(start, "ndim", 0), getattr(stop, "ndim", 0)))
     halves = all(value.dtype is f16 for value in (start, stop) if isinstance(value, Tensor))
-    with Tensor.from_numpy(share) as shares:
-        found = fused(lambda a, b, t: a * (1.0 - t) + b * t, start, stop, shares.to(f16) if halves else shares)
+    with Tensor.from_numpy(fraction) as fractions:
+        found = fused(lambda a, b, t: a * (1.0 - t) + b * t, start, stop, fractions.to(f16) if halves else fractions)
     kind = found.dtype if dtype is None else dtype_of(dtype)
     if kind.kind != "float":  # a rounding in the last place would be an integer's
         raise DtypeError(f"linspace: of tensors floats are made, not {kind}")
     return found if kind is found.dtype else found.to(kind)
 
 
-def _kind(name: str, dtype: Any, *numbers: Number) -> DType:
-    whole = all(isinstance(value, int | np.integer) for value in numbers)
-    kind = dtype_of(("i32" if whole else "f32") if dtype is None else dtype)
+def _kind(name: str, dtype: Any, *values: Number) -> DType:
+    are_integers = all(isinstance(value, int | np.integer) for value in values)
+    kind = dtype_of(("i32" if are_integers else "f32") if dtype is None else dtype)
     if kind.kind == "bool":
         raise DtypeError(f"{name}: expected a type of numbers, got bool")
     return kind

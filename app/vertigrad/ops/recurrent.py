@@ -105,7 +105,7 @@ def lstm(
 class _State(NamedTuple):
     """What goes from step to step in one direction: the state, an LSTM's cell, and room for products with the state."""
 
-    state: Tensor
+    hidden: Tensor
     cell: Tensor | None
     product: Tensor
     reset: Tensor | None
@@ -125,65 +125,65 @@ def _run(
 ) -> tuple[Tensor, Tensor, Tensor]:
     if how.direction not in DIRECTIONS:
         raise ShapeError(f"{how.kind}: direction {how.direction!r}; it is one of {', '.join(DIRECTIONS)}")
-    named = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
-    named |= {"initial_cell": initial_cell, "peepholes": peepholes, "lengths": lengths}
-    there = {name: value for name, value in named.items() if value is not None}
-    with launch.tensors(*there.values()) as ready:
-        given = dict(zip(there, ready, strict=True))
-        steps, members, size = check(how, given)
-        directions, dtype = DIRECTIONS[how.direction], given["x"].dtype
-        out = launch.destination(how.kind, (steps, len(directions), members, size), dtype, out)
-        given = {name: launch.apart(tensor, out) for name, tensor in given.items()}
+    arguments = {"x": x, "weights": weights, "recurrence": recurrence, "bias": bias, "initial": initial}
+    arguments |= {"initial_cell": initial_cell, "peepholes": peepholes, "lengths": lengths}
+    present = {name: value for name, value in arguments.items() if value is not None}
+    with launch.tensors(*present.values()) as ready:
+        operands = dict(zip(present, ready, strict=True))
+        steps, members, size = check(how, operands)
+        directions, dtype = DIRECTIONS[how.direction], operands["x"].dtype
+        out = launch.prepare_output(how.kind, (steps, len(directions), members, size), dtype, out)
+        operands = {name: launch.copy_if_aliased(tensor, out) for name, tensor in operands.items()}
         last = Tensor.empty((len(directions), members, size), dtype, temporary=True)
         last_cell = Tensor.empty((len(directions), members, size), dtype, temporary=True)
         for number in range(len(directions)):
-            one_direction(how, number, of_direction(given, number), out[:, number], last[number], last_cell[number])
+            one_direction(how, number, of_direction(operands, number), out[:, number], last[number], last_cell[number])
     return out, last, last_cell
 
 
-def of_direction(given: dict[str, Tensor], number: int) -> dict[str, Tensor]:
+def of_direction(operands: dict[str, Tensor], number: int) -> dict[str, Tensor]:
     """What belongs to one direction."""
-    return {name: tensor if name in ("x", "lengths") else tensor[number] for name, tensor in given.items()}
+    return {name: tensor if name in ("x", "lengths") else tensor[number] for name, tensor in operands.items()}
 
 
 def one_direction(
-    how: How, number: int, given: dict[str, Tensor], out: Tensor, last: Tensor, last_cell: Tensor | None
+    how: How, number: int, operands: dict[str, Tensor], out: Tensor, last: Tensor, last_cell: Tensor | None
 ) -> None:
     """All steps of one direction: `out` (steps, members, size), and the last state and cell."""
     if last.size:
         members, size = last.shape
-        carried = _start(how.kind, given, members, size, last.dtype)
-        _direction(how, number, DIRECTIONS[how.direction][number], given, carried, out)
-        assign(last, carried.state)
-        if carried.cell is not None and last_cell is not None:
-            assign(last_cell, carried.cell)
+        state = _start(how.kind, operands, members, size, last.dtype)
+        _direction(how, number, DIRECTIONS[how.direction][number], operands, state, out)
+        assign(last, state.hidden)
+        if state.cell is not None and last_cell is not None:
+            assign(last_cell, state.cell)
 
 
-def _start(kind: str, given: dict[str, Tensor], members: int, size: int, dtype: DType) -> _State:
-    def room(columns: int = size) -> Tensor:
+def _start(kind: str, operands: dict[str, Tensor], members: int, size: int, dtype: DType) -> _State:
+    def empty(columns: int = size) -> Tensor:
         return Tensor.empty((members, columns), dtype, temporary=True)
 
-    cell = assign(room(), given.get("initial_cell", 0)) if kind == "lstm" else None
-    state = assign(room(), given.get("initial", 0))
-    return _State(state, cell, room(GATES[kind] * size), room() if kind == "gru" else None)
+    cell = assign(empty(), operands.get("initial_cell", 0)) if kind == "lstm" else None
+    state = assign(empty(), operands.get("initial", 0))
+    return _State(state, cell, empty(GATES[kind] * size), empty() if kind == "gru" else None)
 
 
-def _direction(how: How, number: int, backwards: bool, given: dict[str, Tensor], carried: _State, out: Tensor) -> None:
+def _direction(how: How, number: int, backwards: bool, operands: dict[str, Tensor], state: _State, out: Tensor) -> None:
     """All steps of one direction; `out` is (steps, members, size)."""
     steps, size = out.shape[0], out.shape[2]
-    recurrence = given["recurrence"].T
-    from_x = matmul(given["x"], given["weights"].T)
+    recurrence = operands["recurrence"].T
+    from_x = matmul(operands["x"], operands["weights"].T)
     resets = how.kind == "gru" and not how.linear_before_reset
     kind = "gru_linear" if how.linear_before_reset else how.kind
     for step in reversed(range(steps)) if backwards else range(steps):
         if resets:
-            assert carried.reset is not None
-            matmul(carried.state, recurrence[:, : 2 * size], out=carried.product[:, : 2 * size])
-            _step("gru_reset", how, number, step, from_x[step], given, carried, out[step])
-            matmul(carried.reset, recurrence[:, 2 * size :], out=carried.product[:, 2 * size :])
+            assert state.reset is not None
+            matmul(state.hidden, recurrence[:, : 2 * size], out=state.product[:, : 2 * size])
+            _step("gru_reset", how, number, step, from_x[step], operands, state, out[step])
+            matmul(state.reset, recurrence[:, 2 * size :], out=state.product[:, 2 * size :])
         else:
-            matmul(carried.state, recurrence, out=carried.product)
-        _step(kind, how, number, step, from_x[step], given, carried, out[step])
+            matmul(state.hidden, recurrence, out=state.product)
+        _step(kind, how, number, step, from_x[step], operands, state, out[step])
 
 
 def _step(
@@ -192,20 +192,20 @@ def _step(
     number: int,
     step: int,
     from_x: Tensor,
-    given: dict[str, Tensor],
-    carried: _State,
+    operands: dict[str, Tensor],
+    state: _State,
     out: Tensor,
 ) -> None:
     names = ("bias", "peepholes", "lengths")
     tensors: dict[str, Any] = {
-        name: given[name] if name == "lengths" else given[name].contiguous()
+        name: operands[name] if name == "lengths" else operands[name].contiguous()
         for name in names
-        if name in given and (name == "bias" or kind != "gru_reset")
+        if name in operands and (name == "bias" or kind != "gru_reset")
     }
-    tensors |= {"given": from_x, "product": carried.product, "state": carried.state}
+    tensors |= {"from_x": from_x, "product": state.product, "state": state.hidden}
     if kind == "lstm":
-        tensors["cell"] = carried.cell
-    tensors |= {"reset": carried.reset} if kind == "gru_reset" else {"out": out}
+        tensors["cell"] = state.cell
+    tensors |= {"reset": state.reset} if kind == "gru_reset" else {"out": out}
     offsets = {f"{name}_offset": 0 for name in (*names, "cell", "reset", "out") if name not in tensors}
     kernel = Kernel.load(
         "ops/cell.wgsl",
@@ -216,14 +216,14 @@ def _step(
         },
     )
     members, size = out.shape
-    lengths = given.get("lengths")
+    lengths = operands.get("lengths")
     kernel(
         members * size,
         members=members,
         size=size,
         step=step,
         bound=how.clip or 0.0,
-        given_strides=launch.element_strides(from_x),
+        from_x_strides=launch.element_strides(from_x),
         out_strides=launch.element_strides(out),
         lengths_strides=(0 if lengths is None else launch.element_strides(lengths)[0], 0, 0, 0),
         **how.parameters(number),

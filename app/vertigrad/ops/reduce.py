@@ -1,7 +1,7 @@
 """Reductions with NumPy's meaning of `axis` and `keepdims`, read in place whatever the strides are.
 
 f32 and f16 are summed in f32, over several running totals and a tree; integers wrap at 32 bits. Sums and products of
-bool and u8 are u32, means of integers f32, places i32. The order of operations depends on shapes alone: the same input
+bool and u8 are u32, means of integers f32, indices i32. The order of operations depends on shapes alone: the same input
 gives the same bits.
 """
 
@@ -28,19 +28,20 @@ WORKGROUP = 256
 SHORT = 32  # elements an output has at most if one invocation makes it alone
 CHUNK = 16384  # elements of an output that one workgroup takes when the work is split: 64 an invocation
 FEW_GROUPS = 1024  # workgroups under which the work is split
-COLUMNS = 16  # outputs that a workgroup makes together when outputs lie closer to each other than their elements
+COLUMNS = 16  # outputs that a workgroup makes together when outputs are closer to each other than their elements
 
 
 class Fold(NamedTuple):
     """A reduction in WGSL: how partial results a and b become one (by type of value, "" for all others).
 
-    `empty` is the result for no elements; None if there is none. `result` is the kind of result: "same" type, "number"
-    (small types widened), "float", "truth" or "place"; a place is sought by `before`: whether a is chosen over b.
+    `empty_value` is the result for no elements; None if there is none. `result_kind` is the kind of result: "same"
+    type, "number" (small types widened), "float", "bool" or "index"; an index is found by `before`: whether a is
+    chosen over b.
     """
 
     combine: dict[str, str]
-    empty: float | None
-    result: str = "same"
+    empty_value: float | None
+    result_kind: str = "same"
     identity: float = 0
     before: str = ""
 
@@ -51,12 +52,12 @@ FOLDS = {
     "mean": Fold({"": "a + b"}, math.nan, "float"),
     "min": Fold({"f32": "minimum_f(a, b)", "": "min(a, b)"}, None, identity=math.inf),
     "max": Fold({"f32": "maximum_f(a, b)", "": "max(a, b)"}, None, identity=-math.inf),
-    "any": Fold({"": "a | b"}, 0, "truth"),
-    "all": Fold({"": "a & b"}, 1, "truth", 1),
-    "argmin": Fold({"": ""}, None, "place", before="a < b"),
-    "argmax": Fold({"": ""}, None, "place", before="a > b"),
+    "any": Fold({"": "a | b"}, 0, "bool"),
+    "all": Fold({"": "a & b"}, 1, "bool", 1),
+    "argmin": Fold({"": ""}, None, "index", before="a < b"),
+    "argmax": Fold({"": ""}, None, "index", before="a > b"),
 }
-_FIXED = {"place": i32, "truth": bool_}
+_FIXED = {"index": i32, "bool": bool_}
 _VALUES = {"float": "f32", "int": "i32"}  # all other kinds are worked on as u32
 _INTEGERS = {"i32": np.int32, "u32": np.uint32}
 
@@ -105,13 +106,13 @@ def all(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | 
 
 @differentiable
 def argmin(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Place of the first smallest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
+    """Index of the first smallest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
     return _reduce("argmin", a, axis, keepdims, out)
 
 
 @differentiable
 def argmax(a: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Place of the first largest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
+    """Index of the first largest value (or NaN) along `axis`, counted over all axes named. Raises `ShapeError`."""
     return _reduce("argmax", a, axis, keepdims, out)
 
 
@@ -125,7 +126,7 @@ def record_reduce(plan: Plan, name: str, a: Tensor, out: Tensor, axis: Axes = No
     axes = launch.normal_axes(axis, a.ndim)
     if not math.prod(a.shape[i] for i in axes):
         raise ShapeError(f"{name} of no elements: shape {a.shape} along axis {axis}")
-    launch.destination(name, _shape(a, axes, keepdims), _result(FOLDS[name], a.dtype), out)
+    launch.prepare_output(name, _shape(a, axes, keepdims), _result_dtype(FOLDS[name], a.dtype), out)
     reduce_into(plan.dispatch, name, a, axes, _without(out, axes, a.ndim) if keepdims else out)
 
 
@@ -148,64 +149,64 @@ def _reduce(name: str, a: Any, axis: Axes, keepdims: bool, out: Tensor | None) -
     fold = FOLDS[name]
     with launch.tensors(a) as (source,):
         axes = launch.normal_axes(axis, source.ndim)
-        out = launch.destination(name, _shape(source, axes, keepdims), _result(fold, source.dtype), out)
+        out = launch.prepare_output(name, _shape(source, axes, keepdims), _result_dtype(fold, source.dtype), out)
         if not math.prod(source.shape[i] for i in axes):
-            if fold.empty is None:
+            if fold.empty_value is None:
                 raise ShapeError(f"{name} of no elements: shape {source.shape} along axis {axis}")
-            assign(out, fold.empty)
+            assign(out, fold.empty_value)
         elif out.size:
             target = _without(out, axes, source.ndim) if keepdims else out
-            _launch(Kernel.__call__, fold, launch.apart(source, out), axes, target)
+            _launch(Kernel.__call__, fold, launch.copy_if_aliased(source, out), axes, target)
     return out
 
 
-def _result(fold: Fold, dtype: DType) -> DType:
-    if fold.result in _FIXED:
-        return _FIXED[fold.result]
-    if dtype.kind == "float" or fold.result == "same":
+def _result_dtype(fold: Fold, dtype: DType) -> DType:
+    if fold.result_kind in _FIXED:
+        return _FIXED[fold.result_kind]
+    if dtype.kind == "float" or fold.result_kind == "same":
         return dtype
-    if fold.result == "float":
+    if fold.result_kind == "float":
         return f32
     return i32 if dtype is i32 else u32
 
 
-class _Lie(NamedTuple):
-    """Where elements lie: merged axes that are kept and reduced, with their strides in elements."""
+class _Layout(NamedTuple):
+    """Merged outer and reduced axes, with their strides in elements."""
 
-    kept: list[int]
+    outer: list[int]
     reduced: list[int]
     source_strides: list[int]
     source_steps: list[int]
     out_strides: list[int]
 
     @staticmethod
-    def of(source: Tensor, axes: tuple[int, ...], out: Tensor, ordered: bool) -> _Lie:
+    def of(source: Tensor, axes: tuple[int, ...], out: Tensor, ordered: bool) -> _Layout:
         """Axes with long strides come first, so that neighbors in a workgroup read neighbors in memory.
 
-        With `ordered` the reduced axes stay as they are: places are counted along them.
+        With `ordered` the reduced axes stay as they are: indices are counted along them.
         """
         strides = launch.element_strides(source)
         distinct = [i for i in range(source.ndim) if i not in axes]
         out_strides = dict(zip(distinct, launch.element_strides(out), strict=True))
         distinct.sort(key=lambda i: -abs(strides[i]))
-        joined = list(axes) if ordered else sorted(axes, key=lambda i: -abs(strides[i]))
-        kept, (source_strides, target_strides) = launch.merge_axes(
+        inner = list(axes) if ordered else sorted(axes, key=lambda i: -abs(strides[i]))
+        outer, (source_strides, target_strides) = launch.merge_axes(
             [source.shape[i] for i in distinct], [[strides[i] for i in distinct], [out_strides[i] for i in distinct]]
         )
-        reduced, (steps,) = launch.merge_axes([source.shape[i] for i in joined], [[strides[i] for i in joined]])
-        return _Lie(kept, reduced, source_strides, steps, target_strides)
+        reduced, (steps,) = launch.merge_axes([source.shape[i] for i in inner], [[strides[i] for i in inner]])
+        return _Layout(outer, reduced, source_strides, steps, target_strides)
 
     @property
-    def across(self) -> bool:
-        """Whether outputs lie closer together than the elements of one."""
-        return bool(self.kept and self.reduced) and abs(self.source_strides[-1]) < abs(self.source_steps[-1])
+    def column_major(self) -> bool:
+        """Whether outputs are closer together than the elements of one: columns are reduced."""
+        return bool(self.outer and self.reduced) and abs(self.source_strides[-1]) < abs(self.source_steps[-1])
 
     def fields(self) -> dict[str, Any]:
-        """The uniform fields that say this."""
+        """The uniform fields."""
         return {
-            "kept_axes": len(self.kept),
+            "outer_axes": len(self.outer),
             "reduced_axes": len(self.reduced),
-            "kept": launch.padded(self.kept, 1),
+            "outer": launch.padded(self.outer, 1),
             "reduced": launch.padded(self.reduced, 1),
             "source_strides": launch.padded(self.source_strides, 0),
             "source_steps": launch.padded(self.source_steps, 0),
@@ -222,12 +223,12 @@ class _Work(NamedTuple):
     chunks: int
 
     @staticmethod
-    def of(count: int, outputs: int, across: bool, may_split: bool) -> _Work:
+    def of(count: int, outputs: int, column_major: bool, may_split: bool) -> _Work:
         """For `count` elements of each output."""
         if count <= SHORT:
             return _Work(WORKGROUP, 1, count, 1)
         columns = 1
-        while across and columns < outputs and columns < COLUMNS:
+        while column_major and columns < outputs and columns < COLUMNS:
             columns *= 2
         chunk = CHUNK // columns
         if may_split and count > 2 * chunk and -(-outputs // columns) < FEW_GROUPS:
@@ -237,11 +238,11 @@ class _Work(NamedTuple):
 
 def _launch(launch_: Launch, fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> None:
     """One pass, or two with partial results between them."""
-    lie = _Lie.of(source, axes, out, ordered=bool(fold.before))
-    count, outputs = math.prod(lie.reduced), out.size
-    kind = source.dtype.kind if fold.result in ("same", "place", "number") else fold.result
-    common = {"outputs": outputs, "divisor": count, **lie.fields()}
-    work = _Work.of(count, outputs, lie.across, may_split=True)
+    layout = _Layout.of(source, axes, out, ordered=bool(fold.before))
+    count, outputs = math.prod(layout.reduced), out.size
+    kind = source.dtype.kind if fold.result_kind in ("same", "index", "number") else fold.result_kind
+    common = {"outputs": outputs, "divisor": count, **layout.fields()}
+    work = _Work.of(count, outputs, layout.column_major, may_split=True)
     if work.chunks == 1:
         return _pass(
             launch_,
@@ -259,14 +260,14 @@ def _launch(launch_: Launch, fold: Fold, source: Tensor, axes: tuple[int, ...], 
         _pass(
             launch_, fold, kind, (source.dtype.name, "partial"), work, source=source, out=partial, count=count, **common
         )
-        work, count = _Work.of(work.chunks, outputs, across=True, may_split=False), work.chunks
+        work, count = _Work.of(work.chunks, outputs, column_major=True, may_split=False), work.chunks
         _pass(launch_, fold, kind, ("partial", out.dtype.name), work, source=partial, out=out, count=count, **common)
 
 
 def _pass(launch_: Launch, fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **arguments: Any) -> None:
     """Record one pass from elements or partial results of `dtypes[0]` to those of `dtypes[1]`."""
     value = _VALUES.get(kind, "u32")
-    even = dtypes[0] == "partial" or arguments["reduced_axes"] <= 1
+    is_strided = dtypes[0] == "partial" or arguments["reduced_axes"] <= 1
     kernel = Kernel.load(
         "ops/reduce.wgsl",
         defines={
@@ -275,12 +276,12 @@ def _pass(launch_: Launch, fold: Fold, kind: str, dtypes: tuple[str, str], work:
             "FROM": dtypes[0],
             "TO": dtypes[1],
             "VALUE": value,
-            "LIFT": "u32(bool(x))" if fold.result == "truth" else f"{value}(x)",
+            "LIFT": "u32(bool(x))" if fold.result_kind == "bool" else f"{value}(x)",
             "COMBINE": fold.combine.get(value, fold.combine[""]),
             "FINISH": _finish(fold, dtypes[1]),
             "ARG": bool(fold.before),
             "BEFORE": f"({fold.before} || is_nan(a)) && !is_nan(b)" if value == "f32" else fold.before,
-            "EVEN": even,
+            "EVEN": is_strided,
         },
     )
     launch_(
@@ -298,7 +299,7 @@ def _finish(fold: Fold, to: str) -> str:
     """What a total becomes when it is stored as `to`."""
     if fold.before:
         return "i32(total.at)"
-    total = "total / params.divisor" if fold.result == "float" else "total"
+    total = "total / params.divisor" if fold.result_kind == "float" else "total"
     return {"f16": f"f16({total})", "bool": f"{total} != 0u"}.get(to, total)
 
 

@@ -1,4 +1,4 @@
-"""Reductions put together from others: norms, sums of squares, logarithms of sums, last places."""
+"""Reductions put together from others: norms, sums of squares, logarithms of sums, last argmax."""
 
 from __future__ import annotations
 
@@ -122,13 +122,13 @@ def log_sum_exp(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: T
 
 @differentiable
 def last_argmax(x: Operand, axis: int, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Place of the last largest value along `axis`, i32."""
+    """Index of the last largest value along `axis`, i32."""
     return _last(argmax, x, axis, keepdims, out)
 
 
 @differentiable
 def last_argmin(x: Operand, axis: int, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Place of the last smallest value along `axis`, i32."""
+    """Index of the last smallest value along `axis`, i32."""
     return _last(argmin, x, axis, keepdims, out)
 
 
@@ -136,5 +136,5 @@ def _last(function, x: Operand, axis: int, keepdims: bool, out: Tensor | None) -
     with launch.tensors(x) as (source,):
         at = launch.normal_axis(axis, source.ndim)
         backwards = source[(*[slice(None)] * at, slice(None, None, -1))]
-        with function(backwards, at, keepdims) as places:
-            return subtract(source.shape[at] - 1, places, out=out)
+        with function(backwards, at, keepdims) as indices:
+            return subtract(source.shape[at] - 1, indices, out=out)

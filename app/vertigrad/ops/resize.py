@@ -21,7 +21,7 @@ from .differentiable import differentiable
 from .elementwise import assign
 
 MODES = ("nearest", "linear", "cubic")
-COORDINATES = {  # result number o, and the sizes and scale of the axis, as a place in x
+COORDINATES = {  # result number o, and the sizes and scale of the axis, as a position in x
     "half_pixel": lambda o, n, m, s: (o + 0.5) / s - 0.5,
     "half_pixel_symmetric": lambda o, n, m, s: n / 2 * (1 - m / (s * n)) + (o + 0.5) / s - 0.5,
     "pytorch_half_pixel": lambda o, n, m, s: (o + 0.5) / s - 0.5 if s * n != 1 else 0 * o - 0.5,
@@ -30,8 +30,8 @@ COORDINATES = {  # result number o, and the sizes and scale of the axis, as a pl
     "tf_half_pixel_for_nn": lambda o, n, m, s: (o + 0.5) / s,
 }
 ROUNDING: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "round_prefer_floor": lambda place: np.ceil(place - 0.5),
-    "round_prefer_ceil": lambda place: np.floor(place + 0.5),
+    "round_prefer_floor": lambda position: np.ceil(position - 0.5),
+    "round_prefer_ceil": lambda position: np.floor(position + 0.5),
     "floor": np.floor,
     "ceil": np.ceil,
 }
@@ -41,24 +41,24 @@ MOST_TAPS = 64  # elements of a result that one kernel sums up; more, and it goe
 class Axis(NamedTuple):
     """How one axis is resampled: for each result the elements of x, and the weight of each.
 
-    Both have the shape (results, taps); a place of −1 stands for a result outside of x.
+    Both have the shape (results, taps); an index of −1 stands for a result outside of x.
     """
 
-    places: np.ndarray
+    indices: np.ndarray
     weights: np.ndarray
 
     def transposed(self, size: int) -> Axis:
         """The backward pass: for each of `size` elements of x the results it is part of, and its weight in each."""
-        result, tap = np.nonzero((self.places >= 0) & (self.weights != 0))
-        element, weight = self.places[result, tap], self.weights[result, tap]
+        result, tap = np.nonzero((self.indices >= 0) & (self.weights != 0))
+        element, weight = self.indices[result, tap], self.weights[result, tap]
         order = np.argsort(element, kind="stable")
         counts = np.bincount(element, minlength=size)
         column = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = np.full((size, max(counts.max(initial=0), 1)), -1, np.int32)
-        weights = np.zeros(places.shape, np.float32)
-        places[element[order], column] = result[order]
+        indices = np.full((size, max(counts.max(initial=0), 1)), -1, np.int32)
+        weights = np.zeros(indices.shape, np.float32)
+        indices[element[order], column] = result[order]
         weights[element[order], column] = weight[order]
-        return Axis(np.where(places < 0, places[:, :1], places), weights)
+        return Axis(np.where(indices < 0, indices[:, :1], indices), weights)
 
 
 @differentiable
@@ -94,11 +94,11 @@ def resize(
         shape, tables = tables_of(source.shape, size, scale, axes, **how)
         if mode != "nearest" and source.dtype.kind != "float":
             raise DtypeError(f"resize: {mode} of {source.dtype}; cast it first with .to('f32')")
-        out = launch.destination("resize", shape, source.dtype, out)
+        out = launch.prepare_output("resize", shape, source.dtype, out)
         if out.size and not source.size:
             raise ShapeError(f"resize: {source.shape} has no elements to make {shape} of")
         if out.size:
-            resample(launch.apart(source, out), tables, outside, out)
+            resample(launch.copy_if_aliased(source, out), tables, outside, out)
     return out
 
 
@@ -139,11 +139,11 @@ def resample(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) ->
     """Write x to `out`, the axes of `tables` resampled; `outside` is what lies outside of x."""
     if not tables:
         assign(out, x)
-    elif math.prod(table.places.shape[1] for table in tables.values()) <= MOST_TAPS:
+    elif math.prod(table.indices.shape[1] for table in tables.values()) <= MOST_TAPS:
         _launch(x, tables, outside, out)
     else:
-        axis = min(tables, key=lambda a: len(tables[a].places) / x.shape[a])  # what shrinks most first
-        shape = [len(tables[axis].places) if i == axis else n for i, n in enumerate(x.shape)]
+        axis = min(tables, key=lambda a: len(tables[a].indices) / x.shape[a])  # what shrinks most first
+        shape = [len(tables[axis].indices) if i == axis else n for i, n in enumerate(x.shape)]
         rest = {a: table for a, table in tables.items() if a != axis}
         if not rest:
             return _launch(x, tables, outside, out)
@@ -165,12 +165,12 @@ def _check(
     region: Sequence[tuple[float, float]] | None,
     antialias: bool,
 ) -> None:
-    given = size if size is not None else scale
-    if (size is None) == (scale is None) or given is None or len(given) != len(axes):
+    requested = size if size is not None else scale
+    if (size is None) == (scale is None) or requested is None or len(requested) != len(axes):
         raise ShapeError(
             f"resize: a size or a scale for each of the axes {tuple(axes)}, not size {size}, scale {scale}"
         )
-    if min(given, default=1) < 0 or (scale is not None and min(scale, default=1) <= 0):
+    if min(requested, default=1) < 0 or (scale is not None and min(scale, default=1) <= 0):
         raise ShapeError(f"resize: sizes {size} and scales {scale} must be positive")
     known = [*COORDINATES, "tf_crop_and_resize"]
     if mode not in MODES or coordinates not in known or rounding not in ROUNDING:
@@ -201,7 +201,7 @@ def _sizes(
 
 
 def _where(coordinates: str, n: int, m: int, s: float, part: tuple[float, float] | None) -> np.ndarray:
-    """Where in x each of m results lies."""
+    """The position in x of each of m results."""
     o = np.arange(m, dtype=np.float64)
     if part is None:
         return COORDINATES[coordinates](o, n, m, s) if m else o
@@ -212,7 +212,7 @@ def _where(coordinates: str, n: int, m: int, s: float, part: tuple[float, float]
 
 
 def _table(
-    place: np.ndarray,
+    position: np.ndarray,
     n: int,
     s: float,
     mode: str,
@@ -223,27 +223,27 @@ def _table(
     cropped: bool,
 ) -> Axis:
     if mode == "nearest":
-        whole = place == np.floor(place)
-        found = np.where(whole, place, ROUNDING[rounding](place))[:, None]
-        places, weights = found, np.ones_like(found)
+        is_integer = position == np.floor(position)
+        found = np.where(is_integer, position, ROUNDING[rounding](position))[:, None]
+        indices, weights = found, np.ones_like(found)
     else:
         reach = 1 if mode == "linear" else 2
         shrink = min(s, 1.0) if antialias else 1.0
         first = math.floor(-reach / shrink) + 1
-        before = np.ceil(place) - 1  # the element on the left, also where place is one itself
+        before = np.ceil(position) - 1  # the element on the left, also where the position is one itself
         taps = np.arange(first, 2 - first)
-        distance = (taps - (place - before)[:, None]) * shrink
+        distance = (taps - (position - before)[:, None]) * shrink
         weights = _filter(mode, np.abs(distance), cubic)
-        places = before[:, None] + taps
+        indices = before[:, None] + taps
         if exclude_outside:
-            weights = np.where((places < 0) | (places >= n), 0.0, weights)
+            weights = np.where((indices < 0) | (indices >= n), 0.0, weights)
         if exclude_outside or antialias:
             total = weights.sum(1, keepdims=True)
             weights = weights / np.where(total == 0, 1, total)
-    places = np.clip(places, 0, max(n - 1, 0))
+    indices = np.clip(indices, 0, max(n - 1, 0))
     if cropped:
-        places[(place < 0) | (place > n - 1)] = -1
-    return Axis(places.astype(np.int32), weights.astype(np.float32))
+        indices[(position < 0) | (position > n - 1)] = -1
+    return Axis(indices.astype(np.int32), weights.astype(np.float32))
 
 
 def _filter(mode: str, x: np.ndarray, a: float) -> np.ndarray:
@@ -256,10 +256,10 @@ def _filter(mode: str, x: np.ndarray, a: float) -> np.ndarray:
 
 
 def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> None:
-    taps = [tables[a].places.shape[1] if a in tables else 0 for a in range(x.ndim)]
-    lengths = [tables[a].places.size if a in tables else 0 for a in range(x.ndim)]
+    taps = [tables[a].indices.shape[1] if a in tables else 0 for a in range(x.ndim)]
+    lengths = [tables[a].indices.size if a in tables else 0 for a in range(x.ndim)]
     starts = [sum(lengths[:a]) for a in range(x.ndim)]
-    places = np.concatenate([table.places.ravel() for _, table in sorted(tables.items())])
+    indices = np.concatenate([table.indices.ravel() for _, table in sorted(tables.items())])
     weights = np.concatenate([table.weights.ravel() for _, table in sorted(tables.items())])
     weighted = max(taps) > 1 or bool((weights != 1).any())
     value = "f32" if x.dtype.kind == "float" else {"bool": "bool", "u8": "u32"}.get(x.dtype.name, x.dtype.name)
@@ -267,17 +267,17 @@ def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> 
         "ops/resize.wgsl",
         defines={
             **{"X": x.dtype.name, "OUT": out.dtype.name, "VALUE": value, "RANK": x.ndim, "TAPS": tuple(taps)},
-            **{"WEIGHTED": weighted, "OUTSIDE": bool((places < 0).any())},
+            **{"WEIGHTED": weighted, "OUTSIDE": bool((indices < 0).any())},
         },
     )
-    with launch.tensors(places, weights) as (where, how_much):
+    with launch.tensors(indices, weights) as (where, how_much):
         more: dict[str, Any] = {"weights": how_much} if weighted else {"weights_offset": 0}
         kernel(
             out.size,
             overwrites=("out",),
             x=x,
             out=out,
-            places=where,
+            indices=where,
             count=out.size,
             outside=float(outside) if value == "f32" else int(outside),
             shape=launch.padded(out.shape, 1),

@@ -1,4 +1,4 @@
-"""Images and volumes read at any places: grid sampling, and the grids that affine maps make."""
+"""Grid sampling of images and volumes, and affine grids."""
 
 from __future__ import annotations
 
@@ -28,34 +28,43 @@ def grid_sample(
     align_corners: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """x (N, C, ...spatial), one to three axes, at the places of `grid` (N, ...places, axes): (N, C, ...places).
+    """x (N, C, ...spatial), one to three axes, at the coordinates of `grid` (N, ...samples, axes): (N, C, ...samples).
 
     Coordinates go from −1 to 1 and name the last spatial axis first; with `align_corners` the ends are the centers of
     the outermost elements, else their outer borders. `mode` is "nearest" (half goes to the even one), "linear" or
     "cubic" (a = −0.75); `padding` says what lies outside. f32 and f16. Raises `ShapeError`, `DtypeError`.
     """
-    with launch.tensors(x, grid) as (source, places):
+    with launch.tensors(x, grid) as (source, locations):
         rank = source.ndim - 2
         if (
             not 1 <= rank <= 3
-            or places.ndim != source.ndim
-            or (places.shape[0], places.shape[-1])
+            or locations.ndim != source.ndim
+            or (locations.shape[0], locations.shape[-1])
             != (
                 source.shape[0],
                 rank,
             )
         ):
-            raise ShapeError(f"grid_sample: a grid {places.shape} does not name places in x {source.shape}")
+            raise ShapeError(f"grid_sample: a grid {locations.shape} does not fit x {source.shape}")
         if mode not in MODES or padding not in PADDING:
             raise ShapeError(f"grid_sample: mode {mode!r} of {MODES}, padding {padding!r} of {PADDING}")
-        if source.dtype.kind != "float" or places.dtype.kind != "float":
-            raise DtypeError(f"grid_sample of {source.dtype} at places of {places.dtype}; cast them first to floats")
-        shape = (*source.shape[:2], *places.shape[1:-1])
-        out = launch.destination("grid_sample", shape, source.dtype, out)
+        if source.dtype.kind != "float" or locations.dtype.kind != "float":
+            raise DtypeError(
+                f"grid_sample of {source.dtype} with a grid of {locations.dtype}; cast them first to floats"
+            )
+        shape = (*source.shape[:2], *locations.shape[1:-1])
+        out = launch.prepare_output("grid_sample", shape, source.dtype, out)
         if out.size and not source.size:
             raise ShapeError(f"grid_sample: x {source.shape} has no elements")
         if out.size:
-            _launch(launch.apart(source, out), launch.apart(places, out), out, mode, padding, align_corners)
+            _launch(
+                launch.copy_if_aliased(source, out),
+                launch.copy_if_aliased(locations, out),
+                out,
+                mode,
+                padding,
+                align_corners,
+            )
     return out
 
 
@@ -63,19 +72,19 @@ def grid_sample(
 def affine_grid(
     theta: Operand, size: Sequence[int], *, align_corners: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The grid for `grid_sample` whose places are theta · (place, 1), f32 (N, ...size, axes).
+    """The grid for `grid_sample` of theta · (coordinates, 1), f32 (N, ...size, axes).
 
     `theta` is (N, axes, axes + 1), with one to three axes; `size` gives the spatial ones. Raises `ShapeError`.
     """
     with launch.tensors(theta) as (maps,):
         rank = check_theta(maps, size)
-        out = launch.destination("affine_grid", (maps.shape[0], *size, rank), f32, out)
+        out = launch.prepare_output("affine_grid", (maps.shape[0], *size, rank), f32, out)
         if out.size:
             flat = centers(size, align_corners)
             flat_out = out.reshape(maps.shape[0], len(flat), rank) if out.is_contiguous else None
-            made = matmul(flat, maps.permute(0, 2, 1), out=flat_out)
+            flat_grid = matmul(flat, maps.permute(0, 2, 1), out=flat_out)
             if flat_out is None:
-                out[...] = made.reshape(*out.shape)
+                out[...] = flat_grid.reshape(*out.shape)
     return out
 
 
@@ -90,14 +99,14 @@ def check_theta(theta: Tensor, size: Sequence[int]) -> int:
 
 
 def centers(size: Sequence[int], align_corners: bool) -> np.ndarray:
-    """The places of all elements between −1 and 1, last axis first, and a 1: (elements, axes + 1)."""
+    """The coordinates of all elements between −1 and 1, last axis first, and a 1: (elements, axes + 1)."""
     lines = [_centers(n, align_corners) for n in size]
     mesh = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(tuple(size))], -1)
     return mesh.reshape(-1, len(size) + 1).astype(np.float32)
 
 
 def _centers(n: int, align_corners: bool) -> np.ndarray:
-    """Places of n elements between −1 and 1."""
+    """Coordinates of n elements between −1 and 1."""
     if align_corners:
         return np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
     return (2 * np.arange(n) + 1) / n - 1

@@ -23,7 +23,7 @@ from .reduce import reduce_into
 WORKGROUP = 256
 ROW = 1024  # elements of a row of a tile, and rows, as in the shader
 ROWS = 8
-PATIENCE = 100  # looks, some tens of microseconds: longer than a workgroup that runs takes
+SPIN_LIMIT = 100  # polls, some tens of microseconds: longer than a workgroup that runs takes
 SHORT = 64  # elements of a line that one invocation takes alone
 MANY_LINES = 4096  # lines side by side from which on one invocation takes each, however long they are
 RECORD = 16  # words from what a tile publishes to what the next does
@@ -33,7 +33,7 @@ class Running(NamedTuple):
     """A running total in WGSL: a and b as one, and what changes nothing, by type of value."""
 
     combine: dict[str, str]
-    nothing: dict[str, str]
+    identity: dict[str, str]
     widens: bool
 
 
@@ -95,8 +95,8 @@ def scan(
     `reverse` it runs from the end. Raises `ShapeError`, and `DtypeError` if `out` is of another type than the result.
     """
     with launch.tensors(x) as (source,):
-        out = launch.destination(f"scan {how}", source.shape, result_type(how, source.dtype), out)
-        add_scan(Kernel.__call__, how, launch.apart(source, out), axis, out, exclusive, reverse)
+        out = launch.prepare_output(f"scan {how}", source.shape, result_type(how, source.dtype), out)
+        add_scan(Kernel.__call__, how, launch.copy_if_aliased(source, out), axis, out, exclusive, reverse)
     return out
 
 
@@ -107,7 +107,7 @@ def record_scan(
 
     Raises also `LayoutError` if `out` and `x` are views of one tensor.
     """
-    launch.destination(f"scan {how}", x.shape, result_type(how, x.dtype), out)
+    launch.prepare_output(f"scan {how}", x.shape, result_type(how, x.dtype), out)
     add_scan(plan.dispatch, how, x, axis, out, exclusive, reverse)
 
 
@@ -151,66 +151,66 @@ def add_scan(
     _launch(launch_, how, source, out, Lines.along(at, (source, out), ordered=False), exclusive)
 
 
-def _launch(launch_: Launch, how: str, source: Tensor, out: Tensor, lie: Lines, exclusive: bool) -> None:
-    """Record the kernels for the lines of `source` and `out`, as they lie."""
-    alone = lie.count <= SHORT or (lie.across and lie.number >= MANY_LINES)
-    rows = 1 if lie.count <= ROW else ROWS
-    tiles = -(-lie.count // (ROW * rows))
+def _launch(launch_: Launch, how: str, source: Tensor, out: Tensor, lines: Lines, exclusive: bool) -> None:
+    """Record the kernels for the lines of `source` and `out`."""
+    alone = lines.count <= SHORT or (lines.column_major and lines.number >= MANY_LINES)
+    rows = 1 if lines.count <= ROW else ROWS
+    tiles = -(-lines.count // (ROW * rows))
     defines = _defines(how, source, out, exclusive) | {
-        "VECTOR": not alone and how != "count" and _in_vectors(lie, source, out),
+        "VECTOR": not alone and how != "count" and _in_vectors(lines, source, out),
         "ROWS": rows,
     }
-    fields = _fields(lie, tiles)
+    fields = _fields(lines, tiles)
     if alone or tiles == 1:
         kernel = Kernel.load("ops/scan.wgsl", "serial" if alone else "whole", defines)
-        threads = lie.number * (1 if alone else WORKGROUP)
+        threads = lines.number * (1 if alone else WORKGROUP)
         launch_(kernel, threads, overwrites=("out",), source=source, out=out, **fields)
     else:
         in_passes = _chained if paths.path().chained else _in_three_passes
-        in_passes(launch_, defines, lie.number * tiles, source, out, fields)
+        in_passes(launch_, defines, lines.number * tiles, source, out, fields)
 
 
 def _defines(how: str, source: Tensor, out: Tensor, exclusive: bool) -> dict[str, Any]:
-    """What the shader is told of the types and the operation."""
+    """Defines of the shader for the types and the operation."""
     running = RUNNING[how]
     value = "u32" if how == "count" else {"float": "f32", "int": "i32"}.get(source.dtype.kind, "u32")
-    nothing = running.nothing.get(value) or running.nothing[""]
+    identity = running.identity.get(value) or running.identity[""]
     return {
         "FROM": source.dtype.name,
         "TO": out.dtype.name,
         "VALUE": value,
         "LIFT": "u32(bool(x))" if how == "count" else f"{value}(x)",
         "COMBINE": running.combine.get(value) or running.combine[""],
-        "NOTHING": nothing,
-        "START": "0" if how == "sum" and exclusive else nothing,
+        "IDENTITY": identity,
+        "START": "0" if how == "sum" and exclusive else identity,
         "FINISH": "f16(total)" if out.dtype is f16 else "total",
         "EXCLUSIVE": exclusive,
-        "PATIENCE": PATIENCE,
+        "SPIN_LIMIT": SPIN_LIMIT,
         "RECORD": RECORD,
         "SUBGROUP": paths.path().subgroup,
     }
 
 
-def _fields(lie: Lines, tiles: int) -> dict[str, Any]:
-    """The uniform fields that say where lines lie."""
+def _fields(lines: Lines, tiles: int) -> dict[str, Any]:
+    """The uniform fields of the lines."""
     return {
-        "count": lie.count,
-        "lines": lie.number,
+        "count": lines.count,
+        "lines": lines.number,
         "tiles": tiles,
-        "source_step": lie.steps[0],
-        "out_step": lie.steps[1],
-        "line_axes": len(lie.shape),
-        "shape": launch.padded(lie.shape, 1),
-        "source_strides": launch.padded(lie.strides[0], 0),
-        "out_strides": launch.padded(lie.strides[1], 0),
+        "source_step": lines.steps[0],
+        "out_step": lines.steps[1],
+        "line_axes": len(lines.shape),
+        "shape": launch.padded(lines.shape, 1),
+        "source_strides": launch.padded(lines.strides[0], 0),
+        "out_strides": launch.padded(lines.strides[1], 0),
     }
 
 
-def _in_vectors(lie: Lines, source: Tensor, out: Tensor) -> bool:
+def _in_vectors(lines: Lines, source: Tensor, out: Tensor) -> bool:
     """Whether both can be read and written four elements at a time."""
-    even = all(n % 4 == 0 for n in (lie.count, *lie.strides[0], *lie.strides[1]))
+    even = all(n % 4 == 0 for n in (lines.count, *lines.strides[0], *lines.strides[1]))
     plain = all(t.dtype in _OF_VALUE.values() and t.offset % 16 == 0 and t.is_contiguous for t in (source, out))
-    return even and plain and lie.steps == (1, 1)
+    return even and plain and lines.steps == (1, 1)
 
 
 def _chained(
@@ -229,10 +229,10 @@ def _in_three_passes(
     """Totals of the tiles, what comes before each, and the tiles again."""
     totals, spine, spread = (Kernel.load("ops/scan.wgsl", entry, defines) for entry in ("totals", "spine", "spread"))
     with Tensor.empty(tiles, _OF_VALUE[defines["VALUE"]]) as partial:
-        threads, given = tiles * WORKGROUP, {"source": source, **fields}
-        launch_(totals, threads, overwrites=("partial",), partial=partial, out_offset=0, **given)
+        threads, arguments = tiles * WORKGROUP, {"source": source, **fields}
+        launch_(totals, threads, overwrites=("partial",), partial=partial, out_offset=0, **arguments)
         launch_(spine, fields["lines"] * WORKGROUP, partial=partial, source_offset=0, out_offset=0, **fields)
-        launch_(spread, threads, overwrites=("out",), out=out, prefixes=partial, **given)
+        launch_(spread, threads, overwrites=("out",), out=out, prefixes=partial, **arguments)
 
 
 def clear(launch_: Launch, words: Tensor) -> None:

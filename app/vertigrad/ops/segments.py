@@ -40,7 +40,7 @@ def segmented_reduce(how: str, x: Operand, offsets: Operand) -> Tensor:
     """
     with launch.tensors(x, offsets) as (source, begins):
         _check(how, source, begins)
-        out = Tensor.empty((begins.size - 1, *source.shape[1:]), result_of(how, source.dtype), temporary=True)
+        out = Tensor.empty((begins.size - 1, *source.shape[1:]), result_dtype(how, source.dtype), temporary=True)
         with begins.contiguous() as packed:
             _reduce(Kernel.__call__, how, source, packed, out)
     return out
@@ -49,11 +49,11 @@ def segmented_reduce(how: str, x: Operand, offsets: Operand) -> Tensor:
 @differentiable
 def reduce_by_key(how: str, x: Operand, keys: Operand, segments: int) -> Tensor:
     """As `segmented_reduce`, row i belonging to segment keys[i]: i32 or u32 in rising order, below `segments`."""
-    with launch.tensors(x, keys) as (source, given), Tensor.empty(segments + 1, u32) as offsets:
-        if given.shape != source.shape[:1]:
-            raise ShapeError(f"reduce_by_key: keys of shape {given.shape} for rows of shape {source.shape}")
-        with given.contiguous() as packed:
-            add_starts(Kernel.__call__, packed, offsets)
+    with launch.tensors(x, keys) as (source, packed_keys), Tensor.empty(segments + 1, u32) as offsets:
+        if packed_keys.shape != source.shape[:1]:
+            raise ShapeError(f"reduce_by_key: keys of shape {packed_keys.shape} for rows of shape {source.shape}")
+        with packed_keys.contiguous() as packed:
+            add_offsets(Kernel.__call__, packed, offsets)
         return segmented_reduce(how, source, offsets)
 
 
@@ -61,8 +61,8 @@ def reduce_by_key(how: str, x: Operand, keys: Operand, segments: int) -> Tensor:
 def segment_starts(keys: Operand, segments: int) -> Tensor:
     """Where each of `segments` begins among `keys` (i32 or u32, in rising order), and where the last ends: u32."""
     offsets = Tensor.empty(segments + 1, u32, temporary=True)
-    with launch.tensors(keys) as (given,), given.contiguous() as packed:
-        add_starts(Kernel.__call__, packed, offsets)
+    with launch.tensors(keys) as (packed_keys,), packed_keys.contiguous() as packed:
+        add_offsets(Kernel.__call__, packed, offsets)
     return offsets
 
 
@@ -76,7 +76,9 @@ def spread_segments(values: Tensor, offsets: Tensor, rows: int, mean: bool = Fal
         kernel = Kernel.load(
             "ops/segments.wgsl", "spread", _defines("mean" if mean else "sum", values.dtype, f32, _Work(1, 1, 1))
         )
-        fields = _UNUSED | _lie(values) | {"rows": rows, "segments": len(offsets) - 1, "columns": out.size // rows}
+        fields = (
+            _UNUSED | _stride_fields(values) | {"rows": rows, "segments": len(offsets) - 1, "columns": out.size // rows}
+        )
         bound = {f"{name}_offset" for name in ("offsets", "source", "out")}
         with offsets.contiguous() as packed, words(packed) as begins:
             kernel(
@@ -93,16 +95,16 @@ def spread_segments(values: Tensor, offsets: Tensor, rows: int, mean: bool = Fal
 def record_segmented_reduce(plan: Plan, how: str, x: Tensor, offsets: Tensor, out: Tensor) -> None:
     """Add to `plan` what `segmented_reduce` does, into contiguous `out`. Raises also `LayoutError`."""
     _check(how, x, offsets)
-    launch.destination(f"segmented {how}", (offsets.size - 1, *x.shape[1:]), result_of(how, x.dtype), out)
+    launch.prepare_output(f"segmented {how}", (offsets.size - 1, *x.shape[1:]), result_dtype(how, x.dtype), out)
     _reduce(plan.dispatch, how, x, offsets, out)
 
 
 def record_segment_starts(plan: Plan, keys: Tensor, offsets: Tensor) -> None:
     """Add to `plan` what `segment_starts` does, into contiguous `offsets`, one more than there are segments."""
-    add_starts(plan.dispatch, keys, offsets)
+    add_offsets(plan.dispatch, keys, offsets)
 
 
-def result_of(how: str, dtype: DType) -> DType:
+def result_dtype(how: str, dtype: DType) -> DType:
     """The element type of a reduction of `dtype`."""
     if how not in FOLDS:
         raise DtypeError(f"no reduction of segments is called {how!r}; there are {', '.join(FOLDS)}")
@@ -112,7 +114,7 @@ def result_of(how: str, dtype: DType) -> DType:
 
 
 def _check(how: str, source: Tensor, offsets: Tensor) -> None:
-    result_of(how, source.dtype)
+    result_dtype(how, source.dtype)
     if not source.ndim or offsets.ndim != 1 or not offsets.size:
         raise ShapeError(
             f"segments: offsets of shape {offsets.shape} for {source.shape}; (segments + 1,) for (rows, ...)"
@@ -146,34 +148,42 @@ def _reduce(launch_: Launch, how: str, source: Tensor, offsets: Tensor, out: Ten
         return
     segments, columns = out.shape[0], math.prod(out.shape[1:])
     work = _Work.of(source.shape[0], segments)
-    fields = _UNUSED | _lie(source) | {"rows": source.shape[0], "segments": segments, "columns": columns}
+    fields = _UNUSED | _stride_fields(source) | {"rows": source.shape[0], "segments": segments, "columns": columns}
     fields["pieces"] = work.pieces
     defines = _defines(how, source.dtype, out.dtype, work)
-    pieces, fold, join = (Kernel.load("ops/segments.wgsl", entry, defines) for entry in ("pieces", "fold", "join"))
+    pieces, fold, combine = (
+        Kernel.load("ops/segments.wgsl", entry, defines) for entry in ("pieces", "fold", "combine_pieces")
+    )
     with (
         words(offsets) as begins,
         Tensor.empty(segments, u32) as counted,
         Tensor.empty(segments, u32) as ends,
         Tensor.empty(work.pieces * columns, _VALUES[defines["VALUE"]]) as partial,
     ):
-        given = {"offsets": begins, **fields}
-        launch_(pieces, segments, overwrites=("counted",), counted=counted, **given)
+        arguments = {"offsets": begins, **fields}
+        launch_(pieces, segments, overwrites=("counted",), counted=counted, **arguments)
         running_sum(launch_, counted, ends, exclusive=False)
         threads = work.threads(work.pieces * columns)
-        launch_(fold, threads, overwrites=("partial",), source=source, ends=ends, partial=partial, **given)
+        launch_(fold, threads, overwrites=("partial",), source=source, ends=ends, partial=partial, **arguments)
         launch_(
-            join, work.threads(segments * columns), overwrites=("out",), ends=ends, joined=partial, out=out, **given
+            combine,
+            work.threads(segments * columns),
+            overwrites=("out",),
+            ends=ends,
+            combined=partial,
+            out=out,
+            **arguments,
         )
 
 
-def _lie(source: Tensor) -> dict[str, Any]:
-    """Where rows and their columns lie."""
-    lie = Lines.along(0, (source,))
+def _stride_fields(source: Tensor) -> dict[str, Any]:
+    """Strides of rows and columns."""
+    lines = Lines.along(0, (source,))
     return {
-        "source_step": lie.steps[0],
-        "column_axes": len(lie.shape),
-        "shape": launch.padded(lie.shape, 1),
-        "source_strides": launch.padded(lie.strides[0], 0),
+        "source_step": lines.steps[0],
+        "column_axes": len(lines.shape),
+        "shape": launch.padded(lines.shape, 1),
+        "source_strides": launch.padded(lines.strides[0], 0),
     }
 
 
@@ -181,14 +191,14 @@ def _defines(how: str, dtype: DType, result: DType, work: _Work) -> dict[str, An
     value = "f32" if how == "mean" else {"float": "f32", "int": "i32"}.get(dtype.kind, "u32")
     running = RUNNING["sum" if how == "mean" else how]
     total = "total / f32(rows)" if how == "mean" else "total"
-    nothing = "0" if how in ("sum", "mean") else running.nothing.get(value) or running.nothing[""]
+    identity = "0" if how in ("sum", "mean") else running.identity.get(value) or running.identity[""]
     return {
         "FROM": dtype.name,
         "TO": result.name,
         "VALUE": value,
         "LIFT": f"{value}(x)",
         "COMBINE": running.combine.get(value) or running.combine[""],
-        "NOTHING": nothing,
+        "IDENTITY": identity,
         "FINISH": f"f16({total})" if result is f16 else total,
         "LANES": work.lanes,
         "PIECE": work.piece,
@@ -196,7 +206,7 @@ def _defines(how: str, dtype: DType, result: DType, work: _Work) -> dict[str, An
     }
 
 
-def add_starts(launch_: Launch, keys: Tensor, offsets: Tensor) -> None:
+def add_offsets(launch_: Launch, keys: Tensor, offsets: Tensor) -> None:
     """For kernels that come after it: where segments begin among contiguous `keys`, into `offsets`."""
     if keys.ndim != 1 or offsets.ndim != 1 or not offsets.size:
         raise ShapeError(

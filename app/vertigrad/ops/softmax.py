@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, and hardmax along any axis of f32 or f16, worked out in f32."""
+"""Softmax, its logarithm, and hardmax along any axis of f32 or f16, computed in f32."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .define import Operand
 from .differentiable import differentiable
 
 WORKGROUP = 256
-COLUMNS = 16  # vectors that a workgroup makes together when they lie closer to each other than their elements
-KEPT = 16  # elements that an invocation keeps from the first pass for the second
+COLUMNS = 16  # vectors that a workgroup makes together when they are closer to each other than their elements
+CACHED = 16  # elements that an invocation keeps from the first pass for the second
 
 
 @differentiable
@@ -38,9 +38,9 @@ def _softmax(kind: str, x: Operand, axis: int, out: Tensor | None) -> Tensor:
         if source.dtype.kind != "float":
             raise DtypeError(f"{name} of {source.dtype}; cast it first with .to('f32')")
         at = launch.normal_axis(axis, source.ndim)
-        out = launch.destination(name, source.shape, source.dtype, out)
+        out = launch.prepare_output(name, source.shape, source.dtype, out)
         if out.size:
-            _launch(kind, launch.apart(source, out), at, out)
+            _launch(kind, launch.copy_if_aliased(source, out), at, out)
     return out
 
 
@@ -50,14 +50,14 @@ def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
     others = [axis for axis in range(x.ndim) if axis != at]
     shape, rows = launch.merge_axes([x.shape[a] for a in others], [[row[a] for a in others] for row in strides])
     vectors = out.size // count
-    across = bool(shape) and abs(rows[0][-1]) < abs(strides[0][at])
-    columns, lines = _divided(count, across)
+    column_major = bool(shape) and abs(rows[0][-1]) < abs(strides[0][at])
+    columns, lines = _divided(count, column_major)
     each = -(-count // lines)
     kernel = Kernel.load(
         "ops/softmax.wgsl",
         defines={
             **{"X": x.dtype.name, "OUT": out.dtype.name, "COLUMNS": columns, "ROWS": lines, "KIND": kind},
-            **{"ALONG": not across, "EACH": 1 << (each - 1).bit_length() if each <= KEPT else 0},
+            **{"ALONG": not column_major, "EACH": 1 << (each - 1).bit_length() if each <= CACHED else 0},
         },
     )
     kernel(
@@ -76,9 +76,9 @@ def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:
     )
 
 
-def _divided(count: int, across: bool) -> tuple[int, int]:
+def _divided(count: int, column_major: bool) -> tuple[int, int]:
     """(vectors of a workgroup, invocations for each) for vectors of `count` elements."""
-    lines = 1 if count <= KEPT // 4 else WORKGROUP // COLUMNS if across else 8
-    while not across and 1 < lines < WORKGROUP and lines * (KEPT // 2 if lines < 32 else KEPT) < count:
+    lines = 1 if count <= CACHED // 4 else WORKGROUP // COLUMNS if column_major else 8
+    while not column_major and 1 < lines < WORKGROUP and lines * (CACHED // 2 if lines < 32 else CACHED) < count:
         lines *= 2
     return WORKGROUP // lines, lines

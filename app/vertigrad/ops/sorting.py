@@ -1,8 +1,8 @@
-"""Stable sorting along an axis: keys, their places, or keys with a value beside each; and the first few of an order.
+"""Stable sorting along an axis: keys, their indices, or pairs of keys and values; and top-k.
 
 A radix sort of 32-bit keys, eight bits at a time: digits are counted tile by tile, the counts added up, and every key
-goes to its place (see shaders/ops/radix_sort.wgsl). Floats are ordered as by `numpy.sort(kind="stable")`: −0 equals 0
-and NaN comes last. It comes last in a falling order too.
+goes to its place (see shaders/ops/radix_sort.wgsl). Floats are ordered as by `numpy.sort(kind="stable")`: −0
+equals 0 and NaN comes last. It comes last in a falling order too.
 
 `sort`, `argsort` and `sort_pairs` work now; `record_sort` adds the same to a plan, which holds the scratch memory.
 """
@@ -29,18 +29,18 @@ KEYS = (u32, i32, f32)
 @differentiable
 def sort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tensor:
     """`keys` (u32, i32 or f32) in order along `axis`, as a new tensor. Raises `DtypeError` for other types."""
-    with launch.tensors(keys) as (given,):
-        moved = _last(given, axis)
-        out = Tensor.empty(moved.shape, given.dtype, temporary=True)
+    with launch.tensors(keys) as (array,):
+        moved = _last(array, axis)
+        out = Tensor.empty(moved.shape, array.dtype, temporary=True)
         add_sort(Kernel.__call__, moved, None, out, None, descending)
     return _back(out, axis)
 
 
 @differentiable
 def argsort(keys: Operand, axis: int = -1, *, descending: bool = False) -> Tensor:
-    """Places (i32) along `axis` of the keys in order; of equal keys the first comes first. Raises `DtypeError`."""
-    with launch.tensors(keys) as (given,):
-        moved = _last(given, axis)
+    """Indices (i32) along `axis` of the keys in order; of equal keys the first comes first. Raises `DtypeError`."""
+    with launch.tensors(keys) as (array,):
+        moved = _last(array, axis)
         out = Tensor.empty(moved.shape, i32, temporary=True)
         add_sort(Kernel.__call__, moved, None, None, out, descending)
     return _back(out, axis)
@@ -52,13 +52,13 @@ def sort_pairs(
 ) -> tuple[Tensor, Tensor]:
     """Keys in order along `axis`, and `values` of the same shape (32 bits each) in the order of their keys.
 
-    Without `values`, the places (i32) of the keys. Raises `ShapeError`, `DtypeError`.
+    Without `values`, the indices (i32) of the keys. Raises `ShapeError`, `DtypeError`.
     """
     with ExitStack() as stack:
-        given = stack.enter_context(launch.tensors(*([keys] if values is None else [keys, values])))
-        moved = [_last(tensor, axis) for tensor in given]
-        dtype = given[1].dtype if values is not None else i32
-        sorted_keys = Tensor.empty(moved[0].shape, given[0].dtype, temporary=True)
+        array = stack.enter_context(launch.tensors(*([keys] if values is None else [keys, values])))
+        moved = [_last(tensor, axis) for tensor in array]
+        dtype = array[1].dtype if values is not None else i32
+        sorted_keys = Tensor.empty(moved[0].shape, array[0].dtype, temporary=True)
         sorted_values = Tensor.empty(moved[0].shape, dtype, temporary=True)
         add_sort(
             Kernel.__call__, moved[0], moved[1] if values is not None else None, sorted_keys, sorted_values, descending
@@ -68,17 +68,17 @@ def sort_pairs(
 
 @differentiable
 def topk(x: Operand, k: int, axis: int = -1, *, largest: bool = True) -> tuple[Tensor, Tensor]:
-    """The `k` largest (or smallest) of `x` along `axis` in falling (rising) order, and their places (i32).
+    """The `k` largest (or smallest) of `x` along `axis` in falling (rising) order, and their indices (i32).
 
     NaN is taken after all numbers either way. Raises `ShapeError` if there are not so many, and `DtypeError`.
     """
-    with launch.tensors(x) as (given,):
-        at = launch.normal_axis(axis, given.ndim)
-        if not 0 <= k <= given.shape[at]:
-            raise ShapeError(f"topk: {k} of {given.shape[at]} elements along axis {axis}")
-        values, places = sort_pairs(given, axis=axis, descending=largest)
+    with launch.tensors(x) as (array,):
+        at = launch.normal_axis(axis, array.ndim)
+        if not 0 <= k <= array.shape[at]:
+            raise ShapeError(f"topk: {k} of {array.shape[at]} elements along axis {axis}")
+        values, indices = sort_pairs(array, axis=axis, descending=largest)
     few = (*[slice(None)] * at, slice(k))
-    return values[few], places[few]
+    return values[few], indices[few]
 
 
 def record_sort(
@@ -93,7 +93,7 @@ def record_sort(
 ) -> None:
     """Add to `plan` the sort of `keys` along their last axis into `sorted_keys`, `sorted_values` or both.
 
-    Without `values`, `sorted_values` (32 bits) are the places of the keys. Results are contiguous tensors of the shape
+    Without `values`, `sorted_values` (32 bits) are the indices of the keys. Results are contiguous tensors of the shape
     of the keys. u32 keys below 2^`key_bits` take a pass for each eight bits. Raises `ShapeError`, `DtypeError`, and
     `LayoutError` if what is written is a view of what is read.
     """
@@ -222,68 +222,68 @@ def _passes(
     sorted_values: Tensor | None,
     scratch: Any,
 ) -> list[_Pass]:
-    """Keys go to and fro between two places, so that the last pass writes the results."""
-    places = [
+    """Keys alternate between two buffers, so that the last pass writes the results."""
+    indices = [
         (sorted_keys if sorted_keys is not None and work.digits > 1 else scratch(keys.size)),
         scratch(keys.size),
     ]
-    value_places = [sorted_values, scratch(keys.size) if sorted_values is not None else None]
+    value_buffers = [sorted_values, scratch(keys.size) if sorted_values is not None else None]
     passes = []
     for number in range(work.digits):
         to = (work.digits - 1 - number) % 2
         last = number == work.digits - 1
-        passes.append(_Pass(keys, values, sorted_keys if last else places[to], value_places[to]))
-        keys, values = places[to], value_places[to]
+        passes.append(_Pass(keys, values, sorted_keys if last else indices[to], value_buffers[to]))
+        keys, values = indices[to], value_buffers[to]
     return passes
 
 
-def _launch(launch_: Launch, entry: str, work: _Work, given: Tensor, step: _Pass, first: bool, **others: Any) -> None:
-    """Record one kernel; `given` are the caller's keys, whose type is compared."""
-    kind = "none" if step.sorted_values is None else "places" if step.values is None else "given"
+def _launch(launch_: Launch, entry: str, work: _Work, array: Tensor, step: _Pass, first: bool, **others: Any) -> None:
+    """Record one kernel; `array` are the caller's keys, whose type is compared."""
+    values_kind = "none" if step.sorted_values is None else "indices" if step.values is None else "given"
     unused = dict.fromkeys(
         ("keys_offset", "values_offset", "sorted_keys_offset", "sorted_values_offset", "shift", "end"), 0
     )
     arguments: dict[str, Any] = {**unused, **work.fields, **others}
     if first:
-        arguments |= _as_it_lies(step)
-    named = {
+        arguments |= _stride_fields(step)
+    buffers = {
         "keys": step.keys,
         "values": step.values,
         "sorted_keys": step.sorted_keys,
         "sorted_values": step.sorted_values,
     }
     written = [
-        name for name in ("sorted_keys", "sorted_values", "counts") if named.get(name, others.get(name)) is not None
+        name for name in ("sorted_keys", "sorted_values", "counts") if buffers.get(name, others.get(name)) is not None
     ]
     kernel = Kernel.load(
         "ops/radix_sort.wgsl",
         entry,
         {
-            "KEY": given.dtype.name,
+            "KEY": array.dtype.name,
             "FIRST": first,
-            "VALUES": kind,
-            "KEEP": step.sorted_keys is not None,
+            "VALUES": values_kind,
+            "WITH_KEYS": step.sorted_keys is not None,
             "ITEMS": work.items,
             "SUBGROUP": work.subgroup,
         },
     )
     with ExitStack() as stack:
-        for name, tensor in named.items():
+        for name, tensor in buffers.items():
             if tensor is not None:
                 arguments[name] = stack.enter_context(words(tensor))
         launch_(kernel, work.lines * work.tiles * WORKGROUP, overwrites=written, **arguments)
 
 
-def _as_it_lies(step: _Pass) -> dict[str, Any]:
-    """The uniform fields that say where the caller's keys and values lie."""
+def _stride_fields(step: _Pass) -> dict[str, Any]:
+    """The uniform fields with the strides of the caller's keys and values."""
     tensors = [step.keys] if step.values is None else [step.keys, step.values]
-    lie = Lines.along(step.keys.ndim - 1, tensors)
+    lines = Lines.along(step.keys.ndim - 1, tensors)
     fields: dict[str, Any] = {
-        "line_axes": len(lie.shape),
-        "shape": launch.padded(lie.shape, 1),
-        "keys_step": lie.steps[0],
-        "keys_strides": launch.padded(lie.strides[0], 0),
+        "line_axes": len(lines.shape),
+        "shape": launch.padded(lines.shape, 1),
+        "keys_step": lines.steps[0],
+        "keys_strides": launch.padded(lines.strides[0], 0),
     }
     if step.values is not None:
-        fields |= {"values_step": lie.steps[1], "values_strides": launch.padded(lie.strides[1], 0)}
+        fields |= {"values_step": lines.steps[1], "values_strides": launch.padded(lines.strides[1], 0)}
     return fields

@@ -1,4 +1,4 @@
-"""What is in a tensor, told in a few numbers: its range, mean and spread, what is not finite, and a histogram.
+"""Statistics of a tensor: range, mean and standard deviation, values that are not finite, and a histogram.
 
 The tensor is read once for the numbers and once for the histogram, in place whatever its strides are, and nothing goes
 to the host but the result. Values that are not finite are counted and otherwise left out.
@@ -56,7 +56,7 @@ NEVER = Condition()
 class Summary(NamedTuple):
     """Figures of a tensor of `size` elements; those over finite elements are None where there are none.
 
-    Places are numbers of elements in row-major order. `std` is that of the population, as NumPy's. `met` elements meet
+    Indices are row-major. `std` is that of the population, as NumPy's. `met` elements meet
     the condition, the first of them at `first`.
     """
 
@@ -108,11 +108,11 @@ def summarize(a: Tensor, condition: Condition = NEVER, *, out: Tensor | None = N
 
     `out` is contiguous. Raises `ShapeError`, `DtypeError` if it does not fit, `LimitError` for 2³² elements or more.
     """
-    out = launch.destination("summarize", (WORDS,), u32, out)
+    out = launch.prepare_output("summarize", (WORDS,), u32, out)
     if not a.size:
         return out.fill_(0)
     if a.size >= 1 << 32:
-        raise LimitError(f"summarize: {a.size:,} elements; places are counted in 32 bits")
+        raise LimitError(f"summarize: {a.size:,} elements; indices have 32 bits")
     chunks = -(-a.size // CHUNK)
     looked_for = {
         "conditions": condition.mask,
@@ -143,7 +143,7 @@ def spread(a: Tensor, record: Tensor) -> Tensor:
 
 
 def _kernel(reads: str, a: Tensor) -> tuple[Kernel, dict[str, Any]]:
-    """The kernel for a tensor that lies as `a`, and its arguments that say how it lies."""
+    """The kernel for a tensor with the strides of `a`, and its arguments for them."""
     shape, (strides,) = launch.merge_axes(a.shape, [launch.element_strides(a)])
     arguments = {
         "source": a,

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..tensor import Tensor, f32
 from .mlp import Mlp
-from .mlp_learning import BACKWARDS, Backward, key, mlp_backward
 from .mlp_packing import pack
+from .mlp_training import BACKWARDS, Backward, key, mlp_backward
 from .mlp_variants import NETWORKS, Form, Network
 from .product import product
 from .product_variants import LINES, TILES, Lines, Tile, lines_class, tiles_class
@@ -22,17 +22,17 @@ SEED = 1
 
 
 class ProductProblem:
-    """a b of one size, a (rows, inner), b (inner, columns), read transposed if `down`."""
+    """a b of one size, a (rows, inner), b (inner, columns), read transposed if `column_major`."""
 
-    def __init__(self, rows: int, inner: int, columns: int, down: bool):
+    def __init__(self, rows: int, inner: int, columns: int, column_major: bool):
         random = np.random.default_rng(SEED)
         a = random.normal(size=(rows, inner)).astype(np.float32)
-        b = random.normal(size=(columns, inner) if down else (inner, columns)).astype(np.float32)
+        b = random.normal(size=(columns, inner) if column_major else (inner, columns)).astype(np.float32)
         self._pick = np.unique(np.linspace(0, rows - 1, CHECKED).astype(int))
-        left, right = a[self._pick].astype(np.float64), (b.T if down else b).astype(np.float64)
-        self._wanted, self._magnitude = left @ right, np.abs(left) @ np.abs(right)
+        left, right = a[self._pick].astype(np.float64), (b.T if column_major else b).astype(np.float64)
+        self._expected, self._magnitude = left @ right, np.abs(left) @ np.abs(right)
         self._a, self._stored, self._out = Tensor.from_numpy(a), Tensor.from_numpy(b), Tensor.empty((rows, columns))
-        self._b = self._stored.T if down else self._stored
+        self._b = self._stored.T if column_major else self._stored
         self._allowed = inner * 2.0**-23
 
     def reset(self) -> None:
@@ -43,7 +43,7 @@ class ProductProblem:
 
     def error(self) -> float:
         got = np.stack([self._out[int(row)].numpy() for row in self._pick])
-        return _worst(np.abs(got - self._wanted), self._allowed * self._magnitude)
+        return _worst(np.abs(got - self._expected), self._allowed * self._magnitude)
 
     def close(self) -> None:
         """Free the operands."""
@@ -62,25 +62,25 @@ class NetworkProblem:
         signal = x[:CHECKED].astype(np.float64)
         for number, weight in enumerate(weights):
             signal = (np.maximum(signal, 0.0) if number else signal) @ weight.T.astype(np.float64)
-        self._wanted = signal
+        self._expected = signal
         self._x, self._out = Tensor.from_numpy(x), Tensor.empty((points, 4))
-        self._net = Mlp(weights, name="tuning")
+        self._network = Mlp(weights, name="tuning")
 
     def reset(self) -> None:
         self._out.fill_(np.nan)
 
     def run(self, variant: Network, /) -> None:
-        self._net.run(self._x, self._out, variant)
+        self._network.run(self._x, self._out, variant)
 
     def error(self) -> float:
         got = self._out.numpy()
         if np.isnan(got).any():
             return float("inf")
-        return _worst(np.abs(got[:CHECKED] - self._wanted), 1e-5 * np.abs(self._wanted).max())
+        return _worst(np.abs(got[:CHECKED] - self._expected), 1e-5 * np.abs(self._expected).max())
 
     def close(self) -> None:
         """Free the operands."""
-        for held in (self._net, self._x, self._out):
+        for held in (self._network, self._x, self._out):
             held.close()
 
 
@@ -92,26 +92,26 @@ class BackwardProblem:
         self._sizes = [3, width, width, width, 4]
         weights = [random.normal(size=(n, m)) / m**0.5 for m, n in pairwise(self._sizes)]
         x, gradient = random.normal(size=(points, 3)), random.normal(size=(points, 4))
-        self._wanted = _expected_gradients(weights, x.astype(np.float32), gradient.astype(np.float32))
+        self._expected = _expected_gradients(weights, x.astype(np.float32), gradient.astype(np.float32))
         self._x, self._gradient = (Tensor.from_numpy(array.astype(np.float32)) for array in (x, gradient))
-        self._net = Mlp([weight.astype(np.float32) for weight in weights], name="tuning", learns=True)
-        self._packed = pack(self._net.parameters, self._sizes, self._net.form, f32)
+        self._network = Mlp([weight.astype(np.float32) for weight in weights], name="tuning", requires_grad=True)
+        self._packed = pack(self._network.parameters, self._sizes, self._network.form, f32)
         self._out: Tensor | None = None
 
     def reset(self) -> None:
-        self._out = Tensor.full(self._wanted.size, np.nan)
+        self._out = Tensor.full(self._expected.size, np.nan)
 
     def run(self, variant: Backward, /) -> None:
-        given = self._gradient, self._x, self._packed, self._net.form, self._sizes, "tanh"
-        self._out = mlp_backward(*given, wanted=False, variant=variant)[1]
+        arguments = self._gradient, self._x, self._packed, self._network.form, self._sizes, "tanh"
+        self._out = mlp_backward(*arguments, with_features=False, variant=variant)[1]
 
     def error(self) -> float:
         assert self._out is not None
-        return _worst(np.abs(self._out.numpy() - self._wanted), 1e-5 * np.abs(self._wanted).max())
+        return _worst(np.abs(self._out.numpy() - self._expected), 1e-5 * np.abs(self._expected).max())
 
     def close(self) -> None:
         """Free the operands."""
-        for held in (self._net, self._packed, self._x, self._gradient):
+        for held in (self._network, self._packed, self._x, self._gradient):
             held.close()
 
 
@@ -162,12 +162,12 @@ def _of_tiles(less: int) -> Iterator[tuple[str, Callable[[], closing[ProductProb
 
 def _of_lines(less: int) -> Iterator[tuple[str, Callable[[], closing[ProductProblem]]]]:
     for rows in (1, 8):
-        for down in (False, True):
-            yield lines_class(rows, down), _product(rows, 4096 // less, 4096 // less, down)
+        for column_major in (False, True):
+            yield lines_class(rows, column_major), _product(rows, 4096 // less, 4096 // less, column_major)
 
 
-def _product(rows: int, inner: int, columns: int, down: bool) -> Callable[[], closing[ProductProblem]]:
-    return lambda: closing(ProductProblem(rows, inner, columns, down))
+def _product(rows: int, inner: int, columns: int, column_major: bool) -> Callable[[], closing[ProductProblem]]:
+    return lambda: closing(ProductProblem(rows, inner, columns, column_major))
 
 
 def _network(points: int, width: int) -> Callable[[], closing[NetworkProblem]]:

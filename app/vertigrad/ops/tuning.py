@@ -55,8 +55,8 @@ class Family(Generic[V]):
 
     def choose(self, key: str) -> V:
         """The variant for a class of sizes: what was measured on this adapter, or the default."""
-        kept = _kept(gpu()).get(self.name)
-        name = kept.choices.get(key) if kept and kept.revision == self.revision else None
+        cached = _cached(gpu()).get(self.name)
+        name = cached.choices.get(key) if cached and cached.revision == self.revision else None
         chosen = self.variants.get(name) if name else None
         return self.default(key, gpu()) if chosen is None or not self.fits(chosen, key, gpu()) else chosen
 
@@ -97,8 +97,8 @@ class Measurement(NamedTuple):
 def measure(tuned: Tuned) -> Iterator[Measurement]:
     """Measure every variant that fits on every class of sizes: all of them once, those near the fastest in turns."""
     family = tuned.family
-    for key, make in tuned.problems.items():
-        with make() as problem, ExitStack() as stack:
+    for key, create in tuned.problems.items():
+        with create() as problem, ExitStack() as stack:
             runs: dict[str, _Run] = {}
             for name, variant in family.variants.items():
                 if not family.fits(variant, key, gpu()):
@@ -125,9 +125,9 @@ def fastest(measurements: Iterable[Measurement]) -> dict[str, dict[str, str]]:
     """{family: {key: variant}} of those that were right and took the least time."""
     best: dict[tuple[str, str], Measurement] = {}
     for found in measurements:
-        place = found.family, found.key
-        if math.isfinite(found.ms) and (place not in best or found.ms < best[place].ms):
-            best[place] = found
+        pair = found.family, found.key
+        if math.isfinite(found.ms) and (pair not in best or found.ms < best[pair].ms):
+            best[pair] = found
     choices: dict[str, dict[str, str]] = {}
     for (family, key), found in best.items():
         choices.setdefault(family, {})[key] = found.variant
@@ -136,12 +136,12 @@ def fastest(measurements: Iterable[Measurement]) -> dict[str, dict[str, str]]:
 
 def keep(families: Iterable[Family], choices: Mapping[str, Mapping[str, str]]) -> Path:
     """Write the choices of `families` for this adapter, beside other ones; returns the file. Raises `InputError`."""
-    path, kept = file(gpu()), dict(_kept(gpu()))
-    kept |= {family.name: Kept(family.revision, choices.get(family.name, {})) for family in families}
+    path, cached = file(gpu()), dict(_cached(gpu()))
+    cached |= {family.name: Cached(family.revision, choices.get(family.name, {})) for family in families}
     written = {
         "version": VERSION,
         "adapter": _identity(gpu()),
-        "families": {name: {"revision": one.revision, "choices": dict(one.choices)} for name, one in kept.items()},
+        "families": {name: {"revision": one.revision, "choices": dict(one.choices)} for name, one in cached.items()},
     }
     temporary = path.with_suffix(f".{os.getpid()}")
     try:
@@ -159,7 +159,7 @@ def file(device: Gpu) -> Path:
     return _path(os.environ.get(FOLDER, ""), _identity(device))
 
 
-class Kept(NamedTuple):
+class Cached(NamedTuple):
     """What a file has of one family."""
 
     revision: int
@@ -172,7 +172,7 @@ def _identity(device: Gpu) -> str:
     return f"{choice.name}, {choice.backend}, {choice.driver}"
 
 
-def _kept(device: Gpu) -> Mapping[str, Kept]:
+def _cached(device: Gpu) -> Mapping[str, Cached]:
     return _read(os.environ.get(FOLDER, ""), _identity(device))
 
 
@@ -183,7 +183,7 @@ def _path(folder: str, identity: str) -> Path:
 
 
 @cache
-def _read(folder: str, identity: str) -> Mapping[str, Kept]:
+def _read(folder: str, identity: str) -> Mapping[str, Cached]:
     """What is kept for an adapter; nothing, and a warning, if the file is damaged or was written for something else."""
     path = _path(folder, identity)
     try:
@@ -198,11 +198,11 @@ def _read(folder: str, identity: str) -> Mapping[str, Kept]:
         return {}
 
 
-def _family(content: Mapping[str, Any]) -> Kept:
+def _family(content: Mapping[str, Any]) -> Cached:
     choices = content["choices"]
     if not all(isinstance(text, str) for pair in choices.items() for text in pair):
         raise ValueError("choices must be names of variants")
-    return Kept(int(content["revision"]), dict(choices))
+    return Cached(int(content["revision"]), dict(choices))
 
 
 def _error(problem: Problem, variant: Any) -> float:

@@ -52,8 +52,10 @@ class Window(NamedTuple):
         """Elements from the first to the last one that a window sees."""
         return tuple((n - 1) * d + 1 for n, d in zip(self.size, self.dilation, strict=True))
 
-    def results(self, spatial: Sequence[int], ceil: bool = False) -> tuple[int, ...]:
-        """How many places windows have. With `ceil` the last one may reach beyond the padding, but not begin there."""
+    def output_shape(self, spatial: Sequence[int], ceil: bool = False) -> tuple[int, ...]:
+        """The number of windows along each axis. With `ceil` the last one may reach beyond the padding, but not begin
+        there.
+        """
         counts = []
         for n, reach, step, begin, end in zip(spatial, self.extent, self.stride, self.begin, self.end, strict=True):
             room = n + begin + end - reach

@@ -10,34 +10,21 @@ parameter required, a default of None makes it optional.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
+from ..deprecation import renamed_arguments
 from .checks import accept
 from .spec import Gizmo, ParamSpec, Scale
 
-_OLD_NAMES = {"soft_min": "slider_min", "soft_max": "slider_max"}  # up to version 0.1
-F = TypeVar("F", bound=Callable[..., Any])
 _IN_FIELD = ("name", "default", "required", "doc")  # kept by pydantic's own field
 
 
-def _with_old_names(declare: F) -> F:
-    """`declare`, which takes old names of its arguments too, with a warning."""
-
-    @wraps(declare)
-    def renamed(*arguments: Any, **named: Any) -> Any:
-        for old in _OLD_NAMES.keys() & named.keys():
-            warnings.warn(f"{declare.__name__}: {old} is now called {_OLD_NAMES[old]}", FutureWarning, stacklevel=2)
-            named[_OLD_NAMES[old]] = named.pop(old)
-        return declare(*arguments, **named)
-
-    return cast(F, renamed)
+_with_old_names = renamed_arguments(soft_min="slider_min", soft_max="slider_max")  # up to version 0.1
 
 
 @_with_old_names

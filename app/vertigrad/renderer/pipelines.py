@@ -101,7 +101,7 @@ def draw_shader(gpu: Gpu, path: str, defines: Mapping[str, Any]) -> wgpu.GPUShad
         try:
             return gpu.device.create_shader_module(label=path, code=shader.render(path, defines))
         except wgpu.GPUError as error:
-            raise ShaderError(shader.explained(f"shaders/{path}: {error}", path, defines)) from error
+            raise ShaderError(shader.with_origin(f"shaders/{path}: {error}", path, defines)) from error
 
     return draw_cache(gpu).get(("module", path, tuple(sorted(defines.items()))), make)
 

@@ -53,7 +53,9 @@ class RunRecord:
         report["memory"] |= {
             "leaked_blocks": len(left),
             "never_closed": self._gpu.tracker.leak_count - self._never_closed,
-            "leaks": [f"{block.name or 'unnamed'}, {block.nbytes:,} bytes, made at {block.origin}" for block in left],
+            "leaks": [
+                f"{block.name or 'unnamed'}, {block.nbytes:,} bytes, created at {block.origin}" for block in left
+            ],
         }
         return report
 

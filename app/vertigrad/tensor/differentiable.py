@@ -1,4 +1,4 @@
-"""What a tensor has to do with gradients: whether it wants one, what it was given, and `backward`."""
+"""Gradients of tensors: `requires_grad`, `grad` and `backward`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 class Differentiable:
     """Gradients of a tensor, after PyTorch's names.
 
-    `grad` is what `backward` left: a tensor of the same shape and type, or None. Set it to None between passes that
+    `grad` is set by `backward`: a tensor of the same shape and type, or None. Set it to None between passes that
     are not to add up.
     """
 
     grad: Tensor | None = None
-    ended: str = ""  # why it has no gradient, though what it was made of wants one
+    non_differentiable_reason: str = ""  # why there is no gradient although an operand requires one
 
     _variable: Variable | None = None
 
     @property
     def variable(self) -> Variable:
-        """Its place in the graph of gradients, which its views know."""
+        """Its variable in the graph of gradients, shared with its views."""
         if self._variable is None:
             self._variable = Base()
         return self._variable
@@ -38,7 +38,7 @@ class Differentiable:
 
     @property
     def node(self) -> graph.Node | None:
-        """What made its values; None if no gradient flows to them. Set it on a tensor that was just made."""
+        """The operation that made its values; None if no gradient flows to them."""
         return None if self._variable is None else self._variable.node
 
     @node.setter
@@ -47,19 +47,19 @@ class Differentiable:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients flow to this tensor: set it on what is to be learned."""
+        """Whether gradients flow to this tensor: set it on what is to be trained."""
         return self.node is not None
 
     @requires_grad.setter
-    def requires_grad(self, wanted: bool) -> None:
+    def requires_grad(self, enabled: bool) -> None:
         tensor = cast("Tensor", self)
-        if wanted and tensor.dtype.kind != "float":
+        if enabled and tensor.dtype.kind != "float":
             raise GradientError(f"tensor {tensor.name or 'unnamed'!r} is {tensor.dtype}; only floats have gradients")
         if not self.is_leaf:
             raise GradientError(
                 f"tensor {tensor.name or 'unnamed'!r} was made by an operation; use detach() for a leaf"
             )
-        leaf = (self.node or graph.Leaf(tensor)) if wanted else None
+        leaf = (self.node or graph.Leaf(tensor)) if enabled else None
         if isinstance(self.variable, Base):
             self.variable.start(leaf)
         elif leaf is not self.node:  # a view becomes a leaf of its own
@@ -67,11 +67,11 @@ class Differentiable:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing differentiable made it."""
+        """Whether no differentiable operation made it."""
         return self.node is None or isinstance(self.node, graph.Leaf)
 
     def backward(self, gradient: Tensor | None = None, keep_graph: bool = False) -> None:
-        """Leave the gradients of this tensor at the leaves it was made of, added to what is there.
+        """Add the gradients of this tensor with respect to the leaves of its graph to their `grad`.
 
         `gradient` is that of some later value with respect to this tensor; 1 if it has one element. With `keep_graph`
         the graph can be used again. Raises `GradientError` if there is no graph, if it was used up, or if a gradient is

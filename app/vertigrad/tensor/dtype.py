@@ -42,21 +42,21 @@ _NARROWER = {
 }
 
 
-def dtype_of(wanted: Any) -> DType:
+def dtype_of(requested: Any) -> DType:
     """The `DType` for a `DType`, one of our names ("f32") or anything NumPy takes as a dtype. Raises `DtypeError`."""
-    if isinstance(wanted, DType):
-        return wanted
-    if isinstance(wanted, str) and wanted in _BY_NAME:
-        return _BY_NAME[wanted]
+    if isinstance(requested, DType):
+        return requested
+    if isinstance(requested, str) and requested in _BY_NAME:
+        return _BY_NAME[requested]
     try:
-        found = np.dtype(wanted)
+        numpy_dtype = np.dtype(requested)
     except TypeError as error:
-        raise DtypeError(f"{wanted!r} is no element type; there are {', '.join(_BY_NAME)}") from error
-    if found in _BY_NUMPY:
-        return _BY_NUMPY[found]
-    narrower = _NARROWER.get(found.name)
+        raise DtypeError(f"{requested!r} is no element type; there are {', '.join(_BY_NAME)}") from error
+    if numpy_dtype in _BY_NUMPY:
+        return _BY_NUMPY[numpy_dtype]
+    narrower = _NARROWER.get(numpy_dtype.name)
     advice = f"; convert it first with .astype(numpy.{narrower})" if narrower else ""
-    raise DtypeError(f"element type {found} is not supported on the GPU ({', '.join(_BY_NAME)} are){advice}")
+    raise DtypeError(f"element type {numpy_dtype} is not supported on the GPU ({', '.join(_BY_NAME)} are){advice}")
 
 
 def promote(a: DType, b: DType) -> DType:

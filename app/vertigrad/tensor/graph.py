@@ -1,7 +1,7 @@
-"""The graph along which gradients flow back: what a tensor was made of, kept until `backward` has used it.
+"""The graph along which gradients flow back: the operations behind a tensor, retained until `backward` has used them.
 
-Reverse mode: each operation leaves a `Node` with a rule from the gradient of its result to those of its operands
-(Griewank & Walther 2008, Evaluating Derivatives, section 3.2). Values that a rule needs later are kept as clones: a
+Reverse mode: each operation adds a `Node` with a rule from the gradient of its result to those of its operands
+(Griewank & Walther 2008, Evaluating Derivatives, section 3.2). Values that a rule needs later are saved as clones: a
 write to the original copies first. While a plan records the copy becomes a part of it, just before the write.
 """
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 Vjp: TypeAlias = "Callable[[Tensor], Sequence[Tensor | None]]"
 
 _CUT_OFF = (
-    "nothing it was made of wants one, or what does went through comparisons, rounding or places, which have none by "
-    "nature; set requires_grad on what is to be learned, and use smooth operations from there on"
+    "no operand requires one, or the path to it goes through comparisons, rounding or indices, which are not "
+    "differentiable; set requires_grad on what is to be trained, and use smooth operations from there on"
 )
-_numbers = itertools.count()
+_order = itertools.count()
 _paused: ContextVar[bool] = ContextVar("gradients paused", default=False)
 
 
 class Node:
-    """One operation: the nodes of its operands (None where no gradient is wanted) and its vector-Jacobian product."""
+    """One operation: the nodes of its operands (None where no gradient is required) and its vector-Jacobian product."""
 
     __slots__ = ("__weakref__", "_saved", "_vjp", "inputs", "name", "number")
 
     def __init__(self, name: str, inputs: Sequence[Node | None], vjp: Vjp, saved: Sequence[Saved]):
-        self.name, self.inputs, self.number = name, tuple(inputs), next(_numbers)
+        self.name, self.inputs, self.number = name, tuple(inputs), next(_order)
         self._vjp: Vjp | None = vjp
         self._saved = tuple(saved)
 
@@ -54,14 +54,14 @@ class Node:
         return self._vjp(gradient)
 
     def free(self) -> None:
-        """Let go of the values that were kept. Idempotent."""
+        """Free the saved values. Idempotent."""
         self._vjp = None
         for saved in self._saved:
             saved.close()
 
 
 class Leaf(Node):
-    """Where a gradient is left: a tensor that nothing differentiable made."""
+    """A tensor that no differentiable operation made; gradients accumulate in its `grad`."""
 
     __slots__ = ("_tensor",)
 
@@ -69,33 +69,33 @@ class Leaf(Node):
         super().__init__("leaf", (), lambda _: (), ())
         self._tensor = weakref.ref(tensor)
 
-    def leave(self, gradient: Tensor) -> None:
-        """Add to what earlier passes left there; nothing if the tensor is gone."""
+    def accumulate(self, gradient: Tensor) -> None:
+        """Add to the gradients of earlier passes; no effect if the tensor is gone."""
         tensor = self._tensor()
         if tensor is not None:
             tensor.grad = gradient if tensor.grad is None else call("add", tensor.grad, gradient)
 
     def free(self) -> None:
-        """A leaf keeps no values."""
+        """A leaf saves no values."""
 
 
 class Saved:
-    """A value as it is now, for a rule that needs it later."""
+    """A value as it is now, saved for the backward pass."""
 
-    __slots__ = ("__weakref__", "_seen", "_tensor", "name")
+    __slots__ = ("__weakref__", "_tensor", "_version", "name")
 
     def __init__(self, tensor: Tensor):
         self.name = tensor.name
         recording = gpu().recording
         if recording is None:
-            self._tensor, self._seen = tensor.kept(), -1
+            self._tensor, self._version = tensor.retained(), -1
         else:
-            self._tensor, self._seen = tensor.detach(), tensor.owner.version
+            self._tensor, self._version = tensor.detach(), tensor.owner.version
             recording.results.before_write(tensor.owner, weakref.WeakMethod(self.copy))
 
     def value(self) -> Tensor:
-        """The value. Raises `GradientError` if it was kept in a recording, and written after that."""
-        if 0 <= self._seen != self._tensor.owner.version:
+        """The value. Raises `GradientError` if it was saved in a recording, and written after that."""
+        if 0 <= self._version != self._tensor.owner.version:
             raise GradientError(
                 f"tensor {self.name or 'unnamed'!r} is needed for gradients and was modified in place after its "
                 "recording; call backward() inside of the recording, or write to a result of its own "
@@ -104,28 +104,28 @@ class Saved:
         return self._tensor
 
     def copy(self) -> None:
-        """Have a copy of its own, recorded here, if it is needed still: the tensor is about to be written."""
-        if self._seen < 0:
+        """Copy the value, recorded here, if it is still needed: the tensor is about to be written."""
+        if self._version < 0:
             return
         shared = self._tensor
         with no_grad():
-            self._tensor, self._seen = call("copy", shared), -1
+            self._tensor, self._version = call("copy", shared), -1
         shared.close()
 
     def close(self) -> None:
-        """Let go of it. Idempotent."""
-        self._seen = -1
+        """Free it. Idempotent."""
+        self._version = -1
         self._tensor.close()
 
 
 def enabled() -> bool:
-    """Whether operations leave nodes."""
+    """Whether operations add nodes to the graph."""
     return not _paused.get()
 
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """Operations inside leave no graph behind; leaves may be written.
+    """Operations inside are not added to the graph; leaves may be written.
 
     For this thread and this asynchronous task alone, as is `enable_grad`.
     """
@@ -135,7 +135,7 @@ def no_grad() -> Iterator[None]:
 
 @contextmanager
 def enable_grad() -> Iterator[None]:
-    """Operations inside leave nodes, even inside of `no_grad`."""
+    """Operations inside are added to the graph, even inside of `no_grad`."""
     with _set(False):
         yield
 
@@ -158,7 +158,7 @@ def attach(
     saved: Sequence[Saved],
     in_place: bool = False,
 ) -> None:
-    """Let `result` be what the operation `name` made of operands with these nodes; a constant if all are None.
+    """Make `result` the result of the operation `name` on operands with these nodes; a constant if all are None.
 
     With `in_place` it was there before, and was written: its base and all views of that see the change.
     """
@@ -174,25 +174,27 @@ def backward(results: Sequence[Tensor], gradients: Sequence[Tensor], keep_graph:
     waiting: dict[Node, Tensor] = {}
     for result, gradient in zip(results, gradients, strict=True):
         if result.node is None:
-            raise GradientError(result.ended or f"tensor {result.name or 'unnamed'!r} has no gradient: {_CUT_OFF}")
+            raise GradientError(
+                result.non_differentiable_reason or f"tensor {result.name or 'unnamed'!r} has no gradient: {_CUT_OFF}"
+            )
         _add(waiting, result.node, gradient)
     queue = [(-node.number, node) for node in waiting]
     heapq.heapify(queue)
     queued = set(waiting)
     used: list[Node] = []
-    seen = Counter(gradient.owner for gradient in gradients)
+    counts = Counter(gradient.owner for gradient in gradients)
     with no_grad():
         while queue:
             node = heapq.heappop(queue)[1]
             gradient = waiting.pop(node)
             used.append(node)
             if isinstance(node, Leaf):
-                node.leave(_own(gradient, seen))
+                node.accumulate(_own_copy(gradient, counts))
                 continue
             for source, part in zip(node.inputs, node.vjp(gradient), strict=True):
                 if source is None or part is None:
                     continue
-                seen[part.owner] += 1
+                counts[part.owner] += 1
                 _add(waiting, source, part)
                 if source not in queued:
                     queued.add(source)
@@ -202,7 +204,7 @@ def backward(results: Sequence[Tensor], gradients: Sequence[Tensor], keep_graph:
 
 
 def free(nodes: Iterable[Node]) -> None:
-    """Let go of what nodes keep."""
+    """Free the saved values of nodes."""
     for node in nodes:
         node.free()
 
@@ -211,15 +213,15 @@ def _add(waiting: dict[Node, Tensor], node: Node, gradient: Tensor) -> None:
     waiting[node] = gradient if node not in waiting else call("add", waiting[node], gradient)
 
 
-def _own(gradient: Tensor, seen: Mapping[Owner, int]) -> Tensor:
+def _own_copy(gradient: Tensor, counts: Mapping[Owner, int]) -> Tensor:
     """`gradient` for a leaf: contiguous, writable, and seen by nobody else; copied only where it must be.
 
-    `seen` counts how often each owner was met as a gradient in this pass.
+    `counts` is how often each owner occurred as a gradient in this pass.
     """
     recording = gpu().recording
     if not gradient.is_contiguous or gradient.extent != gradient.block.nbytes:
         return call("copy", gradient)
     if recording is None:
-        return gradient.kept()
-    alone = seen.get(gradient.owner, 0) <= 1 and recording.is_alone(gradient.owner)
+        return gradient.retained()
+    alone = counts.get(gradient.owner, 0) <= 1 and recording.is_alone(gradient.owner)
     return gradient if alone else call("copy", gradient)

@@ -221,11 +221,11 @@ class Arithmetic:
         return call("all", self, axis, keepdims, out=out)
 
     def argmin(self, axis: int | None = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """Place of the smallest value along `axis`, or in the flattened tensor, i32."""
+        """Index of the smallest value along `axis`, or in the flattened tensor, i32."""
         return call("argmin", self, axis, keepdims, out=out)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
-        """Place of the largest value along `axis`, or in the flattened tensor, i32."""
+        """Index of the largest value along `axis`, or in the flattened tensor, i32."""
         return call("argmax", self, axis, keepdims, out=out)
 
     def take(self, indices: Any, axis: int | None = None) -> Tensor:

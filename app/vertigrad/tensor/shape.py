@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 
 class Layout(NamedTuple):
-    """Where the elements of a tensor lie in its block."""
+    """Shape, strides and offset of a tensor in its block."""
 
     shape: Shape
     strides: Shape
@@ -41,7 +41,7 @@ def contiguous_strides(shape: Shape, itemsize: int) -> Shape:
 
 
 def is_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
-    """Whether the elements lie in row-major order without gaps."""
+    """Whether the elements are in row-major order without gaps."""
     if 0 in shape:
         return True
     expected = itemsize
@@ -53,7 +53,7 @@ def is_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     return True
 
 
-def span(shape: Shape, strides: Shape, offset: int, itemsize: int) -> tuple[int, int]:
+def byte_range(shape: Shape, strides: Shape, offset: int, itemsize: int) -> tuple[int, int]:
     """(lowest byte, bytes to the end of the highest element) that a layout covers."""
     if 0 in shape:
         return offset, 0
@@ -122,10 +122,10 @@ def index(layout: Layout, key: Any) -> Layout:
 def permute(layout: Layout, axes: tuple[int, ...]) -> Layout:
     """Axes in another order. Raises `ShapeError` unless `axes` names each once."""
     rank = len(layout.shape)
-    wanted = tuple(a % rank if -rank <= a < rank else a for a in axes)
-    if sorted(wanted) != list(range(rank)):
+    target = tuple(a % rank if -rank <= a < rank else a for a in axes)
+    if sorted(target) != list(range(rank)):
         raise ShapeError(f"axes {axes} do not name each of {rank} axes once")
-    return Layout(tuple(layout.shape[a] for a in wanted), tuple(layout.strides[a] for a in wanted), layout.offset)
+    return Layout(tuple(layout.shape[a] for a in target), tuple(layout.strides[a] for a in target), layout.offset)
 
 
 def reshape(layout: Layout, shape: Shape, itemsize: int) -> Layout:
@@ -134,16 +134,16 @@ def reshape(layout: Layout, shape: Shape, itemsize: int) -> Layout:
     Raises `ShapeError` if the count differs, or if no strides describe the result: that needs a copy.
     """
     size = math.prod(layout.shape)
-    wanted = resolve(shape, size)
+    target = resolve(shape, size)
     if is_contiguous(layout.shape, layout.strides, itemsize):
-        return Layout(wanted, contiguous_strides(wanted, itemsize), layout.offset)
-    strides = _split(_merged(layout), wanted)
+        return Layout(target, contiguous_strides(target, itemsize), layout.offset)
+    strides = _split(_merged(layout), target)
     if strides is None:
         raise ShapeError(
-            f"shape {layout.shape} with strides {layout.strides} has no view of shape {wanted}; "
+            f"shape {layout.shape} with strides {layout.strides} has no view of shape {target}; "
             "use .contiguous().reshape(...), which copies"
         )
-    return Layout(wanted, strides, layout.offset)
+    return Layout(target, strides, layout.offset)
 
 
 def unpacked(sizes: Sequence[Any]) -> Shape:
@@ -156,14 +156,14 @@ def unpacked(sizes: Sequence[Any]) -> Shape:
 
 
 def resolve(shape: Shape, size: int) -> Shape:
-    """`shape` with its −1 worked out for `size` elements. Raises `ShapeError`."""
+    """`shape` with its −1 inferred from `size` elements. Raises `ShapeError`."""
     if sum(1 for n in shape if n == -1) > 1 or any(n < -1 for n in shape):
         raise ShapeError(f"shape {shape} must have at most one -1 and no other negative size")
     known = math.prod(n for n in shape if n != -1)
-    wanted = tuple(size // known if n == -1 and known else n for n in shape)
-    if -1 in wanted or math.prod(wanted) != size:
+    target = tuple(size // known if n == -1 and known else n for n in shape)
+    if -1 in target or math.prod(target) != size:
         raise ShapeError(f"{size} elements do not make shape {shape}")
-    return wanted
+    return target
 
 
 def _checked(k: Any, n: int, axis: int) -> int:

@@ -19,28 +19,28 @@ from . import graph
 from . import shape as shapes
 from .differentiable import Differentiable
 from .dtype import DType, dtype_of, f32
-from .laid_out import LaidOut
 from .operators import Arithmetic, call
 from .shape import Layout
+from .strided import Strided
 from .transfer import Readback, blob_type, host_array, require
 from .variable import Step, View
 
 
 class Resource(NamedTuple):
-    """Where a tensor lies, for other wgpu code: buffer, offset of its lowest byte, and size in bytes."""
+    """The memory of a tensor, for other wgpu code: buffer, offset of its lowest byte, and size in bytes."""
 
     buffer: wgpu.GPUBuffer
     offset: int
     size: int
 
 
-class Tensor(LaidOut, Arithmetic, Differentiable):
+class Tensor(Strided, Arithmetic, Differentiable):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
     `.detach`) aliases: a write through it is seen by the tensor it was taken of. A `clone` is independent, but shares
-    the block until one of the two is written. Close tensors (`close`, or `with`); the garbage collector is the net
-    under that, and reports what it caught. Using a closed tensor raises `UseAfterFree`.
+    the block until one of the two is written. Close tensors (`close`, or `with`); those that
+    are not are closed by a finalizer, and reported as leaks. Using a closed tensor raises `UseAfterFree`.
     """
 
     def __init__(self, owner: Owner, layout: Layout, dtype: DType, name: str, temporary: bool):
@@ -52,16 +52,16 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         self.dtype = dtype
         self.name = name
         tracker = gpu().tracker
-        self._net = weakref.finalize(self, tracker.drop_later, _dropper(owner, tracker, temporary))
-        self._net.atexit = False
+        self._finalizer = weakref.finalize(self, tracker.drop_later, _dropper(owner, tracker, temporary))
+        self._finalizer.atexit = False
 
-    # making -----------------------------------------------------------------------------------------------------
+    # creation -----------------------------------------------------------------------------------------------------
 
     @staticmethod
     def empty(shape: int | Sequence[int], dtype: Any = f32, name: str = "", temporary: bool = False) -> Tensor:
         """A contiguous tensor whose elements are not set. Raises `DtypeError`, `LimitError`, `OutOfMemory`.
 
-        A `temporary` one that is made while a plan is recording lies in memory of the plan.
+        A `temporary` one that is created while a plan records uses memory of the plan.
         """
         size = shapes.checked(shape)
         kind, origin = dtype_of(dtype), Origin.of_caller()
@@ -69,7 +69,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         device, nbytes = gpu(), math.prod(size) * kind.itemsize
         results = None if device.recording is None else device.recording.results
         if temporary and results is not None:
-            owner = results.promise(nbytes, name, origin)
+            owner = results.reserve(nbytes, name, origin)
         else:
             owner = Owner(device.tracker, device.pool.take(nbytes, name, origin), name, origin)
             if results is not None:
@@ -78,21 +78,21 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
 
     @staticmethod
     def zeros(shape: int | Sequence[int], dtype: Any = f32, name: str = "") -> Tensor:
-        """A contiguous tensor of zeros; one that is made while a plan records is set to zero at each replay."""
-        made = Tensor.empty(shape, dtype, name)
-        with made._closed_on_error():
+        """A contiguous tensor of zeros; one that is created while a plan records is set to zero at each replay."""
+        created = Tensor.empty(shape, dtype, name)
+        with created._closed_on_error():
             if gpu().recording is not None:
-                return made.fill_(0)
-            gpu().recorder.encoder.clear_buffer(made.block.buffer, 0, None)
-            gpu().recorder.use((made.block,))
-        return made
+                return created.fill_(0)
+            gpu().recorder.encoder.clear_buffer(created.block.buffer, 0, None)
+            gpu().recorder.use((created.block,))
+        return created
 
     @staticmethod
     def full(shape: int | Sequence[int], value: float, dtype: Any = f32, name: str = "") -> Tensor:
         """A contiguous tensor of `value`. Raises `DtypeError` if the value does not fit."""
-        made = Tensor.empty(shape, dtype, name)
-        with made._closed_on_error():
-            return made.fill_(value)
+        created = Tensor.empty(shape, dtype, name)
+        with created._closed_on_error():
+            return created.fill_(value)
 
     @staticmethod
     def from_numpy(array: Any, name: str = "") -> Tensor:
@@ -102,11 +102,11 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         of 64-bit types: convert them yourself.
         """
         host, dtype = host_array(array)
-        made = Tensor.empty(host.shape, dtype, name)
-        with made._closed_on_error():
+        created = Tensor.empty(host.shape, dtype, name)
+        with created._closed_on_error():
             if host.size:
-                gpu().upload(made.block.buffer, memoryview(host.reshape(-1).view(np.uint8)), unused=True)
-        return made._set_once()
+                gpu().upload(created.block.buffer, memoryview(host.reshape(-1).view(np.uint8)), unused=True)
+        return created._set_once()
 
     @staticmethod
     def from_blob(source: Any, dtype: Any = None, shape: Sequence[int] | None = None, name: str = "") -> Tensor:
@@ -123,13 +123,13 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
             borrow.release()
             raise
         device, origin = gpu(), Origin.of_caller()
-        block = device.pool.lend(borrow, name, origin)
+        block = device.pool.borrow(borrow, name, origin)
         owner = Owner(device.tracker, block, name, origin)
         layout = Layout(full, shapes.contiguous_strides(full, kind.itemsize), 0)
         return Tensor(owner, layout, kind, name, False)._set_once()
 
     def _set_once(self) -> Tensor:
-        """Itself, filled now: a constant of the plan that records."""
+        """Itself, a constant of the plan that records."""
         recording = gpu().recording
         if recording is not None:
             recording.results.set_once(self.owner)
@@ -142,14 +142,14 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         """The owner of the block, shared with all views. Raises `UseAfterFree` if this tensor was closed."""
         if self._closed_in >= 0:
             raise UseAfterFree(
-                f"tensor {self.name or 'unnamed'!r}, made at {self._owner.origin}, was freed in frame "
+                f"tensor {self.name or 'unnamed'!r}, created at {self._owner.origin}, was freed in frame "
                 f"{self._closed_in}; keep a clone() if it is needed longer"
             )
         return self._owner
 
     @property
     def block(self) -> Block:
-        """The block the elements lie in now. Raises `UseAfterFree`."""
+        """The block of the elements. Raises `UseAfterFree`."""
         return self.owner.block
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -167,7 +167,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
     # views: the same bytes ----------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Tensor:
-        return self._view(shapes.index(self.layout, key), lambda whole: whole[key])
+        return self._view(shapes.index(self.layout, key), lambda base: base[key])
 
     @property
     def T(self) -> Tensor:
@@ -177,17 +177,17 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
     def permute(self, *axes: int | Sequence[int]) -> Tensor:
         """The axes in another order, as numbers or as one sequence; a view."""
         axes = shapes.unpacked(axes)
-        return self._view(shapes.permute(self.layout, axes), lambda whole: whole.permute(*axes))
+        return self._view(shapes.permute(self.layout, axes), lambda base: base.permute(*axes))
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The elements in another shape, sizes or one sequence; a view. Raises `ShapeError` where that needs a copy."""
         shape = shapes.unpacked(shape)
-        return self._view(shapes.reshape(self.layout, shape, self.dtype.itemsize), lambda whole: whole.reshape(*shape))
+        return self._view(shapes.reshape(self.layout, shape, self.dtype.itemsize), lambda base: base.reshape(*shape))
 
     def expand(self, *shape: int | Sequence[int]) -> Tensor:
         """Axes of 1 repeated to `shape`, sizes or one sequence, with stride 0; a view."""
         shape = shapes.unpacked(shape)
-        return self._view(shapes.expand(self.layout, shape), lambda whole: whole.expand(*shape), repeats=True)
+        return self._view(shapes.expand(self.layout, shape), lambda base: base.expand(*shape), repeats=True)
 
     def detach(self) -> Tensor:
         """The same values as a new leaf of the graph of gradients; a view: it shares memory, writes included."""
@@ -195,7 +195,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
 
     def as_strided(self, layout: Layout) -> Tensor:
         """The same bytes in another layout, apart from the graph of gradients: for `ops`. Raises `LayoutError`."""
-        start, extent = shapes.span(*layout, self.dtype.itemsize)
+        start, extent = shapes.byte_range(*layout, self.dtype.itemsize)
         if start < 0 or start + extent > self.block.nbytes:
             raise LayoutError(f"{layout} reaches outside of the {self.block.nbytes} bytes of tensor {self.name!r}")
         return Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
@@ -208,17 +208,19 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:
-        """For a tensor that is still being made: nobody else could close it."""
+        """For a tensor under construction: nobody else could close it."""
         try:
             yield
         except BaseException:
             self.close()
             raise
 
-    def _view(self, layout: Layout, again: Callable[[Tensor], Tensor], repeats: bool = False) -> Tensor:
-        """A view; `again` takes the same one of a tensor of this shape; elements of that may be in it repeatedly."""
+    def _view(self, layout: Layout, view_function: Callable[[Tensor], Tensor], repeats: bool = False) -> Tensor:
+        """A view; `view_function` takes the same view of any tensor of this shape; `repeats` if elements may occur
+        twice.
+        """
         view = Tensor(self.owner.hold(), layout, self.dtype, self.name, temporary=True)
-        view.variable = View(self.variable, Step(self.shape, again, repeats), graph.enabled())
+        view.variable = View(self.variable, Step(self.shape, view_function, repeats), graph.enabled())
         return view
 
     # copies -------------------------------------------------------------------------------------------------------
@@ -226,13 +228,13 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
     def clone(self, name: str = "") -> Tensor:
         """An independent tensor, in O(1): one more owner of the block. The first of the two to be written copies.
 
-        While a plan records it is a copy that each replay makes anew, of the values at this point of it. Inside of
+        While a plan records it is a copy that each replay repeats, of the values at this point of it. Inside of
         `resource` it is a copy made now, since other code may write the block.
         """
         return self._cloned(name or self.name, temporary=False)
 
-    def kept(self) -> Tensor:
-        """A clone that nobody need close, with no graph of gradients: the values as they are now."""
+    def retained(self) -> Tensor:
+        """A temporary clone, detached from the graph of gradients: the values as they are now."""
         with graph.no_grad():
             return self._cloned(self.name, temporary=True)
 
@@ -256,7 +258,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """An independent leaf with the same values, which wants gradients if this leaf does.
+        """An independent leaf with the same values, which requires gradients if this leaf does.
 
         Raises `GradientError` for what an operation made.
         """
@@ -268,7 +270,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         with graph.no_grad():
             copied = memo[id(self)] = self.clone()
         copied.requires_grad = self.requires_grad
-        copied.grad = None if self.grad is None else self.grad.kept()
+        copied.grad = None if self.grad is None else self.grad.retained()
         return copied
 
     def contiguous(self) -> Tensor:
@@ -283,7 +285,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
 
     @contextmanager
     def resource(self, writable: bool = False) -> Iterator[Resource]:
-        """Where the tensor lies, for other wgpu code; while open, nothing frees, moves or reuses it.
+        """The tensor's memory, for other wgpu code; while open, nothing frees, moves or reuses it.
 
         What was recorded before is submitted on entry, so commands that the other code submits see it. With `writable`
         the block is made this tensor's own first; without, other code may read only. Inside, a clone is a copy made at
@@ -337,7 +339,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
         """Give up the memory: at once, or when the GPU and other owners are done with it. Idempotent."""
         if self._closed_in < 0:
             tracker = gpu().tracker
-            self._net.detach()
+            self._finalizer.detach()
             self._closed_in = tracker.frame
             self._owner.drop()
             tracker.collect()  # views that were let go of may be all that still holds the memory
@@ -356,7 +358,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
                 f"tensor {self.name or 'unnamed'!r} still needs the memory it borrowed: it was not uploaded yet; "
                 "close() it, or use it on the GPU first"
             )
-        block.give_back()
+        block.release_borrow()
 
     def __enter__(self) -> Tensor:
         return self
@@ -368,7 +370,7 @@ class Tensor(LaidOut, Arithmetic, Differentiable):
 
 
 def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callable[[], None]:
-    """What the net does, at a safe time, for a tensor that was collected without being closed."""
+    """The finalizer, run at a safe time, of a tensor that was collected without being closed."""
 
     def drop() -> None:
         if not temporary and owner.handles:

@@ -47,7 +47,7 @@ def _of_numbers(source: Any) -> np.ndarray:
 
 
 def blob_type(borrow: Borrow, dtype: Any, shape: Sequence[int] | None) -> tuple[DType, Shape]:
-    """Element type and shape for borrowed bytes; those of the source where none are given.
+    """Element type and shape for borrowed bytes; those of the source by default.
 
     Raises `DtypeError` or `ShapeError` if the bytes do not make such a tensor.
     """
@@ -55,7 +55,9 @@ def blob_type(borrow: Borrow, dtype: Any, shape: Sequence[int] | None) -> tuple[
     kind = dtype_of(own if dtype is None else dtype)
     require(kind)
     if kind is dtypes.bool_ and own == np.bool_:
-        raise DtypeError("from_blob: bool takes 4 bytes here and 1 in NumPy; lend it as dtype='u8', or use from_numpy")
+        raise DtypeError(
+            "from_blob: bool takes 4 bytes here and 1 in NumPy; borrow it as dtype='u8', or use from_numpy"
+        )
     if borrow.nbytes % kind.itemsize:
         raise ShapeError(f"from_blob: {borrow.nbytes} bytes are not a multiple of {kind.itemsize}, the size of {kind}")
     size = borrow.nbytes // kind.itemsize

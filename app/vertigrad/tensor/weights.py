@@ -1,4 +1,4 @@
-"""Weights by name, from safetensors files and NumPy archives: mapped, checked against what is wanted, uploaded once."""
+"""Weights by name, from safetensors files and NumPy archives: mapped, checked, uploaded once."""
 
 from __future__ import annotations
 
@@ -55,15 +55,16 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f"{path}: not a whole file of weights ({error})") from error
 
 
-def read_weights(path: Path, wanted: Mapping[str, tuple[int, ...]], dtype: object = None) -> dict[str, Tensor]:
-    """A tensor for each name wanted, of these shapes, borrowed from the file: uploaded at first use, not copied in RAM.
+def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], dtype: object = None) -> dict[str, Tensor]:
+    """A tensor for each expected name, of these shapes, borrowed from the file: uploaded at first use, not copied in
+    RAM.
 
     With `dtype` they are cast first, those of another type at the price of a copy. The caller closes them. Raises
-    `InputError` that lists every name that is missing, not wanted, or of another shape.
+    `InputError` that lists every name that is missing, unexpected, or of another shape.
     """
     arrays = read_arrays(path)
-    require_fitting(path, arrays, wanted)
-    return {name: Tensor.from_blob(_as(arrays[name], dtype, path, name), name=name) for name in wanted}
+    require_fitting(path, arrays, expected)
+    return {name: Tensor.from_blob(_as(arrays[name], dtype, path, name), name=name) for name in expected}
 
 
 def swap_weights(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -75,20 +76,20 @@ def swap_weights(path: Path, tensors: Mapping[str, Tensor]) -> None:
     require_fitting(path, arrays, {name: tensor.shape for name, tensor in tensors.items()})
     ready = {name: _as(arrays[name], tensor.dtype, path, name) for name, tensor in tensors.items()}
     for name, tensor in tensors.items():
-        with Tensor.from_blob(ready[name], name=name) as fresh:
-            tensor[...] = fresh
+        with Tensor.from_blob(ready[name], name=name) as new:
+            tensor[...] = new
 
 
-def require_fitting(path: Path, found: Mapping[str, np.ndarray], wanted: Mapping[str, tuple[int, ...]]) -> None:
+def require_fitting(path: Path, found: Mapping[str, np.ndarray], expected: Mapping[str, tuple[int, ...]]) -> None:
     """Raise `InputError` unless names and shapes are the same, naming all that are not."""
-    missing = [name for name in wanted if name not in found]
-    unexpected = [name for name in found if name not in wanted]
-    shaped = [name for name in wanted if name in found and found[name].shape != wanted[name]]
-    told = [f"missing: {', '.join(missing)}"] if missing else []
-    told += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
-    told += [f"{name}: expected shape {wanted[name]}, got {found[name].shape}" for name in shaped]
-    if told:
-        raise InputError("\n  ".join([f"{path}: weights do not fit", *told]))
+    missing = [name for name in expected if name not in found]
+    unexpected = [name for name in found if name not in expected]
+    shaped = [name for name in expected if name in found and found[name].shape != expected[name]]
+    problems = [f"missing: {', '.join(missing)}"] if missing else []
+    problems += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
+    problems += [f"{name}: expected shape {expected[name]}, got {found[name].shape}" for name in shaped]
+    if problems:
+        raise InputError("\n  ".join([f"{path}: weights do not fit", *problems]))
 
 
 def _as(array: np.ndarray, dtype: object, path: Path, name: str) -> np.ndarray:

@@ -31,7 +31,7 @@ class DispatchList:
         self._pointer = ffi.new("uint32_t[]", max(1, len(calls)))
         self._current = np.frombuffer(ffi.buffer(self._pointer), np.uint32)
         self._relative = np.array([offset or 0 for offset in offsets] or [0], np.uint32)
-        self._base: int | None = None  # for which `_current` is worked out
+        self._base: int | None = None  # for which `_current` is computed
         self._calls = []
         self._runs = []  # of dispatches with one pipeline whose sizes are given in one way: nothing to ask at each
         last = None

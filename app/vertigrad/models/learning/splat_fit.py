@@ -139,7 +139,7 @@ class SplatFit(NoReloadModel):
         for _ in range(self._learning.due(dt, 1.0 / params.steps_per_second) if params.train else 0):
             self._backpropagate.replay(**self._view_fields(self._taken))
             for name, optimizer in self._optimizers.items():
-                optimizer.rate = getattr(params, f"{name}_learning_rate")
+                optimizer.lr = getattr(params, f"{name}_learning_rate")
                 self._updates[name].replay(**optimizer.fields())
             if (
                 params.densify_interval
@@ -180,7 +180,7 @@ class SplatFit(NoReloadModel):
             for name, array in self._first.items():
                 self._learned[name][...] = array
             for optimizer in self._optimizers.values():
-                optimizer.taken = 0
+                optimizer.step_count = 0
                 for tensor in optimizer.state.values():
                     tensor.fill_(0.0)
             self._loss.fill_(0.0)
@@ -201,7 +201,7 @@ class SplatFit(NoReloadModel):
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         for optimizer in self._optimizers.values():
-            optimizer.taken = int(numbers["taken"])
+            optimizer.step_count = int(numbers["taken"])
         self._learning.remainder = numbers["learning"]
         self._shown = ()
 
@@ -216,7 +216,7 @@ class SplatFit(NoReloadModel):
 
     @property
     def _taken(self) -> int:
-        return self._optimizers["position"].taken
+        return self._optimizers["position"].step_count
 
     def _make(self, parts: Parts) -> None:
         side, count, rows = self._params.resolution, self._params.count, self._views.rows

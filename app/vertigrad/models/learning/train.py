@@ -96,7 +96,7 @@ class Train(NoReloadModel):
         self._network, self._cut = network_of(self._tables, kind, random)
         self._network = self._network.fused(self._tables.network.fused, params.batch_size or len(self._given.inputs))
         self._loss_of = loss_of(self._tables.loss)
-        self._start = self._network.start(random)
+        self._start = self._network.init(random)
         self._file = params.weights
         self._goes_on = self._file is not None and self._file.suffix == CHECKPOINT
         if self._file is not None and not self._goes_on:
@@ -108,7 +108,7 @@ class Train(NoReloadModel):
     def step(self, dt: float) -> None:
         values = self._params
         if values.train and dt > 0.0:
-            self._optimizer.rate, self._optimizer.decay = values.learning_rate, values.weight_decay
+            self._optimizer.lr, self._optimizer.weight_decay = values.learning_rate, values.weight_decay
             for _ in range(values.steps):
                 self._step()
             self._evaluate.replay()
@@ -134,45 +134,45 @@ class Train(NoReloadModel):
         weights = {name: tensor.numpy() for name, tensor in self._weights.items()}
         value = self._network.reference(inputs, weights)
         by_name = self._network.gradients(inputs, weights, loss_gradient(self._tables.loss, value, targets))
-        gradients = np.concatenate([by_name[name].ravel() for name in self._network.learned(weights)])
+        gradients = np.concatenate([by_name[name].ravel() for name in self._network.trainable(weights)])
         return [compare("result", ours, value, 1e-4), compare("gradients", found, gradients, 1e-3)]
 
     def reset(self) -> None:
         with no_grad():
-            for name, array in self._network.learned(self._start).items():
+            for name, array in self._network.trainable(self._start).items():
                 self._weights[name][...] = array
                 self._best[name][...] = array
-        self._optimizer.taken = 0
-        rate, self._optimizer.rate = self._optimizer.rate, 0.0
+        self._optimizer.step_count = 0
+        rate, self._optimizer.lr = self._optimizer.lr, 0.0
         self._step()  # which moves nothing: so there are a loss and a gradient from the start
-        self._optimizer.rate = rate
+        self._optimizer.lr = rate
         with no_grad():
             for tensor in self._optimizer.state.values():
                 tensor.fill_(0.0)
             self._statistics["best_loss"].fill_(NOT_YET)
-        self._optimizer.taken = 0
+        self._optimizer.step_count = 0
         self._evaluate.replay()
         if self._file is not None and self._goes_on:
-            self._optimizer.taken = restore(self._file, self._memory())
+            self._optimizer.step_count = restore(self._file, self._memory())
         self._draws[self._params.show].replay()
 
     def state(self) -> dict[str, Tensor]:
         return self._memory() | self._view.outputs
 
     def numbers(self) -> dict[str, float]:
-        return {"taken": self._optimizer.taken}
+        return {"taken": self._optimizer.step_count}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimizer.taken = int(numbers["taken"])
+        self._optimizer.step_count = int(numbers["taken"])
 
     def export(self, suffix: str) -> bytes:
         if suffix == CHECKPOINT:
-            return checkpoint(self._memory(), self._optimizer.taken)
+            return checkpoint(self._memory(), self._optimizer.step_count)
         chosen = self._best if self._params.show == "best" else self._weights
         weights = {name: tensor.numpy() for name, tensor in chosen.items()}
         if suffix == ".onnx":
             return to_onnx(self._network, weights, self.name, self._given.mean, self._given.deviation)
-        metadata = {"steps": self._optimizer.taken, "mean": self._given.mean, "deviation": self._given.deviation}
+        metadata = {"steps": self._optimizer.step_count, "mean": self._given.mean, "deviation": self._given.deviation}
         return to_safetensors(weights, {name: str(value) for name, value in metadata.items()})
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Train(NoReloadModel):
     def _build(self, parts: Parts, kind: Kind) -> None:
         """Every tensor and plan."""
         name, held = self.name, parts.enter_context
-        learned = self._network.learned(self._start)
+        learned = self._network.trainable(self._start)
         self._weights, self._best = (held(Weights(self._start, learned, f"{name}.{what}")) for what in ("now", "best"))
         statistics = ("loss", "gradient_norm", "test_loss", "best_loss", "accuracy")
         self._statistics = {key: parts.zeros(key, 1) for key in statistics}
@@ -246,7 +246,7 @@ class Train(NoReloadModel):
 
     def _first(self) -> dict[str, Any]:
         assert self._batch is not None
-        place = self._optimizer.taken * self._batch.size
+        place = self._optimizer.step_count * self._batch.size
         return {"first": (place & 0xFFFFFFFF, place >> 32)}
 
     def _record_evaluation(self, inputs: Tensor, targets: Tensor) -> None:

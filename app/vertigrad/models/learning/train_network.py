@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import learn
 from ...learn.hash_grid import HashGrid
-from ...learn.layers import Activation, Conv, Flatten, Layer, Linear, Pool, octaves, waves
+from ...learn.layers import Activation, Conv, Flatten, Layer, Linear, Pool, fourier_features, positional_encoding
 from ...learn.network import Network
 from ...tensor import Tensor
 from .train_data import Kind
@@ -86,11 +86,11 @@ def _encoding_layers(table: Table, dimensions: int, random: np.random.Generator)
     if table.encoding == "none":
         return [], dimensions
     if table.encoding == "waves":
-        return waves(random, dimensions, table.frequencies, table.sharpness), 2 * table.frequencies
+        return fourier_features(random, dimensions, table.frequencies, table.sharpness), 2 * table.frequencies
     if table.encoding == "hash":
         grid = HashGrid(dimensions, table.levels, table.entries, table.features, table.coarsest, table.finest)
         return [grid], table.levels * table.features
-    return octaves(dimensions, table.frequencies), 2 * dimensions * table.frequencies
+    return positional_encoding(dimensions, table.frequencies), 2 * dimensions * table.frequencies
 
 
 def _front_layers(table: Table, given: tuple[int, ...]) -> tuple[list[Layer], int]:

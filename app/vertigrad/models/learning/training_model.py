@@ -33,10 +33,10 @@ class TrainingModel(NoReloadModel):
 
     def numbers(self) -> dict[str, float]:
         rests = {"learning": self._learning.remainder, "playing": self._playing.remainder}
-        return {"taken": self._optimizer.taken, "shown": self._shown, **rests}
+        return {"taken": self._optimizer.step_count, "shown": self._shown, **rests}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimizer.taken, self._shown = int(numbers["taken"]), int(numbers["shown"])
+        self._optimizer.step_count, self._shown = int(numbers["taken"]), int(numbers["shown"])
         self._learning.remainder, self._playing.remainder = numbers["learning"], numbers["playing"]
 
     # for subclasses ---------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ class TrainingModel(NoReloadModel):
     def _train(self, dt: float, rate: float) -> None:
         """The steps of learning that are due in `dt` seconds, if it is to learn."""
         if self._params.train:
-            self._optimizer.rate = rate
+            self._optimizer.lr = rate
             for _ in range(self._learning.due(dt, 1.0 / self._params.steps_per_second)):
                 self._step.replay(**self._optimizer.fields())
 
@@ -53,7 +53,7 @@ class TrainingModel(NoReloadModel):
         with no_grad():
             for tensor in (*self._optimizer.state.values(), self._norm):
                 tensor.fill_(0.0)
-        self._optimizer.taken = 0
+        self._optimizer.step_count = 0
         self._learning.remainder = self._playing.remainder = 0.0
 
     def _training_statistics(self) -> dict[str, Tensor]:

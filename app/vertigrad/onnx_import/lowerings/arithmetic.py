@@ -295,9 +295,9 @@ def dropout(node: Node) -> list[Tensor | Value | None]:
     node.ignore("ratio", "seed", 1, 2)
     if node.has(2) and bool(node.host(2).reshape(-1)[0]) and node.scalar(1, 0.5) > 0.0:
         raise Refused("training: numbers would be dropped at random")
-    if node.wants(1) and node.version < 10:
+    if node.is_used(1) and node.version < 10:
         raise Refused("a mask of floats, as before opset 10")
-    mask = Tensor.empty(node.shape(), "bool", temporary=True) if node.wants(1) else None
+    mask = Tensor.empty(node.shape(), "bool", temporary=True) if node.is_used(1) else None
     if mask is not None:
         ops.assign(mask, 1)
     return [node.value(0), None if mask is None else Value(TensorProto.BOOL, tensor=mask, sources=node.sources)]

@@ -31,18 +31,18 @@ def loop(node: Node) -> list[Value | None]:
     while condition and (trips is None or turn < trips):
         if turn >= MOST_TURNS:
             raise Refused(f"a loop of more than {MOST_TURNS:,} turns")
-        given = [constant(np.array(turn, np.int64)), constant(np.array(condition)), *carried]
-        results = node.trace.graph(body, given, node.scope)
+        inputs = [constant(np.array(turn, np.int64)), constant(np.array(condition)), *carried]
+        results = node.trace.graph(body, inputs, node.scope)
         if any(result is None for result in results):
             raise Refused("its body cannot be run")
         condition = _known(results[0])
         carried = results[1 : 1 + len(carried)]
-        for kept, result in zip(gathered, results[1 + len(carried) :], strict=True):
-            kept.append(result)  # type: ignore[arg-type]
+        for gathered_values, result in zip(gathered, results[1 + len(carried) :], strict=True):
+            gathered_values.append(result)  # type: ignore[arg-type]
         turn += 1
     if not turn and gathered:
         raise Refused("a loop of no turns, which gathers nothing of a known shape")
-    return [*carried, *(_stacked(node, kept) for kept in gathered)]
+    return [*carried, *(_stacked(node, gathered_values) for gathered_values in gathered)]
 
 
 def _known(value: Value | None) -> bool:
@@ -72,13 +72,13 @@ def scan(node: Node) -> list[Value | None]:
         if any(result is None for result in results):
             raise Refused("its body cannot be run")
         states = results[: len(states)]
-        for kept, result in zip(gathered, results[len(states) :], strict=True):
-            kept.append(result)  # type: ignore[arg-type]
+        for gathered_values, result in zip(gathered, results[len(states) :], strict=True):
+            gathered_values.append(result)  # type: ignore[arg-type]
     out_axes = node.attribute("scan_output_axes", [0] * outputs)
     out_back = node.attribute("scan_output_directions", [0] * outputs)
     found = [
-        _stacked(node, kept[::-1] if reverse else kept, axis)
-        for kept, axis, reverse in zip(gathered, out_axes, out_back, strict=True)
+        _stacked(node, gathered_values[::-1] if reverse else gathered_values, axis)
+        for gathered_values, axis, reverse in zip(gathered, out_axes, out_back, strict=True)
     ]
     return [*states, *found]
 
@@ -100,15 +100,15 @@ def _row(node: Node, value: Value | None, axis: int, index: int) -> Value:
     return Value(value.elem, tensor=row, sources=value.sources, bound=value.bound)
 
 
-def _stacked(node: Node, kept: list[Value], axis: int = 0) -> Value:
+def _stacked(node: Node, gathered_values: list[Value], axis: int = 0) -> Value:
     """Results of all turns as one tensor, with a new axis for the turns."""
-    if not kept:
+    if not gathered_values:
         raise Refused("nothing is gathered, so that its shape is not known")
-    elem = kept[0].elem
-    sources = frozenset().union(*(value.sources for value in kept))
-    if all(value.items is not None for value in kept):
+    elem = gathered_values[0].elem
+    sources = frozenset().union(*(value.sources for value in gathered_values))
+    if all(value.items is not None for value in gathered_values):
         raise Refused("sequences that are gathered")
-    if all(value.host is not None for value in kept):
-        return Value(elem, host=np.stack([v.host for v in kept], axis), sources=sources)  # type: ignore[arg-type]
-    stacked = ops.stack([node.trace.on_gpu(value) for value in kept], axis)
-    return Value(elem, tensor=stacked, sources=sources, bound=max(value.bound for value in kept))
+    if all(value.host is not None for value in gathered_values):
+        return Value(elem, host=np.stack([v.host for v in gathered_values], axis), sources=sources)  # type: ignore[arg-type]
+    stacked = ops.stack([node.trace.on_gpu(value) for value in gathered_values], axis)
+    return Value(elem, tensor=stacked, sources=sources, bound=max(value.bound for value in gathered_values))

@@ -1,4 +1,4 @@
-"""Numbers taken from and put to places: gathering, scattering, padding, and tensors made of little."""
+"""Gather, scatter, padding and constants."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .shaping import reshaped
 
 @lowers("Constant")
 def constants(node: Node) -> Value:
-    given = {name: node.attribute(name) for name in ("value_float", "value_int", "value_floats", "value_ints")}
-    for name, value in given.items():
+    attributes = {name: node.attribute(name) for name in ("value_float", "value_int", "value_floats", "value_ints")}
+    for name, value in attributes.items():
         if value is not None:
             return constant(np.array(value, np.float32 if "float" in name else np.int64))
     sparse, tensor = node.attribute("sparse_value"), node.attribute("value")
@@ -32,9 +32,9 @@ def constants(node: Node) -> Value:
 
 @lowers("ConstantOfShape")
 def constant_of_shape(node: Node) -> Value:
-    given = node.attribute("value")
-    value = numpy_helper.to_array(given).reshape(-1)[0] if given is not None else np.float32(0)
-    elem = given.data_type if given is not None else TensorProto.FLOAT
+    fill = node.attribute("value")
+    value = numpy_helper.to_array(fill).reshape(-1)[0] if fill is not None else np.float32(0)
+    elem = fill.data_type if fill is not None else TensorProto.FLOAT
     return _filled(node, node.ints(0), value, elem)
 
 
@@ -97,31 +97,31 @@ def scatter_nd(node: Node) -> Value:
 
 
 def _reduction(node: Node, count: int) -> tuple[str, int | None]:
-    """The reduction's name in `ops`, and the bound of the result if up to `count` updates may have the same index."""
+    """The reduction, and the bound of the result if up to `count` updates may have the same index."""
     how = node.attribute("reduction", "none")
     if how == "add":
         data, updates = node.bounds(0, 2)
         return "add", node.require_word(data + count * updates)
     if how == "mul":
         data, updates = node.bounds(0, 2)
-        return "multiply", node.require_word(data * max(updates, 1) ** min(count, 64))  # 2 ** 64 is too large anyway
-    return ("put" if how == "none" else how), None
+        return "mul", node.require_word(data * max(updates, 1) ** min(count, 64))  # 2 ** 64 is too large anyway
+    return how, None
 
 
 @lowers("TensorScatter")
 def tensor_scatter(node: Node) -> Value:
-    """New rows written into a cache, each batch from a place of its own on."""
+    """New rows written into a cache, at an offset of each batch member's own."""
     axis, circular = node.axis(-2), node.attribute("mode", "linear") == "circular"
     sizes, update = node.shape(), node.shape(1)
     first = node.tensor(2) if node.has(2) else None
     steps = np.arange(update[axis], dtype=np.int32).reshape([-1 if a == axis else 1 for a in range(len(sizes))])
     if first is None:
-        places = ops.add(Tensor.from_numpy(np.broadcast_to(steps, update).copy()), 0)
+        positions = ops.add(Tensor.from_numpy(np.broadcast_to(steps, update).copy()), 0)
     else:
         start = first.reshape(-1, *[1] * (len(sizes) - 1))
-        places = ops.add(start.expand(*update), steps)
-    places = ops.remainder(places, sizes[axis]) if circular else places
-    return node.result(ops.scatter_elements(node.tensor(0), places, node.tensor(1), axis))
+        positions = ops.add(start.expand(*update), steps)
+    positions = ops.remainder(positions, sizes[axis]) if circular else positions
+    return node.result(ops.scatter_elements(node.tensor(0), positions, node.tensor(1), axis))
 
 
 @lowers("OneHot")
@@ -187,18 +187,18 @@ def top_k(node: Node) -> list[Value]:
     axis = node.axis(-1)
     node.ignore("sorted")  # 0 allows any order
     values, indices = ops.topk(node.tensor(0), k, axis, largest=bool(node.attribute("largest", 1)))
-    places = node.result(indices, TensorProto.INT64, node.shape()[axis])
-    return [node.result(values, bound=node.value(0).bound), places]
+    positions = node.result(indices, TensorProto.INT64, node.shape()[axis])
+    return [node.result(values, bound=node.value(0).bound), positions]
 
 
 @lowers("Compress")
 def compress(node: Node) -> Value:
     """The condition must be known: how many are kept is the shape."""
-    kept = np.flatnonzero(node.host(1)).astype(np.int32)
+    selected = np.flatnonzero(node.host(1)).astype(np.int32)
     x, axis = node.tensor(0), node.attribute("axis")
     if axis is None:
         x, axis = reshaped(x, (x.size,)), 0
-    return node.result(ops.take(x, kept, axis=axis), bound=node.value(0).bound)
+    return node.result(ops.take(x, selected, axis=axis), bound=node.value(0).bound)
 
 
 @lowers("BlackmanWindow", "HammingWindow", "HannWindow")

@@ -36,8 +36,8 @@ def window(node: Node, spatial: int) -> dict[str, Any]:
 def conv(node: Node) -> Tensor:
     x, groups = node.tensor(0), node.attribute("group", 1)
     node.require_size("kernel_shape", list(node.shape(1)[2:]))
-    given = {"groups": groups, **window(node, x.ndim - 2)}
-    return _with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), given)
+    options = {"groups": groups, **window(node, x.ndim - 2)}
+    return _with_tail(node, ops.conv, x, _packed_weights(node), node.optional(2), options)
 
 
 def _packed_weights(node: Node) -> Tensor:
@@ -50,20 +50,25 @@ def _packed_weights(node: Node) -> Tensor:
 
 
 def _with_tail(
-    node: Node, function: Callable[..., Tensor], x: Tensor, weights: Tensor, bias: Tensor | None, given: dict[str, Any]
+    node: Node,
+    function: Callable[..., Tensor],
+    x: Tensor,
+    weights: Tensor,
+    bias: Tensor | None,
+    options: dict[str, Any],
 ) -> Tensor:
     """A convolution, and what follows it as far as its kernel can do that."""
     tail = node.tail
     if tail.added is not None:
         try:
             residual = node.trace.on_gpu(tail.added)
-            result = function(x, weights, bias, residual=residual, activation=tail.activation, **given)
+            result = function(x, weights, bias, residual=residual, activation=tail.activation, **options)
         except (ShapeError, DtypeError, Refused):  # what is added is not of the result's own shape and type
-            return function(x, weights, bias, **given)
+            return function(x, weights, bias, **options)
         node.take_tail(tail)
         return result
     node.take_tail(tail)
-    return function(x, weights, bias, activation=tail.activation, **given)
+    return function(x, weights, bias, activation=tail.activation, **options)
 
 
 @lowers("ConvTranspose")
@@ -71,20 +76,23 @@ def conv_transpose(node: Node) -> Tensor:
     x = node.tensor(0)
     spatial = x.ndim - 2
     node.require_size("kernel_shape", list(node.shape(1)[2:]))
-    given = window(node, spatial) | {"output_padding": node.attribute("output_padding", [0] * spatial)}
+    options = window(node, spatial) | {"output_padding": node.attribute("output_padding", [0] * spatial)}
     if node.attribute("output_shape"):
-        given |= _for_shape(node, spatial, given)
-    given["groups"] = node.attribute("group", 1)
-    return _with_tail(node, ops.conv_transpose, x, node.tensor(1), node.optional(2), given)
+        options |= _for_shape(node, spatial, options)
+    options["groups"] = node.attribute("group", 1)
+    return _with_tail(node, ops.conv_transpose, x, node.tensor(1), node.optional(2), options)
 
 
-def _for_shape(node: Node, spatial: int, given: dict[str, Any]) -> dict[str, Any]:
+def _for_shape(node: Node, spatial: int, options: dict[str, Any]) -> dict[str, Any]:
     """Padding for the output shape that is asked for; what is missing is added at the end, as zeros."""
-    wanted, upper = node.attribute("output_shape")[-spatial:], node.attribute("auto_pad", "NOTSET") == "SAME_UPPER"
+    output_shape, upper = (
+        node.attribute("output_shape")[-spatial:],
+        node.attribute("auto_pad", "NOTSET") == "SAME_UPPER",
+    )
     paddings, added = [], []
-    axes = zip(wanted, node.shape()[2:], node.shape(1)[2:], given["stride"], given["dilation"], strict=True)
+    axes = zip(output_shape, node.shape()[2:], node.shape(1)[2:], options["stride"], options["dilation"], strict=True)
     for axis, (size, n, k, stride, dilation) in enumerate(axes):
-        extra = given["output_padding"][axis]
+        extra = options["output_padding"][axis]
         total = stride * (n - 1) + extra + (k - 1) * dilation + 1 - size
         added.append(extra + max(-total, 0))
         half = max(total, 0) // 2
@@ -95,27 +103,27 @@ def _for_shape(node: Node, spatial: int, given: dict[str, Any]) -> dict[str, Any
 @lowers("MaxPool")
 def max_pool(node: Node) -> Sequence[Tensor | Value]:
     x, size = node.tensor(0), node.attribute("kernel_shape")
-    given: dict[str, Any] = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
-    by_column = bool(node.attribute("storage_order", 0))
-    if not node.wants(1):
-        return [ops.max_pool(x, size, **given)]
-    largest, places = ops.max_pool_with_places(x, size, by_column=by_column, **given)
-    return [largest, node.result(places, TensorProto.INT64, math.prod(x.shape))]
+    options: dict[str, Any] = window(node, len(size)) | {"ceil_mode": bool(node.attribute("ceil_mode", 0))}
+    if not node.is_used(1):
+        return [ops.max_pool(x, size, **options)]
+    column_major = bool(node.attribute("storage_order", 0))
+    largest, indices = ops.max_pool(x, size, return_indices=True, column_major=column_major, **options)
+    return [largest, node.result(indices, TensorProto.INT64, math.prod(x.shape))]
 
 
 @lowers("AveragePool")
 def average_pool(node: Node) -> Tensor:
     size = node.attribute("kernel_shape")
-    given: dict[str, Any] = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
+    options: dict[str, Any] = window(node, len(size)) | {"ceil_mode": bool(node.attribute("ceil_mode", 0))}
     counts = bool(node.attribute("count_include_pad", 0))
-    return ops.average_pool(node.tensor(0), size, count_padding=counts, **given)
+    return ops.average_pool(node.tensor(0), size, count_include_pad=counts, **options)
 
 
 @lowers("LpPool")
 def lp_pool(node: Node) -> Tensor:
     size = node.attribute("kernel_shape")
-    given: dict[str, Any] = window(node, len(size)) | {"ceil": bool(node.attribute("ceil_mode", 0))}
-    return ops.lp_pool(node.tensor(0), size, p=node.attribute("p", 2), **given)
+    options: dict[str, Any] = window(node, len(size)) | {"ceil_mode": bool(node.attribute("ceil_mode", 0))}
+    return ops.lp_pool(node.tensor(0), size, p=node.attribute("p", 2), **options)
 
 
 @lowers("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
@@ -128,13 +136,13 @@ def global_pool(node: Node) -> Tensor:
 
 @lowers("BatchNormalization")
 def batch_norm(node: Node) -> Tensor:
-    if node.attribute("training_mode", 0) or node.wants(1):
+    if node.attribute("training_mode", 0) or node.is_used(1):
         raise Refused("training: the statistics would change")
     if not node.attribute("spatial", 1):
         raise Refused("statistics for each place of their own (spatial = 0)")
-    x, *given = node.tensors()
+    x, *parameters = node.tensors()
     node.ignore("momentum")  # of training
-    return ops.batch_norm(x, *given, node.attribute("epsilon", 1e-5))  # type: ignore[arg-type]
+    return ops.batch_norm(x, *parameters, node.attribute("epsilon", 1e-5))  # type: ignore[arg-type]
 
 
 @lowers("InstanceNormalization")
@@ -152,12 +160,12 @@ def group_norm(node: Node) -> Tensor:
 def layer_norm(node: Node) -> list[Tensor | Value | None]:
     x = node.tensor(0)
     axes = x.ndim - node.axis(-1)
-    given = {"axes": axes, "epsilon": node.attribute("epsilon", 1e-5)}
-    if not (node.wants(1) or node.wants(2)):
-        return [ops.layer_norm(x, node.tensor(1), node.optional(2), **given)]
-    result, mean, deviation = ops.layer_norm_with_statistics(x, node.tensor(1), node.optional(2), **given)
-    assert mean is not None and deviation is not None
-    return [result, node.result(mean, TensorProto.FLOAT), node.result(deviation, TensorProto.FLOAT)]
+    options = {"axes": axes, "epsilon": node.attribute("epsilon", 1e-5)}
+    if not (node.is_used(1) or node.is_used(2)):
+        return [ops.layer_norm(x, node.tensor(1), node.optional(2), **options)]
+    result, mean, inverse_std = ops.layer_norm_with_statistics(x, node.tensor(1), node.optional(2), **options)
+    assert mean is not None and inverse_std is not None
+    return [result, node.result(mean, TensorProto.FLOAT), node.result(inverse_std, TensorProto.FLOAT)]
 
 
 @lowers("RMSNormalization")
@@ -216,13 +224,13 @@ def _attends_simply(proto: onnx.NodeProto) -> bool:
 @lowers("Attention", only_if=_attends_simply)
 def attention(node: Node) -> Value:
     q, k, v = (node.tensor(index) for index in range(3))
-    joined = q.ndim == 3
+    heads_joined = q.ndim == 3
     node.ignore(
         "q_num_heads", "kv_num_heads", "qk_matmul_output_mode"
     )  # of other ranks, and of an output not asked for
     if node.attribute("softmax_precision", TensorProto.FLOAT) not in (TensorProto.FLOAT, TensorProto.FLOAT16):
         raise Refused("a softmax in other than f32")
-    if joined:
+    if heads_joined:
         heads, shared = node.attribute("q_num_heads"), node.attribute("kv_num_heads")
         q, k, v = (
             x.reshape(*x.shape[:2], count, x.shape[2] // count).permute(0, 2, 1, 3)
@@ -241,7 +249,7 @@ def attention(node: Node) -> Value:
         lengths=node.optional(6),
         softcap=node.attribute("softcap", 0.0),
     )
-    if joined:
+    if heads_joined:
         n, heads, rows, width = result.shape
         result = reshaped(result.permute(0, 2, 1, 3), (n, rows, heads * width))
     return node.result(result)
@@ -250,7 +258,7 @@ def attention(node: Node) -> Value:
 @lowers("MaxUnpool")
 def max_unpool(node: Node) -> Tensor:
     """What was pooled put back to where it came from, zeros around it."""
-    x, places = node.tensor(0), node.tensor(1)
+    x, indices = node.tensor(0), node.tensor(1)
     size, stride = node.attribute("kernel_shape"), node.attribute("strides") or [1] * (x.ndim - 2)
     pads = node.attribute("pads", [0] * (2 * len(size)))
     inner = [
@@ -262,8 +270,8 @@ def max_unpool(node: Node) -> Tensor:
     shape = (*x.shape[:2], *inner)
     empty = Tensor.empty((math.prod(shape),), x.dtype, temporary=True)
     ops.assign(empty, 0)
-    made = ops.scatter_elements(empty, reshaped(places, (places.size,)), reshaped(x, (x.size,)), 0)
-    return made.reshape(*shape)
+    unpooled = ops.scatter_elements(empty, reshaped(indices, (indices.size,)), reshaped(x, (x.size,)), 0)
+    return unpooled.reshape(*shape)
 
 
 @lowers("ConvInteger")

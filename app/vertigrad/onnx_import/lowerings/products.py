@@ -35,8 +35,8 @@ def _linear(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -
     try:
         added = node.trace.on_gpu(tail.added)
         as_bias = bias is None and added.shape == weight.shape[:1] and added.dtype.kind == "float"
-        given = {"bias": added} if as_bias else {"bias": bias, "residual": added}
-        result = linear(x, weight, activation=tail.activation, **given)  # type: ignore[arg-type]
+        options = {"bias": added} if as_bias else {"bias": bias, "residual": added}
+        result = linear(x, weight, activation=tail.activation, **options)  # type: ignore[arg-type]
     except (ShapeError, DtypeError, Refused):  # what is added makes the result larger, or another type
         return linear(x, weight, bias)
     node.take_tail(tail)

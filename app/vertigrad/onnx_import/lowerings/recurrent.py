@@ -23,7 +23,7 @@ def recurrent(node: Node) -> list[Tensor]:
     batch_first = bool(node.attribute("layout", 0))
     x = node.tensor(0)
     node.require_size("hidden_size", node.shape(2)[2])
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "direction": node.attribute("direction", "forward"),
         "activations": _activations(node),
         "clip": node.attribute("clip"),
@@ -31,16 +31,16 @@ def recurrent(node: Node) -> list[Tensor]:
         "initial": _states(node.optional(5), batch_first),
     }
     if node.op == "LSTM":
-        given |= {
+        options |= {
             "initial_cell": _states(node.optional(6), batch_first),
             "peepholes": node.optional(7),
             "coupled": bool(node.attribute("input_forget", 0)),
         }
     elif node.op == "GRU":
-        given["linear_before_reset"] = bool(node.attribute("linear_before_reset", 0))
+        options["linear_before_reset"] = bool(node.attribute("linear_before_reset", 0))
     function = {"RNN": ops.rnn, "GRU": ops.gru, "LSTM": ops.lstm}[node.op]
     x = x.permute(1, 0, 2) if batch_first else x
-    y, *last = function(x, node.tensor(1), node.tensor(2), node.optional(3), **given)
+    y, *last = function(x, node.tensor(1), node.tensor(2), node.optional(3), **options)
     if batch_first:
         return [y.permute(2, 0, 1, 3), *(state.permute(1, 0, 2) for state in last)]
     return [y, *last]

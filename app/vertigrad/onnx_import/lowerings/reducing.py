@@ -97,9 +97,9 @@ def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
     if node.elem() in INTEGERS:
         raise Refused("the extreme of no integers")
     largest = node.op == "ReduceMin"
-    made = Tensor.empty(shape, node.tensor(0).dtype, temporary=True)
-    value = largest if made.dtype is bool_ else (float("inf") if largest else -float("inf"))
-    return ops.assign(made, value)
+    filled = Tensor.empty(shape, node.tensor(0).dtype, temporary=True)
+    value = largest if filled.dtype is bool_ else (float("inf") if largest else -float("inf"))
+    return ops.assign(filled, value)
 
 
 @lowers("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")

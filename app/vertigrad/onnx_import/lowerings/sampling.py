@@ -1,4 +1,4 @@
-"""Tensors read between their elements: resized, or at places that another tensor names; and attention."""
+"""Resize, grid sampling and attention."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def resize(node: Node) -> Value:
     at = {"roi": 1, "scales": 2, "sizes": 3} if node.version > 10 else {"scales": 1}
     rank = len(node.shape())
     axes = [axis % rank for axis in node.attribute("axes") or range(rank)]
-    given: dict[str, Any] = {"axes": axes}
+    options: dict[str, Any] = {"axes": axes}
     for name, what in (("scales", "scale"), ("sizes", "size")):
         if name in at and node.has(at[name]) and node.value(at[name]).shape != (0,):
-            given[what] = node.host(at[name]).reshape(-1).tolist()
-    if "scale" not in given and "size" not in given:
+            options[what] = node.host(at[name]).reshape(-1).tolist()
+    if "scale" not in options and "size" not in options:
         raise InputError(f"{node}: neither scales nor sizes are given")
     node.ignore("extrapolation_value", *at.values())  # outside of the region; `roi` and `scales` may be given in vain
     coordinates = node.attribute("coordinate_transformation_mode", "half_pixel" if node.version > 10 else "asymmetric")
     if coordinates == "tf_crop_and_resize":
         region = node.host(at["roi"]).reshape(2, -1)
-        given |= {
+        options |= {
             "region": list(zip(*region.tolist(), strict=True)),
             "outside": node.attribute("extrapolation_value", 0.0),
         }
@@ -41,7 +41,7 @@ def resize(node: Node) -> Value:
         antialias=bool(node.attribute("antialias", 0)),
         exclude_outside=bool(node.attribute("exclude_outside", 0)),
         keep=node.attribute("keep_aspect_ratio_policy", "stretch"),
-        **given,
+        **options,
     )
     return node.result(result, bound=node.value(0).bound)
 
@@ -51,8 +51,8 @@ def upsample(node: Node) -> Value:
     """Scales as an attribute up to opset 8, as an input in 9."""
     scales = node.attribute("scales") or node.host(1).reshape(-1).tolist()
     mode = node.attribute("mode", "nearest")
-    given = {"mode": mode, "coordinates": "asymmetric", "rounding": "floor"}
-    return node.result(ops.resize(node.tensor(0), scale=scales, **given), bound=node.value(0).bound)
+    options = {"mode": mode, "coordinates": "asymmetric", "rounding": "floor"}
+    return node.result(ops.resize(node.tensor(0), scale=scales, **options), bound=node.value(0).bound)
 
 
 @lowers("GridSample")

@@ -42,27 +42,27 @@ def sequence_length(node: Node) -> Value:
 @lowers("SequenceAt")
 def sequence_at(node: Node) -> Value:
     items = _items(node)
-    return items[_place(node, node.ints(1)[0], len(items))]
+    return items[_normal_index(node, node.ints(1)[0], len(items))]
 
 
 @lowers("SequenceInsert")
 def sequence_insert(node: Node) -> Value:
     items = list(_items(node))
-    place = _place(node, node.ints(2)[0], len(items) + 1) if node.has(2) else len(items)
-    items.insert(place, node.value(1))
+    index = _normal_index(node, node.ints(2)[0], len(items) + 1) if node.has(2) else len(items)
+    items.insert(index, node.value(1))
     return _sequence(node, items)
 
 
 @lowers("SequenceErase")
 def sequence_erase(node: Node) -> Value:
     items = list(_items(node))
-    del items[_place(node, node.ints(1)[0], len(items)) if node.has(1) else -1]
+    del items[_normal_index(node, node.ints(1)[0], len(items)) if node.has(1) else -1]
     return _sequence(node, items, node.elem())
 
 
-def _place(node: Node, index: int, count: int) -> int:
+def _normal_index(node: Node, index: int, count: int) -> int:
     if not -count <= index < count:
-        raise InputError(f"{node}: place {index} in a sequence of {count}")
+        raise InputError(f"{node}: index {index} in a sequence of {count}")
     return index % count
 
 
@@ -97,13 +97,13 @@ def sequence_map(node: Node) -> list[Value]:
     body = node.attribute("body")
     gathered: list[list[Value]] = [[] for _ in body.output]
     for index in range(len(items)):
-        given = [v.items[index] if v is not None and v.items is not None else v for v in node.values()]
-        results = node.trace.graph(body, given, node.scope)
-        for kept, result in zip(gathered, results, strict=True):
+        inputs = [v.items[index] if v is not None and v.items is not None else v for v in node.values()]
+        results = node.trace.graph(body, inputs, node.scope)
+        for part, result in zip(gathered, results, strict=True):
             if result is None:
                 raise Refused("its body cannot be run")
-            kept.append(result)
-    return [_sequence(node, kept) for kept in gathered]
+            part.append(result)
+    return [_sequence(node, part) for part in gathered]
 
 
 @lowers("Optional")

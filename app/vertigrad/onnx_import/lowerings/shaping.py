@@ -37,23 +37,23 @@ def size(node: Node) -> Value:
 
 @lowers("Reshape")
 def reshape(node: Node) -> Value:
-    wanted = node.axes(1, "shape")
-    if wanted is None:
+    shape = node.axes(1, "shape")
+    if shape is None:
         raise InputError(f"{node}: no shape is given")
     sizes = list(node.shape())
     if not node.attribute("allowzero", 0):
-        if any(n == 0 and axis >= len(sizes) for axis, n in enumerate(wanted)):
-            raise InputError(f"{node}: shape {wanted} takes over an axis that {sizes} does not have")
-        wanted = [sizes[axis] if n == 0 else n for axis, n in enumerate(wanted)]
-    return node.result(reshaped(node.tensor(0), wanted), bound=node.value(0).bound)
+        if any(n == 0 and axis >= len(sizes) for axis, n in enumerate(shape)):
+            raise InputError(f"{node}: shape {shape} takes over an axis that {sizes} does not have")
+        shape = [sizes[axis] if n == 0 else n for axis, n in enumerate(shape)]
+    return node.result(reshaped(node.tensor(0), shape), bound=node.value(0).bound)
 
 
 @lowers("Flatten")
 def flatten(node: Node) -> Value:
     sizes, axis = node.shape(), node.attribute("axis", 1)
     axis += len(sizes) if axis < 0 else 0
-    wanted = (math.prod(sizes[:axis]), math.prod(sizes[axis:]))
-    return node.result(reshaped(node.tensor(0), wanted), bound=node.value(0).bound)
+    shape = (math.prod(sizes[:axis]), math.prod(sizes[axis:]))
+    return node.result(reshaped(node.tensor(0), shape), bound=node.value(0).bound)
 
 
 @lowers("Squeeze")
@@ -62,18 +62,18 @@ def squeeze(node: Node) -> Value:
     gone = {axis % len(sizes) for axis in axes} if axes is not None else {i for i, n in enumerate(sizes) if n == 1}
     if any(sizes[axis] != 1 for axis in gone):
         raise InputError(f"{node}: axes {sorted(gone)} of {sizes} are not all of size 1")
-    kept = [n for axis, n in enumerate(sizes) if axis not in gone]
-    return node.result(reshaped(node.tensor(0), kept), bound=node.value(0).bound)
+    remaining = [n for axis, n in enumerate(sizes) if axis not in gone]
+    return node.result(reshaped(node.tensor(0), remaining), bound=node.value(0).bound)
 
 
 @lowers("Unsqueeze")
 def unsqueeze(node: Node) -> Value:
     axes = node.axes() or []
     rank = len(node.shape()) + len(axes)
-    places = {axis % rank for axis in axes}
+    new_axes = {axis % rank for axis in axes}
     sizes = iter(node.shape())
-    wanted = [1 if axis in places else next(sizes) for axis in range(rank)]
-    return node.result(reshaped(node.tensor(0), wanted), bound=node.value(0).bound)
+    shape = [1 if axis in new_axes else next(sizes) for axis in range(rank)]
+    return node.result(reshaped(node.tensor(0), shape), bound=node.value(0).bound)
 
 
 @lowers("Transpose")
@@ -85,9 +85,9 @@ def transpose(node: Node) -> Value:
 
 @lowers("Expand")
 def expand(node: Node) -> Value:
-    wanted, sizes = node.ints(1), node.shape()
-    rank = max(len(wanted), len(sizes))
-    both = zip([1] * (rank - len(sizes)) + list(sizes), [1] * (rank - len(wanted)) + wanted, strict=True)
+    shape, sizes = node.ints(1), node.shape()
+    rank = max(len(shape), len(sizes))
+    both = zip([1] * (rank - len(sizes)) + list(sizes), [1] * (rank - len(shape)) + shape, strict=True)
     return node.result(node.tensor(0).expand(*[a if b == 1 else b for a, b in both]), bound=node.value(0).bound)
 
 
@@ -149,8 +149,8 @@ def concat(node: Node) -> Value:
 @lowers("DepthToSpace")
 def depth_to_space(node: Node) -> Value:
     channels_first = node.attribute("mode", "DCR") == "CRD"
-    made = ops.depth_to_space(node.tensor(0), node.attribute("blocksize"), channels_first=channels_first)
-    return node.result(made, bound=node.value(0).bound)
+    rearranged = ops.depth_to_space(node.tensor(0), node.attribute("blocksize"), channels_first=channels_first)
+    return node.result(rearranged, bound=node.value(0).bound)
 
 
 @lowers("SpaceToDepth")
@@ -179,11 +179,11 @@ def reverse_sequence(node: Node) -> Value:
 
 @lowers("CenterCropPad")
 def center_crop_pad(node: Node) -> Value:
-    sizes, wanted = node.shape(), node.ints(1)
+    sizes, shape = node.shape(), node.ints(1)
     axes = node.attribute("axes") or list(range(len(sizes)))
     x = node.tensor(0)
     pads = [(0, 0)] * len(sizes)
-    for axis, n in zip((a % len(sizes) for a in axes), wanted, strict=True):
+    for axis, n in zip((a % len(sizes) for a in axes), shape, strict=True):
         here = sizes[axis]
         if n < here:
             first = (here - n) // 2

@@ -33,8 +33,8 @@ def stft(node: Node) -> Tensor:
     window = node.optional(2)
     length = node.ints(3)[0] if node.has(3) else window.size if window is not None else signal.shape[1]
     if step < 1 or not 0 < length <= signal.shape[1] or (window is not None and window.size != length):
-        told = "none" if window is None else window.size
-        raise InputError(f"{node}: windows of {told} for frames of {length}, every {step} of {signal.shape[1]} samples")
+        size = "none" if window is None else window.size
+        raise InputError(f"{node}: windows of {size} for frames of {length}, every {step} of {signal.shape[1]} samples")
     starts = np.arange(0, signal.shape[1] - length + 1, step, dtype=np.int32)
     frames = ops.take(signal, starts[:, None] + np.arange(length, dtype=np.int32), axis=1)
     if window is not None:
@@ -54,13 +54,15 @@ def _transformed(node: Node, x: Tensor, axis: int, length: int, inverse: bool, o
     table = _table(count, length, parts, inverse, onesided)
     others = [a for a in range(x.ndim - 1) if a != axis]
     rows = reshaped(x.permute(*others, x.ndim - 1, axis), (*(x.shape[a] for a in others), parts * count))
-    made = ops.matmul(rows, node.upload(table.reshape(parts * count, -1).astype(x.dtype.numpy)))
-    made = ops.divide(made, float(length)) if inverse else made  # last: in the table, each number would be rounded
-    made = made.reshape(*made.shape[:-1], *table.shape[2:])
+    spectrum = ops.matmul(rows, node.upload(table.reshape(parts * count, -1).astype(x.dtype.numpy)))
+    spectrum = (
+        ops.divide(spectrum, float(length)) if inverse else spectrum
+    )  # last: in the table, each number would be rounded
+    spectrum = spectrum.reshape(*spectrum.shape[:-1], *table.shape[2:])
     back = [*range(x.ndim)]  # the new axis, now last, to where it was; parts, now before it, to the end
     back[axis : x.ndim - 1] = [x.ndim - 1, *range(axis, x.ndim - 2)]
     back[-1] = x.ndim - 2
-    return made.permute(*back)
+    return spectrum.permute(*back)
 
 
 def _table(count: int, length: int, parts: int, inverse: bool, onesided: bool) -> np.ndarray:

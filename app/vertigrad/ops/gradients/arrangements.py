@@ -33,15 +33,15 @@ def _(keys: Tensor, axis: int, descending: bool) -> Tensor:
 @through("sort_pairs")
 def _(keys: Tensor, values: Any, axis: int, descending: bool) -> tuple[Tensor, Tensor]:
     """To the keys and, where they are given, to the values."""
-    with launch.operands(keys, *([] if values is None else [values])) as (given, *others):
-        places = argsort(given.detach(), axis, descending=descending)
-        return take_along_axis(given, places, axis), take_along_axis(others[0], places, axis) if others else places
+    with launch.operands(keys, *([] if values is None else [values])) as (array, *others):
+        indices = argsort(array.detach(), axis, descending=descending)
+        return take_along_axis(array, indices, axis), take_along_axis(others[0], indices, axis) if others else indices
 
 
 @through("topk")
 def _(x: Tensor, k: int, axis: int, largest: bool) -> tuple[Tensor, Tensor]:
-    places = topk(x.detach(), k, axis, largest=largest)[1]
-    return take_along_axis(x, places, axis), places
+    indices = topk(x.detach(), k, axis, largest=largest)[1]
+    return take_along_axis(x, indices, axis), indices
 
 
 @through("gemm")

@@ -17,7 +17,15 @@ from .. import launch
 from .. import network_functions as n
 from ..activation import operation
 from ..broadcast import sum_to
-from ..differentiable import DERIVATIVES, RULES, Derivative, constant, end, require_free, wants_gradient
+from ..differentiable import (
+    DERIVATIVES,
+    RULES,
+    Derivative,
+    constant,
+    mark_non_differentiable,
+    require_free,
+    wants_gradient,
+)
 from ..elementwise import elementwise, evaluate, fused
 from ..expression import Expression
 
@@ -48,7 +56,7 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
         with graph.no_grad():
             result = evaluate(Expression.apply(name, ready), out)
     if not wanted and wants_gradient(values):
-        end(name, values, result)
+        mark_non_differentiable(name, values, result)
     if "r" in read:
         kept["r"] = graph.Saved(result)
 
@@ -92,8 +100,8 @@ def _normal_density(a: Any) -> Any:
 
 def _gelu_tanh(g: Any, a: Any) -> Any:
     inner = f.tanh((a + a * a * a * 0.044715) * math.sqrt(2.0 / math.pi))
-    slope = (a * a * (3.0 * 0.044715) + 1.0) * math.sqrt(2.0 / math.pi)
-    return g * ((inner + 1.0) * 0.5 + a * 0.5 * (1.0 - inner * inner) * slope)
+    derivative = (a * a * (3.0 * 0.044715) + 1.0) * math.sqrt(2.0 / math.pi)
+    return g * ((inner + 1.0) * 0.5 + a * 0.5 * (1.0 - inner * inner) * derivative)
 
 
 DERIVATIVES |= {

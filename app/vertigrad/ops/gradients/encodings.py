@@ -11,7 +11,7 @@ from .. import functions as f
 from .. import launch
 from ..differentiable import Call, rule
 from ..elementwise import assign
-from ..encoding import NOTHING, PositionalEncoding
+from ..encoding import NO_ENCODING, PositionalEncoding
 from ..reduce import max as max_
 from .precision import narrow, wide
 
@@ -32,9 +32,9 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         if isinstance(encoding, PositionalEncoding):
             return {"x": narrow(_launch("main", points, gradient, call, points.size), points)}
         found: dict[str, Tensor] = {}
-        if "x" in call.wanted:
+        if "x" in call.requested:
             found["x"] = narrow(_launch("points", points, gradient, call, points.shape[0]), points)
-        if "tables" in call.wanted:
+        if "tables" in call.requested:
             found["tables"] = _by_tables(points, gradient, call)
         return found
 
@@ -73,7 +73,7 @@ def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, *
     shape: Sequence[int] = tables.shape if entry == "finish" else x.shape
     found = Tensor.empty(shape, f32, f"{entry}.gradient", temporary=True)
     own = {"X": x.dtype.name, "DIMENSIONS": x.shape[1]}
-    kernel = Kernel.load("ops/encoding_backward.wgsl", entry, {**NOTHING, **encoding.defines(), **own})
+    kernel = Kernel.load("ops/encoding_backward.wgsl", entry, {**NO_ENCODING, **encoding.defines(), **own})
     tensors = {"x": x, "gradient": gradient, "found": found, "tables": tables, **given}
     bound = {binding.name for binding in kernel.bindings}
     fields = {name: value for name, value in given.items() if name not in ("largest", "words")}

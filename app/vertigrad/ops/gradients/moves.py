@@ -1,4 +1,4 @@
-"""Gradients of what moves elements: they go back to where the elements came from."""
+"""Gradients of gather and scatter operations, concatenate and stack."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .. import launch
 from ..broadcast import sum_to
 from ..concat import concatenate
 from ..differentiable import Call, constant, rule
-from ..gather import places_of, take_along_axis
-from ..scatter import gather_nd, numbered_places, scatter_elements, scatter_nd, stay
+from ..gather import index_tensor, take_along_axis
+from ..scatter import gather_nd, is_last_write, linear_indices, scatter_elements, scatter_nd
 from .joining import are_distinct, sum_at, zeros
 
 
@@ -23,8 +23,8 @@ from .joining import are_distinct, sum_at, zeros
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     axis, found, start = call["axis"], {}, 0
     at = launch.normal_axis(axis or 0, gradient.ndim)
-    for number, given in enumerate(call["parts"]):
-        shape = given.shape if isinstance(given, Tensor) else np.shape(given)
+    for number, part in enumerate(call["parts"]):
+        shape = part.shape if isinstance(part, Tensor) else np.shape(part)
         size = shape[at] if axis is not None else math.prod(shape)
         part = gradient[(*[slice(None)] * at, slice(start, start + size))]
         found[f"parts[{number}]"] = part if axis is not None else part.reshape(*shape)
@@ -44,32 +44,32 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     whole = shape if axis is not None else (math.prod(shape),)
     at = launch.normal_axis(axis or 0, len(whole))
     lines = (whole[at], *whole[:at], *whole[at + 1 :])
-    with places_of(indices, whole[at]) as places:
-        front = range(at, at + places.ndim)
+    with index_tensor(indices, whole[at]) as index:
+        front = range(at, at + index.ndim)
         moved = gradient.permute(*front, *(i for i in range(gradient.ndim) if i not in front)).contiguous()
         if are_distinct(indices, whole[at]):
-            empty = zeros(lines, gradient)
-            joined = scatter_nd(empty, places[..., None], moved, unique_indices=True, out=empty)
+            buffer = zeros(lines, gradient)
+            summed = scatter_nd(buffer, index[..., None], moved, unique_indices=True, out=buffer)
         else:
-            joined = sum_at(moved, places[..., None], lines)
-    back = joined.permute(*range(1, at + 1), 0, *range(at + 1, joined.ndim))
+            summed = sum_at(moved, index[..., None], lines)
+    back = summed.permute(*range(1, at + 1), 0, *range(at + 1, summed.ndim))
     return {"a": back if axis is not None else back.reshape(*shape)}
 
 
 @rule("take_along_axis", "indices")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """With one index for each line no two name one place."""
+    """With one index for each line no two have the same target."""
     shape, axis = call.shapes["a"], call["axis"]
     at = launch.normal_axis(axis, len(shape))
     whole = (*gradient.shape[:at], shape[at], *gradient.shape[at + 1 :])
-    with places_of(call["indices"], shape[at]) as places:
-        spread = places.expand(*gradient.shape).contiguous()
+    with index_tensor(call["indices"], shape[at]) as index:
+        spread = index.expand(*gradient.shape).contiguous()
         if gradient.shape[at] == 1:
-            empty = zeros(whole, gradient)
-            joined = scatter_elements(empty, spread, gradient.contiguous(), at, unique_indices=True, out=empty)
+            buffer = zeros(whole, gradient)
+            summed = scatter_elements(buffer, spread, gradient.contiguous(), at, unique_indices=True, out=buffer)
         else:
-            joined = sum_at(gradient, spread, whole, at)
-    return {"a": sum_to(joined, shape)}
+            summed = sum_at(gradient, spread, whole, at)
+    return {"a": sum_to(summed, shape)}
 
 
 @rule("gather_nd", "indices")
@@ -80,21 +80,21 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
             shape = indices.shape
             kind = i32 if indices.dtype is i32 else u32
             members = np.moveaxis(np.asarray(np.indices(shape[:batch]), kind.numpy), 0, -1)
-            with launch.tensors(members[(..., *[None] * (len(shape) - batch - 1), slice(None))]) as (numbers,):
-                indices = concatenate([numbers.expand(*shape[:-1], batch), indices.to(kind)], -1)
+            with launch.tensors(members[(..., *[None] * (len(shape) - batch - 1), slice(None))]) as (batch_indices,):
+                indices = concatenate([batch_indices.expand(*shape[:-1], batch), indices.to(kind)], -1)
         return {"x": sum_at(gradient, indices, call.shapes["x"])}
 
 
 @rule("scatter_nd", "indices")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """Where values are put into one place, the last of them, which stays, gets the gradient of that place."""
+    """Of several updates with the same target the last one, which stays, gets the gradient."""
     found, adds = {}, _adds("scatter_nd", call)
     with launch.tensors(call["indices"]) as (indices,):
         shape = (*indices.shape[:-1], *gradient.shape[indices.shape[-1] :])
         sizes = gradient.shape[: indices.shape[-1]]
-        if "x" in call.wanted:
+        if "x" in call.requested:
             found["x"] = gradient if adds else scatter_nd(gradient, indices, zeros(shape, gradient))
-        if "updates" in call.wanted:
+        if "updates" in call.requested:
             used = _used(indices, sizes, None, adds)
             wide = used.reshape(*used.shape, *[1] * (len(shape) - used.ndim))
             found["updates"] = f.where(wide, gather_nd(gradient, indices), 0.0)
@@ -106,9 +106,9 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     found, adds = {}, _adds("scatter_elements", call)
     axis = launch.normal_axis(call["axis"], gradient.ndim)
     with launch.tensors(call["indices"]) as (indices,):
-        if "x" in call.wanted:
+        if "x" in call.requested:
             found["x"] = gradient if adds else scatter_elements(gradient, indices, zeros(indices.shape, gradient), axis)
-        if "updates" in call.wanted:
+        if "updates" in call.requested:
             used = _used(indices, gradient.shape, axis, adds)
             lines = gradient[tuple(slice(None if i == axis else n) for i, n in enumerate(indices.shape))]
             found["updates"] = f.where(used, take_along_axis(lines, indices, axis), 0.0)
@@ -117,15 +117,17 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 def _used(indices: Tensor, sizes: Sequence[int], axis: int | None, adds: bool) -> Tensor:
     """Whether each value is part of the result."""
-    return f.less(numbered_places(indices, sizes, axis), math.prod(sizes)) if adds else stay(indices, sizes, axis)
+    return (
+        f.less(linear_indices(indices, sizes, axis), math.prod(sizes)) if adds else is_last_write(indices, sizes, axis)
+    )
 
 
 def _adds(name: str, call: Call) -> bool:
-    """Whether values are added and not put. Raises `GradientError` if they are joined in another way."""
-    if call["join"] not in ("add", "put"):
-        raise GradientError(f"{name} by {call['join']!r} has no gradient; use 'add' or 'put'")
-    return call["join"] == "add"
+    """Whether the reduction is "add", not "none". Raises `GradientError` for others."""
+    if call["reduction"] not in ("add", "none"):
+        raise GradientError(f"{name} with reduction={call['reduction']!r} has no gradient; use 'add' or 'none'")
+    return call["reduction"] == "add"
 
 
-constant("it depends on places, which are integers", "one_hot")
+constant("it depends on indices, which are integers", "one_hot")
 constant("it is flat: a winner is 1, however large", "hardmax")

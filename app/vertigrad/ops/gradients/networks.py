@@ -34,7 +34,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     window = Window.of("conv", spatial, weights.shape[2:], call["stride"], call["padding"], call["dilation"])
     padding = list(zip(window.begin, window.end, strict=True))
     found: dict[str, Tensor] = {}
-    if "x" in call.wanted:
+    if "x" in call.requested:
         reached = [
             (n - 1) * s + e - b - a
             for n, s, e, (b, a) in zip(gradient.shape[2:], window.stride, window.extent, padding, strict=True)
@@ -49,11 +49,11 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
             dilation=window.dilation,
             groups=groups,
         )
-    if "weights" in call.wanted:
+    if "weights" in call.requested:
         found["weights"] = _by_weights(x, gradient, window, padding, weights.shape, groups)
-    if "bias" in call.wanted:
+    if "bias" in call.requested:
         found["bias"] = sum_(gradient, (0, *range(2, gradient.ndim)))
-    if "residual" in call.wanted:
+    if "residual" in call.requested:
         found["residual"] = gradient
     return found
 
@@ -67,15 +67,15 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     found: dict[str, Tensor] = {}
     inner = gradient[(..., *(slice(max(-begin, 0), None) for begin in window.begin))]  # nothing comes from before
     padding = [(max(begin, 0), max(end, 0)) for begin, end in zip(window.begin, window.end, strict=True)]
-    if "x" in call.wanted:
+    if "x" in call.requested:
         options = {"stride": window.stride, "padding": padding, "dilation": window.dilation, "groups": groups}
         whole = conv(inner, weights, **options)
         found["x"] = whole[(..., *(slice(0, size) for size in x.shape[2:]))]
-    if "weights" in call.wanted:
+    if "weights" in call.requested:
         found["weights"] = _by_weights(inner, x, window, padding, weights.shape, groups)
-    if "bias" in call.wanted:
+    if "bias" in call.requested:
         found["bias"] = sum_(gradient, (0, *range(2, gradient.ndim)))
-    if "residual" in call.wanted:
+    if "residual" in call.requested:
         found["residual"] = gradient
     return found
 

@@ -63,7 +63,7 @@ def _(x: Tensor, size: int, alpha: float, beta: float, k: float) -> Tensor:
     """The mean of squares of neighboring channels is that of a window that slides over them."""
     before = (size - 1) // 2
     rows = f.square(wide(x)).contiguous().reshape(len(x), 1, x.shape[1], -1)
-    means = average_pool(rows, (size, 1), padding=[(before, size - 1 - before), (0, 0)], count_padding=True)
+    means = average_pool(rows, (size, 1), padding=[(before, size - 1 - before), (0, 0)], count_include_pad=True)
     return narrow(x / f.power(means.reshape(*x.shape) * alpha + k, beta), x)
 
 

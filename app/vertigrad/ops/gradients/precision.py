@@ -1,4 +1,4 @@
-"""f16 in the backward pass: worked out in f32, as the operations themselves are, and rounded once."""
+"""f16 in the backward pass: computed in f32, as the operations themselves are, and rounded once."""
 
 from __future__ import annotations
 

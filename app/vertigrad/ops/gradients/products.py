@@ -23,9 +23,9 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     if a.ndim == 1:
         gradient = gradient[..., None, :]
     found: dict[str, Tensor] = {}
-    if "a" in call.wanted:
+    if "a" in call.requested:
         found["a"] = sum_to(matmul(gradient, swapped(column)), row.shape).reshape(*a.shape)
-    if "b" in call.wanted:
+    if "b" in call.requested:
         found["b"] = sum_to(matmul(swapped(row), gradient), column.shape).reshape(*b.shape)
     return found
 
@@ -35,13 +35,13 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     x, weight = call["x"], call["weight"]
     found: dict[str, Tensor] = {}
     rows = gradient.contiguous().reshape(-1, weight.shape[0])
-    if "x" in call.wanted:
+    if "x" in call.requested:
         found["x"] = matmul(gradient, weight)
-    if "weight" in call.wanted:
+    if "weight" in call.requested:
         found["weight"] = matmul(rows.T, x.contiguous().reshape(-1, weight.shape[1]))
-    if "bias" in call.wanted:
+    if "bias" in call.requested:
         found["bias"] = sum_(rows, 0)
-    if "residual" in call.wanted:
+    if "residual" in call.requested:
         found["residual"] = sum_to(gradient, call.shapes["residual"])
     return found
 

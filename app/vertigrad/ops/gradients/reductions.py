@@ -52,7 +52,7 @@ def _extreme(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 rule("min", "a", "result")(_extreme)
 rule("max", "a", "result")(_extreme)
-constant("it is a place, an integer", "argmin", "argmax", "last_argmin", "last_argmax", "argsort", "nonzero")
+constant("it is an index, an integer", "argmin", "argmax", "last_argmin", "last_argmax", "argsort", "nonzero")
 constant("it is a number of elements", "histogram", "bincount")
 constant("it is true or false", "any", "all")
 

@@ -1,4 +1,4 @@
-"""Gradients of what reads x at places that sizes alone decide: each element takes back what it gave."""
+"""Gradients of resize and pad, whose tables of indices and weights depend on sizes alone."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 def _copies(size: int, pair: tuple[int, int], mode: str) -> Axis:
     """Which of `size` elements `pad` puts where along an axis; −1 for none of them."""
     begin, end = pair
-    kept = np.arange(size)[max(-begin, 0) : size - max(-end, 0)]
+    padded = np.arange(size)[max(-begin, 0) : size - max(-end, 0)]
     beyond = {"constant_values": -1} if mode == "constant" else {}
-    places = np.pad(kept, (max(begin, 0), max(end, 0)), mode, **beyond)[:, None]  # type: ignore[call-overload]
-    return Axis(places.astype(np.int32), np.ones(places.shape, np.float32))
+    indices = np.pad(padded, (max(begin, 0), max(end, 0)), mode, **beyond)[:, None]  # type: ignore[call-overload]
+    return Axis(indices.astype(np.int32), np.ones(indices.shape, np.float32))
 
 
 def _returned(gradient: Tensor, tables: Mapping[int, Axis], shape: tuple[int, ...]) -> Tensor:

@@ -25,8 +25,8 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     if how == "sum":
         return {"x": scan("sum", gradient, at, exclusive=exclusive, reverse=not call["reverse"])}
     turned = (*[slice(None)] * at, slice(None, None, -1 if call["reverse"] else 1))
-    given = _earlier(gradient[turned], at) if exclusive else gradient[turned]
-    found = _of_products(given, x[turned], at) if how == "prod" else _of_extremes(given, x[turned], how, at)
+    incoming = _earlier(gradient[turned], at) if exclusive else gradient[turned]
+    found = _of_products(incoming, x[turned], at) if how == "prod" else _of_extremes(incoming, x[turned], how, at)
     return {"x": found[turned]}
 
 
@@ -39,8 +39,8 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
         if how in ("min", "max"):
             best = spread_segments(call["result"], offsets, len(x))
             chosen = fused(lambda v, r: f.where(f.equal(v, r), 1.0, 0.0), x, best)
-            share = spread_segments(segmented_reduce("sum", chosen, offsets), offsets, len(x))
-            back = fused(lambda g, c, s: g * c / f.maximum(s, 1.0), back, chosen, share)
+            ties = spread_segments(segmented_reduce("sum", chosen, offsets), offsets, len(x))
+            back = fused(lambda g, c, s: g * c / f.maximum(s, 1.0), back, chosen, ties)
     return {"x": back}
 
 
@@ -49,7 +49,7 @@ def _(how: str, x: Tensor, keys: Operand, segments: int) -> Tensor:
     return segmented_reduce(how, x, segment_starts(keys, segments))
 
 
-constant("it is places in a row, integers", "segment_starts")
+constant("it is offsets, integers", "segment_starts")
 
 
 def _earlier(gradient: Tensor, at: int) -> Tensor:
@@ -70,16 +70,16 @@ def _of_products(gradient: Tensor, x: Tensor, at: int) -> Tensor:
     others = scan("prod", f.where(first, 1.0, x), at)
     whole = fused(lambda g, m, o: g * f.where(f.equal(m, 0), o, 0.0), gradient, met, others)
     sums = scan("sum", whole, at, reverse=True)
-    beside = scan("sum", f.multiply(gradient, others), at, reverse=True)
+    at_zero = scan("sum", f.multiply(gradient, others), at, reverse=True)
     return fused(
-        lambda v, m, one, s, b: f.where(one, b, f.where(f.equal(m, 0), s / v, 0.0)), x, met, first, sums, beside
+        lambda v, m, one, s, b: f.where(one, b, f.where(f.equal(m, 0), s / v, 0.0)), x, met, first, sums, at_zero
     )
 
 
 def _of_extremes(gradient: Tensor, x: Tensor, how: str, at: int) -> Tensor:
     """To the last element so far that is as small (or large) as the running result."""
     steps = np.arange(x.shape[at], dtype=np.int32).reshape(-1, *[1] * (x.ndim - at - 1))
-    with launch.tensors(steps) as (numbers,):
-        record = f.where(f.equal(x, scan(how, x, at)), numbers, -1)
-        places = scan("max", record, at)
-    return sum_at(gradient, places, x.shape, at)
+    with launch.tensors(steps) as (positions,):
+        record = f.where(f.equal(x, scan(how, x, at)), positions, -1)
+        indices = scan("max", record, at)
+    return sum_at(gradient, indices, x.shape, at)

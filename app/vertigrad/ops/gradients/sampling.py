@@ -1,6 +1,6 @@
-"""Gradients of sampling: to the elements that were read, and to the places they were read at.
+"""Gradients of sampling: by the elements that were read, and by the grid.
 
-Many places may read one element. What they bring is sorted by element and added up in that order, so that the same
+Many samples may read one element. Their gradients are sorted by element and added up in that order, so that the same
 input gives the same bits.
 """
 
@@ -27,35 +27,35 @@ from ..sample import centers, check_theta, strides_of, three
 from ..segments import reduce_by_key
 from .joining import in_order, zeros
 
-TAPS = {"nearest": 1, "linear": 2, "cubic": 4}  # elements that a place reads along an axis
+TAPS = {"nearest": 1, "linear": 2, "cubic": 4}  # elements that a sample reads along an axis
 
 
 @rule("grid_sample", "x", "grid")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
-    """By x: each element adds up what places took of it. By the grid: how values change along each axis."""
+    """By x: each element sums over the samples that read it. By the grid: how values change along each axis."""
     found: dict[str, Tensor] = {}
     with launch.tensors(call["x"], call["grid"]) as (x, grid):
-        if "x" in call.wanted:
-            found["x"] = _by_elements(gradient, x, grid, call)
-        if "grid" in call.wanted:
-            found["grid"] = _by_places(gradient, x, grid, call)
+        if "x" in call.requested:
+            found["x"] = _input_gradient(gradient, x, grid, call)
+        if "grid" in call.requested:
+            found["grid"] = _grid_gradient(gradient, x, grid, call)
     return found
 
 
 @through("affine_grid")
 def _(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     check_theta(theta, size)
-    with launch.operands(centers(size, align_corners)) as (places,):
-        return matmul(places, theta.permute(0, 2, 1)).reshape(len(theta), *size, len(size))
+    with launch.operands(centers(size, align_corners)) as (samples,):
+        return matmul(samples, theta.permute(0, 2, 1)).reshape(len(theta), *size, len(size))
 
 
 @through("grid_normals")
 def _(positions: Tensor) -> Tensor:
     """As the formula says; where there is no normal, (0, 1, 0) is a constant."""
     check_grid("positions", positions)
-    across = pad(positions, [(0, 0), (1, 1), (0, 0)], "edge")
-    along = pad(positions, [(1, 1), (0, 0), (0, 0)], "edge")
-    east, south = across[:, 2:] - across[:, :-2], along[2:] - along[:-2]
+    horizontal = pad(positions, [(0, 0), (1, 1), (0, 0)], "edge")
+    vertical = pad(positions, [(1, 1), (0, 0), (0, 0)], "edge")
+    east, south = horizontal[:, 2:] - horizontal[:, :-2], vertical[2:] - vertical[:-2]
     (ax, ay, az), (bx, by, bz) = ([edge[..., i] for i in range(3)] for edge in (south, east))
     normal = stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], -1)
     squared = sum_(f.square(normal), -1, True)
@@ -65,23 +65,23 @@ def _(positions: Tensor) -> Tensor:
         return f.where(there, unit, up)
 
 
-def _by_elements(gradient: Tensor, x: Tensor, grid: Tensor, call: Call) -> Tensor:
+def _input_gradient(gradient: Tensor, x: Tensor, grid: Tensor, call: Call) -> Tensor:
     members, channels, *spatial = x.shape
-    places, taps = math.prod(grid.shape[:-1]), TAPS[call["mode"]] ** len(spatial)
+    samples, taps = math.prod(grid.shape[:-1]), TAPS[call["mode"]] ** len(spatial)
     count = members * math.prod(spatial)
-    if not places or not x.size:
+    if not samples or not x.size:
         return zeros(x.shape, x)
-    keys = Tensor.empty(places * taps, u32, temporary=True)
-    weights = Tensor.empty(places * taps, f32, temporary=True)
-    _launch("taps", places, gradient, x, grid, call, keys=keys, weights=weights)
+    keys = Tensor.empty(samples * taps, u32, temporary=True)
+    weights = Tensor.empty(samples * taps, f32, temporary=True)
+    _launch("taps", samples, gradient, x, grid, call, keys=keys, weights=weights)
     order, sorted_keys = in_order(keys, count)
-    rows = Tensor.empty((places * taps, channels), f32, temporary=True)
+    rows = Tensor.empty((samples * taps, channels), f32, temporary=True)
     _launch("lines", rows.size, gradient, x, grid, call, order=order, known=weights, rows=rows)
-    joined = reduce_by_key("sum", rows, sorted_keys, count).reshape(members, *spatial, channels)
-    return joined.permute(0, joined.ndim - 1, *range(1, joined.ndim - 1))
+    summed = reduce_by_key("sum", rows, sorted_keys, count).reshape(members, *spatial, channels)
+    return summed.permute(0, summed.ndim - 1, *range(1, summed.ndim - 1))
 
 
-def _by_places(gradient: Tensor, x: Tensor, grid: Tensor, call: Call) -> Tensor:
+def _grid_gradient(gradient: Tensor, x: Tensor, grid: Tensor, call: Call) -> Tensor:
     if call["mode"] == "nearest":
         raise GradientError(
             f"grid_sample by 'nearest' has no gradient by its grid, tensor {grid.name or 'unnamed'!r}: values do not "
@@ -89,11 +89,11 @@ def _by_places(gradient: Tensor, x: Tensor, grid: Tensor, call: Call) -> Tensor:
         )
     found = Tensor.empty(grid.shape, f32, "gradient", temporary=True)
     if found.size:
-        _launch("slopes", math.prod(grid.shape[:-1]), gradient, x, grid, call, found=found)
+        _launch("grid_gradient", math.prod(grid.shape[:-1]), gradient, x, grid, call, found=found)
     return found
 
 
-def _launch(entry: str, threads: int, gradient: Tensor, x: Tensor, grid: Tensor, call: Call, **made: Tensor) -> None:
+def _launch(entry: str, threads: int, gradient: Tensor, x: Tensor, grid: Tensor, call: Call, **outputs: Tensor) -> None:
     kernel = Kernel.load(
         "ops/sample_backward.wgsl",
         entry,
@@ -103,12 +103,12 @@ def _launch(entry: str, threads: int, gradient: Tensor, x: Tensor, grid: Tensor,
         },
     )
     bound = {binding.name for binding in kernel.bindings}
-    tensors = {"x": x, "grid": grid, "gradient": gradient, **made}
+    tensors = {"x": x, "grid": grid, "gradient": gradient, **outputs}
     unused: dict[str, Any] = {f"{name}_offset": 0 for name in ("x", "grid", "gradient") if name not in bound}
     kernel(
         threads,
         overwrites=tuple(bound & {"keys", "weights", "rows", "found"}),
-        places=math.prod(grid.shape[:-1]),
+        samples=math.prod(grid.shape[:-1]),
         channels=x.shape[1],
         outside=x.size // max(x.shape[1], 1),
         size=three(x.shape[2:]),

@@ -1,4 +1,4 @@
-"""`LaidOut`: what follows from shape, strides, offset and element type of a tensor alone."""
+"""`Strided`: what follows from shape, strides, offset and element type of a tensor alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .dtype import DType
 from .shape import Layout
 
 
-class LaidOut:
-    """Elements in a block: `shape` counts elements, `strides` and `offset` are bytes."""
+class Strided:
+    """A strided layout of elements in a block: `shape` counts elements, `strides` and `offset` are bytes."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -51,22 +51,22 @@ class LaidOut:
 
     @cached_property
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
+        """Whether the elements are in row-major order without gaps."""
         return shapes.is_contiguous(self.shape, self.strides, self.dtype.itemsize)
 
     @property
     def start(self) -> int:
         """Lowest byte of the block that belongs to an element."""
-        return self._span[0]
+        return self._byte_range[0]
 
     @property
     def extent(self) -> int:
         """Bytes from `start` to the end of the highest element."""
-        return self._span[1]
+        return self._byte_range[1]
 
     @cached_property
-    def _span(self) -> tuple[int, int]:
-        return shapes.span(self.shape, self.strides, self.offset, self.dtype.itemsize)
+    def _byte_range(self) -> tuple[int, int]:
+        return shapes.byte_range(self.shape, self.strides, self.offset, self.dtype.itemsize)
 
     def __len__(self) -> int:
         if not self.shape:

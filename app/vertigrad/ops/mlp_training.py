@@ -1,6 +1,6 @@
 """Gradients of whole small networks: one kernel goes back through all layers, a second adds up what workgroups found.
 
-The backward pass works the activations out again instead of keeping them: for three layers of 64 that is 8.6 thousand
+The backward pass recomputes the activations instead of keeping them: for three layers of 64 that is 8.6 thousand
 multiplications a point more, against 1.5 kB to be written and read.
 """
 
@@ -13,7 +13,7 @@ from ..errors import LimitError
 from ..gpu import Gpu, Kernel
 from ..tensor import Tensor, f32, graph, promote
 from . import launch
-from .activation import Activation, expression, parameters, slope
+from .activation import Activation, derivative, expression, parameters
 from .mlp_forward import forward
 from .mlp_packing import Packed, count, final, pack, right
 from .mlp_variants import Form
@@ -96,7 +96,7 @@ class Sums(NamedTuple):
         return sum(layer.weights + layer.biases for layer in self.layers)
 
 
-def learned(
+def mlp_with_gradient(
     x: Tensor, flat: Tensor, packed: Packed | None, form: Form, sizes: list[int], activation: Activation
 ) -> Tensor:
     """The sums of the last layer for features `x` (points, features): gradients flow to these and to `flat`.
@@ -128,16 +128,16 @@ def mlp_backward(
     form: Form,
     sizes: list[int],
     activation: Activation,
-    wanted: bool = True,
+    with_features: bool = True,
     variant: Backward | None = None,
 ) -> tuple[Tensor | None, Tensor]:
-    """The gradients of features `x`, if they are `wanted`, and of all weights and biases in a row, f32.
+    """The gradients of features `x`, if they are `with_features`, and of all weights and biases in a row, f32.
 
     `gradient` is that of the sums of the last layer; `variant` another than tuning has, to measure.
     """
     variant = variant or BACKWARDS.choose(key(form))
     sums = Sums.of(variant, form.inputs, form.hidden, form.width, final(form))
-    features = Tensor.empty(x.shape, f32, "features.gradient", temporary=True) if wanted else None
+    features = Tensor.empty(x.shape, f32, "features.gradient", temporary=True) if with_features else None
     flat = Tensor.empty(count(sizes), f32, "weights.gradient", temporary=True)
     groups = max(min(-(-x.shape[0] // variant.points), variant.groups, MOST_FLOATS // sums.size), 1)
     with Tensor.empty((groups, sums.size), f32, "partial", temporary=True) as partial:
@@ -184,11 +184,11 @@ def _backward(
     wide = sums.layers[1] if form.hidden > 1 else last
     defines = {
         **{name: getattr(variant, name.lower()) for name in names},
-        **{"INPUTS": form.inputs, "GIVEN": form.given, "HIDDEN": form.hidden, "WIDTH": form.width},
+        **{"INPUTS": form.inputs, "REAL_INPUTS": form.real_inputs, "HIDDEN": form.hidden, "WIDTH": form.width},
         **{"FINAL": final(form), "RIGHT": right(form), "SIZE": sums.size, "FIRST_ROWS": first.rows},
         **{"CHUNKS": [first.chunks, wide.chunks, last.chunks], "BIAS_CHUNKS": [first.bias_chunks, last.bias_chunks]},
-        **{"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "WANTED": features is not None},
-        **{"ACTIVATION": expression(activation), "SLOPE": slope(activation)},
+        **{"X": x.dtype.name, "WEIGHTS": packed.weights.dtype.name, "WITH_FEATURES": features is not None},
+        **{"ACTIVATION": expression(activation), "DERIVATIVE": derivative(activation)},
     }
     Kernel.load("ops/mlp_backward.wgsl", defines=defines)(
         partial.shape[0] * variant.threads(form.width),

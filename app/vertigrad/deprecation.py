@@ -1,0 +1,46 @@
+"""Old names of arguments and attributes, which go on working with a `FutureWarning`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def renamed_arguments(values: Mapping[Any, Any] | None = None, /, **names: str) -> Callable[[F], F]:
+    """Accept old names of keyword arguments, given as old="new", and under these names old `values` too."""
+
+    def decorate(function: F) -> F:
+        called = function.__qualname__.removesuffix(".__init__")
+
+        @wraps(function)
+        def wrapper(*arguments: Any, **named: Any) -> Any:
+            for old in names.keys() & named.keys():
+                warnings.warn(f"{called}: {old} is now called {names[old]}", FutureWarning, stacklevel=2)
+                value = named.pop(old)
+                named[names[old]] = (values or {}).get(value, value)
+            return function(*arguments, **named)
+
+        return cast(F, wrapper)
+
+    return decorate
+
+
+def renamed_attribute(old: str, new: str) -> Any:
+    """A property for the old name of an attribute, for reading and writing."""
+
+    def warn(instance: object) -> None:
+        warnings.warn(f"{type(instance).__name__}.{old} is now called {new}", FutureWarning, stacklevel=3)
+
+    def get(instance: object) -> Any:
+        warn(instance)
+        return getattr(instance, new)
+
+    def set_(instance: object, value: Any) -> None:
+        warn(instance)
+        setattr(instance, new, value)
+
+    return property(get, set_, doc=f"Old name of `{new}`.")
