@@ -53,9 +53,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let middle = 0.5 * vec2f(f32(params.columns - 1u), f32(params.rows - 1u));
     let foot = (vec2f(f32(column), f32(row)) - middle) * params.step;
     let half = 0.5 * vec3f(params.width, abs(value * params.height), params.width);
-    let place = vec3f(foot.x, 0.5 * value * params.height, foot.y) + half * unit;
+    let point = vec3f(foot.x, 0.5 * value * params.height, foot.y) + half * unit;
     for (var n = 0u; n < 3u; n++) {
-        positions[3u * i + n] = place[n];
+        positions[3u * i + n] = point[n];
         normals[3u * i + n] = normal[n];
     }
     levels[i] = value;

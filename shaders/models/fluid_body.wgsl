@@ -22,7 +22,7 @@ struct Vertex {
     normal: vec3f,
 }
 
-// A place on the outline of the base, as x and z, and the normal there.
+// A point on the outline of the base, as x and z, and the normal there.
 fn outline(column: u32) -> vec4f {
     if params.shape == 1u {
         let each = params.columns / 4u;
@@ -70,9 +70,9 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     if params.shape != 1u {  // round: as wide along z as along x, and a ball as high
         half = vec3f(half.x, select(half.x, half.y, params.shape == 3u), half.x);
     }
-    let place = params.body_center + select(half * made.away, vec3f(0.0), params.shape == 0u);
+    let corner = params.body_center + select(half * made.away, vec3f(0.0), params.shape == 0u);
     for (var c = 0u; c < 3u; c += 1u) {
-        positions[3u * i + c] = place[c];
+        positions[3u * i + c] = corner[c];
         normals[3u * i + c] = made.normal[c];
     }
 }

@@ -16,7 +16,7 @@ struct Params {
     force: f32,        // along x [mass/(cell step²)]
     sponge: f32,       // columns before the outlet, over which the viscosity rises
     start: f32,        // speed of the fluid at first
-    place: vec2f,      // of the obstacle's middle, in cells
+    obstacle_center: vec2f,  // center of the obstacle, in cells
     turn: vec2f,       // cosine and sine of its angle
     size: f32,         // of the obstacle [cells]
     thickness: f32,    // of the aerofoil, over its chord
@@ -214,7 +214,7 @@ fn begin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     if cell >= cells {
         return;
     }
-    let away = (vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.place) / params.size;
+    let away = (vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.obstacle_center) / params.size;
     let swing = 0.5 * params.start * exp(-dot(away - vec2f(1.0, 0.0), away - vec2f(1.0, 0.0)));
     //% for k in range(9)
     let there_${k} = equilibrium(${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}), 0.0, vec2f(params.start, swing));
@@ -230,7 +230,7 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     }
     let row = cell / params.columns;
     let column = cell - row * params.columns;
-    let away = vec2f(f32(column), f32(row)) - params.place;
+    let away = vec2f(f32(column), f32(row)) - params.obstacle_center;
     let p = vec2f(dot(away, params.turn), params.turn.x * away.y - params.turn.y * away.x);
     //% if SHAPE == "circle"
     var d = length(p) - 0.5 * params.size;
@@ -259,7 +259,7 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     found[cell] = select(d, min(d, -0.5), drawn);
 }
 
-// NACA's four digits (Jacobs, Ward & Pinkerton 1933), with a closed tail: about how far a place is from the section, over
+// NACA's four digits (Jacobs, Ward & Pinkerton 1933), with a closed tail: about how far a point is from the section, over
 // its chord. The chord is from (0, 0) to (1, 0); rows count downwards, and so does y.
 fn beside_aerofoil(p: vec2f) -> f32 {
     let x = clamp(p.x, 0.0, 1.0);
@@ -280,10 +280,10 @@ fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     if cell >= params.rows * params.columns {
         return;
     }
-    let place = vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.hand_from;
+    let point = vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.hand_from;
     let stroke = params.hand_to - params.hand_from;
-    let share = clamp(dot(place, stroke) / max(dot(stroke, stroke), 1e-12), 0.0, 1.0);
-    let away = place - share * stroke;
+    let share = clamp(dot(point, stroke) / max(dot(stroke, stroke), 1e-12), 0.0, 1.0);
+    let away = point - share * stroke;
     if dot(away, away) <= params.hand_radius * params.hand_radius {
         painted[cell] = params.painted_as;
     }
@@ -322,13 +322,13 @@ fn show(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let turns = select(0.0, params.length * (across - along), distance[cell] > 0.0);
     vorticity[cell] = turns;
     let middle = 0.5 * vec2f(f32(params.columns - 1u), f32(params.rows - 1u));
-    let place = (vec2f(f32(column), f32(row)) - middle) * params.edge;
+    let point = (vec2f(f32(column), f32(row)) - middle) * params.edge;
     // where there is fluid, lower than vorticity can ever press the other surface
     let sunk = -0.02 - 10.0 * abs(params.height);
     let rises = mix(sunk, params.pedestal, smoothstep(-0.5, 1.0, -distance[cell]));
     let heights = vec2f(params.height * turns / (1.0 + 0.1 * abs(turns)), rises);
     for (var k = 0u; k < 3u; k += 1u) {
-        position[3u * cell + k] = vec3f(place.x, heights.x, place.y)[k];
-        obstacle[3u * cell + k] = vec3f(place.x, heights.y, place.y)[k];
+        position[3u * cell + k] = vec3f(point.x, heights.x, point.y)[k];
+        obstacle[3u * cell + k] = vec3f(point.x, heights.y, point.y)[k];
     }
 }

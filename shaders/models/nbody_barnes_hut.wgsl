@@ -3,7 +3,7 @@
 //     what a tree is, and in which order these run. bodies: position and mass.
 // A node is three rows of nodes: center of mass and the farthest corner's distance from it; mass and moments xx, yy, zz;
 // moments xy, xz, yz about that center. Its box is two rows of boxes, low and high.
-// Out: keys (place), nodes and boxes (gather, merge), accelerations and velocities (kick), positions (drift), energies.
+// Out: keys (assign_keys), nodes and boxes (gather, merge), accelerations and velocities (kick), positions (drift), energies.
 // The reference implementation is app/vertigrad/models/reference/gravity.py: all pairs.
 //% include "common/index.wgsl"
 
@@ -71,15 +71,15 @@ fn hilbert(cell: vec3u) -> u32 {
 
 // Space is drawn together towards its far ends, so that a few bodies far away leave cells fine where most are.
 @compute @workgroup_size(128)
-fn place(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
+fn assign_keys(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
     if i >= params.count {
         return;
     }
     let scale = max(max(spread[0], spread[1]), max(spread[2], 1e-30));
     let away = (bodies[i].xyz - vec3f(center[0], center[1], center[2])) / scale;
-    let place = away / (1.0 + abs(away));
-    keys[i] = hilbert(vec3u(clamp(512.0 * (place + 1.0), vec3f(0.0), vec3f(1023.0))));
+    let scaled = away / (1.0 + abs(away));
+    keys[i] = hilbert(vec3u(clamp(512.0 * (scaled + 1.0), vec3f(0.0), vec3f(1023.0))));
 }
 
 // What bodies or nodes make together, about their common center of mass.

@@ -104,10 +104,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     let point = first + lane;
     if lane < ${POINTS}u && point < params.resolution * params.resolution {
-        let place = params.extent * coordinates(point);
-        positions[3u * point] = place.x;
+        let position = params.extent * coordinates(point);
+        positions[3u * point] = position.x;
         positions[3u * point + 1u] = params.height * height;
-        positions[3u * point + 2u] = place.y;
+        positions[3u * point + 2u] = position.y;
         elevations[point] = params.mean_m + params.metres_per_unit * height;
     }
 }

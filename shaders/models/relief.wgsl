@@ -41,10 +41,10 @@ fn height_in(row: i32, column: i32) -> f32 {
 fn height_at(row: u32, column: u32) -> f32 {
     let size = vec2f(params.heights_shape);
     let cell = (vec2f(f32(row), f32(column)) + 0.5) * size / vec2f(f32(params.rows), f32(params.columns)) - 0.5;
-    let place = clamp(cell, vec2f(0.0), size - 1.0);
-    let a = vec2i(place);
+    let point = clamp(cell, vec2f(0.0), size - 1.0);
+    let a = vec2i(point);
     let b = min(a + 1, vec2i(params.heights_shape) - 1);
-    let part = place - vec2f(a);
+    let part = point - vec2f(a);
     let above = mix(height_in(a.x, a.y), height_in(a.x, b.y), part.y);
     let below = mix(height_in(b.x, a.y), height_in(b.x, b.y), part.y);
     return mix(above, below, part.x);
@@ -78,10 +78,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let level = dot(color, vec3f(0.2126, 0.7152, 0.0722));
     //% endif
     let middle = 0.5 * vec2f(f32(params.columns - 1u), f32(params.rows - 1u));
-    let place = (vec2f(f32(column), f32(row)) - middle) * params.step;
-    positions[3u * i] = place.x;
+    let point = (vec2f(f32(column), f32(row)) - middle) * params.step;
+    positions[3u * i] = point.x;
     positions[3u * i + 1u] = params.height * (level - params.base);
-    positions[3u * i + 2u] = place.y;
+    positions[3u * i + 2u] = point.y;
     colors[3u * i] = clamp(color.x, 0.0, 1.0);
     colors[3u * i + 1u] = clamp(color.y, 0.0, 1.0);
     colors[3u * i + 2u] = clamp(color.z, 0.0, 1.0);

@@ -18,9 +18,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         return;
     }
     let cell = vec3u(i % params.side, i / params.side % params.side, i / (params.side * params.side));
-    let place = params.reach * (2.0 * vec3f(cell) / f32(params.side - 1u) - 1.0);
+    let point = params.reach * (2.0 * vec3f(cell) / f32(params.side - 1u) - 1.0);
     for (var c = 0u; c < 3u; c += 1u) {
-        points[6u * i + c] = place[c];
+        points[6u * i + c] = point[c];
         points[6u * i + 3u + c] = params.latent[c];
     }
 }

@@ -34,7 +34,7 @@ fn corner(k: u32) -> vec3f {
     return (1.0 - 2.0 * signs) * 0.57735026919;
 }
 
-fn place(i: u32, radius: f32) {
+fn set_point(i: u32, radius: f32) {
     for (var c = 0u; c < 3u; c += 1u) {
         points[6u * i + c] = radius * directions[3u * i + c];
     }
@@ -46,7 +46,7 @@ fn begin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     if i >= params.count {
         return;
     }
-    place(i, params.start);
+    set_point(i, params.start);
     for (var c = 0u; c < 3u; c += 1u) {
         points[6u * i + 3u + c] = params.latent[c];
     }
@@ -71,7 +71,7 @@ fn march(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     rays[3u * i] = next;
     rays[3u * i + 1u] = radius;
     rays[3u * i + 2u] = far;
-    place(i, next);
+    set_point(i, next);
 }
 
 @compute @workgroup_size(128)

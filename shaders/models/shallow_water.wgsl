@@ -15,7 +15,7 @@ struct Params {
     dry: f32,           // depth below which water stands still [m]
     manning: f32,       // [s/m^(1/3)]
     rain: f32,          // [m/s]
-    spring: vec4f,      // place in cells, radius in cells, and water in its middle [m/s]
+    spring: vec4f,      // position in cells, radius in cells, and water in its middle [m/s]
     hand: vec4f,        // the same of the hand
     drag: vec3f,        // velocity of the hand [m/s], and how fast water takes it on [1/s]
     share: f32,         // of the longest stable step
@@ -44,7 +44,7 @@ struct Params {
 @group(0) @binding(10) var<storage, read_write> position: array<f32>;
 @group(0) @binding(11) var<storage, read_write> ground: array<f32>;
 
-// Of a cell, or of a place in it: depth, velocity along and across the axis in question, and the level of the surface.
+// Of a cell, or of a point in it: depth, velocity along and across the axis in question, and the level of the surface.
 struct Water {
     depth: f32,
     along: f32,
@@ -166,11 +166,11 @@ fn stream_of(at: vec2i) -> vec3f {
     return vec3f(x.x + y.x, x.y + y.z, x.z + y.y);
 }
 
-fn place(index: u32) -> vec2i {
+fn cell_of(index: u32) -> vec2i {
     return vec2i(i32(index % params.columns), i32(index / params.columns));
 }
 
-// 1 in the middle of a spot (place, radius), falling to 0 at its rim.
+// 1 in the middle of a spot (position, radius), falling to 0 at its rim.
 fn within(spot: vec4f, at: vec2i) -> f32 {
     let away = vec2f(at) - spot.xy;
     let near = max(1.0 - dot(away, away) / (spot.z * spot.z), 0.0);
@@ -187,7 +187,7 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     if dt <= 0.0 {
         return;  // nothing is left of the physical step, and `between` is not read
     }
-    let at = place(i);
+    let at = cell_of(i);
     let here = before[i];
     var next = here.xyz + dt * stream_of(at);
     //% if SECOND
@@ -242,7 +242,7 @@ fn begin(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     if i >= params.rows * params.columns {
         return;
     }
-    let at = place(i);
+    let at = cell_of(i);
     let level = select(params.level.y, params.level.x, f32(at.x) < params.dam) - params.datum;
     after[i] = vec4f(max(level - bed_at(at), 0.0), 0.0, 0.0, 0.0);
 }
@@ -275,7 +275,7 @@ fn show(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if i >= params.rows * params.columns {
         return;
     }
-    let at = place(i);
+    let at = cell_of(i);
     let state = before[i];
     let fast = length(velocity(state));
     depth_speed[i] = vec2f(state.x, fast);

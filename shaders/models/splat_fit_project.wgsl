@@ -40,10 +40,10 @@ const LEAST = 1.0 / 255.0;  // alpha that is not seen
 
 // A splat before the camera: x to the right, y down, z forward.
 struct Seen {
-    place: vec3f,
+    view_position: vec3f,
     axes: mat3x3f,      // its own axes in the world, of unit length
     turned: mat3x3f,    // those in the camera's space, of the length of its standard deviations
-    slope: vec2f,       // place.xy / place.z
+    slope: vec2f,       // view_position.xy / view_position.z
     scale: f32,         // pixels of a unit of length
     across: vec3f,      // how far each axis reaches along the rows of the picture [pixels]
     down: vec3f,        // and along its columns
@@ -75,12 +75,12 @@ fn seen(i: u32) -> Seen {
     let rows = 3u * params.view;
     let away = vec3f(cameras[rows].w, cameras[rows + 1u].w, cameras[rows + 2u].w);
     let sizes = three(1u, i);
-    out.place = three(0u, i) * camera() + away;
+    out.view_position = three(0u, i) * camera() + away;
     out.axes = turned_axes(rotation[i] / length(rotation[i]));
     out.turned = transpose(camera()) * out.axes;
     out.turned = mat3x3f(out.turned[0] * sizes.x, out.turned[1] * sizes.y, out.turned[2] * sizes.z);
-    out.slope = out.place.xy / out.place.z;
-    out.scale = params.focal / out.place.z;
+    out.slope = out.view_position.xy / out.view_position.z;
+    out.scale = params.focal / out.view_position.z;
     let rows_of = transpose(out.turned);
     out.across = out.scale * (rows_of[0] - out.slope.x * rows_of[2]);
     out.down = out.scale * (rows_of[1] - out.slope.y * rows_of[2]);
@@ -96,7 +96,7 @@ fn project(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     let xy = dot(splat.across, splat.down);
     let yy = dot(splat.down, splat.down) + params.blur;
     let area = xx * yy - xy * xy;
-    let depth = splat.place.z;
+    let depth = splat.view_position.z;
     let is_before = depth > params.near && all(abs(splat.slope) < vec2f(params.reach)) && area > 0.0;
     let is_seen = is_before && opacity[i] > LEAST;
     // As far as its alpha is not below LEAST; nothing meets a box whose half lengths are below 0.
@@ -142,8 +142,8 @@ fn project_backward(@builtin(global_invocation_id) id: vec3u, @builtin(num_workg
     let forward = transpose(splat.turned)[2];
     let by_slope = params.focal * by_middle - splat.scale * vec2f(dot(by_across, forward), dot(by_down, forward));
     let by_scale = (dot(by_across, splat.across) + dot(by_down, splat.down)) / splat.scale;
-    let by_depth = -(dot(splat.slope, by_slope) + splat.scale * by_scale) / splat.place.z;
-    let by_place = vec3f(by_slope / splat.place.z, by_depth);
+    let by_depth = -(dot(splat.slope, by_slope) + splat.scale * by_scale) / splat.view_position.z;
+    let by_place = vec3f(by_slope / splat.view_position.z, by_depth);
     let by_forward = -splat.slope.x * by_across - splat.slope.y * by_down;
     let by_turned = transpose(mat3x3f(by_across, by_down, by_forward)) * splat.scale;
 

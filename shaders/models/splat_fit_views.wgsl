@@ -1,5 +1,5 @@
 // Pictures of a mesh from cameras around it, and what of them a step of learning is shown.
-// In: cameras, three rows for each: right, down and forward, each with minus the camera's place along it; positions and
+// In: cameras, three rows for each: right, down and forward, each with minus the camera's position along it; positions and
 //     unit normals of vertices, index, three of them for each triangle.
 // Out, cover: nearest, for each sample of the view's image the triangle in front: in the higher bits how near it is, in
 //     the lower ones its number; it begins as 0. SAMPLES x SAMPLES samples make a pixel.
@@ -47,10 +47,10 @@ fn corners_of(face: u32) -> vec3u {
     return vec3u(index[3u * face], index[3u * face + 1u], index[3u * face + 2u]);
 }
 
-// A place as the camera has it: to its right, below it, before it.
-fn seen(place: vec3f) -> vec3f {
+// A position in view space: right, down, forward.
+fn seen(position: vec3f) -> vec3f {
     let rows = 3u * params.view;
-    let at = vec4f(place, 1.0);
+    let at = vec4f(position, 1.0);
     return vec3f(dot(cameras[rows], at), dot(cameras[rows + 1u], at), dot(cameras[rows + 2u], at));
 }
 
@@ -94,8 +94,8 @@ fn cover(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 }
 
 // Bands around the vertical axis, lit by a sun and a sky.
-fn light_from(place: vec3f, normal: vec3f) -> vec3f {
-    let wave = sin(params.bands * atan2(place.z, place.x) + 2.0 * place.y);
+fn light_from(position: vec3f, normal: vec3f) -> vec3f {
+    let wave = sin(params.bands * atan2(position.z, position.x) + 2.0 * position.y);
     let own = mix(params.dark, params.light, smoothstep(-0.25, 0.25, wave));
     return own * (0.28 + 0.22 * normal.y + 0.75 * max(dot(normal, SUN), 0.0));
 }

@@ -1,6 +1,6 @@
 // Gaussian splats on the triangles of a mesh. A triangle is divided into `subdivisions`² that are alike; each gets a splat with its
 // middle and with the covariance of its area, so that together they have the first two moments of the surface.
-// In: places and unit normals of vertices, rows of three, and three vertices for each triangle.
+// In: positions and unit normals of vertices, rows of three, and three vertices for each triangle.
 // Out: position, scale, rotation (x, y, z, w), opacity and color of each splat, those of a triangle one after the other.
 // A front that runs along `wave_vector` lifts splats off the surface, and lets them settle again.
 // The reference implementation is in app/vertigrad/models/data/splat_mesh.py.
@@ -19,9 +19,9 @@ struct Params {
     wave_vector: vec3f,     // turns for each unit of length
     color_variation: f32,   // how much colors differ from splat to splat
     sun: vec3f,             // toward the light, of unit length
-    places_offset: u32,
+    vertices_offset: u32,
     light: vec3f,           // linear colors of what faces the sun, and of what faces away
-    places_strides: u32,    // elements from one vertex to the next
+    vertices_strides: u32,    // elements from one vertex to the next
     dark: vec3f,
     normals_offset: u32,
     normals_strides: u32,
@@ -29,7 +29,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> places: array<f32>;
+@group(0) @binding(1) var<storage, read> vertices: array<f32>;
 @group(0) @binding(2) var<storage, read> normals: array<f32>;
 @group(0) @binding(3) var<storage, read> index: array<u32>;
 @group(0) @binding(4) var<storage, read_write> position: array<f32>;
@@ -39,8 +39,8 @@ struct Params {
 @group(0) @binding(8) var<storage, read_write> color: array<f32>;
 
 fn place_of(vertex: u32) -> vec3f {
-    let at = params.places_offset + vertex * params.places_strides;
-    return vec3f(places[at], places[at + 1u], places[at + 2u]);
+    let at = params.vertices_offset + vertex * params.vertices_strides;
+    return vec3f(vertices[at], vertices[at + 1u], vertices[at + 2u]);
 }
 
 fn normal_of(vertex: u32) -> vec3f {

@@ -115,7 +115,7 @@ def test_distances_are_those_of_the_reference_that_looks_at_every_triangle() -> 
 
     mesh = read(resources.path("assets", "data", "knot.ply"), 1.6, "y", 40.0)
     random = np.random.default_rng(2)
-    spots = solid_samples.places(mesh.positions, mesh.index, 64, 0.1, random)
+    spots = solid_samples.sample_positions(mesh.positions, mesh.index, 64, 0.1, random)
     found = solid_samples.distances(mesh.positions, mesh.index, spots)
     np.testing.assert_allclose(found, all_of(mesh, spots), atol=1e-12)
     assert (found < 0.0).any() and (found > 0.1).any()

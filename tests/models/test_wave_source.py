@@ -54,9 +54,9 @@ def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gp
     start, weights = random.normal(size=(32, 32)), random.normal(size=(steps, 7))
 
     def heard(array: np.ndarray) -> float:
-        return float(np.sum(weights * reference.heard(array, medium, given.places, steps)))
+        return float(np.sum(weights * reference.heard(array, medium, given.receiver_cells, steps)))
 
-    waves = Waves(given.medium, given.places, "waves")
+    waves = Waves(given.medium, given.receiver_cells, "waves")
     with Tensor.from_numpy(start.astype(np.float32)) as x, Tensor.from_numpy(weights.astype(np.float32)) as factors:
         x.requires_grad = True
         waves.heard(x, steps).backward(factors)
@@ -64,8 +64,8 @@ def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gp
         found = x.grad.numpy()
         x.grad = None
     waves.close()
-    places = [divmod(int(given.places[0]), 32), (0, 9), (31, 31), (16, 16), (4, 20)]
-    for at in places:
+    receiver_cells = [divmod(int(given.receiver_cells[0]), 32), (0, 9), (31, 31), (16, 16), (4, 20)]
+    for at in receiver_cells:
         sides = []
         for step in (0.5, -0.5):  # what is heard is linear: any step will do
             moved = start.copy()
@@ -76,7 +76,7 @@ def test_the_gradient_through_the_waves_is_that_of_finite_differences(steady: Gp
 
 def test_what_is_kept_grows_with_the_root_of_the_steps(steady: Gpu) -> None:
     given = beginning(np.random.default_rng(2), 48, 4, 1, 0.0)
-    waves, held = Waves(given.medium, given.places, "waves"), []
+    waves, held = Waves(given.medium, given.receiver_cells, "waves"), []
     with Tensor.zeros((48, 48)) as start:
         start.requires_grad = True
         for steps in (64, 256):
@@ -172,7 +172,7 @@ def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
     before = model.outputs()["found"].numpy()
     np.testing.assert_array_equal(model.outputs()["wave"].numpy(), before)
     run(model, 1 + 9)
-    medium, places = model._given.medium, model._given.places
+    medium, receiver_cells = model._given.medium, model._given.receiver_cells
     for start, prefix, rows in ((before, "", slice(10, 20)), (model._given.start, "true_", slice(0, 10))):
         old = now = start.astype(float)
         for _ in range(9):
@@ -181,7 +181,7 @@ def test_both_ponds_show_their_waves_from_the_start_on(make: Make) -> None:
         np.testing.assert_allclose(shown[f"{prefix}wave"], now, atol=1e-5)
         np.testing.assert_allclose(shown[f"{prefix}position"][..., 1], 2.0 * now, atol=2e-5)
         heights = shown["receiver"][rows, 1]
-        np.testing.assert_allclose(heights, 2.0 * now.reshape(-1)[places] + LIFT, atol=2e-5)
+        np.testing.assert_allclose(heights, 2.0 * now.reshape(-1)[receiver_cells] + LIFT, atol=2e-5)
     run(model, SMALL["steps"] - 9 + 1)
     np.testing.assert_array_equal(model.outputs()["wave"].numpy(), before)
 

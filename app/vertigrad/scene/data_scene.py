@@ -117,7 +117,7 @@ def array_text(path: Path) -> str:
     from ..models.data import array_file, point_file
 
     found = array_file.arrays(path)
-    named = len(found) == 1 or found.keys() & set(point_file.PLACES)
+    named = len(found) == 1 or found.keys() & set(point_file.POSITION_NAMES)
     if named and any(point_file.is_points(one) for one in found.values()):
         return points_text(path)
     array = array_file.read(path)

@@ -90,7 +90,7 @@ def test_the_order_is_a_curve_through_neighboring_cells(steady: Gpu) -> None:
         Tensor.empty(len(cells), "uint32") as keys,
     ):
         around = {"center": center, "spread": spread, "count": len(cells)}
-        barnes_hut_tree.kernel("place")(len(cells), bodies=given, keys=keys, **around, **unused)
+        barnes_hut_tree.kernel("assign_keys")(len(cells), bodies=given, keys=keys, **around, **unused)
         found = keys.numpy().astype(np.int64)
     order = np.argsort(found)
     np.testing.assert_array_equal(np.diff(found[order]), 1)

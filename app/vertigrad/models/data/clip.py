@@ -66,16 +66,16 @@ class Clip(Footage):
         times, number, before = self._index.times, first, None
         with closing(self._decoded(times[first] if seek else None)) as frames:
             for frame in frames:
-                place = bisect_right(times, frame.pts) - 1
-                if place > number and before is None and seek:
-                    break  # the file's table of places is wrong: it went too far
-                if frame.is_corrupt and place >= number:
-                    raise InputError(f"{self.file} is damaged at {self.starts[place]:.2f} s (frame {place})")
-                for _ in range(number, place):
+                index = bisect_right(times, frame.pts) - 1
+                if index > number and before is None and seek:
+                    break  # the file's index is wrong: it went too far
+                if frame.is_corrupt and index >= number:
+                    raise InputError(f"{self.file} is damaged at {self.starts[index]:.2f} s (frame {index})")
+                for _ in range(number, index):
                     yield self._pixels(frame if before is None else before)
-                if place >= number:
+                if index >= number:
                     yield self._pixels(frame)
-                number, before = max(number, place + 1), frame
+                number, before = max(number, index + 1), frame
         if before is None and seek:
             yield from self._pictures(first, seek=False)
         elif number < self.count:

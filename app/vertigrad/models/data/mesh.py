@@ -105,8 +105,8 @@ class Mesh(StaticModel):
         if "distance" in self._outputs:
             distance = self._outputs["distance"].numpy().ravel()
             pick = np.random.default_rng(0).integers(0, len(distance), COMPARED)
-            places = lattice(_side(self._params), self._params.sdf_extent)[pick]
-            found.append(compare("distance", distance[pick], distances(mesh, places), 1e-4))
+            positions = lattice(_side(self._params), self._params.sdf_extent)[pick]
+            found.append(compare("distance", distance[pick], distances(mesh, positions), 1e-4))
         return found
 
 
@@ -129,15 +129,15 @@ def sample(mesh: MeshFile, reach: float, distance: Tensor) -> None:
 
 
 def lattice(side: int, reach: float) -> np.ndarray:
-    """The places of the samples, float64 (side³, 3), x fastest."""
+    """The positions of the samples, float64 (side³, 3), x fastest."""
     z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
     return np.stack([x, y, z], axis=-1).reshape(-1, 3)
 
 
-def distances(mesh: MeshFile, places: np.ndarray) -> np.ndarray:
-    """The reference in float64: signed distances (n,) of places (n, 3)."""
+def distances(mesh: MeshFile, positions: np.ndarray) -> np.ndarray:
+    """The reference in float64: signed distances (n,) of positions (n, 3)."""
     corners = mesh.positions.astype(float)[mesh.index]
-    return np.array([_distance(corners - place) for place in places])
+    return np.array([_distance(corners - position) for position in positions])
 
 
 def _distance(corners: np.ndarray) -> float:

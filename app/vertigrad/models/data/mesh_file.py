@@ -16,7 +16,8 @@ MOST_AROUND = 64  # triangles around a vertex up to which creases are looked for
 
 
 class MeshFile(NamedTuple):
-    """`positions` and unit `normals` f32 (n, 3), `index` u32 (m, 3); `dropped` triangles had no area, or no place.
+    """`positions` and unit `normals` f32 (n, 3), `index` u32 (m, 3); `dropped` is the number of triangles
+    left out because they are not finite or have no area.
 
     `colors` are those of the vertices, f32 (n, 3), sRGB from 0 to 1, if the file has any.
     """
@@ -38,24 +39,24 @@ def read(path: Path, size: float, up: str, crease: float) -> MeshFile:
     `up` is the file's upward axis, "y" or "z". Vertices are split where triangles meet at more than `crease` degrees.
     Raises `InputError` for a file without a triangle that can be drawn.
     """
-    places, index, colors = _loaded(path)
-    sound = _sound(places, index)
+    positions, index, colors = _loaded(path)
+    sound = _sound(positions, index)
     if not sound.any():
         raise InputError(f"{path}: has no triangle with an area")
     kept = index[sound]
     used, kept = np.unique(kept, return_inverse=True)
-    places = _placed(places[used], size, up)
-    if (reach := np.abs(places).max()) > np.finfo(np.float32).max:
+    positions = _centered(positions[used], size, up)
+    if (reach := np.abs(positions).max()) > np.finfo(np.float32).max:
         raise InputError(f"{path}: coordinates reach {reach:.3g}, beyond float32; set size to scale the mesh")
-    vertex, normals, triangles = _split(places, kept.reshape(-1, 3), crease)
+    vertex, normals, triangles = _split(positions, kept.reshape(-1, 3), crease)
     colors = None if colors is None else colors[used][vertex]
-    return MeshFile(places[vertex].astype(np.float32), normals, triangles, int((~sound).sum()), colors)
+    return MeshFile(positions[vertex].astype(np.float32), normals, triangles, int((~sound).sum()), colors)
 
 
 def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Positions float64 (n, 3), triangles (m, 3) and colors (n, 3) of all parts of the file as one.
 
-    Corners at one place, and of one color, are one.
+    Vertices of equal position and color are merged.
     """
     import trimesh  # takes a fifth of a second
 
@@ -71,8 +72,8 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         raise InputError(f"{path}: damaged: a triangle has an index beyond its {count:,} vertices")
     if mesh.vertices.shape[1:] != (3,):
         raise InputError(f"{path}: damaged: its vertices have {mesh.vertices.shape[1]} coordinates, not 3")
-    places, colors = np.asarray(mesh.vertices, np.float64), _colors(path, mesh.visual)
-    rows = places if colors is None else np.concatenate([places, colors], axis=1)
+    positions, colors = np.asarray(mesh.vertices, np.float64), _colors(path, mesh.visual)
+    rows = positions if colors is None else np.concatenate([positions, colors], axis=1)
     rows, index = np.unique(rows, axis=0, return_inverse=True)
     triangles = index.reshape(-1)[faces]
     return rows[:, :3], triangles, None if colors is None else rows[:, 3:].astype(np.float32)
@@ -90,34 +91,34 @@ def _colors(path: Path, visual: Any) -> np.ndarray | None:
     return None
 
 
-def _sound(places: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Which triangles have an area, and a place."""
-    corners = places[index]
+def _sound(positions: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Which triangles are finite and have an area."""
+    corners = positions[index]
     with np.errstate(invalid="ignore", over="ignore"):
         area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=-1)
     return np.isfinite(area) & (area > 0)
 
 
-def _placed(places: np.ndarray, size: float, up: str) -> np.ndarray:
-    low, high = places.min(axis=0), places.max(axis=0)
+def _centered(positions: np.ndarray, size: float, up: str) -> np.ndarray:
+    low, high = positions.min(axis=0), positions.max(axis=0)
     scale = size / (high - low).max() if size else 1.0
-    middled = (places - 0.5 * (low + high)) * scale
+    middled = (positions - 0.5 * (low + high)) * scale
     return np.stack([middled[:, 0], middled[:, 2], -middled[:, 1]], axis=-1) if up == "z" else middled
 
 
-def with_normals(places: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def with_normals(positions: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Vertices, unit normals and triangles. A vertex gets as many copies as it has normals: see `_split`."""
-    vertex, normals, triangles = _split(places, index, crease)
-    return places[vertex].astype(np.float32), normals, triangles
+    vertex, normals, triangles = _split(positions, index, crease)
+    return positions[vertex].astype(np.float32), normals, triangles
 
 
-def _split(places: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _split(positions: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of which vertex each is a copy, unit normals f32 and triangles u32.
 
     The normal at a triangle's corner is the mean of those of the triangles around it that are within `crease` degrees
     of its own, weighed by their angles there (Thürmer and Wüthrich 1998). Around a vertex of very many all count.
     """
-    faces, angles = _faces(places, index)
+    faces, angles = _faces(positions, index)
     vertex = index.reshape(-1)
     owner = np.repeat(np.arange(len(index)), 3)
     sums = np.zeros((len(vertex), 3))
@@ -125,7 +126,7 @@ def _split(places: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.nda
     near = np.einsum("ij,ij->i", faces[owner[corner]], faces[owner[other]]) >= np.cos(np.radians(crease)) - 1e-9
     np.add.at(sums, corner[near], (angles.reshape(-1, 1) * faces[owner])[other[near]])
     crowded = np.bincount(vertex)[vertex] > MOST_AROUND
-    around = np.zeros_like(places)
+    around = np.zeros_like(positions)
     np.add.at(around, vertex, angles.reshape(-1, 1) * faces[owner])
     sums[crowded] = around[vertex[crowded]]
     normals = np.broadcast_to((0.0, 1.0, 0.0), sums.shape)
@@ -138,12 +139,12 @@ def _split(places: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.nda
     return vertex[first], normals[first].astype(np.float32), triangles
 
 
-def _faces(places: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _faces(positions: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Unit normals of triangles (m, 3), and the angles at their corners (m, 3).
 
-    A triangle whose corners are one place to rounding, beside others far away, has the normal 0.
+    A triangle whose corners coincide to rounding, beside others far away, has the normal 0.
     """
-    corners = places[index]
+    corners = positions[index]
     ways = np.roll(corners, -1, axis=1) - corners
     ways = ways / _or_one(np.abs(ways).max(axis=(1, 2), keepdims=True))  # products of tiny edges would be 0
     across = np.cross(ways[:, 0], -ways[:, 2])
@@ -165,5 +166,5 @@ def _pairs(vertex: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kept = order[counts[vertex[order]] <= MOST_AROUND]
     times = counts[vertex[kept]]
     corner = np.repeat(kept, times)
-    place = np.arange(len(corner)) - np.repeat(np.cumsum(times) - times, times)
-    return corner, order[starts[vertex[corner]] + place]
+    offset = np.arange(len(corner)) - np.repeat(np.cumsum(times) - times, times)
+    return corner, order[starts[vertex[corner]] + offset]

@@ -12,7 +12,7 @@ from . import array_file, ply
 from .file_cache import cached
 
 SUFFIXES = (*array_file.SUFFIXES, ".ply")
-PLACES = ("position", "positions", "points", "xyz")
+POSITION_NAMES = ("position", "positions", "points", "xyz")
 COLORS = ("color", "colors", "colour", "colours", "rgb")  # in .npz
 CHANNELS = (("red", "green", "blue"), ("diffuse_red", "diffuse_green", "diffuse_blue"), ("r", "g", "b"))  # in .ply
 
@@ -32,17 +32,17 @@ def read(path: Path, size: float, up: str) -> Points:
     `up` is the file's upward axis, "y" or "z". Integers as colors, and numbers up to 255, are scaled to 0 to 1.
     Raises `InputError` for a file without a point that can be drawn.
     """
-    places, colors = _of_ply(path) if path.suffix.lower() == ".ply" else _of_numpy(path)
-    sound = np.isfinite(places).all(axis=1)
+    positions, colors = _of_ply(path) if path.suffix.lower() == ".ply" else _of_numpy(path)
+    sound = np.isfinite(positions).all(axis=1)
     if not sound.any():
-        raise InputError(f"{path}: no point with a finite position, of {len(places):,}")
-    places = places[sound].astype(float)
-    low, high = places.min(axis=0), places.max(axis=0)
-    places = (places - 0.5 * (low + high)) * (size / max((high - low).max(), 1e-30) if size else 1.0)
+        raise InputError(f"{path}: no point with a finite position, of {len(positions):,}")
+    positions = positions[sound].astype(float)
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    positions = (positions - 0.5 * (low + high)) * (size / max((high - low).max(), 1e-30) if size else 1.0)
     if up == "z":
-        places = np.stack([places[:, 0], places[:, 2], -places[:, 1]], axis=-1)
+        positions = np.stack([positions[:, 0], positions[:, 2], -positions[:, 1]], axis=-1)
     kept = None if colors is None else np.ascontiguousarray(np.nan_to_num(unit_colors(colors[sound])), np.float32)
-    return Points(np.ascontiguousarray(places, np.float32), kept, int((~sound).sum()))
+    return Points(np.ascontiguousarray(positions, np.float32), kept, int((~sound).sum()))
 
 
 def is_points(array: np.ndarray) -> bool:
@@ -63,20 +63,20 @@ def unit_colors(colors: np.ndarray) -> np.ndarray:
 
 def _of_numpy(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     arrays = array_file.arrays(path)
-    places = next((arrays[name] for name in PLACES if name in arrays), None)
+    positions = next((arrays[name] for name in POSITION_NAMES if name in arrays), None)
     colors = next((arrays[name] for name in COLORS if name in arrays), None)
-    if places is None:
-        places = next((array for array in arrays.values() if is_points(array)), None)
-    if places is None or not is_points(places) or not len(places):
+    if positions is None:
+        positions = next((array for array in arrays.values() if is_points(array)), None)
+    if positions is None or not is_points(positions) or not len(positions):
         shapes = ", ".join(str(array.shape) for array in arrays.values())
         raise InputError(
             f"{path}: points must be an array (n, 3), or (n, 6) with colors; the file has {shapes or 'none'}"
         )
-    if colors is None and places.shape[1] == 6:
-        colors = places[:, 3:]
-    if colors is not None and colors.shape[:1] + colors.shape[1:] not in {(len(places), 3), (len(places), 4)}:
-        raise InputError(f"{path}: expected colors of shape ({len(places)}, 3), got {colors.shape}")
-    return places[:, :3], None if colors is None else colors[:, :3]
+    if colors is None and positions.shape[1] == 6:
+        colors = positions[:, 3:]
+    if colors is not None and colors.shape[:1] + colors.shape[1:] not in {(len(positions), 3), (len(positions), 4)}:
+        raise InputError(f"{path}: expected colors of shape ({len(positions)}, 3), got {colors.shape}")
+    return positions[:, :3], None if colors is None else colors[:, :3]
 
 
 def _of_ply(path: Path) -> tuple[np.ndarray, np.ndarray | None]:

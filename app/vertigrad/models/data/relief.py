@@ -117,10 +117,10 @@ class Relief(TensorStateModel):
         down, along = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
         step = self._spacing()
         height = self._params.height * (levels - self._params.base)
-        places = np.stack([(along - (columns - 1) / 2) * step, height, (down - (rows - 1) / 2) * step], axis=-1)
+        positions = np.stack([(along - (columns - 1) / 2) * step, height, (down - (rows - 1) / 2) * step], axis=-1)
         colors = np.clip(np.broadcast_to(values, (rows, columns, 3)), 0.0, 1.0)
         return [
-            compare("position", self._positions.numpy(), places, 1e-5),
+            compare("position", self._positions.numpy(), positions, 1e-5),
             compare("color", self._colors.numpy(), colors, 1e-6),
             compare("level", self._levels.numpy(), levels, 1e-5),
         ]
@@ -147,9 +147,9 @@ def stretched(plane: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """A plane resized: linear between cell centers, and constant beyond the outermost."""
     for axis, count in enumerate((rows, columns)):
         length = plane.shape[axis]
-        place = np.clip((np.arange(count) + 0.5) * length / count - 0.5, 0, length - 1)
-        before = place.astype(int)
-        after, part = np.minimum(before + 1, length - 1), place - before
+        coordinate = np.clip((np.arange(count) + 0.5) * length / count - 0.5, 0, length - 1)
+        before = coordinate.astype(int)
+        after, part = np.minimum(before + 1, length - 1), coordinate - before
         part = part[:, None] if axis == 0 else part
         plane = (1 - part) * plane.take(before, axis) + part * plane.take(after, axis)
     return plane

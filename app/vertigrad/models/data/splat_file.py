@@ -18,9 +18,9 @@ from .file_cache import cached
 
 SUFFIX = ".ply"
 FIRST_HARMONIC = 0.28209479177387814  # 1 / (2 sqrt(pi))
-PLACE, COLOR = ("x", "y", "z"), ("f_dc_0", "f_dc_1", "f_dc_2")
+POSITION, COLOR = ("x", "y", "z"), ("f_dc_0", "f_dc_1", "f_dc_2")
 SCALE, TURN = ("scale_0", "scale_1", "scale_2"), ("rot_0", "rot_1", "rot_2", "rot_3")
-NEEDED = (*PLACE, *COLOR, "opacity", *SCALE, *TURN)
+NEEDED = (*POSITION, *COLOR, "opacity", *SCALE, *TURN)
 UPWARDS = {  # what turns the file's axes so that y points upwards
     "y": np.eye(3),
     "-y": np.diag([1.0, -1.0, -1.0]),
@@ -56,7 +56,7 @@ def is_splats(path: Path) -> bool:
 def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
     """The splats of a file, their middle at the origin.
 
-    `size` is the longest edge of the box around their places then; 0 keeps that of the file. `up` is the file's upward
+    `size` is the longest edge of their bounding box; 0 keeps that of the file. `up` is the file's upward
     axis, one of `UPWARDS`. Raises `InputError` for a file that is none, or without a splat that could be drawn.
     """
     head = ply.header(path)
@@ -65,22 +65,22 @@ def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
         raise InputError(f"{path}: not a PLY of Gaussian splats: its vertices lack {', '.join(missing)}")
     _tell_harmonics(path, head)
     rows = ply.vertices(path, head)
-    place, turn = ply.columns(rows, PLACE), ply.columns(rows, TURN)
+    position, turn = ply.columns(rows, POSITION), ply.columns(rows, TURN)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scale = np.exp(ply.columns(rows, SCALE))
         opacity = 1.0 / (1.0 + np.exp(-ply.columns(rows, ("opacity",))[:, 0]))
         turn = turn / np.linalg.norm(turn, axis=1, keepdims=True)
     color = 0.5 + FIRST_HARMONIC * ply.columns(rows, COLOR)
-    all_columns = np.concatenate([place, scale, turn, opacity[:, None], color], axis=1)
+    all_columns = np.concatenate([position, scale, turn, opacity[:, None], color], axis=1)
     sound = np.isfinite(all_columns.astype(np.float32)).all(axis=1)
     if not sound.any():
         raise InputError(f"{path}: no splat with finite values, of {len(rows):,}")
-    place, scale, turn = place[sound], scale[sound], turn[sound]
-    low, high = place.min(axis=0), place.max(axis=0)
+    position, scale, turn = position[sound], scale[sound], turn[sound]
+    low, high = position.min(axis=0), position.max(axis=0)
     factor = size / max((high - low).max(), 1e-30) if size else 1.0
     axes = UPWARDS[up]
     arrays = (
-        (place - 0.5 * (low + high)) * factor @ axes.T,
+        (position - 0.5 * (low + high)) * factor @ axes.T,
         scale * factor,
         _after(axes, turn[:, [1, 2, 3, 0]]),
         opacity[sound],
@@ -113,7 +113,7 @@ def packed(splats: Splats) -> bytes:
     rows = np.zeros(count, [(name, "<f4") for name in NEEDED])
     chance = np.clip(splats.opacity.astype(float), 1e-6, 1.0 - 1e-6)
     columns = {
-        PLACE: splats.position,
+        POSITION: splats.position,
         COLOR: (splats.color - 0.5) / FIRST_HARMONIC,
         ("opacity",): np.log(chance / (1.0 - chance))[:, None],
         SCALE: np.log(np.maximum(splats.scale, 1e-30)),

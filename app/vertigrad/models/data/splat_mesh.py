@@ -94,10 +94,10 @@ class SplatMesh(NoReloadModel):
                 Kernel.load(SHADER),
                 count,
                 overwrites=tuple(self._outputs),
-                places=inputs["position"],
+                vertices=inputs["position"],
                 normals=inputs["normal"],
                 index=inputs["index"],
-                places_strides=inputs["position"].strides[0] // 4,
+                vertices_strides=inputs["position"].strides[0] // 4,
                 normals_strides=inputs["normal"].strides[0] // 4,
                 count=count,
                 subdivisions=params.subdivisions,
@@ -116,15 +116,15 @@ class SplatMesh(NoReloadModel):
         return {"largest": ops.max(self._outputs["scale"])}
 
     def compare_with_reference(self) -> list[Comparison]:
-        """Some of the splats as they lie where no front lifts them, in float64: places, and covariances as matrices."""
+        """Compare some of the splats without the wave, in float64: positions, and covariances as matrices."""
         self._plan.replay(**self._values() | {"wave_height": 0.0})
         total = len(self._outputs["position"])
         pick = np.random.default_rng(0).integers(0, total, min(COMPARED, total))
         ours = {key: tensor.numpy()[pick].astype(float) for key, tensor in self._outputs.items()}
-        place, covariance = self._reference(pick)
+        position, covariance = self._reference(pick)
         self.step(0.0)
         return [
-            compare("position", ours["position"], place, 1e-5),
+            compare("position", ours["position"], position, 1e-5),
             compare("covariance", covariances(ours["scale"], ours["rotation"]), covariance, 1e-4),
         ]
 

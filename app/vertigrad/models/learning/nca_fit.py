@@ -150,7 +150,7 @@ class NcaFit(TrainingModel):
         self._image = copied("image", np.zeros((side, side, 3)))
         self._height = copied("height", np.zeros((side, side)))
         self._color = parts.enter_context(self._image.reshape(-1, 3))
-        self._position, self._radius = copied("position", _places(side)), copied("radius", np.zeros(side * side))
+        self._position, self._radius = copied("position", _positions(side)), copied("radius", np.zeros(side * side))
         self._one = copied("one", self._first)
         self._two = copied("two", np.zeros((channels, params.hidden)))
         self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
@@ -221,7 +221,7 @@ class NcaFit(TrainingModel):
         return made
 
 
-def _places(side: int) -> np.ndarray:
+def _positions(side: int) -> np.ndarray:
     """Where cells are drawn, (side · side, 3): rows along z."""
     line = (np.arange(side) - (side - 1) / 2.0) * (2.0 / side)
     z, x = np.meshgrid(line, line, indexing="ij")

@@ -27,7 +27,7 @@ def _painted(layers: list[tuple[np.ndarray, tuple[float, float, float]]], shape:
 def _ellipse(
     x: np.ndarray, y: np.ndarray, at: tuple[float, float], size: tuple[float, float], turn: float
 ) -> np.ndarray:
-    """How far out of an ellipse each place is: below 1 inside. `turn` is in radians."""
+    """How far outside of an ellipse each point is: below 1 inside. `turn` is in radians."""
     dx, dy = x - at[0], y - at[1]
     along, across = dx * np.cos(turn) + dy * np.sin(turn), dy * np.cos(turn) - dx * np.sin(turn)
     return np.hypot(along / size[0], across / size[1])

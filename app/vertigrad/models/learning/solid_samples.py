@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-NEAR = 7 / 8  # share of the places that lie near the surface; all others lie anywhere
-PART = 2048  # places that are looked at together
+NEAR = 7 / 8  # fraction of the positions near the surface; the others are anywhere
+PART = 2048  # positions per batch
 
 
-def places(
+def sample_positions(
     positions: np.ndarray, index: np.ndarray, count: int, spread: float, random: np.random.Generator
 ) -> np.ndarray:
     """Places (count, 3), float64: most a normally distributed way of deviation `spread` off the surface."""
@@ -29,11 +29,11 @@ def on_surface(positions: np.ndarray, index: np.ndarray, count: int, random: np.
 
 
 def distances(positions: np.ndarray, index: np.ndarray, spots: np.ndarray) -> np.ndarray:
-    """Signed distances (n,) of places (n, 3) from the triangles of a closed mesh, float64.
+    """Signed distances (n,) of positions (n, 3) from the triangles of a closed mesh, float64.
 
     A triangle can be the nearest only if its middle is no farther than the nearest middle by more than the largest
     triangle reaches: few are left to be looked at. The sign is that of the triangle that is seen least from the side;
-    where several are equally near, that one says whether a place lies inside.
+    where several are equally near, that one decides whether a position is inside.
     """
     corners = positions.astype(float)[index]
     middles = corners.mean(axis=1)
@@ -62,7 +62,7 @@ def _part(corners: np.ndarray, middles: np.ndarray, reach: float, spots: np.ndar
 
 
 def _nearest(corners: np.ndarray, spots: np.ndarray) -> np.ndarray:
-    """The nearest place of triangle i (n, 3, 3) to place i (n, 3): over its face, or on an edge."""
+    """The nearest point of triangle i (n, 3, 3) to position i (n, 3): over its face, or on an edge."""
     ways = np.roll(corners, -1, axis=1) - corners
     across = np.cross(ways[:, 0], ways[:, 1])
     from_corners = spots[:, None] - corners

@@ -11,7 +11,7 @@ from ...tensor import Tensor, u32
 PROJECT, TILES = "models/splat_fit_project.wgsl", "models/splat_fit_tiles.wgsl"
 TILE = 8  # pixels along each side of what a workgroup draws
 SUMS = 9  # numbers that are added up over the pixels of a splat
-BLUR = 1.0 / 12.0  # variance of a place in a pixel: an image is sharp if a splat is as small as that [pixels²]
+BLUR = 1.0 / 12.0  # variance of a position within a pixel: an image is sharp if a splat is as small as that [pixels²]
 REACH = 1.3  # how far beside an image splats are drawn, over half its width
 COLUMNS = {"position": slice(0, 3), "scale": slice(3, 6), "rotation": slice(6, 10), "light": slice(11, 14)}
 

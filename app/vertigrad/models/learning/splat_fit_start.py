@@ -17,8 +17,8 @@ FAINT = 0.15  # opacity that they begin with
 def beginning(
     start: str, count: int, positions: np.ndarray, index: np.ndarray, random: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """What is learned, f32: places anywhere around the mesh, or on it; and logarithms of sizes, quaternions, and logits
-    of opacities and of colors, at random but for the opacities.
+    """Initial values, f32: positions anywhere around the mesh, or on it; and log scales, quaternions, and logits of
+    opacities and of colors, at random except for the opacities.
     """
     half = 0.5 * ROOM * (positions.max(axis=0) - positions.min(axis=0)).astype(float)
     anywhere = random.uniform(-half, half, (count, 3))

@@ -24,7 +24,7 @@ class Views:
     """Pictures of a mesh, `count` of `side` x `side` pixels, from cameras that look at the origin. Close it.
 
     `rows` (count, 3, 4) and their tensor `cameras` (3 · count, 4) are right, down and forward of each, with minus the
-    camera's place along it; `images` (count, side, side, 4) linear colors times alpha, and alpha, which `record`
+    camera's position along it; `images` (count, side, side, 4) linear colors times alpha, and alpha, which `record`
     makes.
     """
 

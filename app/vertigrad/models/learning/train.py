@@ -246,8 +246,8 @@ class Train(NoReloadModel):
 
     def _first(self) -> dict[str, Any]:
         assert self._batch is not None
-        place = self._optimizer.step_count * self._batch.size
-        return {"first": (place & 0xFFFFFFFF, place >> 32)}
+        offset = self._optimizer.step_count * self._batch.size
+        return {"first": (offset & 0xFFFFFFFF, offset >> 32)}
 
     def _record_evaluation(self, inputs: Tensor, targets: Tensor) -> None:
         """The loss of the tests; if it is the least so far, the weights are kept."""

@@ -120,7 +120,7 @@ def _moved(pictures: np.ndarray, shift: int, path: Path) -> np.ndarray:
 def _of_solid(path: Path, size: float, up: str, samples: int, spread: float, seed: int) -> Examples:
     mesh, random = read(path, size, up, CREASE), np.random.default_rng(seed)
     tests = max(samples // 8, 16)
-    positions = solid_samples.places(mesh.positions, mesh.index, samples + tests, spread, random)
+    positions = solid_samples.sample_positions(mesh.positions, mesh.index, samples + tests, spread, random)
     positions = random.permutation(positions).astype(np.float32)
     target = solid_samples.distances(mesh.positions, mesh.index, positions.astype(float)).astype(np.float32)[:, None]
     return Examples(positions[:-tests], target[:-tests], positions, target, tests)

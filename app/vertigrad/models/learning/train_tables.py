@@ -55,7 +55,9 @@ class Network(params.Params):
     """The network's layers."""
 
     kind: str = choice("mlp", ("mlp", "conv"), doc="mlp: linear layers; conv: convolutions of images before them")
-    encoding: str = choice("none", ("none", "waves", "octaves", "hash"), doc="what places are message by")
+    encoding: str = choice(
+        "none", ("none", "waves", "octaves", "hash"), doc="encoding of positions; waves: Fourier features"
+    )
     frequencies: int = integer(64, min=1, max=512, doc="number of waves, or octaves per coordinate")
     sharpness: float = number(
         1.0, min=0.01, max=50.0, doc="standard deviation of the Fourier features' frequencies, in periods per half side"

@@ -15,7 +15,7 @@ from ..base import OutputSpec
 from .train_data import Examples, Kind, grid_positions
 from .train_tables import Classes, Draw, Plane, Tables
 
-PART = 1 << 15  # places that go through a network together, so that its layers' results stay small
+PART = 1 << 15  # positions that go through a network together, so that its layers' results stay small
 MARGIN = 1.06  # of the landscape around the outermost point
 GROUND = 0.62  # how much of a class's color its land has; the rest is `DUSK`
 SPREAD = 0.6  # power of a point's distance from the middle: outliers come nearer, what is crowded has more room
@@ -97,7 +97,7 @@ class _Land(View):
         self._examples = self._keep(shown.shown, f"{name}.examples")
         coordinates = grid_positions((side, side))[:, ::-1]
         self._coordinates = self._keep(coordinates, f"{name}.coordinates")
-        self._network_points = self._keep(_unspread(coordinates), f"{name}.places")
+        self._network_points = self._keep(_unspread(coordinates), f"{name}.network_points")
         self._colors = self._keep(_land_colors(colors), f"{name}.colors")
         self.outputs["point_color"][...] = colors[labels]
         self.outputs["label"][...] = labels.astype(np.float32)
@@ -134,7 +134,7 @@ class _Flat(View):
 
     def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples):
         super().__init__(name, specs)
-        self._coordinates = self._keep(shown.shown, f"{name}.places")
+        self._coordinates = self._keep(shown.shown, f"{name}.coordinates")
         self.outputs["target"][...] = shown.shown_targets.reshape(self.outputs["target"].shape)
 
     def record(self, network: Network, weights: Weights) -> None:
@@ -150,7 +150,7 @@ class _Box(View):
     def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
         super().__init__(name, specs)
         coordinates = grid_positions(self.outputs["distance"].shape)[:, ::-1]
-        self._coordinates = self._keep(coordinates, f"{name}.places")
+        self._coordinates = self._keep(coordinates, f"{name}.coordinates")
 
     def record(self, network: Network, weights: Weights) -> None:
         _apply_in_parts(network, self._coordinates, weights, self.outputs["distance"])

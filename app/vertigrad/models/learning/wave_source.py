@@ -100,7 +100,7 @@ class WaveSource(TrainingModel):
         side = params.resolution
         self._given = beginning(random, side, params.receivers, params.drops, params.shoals)
         with self._building() as parts:
-            self._waves = Waves(self._given.medium, self._given.places, name)
+            self._waves = Waves(self._given.medium, self._given.receiver_cells, name)
             parts.callback(self._waves.close)
             self._make(parts)
             self._listen(random)
@@ -134,10 +134,10 @@ class WaveSource(TrainingModel):
         weights, recorded = self._weights.numpy().astype(float), self._recorded.numpy().astype(float)
         medium = given.medium.astype(np.float32).astype(float)
         start = reference.blurred(weights * bay(len(weights)), shares(len(weights)))
-        heard = reference.heard(start, medium, given.places, steps)
+        heard = reference.heard(start, medium, given.receiver_cells, steps)
         share = 2.0 / (heard.size * self._power)
         gradients, first = (
-            reference.blurred(reference.gradients(share * wrong, medium, given.places), shares(len(weights)))
+            reference.blurred(reference.gradients(share * wrong, medium, given.receiver_cells), shares(len(weights)))
             * bay(len(weights))
             for wrong in (heard - recorded, recorded)
         )
@@ -181,7 +181,7 @@ class WaveSource(TrainingModel):
         self._now, self._true = (copied(what, np.zeros(2 * side**2 + receivers)) for what in ("now", "true"))
         self._claims = copied("claims", claims(given))
         x, z = plane(side)
-        self._places = copied("places", np.stack([x, z], axis=-1).reshape(-1, 2))
+        self._cell_positions = copied("cell_positions", np.stack([x, z], axis=-1).reshape(-1, 2))
         shown = {name: copied(name, array) for name, array in drawn(given, self._params.steps).items()}
         heads = {"drop": shown["drop_pin"][:, 1], "found_drop": shown["found_pin"][:, 1]}
         parts.views(heads)
@@ -284,7 +284,7 @@ class WaveSource(TrainingModel):
         """Keep the start that the weights stand for, and the middle of what is there around each drop."""
         ops.assign(self._found, self._start(self._weights))
         parts = ops.maximum(self._claims * self._found.reshape(1, -1), 0.0)
-        middles = (parts @ self._places) / (parts.sum(1, keepdims=True) + 1e-6)
+        middles = (parts @ self._cell_positions) / (parts.sum(1, keepdims=True) + 1e-6)
         pins = self._outputs["found_pin"]
         ops.assign(pins[..., 0], middles[:, :1] + GAP)
         ops.assign(pins[..., 2], middles[:, 1:])

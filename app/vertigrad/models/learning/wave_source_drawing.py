@@ -38,12 +38,12 @@ def drawn(given: Beginning, steps: int) -> dict[str, np.ndarray]:
         "true_position": left,
         "true_normal": np.zeros((side, side, 3)),
         "true_wave": level,
-        "receiver": np.concatenate([pond[given.places] for pond in rows]),
-        "mismatch": np.zeros(2 * len(given.places)),
+        "receiver": np.concatenate([pond[given.receiver_cells] for pond in rows]),
+        "mismatch": np.zeros(2 * len(given.receiver_cells)),
         "drop_pin": np.concatenate([pins + np.array([shift, 0.0, 0.0]) for shift in (-GAP, GAP)]),
         "found_pin": np.tile([[GAP, 0.0, 0.0], [GAP, PIN, 0.0]], (len(pins), 1, 1)),
-        "trace": _notes(len(given.places), steps),
-        "trace_wave": np.zeros((2 * len(given.places), steps)),
+        "trace": _notes(len(given.receiver_cells), steps),
+        "trace_wave": np.zeros((2 * len(given.receiver_cells), steps)),
     }
 
 

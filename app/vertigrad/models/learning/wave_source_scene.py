@@ -18,12 +18,13 @@ SMOOTH = 1.0 / 36.0  # standard deviation of what a start is smoothed by, over a
 class Beginning(NamedTuple):
     """Lengths are in half sides, y of the scene being up.
 
-    `medium` (side, side, 2) as `Waves` takes it; `places` (receivers,) the cells that are heard; `start` (side, side)
-    the heights that are sought; `drops` (drops, 2) their places (x, z), and `signs` whether they are hills or hollows.
+    `medium` (side, side, 2) as `Waves` takes it; `receiver_cells` (receivers,) the cells of receivers; `start` (side,
+    side) the true initial heights; `drops` (drops, 2) their positions (x, z), and `signs` whether they are hills or
+    hollows.
     """
 
     medium: np.ndarray
-    places: np.ndarray
+    receiver_cells: np.ndarray
     start: np.ndarray
     drops: np.ndarray
     signs: np.ndarray
@@ -75,13 +76,13 @@ def _islands(random: np.random.Generator, x: np.ndarray, z: np.ndarray) -> np.nd
 
 
 def _scattered(random: np.random.Generator, count: int) -> np.ndarray:
-    """Places (count, 2) in the bay, as far apart as there is room for."""
+    """Positions (count, 2) in the bay, as far apart as there is room for."""
     found: list[np.ndarray] = []
     apart = APART
     while len(found) < count:
-        place = random.uniform(-BAY, BAY, 2)
-        if np.hypot(*place) < BAY and all(np.hypot(*(place - other)) > apart for other in found):
-            found.append(place)
+        position = random.uniform(-BAY, BAY, 2)
+        if np.hypot(*position) < BAY and all(np.hypot(*(position - other)) > apart for other in found):
+            found.append(position)
         apart *= 0.998  # so that it ends
     return np.array(found)
 

@@ -18,15 +18,15 @@ class Waves:
     """Water in `side` x `side` cells, and receivers at some of them. Close it.
 
     `medium` (side, side, 2) says of each cell the square of how many cells waves cross in a step, below ½, and how much
-    is lost there; `places` (receivers,) are the numbers of the cells that are heard, no two the same.
+    is lost there; `receiver_cells` (receivers,) are the numbers of the cells that are heard, no two the same.
 
     A state is one row of numbers: heights a step ago, heights now, and what was heard at each step so far.
     """
 
-    def __init__(self, medium: np.ndarray, places: np.ndarray, name: str):
-        self.side, self.receivers = len(medium), len(places)
+    def __init__(self, medium: np.ndarray, receiver_cells: np.ndarray, name: str):
+        self.side, self.receivers = len(medium), len(receiver_cells)
         receiver_of = np.full(self.side**2, -1, np.int32)
-        receiver_of[places] = np.arange(len(places))
+        receiver_of[receiver_cells] = np.arange(len(receiver_cells))
         with Parts(name) as parts:
             self._medium = parts.copied("medium", medium)
             self.receiver_of = parts.copied("receiver_of", receiver_of)

@@ -46,7 +46,7 @@ class Lattice:
         self._parts.close()
 
 
-def places(side: int, reach: float) -> np.ndarray:
+def grid_points(side: int, reach: float) -> np.ndarray:
     """The reference: all points (side³, 3) in the order of the distances."""
     z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
     return np.stack([x, y, z], axis=-1).reshape(-1, 3)

@@ -17,7 +17,7 @@ from ...tensor import Tensor
 from ...tensor.weights import read_arrays
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import PartsModel
-from .sdf_lattice import Lattice, places
+from .sdf_lattice import Lattice, grid_points
 
 SHADER = "models/sdf_surface.wgsl"
 COMPARED = 1024  # directions that the reference follows
@@ -209,7 +209,7 @@ class SdfSurface(PartsModel):
             return []
         distances = self._lattice.distances.numpy()
         pick = slice(None, None, max(distances.size // COMPARED, 1))
-        at = places(len(distances), self._params.sdf_extent)[pick]
+        at = grid_points(len(distances), self._params.sdf_extent)[pick]
         reference = distance(self._network.layers, at, np.array(self._latent()))
         return [compare("distance", distances.ravel()[pick], reference, 1e-5)]
 

@@ -80,7 +80,7 @@ class BarnesHutTree:
             ops.mean(ops.absolute(positions - self._center), axis=0, out=self._spread)
         around = {"center": self._center, "spread": self._spread}
         plan.dispatch(
-            kernel("place"), n, bodies=self._bodies, keys=self._keys, overwrites=("keys",), **around, **fields
+            kernel("assign_keys"), n, bodies=self._bodies, keys=self._keys, overwrites=("keys",), **around, **fields
         )
         record_sort(plan, self._keys, sorted_values=self._order, key_bits=KEY_BITS)
         ops.record_reorder(plan, self._bodies, self._order, self._sorted)

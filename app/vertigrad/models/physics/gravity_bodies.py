@@ -57,7 +57,7 @@ class GravityParams(params.Params):
 
 
 class GravityModel(NoReloadModel):
-    """Bodies (n, 4), places with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
+    """Bodies (n, 4), positions with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
     A frame is divided into equal leapfrog steps, none longer than `time_step` nor than typical bodies need to cross
     `CROSSED` of the softening: a higher rate or speed takes more of them. Left to say are how forces are worked out,

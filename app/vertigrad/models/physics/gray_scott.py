@@ -161,7 +161,7 @@ class GrayScott(FixedStepModel):
     def __init__(
         self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: np.ndarray | None = None
     ):
-        """`start` gives u and v (points, 2) at first, instead of places made from `seed`."""
+        """`start` gives u and v (points, 2) at first, instead of spots placed by `seed`."""
         self.name, self._params, self._seed, self._start = name, params, seed, start
         self._clock = FixedStep()
         self.clocks = (self._clock,)

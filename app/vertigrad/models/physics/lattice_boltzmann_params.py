@@ -108,7 +108,7 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
         "force": 8.0 * viscosity * inflow / params.rows**2 if driven else 0.0,
         "sponge": 0.0 if driven else SPONGE * params.columns,
         "start": 0.0 if driven else inflow,
-        "place": (params.x * params.columns - 0.5, params.y * params.rows - 0.5),
+        "obstacle_center": (params.x * params.columns - 0.5, params.y * params.rows - 0.5),
         "turn": (math.cos(turned), math.sin(turned)),
         "size": params.size * params.rows,
         "thickness": thickness,

@@ -68,10 +68,10 @@ def sphere(points: int) -> Surface:
     unit = flat / np.linalg.norm(flat, axis=1, keepdims=True)
     _, first, same = np.unique(np.round(unit, 9) + 0.0, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)  # as the faces come, so that neighbors lie near each other in memory
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    new_index = np.empty_like(order)
+    new_index[order] = np.arange(len(order))
     points_ = unit[first[order]]
-    return surface(points_, place[same.ravel()[triangles]], points_)
+    return surface(points_, new_index[same.ravel()[triangles]], points_)
 
 
 def torus(points: int) -> Surface:
@@ -139,11 +139,11 @@ def joined(points: Doubles, triangles: Integers) -> tuple[Doubles, Integers]:
     Raises `InputError` if a triangle names a point that is not there.
     """
     _require_corners(len(points), triangles)
-    places, first, same = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    unique_points, first, same = np.unique(points, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)  # as they were
     number = np.empty_like(order)
     number[order] = np.arange(len(order))
-    return places[order], number[same.ravel()[triangles]]
+    return unique_points[order], number[same.ravel()[triangles]]
 
 
 def _require_corners(count: int, triangles: Integers) -> None:

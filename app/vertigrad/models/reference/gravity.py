@@ -96,10 +96,10 @@ def kinetic_energy(velocities: Floats, masses: Floats) -> float:
 
 def potential_energy(positions: Floats, masses: Floats, softening: float) -> float:
     """W = -sum over pairs of m_i m_j / sqrt(r_ij^2 + softening^2); a body has no energy with itself."""
-    places, weights = positions.astype(np.float64), masses.astype(np.float64)
+    points, weights = positions.astype(np.float64), masses.astype(np.float64)
     total = 0.0
-    for rows in _row_blocks(len(places), len(places)):
-        _, squares = _offsets_and_squares(places[rows], places, softening)
+    for rows in _row_blocks(len(points), len(points)):
+        _, squares = _offsets_and_squares(points[rows], points, softening)
         with np.errstate(divide="ignore"):
             inverse = 1.0 / np.sqrt(squares)
         own = np.arange(rows.start, rows.stop)
@@ -135,7 +135,7 @@ def virial_ratio(positions: Floats, velocities: Floats, masses: Floats, softenin
 
     Positions are taken from the center of mass; the velocities should be free of a common motion.
     """
-    places = positions.astype(np.float64) - center_of_mass(positions, masses)
-    attraction = accelerations(places, masses, softening)
-    clausius = float(masses.astype(np.float64) @ np.einsum("nk,nk->n", places, attraction))
+    points = positions.astype(np.float64) - center_of_mass(positions, masses)
+    attraction = accelerations(points, masses, softening)
+    clausius = float(masses.astype(np.float64) @ np.einsum("nk,nk->n", points, attraction))
     return 2.0 * kinetic_energy(velocities, masses) / abs(clausius)

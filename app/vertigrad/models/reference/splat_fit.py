@@ -25,14 +25,14 @@ class Eye(NamedTuple):
 
 class Flat(NamedTuple):
     """Splats as a camera sees them: `middle` (n, 2) [pixels], `covariance` (n, 2, 2) [pixels²], and the `order`
-    of those that are seen, the nearest first; and what the backward pass needs: places before the camera (n, 3), axes
+    of those that are seen, the nearest first; and what the backward pass needs: positions in view space (n, 3), axes
     on the image (n, 2, 3), in the camera's space (n, 3, 3) and in the world (n, 3, 3), columns being axes.
     """
 
     middle: np.ndarray
     covariance: np.ndarray
     order: np.ndarray
-    place: np.ndarray
+    view_position: np.ndarray
     axes: np.ndarray
     turned: np.ndarray
     world: np.ndarray
@@ -53,9 +53,9 @@ def flattened(splats: list[np.ndarray], eye: Eye) -> Flat:
     """Position, scale, rotation, opacity and light as an eye sees them."""
     position, scale, rotation, opacity, _ = splats
     turn = eye.rows[:, :3]
-    place = position @ turn.T + eye.rows[:, 3]
-    z = place[:, 2]
-    slope = place[:, :2] / z[:, None]
+    view_position = position @ turn.T + eye.rows[:, 3]
+    z = view_position[:, 2]
+    slope = view_position[:, :2] / z[:, None]
     world = axes_of(rotation)
     turned = turn @ world * scale[:, None, :]
     axes = (eye.focal / z)[:, None, None] * (turned[:, :2] - slope[:, :, None] * turned[:, 2:])
@@ -63,7 +63,7 @@ def flattened(splats: list[np.ndarray], eye: Eye) -> Flat:
     is_beside = (np.abs(slope) >= REACH * 0.5 * eye.side / eye.focal).any(1)
     order = np.flatnonzero((z > eye.near) & ~is_beside & (opacity > LEAST))
     order = order[np.argsort(z[order], kind="stable")]
-    return Flat(eye.focal * slope + 0.5 * eye.side, covariance, order, place, axes, turned, world)
+    return Flat(eye.focal * slope + 0.5 * eye.side, covariance, order, view_position, axes, turned, world)
 
 
 def image(splats: list[np.ndarray], eye: Eye) -> np.ndarray:
@@ -124,8 +124,8 @@ def _unprojected(
     flat: Flat, splats: list[np.ndarray], eye: Eye, by_middle: np.ndarray, by_covariance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """By positions, scales and rotations from what is known by middles (n, 2) and covariances (n, 2, 2)."""
-    z, scale = flat.place[:, 2], splats[1]
-    slope, size = flat.place[:, :2] / z[:, None], eye.focal / z
+    z, scale = flat.view_position[:, 2], splats[1]
+    slope, size = flat.view_position[:, :2] / z[:, None], eye.focal / z
     by_axes = 2.0 * by_covariance @ flat.axes
     by_slope = eye.focal * by_middle - size[:, None] * np.einsum("nik,nk->ni", by_axes, flat.turned[:, 2])
     by_size = np.einsum("nik,nik->n", by_axes, flat.axes) / size
@@ -170,10 +170,10 @@ def traced(
     shares /= shares.sum(-1, keepdims=True)
     depth = np.where(inside, np.einsum("rnk,nk->rn", shares, np.stack([a, b, c], axis=-1)[:, 2]), np.inf)
     front = depth.argmin(axis=1)
-    place = np.einsum("rk,rkd->rd", shares[np.arange(len(rays)), front], corners[front])
+    position = np.einsum("rk,rkd->rd", shares[np.arange(len(rays)), front], corners[front])
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normal = (across / np.linalg.norm(across, axis=1, keepdims=True))[front]
-    wave = np.sin(bands * np.arctan2(place[:, 2], place[:, 0]) + 2.0 * place[:, 1])
+    wave = np.sin(bands * np.arctan2(position[:, 2], position[:, 0]) + 2.0 * position[:, 1])
     share = np.clip((wave + 0.25) / 0.5, 0.0, 1.0)
     share = (share * share * (3.0 - 2.0 * share))[:, None]
     own = colors[1] * (1.0 - share) + colors[0] * share

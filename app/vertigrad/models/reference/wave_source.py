@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
-def heard(start: np.ndarray, medium: np.ndarray, places: np.ndarray, steps: int) -> np.ndarray:
-    """Heights (steps, receivers) at the cells `places` of water (side, side) that begins at rest as `start`."""
+def heard(start: np.ndarray, medium: np.ndarray, receiver_cells: np.ndarray, steps: int) -> np.ndarray:
+    """Heights (steps, receivers) at the cells `receiver_cells` of water (side, side) that begins at rest as `start`."""
     old, now = start, start
-    found = np.empty((steps, len(places)))
+    found = np.empty((steps, len(receiver_cells)))
     for step in range(steps):
         old, now = stepped(old, now, medium)
-        found[step] = now.reshape(-1)[places]
+        found[step] = now.reshape(-1)[receiver_cells]
     return found
 
 
@@ -27,13 +27,13 @@ def spread(height: np.ndarray) -> np.ndarray:
     return around[2:, 1:-1] + around[:-2, 1:-1] + around[1:-1, 2:] + around[1:-1, :-2] - 4.0 * height
 
 
-def gradients(gradient: np.ndarray, medium: np.ndarray, places: np.ndarray) -> np.ndarray:
+def gradients(gradient: np.ndarray, medium: np.ndarray, receiver_cells: np.ndarray) -> np.ndarray:
     """The gradient by the start from that by what was heard: the same steps transposed, the last one first."""
     side = len(medium)
     reach, loss = medium[..., 0], medium[..., 1]
     old, now = np.zeros((side, side)), np.zeros((side, side))
     for row in gradient[::-1]:
-        np.add.at(now.reshape(-1), places, row)
+        np.add.at(now.reshape(-1), receiver_cells, row)
         part = now / (1.0 + loss)
         old, now = -(1.0 - loss) * part, old + 2.0 * part + spread(reach * part)
     return old + now
