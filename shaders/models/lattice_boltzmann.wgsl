@@ -1,7 +1,7 @@
 // Flow in a plane by the lattice Boltzmann method: nine populations a cell that stream and collide (D2Q9).
 // In: before, populations (9, rows, columns) after their collision, each less its weight; distance (rows, columns) to the
-//     wall in cells, negative inside it. COLLISION: "trt" or "regularized". ENDS: "open" or "repeat". SIDES: "slip",
-//     "no slip" or "repeat". SHAPE: "none", "circle", "square", "aerofoil" or "mask".
+//     wall in cells, negative inside it. COLLISION: "trt" or "regularized". ENDS: "open" or "periodic". SIDES: "slip",
+//     "no slip" or "periodic". SHAPE: "none", "circle", "square", "airfoil" or "mask".
 // Out: after, a step later (stream); distance, of the obstacle, and of cells painted by a hand (obstruct, paint);
 //      velocity, density, speed (moments); vorticity and the surfaces that are drawn (show).
 // The reference implementation is app/vertigrad/models/reference/lattice_boltzmann.py.
@@ -19,7 +19,7 @@ struct Params {
     obstacle_center: vec2f,  // center of the obstacle, in cells
     turn: vec2f,       // cosine and sine of its angle
     size: f32,         // of the obstacle [cells]
-    thickness: f32,    // of the aerofoil, over its chord
+    thickness: f32,    // of the airfoil, over its chord
     camber: f32,
     camber_at: f32,
     hand_from: vec2f,  // a stroke, in cells
@@ -100,7 +100,7 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     var r = row - (${C[k][1]});
     var x = column - (${C[k][0]});
     let back = population(${OPPOSITE[k]}u, cell);
-    //% if ENDS == "repeat"
+    //% if ENDS == "periodic"
     x = select(select(x, x - columns, x >= columns), x + columns, x < 0);
     //% else
     if x < 0 || x >= columns {
@@ -108,7 +108,7 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     }
     //% endif
     if r < 0 || r >= rows {
-        //% if SIDES == "repeat"
+        //% if SIDES == "periodic"
         r = select(r - rows, r + rows, r < 0);
         //% elif SIDES == "slip"
         let beside = u32(row * columns + x);
@@ -237,7 +237,7 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     //% elif SHAPE == "square"
     let over = abs(p) - 0.5 * params.size;
     var d = length(max(over, vec2f(0.0))) + min(max(over.x, over.y), 0.0);
-    //% elif SHAPE == "aerofoil"
+    //% elif SHAPE == "airfoil"
     var d = params.size * beside_aerofoil(p / params.size + vec2f(0.5, 0.0));
     //% elif SHAPE == "mask"
     let size = vec2f(params.mask_shape);

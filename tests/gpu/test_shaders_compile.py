@@ -421,9 +421,9 @@ SHADERS: dict[str, list[Defines]] = {
     "models/gray_scott.wgsl": choices(MESH=[False, True]),
     "models/lattice_boltzmann.wgsl": pairs(
         COLLISION=["regularized", "trt"],
-        ENDS=["open", "repeat"],
-        SIDES=["slip", "no slip", "repeat"],
-        SHAPE=["none", "circle", "square", "aerofoil", "mask"],
+        ENDS=["open", "periodic"],
+        SIDES=["slip", "no slip", "periodic"],
+        SHAPE=["none", "circle", "square", "airfoil", "mask"],
     ),
     "models/shallow_water.wgsl": choices(EDGES=["walls", "open"], SECOND=[False, True]),
     "draw/bloom.wgsl": [{}],

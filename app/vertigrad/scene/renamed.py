@@ -72,6 +72,9 @@ PARAMETERS: Mapping[tuple[str, str], Names] = {  # by section and type
 }
 CHOICES: Mapping[tuple[str, str, str], Names] = {  # by section, type and parameter
     ("models", "lattice_boltzmann", "collision"): {"regularised": "regularized"},
+    ("models", "lattice_boltzmann", "ends"): {"repeat": "periodic"},
+    ("models", "lattice_boltzmann", "obstacle"): {"aerofoil": "airfoil"},
+    ("models", "lattice_boltzmann", "sides"): {"repeat": "periodic"},
 }
 DETAILS: Names = {"soft_min": "slider_min", "soft_max": "slider_max"}  # of a parameter of a model of type "wgsl"
 OUTPUTS: Mapping[str, Names] = {  # by type of model

@@ -54,9 +54,9 @@ def mass(model: LatticeBoltzmann) -> float:
     [
         {},
         {"collision": "trt", "obstacle": "square", "sides": "no slip", "angle_of_attack": 20.0},
-        {"ends": "repeat", "sides": "repeat", "obstacle": "aerofoil", "size": 0.5, "angle_of_attack": 10.0},
-        {"ends": "repeat", "sides": "no slip", "obstacle": "none", "collision": "trt"},
-        {"ends": "repeat", "obstacle": "none"},
+        {"ends": "periodic", "sides": "periodic", "obstacle": "airfoil", "size": 0.5, "angle_of_attack": 10.0},
+        {"ends": "periodic", "sides": "no slip", "obstacle": "none", "collision": "trt"},
+        {"ends": "periodic", "obstacle": "none"},
     ],
 )
 def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None:
@@ -68,7 +68,7 @@ def test_it_does_as_the_reference(make: Make, values: dict[str, object]) -> None
 
 def channel_error(make: Make, rows: int, collision: str, speed: float) -> float:
     """Largest difference from the parabola 4 y (1 − y), over its peak."""
-    shape = {"obstacle": "none", "ends": "repeat", "sides": "no slip", "collision": collision}
+    shape = {"obstacle": "none", "ends": "periodic", "sides": "no slip", "collision": collision}
     model = make(rows=rows, columns=4, reynolds=5.0, speed=speed, **shape)
     settled = 2.5 * rows**2 / (speed * rows / 5.0)  # steps: the slowest mode has shrunk by exp(2.5 π²)
     model.step(min(settled, 1000.0) / 1000.0)
@@ -112,10 +112,10 @@ def test_a_cylinder_sheds_vortices_at_the_measured_frequency(make: Make) -> None
     assert figures(model)["mach"] < model.limits["mach"].bound
 
 
-@pytest.mark.parametrize(("sides", "collision"), [("slip", "regularized"), ("no slip", "trt"), ("repeat", "trt")])
+@pytest.mark.parametrize(("sides", "collision"), [("slip", "regularized"), ("no slip", "trt"), ("periodic", "trt")])
 def test_mass_stays_where_nothing_can_leave(make: Make, sides: str, collision: str) -> None:
     with Tensor.from_numpy(np.pad(np.ones((8, 9), np.float32), ((12, 12), (20, 35)))) as mask:
-        model = make(mask, ends="repeat", sides=sides, collision=collision, speed=0.1, reynolds=20.0)
+        model = make(mask, ends="periodic", sides=sides, collision=collision, speed=0.1, reynolds=20.0)
         model.step(0.2)
         before = mass(model)
         model.step(0.8)
@@ -151,7 +151,7 @@ def test_shapes_have_their_size(make: Make) -> None:
     assert area(obstacle="circle") == pytest.approx(np.pi * 20.0**2, rel=0.02)
     assert area(obstacle="square", angle_of_attack=30.0) == pytest.approx(1600.0, rel=0.03)
     # 0.685 times thickness times chord, that of the four digits' polynomial integrated
-    assert area(obstacle="aerofoil", naca="0018") == pytest.approx(0.685 * 0.18 * 1600.0, rel=0.06)
+    assert area(obstacle="airfoil", naca="0018") == pytest.approx(0.685 * 0.18 * 1600.0, rel=0.06)
 
 
 @pytest.mark.parametrize("obstacle", ["circle", "square"])
@@ -176,7 +176,7 @@ def test_a_section_is_that_of_naca(make: Make, section: str) -> None:
     """Which cells lie inside, against the formula of Jacobs, Ward and Pinkerton (1933), nose up by the attack."""
     rows, columns, size, attack = 60, 130, 0.8, 12.0
     model = make(
-        rows=rows, columns=columns, size=size, x=0.5, y=0.5, angle_of_attack=attack, obstacle="aerofoil", naca=section
+        rows=rows, columns=columns, size=size, x=0.5, y=0.5, angle_of_attack=attack, obstacle="airfoil", naca=section
     )
     inside = model.outputs()["distance"].numpy() < 0.0
     camber, at, thickness = int(section[0]) / 100, max(int(section[1]), 1) / 10, int(section[2:]) / 100
@@ -202,17 +202,17 @@ def test_the_two_outermost_columns_of_an_open_channel_stay_open(make: Make) -> N
     open_end = np.zeros((32, 64), bool)
     open_end[:, [0, 1, -2, -1]] = True
     with Tensor.from_numpy(wall) as mask:
-        for ends in ("open", "repeat"):
+        for ends in ("open", "periodic"):
             inside = make(mask, ends=ends).outputs()["distance"].numpy() < 0.0
             np.testing.assert_array_equal(inside, (wall > 0.5) & (~open_end if ends == "open" else True))
-    for ends in ("open", "repeat"):
+    for ends in ("open", "periodic"):
         model = make(obstacle="none", ends=ends)
         for x in (-1.5, 1.5):  # the ends of the channel
             model.touch(Touch(Gesture.PAINT, (x, 1.0, 0.0), DOWN, (x, 0.0, 0.0), (0.0, 0.0, 0.0), 0.3))
             model.step(0.001)
         inside = model.outputs()["distance"].numpy() < 0.0
         assert inside[:, [2, 3, -4, -3]].any(axis=0).all()
-        assert (inside & open_end).any() == (ends == "repeat")
+        assert (inside & open_end).any() == (ends == "periodic")
 
 
 def test_a_hand_paints_walls_and_cuts_them_away(make: Make) -> None:
@@ -261,7 +261,7 @@ def test_too_fine_a_flow_is_told_and_stays_finite(make: Make, collision: str) ->
     [
         {"size": 0.6},
         {"size": 0.8, "speed": 0.12, "reynolds": 1000.0},
-        {"size": 0.8, "speed": 0.12, "obstacle": "aerofoil", "angle_of_attack": 90.0},
+        {"size": 0.8, "speed": 0.12, "obstacle": "airfoil", "angle_of_attack": 90.0},
     ],
 )
 def test_a_large_obstacle_slows_the_inflow_down_instead_of_compressing_the_flow(
@@ -286,8 +286,8 @@ def test_a_large_obstacle_slows_the_inflow_down_instead_of_compressing_the_flow(
         ({"obstacle": "none"}, 0.0),
         ({"obstacle": "circle", "angle_of_attack": 30.0}, 0.5),
         ({"obstacle": "square", "angle_of_attack": 45.0}, 0.5 * 2.0**0.5),
-        ({"obstacle": "aerofoil", "naca": "2412"}, 0.5 * 0.14),
-        ({"obstacle": "aerofoil", "angle_of_attack": -90.0}, 0.5),
+        ({"obstacle": "airfoil", "naca": "2412"}, 0.5 * 0.14),
+        ({"obstacle": "airfoil", "angle_of_attack": -90.0}, 0.5),
         ({"obstacle": "square", "size": 0.8, "angle_of_attack": 45.0}, 0.9),
     ],
 )
@@ -302,7 +302,7 @@ def test_a_small_obstacle_leaves_the_inflow_as_it_is(make: Make) -> None:
 @pytest.mark.parametrize("section", ["12", "24a2", "2400", "0412", "2012"])
 def test_a_section_that_naca_does_not_have_is_refused(make: Make, section: str) -> None:
     with pytest.raises(InputError, match="four-digit"):
-        make(obstacle="aerofoil", naca=section)
+        make(obstacle="airfoil", naca=section)
 
 
 def test_a_mask_that_is_no_plane_is_refused(make: Make) -> None:

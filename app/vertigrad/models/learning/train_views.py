@@ -1,4 +1,4 @@
-"""What is drawn of a network that learns: a landscape of classes, a plane, or the distances from a solid."""
+"""Outputs that show a network in training: a landscape of classes, a plane, or the distances from a solid."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def specs_of(tables: Tables, kind: Kind) -> dict[str, OutputSpec]:
         case Classes():
             count = kind.shown[0]
             return {
-                "point": OutputSpec((count, 3), "f32", "where the network puts each example, on the land, y up"),
-                "point_color": OutputSpec((count, 3), "f32", "the color of its class, sRGB"),
-                "label": OutputSpec((count,), "f32", "the number of its class"),
+                "point": OutputSpec((count, 3), "f32", "embedding of each example, on the landscape, y up"),
+                "point_color": OutputSpec((count, 3), "f32", "color of the label, sRGB"),
+                "label": OutputSpec((count,), "f32", "label of each example"),
                 "ground": OutputSpec(
-                    (side, side, 3), "f32", "the plane of the examples, as high as the network is sure"
+                    (side, side, 3), "f32", "landscape of the embedding: certainty of the predicted class"
                 ),
-                "ground_normal": OutputSpec((side, side, 3), "f32", "unit normals of the land"),
-                "ground_color": OutputSpec((side, side, 3), "f32", "the classes that it sees there, sRGB"),
+                "ground_normal": OutputSpec((side, side, 3), "f32", "unit normals of the landscape"),
+                "ground_color": OutputSpec((side, side, 3), "f32", "colors of the predicted classes, sRGB"),
             }
         case Plane():
             shape = kind.shown if kind.outputs == 1 else (*kind.shown, kind.outputs)
             return {
-                "value": OutputSpec(shape, "f32", "what the network says"),
-                "target": OutputSpec(shape, "f32", "what it is to say"),
-                "error": OutputSpec(kind.shown, "f32", "how far it is away"),
+                "value": OutputSpec(shape, "f32", "prediction"),
+                "target": OutputSpec(shape, "f32", "target"),
+                "error": OutputSpec(kind.shown, "f32", "absolute error"),
             }
     return {"distance": OutputSpec((side,) * 3, "f32", "signed distances on the cube from -1 to 1, z first")}
 
@@ -163,7 +163,7 @@ def palette(count: int) -> np.ndarray:
 
 
 def _unspread(coordinates: np.ndarray) -> np.ndarray:
-    """Where in the network's plane the coordinates of the land lie, in probabilities of its reach."""
+    """Where in the network's plane the coordinates of the land lie, relative to its extent."""
     length = np.linalg.norm(coordinates.astype(float), axis=1, keepdims=True)
     return (coordinates * length ** (1.0 / SPREAD - 1.0)).astype(np.float32)
 

@@ -52,20 +52,18 @@ class Params(params.Params):
     )
     ends: str = choice(
         "open",
-        ("open", "repeat"),
+        ("open", "periodic"),
         rebuild=True,
         doc="boundaries along the flow: inflow and outflow, or periodic and driven by a force",
     )
-    sides: str = choice("slip", ("slip", "no slip", "repeat"), rebuild=True, doc="boundaries across the flow")
+    sides: str = choice("slip", ("slip", "no slip", "periodic"), rebuild=True, doc="boundaries across the flow")
     collision: str = choice(
         "regularized",
         ("regularized", "trt"),
         rebuild=True,
         doc="collision operator; regularized: most stable; trt: two relaxation times, exact wall positions",
     )
-    obstacle: str = choice(
-        "circle", ("circle", "square", "aerofoil", "none"), rebuild=True, doc="shape of the obstacle"
-    )
+    obstacle: str = choice("circle", ("circle", "square", "airfoil", "none"), rebuild=True, doc="shape of the obstacle")
     size: float = number(
         0.125,
         min=0.01,
@@ -96,7 +94,7 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
     length = float(params.rows) if across else params.size * params.rows
     inflow = params.speed if masked else min(params.speed, MOST_MACH / math.sqrt(3.0) * (1.0 - blockage(params)) / PAST)
     viscosity = max(inflow * length / params.reynolds, LEAST_VISCOSITY[params.collision] * inflow)
-    driven = params.ends == "repeat"
+    driven = params.ends == "periodic"
     camber, camber_at, thickness = section_of(params.naca)
     turned = math.radians(params.angle_of_attack)
     return {
