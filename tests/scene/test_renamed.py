@@ -133,3 +133,15 @@ def test_mistakes_of_a_scene_error_are_its_problems():
     error = SceneError("x.toml", [SceneProblem(1, 2, "models", "must be given")])
     with pytest.warns(FutureWarning, match="SceneError.problems"):
         assert error.mistakes == error.problems
+
+
+def test_set_takes_old_keys_types_and_choices(tmp_path: Path) -> None:
+    path = tmp_path / "old.toml"
+    path.write_text('version = 1\n[models.flow]\ntype = "lattice_boltzmann"\nsides = "repeat"\n')
+    found = load(path, sets=["flow.ends=repeat", "flow.rate=30", "flow.obstacle=aerofoil"]).models["flow"].params
+    assert (found.ends, found.sides, found.obstacle, found.steps_per_second) == (
+        "periodic",
+        "periodic",
+        "airfoil",
+        30.0,
+    )

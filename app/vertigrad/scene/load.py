@@ -21,7 +21,7 @@ from .locate import KeyPath
 from .model_tables import finish, read_drafts
 from .preset_tables import Named, read_animations, read_presets
 from .problems import SceneProblems
-from .renamed import renewed_path, types_of
+from .renamed import renewed_path, renewed_value, types_of
 from .schema import SECTIONS, VERSION, Camera, ModelSettings, Scene
 from .settings import apply, parse
 from .source import Source, read
@@ -50,8 +50,11 @@ def load(
     _check_version(source.values, problems)
     _reseed(source.values, seed)
     types = types_of(source.values)
-    settings = [parse(text) for text in sets]
-    apply([replace(one, path=renewed_path(one.path, types)) for one in settings], source.values, problems)
+    settings = [
+        replace(one, path=renewed_path(one.path, types), value=renewed_value(one.path, one.value, types))
+        for one in map(parse, sets)
+    ]
+    apply(settings, source.values, problems)
     reader = Reader(Path(path).resolve().parent, problems)
     trust.require(Path(path), code.named_files(source.values, reader.folder))
     model_types = registry.types() if model_types is None else model_types

@@ -103,7 +103,7 @@ def renewed(text: str) -> str:
             changes.append((start, end, f"{quote}{new_path[-1]}{quote}"))
     for path, (start, end) in places.values.items():
         quote, value = text[start], text[start + 1 : end - 1]
-        if quote in "\"'" and (new := _value(path, value, types)) != value:
+        if quote in "\"'" and (new := renewed_value(path, value, types)) != value:
             changes.append((start, end, f"{quote}{new}{quote}"))
     for start, end, new in sorted(changes, reverse=True):
         text = text[:start] + new + text[end:]
@@ -140,20 +140,22 @@ def types_of(values: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     return found
 
 
-def _value(path: KeyPath, text: str, types: Types) -> str:
-    """A string by its new name: an output, or a choice."""
-    model, dot, output = text.partition(".")
+def renewed_value(path: KeyPath, value: Any, types: Types) -> Any:
+    """A value with new names, if it is the name of an output or a choice."""
+    if not isinstance(value, str):
+        return value
+    model, dot, output = value.partition(".")
     if output in (names := OUTPUTS.get(types.get(("models", model), ""), {})):
         return model + dot + names[output]
     match path:
         case ("models", _, "type"):
-            return MODELS.get(text, text)
+            return MODELS.get(value, value)
         case ("presets", _, str(key)):
             path = _parameter(key) or path
     match path:
         case (str(section), str(name), str(key)):
-            return CHOICES.get((section, types.get((section, name), ""), key), {}).get(text, text)
-    return text
+            return CHOICES.get((section, types.get((section, name), ""), key), {}).get(value, value)
+    return value
 
 
 def _parameter(key: str) -> tuple[str, str, str] | None:
