@@ -102,11 +102,11 @@ def called(
     for key, tensor in leaves.items():
         head, _, index = key.partition("[")
         values.setdefault(head, []).append(tensor) if index else values.__setitem__(head, tensor)
-    first = {"fused": ["function"], "einsum": ["equation"], "add": [], "negative": []}.get(name)
+    first = {"fused": ["function"], "einsum": ["equation"], "add": [], "negative": [], "meshgrid": []}.get(name)
     if first is None:  # all have names
         result = getattr(ops, name)(**values, **others, **more)
     else:
-        flat = values.pop("operands", list(values.values()))
+        flat = next((values[key] for key in ("operands", "coordinates") if key in values), list(values.values()))
         result = getattr(ops, name)(*(others[key] for key in first), *flat, **more)
     return leaves, [each for each in (result if isinstance(result, tuple) else (result,)) if each is not None]
 

@@ -349,7 +349,7 @@ def test_special_values_of_two(name: str):
     "name",
     [
         *("exp", "exp2", "expm1", "log", "log2", "log1p", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh"),
-        *("arcsinh", "arccosh", "arctanh", "isposinf", "isneginf", "floor", "sqrt"),
+        *("arcsinh", "arccosh", "arctanh", "isposinf", "isneginf", "isfinite", "floor", "sqrt"),
     ],
 )
 def test_special_values_of_one(name: str):
@@ -393,7 +393,7 @@ def test_integers_and_bools_become_f32_where_the_result_is_no_integer(name: str)
 
 def test_what_is_tested_here_is_all_there_is():
     others = {"assign", "floor_divide", "remainder", "fmod", "clip", "where", "isnan", "isinf", "isposinf", "isneginf"}
-    others |= {"logical_not", "invert", "left_shift", "right_shift", "selu", "hard_sigmoid", "shrink"}
+    others |= {"isfinite", "logical_not", "invert", "left_shift", "right_shift", "selu", "hard_sigmoid", "shrink"}
     assert {*UNARY, *BINARY, *ORDER, *LOGIC, *BITS, *others} == set(OPERATIONS)
 
 

@@ -7,9 +7,10 @@ from ..tensor import operators
 from . import functions, network_functions, pool, random
 from .attention import attention
 from .broadcast import sum_to
-from .compaction import compact, nonzero, record_compact, record_nonzero
+from .compaction import compact, masked_select, nonzero, record_compact, record_nonzero
 from .concat import concatenate, roll, stack
 from .conv import conv, conv_transpose, pack_conv_weights
+from .creation import full, full_like, meshgrid, ones, ones_like, zeros, zeros_like
 from .einsum import einsum
 from .elementwise import assign, cast, copy, elementwise, evaluate, fused
 from .encoding import HashEncoding, PositionalEncoding, encode, hash_encoding, positional_encoding
@@ -51,11 +52,13 @@ from .reductions import l1, l2, last_argmax, last_argmin, log_sum, log_sum_exp, 
 from .resize import resize
 from .sample import affine_grid, grid_sample
 from .scans import cummax, cummin, cumprod, cumsum, record_scan, scan
-from .scatter import embedding, gather_nd, scatter_elements, scatter_nd
+from .scatter import embedding, gather_nd, put, scatter_elements, scatter_nd
 from .segments import record_segment_starts, record_segmented_reduce, reduce_by_key, segment_starts, segmented_reduce
 from .sizes import dispatch_size, draw_size, record_dispatch_size, record_draw_size
 from .softmax import hardmax, log_softmax, softmax
 from .sorting import argsort, record_sort, sort, sort_pairs, topk
+from .statistics import allclose, dropout, outer, std, var
+from .views import flip, split
 
 # fmt: off
 __all__ = [
@@ -83,6 +86,10 @@ __all__ += [
     "resize", "rms_norm", "rnn", "scatter_elements", "scatter_nd", "softmax", "space_to_depth", "sum_square",
     "tile", "tril", "triu",
 ]
+__all__ += [
+    "allclose", "dropout", "flip", "full", "full_like", "masked_select", "meshgrid", "ones", "ones_like", "outer",
+    "split", "std", "var", "zeros", "zeros_like",
+]
 # fmt: on
 __all__ += functions.__all__
 __all__ += network_functions.__all__
@@ -91,7 +98,9 @@ operators.provide({name: globals()[name] for name in OPERATIONS})
 operators.provide({"activate": activate, "elementwise_with_gradient": elementwise_with_gradient, "sum_to": sum_to})
 operators.provide({"assign": assign, "cast": cast, "copy": copy, "matmul": matmul})
 operators.provide({"sum": sum, "prod": prod, "mean": mean, "min": min, "max": max, "any": any, "all": all})
-operators.provide({"argmin": argmin, "argmax": argmax, "take": take})
+operators.provide({"argmin": argmin, "argmax": argmax, "take": take, "put": put, "masked_select": masked_select})
+operators.provide({"var": var, "std": std, "cumsum": cumsum, "cumprod": cumprod, "argsort": argsort})
+operators.provide({"relu": network_functions.relu, "sigmoid": network_functions.sigmoid})
 
 # What PyTorch, Python or C call an operation that has NumPy's name here.
 _OTHER_NAMES = {

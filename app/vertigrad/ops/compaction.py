@@ -36,6 +36,16 @@ def compact(x: Operand, mask: Operand) -> tuple[Tensor, Tensor]:
     return values, count
 
 
+def masked_select(x: Operand, mask: Operand) -> Tensor:
+    """The rows of `x` whose `mask` is not 0, as NumPy's x[mask].
+
+    Their number is read back, so it waits for the GPU; `compact` leaves it there. Raises as `compact`.
+    """
+    values, count = compact(x, mask)
+    with count:
+        return values[: int(count.item())]
+
+
 @differentiable
 def nonzero(x: Operand) -> tuple[Tensor, Tensor]:
     """Indices of the elements of `x` that are not 0, in row-major order, and their number: (indices, count).

@@ -28,7 +28,7 @@ __all__ = [
     "Binary", "Operand", "Ternary", "Unary", "absolute", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
     "arctan2", "arctanh", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "clip", "cos", "cosh", "divide",
     "equal", "erf", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "invert",
-    "isinf", "isnan", "isneginf", "isposinf", "left_shift", "less", "less_equal", "log", "log1p", "log2",
+    "isfinite", "isinf", "isnan", "isneginf", "isposinf", "left_shift", "less", "less_equal", "log", "log1p", "log2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
     "not_equal", "power", "reciprocal", "remainder", "right_shift", "round", "rsqrt", "sign", "sin", "sinh", "sqrt",
     "square", "subtract", "tan", "tanh", "trunc", "truncate_divide", "where",
@@ -112,6 +112,9 @@ right_shift = binary(
 invert = unary("invert", integer("~a_", bool="!a_"), "Every bit turned")
 isnan = unary("isnan", Operation({"float": "is_nan(a_)", "any": "false"}, "bool"), "Whether a is NaN")
 isinf = unary("isinf", Operation({"float": "is_inf(a_)", "any": "false"}, "bool"), "Whether a is infinite")
+isfinite = unary(
+    "isfinite", Operation({"float": "!is_nan(a_) && !is_inf(a_)", "any": "true"}, "bool"), "Whether a is finite"
+)
 isposinf = unary("isposinf", Operation({"float": "is_inf(a_) && a_ > 0.0", "any": "false"}, "bool"), "Whether a is +∞")
 isneginf = unary("isneginf", Operation({"float": "is_inf(a_) && a_ < 0.0", "any": "false"}, "bool"), "Whether a is −∞")
 where = ternary(

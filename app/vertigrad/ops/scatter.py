@@ -21,8 +21,8 @@ from . import launch
 from .define import Operand
 from .differentiable import differentiable
 from .elementwise import assign
-from .functions import equal
-from .gather import take
+from .functions import equal, where
+from .gather import index_tensor, take
 from .pad import require_integers
 
 REDUCTIONS = ("none", "add", "mul", "min", "max")  # ONNX's names
@@ -109,6 +109,20 @@ def scatter_elements(
                 f"scatter_elements: indices {index.shape} and updates {values.shape} do not fit x {source.shape}"
             )
         return _scatter(reduction, source, _along_axis(index, source.shape, at), values, out, unique_indices)
+
+
+def put(x: Tensor, key: Operand, value: Operand) -> Tensor:
+    """Write `value`, broadcast, to the rows of x that `key` selects: x[key] = value for indices or a mask."""
+    is_mask = key.dtype is bool_ if isinstance(key, Tensor) else np.asarray(key).dtype == bool
+    if is_mask:
+        with launch.operands(key) as (mask,):
+            if x.shape[: mask.ndim] != mask.shape:
+                raise ShapeError(f"a mask of shape {mask.shape} does not select rows of shape {x.shape}")
+            wide = mask.reshape(*mask.shape, *[1] * (x.ndim - mask.ndim))
+            return assign(x, where(wide, value, x))
+    with index_tensor(key, x.shape[0]) as index:
+        updates = assign(Tensor.empty((*index.shape, *x.shape[1:]), x.dtype, temporary=True), value)
+        return scatter_nd(x, index[..., None], updates, out=x)
 
 
 def linear_indices(indices: Tensor, sizes: Sequence[int], axis: int | None = None) -> Tensor:

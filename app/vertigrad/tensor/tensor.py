@@ -19,6 +19,7 @@ from . import graph
 from . import shape as shapes
 from .differentiable import Differentiable
 from .dtype import DType, dtype_of, f32
+from .methods import ArrayMethods
 from .operators import Arithmetic, call
 from .shape import Layout
 from .strided import Strided
@@ -34,7 +35,7 @@ class Resource(NamedTuple):
     size: int
 
 
-class Tensor(Strided, Arithmetic, Differentiable):
+class Tensor(Strided, Arithmetic, ArrayMethods, Differentiable):
     """An n-dimensional array on the GPU; cheap to clone, slice and transpose.
 
     `shape` counts elements, `strides` and `offset` are bytes. A view (`x[2:8]`, `.T`, `.reshape`, `.expand`,
@@ -86,6 +87,11 @@ class Tensor(Strided, Arithmetic, Differentiable):
             gpu().recorder.encoder.clear_buffer(created.block.buffer, 0, None)
             gpu().recorder.use((created.block,))
         return created
+
+    @staticmethod
+    def ones(shape: int | Sequence[int], dtype: Any = f32, name: str = "") -> Tensor:
+        """A contiguous tensor of ones."""
+        return Tensor.full(shape, 1, dtype, name)
 
     @staticmethod
     def full(shape: int | Sequence[int], value: float, dtype: Any = f32, name: str = "") -> Tensor:
@@ -167,6 +173,8 @@ class Tensor(Strided, Arithmetic, Differentiable):
     # views: the same bytes ----------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Tensor:
+        if _is_index_array(key):  # a copy, as in NumPy
+            return call("masked_select", self, key) if _is_mask(key) else call("take", self, key, 0)
         return self._view(shapes.index(self.layout, key), lambda base: base[key])
 
     @property
@@ -278,6 +286,9 @@ class Tensor(Strided, Arithmetic, Differentiable):
         return self[...] if self.is_contiguous else call("copy", self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if _is_index_array(key):
+            call("put", self, key, value)
+            return
         with self[key] as target:
             call("assign", target, value)
 
@@ -367,6 +378,16 @@ class Tensor(Strided, Arithmetic, Differentiable):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _is_index_array(key: Any) -> bool:
+    """Whether an index is an array, a list or a tensor, of indices or of booleans: it selects a copy."""
+    return isinstance(key, Tensor | list) or (isinstance(key, np.ndarray) and key.ndim > 0)
+
+
+def _is_mask(key: Any) -> bool:
+    """Whether such an index is of booleans."""
+    return (key if isinstance(key, Tensor) else np.asarray(key)).dtype.name == "bool"
 
 
 def _dropper(owner: Owner, tracker: LifetimeTracker, temporary: bool) -> Callable[[], None]:

@@ -219,7 +219,7 @@ constant(FLAT, "floor", "ceil", "round", "trunc", "sign", "floor_divide", "trunc
 constant(
     "it is true or false",
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
-    *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isposinf", "isneginf"),
+    *("logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "isposinf", "isneginf"),
 )
 constant(
     "it is of integers",
