@@ -41,6 +41,15 @@ WORDS = {
     r"hand_pull\b|smoke_carry|cloth_look": "hand_drag_rate, smoke_advect, cloth_surface",
     r"\b(Built|Sealed|Timeless|Still|Clocked)Model\b": "PartsModel, NoReloadModel, ... of models/model_bases.py",
     r"\bLearningModel\b": "TrainingModel",
+    r"\bLaidOut\b|\blaid_out\.py": "strided layout",
+    r"\bfulfil": "commit",
+    r"\blaunch\.(apart|destination)\b": "copy_if_aliased, prepare_output",
+    r"worked out again|works? \w+ out again": "recomputed",
+    r"common/slope\.wgsl|\b(relu|sigmoid|silu|tanh|elu|gelu)_slope\b": "derivative",
+    r"\b[ABW]_DOWN\b": "column-major",
+    r", made at ": "created at",
+    r"\bnumbered_places\b": "linear indices",
+    r"\bno slope\b|slope by nature": "not differentiable",
 }
 _OLD_NAME = "an old name that still works"
 EXCEPTIONS = {  # files, or folders, with the reason
