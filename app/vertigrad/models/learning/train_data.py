@@ -57,7 +57,7 @@ def kind_of(data: Classes | Plane | Solid) -> Kind:
 
 
 def examples(data: Classes | Plane | Solid, seed: int) -> Examples:
-    """Everything there is to learn from. Raises `InputError` for a file that cannot be used."""
+    """All examples, for training and test. Raises `InputError` for a file that cannot be used."""
     random = np.random.default_rng(seed)
     match data:
         case Classes():

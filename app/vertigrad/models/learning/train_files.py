@@ -1,4 +1,4 @@
-"""What a network that learns starts from: weights of a file, or a checkpoint, from which it goes on bit for bit."""
+"""Initial state of training: weights of a file, or a checkpoint, from which it goes on bit for bit."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class TrainingModel(NoReloadModel):
     # for subclasses ---------------------------------------------------------------------------------------------
 
     def _train(self, dt: float, rate: float) -> None:
-        """The steps of learning that are due in `dt` seconds, if it is to learn."""
+        """Take the training steps that are due in `dt` seconds, if training is on."""
         if self._params.train:
             self._optimizer.lr = rate
             for _ in range(self._learning.due(dt, 1.0 / self._params.steps_per_second)):
