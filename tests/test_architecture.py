@@ -86,7 +86,7 @@ CALLED = {
 }
 INSTALLED = {"failures", "capture", "autosave", "rescue.every"}  # what a window lends to its session
 PARTS = {
-    *("autosave", "cameras", "clock", "edits", "hand", "inspector", "limits", "pacing", "quality", "questions"),
+    *("autosave", "cameras", "clock", "edits", "inspector", "limits", "pacing", "quality", "questions"),
     *("rescue", "running", "selection", "tweaks", "view", "watches"),
 }
 DRIVERS = ("cli", "viewer", "panels", "headless")

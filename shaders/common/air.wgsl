@@ -71,10 +71,10 @@ struct Params {
     spread: f32,               // diffusivity times the time of a sweep over the square of the edge
     kept: vec2f,               // share of density, and of temperature, that is left after a step
     key: vec2u,
-    touch_point: vec3f,
-    touch_radius: f32,
-    touch_velocity: vec3f,
-    drag: f32,                 // share of the way to the hand's velocity that is gone in a step
+    tool_point: vec3f,
+    tool_radius: f32,
+    tool_velocity: vec3f,
+    drag: f32,                 // weight of the tool's velocity in a step
     stream: vec2u,             // of the tracers' random numbers
     emit: f32,
     life: f32,

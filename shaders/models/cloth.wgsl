@@ -30,10 +30,10 @@ struct Params {
     wind: vec3f,            // [m/s]
     gust: f32,
     phases: vec3f,          // of the gusts, which the wind carries along
-    hand_rate: f32,         // how fast a hand makes things move as it does [1/s]; 0: no hand
-    hand: vec3f,
-    hand_radius: f32,
-    hand_velocity: vec3f,
+    tool_rate: f32,         // how fast the drag tool imposes its velocity [1/s]; 0: no tool
+    tool_point: vec3f,
+    tool_radius: f32,
+    tool_velocity: vec3f,
     radius: f32,            // of the sphere; 0: none
     center: vec3f,
     wind_offset: u32,
@@ -112,10 +112,10 @@ fn taken(rate: f32) -> f32 {
     return part / (1.0 + part);
 }
 
-// How firmly the hand holds what is at `position`: the share of its own motion that it loses in h.
+// How firmly the drag tool holds what is at `position`: the share of its own motion that it loses in h.
 fn held(position: vec3f) -> f32 {
-    let near = 1.0 - smoothstep(0.5, 1.0, distance(position, params.hand) / params.hand_radius);
-    return taken(params.hand_rate * near);
+    let near = 1.0 - smoothstep(0.5, 1.0, distance(position, params.tool_point) / params.tool_radius);
+    return taken(params.tool_rate * near);
 }
 
 @compute @workgroup_size(64)
@@ -133,7 +133,7 @@ fn predict(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
         let across = normals[i].xyz * dot(past, normals[i].xyz);
         velocity += across * taken(rate) + (past - across) * taken(rate * ALONG);
         velocity *= 1.0 - taken(params.damping);
-        velocity += (params.hand_velocity - velocity) * held(vertex.xyz);
+        velocity += (params.tool_velocity - velocity) * held(vertex.xyz);
     }
     let next = vec4f(vertex.xyz + velocity * params.h, vertex.w);
     velocities[i] = vec4f(velocity, velocities[i].w);
@@ -226,7 +226,7 @@ fn settle(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     //% if SELF
     position += pushes[i].xyz;
     //% endif
-    position = mix(position, free, held(start));  // nor do threads take from the hand what it holds
+    position = mix(position, free, held(start));  // nor do threads move what the drag tool holds
     let out = position - params.center;
     let far = length(out);
     if params.radius > 0.0 && far > 0.0 {

@@ -30,10 +30,10 @@ struct Params {
     fear: f32,                 // how far from the predator birds flee
     obstacle: vec3f,
     obstacle_radius: f32,
-    touch_point: vec3f,
-    touch_radius: f32,
-    touch_velocity: vec3f,
-    attraction: f32,           // above 0 toward the hand, below 0 away from it
+    tool_point: vec3f,
+    tool_radius: f32,
+    tool_velocity: vec3f,
+    attraction: f32,           // above 0 toward the tool, below 0 away from it
     ${grid.fields()}
 }
 
@@ -133,9 +133,9 @@ fn avoided(here: vec3f, velocity: vec3f) -> vec3f {
 }
 
 fn attracted(here: vec3f, velocity: vec3f) -> vec3f {
-    let offset = params.touch_point - here;
-    let share = clamp(2.0 - 2.0 * length(offset) / max(params.touch_radius, 1e-6), 0.0, 1.0);
-    let toward = with_length(offset, params.agility) + max(sign(params.attraction), 0.0) * (params.touch_velocity - velocity);
+    let offset = params.tool_point - here;
+    let share = clamp(2.0 - 2.0 * length(offset) / max(params.tool_radius, 1e-6), 0.0, 1.0);
+    let toward = with_length(offset, params.agility) + max(sign(params.attraction), 0.0) * (params.tool_velocity - velocity);
     return params.attraction * share * toward;
 }
 

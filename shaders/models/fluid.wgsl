@@ -28,10 +28,10 @@ struct Params {
     shape: u32,        // of the body in the tank: 0 none, 1 box, 2 ball, 3 pillar
     body_center: vec3f,
     body_half: vec3f,
-    hand: vec3f,       // where the fluid is dragged, how fast the hand moves, its radius, and its drag rate [1/s]
-    hand_velocity: vec3f,
-    hand_reach: f32,
-    hand_drag_rate: f32,
+    tool_point: vec3f,       // drag tool: position, velocity, radius, and drag rate [1/s]
+    tool_velocity: vec3f,
+    tool_reach: f32,
+    tool_drag_rate: f32,
     //% if FIELD
     field_low: vec3f,
     field_spacing: f32,
@@ -204,7 +204,7 @@ fn meet(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     excess[i] = dense + weight(0.0) + wall.w;
 }
 
-// All but pressure acts, and the relative density goes beside the velocity: gravity, viscosity (Morris et al. 1997, equation 22) and the hand.
+// All but pressure acts, and the relative density goes beside the velocity: gravity, viscosity (Morris et al. 1997, equation 22) and the drag tool.
 @compute @workgroup_size(128)
 fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let i = linear_index(id, num_workgroups, 128u);
@@ -221,10 +221,10 @@ fn push(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         shear += (velocity - sorted_velocities[j].xyz) * (dot(slope(offset), offset) / (dot(offset, offset) + soft));
     }
     let acceleration = 2.0 * params.viscosity * shear - vec3f(0.0, params.gravity, 0.0);
-    let away = (me - params.hand) / params.hand_reach;
+    let away = (me - params.tool_point) / params.tool_reach;
     let grip = max(1.0 - dot(away, away), 0.0);
-    let share = 1.0 - exp(-params.dt * params.hand_drag_rate * grip * grip);
-    let pushed = mix(velocity + params.dt * acceleration, params.hand_velocity, share);
+    let share = 1.0 - exp(-params.dt * params.tool_drag_rate * grip * grip);
+    let pushed = mix(velocity + params.dt * acceleration, params.tool_velocity, share);
     new_velocities[i] = vec4f(pushed, excess[i]);
 }
 

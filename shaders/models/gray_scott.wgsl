@@ -2,7 +2,7 @@
 //   du/dt = D_u L u − u v² + F (1 − u)      dv/dt = D_v L v + u v² − (F + k) v          (Pearson 1993, equation 2)
 // In: MESH, whether the surface is a mesh (neighbors from starts, neighbors, weights) or a plane that repeats (a square
 //     of params.side points a side, nine-point Laplacian). points, normals: the surface, a row of four numbers each.
-// Out: after, u and v a step later (react); field, with v added under a hand (paint); positions and normals of the
+// Out: after, u and v a step later (react); field, with v added by the paint tool (paint); positions and normals of the
 //      surface, raised by v (show). The reference implementation is app/vertigrad/models/reference/gray_scott.py.
 //% include "common/index.wgsl"
 
@@ -15,7 +15,7 @@ struct Params {
     diffusion: vec2f,
     dt: f32,
     height: f32,
-    origin: vec3f,  // of the ray from the eye through the hand
+    origin: vec3f,  // of the ray from the eye through the cursor
     direction: vec3f,
     radius: f32,
     amount: f32,

@@ -2,7 +2,7 @@
 // In: before, populations (9, rows, columns) after their collision, each less its weight; distance (rows, columns) to the
 //     wall in cells, negative inside it. COLLISION: "trt" or "regularized". ENDS: "open" or "periodic". SIDES: "slip",
 //     "no slip" or "periodic". SHAPE: "none", "circle", "square", "airfoil" or "mask".
-// Out: after, a step later (stream); distance, of the obstacle, and of cells painted by a hand (obstruct, paint);
+// Out: after, a step later (stream); distance, of the obstacle, and of cells painted by the tool (obstruct, paint);
 //      velocity, density, speed (moments); vorticity and the surfaces that are drawn (show).
 // The reference implementation is app/vertigrad/models/reference/lattice_boltzmann.py.
 //% include "common/index.wgsl"
@@ -22,9 +22,9 @@ struct Params {
     thickness: f32,    // of the airfoil, over its chord
     camber: f32,
     camber_at: f32,
-    hand_from: vec2f,  // a stroke, in cells
-    hand_to: vec2f,
-    hand_radius: f32,
+    tool_from: vec2f,  // a stroke, in cells
+    tool_to: vec2f,
+    tool_radius: f32,
     painted_as: f32,
     edge: f32,         // length of a cell in the scene
     height: f32,       // of a vorticity of 1
@@ -280,11 +280,11 @@ fn paint(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
     if cell >= params.rows * params.columns {
         return;
     }
-    let point = vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.hand_from;
-    let stroke = params.hand_to - params.hand_from;
+    let point = vec2f(f32(cell % params.columns), f32(cell / params.columns)) - params.tool_from;
+    let stroke = params.tool_to - params.tool_from;
     let share = clamp(dot(point, stroke) / max(dot(stroke, stroke), 1e-12), 0.0, 1.0);
     let away = point - share * stroke;
-    if dot(away, away) <= params.hand_radius * params.hand_radius {
+    if dot(away, away) <= params.tool_radius * params.tool_radius {
         painted[cell] = params.painted_as;
     }
 }

@@ -39,11 +39,11 @@ struct Params {
     ball: vec4f,  // center and radius of an obstacle
     slope: f32,  // of the sand's cone
     friction: f32,  // at walls and obstacles
-    hand_share: f32,  // of its velocity that matter at the hand takes on in a step
-    hand_radius: f32,
-    hand: vec3f,
+    tool_share: f32,  // of its velocity that matter at the tool takes on in a step
+    tool_radius: f32,
+    tool_point: vec3f,
     obstacle_cell: f32,
-    hand_velocity: vec3f,
+    tool_velocity: vec3f,
     foam: f32,  // speed at which water is white
     obstacle_low: vec3f,
     obstacle_size: vec3u,
@@ -236,7 +236,7 @@ fn obstacle_near(position: vec3f) -> vec4f {
 }
 //% endif
 
-// Velocities of the nodes, with gravity, the hand, obstacles and walls; the sums are 0 again.
+// Velocities of the nodes, with gravity, the drag tool, obstacles and walls; the sums are 0 again.
 @compute @workgroup_size(256)
 fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
     let row = linear_index(id, num_workgroups, 256u);
@@ -258,9 +258,9 @@ fn move_grid(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) 
         velocity = clamp(vec3f(sum.xyz) / mass, vec3f(-1.0), vec3f(1.0)) * pace;
     }
     velocity.y -= params.gravity * params.dt;
-    let reach = 1.0 - length(position - params.hand) / params.hand_radius;
+    let reach = 1.0 - length(position - params.tool_point) / params.tool_radius;
     if reach > 0.0 {
-        velocity = mix(velocity, params.hand_velocity, params.hand_share * min(2.0 * reach, 1.0));
+        velocity = mix(velocity, params.tool_velocity, params.tool_share * min(2.0 * reach, 1.0));
     }
     let out = position - params.ball.xyz;
     let far = length(out);

@@ -4,7 +4,7 @@
 //     bodies: position and mass; velocities: velocity and speed; accelerations of the last evaluation.
 // Out: the same, half a step (drift) or a whole step (drift, then kick) later; energies of each body (energy).
 // Force: a_i = sum_j m_j (x_j - x_i) / (|x_j - x_i|^2 + softening^2)^(3/2), G = 1 (Aarseth 1963).
-// A hand that drags is one more body, of the mass hand_mass and with a softening of its own; 0 where there is none.
+// The drag tool is one more body, of the mass tool_mass and with a softening of its own; 0 where there is none.
 // The reference implementation is app/vertigrad/models/reference/gravity.py.
 
 struct Params {
@@ -12,9 +12,9 @@ struct Params {
     first_workgroup: u32,  // of a part, where a long dispatch is split
     softening: f32,
     dt: f32,
-    hand: vec3f,
-    hand_mass: f32,
-    hand_softening: f32,
+    tool_point: vec3f,
+    tool_mass: f32,
+    tool_softening: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -72,9 +72,9 @@ fn kick(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         }
         workgroupBarrier();
     }
-    let hand = vec4f(params.hand, params.hand_mass);
+    let tool = vec4f(params.tool_point, params.tool_mass);
     //% for i in range(EACH)
-    sum${i} = add_attraction(sum${i}, here${i}, hand, params.hand_softening * params.hand_softening);
+    sum${i} = add_attraction(sum${i}, here${i}, tool, params.tool_softening * params.tool_softening);
     store(mine + ${i * TILE}u, sum${i});
     //% endfor
 }

@@ -13,9 +13,9 @@ struct Params {
     softening: f32,
     theta: f32,
     dt: f32,
-    hand: vec3f,
-    hand_mass: f32,
-    hand_softening: f32,
+    tool_point: vec3f,
+    tool_mass: f32,
+    tool_softening: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -248,7 +248,7 @@ fn kick(@builtin(workgroup_id) id: vec3u, @builtin(local_invocation_index) lane:
             at = link.x;
         }
     }
-    sum = add_attraction(sum, here, vec4f(params.hand, params.hand_mass), params.hand_softening * params.hand_softening);
+    sum = add_attraction(sum, here, vec4f(params.tool_point, params.tool_mass), params.tool_softening * params.tool_softening);
     if mine < params.count {
         let i = order[mine];
         accelerations[i] = vec4f(sum, 0.0);

@@ -1,7 +1,7 @@
 // Water that is shallow over a bed (Saint-Venant), by finite volumes: second order in space and, in two stages, in time.
 // In: bed (rows, columns) by strides, elevations [m]; before, the water as depth [m] and discharge [m²/s] along columns
 //     and rows; clock: the step [s], and the time still to go. EDGES: "walls" or "open".
-// Out: after, a stage later (advance; in its second stage, SECOND, with sources, friction and the hand); rate [1/s], how
+// Out: after, a stage later (advance; in its second stage, SECOND, with sources, friction and the tool); rate [1/s], how
 //      fast waves cross a cell (pace); clock (wind, tick); depth and speed, color and the surfaces that are drawn (show).
 // The reference implementation is app/vertigrad/models/reference/shallow_water.py.
 //% include "common/index.wgsl"
@@ -16,8 +16,8 @@ struct Params {
     manning: f32,       // [s/m^(1/3)]
     rain: f32,          // [m/s]
     spring: vec4f,      // position in cells, radius in cells, and water in its middle [m/s]
-    hand: vec4f,        // the same of the hand
-    drag: vec3f,        // velocity of the hand [m/s], and how fast water takes it on [1/s]
+    tool: vec4f,        // the same of the tool
+    drag: vec3f,        // velocity of the tool [m/s], and how fast water takes it on [1/s]
     share: f32,         // of the longest stable step
     time: f32,          // to go in this physical step [s]
     level: vec2f,       // of the water at first, on both sides of the dam [m]
@@ -192,13 +192,13 @@ fn advance(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     var next = here.xyz + dt * stream_of(at);
     //% if SECOND
     next = 0.5 * (after[i].xyz + next);
-    let poured = params.rain + params.spring.w * within(params.spring, at) + params.hand.w * within(params.hand, at);
+    let poured = params.rain + params.spring.w * within(params.spring, at) + params.tool.w * within(params.tool, at);
     next.x = max(next.x, 0.0) + dt * poured;
     let u = velocity(vec4f(next, 0.0));
-    // friction by Manning's formula and the drag of the hand, both implicit: neither turns the water round
+    // friction by Manning's formula and the drag of the tool, both implicit: neither turns the water round
     let rubs = params.gravity * params.manning * params.manning * length(u)
         / pow(max(next.x, params.dry), 4.0 / 3.0);
-    let drag_rate = params.drag.z * within(params.hand, at);
+    let drag_rate = params.drag.z * within(params.tool, at);
     let slowed = (u + dt * drag_rate * params.drag.xy) / (1.0 + dt * (rubs + drag_rate));
     after[i] = vec4f(next.x, next.x * slowed, 0.0);
     //% else

@@ -82,8 +82,8 @@ ${air.kernel("emit_matter")}
     ${air.each_cell()}
     let position = world(vec3f(cell) + 0.5);
     let source = fade(position, params.source_center, params.source_radius);
-    let hand = params.emit * fade(position, params.touch_point, params.touch_radius);
-    let value = max(moved_matter[i] * params.kept, max(source, hand) * params.source_matter);
+    let tool = params.emit * fade(position, params.tool_point, params.tool_radius);
+    let value = max(moved_matter[i] * params.kept, max(source, tool) * params.source_matter);
     out_matter[i] = select(value, vec2f(0.0), is_solid(cell));
 }
 
@@ -114,8 +114,8 @@ fn pushed_${AXES[axis]}(face: vec3i, i: u32) -> f32 {
     let source = fade(position, params.source_center, params.source_radius);
     speed = select(speed, max(speed, params.jet * source), params.jet * source > 0.0);
     //% endif
-    let hand = params.drag * fade(position, params.touch_point, params.touch_radius);
-    speed += hand * (params.touch_velocity.${AXES[axis]} - speed);
+    let tool = params.drag * fade(position, params.tool_point, params.tool_radius);
+    speed += tool * (params.tool_velocity.${AXES[axis]} - speed);
     return clamp(speed, -params.top_speed, params.top_speed);
 }
 

@@ -11,11 +11,11 @@ import pytest
 import vertigrad
 from vertigrad import resources
 from vertigrad.gpu import Gpu
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics import gravity_bodies, nbody
 from vertigrad.models.physics.galaxy import Bodies
 from vertigrad.models.physics.nbody import NBody, Params
 from vertigrad.models.reference import gravity as gravity_reference
-from vertigrad.models.touch import Gesture, Touch
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 
@@ -169,14 +169,14 @@ def test_a_softening_near_zero_takes_no_more_steps_than_deflections_need(make) -
 
 
 def test_energy_is_to_stay_as_it_is_once_nothing_acts_from_outside(make) -> None:
-    """A hand and another softening change the energy: what is there afterwards counts, and what is there is kept."""
+    """An interaction and another softening change the energy: from then on the new one is to be conserved."""
     model = make(random_bodies(100), softening=0.2, time_scale=1.0)
     before = model.state()["reference"].item()
-    model.touch(Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.5, 0.0, 0.0), radius=0.3, strength=5.0))
+    model.interact(Interaction(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.5, 0.0, 0.0), radius=0.3, strength=5.0))
     for _ in range(10):
         model.step(STEP)
     assert energy_drift(model) == 0.0
-    model.touch(None)
+    model.interact(None)
     model.step(STEP)
     assert abs(model.state()["reference"].item() / before - 1.0) > 0.05
     assert energy_drift(model) < 1e-5

@@ -22,6 +22,16 @@ def test_a_model_may_define_compare_with_twin() -> None:
     assert "compare_with_reference" not in Own.__abstractmethods__
 
 
+def test_a_model_may_define_touch() -> None:
+    with pytest.warns(FutureWarning, match="Own.touch is now called interact"):
+
+        class Own(Model):  # type: ignore[abstract]
+            def touch(self, interaction: object) -> None:
+                return None
+
+    assert Own.interact is Own.__dict__["touch"]
+
+
 @pytest.mark.parametrize(("declare", "default"), [(number, 1.0), (integer, 1), (angle, 1.0), (vector, (1.0, 1.0, 1.0))])
 def test_ends_of_a_slider_may_be_soft(declare: Callable[..., Any], default: Any) -> None:
     with pytest.warns(FutureWarning, match=f"{declare.__name__}: soft_m.. is now called slider_m.."):

@@ -111,7 +111,7 @@ def test_the_same_way_every_time(session):
     assert way() == way()
 
 
-def test_a_hand_on_the_camera_ends_the_way(session):
+def test_moving_the_camera_ends_the_transition(session):
     do(session, GoToBookmark("side"))
     session.cameras.advance(0.1)
     do(session, Orbit(0.1, 0.0))
@@ -279,7 +279,7 @@ def test_the_selected_row_comes_into_the_middle(session):
     assert "camera" not in session.messages
 
 
-def test_a_hand_on_the_camera_keeps_it_from_being_framed(session):
+def test_moving_the_camera_keeps_it_from_being_framed(session):
     do(session, FrameAll())
     do(session, Orbit(0.1, 0.0))
     there = session.camera.position

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from vertigrad import resources
-from vertigrad.models.touch import Gesture
+from vertigrad.models.interaction import Gesture
 from vertigrad.session import Session
-from vertigrad.session.commands import EndTouch, MoveTouch, SetTool, Touch
+from vertigrad.session.commands import BeginInteraction, EndInteraction, MoveInteraction, SetTool
 
-from .hands import run_frame
+from .interactive import run_frame
 
 SIZE = (480, 360)
 WAY = ((60.0, 40.0), (190.0, 150.0), (310.0, 170.0), (440.0, 330.0))  # begins and ends beside the cloth
@@ -66,17 +66,17 @@ def test_a_stroke_parts_every_thread_that_it_crosses(cloth, ball, orthographic):
     session = cloth(f"cloth.sphere_radius={ball}", f"camera.orthographic={str(orthographic).lower()}")
     run_frame(session)
     under = crossed(session)
-    session.post(Touch(Gesture.CUT, WAY[0], SIZE))
+    session.post(BeginInteraction(Gesture.CUT, WAY[0], SIZE))
     for place in WAY[1:]:
-        session.post(MoveTouch(place, SIZE))
+        session.post(MoveInteraction(place, SIZE))
         run_frame(session)
-    session.post(EndTouch())
+    session.post(EndInteraction())
     run_frame(session)
     assert under.sum() > 25
     assert (under & ~torn(session)).sum() == 0
     assert torn(session).sum() < 2 * under.sum(), "and little else"
     run_frame(session)
-    assert session.clock.held is None and not session.hand.pressed
+    assert session.clock.interaction is None and not session.tool.pressed
 
 
 def test_a_flick_within_one_picture_cuts(cloth):
@@ -84,18 +84,18 @@ def test_a_flick_within_one_picture_cuts(cloth):
     run_frame(session)
     way = WAY[0], WAY[-1]
     under = crossed(session, way)
-    session.post(Touch(Gesture.CUT, way[0], SIZE))
-    session.post(MoveTouch(way[1], SIZE))
-    session.post(EndTouch())
+    session.post(BeginInteraction(Gesture.CUT, way[0], SIZE))
+    session.post(MoveInteraction(way[1], SIZE))
+    session.post(EndInteraction())
     run_frame(session)
-    assert not session.hand.pressed, "it was let go"
+    assert not session.tool.pressed, "it was let go"
     run_frame(session)
     assert under.sum() > 15 and not (under & ~torn(session)).any()
     before = torn(session).sum()
     for place in WAY:
-        session.post(MoveTouch(place, SIZE))
+        session.post(MoveInteraction(place, SIZE))
         run_frame(session)
-    assert torn(session).sum() == before and session.clock.held is None
+    assert torn(session).sum() == before and session.clock.interaction is None
 
 
 def test_several_steps_in_a_picture_go_the_whole_way(cloth):
@@ -104,10 +104,10 @@ def test_several_steps_in_a_picture_go_the_whole_way(cloth):
     session.pace({"steps": 3})
     way = WAY[0], WAY[-1]
     under = crossed(session, way)
-    session.post(Touch(Gesture.CUT, way[0], SIZE))
-    session.post(MoveTouch(way[1], SIZE))
+    session.post(BeginInteraction(Gesture.CUT, way[0], SIZE))
+    session.post(MoveInteraction(way[1], SIZE))
     run_frame(session)
-    told = [change.touch for change in session.clock.touches._changes if change.touch]
+    told = [change.interaction for change in session.clock.interactions._changes if change.interaction]
     assert len(told) == 3, "each step has its own part of the way"
     eye = np.array(told[0].origin)
     for one, other in itertools.pairwise(told):
@@ -118,15 +118,15 @@ def test_several_steps_in_a_picture_go_the_whole_way(cloth):
 
 def test_what_is_cut_is_cut_again_from_a_record(cloth, tmp_path):
     session = cloth()
-    session.post(Touch(Gesture.CUT, WAY[0], SIZE))
+    session.post(BeginInteraction(Gesture.CUT, WAY[0], SIZE))
     for place in WAY[1:]:
-        session.post(MoveTouch(place, SIZE))
+        session.post(MoveInteraction(place, SIZE))
         run_frame(session)
-    session.save_touches(tmp_path / "cut.jsonl")
+    session.save_interactions(tmp_path / "cut.jsonl")
     first, frames = torn(session), session.frame
     session.reset()
     assert not torn(session).any()
-    session.play_touches(tmp_path / "cut.jsonl")
+    session.play_interactions(tmp_path / "cut.jsonl")
     while session.frame < frames:
         run_frame(session)
     assert first.any() and (torn(session) == first).all()
@@ -136,9 +136,14 @@ def test_time_that_stands_still_cuts_nothing(cloth):
     session = cloth()
     run_frame(session)
     session.playing = False
-    for command in (SetTool(Gesture.CUT), Touch(Gesture.CUT, WAY[0], SIZE), MoveTouch(WAY[-1], SIZE), EndTouch()):
+    for command in (
+        SetTool(Gesture.CUT),
+        BeginInteraction(Gesture.CUT, WAY[0], SIZE),
+        MoveInteraction(WAY[-1], SIZE),
+        EndInteraction(),
+    ):
         session.post(command)
     run_frame(session)
     session.playing = True
     run_frame(session)
-    assert not torn(session).any() and not session.hand.pressed and session.clock.held is None
+    assert not torn(session).any() and not session.tool.pressed and session.clock.interaction is None

@@ -11,14 +11,14 @@ from vertigrad.session import RunRecord, Session
 from vertigrad.session.commands import Play, Reset, SetParameter, StopAtLimits
 from vertigrad.session.limits import Limits, limits
 
-from .hands import TOUCHED, Touched, do, run_frame, use_touched
+from .interactive import INTERACTIVE, Interactive, do, run_frame, use_interactive
 from .running import LINKED, written
 
 
 @pytest.fixture
 def row(steady, tmp_path, monkeypatch):
-    use_touched(monkeypatch)
-    with Session(steady, written(tmp_path, TOUCHED)) as session:
+    use_interactive(monkeypatch)
+    with Session(steady, written(tmp_path, INTERACTIVE)) as session:
         session.playing = False
         yield session
 
@@ -85,7 +85,7 @@ def test_the_run_is_stopped_only_if_that_is_wished_and_once(row):
 
 def test_another_scene_has_other_limits(row, tmp_path):
     measure(row, 0.5)
-    assert limits(row.stage) == {"row.top": Touched.limits["top"]}
+    assert limits(row.stage) == {"row.top": Interactive.limits["top"]}
     row.reload(written(tmp_path, LINKED, "other.toml"))
     run_frame(row)
     assert row.limits.exceeded == () and limits(row.stage) == {}

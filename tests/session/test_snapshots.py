@@ -20,7 +20,7 @@ from vertigrad.session.commands import (
     Step,
 )
 from vertigrad.session.inspector import View
-from vertigrad.session.past import TOUCHES
+from vertigrad.session.past import ZERO_STEPS
 from vertigrad.session.snapshots import PAUSE
 
 from .running import LINKED, copied, run_frame, values
@@ -146,7 +146,7 @@ def test_what_a_paused_model_was_shown_anew_with_is_part_of_the_past(galaxy):
 def test_many_changes_of_a_paused_model_leave_its_past(galaxy):
     was = recorded(galaxy, 5)
     do(galaxy, Play(False))
-    for number in range(TOUCHES + 10):
+    for number in range(ZERO_STEPS + 10):
         do(galaxy, SetParameter("models.galaxy", "softening", 0.1 + 0.001 * number))
     touched = bits(galaxy)
     do(galaxy, Step(2))
@@ -160,7 +160,7 @@ def test_a_dropped_frame_leaves_the_past_as_it_was(galaxy):
     """Also one in which a paused model was changed so often that its changes are forgotten for a snapshot."""
     was = recorded(galaxy, 5)
     do(galaxy, Play(False))
-    for number in range(TOUCHES):
+    for number in range(ZERO_STEPS):
         do(galaxy, SetParameter("models.galaxy", "softening", 0.1 + 0.001 * number))
     touched = bits(galaxy)
 

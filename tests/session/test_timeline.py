@@ -21,8 +21,8 @@ from vertigrad.session.timeline import Timeline
 from .running import LINKED
 
 
-class Hands:
-    """A clock that is moved by hand."""
+class Clock:
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -35,10 +35,10 @@ class Hands:
 
 
 @pytest.fixture
-def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
-    hands = Hands()
-    monkeypatch.setattr(timeline, "time", hands)
-    return hands
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(timeline, "time", clock)
+    return clock
 
 
 @pytest.fixture
@@ -52,21 +52,21 @@ def timed(steady: Gpu) -> Iterator[Gpu]:
     steady.wait_idle()
 
 
-def tick(line: Timeline, hands: Hands, wait: float, step: float, present: float) -> None:
+def tick(line: Timeline, clock: Clock, wait: float, step: float, present: float) -> None:
     """A frame of three phases, in ms."""
     line.begin()
-    hands.now += wait / 1e3
+    clock.now += wait / 1e3
     line.enter("step")
-    hands.now += step / 1e3
+    clock.now += step / 1e3
     line.enter("present")
-    hands.now += present / 1e3
+    clock.now += present / 1e3
     line.end()
 
 
-def test_each_phase_is_measured(steady: Gpu, hands: Hands):
+def test_each_phase_is_measured(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     for wait in (2.0, 4.0, 8.0):
-        tick(line, hands, wait, 3.0, 1.0)
+        tick(line, clock, wait, 3.0, 1.0)
     assert list(line.wait_ms) == pytest.approx([2.0, 4.0, 8.0])
     assert list(line.present_ms) == pytest.approx([1.0] * 3)
     assert list(line.frame_ms) == pytest.approx([6.0, 8.0]), "the last one has not ended yet"
@@ -77,34 +77,34 @@ def test_each_phase_is_measured(steady: Gpu, hands: Hands):
     assert set(line.series()) == {"frame", "CPU", "compute", "draw", "present", "wait"}
 
 
-def test_late_frames_are_counted_as_dropped(steady: Gpu, hands: Hands):
+def test_late_frames_are_counted_as_dropped(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     line.refresh_ms = 10.0
     for wait in (8.0, 12.0, 14.0, 28.0, 50.0, 3.0):
-        tick(line, hands, wait, 0.0, 0.0)
+        tick(line, clock, wait, 0.0, 0.0)
     assert (line.dropped, line.shown) == (2 + 4, 5)
     line.wanted_ms = 50.0  # what the user wants is less
-    tick(line, hands, 60.0, 0.0, 0.0)
-    tick(line, hands, 1.0, 0.0, 0.0)
+    tick(line, clock, 60.0, 0.0, 0.0)
+    tick(line, clock, 1.0, 0.0, 0.0)
     assert line.dropped == 6
 
 
-def test_an_idle_loop_drops_no_frames(steady: Gpu, hands: Hands):
+def test_an_idle_loop_drops_no_frames(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     line.refresh_ms = 10.0
-    tick(line, hands, 1.0, 1.0, 1.0)
+    tick(line, clock, 1.0, 1.0, 1.0)
     line.rest()
-    hands.now += 5.0
-    tick(line, hands, 1.0, 1.0, 1.0)
+    clock.now += 5.0
+    tick(line, clock, 1.0, 1.0, 1.0)
     assert line.dropped == 0 and not len(line.frame_ms)
 
 
-def test_a_frame_that_does_not_end_is_forgotten(steady: Gpu, hands: Hands):
+def test_a_frame_that_does_not_end_is_forgotten(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     line.begin()
     line.enter("input")
-    hands.now += 1.0
-    tick(line, hands, 1.0, 1.0, 1.0)
+    clock.now += 1.0
+    tick(line, clock, 1.0, 1.0, 1.0)
     assert len(line.frames) == 1 and [name for name, _ in line.frames[0].phases] == ["wait", "step", "present"]
 
 
@@ -211,18 +211,18 @@ def test_kernels_have_a_track_when_each_is_timed(opened, timed: Gpu, tmp_path: P
     assert {e["args"]["name"] for e in events if e["name"] == "thread_name"} >= {"GPU: kernels"}
 
 
-def test_a_trace_goes_back_only_so_far(steady: Gpu, hands: Hands):
+def test_a_trace_goes_back_only_so_far(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     for _ in range(100):
-        tick(line, hands, 100.0, 0.0, 0.0)
+        tick(line, clock, 100.0, 0.0, 0.0)
     events = checked(trace.trace(line, steady, "a scene", seconds=2.0))
     assert 19 <= sum(e["ph"] == "X" and e["cat"] == "frame" for e in events) <= 21
 
 
-def test_what_is_kept_is_bounded(steady: Gpu, hands: Hands, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_kept_is_bounded(steady: Gpu, clock: Clock, monkeypatch: pytest.MonkeyPatch):
     line = Timeline(steady)
     for _ in range(timeline.KEPT + 50):
-        tick(line, hands, 1.0, 0.0, 0.0)
+        tick(line, clock, 1.0, 0.0, 0.0)
     assert len(line.frames) == len(line.wait_ms) == timeline.KEPT
     assert steady.timer.submissions.maxlen is not None
 

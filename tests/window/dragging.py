@@ -89,7 +89,7 @@ class _Source:
         self._x.XSync(self._display, 0)
 
     def answer(self) -> None:
-        """Hand the files over when they are asked for, and note the end."""
+        """InteractionTool the files over when they are asked for, and note the end."""
         event = _Event()
         while self._x.XPending(self._display):
             self._x.XNextEvent(self._display, byref(event))

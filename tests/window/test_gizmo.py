@@ -8,8 +8,8 @@ from vertigrad.panels.gizmo import MIDDLE, PLANES, REACH, Grip, dragged, ends, p
 from vertigrad.params import Params, number, vector
 from vertigrad.renderer.camera import OrbitCamera
 from vertigrad.session.commands import Undo
-from vertigrad.session.hand import ray
 from vertigrad.session.parameters import Key
+from vertigrad.session.tool import ray
 
 from ..session.running import LINKED, Rising, Scaled, written
 

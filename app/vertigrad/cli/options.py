@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -35,10 +35,11 @@ StopOnNanOption = Annotated[
     bool, typer.Option("--stop-on-nan", help="exit with 3 as soon as an output has NaN or infinity in it")
 ]
 ReportOption = Annotated[Path | None, typer.Option(metavar="FILE", help="write a report of the run, as JSON")]
-TouchesOption = Annotated[
+InteractionsOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="do to the models what was done by hand in another run, as the viewer saved it"),
+    typer.Option(metavar="FILE", help="replay the interactions of another run, as the viewer saved them"),
 ]
+OldInteractionsOption = Annotated[Path | None, typer.Option("--touches", hidden=True)]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="run the Python that the scene names, for this once without being asked")
 ]
@@ -52,6 +53,16 @@ CameraOption = Annotated[
         metavar="VIEW", help='where from: a bookmark of the scene, or "x,y,z;x,y,z" of eye and target[;fov=DEG]'
     ),
 ]
+
+
+_Value = TypeVar("_Value")
+
+
+def renamed_option(value: _Value | None, old: str, new: str) -> _Value | None:
+    """The value of an option under its old name; if it was used, print a notice of the new one."""
+    if value is not None:
+        errors_console.print(f"{old} is now called {new}")
+    return value
 
 
 def finite(option: str, value: float) -> float:

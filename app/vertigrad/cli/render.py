@@ -12,6 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from .options import (
     AdapterOption,
     CameraOption,
+    InteractionsOption,
+    OldInteractionsOption,
     QualityOption,
     ReportOption,
     SceneArgument,
@@ -19,13 +21,13 @@ from .options import (
     SetOption,
     SizeOption,
     StopOnNanOption,
-    TouchesOption,
     TrustOption,
     ZeroCopyOption,
     console,
     errors_console,
     finite,
     parse_size,
+    renamed_option,
 )
 
 OutputOption = Annotated[
@@ -48,7 +50,8 @@ def command(
     seed: SeedOption = None,
     camera: CameraOption = "",
     quality: QualityOption = "",
-    touches: TouchesOption = None,
+    interactions: InteractionsOption = None,
+    touches: OldInteractionsOption = None,
     turntable: Annotated[
         float, typer.Option(metavar="DEG", help="circle the target, so many degrees a second of the video")
     ] = 0.0,
@@ -76,8 +79,9 @@ def command(
     for path in (report, diagnostics):
         if path is not None:
             require_writable(path)
+    interactions = interactions or renamed_option(touches, "--touches", "--interactions")
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
-        begin(session, stop_on_nan, touches)
+        begin(session, stop_on_nan, interactions)
         session.carry_out(Turntable(finite("--turntable", turntable)))
         with _progress() as progress:
             advance = partial(_advance, progress, progress.add_task(session.scene.title, total=frames))

@@ -12,16 +12,18 @@ from ..errors import InputError
 from .options import (
     AdapterOption,
     CameraOption,
+    InteractionsOption,
+    OldInteractionsOption,
     QualityOption,
     ReportOption,
     SceneArgument,
     SeedOption,
     SetOption,
     StopOnNanOption,
-    TouchesOption,
     TrustOption,
     ZeroCopyOption,
     parse_size,
+    renamed_option,
 )
 
 DEFAULT_SCENE = "nbody"
@@ -39,7 +41,8 @@ def command(
     seed: SeedOption = None,
     camera: CameraOption = "",
     quality: QualityOption = "",
-    touches: TouchesOption = None,
+    interactions: InteractionsOption = None,
+    touches: OldInteractionsOption = None,
     adapter: AdapterOption = "",
     trust: TrustOption = False,
     require_zero_copy: ZeroCopyOption = False,
@@ -70,8 +73,9 @@ def command(
 
     if report is not None:
         require_writable(report)
+    interactions = interactions or renamed_option(touches, "--touches", "--interactions")
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
-        begin(session, stop_on_nan, touches)
+        begin(session, stop_on_nan, interactions)
         for name, value in {"rate": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():
             session.carry_out(SetPacing(name, value))
         session.carry_out(KeepPast(past << 20))

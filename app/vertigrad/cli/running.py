@@ -21,7 +21,7 @@ from ..scene.trust import allow_texts
 from ..scene.viewpoints import camera_from
 from ..session import RunRecord, Session
 from ..session import report as reports
-from ..session.commands import JumpTo, PlayTouches, StopOnNan
+from ..session.commands import JumpTo, PlayInteractions, StopOnNan
 from ..session.sizing import autos
 from .options import errors_console
 
@@ -81,11 +81,11 @@ def open_session(
     return session
 
 
-def begin(session: Session, stop_on_nan: bool, touches: Path | None) -> None:
+def begin(session: Session, stop_on_nan: bool, interactions: Path | None) -> None:
     """What the options of `run` and `render` ask for, before the first step. Raises `InputError`, `ParameterError`."""
     session.carry_out(StopOnNan(stop_on_nan))
-    if touches is not None:
-        session.carry_out(PlayTouches(touches, restart=False))
+    if interactions is not None:
+        session.carry_out(PlayInteractions(interactions, restart=False))
 
 
 def _quality_set(quality: str) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import params as declared
+from .interaction import Gesture, Interaction
 from .stepping import FixedStep
-from .touch import Gesture, Touch
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
     from ..tensor import Tensor
@@ -104,8 +104,8 @@ class Model(ABC):
 
     `inputs` says by name what other models' outputs it can take, and what each is for; those in
     `required_inputs` it cannot do without. `own_inputs` are inputs that a scene gives in another way, and `tables` keys
-    of a scene's table that are neither parameters nor known to every model. `gestures` are those that `touch` takes,
-    `touched_on_surface` is whether one that moves stays on what is seen. `diagnostic_specs` describe the diagnostics of
+    of a scene's table that are neither parameters nor known to every model. `gestures` are those that `interact` takes,
+    `interacts_on_surface` is whether they follow the visible surface. `diagnostic_specs` describe the diagnostics of
     built-in models by name, and `limits` say how large they may become. `clocks` are what cuts its time into physical
     steps, if anything does: they say what they drop.
     """
@@ -116,12 +116,12 @@ class Model(ABC):
     own_inputs: ClassVar[frozenset[str]] = frozenset()
     tables: ClassVar[frozenset[str]] = frozenset()
     gestures: ClassVar[frozenset[Gesture]] = frozenset()
-    touched_on_surface: ClassVar[bool] = False
+    interacts_on_surface: ClassVar[bool] = False
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {}
     limits: ClassVar[Mapping[str, Limit]] = {}
     exports: ClassVar[tuple[str, ...]] = ()  # suffixes of the files that `export` makes
     clocks: tuple[FixedStep, ...] = ()
-    _touch: Touch | None = None
+    _interaction: Interaction | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -129,6 +129,10 @@ class Model(ABC):
         if old is not None:
             warnings.warn(f"{cls.__name__}.compare_with_twin is now called compare_with_reference", FutureWarning, 2)
             cls.compare_with_reference = old
+        old = cls.__dict__.get("touch")  # its name up to version 0.1
+        if old is not None:
+            warnings.warn(f"{cls.__name__}.touch is now called interact", FutureWarning, 2)
+            cls.interact = old
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:
@@ -154,13 +158,13 @@ class Model(ABC):
     def step(self, dt: float) -> None:
         """Record one step of `dt` seconds. Parameters are read at each call: changes act from then on."""
 
-    def touch(self, touch: Touch | None) -> None:
-        """From the next step on this is done to it, in every step until something else is, or None: nothing.
+    def interact(self, interaction: Interaction | None) -> None:
+        """Set the interaction that acts in every step from the next on; None for none.
 
         Its gesture is one of `gestures`. Records nothing: a step is a function of the state, the parameters and this.
         """
-        assert touch is None or self.gestures, f"{type(self).__name__} has no gestures"
-        self._touch = touch
+        assert interaction is None or self.gestures, f"{type(self).__name__} has no gestures"
+        self._interaction = interaction
 
     @abstractmethod
     def outputs(self) -> dict[str, Tensor]:

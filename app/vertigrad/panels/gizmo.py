@@ -14,8 +14,8 @@ from ..renderer.camera import OrbitCamera
 from ..renderer.handles import Handles
 from ..session import Session
 from ..session.commands import SetParameter
-from ..session.hand import Ray, ray
 from ..session.parameters import Key, spec_of
+from ..session.tool import Ray, ray
 from .axes import TINTS
 from .docks import Rect
 from .rows import scale

@@ -44,8 +44,8 @@ from .selection import SelectionPanel, draw_selection
 from .shelf import Thumbnails
 from .shortcuts import are_free, by_keys, is_modal
 from .tensors import TensorsPanel
-from .tools import draw_ring, draw_tools
-from .touch_actions import TOUCH_ACTIONS
+from .tool_actions import TOOL_ACTIONS
+from .tools import draw_brush_circle, draw_tools
 from .warning import draw_warnings
 from .watch import WatchPanel
 from .workspace import Workspace
@@ -102,7 +102,7 @@ class Gui:
             *ACTIONS,
             *READING_ACTIONS,
             *PICTURE_ACTIONS,
-            *TOUCH_ACTIONS,
+            *TOOL_ACTIONS,
             *LEARNING_ACTIONS,
             *for_panels(self._panels),
         )
@@ -235,7 +235,7 @@ class Gui:
             if SelectionPanel.title not in self.workspace.seen:
                 draw(session, "selection", draw_selection, session, self.viewport)
         draw(session, "notices", self._notices.draw, session, self.viewport)
-        draw(session, "brush", draw_ring, session, self.viewport, not imgui.get_io().want_capture_mouse)
+        draw(session, "brush", draw_brush_circle, session, self.viewport, not imgui.get_io().want_capture_mouse)
 
     def draw(self, target: wgpu.GPUTextureView) -> None:
         """Record the windows built last over `target`."""

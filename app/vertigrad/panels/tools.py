@@ -1,14 +1,14 @@
-"""The tools by which a hand touches the models: a palette over the picture; and the ring of their reach."""
+"""The tools that act on the models: a palette over the viewport, and the circle of the brush."""
 
 from __future__ import annotations
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
-from ..models.touch import Gesture
+from ..models.interaction import Gesture
 from ..session import Session
 from ..session.commands import SetBrush, SetTool
-from ..session.hand import Brush, gestures
+from ..session.tool import Brush, gestures
 from .card import card
 from .docks import Rect
 from .look import ACCENT, CLEAR, DIM, FILL, TEXT
@@ -19,7 +19,7 @@ MARGIN = 12.0  # all in logical pixels
 BUTTON = 30.0
 WIDTH = 206.0  # of the palette while a tool is held
 NEEDED = 300.0, 200.0  # width and height of a picture that has room for it
-LINE = 1.6  # of the ring
+LINE = 1.6  # of the circle
 TOOLS: dict[Gesture | None, tuple[str, str, str]] = {  # icon, name and key, what it does
     None: (icons.ICON_FA_ARROWS_SPIN, "Orbit", "drag to move the camera"),
     Gesture.DRAG: (icons.ICON_FA_HAND, "Drag (D)", "pull what is inside the brush"),
@@ -33,32 +33,32 @@ _PALE = ImVec4(1.0, 1.0, 1.0, 0.75)
 
 
 def draw_tools(session: Session, picture: Rect) -> None:
-    """Over the upper left of the picture: the tools that some model of the scene knows, if it knows any."""
+    """At the upper left of the viewport: the tools that some model of the scene supports."""
     known, unit = gestures(session.stage), scale()
     if not known or picture.width < NEEDED[0] * unit or picture.height < NEEDED[1] * unit:
         return
     imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(5 * unit, 5 * unit))
     with card("##tools", ImVec2(picture.left + MARGIN * unit, picture.top + MARGIN * unit)):
-        for place, tool in enumerate((None, *known)):
-            if place:
+        for index, gesture in enumerate((None, *known)):
+            if index:
                 imgui.same_line(0.0, 3 * unit)
-            _draw_button(session, tool)
-        if session.hand.tool is not None:
+            _draw_button(session, gesture)
+        if session.tool.gesture is not None:
             imgui.dummy(ImVec2((WIDTH - 10) * unit, 0.0))
-            _draw_brush(session)
+            _draw_brush_settings(session)
     imgui.pop_style_var()
 
 
-def draw_ring(session: Session, picture: Rect, free: bool) -> None:
-    """Around the mouse, while it is `free` for the picture or touches: how far the touch reaches."""
-    hand, mouse = session.hand, imgui.get_mouse_pos()
+def draw_brush_circle(session: Session, picture: Rect, free: bool) -> None:
+    """Around the mouse, while it is `free` for the viewport or a tool is in use: the radius of the brush."""
+    tool, mouse = session.tool, imgui.get_mouse_pos()
     inside = picture.left <= mouse.x < picture.left + picture.width
     inside = inside and picture.top <= mouse.y < picture.top + picture.height
     quick = imgui.get_io().key_ctrl and bool(gestures(session.stage))
-    if not (hand.pressed or (free and inside and (hand.tool is not None or quick))):
+    if not (tool.pressed or (free and inside and (tool.gesture is not None or quick))):
         return
     draw, unit = imgui.get_background_draw_list(), scale()
-    radius, tint = max(hand.brush.radius * picture.height, 2.0), ACCENT if hand.pressed else _PALE
+    radius, tint = max(tool.brush.radius * picture.height, 2.0), ACCENT if tool.pressed else _PALE
     draw.push_clip_rect(
         ImVec2(picture.left, picture.top), ImVec2(picture.left + picture.width, picture.top + picture.height)
     )
@@ -68,19 +68,19 @@ def draw_ring(session: Session, picture: Rect, free: bool) -> None:
     draw.pop_clip_rect()
 
 
-def _draw_button(session: Session, tool: Gesture | None) -> None:
-    icon, name, does = TOOLS[tool]
-    held = session.hand.tool == tool
+def _draw_button(session: Session, gesture: Gesture | None) -> None:
+    icon, name, does = TOOLS[gesture]
+    held = session.tool.gesture == gesture
     imgui.push_style_color(imgui.Col_.button.value, FILL if held else CLEAR)
     imgui.push_style_color(imgui.Col_.text.value, TEXT if held else DIM)
     if imgui.button(f"{icon}##{name}", ImVec2(BUTTON * scale(), BUTTON * scale())):
-        session.post(SetTool(tool))
+        session.post(SetTool(gesture))
     imgui.pop_style_color(2)
-    imgui.set_item_tooltip(f"{name}: {does}" + (f"\n{HINT}" if tool is not None else ""))
+    imgui.set_item_tooltip(f"{name}: {does}" + (f"\n{HINT}" if gesture is not None else ""))
 
 
-def _draw_brush(session: Session) -> None:
-    brush = session.hand.brush
+def _draw_brush_settings(session: Session) -> None:
+    brush = session.tool.brush
     for spec in Brush.specs():
         imgui.push_id(spec.name)
         with labeled(spec.label, spec.doc):

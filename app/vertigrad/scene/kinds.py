@@ -13,7 +13,7 @@ IMAGES = frozenset({".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"})
 VIDEOS = frozenset({".gif", ".m4v", ".mkv", ".mov", ".mp4", ".webm"})
 ARRAYS = frozenset({".npy", ".npz"})
 MADE = NETWORKS | MESHES | IMAGES | VIDEOS | ARRAYS  # no scenes, but one is made up for each
-TOUCHES = frozenset({".jsonl"})  # records of what was done by hand: no scenes, but played by the one that runs
+INTERACTIONS = frozenset({".jsonl"})  # interaction recordings: no scenes, but played by the one that runs
 
 
 UNREAD = {  # what is often tried, and what to do with it

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..models.interaction import Interaction
 from ..models.sketch import Sketch
-from ..models.touch import Touch
 from ..params import Params
 from ..tensor import Publication, Tensor
 from . import code
@@ -28,7 +28,7 @@ class ModelInstance:
         self.params = params
         self.substeps = spec.substeps
         self.publication = Publication()
-        self._touched = False
+        self._interacting = False
         self.model = spec.kind(spec.name, params, inputs, spec.seed)
         if self.source is not None or issubclass(spec.kind, Sketch):
             self._try()
@@ -62,12 +62,12 @@ class ModelInstance:
         for _ in range(self.substeps):
             self.model.step(dt / self.substeps)
 
-    def touch(self, touch: Touch | None) -> None:
+    def apply_interaction(self, interaction: Interaction | None) -> None:
         """In the next steps this is done to the model, if that is a gesture that it knows; nothing else is."""
-        known = touch if touch is not None and touch.gesture in self.model.gestures else None
-        if known is not None or self._touched:
-            self.model.touch(known)
-        self._touched = known is not None
+        known = interaction if interaction is not None and interaction.gesture in self.model.gestures else None
+        if known is not None or self._interacting:
+            self.model.interact(known)
+        self._interacting = known is not None
 
     def reset(self) -> None:
         """Back to the start."""

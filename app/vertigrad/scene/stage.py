@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..gpu import Gpu
 from ..gpu.deferred import Grant, Spares
-from ..models.touch import Touch
+from ..models.interaction import Interaction
 from ..params import Params, unknown
 from ..renderer.layers import Layer
 from ..renderer.layers.registry import types as layer_types
@@ -64,10 +64,10 @@ class Stage:
             return self.in_progress.numbers
         return {name: dict(instance.model.numbers()) for name, instance in self.instances.items()}
 
-    def touch(self, touch: Touch | None) -> None:
-        """What is done by hand to all models in the steps from here on."""
+    def apply_interaction(self, interaction: Interaction | None) -> None:
+        """Set the interaction that acts on all models in the next steps."""
         for instance in self.instances.values():
-            instance.touch(touch)
+            instance.apply_interaction(interaction)
 
     def begin(self, record: Callable[[], object]) -> InProgress:
         """Record work with `record` and spread it over several frames; see `proceed`.

@@ -82,7 +82,7 @@ class Cameras:
             right, rise, forward = (length * part for part in self.thrust)
             self.now.fly(right, rise, forward)
 
-    def by_hand(self) -> OrbitCamera:
+    def moved_by_user(self) -> OrbitCamera:
         """The camera, to be moved by the user: where it was on its way to is given up."""
         self._way = self._bounds = None
         return self.now
@@ -125,7 +125,7 @@ class Cameras:
 
         Raises `ParameterError`.
         """
-        now = self.by_hand()
+        now = self.moved_by_user()
         try:
             lens = OrbitCamera(fov=fov)
         except ValueError as error:

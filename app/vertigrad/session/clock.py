@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from ..errors import ParameterError
 from ..gpu import Gpu
-from ..models.touch import Touch
+from ..models.interaction import Interaction
 from ..scene.stage import Stage
+from .interaction_recording import InteractionRecording
 from .pacing import Pacer
 from .past import Past, Step
-from .touches import Touches
 
 FPS = 60  # frames in a second of model time, and of a video: one picture for each frame
 STEP = 1.0 / FPS  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
@@ -24,9 +24,9 @@ class Clock:
     """`time` [s] is what passed for the models since their start, `frame` how many steps they took; `speed` is model
     seconds in a second of 60 frames.
 
-    `stale` is whether a parameter changed since the last step: a model that stands still is then shown anew. `held` is
-    what is done by hand in the steps to come, `touches` what was done, and `played`, if there is one, a record of what
-    is to be done instead: it also says how long the steps are.
+    `stale` is whether a parameter changed since the last step: a paused model is then drawn again. `interaction` is
+    that of the next steps, `interactions` the recording of past ones, and `played`, if there is one, a recording that
+    is replayed: it also says how long the steps are.
 
     Another scene, or the `same` one built anew, gets a clock that goes as the one `before` it did.
     """
@@ -38,10 +38,10 @@ class Clock:
         self.stale = False
         self.wanted = before.wanted if before else 0  # further steps, although it does not play
         self.steps = before.steps if before else 1  # in each picture
-        self.held: Touch | None = None
-        self._held_steps = 0  # of those in which the hand comes to where `held` is, how many are still to be made
-        self.touches = Touches()
-        self.played: Touches | None = before.played if before and same else None
+        self.interaction: Interaction | None = None
+        self._interaction_steps = 0  # of the steps that lead to `interaction`, how many are still to be taken
+        self.interactions = InteractionRecording()
+        self.played: InteractionRecording | None = before.played if before and same else None
         self.pacer = Pacer(gpu, before.pacer if before else None)
         self.past = Past(gpu, before.past.snapshots.limit if before else 0)
         self._tracker = gpu.tracker
@@ -74,16 +74,16 @@ class Clock:
         if self.playing or self.wanted or self.stale:
             return False
         begun = self._begun if self._stage.in_progress is not None else None
-        touching = begun is not None and not begun.frames
+        interacting = begun is not None and not begun.frames
         asked = self._asked is not None and self._stage.in_progress is None
-        return not (self._again or asked or self._answering or touching)
+        return not (self._again or asked or self._answering or interacting)
 
     # what commands do -------------------------------------------------------------------------------------------
 
     def play(self, on: bool) -> None:
         """Let time pass, or stand still at once."""
         self.playing = on
-        self.wanted = self._held_steps = 0
+        self.wanted = self._interaction_steps = 0
 
     def halt(self) -> None:
         """Stand still, and do not try again what could not be done."""
@@ -116,8 +116,8 @@ class Clock:
     def restart(self) -> None:
         """Time begins anew, with the models as they are."""
         self.time = 0.0
-        self._held_steps = 0
-        self.touches.clear()
+        self._interaction_steps = 0
+        self.interactions.clear()
         self._begin_past(0)
 
     def resumed(self, frame: int, time: float) -> None:
@@ -147,14 +147,16 @@ class Clock:
 
     # a frame ----------------------------------------------------------------------------------------------------
 
-    def reach(self, ask: Callable[[float], Touch | None]) -> None:
-        """Let `held` be what is done by hand in the steps of this picture; `ask` is given their seconds.
+    def set_interaction(self, ask: Callable[[float], Interaction | None]) -> None:
+        """Set `interaction` for the steps of this frame; `ask` is given their seconds.
 
-        A way that was not gone to its end, since some of its steps are still to be made, is gone on with first.
+        A stroke of which some steps are still to be taken is continued first.
         """
-        if self._stage.in_progress is None and (self.held is None or not self._held_steps or self.played is not None):
-            self._held_steps = self.steps if self.playing else min(self.steps, self.wanted)
-            self.held = ask(STEP * self.speed * self._held_steps)
+        if self._stage.in_progress is None and (
+            self.interaction is None or not self._interaction_steps or self.played is not None
+        ):
+            self._interaction_steps = self.steps if self.playing else min(self.steps, self.wanted)
+            self.interaction = ask(STEP * self.speed * self._interaction_steps)
 
     def advance(self) -> bool:
         """Record what this picture's models are to do, if anything; returns whether they came to another state.
@@ -230,7 +232,7 @@ class Clock:
             self._again.popleft()
         elif step.frames:
             self.wanted = max(0, self.wanted - 1)
-            self.touches.note(self.frame, step.dt, step.touch)
+            self.interactions.record(self.frame, step.dt, step.interaction)
         self.time += step.dt
         self.past.made(step, self._stage, self.time)
         return True
@@ -244,21 +246,21 @@ class Clock:
             return self._again[0]
         if self.moves:
             played = self.played.at(self.frame) if self.played is not None else None
-            dt, touch = self._next_of_held() if played is None else played[1:]
-            return self.past.next_step(self._stage, dt, 1, touch)
+            dt, interaction = self._next_interaction() if played is None else played[1:]
+            return self.past.next_step(self._stage, dt, 1, interaction)
         return self.past.next_step(self._stage, 0.0, 0) if self.stale else None
 
-    def _next_of_held(self) -> tuple[float, Touch | None]:
-        """The next step on the way of the hand: its seconds, and where it ends."""
+    def _next_interaction(self) -> tuple[float, Interaction | None]:
+        """The next step: its seconds, and its interaction."""
         dt = STEP * self.speed
-        self._held_steps = max(0, self._held_steps - 1)
-        return dt, self.held and self.held.later(-self._held_steps * dt)
+        self._interaction_steps = max(0, self._interaction_steps - 1)
+        return dt, self.interaction and self.interaction.later(-self._interaction_steps * dt)
 
     def _go_on(self, step: Step) -> bool:
         """Record the step, or the next part of it; returns whether it has ended."""
         stage, pacer = self._stage, self.pacer
         if stage.in_progress is None or step is not self._begun:
-            stage.touch(step.touch)
+            stage.apply_interaction(step.interaction)
             if self._again:
                 with step.applied(stage):
                     self._start(step)

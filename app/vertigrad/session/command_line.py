@@ -47,8 +47,8 @@ def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: 
     if session.camera != home(session.scene):
         words += ["--camera", told(session.camera)]
     words += ["--frames", str(max(1, round(session.time / STEP))), "--size", f"{size[0]}x{size[1]}", "-o", output]
-    by_hand = ["without what was done by hand"] if session.clock.touches.gestures else []
-    missing = by_hand + [f"without {shortest(path)}" for path, value in changes.items() if value is None]
+    interactions = ["without interactions"] if session.clock.interactions.gestures else []
+    missing = interactions + [f"without {shortest(path)}" for path, value in changes.items() if value is None]
     return "  # ".join([quoted(words), *([", ".join(missing)] if missing else [])])
 
 

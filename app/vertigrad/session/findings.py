@@ -31,7 +31,7 @@ def take_in(session: Session) -> None:
     if running.limits.judged != running.diagnostics.revision:
         judge(session)
     running.inspector.collect()
-    running.hand.follow(stage, running.cameras.now, running.view)
+    running.tool.update(stage, running.cameras.now, running.view)
     running.selection.follow(stage, running.changes)
     try:
         running.cameras.collect()
@@ -66,5 +66,5 @@ def read_everything(gpu: Gpu) -> None:
 
 def awaits(session: Session) -> bool:
     """Whether something is still on its way."""
-    kept = session.diagnostics, session.watches, session.inspector, session.selection, session.hand
+    kept = session.diagnostics, session.watches, session.inspector, session.selection, session.tool
     return any(one.pending for one in kept)

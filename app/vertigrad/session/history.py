@@ -30,7 +30,7 @@ class Step:
         """Both as one."""
         return replace(self, after=later.after, kept_after=later.kept_after)
 
-    def touches_only(self, known: Callable[[object], bool]) -> bool:
+    def concerns_only(self, known: Callable[[object], bool]) -> bool:
         """Whether the parameters it is about, if any, are `known`."""
         return all(map(known, self.before))
 
@@ -67,6 +67,6 @@ class History:
     def known_only(self, known: Callable[[object], bool]) -> History:
         """The same history without steps about parameters that are not `known`: the scene was read again."""
         return History(
-            [step for step in self.done if step.touches_only(known)],
-            [step for step in self.undone if step.touches_only(known)],
+            [step for step in self.done if step.concerns_only(known)],
+            [step for step in self.undone if step.concerns_only(known)],
         )

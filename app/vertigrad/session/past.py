@@ -8,26 +8,26 @@ from typing import NamedTuple
 
 from ..errors import InputError, OutOfMemory
 from ..gpu import Gpu
-from ..models.touch import Touch
+from ..models.interaction import Interaction
 from ..params import Params
 from ..scene.stage import Stage
 from .snapshots import Snapshot, Snapshots
 
-TOUCHES = 64  # steps of no length at one frame that are remembered
+ZERO_STEPS = 64  # steps of zero length at one frame that are remembered
 
 
 class Step(NamedTuple):
     """One step of all models: `dt` [s], by how many frames it takes them on (0 or 1), and all that it depends on.
 
     `settings` has each model's parameters and substeps; `code` counts the changes of what the models are made of, such
-    as a shader: only a step of the same code can be repeated. `touch` is what was done by hand in it.
+    as a shader: only a step of the same code can be repeated. `interaction` is the one that acts in it.
     """
 
     dt: float
     frames: int
     settings: Mapping[str, tuple[Params, int]]
     code: int
-    touch: Touch | None = None
+    interaction: Interaction | None = None
 
     @contextmanager
     def applied(self, stage: Stage) -> Iterator[None]:
@@ -85,11 +85,11 @@ class Past:
         self._done = 0
         self._take(stage, time)
 
-    def next_step(self, stage: Stage, dt: float, frames: int, touch: Touch | None = None) -> Step:
-        """A step of the models with the parameters that they have now, touched so."""
+    def next_step(self, stage: Stage, dt: float, frames: int, interaction: Interaction | None = None) -> Step:
+        """A step of the models with their current parameters and this interaction."""
         if not _same(self._settings, stage):
             self._settings = settings(stage)
-        return Step(dt, frames, self._settings, self._code, touch)
+        return Step(dt, frames, self._settings, self._code, interaction)
 
     def made(self, step: Step, stage: Stage, time: float) -> None:
         """A step was made that ended at `time` [s]: one that was remembered, or the first of another future."""
@@ -101,7 +101,7 @@ class Past:
             self._steps[self.frame] = (*here[: self._done], step)
         self._done = 0 if step.frames else self._done + 1
         self.frame += step.frames
-        if self._done > TOUCHES:
+        if self._done > ZERO_STEPS:
             self.change_code(stage, time)
         self._keep(stage, time)
 

@@ -17,12 +17,12 @@ from .cameras import Cameras
 from .clock import Clock
 from .diagnostics import Diagnostics
 from .findings import read_everything
-from .hand import Hand
 from .inspector import Inspector
 from .limits import Limits
 from .parameters import Values
 from .selection import Selection
 from .sizing import Sizes
+from .tool import InteractionTool
 from .tweaks import Tweaks
 from .watches import Watches
 
@@ -76,7 +76,7 @@ class Running:
         self.diagnostics, self.inspector = Diagnostics(), Inspector()
         self.watches = Watches(before.watches if before else None, same)
         self.limits = Limits(before is not None and before.limits.stopping)
-        self.selection, self.hand = Selection(gpu), Hand(gpu, before.hand if before else None)
+        self.selection, self.tool = Selection(gpu), InteractionTool(gpu, before.tool if before else None)
         self.stage = Stage(self.scene, gpu)
         try:
             self.cameras = before.cameras if before and same else self._cameras(before)
@@ -179,7 +179,7 @@ class Running:
         self.watches.clear()
         self.inspector.clear()
         self.selection.clear()
-        self.hand.release()
+        self.tool.release()
         self.clock.close()
         self.stage.close()
 

@@ -32,8 +32,8 @@ from .diagnostics import Diagnostics
 from .edits import Edits
 from .failures import Failures, Guarded
 from .findings import awaits, observe, read_everything, take_in
-from .hand import Hand
 from .inspector import Inspector
+from .interaction_recording import read_interactions, require_known, write_interactions
 from .limits import Limits
 from .pacing import Pacing
 from .parameters import Key
@@ -44,7 +44,7 @@ from .running import FITTED_ASPECT, Origin, Running
 from .selection import Selection
 from .sizing import Sizes
 from .timeline import Timeline
-from .touches import read_touches, require_known, write_touches
+from .tool import InteractionTool
 from .tweaks import Tweaks
 from .watches import Watches
 
@@ -125,9 +125,9 @@ class Session:
         return self.running.selection
 
     @property
-    def hand(self) -> Hand:
-        """What the mouse does to its models."""
-        return self.running.hand
+    def tool(self) -> InteractionTool:
+        """The tool by which the mouse acts on its models."""
+        return self.running.tool
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -443,18 +443,18 @@ class Session:
             self.clock.halt()
             self.fail("step", error)
 
-    def save_touches(self, path: Path) -> None:
-        """Write what was done by hand up to this frame. Raises `InputError`."""
-        write_touches(self.clock.touches.until(self.frame), self.scene.title, path)
+    def save_interactions(self, path: Path) -> None:
+        """Write the interactions up to this frame. Raises `InputError`."""
+        write_interactions(self.clock.interactions.until(self.frame), self.scene.title, path)
 
-    def play_touches(self, path: Path) -> None:
+    def play_interactions(self, path: Path) -> None:
         """Do what a file says, each in its frame, from the next step on. Raises `InputError`, and `ParameterError` for
         what no model of the scene knows.
         """
-        touches = read_touches(path)
-        require_known(touches, self.stage, path)
-        self.hand.release()
-        self.clock.played = touches
+        interactions = read_interactions(path)
+        require_known(interactions, self.stage, path)
+        self.tool.release()
+        self.clock.played = interactions
 
     def go_home(self) -> None:
         """The camera back to where the scene has it."""
@@ -470,11 +470,11 @@ class Session:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _reach(self, clock: Clock) -> None:
-        """Where the hand is in the steps that begin in this frame; one that is in progress stays as it was begun."""
+        """Set the interaction of the steps that begin in this frame; one in progress keeps its own."""
         if not clock.moves:
-            self.hand.rest()
+            self.tool.pause()
         else:
-            clock.reach(lambda seconds: self.hand.touch(self.camera, seconds))
+            clock.set_interaction(lambda seconds: self.tool.interaction(self.camera, seconds))
 
     def _spill(self) -> None:
         self.clock.past.give_way()

@@ -62,7 +62,7 @@ class Input:
         self._mouse.move(self._cursor)
 
     def _button(self, _: Any, button: int, action: int, modifiers: int) -> None:
-        self._touch()
+        self._note_event()
         self._tell_modifiers()
         if action == glfw.RELEASE:
             self._mouse.release(button, self._cursor)
@@ -79,7 +79,7 @@ class Input:
             self._gui.io.add_mouse_button_event(button, action == glfw.PRESS)
 
     def _scrolled(self, _: Any, dx: float, dy: float) -> None:
-        self._touch()
+        self._note_event()
         if self._gui.covers(*self._cursor):
             self._gui.io.add_mouse_wheel_event(dx, dy)
         else:
@@ -87,7 +87,7 @@ class Input:
             self._mouse.scroll(dx, dy, self._cursor, shift, alt, ctrl)
 
     def _key(self, _: Any, key: int, code: int, action: int, modifiers: int) -> None:
-        self._touch()
+        self._note_event()
         io, name = self._gui.io, letter(key, code)
         self._tell_modifiers()
         place = KEYS.get(key) or LETTERS.get(name)
@@ -112,35 +112,35 @@ class Input:
             self._known_from = self._frames + FOCUSED
 
     def _char(self, _: Any, code: int) -> None:
-        self._touch()
+        self._note_event()
         self._gui.io.add_input_character(code)
 
     def _entered(self, handle: Any, inside: int) -> None:
         if inside:
             self._place(*glfw.get_cursor_pos(handle))
         else:
-            self._touch()
+            self._note_event()
             self._gui.io.add_mouse_pos_event(NOWHERE, NOWHERE)
 
     def _focused(self, _: Any, focused: int) -> None:
-        self._touch()
+        self._note_event()
         self.focused = bool(focused)
         self._gui.io.add_focus_event(self.focused)
         if not focused:
             self._mouse.let_go()
 
     def _dropped(self, _: Any, paths: list[str]) -> None:
-        self._touch()
+        self._note_event()
         self._session.post(Open(Path(paths[0])))  # one picture, one scene
         if len(paths) > 1:
             _log.info("%d files were dropped at once; only %s is opened", len(paths), paths[0])
 
-    def _touch(self) -> None:
+    def _note_event(self) -> None:
         self.last_event = time.perf_counter()
 
     def _place(self, x: float, y: float) -> None:
         """Note where the mouse is; given in window coordinates, kept in pixels."""
-        self._touch()
+        self._note_event()
         pixels, extent = self._window.size, self._window.extent
         self._cursor = (x * pixels[0] / max(extent[0], 1), y * pixels[1] / max(extent[1], 1))
         self._gui.io.add_mouse_pos_event(*self._cursor)

@@ -7,25 +7,25 @@ import time
 
 import glfw
 
-from ..models.touch import Gesture
+from ..models.interaction import Gesture
 from ..panels import Gui
 from ..session import Session
 from ..session.cameras import STILL, Thrust
 from ..session.commands import (
-    EndTouch,
+    BeginInteraction,
+    EndInteraction,
     Fly,
     FlyFaster,
-    MoveTouch,
+    MoveInteraction,
     Orbit,
     Pan,
     Pick,
     RememberView,
     SetBrush,
-    Touch,
     Turn,
     Zoom,
 )
-from ..session.hand import Brush, gestures
+from ..session.tool import Brush, gestures
 
 ORBIT = math.pi  # radians for a drag over the height of the picture
 TURN = math.pi / 2  # the same, when the eye stays
@@ -36,7 +36,7 @@ SWING = 0.08  # radians for each notch, when the wheel circles
 FASTER = 1.2  # flight, for each notch
 SHIFT_FASTER = 4.0
 THICKER = 1.15  # the brush, for each notch
-STEADY = 4.0  # logical pixels that a hand may move in a click
+STEADY = 4.0  # logical pixels that the mouse may move in a click
 PAUSE = 0.7  # seconds without the wheel after which its next use is another move, to be gone back from
 
 FLIGHT = {  # by where they are on the keyboard, not by what is printed on them
@@ -54,15 +54,15 @@ class Mouse:
 
     The wheel zooms towards the cursor, a second finger or shift makes it pan, alt circle, ctrl go finely. With W, A, S,
     D, Q and E the camera flies while the right button is held, or in flight mode; the mouse looks around then, the
-    wheel makes it faster. With a tool, or Ctrl, a left drag touches the models instead, but not with Alt; Ctrl and the
-    wheel make the ring of the touch larger, with Shift the touch stronger. Places are pixels of the window.
+    wheel makes it faster. With a tool, or Ctrl, a left drag acts on the models instead, but not with Alt; Ctrl and the
+    wheel change the brush radius, with Shift the brush strength. Places are pixels of the window.
     """
 
     def __init__(self, session: Session, gui: Gui):
         self._session, self._gui = session, gui
         self._held: int | None = None  # the button that drags the camera
         self._pressed = self._dragged = (0.0, 0.0)  # where it was pressed; where the drag was last followed to
-        self._dragging = self._panning = self._looking = self._touching = False
+        self._dragging = self._panning = self._looking = self._interacting = False
         self._keys: set[int] = set()
         self._thrust = STILL
         self._scrolled_at = -math.inf
@@ -78,9 +78,9 @@ class Mouse:
         """A button went down on the picture."""
         if self._held is None:
             gesture = None if button != glfw.MOUSE_BUTTON_LEFT or shift or alt else self._gesture(ctrl)
-            self._touching = gesture is not None
+            self._interacting = gesture is not None
             if gesture is not None:
-                self._session.post(Touch(gesture, *self._on_picture(place)))
+                self._session.post(BeginInteraction(gesture, *self._on_picture(place)))
             self._held, self._pressed, self._dragged = button, place, place
             self._dragging = False
             self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
@@ -91,8 +91,8 @@ class Mouse:
         if button != self._held:
             return
         self._held = None
-        if self._touching:
-            self._end_touch()
+        if self._interacting:
+            self._end_interaction()
         elif not self._dragging and button == glfw.MOUSE_BUTTON_LEFT:
             self._select(place)
         self._steer(False)
@@ -102,8 +102,8 @@ class Mouse:
         height = self._gui.viewport.height
         if self._held is None or not height:
             return
-        if self._touching:
-            self._session.post(MoveTouch(*self._on_picture(place)))
+        if self._interacting:
+            self._session.post(MoveInteraction(*self._on_picture(place)))
             return
         if not self._dragging:
             if math.dist(place, self._pressed) <= STEADY * self._gui.scale:
@@ -132,7 +132,7 @@ class Mouse:
         picture, session = self._gui.viewport, self._session
         if not picture.width or not picture.height:
             return
-        if ctrl and session.hand.tool is not None:
+        if ctrl and session.tool.gesture is not None:
             self._change_brush("strength" if shift else "radius", THICKER**dy)
             return
         if self.flying and (self._keys or session.cameras.flight_mode):
@@ -170,8 +170,8 @@ class Mouse:
         """Nothing is held any more: the window lost the keyboard."""
         self._keys.clear()
         self._held = None
-        if self._touching:
-            self._end_touch()
+        if self._interacting:
+            self._end_interaction()
         self._steer(False)
 
     def _steer(self, shift: bool) -> None:
@@ -194,16 +194,16 @@ class Mouse:
 
     def _gesture(self, ctrl: bool) -> Gesture | None:
         """What a left drag does to the models, if it is for them."""
-        tool = self._session.hand.tool
+        tool = self._session.tool.gesture
         return next(iter(gestures(self._session.stage)), None) if tool is None and ctrl else tool
 
-    def _end_touch(self) -> None:
-        self._touching = False
-        self._session.post(EndTouch())
+    def _end_interaction(self) -> None:
+        self._interacting = False
+        self._session.post(EndInteraction())
 
     def _change_brush(self, name: str, factor: float) -> None:
         low, high = _LIMITS[name]
-        value = getattr(self._session.hand.brush, name) * factor
+        value = getattr(self._session.tool.brush, name) * factor
         self._session.post(SetBrush(name, min(max(value, low), high)))
 
     def _on_picture(self, place: tuple[float, float]) -> tuple[tuple[float, float], tuple[int, int]]:

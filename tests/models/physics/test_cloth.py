@@ -1,4 +1,4 @@
-"""The cloth: its reference, what analysis says of falling, hanging and bending, collisions, tearing, and the hand."""
+"""The cloth: its reference, what analysis says of falling, hanging and bending, collisions, tearing, and the tools."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from vertigrad import Tensor, ops
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.cloth import SWEEP, Cloth, Params
 from vertigrad.models.physics.cloth_sheet import around, woven
 from vertigrad.models.reference import cloth as cloth_reference
-from vertigrad.models.touch import Gesture, Touch
 
 FRAME = 1.0 / 60.0
 STILL = {"drag": 0.0, "damping": 0.0, "friction": 0.0}
@@ -241,7 +241,7 @@ def test_energy_does_not_grow_without_wind(make: Make) -> None:
     assert max(energies - np.minimum.accumulate(energies)) < 0.002 * fall
 
 
-# contacts, tearing, hands -----------------------------------------------------------------------------------------
+# contacts, tearing, tools -----------------------------------------------------------------------------------------
 
 
 def test_it_stays_out_of_a_ball_and_above_the_ground(make: Make) -> None:
@@ -321,8 +321,8 @@ def test_what_tears_vanishes_from_the_triangles_and_is_whole_after_a_reset(make:
     assert measured(model)["torn"] == 0
 
 
-def touched(gesture: Gesture, point: object, velocity: object, radius: float) -> Touch:
-    return Touch(gesture, (0.0, 0.0, 5.0), (0.0, 0.0, -1.0), point, velocity, radius)  # type: ignore[arg-type]
+def interaction(gesture: Gesture, point: object, velocity: object, radius: float) -> Interaction:
+    return Interaction(gesture, (0.0, 0.0, 5.0), (0.0, 0.0, -1.0), point, velocity, radius)  # type: ignore[arg-type]
 
 
 def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
@@ -333,9 +333,9 @@ def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
     def cut(start: float, end: float) -> np.ndarray:
         """Along x; returns where, from the left edge, the middles of torn edges are in the cloth [m]."""
         for x in np.arange(start, end + 1e-6, 0.1):
-            model.touch(touched(Gesture.CUT, (x, -0.005, 0.0), (0.1 / FRAME, 0.0, 0.0), 0.05))
+            model.interact(interaction(Gesture.CUT, (x, -0.005, 0.0), (0.1 / FRAME, 0.0, 0.0), 0.05))
             model.step(FRAME)
-        model.touch(None)
+        model.interact(None)
         torn = model._fabric.springs.numpy()[:, 0] < 0
         return model._sheet.rest_positions[model._sheet.edges[torn], 0].mean(axis=1)
 
@@ -352,27 +352,27 @@ def test_a_blade_parts_what_it_passes_through(make: Make) -> None:
 
 def test_a_blade_that_rests_cuts_nothing(make: Make) -> None:
     model = make(resolution=8, pins="edge", solver_substeps=4)
-    model.touch(touched(Gesture.CUT, (0.0, 0.05, 0.0), (0.0, 0.0, 0.0), 0.5))
+    model.interact(interaction(Gesture.CUT, (0.0, 0.05, 0.0), (0.0, 0.0, 0.0), 0.5))
     run(model, 0.1)
     assert measured(model)["torn"] == 0
 
 
-def test_a_hand_takes_what_is_near_along(make: Make) -> None:
+def test_the_drag_tool_moves_what_is_near(make: Make) -> None:
     model = make(resolution=16, pins="edge", solver_substeps=6)
     run(model, 0.1)
     before = out(model, "position")
-    model.touch(touched(Gesture.DRAG, (0.0, -0.8, 0.0), (0.0, 0.0, 2.0), 0.3))
+    model.interact(interaction(Gesture.DRAG, (0.0, -0.8, 0.0), (0.0, 0.0, 2.0), 0.3))
     model.step(FRAME)
     moved = (out(model, "position") - before)[..., 2]
     near = np.linalg.norm(before - [0.0, -0.8, 0.0], axis=-1)
     np.testing.assert_allclose(moved[near < 0.1], 2.0 * FRAME, rtol=0.2)
     assert np.abs(moved[near > 0.8]).max() < 0.002
-    model.touch(None)
+    model.interact(None)
     model.step(FRAME)
 
 
-def test_what_a_hand_holds_stays_in_it(make: Make) -> None:
-    """Lifted from the lower edge against the sheet's weight: threads do not pull the cloth out of the hand."""
+def test_what_the_drag_tool_holds_stays_there(make: Make) -> None:
+    """Lifted from the lower edge against the sheet's weight: threads do not pull the cloth out of the tool."""
     model = make(resolution=16, pins="edge", solver_substeps=6)
     run(model, 0.1)
     before = out(model, "position")
@@ -380,7 +380,7 @@ def test_what_a_hand_holds_stays_in_it(make: Make) -> None:
     near = np.linalg.norm(before - point, axis=-1) < 0.13
     steps = 24
     for step in range(1, steps + 1):
-        model.touch(touched(Gesture.DRAG, tuple(point + step * FRAME * speed), tuple(speed), 0.3))
+        model.interact(interaction(Gesture.DRAG, tuple(point + step * FRAME * speed), tuple(speed), 0.3))
         model.step(FRAME)
     moved = (out(model, "position") - before)[near]
     slip = np.linalg.norm(moved - steps * FRAME * speed, axis=-1)

@@ -7,22 +7,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.cloth_cut import stroke
-from vertigrad.models.touch import Gesture, Touch
 
-from .test_cloth import FRAME, Make, make, out, put, touched  # noqa: F401
+from .test_cloth import FRAME, Make, interaction, make, out, put  # noqa: F401
 
 EYE = np.array([0.4, 0.9, 4.0])
 AHEAD = np.array([-0.1, -0.2, -1.0]) / np.linalg.norm([-0.1, -0.2, -1.0])
 BALL = np.array([0.0, 0.0, 0.55])
 
 
-def a_stroke(start: np.ndarray, end: np.ndarray, radius: float, parallel: bool) -> Touch:
+def a_stroke(start: np.ndarray, end: np.ndarray, radius: float, parallel: bool) -> Interaction:
     """From `start` to `end` in a frame; the rays meet in EYE, or lead ahead."""
     velocity = tuple(((end - start) / FRAME).tolist())
     along = AHEAD if parallel else (end - EYE) / np.linalg.norm(end - EYE)
     origin = end - 4.0 * AHEAD if parallel else EYE
-    return Touch(Gesture.CUT, tuple(origin), tuple(along), tuple(end), velocity, radius, 1.0, parallel)  # type: ignore
+    return Interaction(Gesture.CUT, tuple(origin), tuple(along), tuple(end), velocity, radius, 1.0, parallel)  # type: ignore
 
 
 def torn(model) -> np.ndarray:
@@ -38,17 +38,17 @@ def folded(model) -> np.ndarray:
     return np.stack([1.6 * along - 0.8 + 0.05 * down, height, 1.2 * (0.5 - down) + 0.07 * along], axis=-1)
 
 
-def expected(model, touch: Touch, ball: float) -> tuple[np.ndarray, np.ndarray]:
+def expected(model, interaction: Interaction, ball: float) -> tuple[np.ndarray, np.ndarray]:
     """Which threads cross the stroke in a picture, and how far each lies there behind what is in front [m]."""
-    before, right = touch.later(-FRAME), np.cross(AHEAD, [0.0, 1.0, 0.0])
+    before, right = interaction.later(-FRAME), np.cross(AHEAD, [0.0, 1.0, 0.0])
     basis = np.stack([right / np.linalg.norm(right), np.cross(right, AHEAD) / np.linalg.norm(right), AHEAD])
 
     def seen(positions: object) -> np.ndarray:
         """In the picture, and how deep."""
         eye = (np.asarray(positions, float) - EYE) @ basis.T
-        return eye if touch.parallel else np.concatenate([eye[..., :2] / eye[..., 2:], eye[..., 2:]], axis=-1)
+        return eye if interaction.parallel else np.concatenate([eye[..., :2] / eye[..., 2:], eye[..., 2:]], axis=-1)
 
-    start, end = seen(before.point)[:2], seen(touch.point)[:2]
+    start, end = seen(before.point)[:2], seen(interaction.point)[:2]
     positions = out(model, "position").reshape(-1, 3)
     ends = model._sheet.edges.T
     a, b = (seen(positions[which]) for which in ends)
@@ -56,11 +56,11 @@ def expected(model, touch: Touch, ball: float) -> tuple[np.ndarray, np.ndarray]:
     others = [_cross(b[:, :2] - a[:, :2], one - a[:, :2]) for one in (start, end)]
     crossed = (sides[0] * sides[1] < 0) & (others[0] * others[1] < 0)
     share = sides[0] / (sides[0] - sides[1])
-    if not touch.parallel:  # a share of the picture is another one of the thread
+    if not interaction.parallel:  # a share of the picture is another one of the thread
         share = share * a[:, 2] / (share * a[:, 2] + (1.0 - share) * b[:, 2])
     at = positions[ends[0]] + share[:, None] * (positions[ends[1]] - positions[ends[0]])
     hidden = [
-        _hidden(positions, model._sheet.triangles, position, touch, ball) if c else 0.0
+        _hidden(positions, model._sheet.triangles, position, interaction, ball) if c else 0.0
         for position, c in zip(at, crossed, strict=True)
     ]
     return crossed, np.array(hidden)
@@ -70,9 +70,11 @@ def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0]
 
 
-def _hidden(positions: np.ndarray, triangles: np.ndarray, at: np.ndarray, touch: Touch, ball: float) -> float:
+def _hidden(
+    positions: np.ndarray, triangles: np.ndarray, at: np.ndarray, interaction: Interaction, ball: float
+) -> float:
     """The distance along the line of sight from the first triangle, or the ball, to `at`."""
-    way = AHEAD if touch.parallel else (at - EYE) / np.linalg.norm(at - EYE)
+    way = AHEAD if interaction.parallel else (at - EYE) / np.linalg.norm(at - EYE)
     start = at - 9.0 * way
     a, b, c = (positions[triangles[:, corner]] for corner in range(3))
     normal = np.cross(b - a, c - a)
@@ -91,9 +93,9 @@ def _hidden(positions: np.ndarray, triangles: np.ndarray, at: np.ndarray, touch:
 def test_a_stroke_parts_what_is_seen_to_cross_it(make: Make, parallel: bool, ball: float) -> None:  # noqa: F811
     model = make(resolution=24, pins="none", solver_substeps=1, sphere_center=tuple(BALL), sphere_radius=ball)
     put(model, folded(model))
-    touch = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
-    crossed, behind = expected(model, touch, ball)
-    model._knife.cut(touch, FRAME, {"center": tuple(BALL), "radius": ball})
+    interaction = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
+    crossed, behind = expected(model, interaction, ball)
+    model._knife.cut(interaction, FRAME, {"center": tuple(BALL), "radius": ball})
     cut = torn(model)
     near, far = crossed & (behind < 0.09), crossed & (behind > 0.11)
     assert near.sum() > 15 and far.sum() > 15, "layers in front, and layers behind"
@@ -102,7 +104,7 @@ def test_a_stroke_parts_what_is_seen_to_cross_it(make: Make, parallel: bool, bal
     assert wrong <= 1, "but one where what is in front ends, within a 256th of the stroke"
 
 
-def test_where_the_hand_is_deep_does_not_matter(make: Make) -> None:  # noqa: F811
+def test_the_depth_of_the_tool_does_not_matter(make: Make) -> None:  # noqa: F811
     found = []
     for depth in (0.4, 1.0, 3.0):
         model = make(resolution=16, pins="none", solver_substeps=1)
@@ -128,7 +130,7 @@ def test_small_strokes_part_what_one_stroke_does(make: Make) -> None:  # noqa: F
 
 
 def test_a_blade_that_rests_or_goes_along_its_ray_is_none() -> None:
-    still = touched(Gesture.CUT, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1)
+    still = interaction(Gesture.CUT, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.1)
     assert stroke(still, FRAME) is None
     assert stroke(still._replace(velocity=(0.0, 0.0, -3.0)), FRAME) is None
     assert stroke(still._replace(velocity=(1.0, 0.0, -3.0)), FRAME) is not None
@@ -136,16 +138,16 @@ def test_a_blade_that_rests_or_goes_along_its_ray_is_none() -> None:
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-def test_a_touch_is_followed_back_along_its_way(parallel: bool) -> None:
-    touch = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
-    before = touch.later(-FRAME)
+def test_an_interaction_is_extrapolated_along_its_ray(parallel: bool) -> None:
+    interaction = a_stroke(np.array([-0.6, 0.35, 1.4]), np.array([0.35, -0.3, 1.6]), 0.1, parallel)
+    before = interaction.later(-FRAME)
     assert before.point == pytest.approx((-0.6, 0.35, 1.4))
-    assert before.later(FRAME).direction == pytest.approx(touch.direction)
-    assert before.later(FRAME).origin == pytest.approx(touch.origin)
+    assert before.later(FRAME).direction == pytest.approx(interaction.direction)
+    assert before.later(FRAME).origin == pytest.approx(interaction.origin)
     way = np.array(before.point) - before.origin
     assert np.cross(way, before.direction) == pytest.approx(0.0, abs=1e-12), "the point lies on the ray"
-    assert (before.direction == touch.direction) == parallel
+    assert (before.direction == interaction.direction) == parallel
     x, y, z = before.at_height(-1.0)
     assert y == pytest.approx(-1.0)
     assert np.cross(np.array((x, y, z)) - before.origin, before.direction) == pytest.approx(0.0, abs=1e-9)
-    assert touch._replace(direction=(1.0, 0.0, 0.0)).at_height(-1.0) == touch.point
+    assert interaction._replace(direction=(1.0, 0.0, 0.0)).at_height(-1.0) == interaction.point

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from vertigrad import Tensor, ops
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.flock import Flock, Params
 from vertigrad.models.reference import flock as flock_reference
-from vertigrad.models.touch import Gesture, Touch
 
 from ..snapshots import assert_a_snapshot_holds
 
@@ -63,7 +63,7 @@ def measured(model: Flock) -> dict[str, float]:
 
 # The reference --------------------------------------------------------------------------------------------------------
 
-PULL = Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (1.0, 0.5, 0.0), (2.0, 0.0, 1.0), 6.0, 0.7)
+PULL = Interaction(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (1.0, 0.5, 0.0), (2.0, 0.0, 1.0), 6.0, 0.7)
 CASES = {
     "as it is": ({}, None),
     "periodic": ({"bounds": "periodic", "perception_radius": 3.0, "alignment": 8.0}, PULL._replace(strength=-1.0)),
@@ -78,9 +78,9 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("count", [1, 2, 65, 700])
 def test_a_step_equals_the_reference(make: Make, case: str, count: int) -> None:
-    values, touch = CASES[case]
+    values, interaction = CASES[case]
     model = make(count, width=16.0, height=12.0, **values)
-    model.touch(touch)
+    model.interact(interaction)
     run(model, 12)
     for comparison in model.compare_with_reference():
         assert comparison.holds, str(comparison)
@@ -241,11 +241,13 @@ def test_birds_turn_back_or_come_in_on_the_other_side(make: Make) -> None:
 # Gestures, bits, corners -----------------------------------------------------------------------------------------
 
 
-def test_a_hand_draws_birds_near_or_drives_them_away(make: Make) -> None:
+def test_the_drag_tool_attracts_or_repels_birds(make: Make) -> None:
     mean = []
     for strength in (1.0, 0.0, -1.0):
         model = make(300, width=30.0, height=30.0, flee_radius=0.0)
-        model.touch(Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.0, 0.0, 0.0), radius=20.0, strength=strength))
+        model.interact(
+            Interaction(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (0.0, 0.0, 0.0), radius=20.0, strength=strength)
+        )
         run(model, 40)
         mean.append(float(np.linalg.norm(output(model, "position"), axis=1).mean()))
     assert mean[0] < 0.9 * mean[1] and mean[2] > 1.1 * mean[1]

@@ -10,13 +10,13 @@ import pytest
 from vertigrad import resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.neural.sdf_surface import Params as SdfParams
 from vertigrad.models.neural.sdf_surface import SdfSurface
 from vertigrad.models.physics import fluid_start
 from vertigrad.models.physics.fluid import MOST, Fluid, Params
 from vertigrad.models.physics.fluid_start import Start
 from vertigrad.models.reference import fluid as fluid_reference
-from vertigrad.models.touch import Gesture, Touch
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 from vertigrad.tensor import Tensor
@@ -111,7 +111,7 @@ def test_a_whole_step_agrees_with_the_reference(make: Make, kind: str) -> None:
         more = {"body": kind, "body_center": (0.8, 0.1, 0.2), "body_size": (0.3, 0.3, 0.2)}
     model = make(inputs, viscosity=0.01, **more)
     if kind == "drag":
-        model.touch(Touch(Gesture.DRAG, (0, 0, 0), (0, 0, 1), (0.3, 0.3, 0.2), (0.0, 2.0, 1.0), 0.3, 0.7))
+        model.interact(Interaction(Gesture.DRAG, (0, 0, 0), (0, 0, 1), (0.3, 0.3, 0.2), (0.0, 2.0, 1.0), 0.3, 0.7))
     take(model, 25)
     before = {name: tensor.numpy().astype(float) for name, tensor in model.state().items()}
     uniforms = fluid_reference.Constants(**model._static(), **model._fields(), dt=model.time_step, field=field)
@@ -319,28 +319,28 @@ def test_what_is_no_grid_of_distances_is_refused(make: Make, obstacle: np.ndarra
         make({"obstacle": tensor})
 
 
-# hands ------------------------------------------------------------------------------------------------------------
+# tools ------------------------------------------------------------------------------------------------------------
 
 
-def test_dragging_moves_what_is_near_along_with_the_hand(make: Make) -> None:
+def test_dragging_moves_what_is_near_along_with_the_tool(make: Make) -> None:
     model, other = make(**FULL), make(**FULL)
-    model.touch(Touch(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.3, 0.3, 0.25), (1.0, 0.0, 0.0), 0.25, 1.0))
+    model.interact(Interaction(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.3, 0.3, 0.25), (1.0, 0.0, 0.0), 0.25, 1.0))
     for one in (model, other):
         take(one, 6)
     positions, velocities = output(model, "position"), output(model, "velocity")
     near = np.linalg.norm(positions - (0.35, 0.3, 0.25), axis=1) < 0.12
     assert velocities[near, 0].mean() > 0.3
     assert abs(output(other, "velocity")[:, 0].mean()) < 0.05
-    model.touch(None)
+    model.interact(None)
     model.reset()
     take(model, 6)
     np.testing.assert_array_equal(output(model, "position"), output(other, "position"))
 
 
-def test_pouring_takes_from_the_fluid_and_lets_out_at_the_hand(make: Make) -> None:
+def test_pouring_takes_from_the_fluid_and_lets_out_at_the_tool(make: Make) -> None:
     model = make(spacing=0.05)
     first, count = diagnostics_of(model)["mass"], model._start.count
-    model.touch(Touch(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.08, 1.0))
+    model.interact(Interaction(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.08, 1.0))
     take(model, 12)
     positions, velocities = output(model, "position"), output(model, "velocity")
     jet = (np.linalg.norm(positions[:, [0, 2]] - (1.0, 0.2), axis=1) < 0.12) & (positions[:, 1] > 0.55)
@@ -352,10 +352,10 @@ def test_pouring_takes_from_the_fluid_and_lets_out_at_the_hand(make: Make) -> No
 
 def test_each_layer_takes_other_particles(make: Make) -> None:
     model = make(spacing=0.05)
-    touch = Touch(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.06, 1.0)
-    model._nozzle.pour(touch, 1.0)
+    interaction = Interaction(Gesture.EMIT, (0, 0, 0), (0, -1, 0), (1.0, 0.8, 0.2), (0.0, 0.0, 0.0), 0.06, 1.0)
+    model._nozzle.pour(interaction, 1.0)
     first = (output(model, "speed") > 1.0).sum()
-    model._nozzle.pour(touch, 1.0)
+    model._nozzle.pour(interaction, 1.0)
     assert first >= 2
     assert (output(model, "speed") > 1.0).sum() == 2 * first
 
@@ -374,7 +374,7 @@ def test_the_same_seed_gives_the_same_bits(make: Make) -> None:
 
 def test_a_snapshot_gives_the_same_bits_again(make: Make) -> None:
     model = make()
-    model.touch(Touch(Gesture.EMIT, (0, 0, 0), (1, 0, 0), (0.7, 0.7, 0.2), (0.0, 0.0, 0.0), 0.1, 1.0))
+    model.interact(Interaction(Gesture.EMIT, (0, 0, 0), (1, 0, 0), (0.7, 0.7, 0.2), (0.0, 0.0, 0.0), 0.1, 1.0))
     for _ in range(5):
         model.step(1.0 / 60.0)
     kept, numbers = {name: tensor.numpy() for name, tensor in model.state().items()}, model.numbers()

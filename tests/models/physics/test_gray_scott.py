@@ -13,9 +13,9 @@ from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data.mesh import Mesh
 from vertigrad.models.data.mesh import Params as MeshParams
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics import surfaces
 from vertigrad.models.physics.gray_scott import CLASSES, GrayScott, Params
-from vertigrad.models.touch import Gesture, Touch
 from vertigrad.tensor import Tensor
 
 Make = Callable[..., GrayScott]
@@ -364,20 +364,20 @@ def test_the_same_seed_gives_the_same_bits_and_a_snapshot_again(make: Make) -> N
     assert one.numbers()["remainder"] == 0.0
 
 
-def test_a_hand_paints_what_faces_it_and_can_take_away(make: Make) -> None:
+def test_the_paint_tool_paints_what_faces_it_and_can_erase(make: Make) -> None:
     points = surfaces.sphere(2500).points
     model = make(np.tile([1.0, 0.0], (len(points), 1)), surface="sphere", resolution=50)
-    ray = Touch(Gesture.PAINT, (0.0, 0.0, 5.0), (0.0, 0.0, -1.0), (0.0, 0.0, 1.0), radius=0.3)
-    model.touch(ray)
+    ray = Interaction(Gesture.PAINT, (0.0, 0.0, 5.0), (0.0, 0.0, -1.0), (0.0, 0.0, 1.0), radius=0.3)
+    model.interact(ray)
     model.step(FRAME)
     v = field(model)[:, 1]
     away = np.linalg.norm(points[:, :2], axis=1)
     assert v[(away < 0.15) & (points[:, 2] > 0)].min() > 0.03
     assert v[(away > 0.5) | (points[:, 2] < 0)].max() < 1e-4
-    model.touch(ray._replace(strength=-4.0))
+    model.interact(ray._replace(strength=-4.0))
     model.step(FRAME)
     assert field(model)[:, 1].max() < 0.5 * v.max()
-    model.touch(None)
+    model.interact(None)
     model.step(FRAME)
 
 

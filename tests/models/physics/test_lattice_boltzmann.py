@@ -9,9 +9,9 @@ import pytest
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.lattice_boltzmann import LatticeBoltzmann, Params
 from vertigrad.models.physics.lattice_boltzmann_params import blockage
-from vertigrad.models.touch import Gesture, Touch
 from vertigrad.tensor import Tensor
 
 Make = Callable[..., LatticeBoltzmann]
@@ -208,28 +208,28 @@ def test_the_two_outermost_columns_of_an_open_channel_stay_open(make: Make) -> N
     for ends in ("open", "periodic"):
         model = make(obstacle="none", ends=ends)
         for x in (-1.5, 1.5):  # the ends of the channel
-            model.touch(Touch(Gesture.PAINT, (x, 1.0, 0.0), DOWN, (x, 0.0, 0.0), (0.0, 0.0, 0.0), 0.3))
+            model.interact(Interaction(Gesture.PAINT, (x, 1.0, 0.0), DOWN, (x, 0.0, 0.0), (0.0, 0.0, 0.0), 0.3))
             model.step(0.001)
         inside = model.outputs()["distance"].numpy() < 0.0
         assert inside[:, [2, 3, -4, -3]].any(axis=0).all()
         assert (inside & open_end).any() == (ends == "periodic")
 
 
-def test_a_hand_paints_walls_and_cuts_them_away(make: Make) -> None:
+def test_tools_paint_walls_and_cut_them_away(make: Make) -> None:
     model = make(obstacle="none")
     edge = 3.0 / 64.0
-    stroke = Touch(Gesture.PAINT, (0.3, 1.0, 0.1), DOWN, (0.3, 0.0, 0.1), (6.0, 0.0, 0.0), 2.0 * edge)
-    model.touch(stroke)
+    stroke = Interaction(Gesture.PAINT, (0.3, 1.0, 0.1), DOWN, (0.3, 0.0, 0.1), (6.0, 0.0, 0.0), 2.0 * edge)
+    model.interact(stroke)
     model.step(0.02)
     inside = model.outputs()["distance"].numpy() < 0.0
     rows, columns = np.nonzero(inside)
     assert abs(rows.mean() - (15.5 + 0.1 / edge)) < 0.6
     assert columns.min() == pytest.approx(31.5 + 0.18 / edge - 2.0, abs=1.0)
     assert columns.max() == pytest.approx(31.5 + 0.3 / edge + 2.0, abs=1.0)
-    model.touch(None)
+    model.interact(None)
     model.step(0.1)
     assert (model.outputs()["speed"].numpy()[inside] == 0.0).all()
-    model.touch(stroke._replace(gesture=Gesture.CUT, radius=8.0 * edge))
+    model.interact(stroke._replace(gesture=Gesture.CUT, radius=8.0 * edge))
     model.step(0.02)
     assert (model.outputs()["distance"].numpy() > 0.0).all()
 

@@ -14,12 +14,12 @@ import vertigrad
 from vertigrad import ops, resources
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.mpm import Mpm, Params
 from vertigrad.models.physics.mpm_bodies import MATERIALS, bodies, filled
 from vertigrad.models.physics.mpm_grid import Grid
 from vertigrad.models.physics.mpm_matter import lame
 from vertigrad.models.reference import mpm as mpm_reference
-from vertigrad.models.touch import Gesture, Touch
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 from vertigrad.tensor import Tensor
@@ -82,7 +82,7 @@ def particles(model: Mpm) -> mpm_reference.Particles:
 
 @pytest.mark.parametrize("resolution", [13, 16])
 def test_steps_with_everything_in_the_way_equal_the_reference(make: Make, resolution: int) -> None:
-    """All four kinds at walls, a ball, a signed distance and a hand, for cells that do and do not fill whole blocks."""
+    """All four kinds at walls, a ball, a signed distance and a tool, for cells that do and do not fill whole blocks."""
     grid = np.stack(np.meshgrid(*[np.arange(9) * 0.1] * 3, indexing="ij"), axis=-1)[..., ::-1]
     tilted = (grid @ [0.3, 0.9, -0.1] - 0.2).astype(np.float32)
     with Tensor.from_numpy(tilted, "tilted") as distances:
@@ -93,7 +93,7 @@ def test_steps_with_everything_in_the_way_equal_the_reference(make: Make, resolu
             **{"water_center": (-0.3, 0.25, 0.0), "water_size": (0.3, 0.4, 0.3), "sand_center": (0.3, 0.2, 0.0)},
             **{"sand_size": (0.3, 0.3, 0.3), "jelly_center": (-0.2, 0.6, 0.1), "snow_center": (0.2, 0.6, -0.1)},
         )
-        model.touch(Touch(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.1, 0.3, 0.0), (0.4, 0.2, -0.6), 0.3, 1.5))
+        model.interact(Interaction(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.1, 0.3, 0.0), (0.4, 0.2, -0.6), 0.3, 1.5))
         set_velocities(model, np.random.default_rng(1).normal(0.0, 1.0, (1200, 3)))
         for _ in range(5):
             steps(model, 8)
@@ -273,14 +273,14 @@ def test_nothing_falls_into_an_obstacle(make: Make, obstacle: str) -> None:
     assert np.quantile(places[:, 1], 0.9) < 0.3, "it did not come down beside the ball"
 
 
-def test_the_hand_takes_along_what_is_near(make: Make) -> None:
+def test_the_drag_tool_moves_what_is_near(make: Make) -> None:
     model = make(**alone("jelly", gravity=0.0))
-    model.touch(Touch(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.15, 0.5, 0.0), (0.0, 0.5, 0.0), 0.12))
+    model.interact(Interaction(Gesture.DRAG, (0, 0, 1), (0, 0, -1), (0.15, 0.5, 0.0), (0.0, 0.5, 0.0), 0.12))
     model.step(1.0 / 60.0)
     speed = model.outputs()["velocity"].numpy()[:, 1]
     right = model.outputs()["position"].numpy()[:, 0] > 0.1
     assert speed[right].max() > 0.05
-    model.touch(None)
+    model.interact(None)
     left = model.outputs()["position"].numpy()[:, 0] < -0.15
     assert np.abs(speed[left]).max() < 0.01
 

@@ -9,13 +9,13 @@ import pytest
 
 from vertigrad.errors import ParameterError
 from vertigrad.gpu import Gpu
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics import barnes_hut_tree, nbody, nbody_barnes_hut
 from vertigrad.models.physics.galaxy import Bodies, colliding_discs
 from vertigrad.models.physics.nbody import NBody
 from vertigrad.models.physics.nbody_barnes_hut import NBodyBarnesHut, Params
 from vertigrad.models.physics.plummer import CROSSING, SCALE, enclosed, plummer
 from vertigrad.models.reference import gravity as gravity_reference
-from vertigrad.models.touch import Gesture, Touch
 from vertigrad.tensor import Tensor
 
 from ..bodies import bodies, random_bodies
@@ -82,7 +82,14 @@ def test_the_order_is_a_curve_through_neighboring_cells(steady: Gpu) -> None:
     cells = np.stack(np.unravel_index(np.arange(side**3), (side,) * 3), axis=-1) + np.array([512, 256, 512 - side])
     drawn = (cells + 0.5) / 512.0 - 1.0
     places = np.column_stack([drawn / (1.0 - abs(drawn)), np.ones(len(cells))]).astype(np.float32)
-    unused = {"softening": 0.0, "theta": 0.0, "dt": 0.0, "hand": (0.0,) * 3, "hand_mass": 0.0, "hand_softening": 1.0}
+    unused = {
+        "softening": 0.0,
+        "theta": 0.0,
+        "dt": 0.0,
+        "tool_point": (0.0,) * 3,
+        "tool_mass": 0.0,
+        "tool_softening": 1.0,
+    }
     with (
         Tensor.from_numpy(places) as given,
         Tensor.zeros(3) as center,
@@ -273,10 +280,10 @@ def test_reset_and_snapshots_give_the_same_bits(make: Make) -> None:
         np.testing.assert_array_equal(one.outputs()["position"].numpy(), moved)
 
 
-def test_a_hand_pulls_as_a_body_does(make: Make) -> None:
+def test_the_drag_tool_pulls_like_a_body(make: Make) -> None:
     start = random_bodies(100)
     model = make(start, time_scale=1.0)
-    model.touch(Touch(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (2.0, 1.0, 0.0), radius=0.3, strength=5.0))
+    model.interact(Interaction(Gesture.DRAG, (0, 0, 9), (0, 0, -1), (2.0, 1.0, 0.0), radius=0.3, strength=5.0))
     before = forces(model)
     model.step(STEP)
     moved = start._replace(positions=model.outputs()["position"].numpy())

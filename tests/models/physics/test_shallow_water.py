@@ -9,9 +9,9 @@ import pytest
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.neural import neural_field
 from vertigrad.models.physics.shallow_water import GRAVITY, Params, ShallowWater
-from vertigrad.models.touch import Gesture, Touch
 from vertigrad.tensor import Tensor
 
 Make = Callable[..., ShallowWater]
@@ -194,17 +194,19 @@ def test_the_bed_is_read_where_another_model_has_it(make: Make) -> None:
         terrain.close()
 
 
-def test_a_hand_pours_and_drags(make: Make) -> None:
+def test_tools_pour_and_drag(make: Make) -> None:
     model = make(level=1.0, level_2=1.0, deep=2.0, manning=0.0)
     edge = 2.0 / 32.0
     before = volume(model)
-    model.touch(Touch(Gesture.EMIT, (0.0, 1.0, 0.0), DOWN, (4.5 * edge, 0.0, 0.0), radius=3.0 * edge))
+    model.interact(Interaction(Gesture.EMIT, (0.0, 1.0, 0.0), DOWN, (4.5 * edge, 0.0, 0.0), radius=3.0 * edge))
     model.step(0.3)
     row, column = np.unravel_index(model.outputs()["depth"].numpy().argmax(), (24, 32))
     assert abs(column - 20) <= 1 and abs(row - 11.5) <= 1.0
     assert volume(model) > before + 1.0
     model.reset()
-    model.touch(Touch(Gesture.DRAG, (0.0, 1.0, 0.0), DOWN, (0.0, 0.0, 0.0), (0.1, 0.0, 0.0), radius=4.0 * edge))
+    model.interact(
+        Interaction(Gesture.DRAG, (0.0, 1.0, 0.0), DOWN, (0.0, 0.0, 0.0), (0.1, 0.0, 0.0), radius=4.0 * edge)
+    )
     model.step(0.5)
     water = model.state()["water"].numpy().reshape(24, 32, 4)
     assert water[..., 1].sum() > 1.0 and abs(water[..., 2].sum()) < 1e-3 * water[..., 1].sum()

@@ -10,12 +10,12 @@ import pytest
 from vertigrad import Tensor, ops
 from vertigrad.errors import ShapeError
 from vertigrad.gpu import Plan
+from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.smoke import Smoke
 from vertigrad.models.physics.smoke_params import MOST_COURANT, Params, cells_of
 from vertigrad.models.physics.smoke_pressure import Multigrid
 from vertigrad.models.reference import smoke_pressure as pressure_reference
 from vertigrad.models.reference.smoke import centered, outflow
-from vertigrad.models.touch import Gesture, Touch
 
 from ..snapshots import assert_a_snapshot_holds
 
@@ -68,8 +68,8 @@ def middles(model: Smoke) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 # The reference --------------------------------------------------------------------------------------------------------
 
-DRAG = Touch(Gesture.DRAG, (0, 0, 5), (0, 0, -1), (0.1, 0.6, 0.0), (0.8, 0.1, -0.3), 0.3)
-EMIT = Touch(Gesture.EMIT, (0, 0, 5), (0, 0, -1), (-0.2, 0.9, 0.1), radius=0.2, strength=1.5)
+DRAG = Interaction(Gesture.DRAG, (0, 0, 5), (0, 0, -1), (0.1, 0.6, 0.0), (0.8, 0.1, -0.3), 0.3)
+EMIT = Interaction(Gesture.EMIT, (0, 0, 5), (0, 0, -1), (-0.2, 0.9, 0.1), radius=0.2, strength=1.5)
 CASES = {
     "as it is": ({}, None),
     "closed": ({"sides": "closed", "diffusivity": 5e-3, "dissipation": 0.3}, DRAG),
@@ -80,9 +80,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_step_equals_the_reference(make: Make, case: str) -> None:
-    values, touch = CASES[case]
+    values, interaction = CASES[case]
     model = make(**values)
-    model.touch(touch)
+    model.interact(interaction)
     for _ in range(6):
         model.step(model._params.time_step)
     for comparison in model.compare_with_reference():
@@ -334,15 +334,15 @@ def test_dragging_takes_the_air_along_and_emitting_brings_smoke(make: Make) -> N
     model = make(**QUIET)
     model.step(STEP)
     assert measured(model)["mass"] == 0.0 and measured(model)["energy"] == 0.0
-    model.touch(DRAG._replace(point=(0.0, 1.0, 0.0), velocity=(1.0, 0.0, 0.0)))
+    model.interact(DRAG._replace(point=(0.0, 1.0, 0.0), velocity=(1.0, 0.0, 0.0)))
     run(model, 6)
     velocity = model.outputs()["velocity"].numpy()
     assert 0.05 < velocity[8, 16, 8, 0] < 1.0
     assert measured(model)["mass"] == 0.0
-    model.touch(EMIT)
+    model.interact(EMIT)
     model.step(STEP)
     emitted = measured(model)["mass"]
-    model.touch(None)
+    model.interact(None)
     run(model, 3)
     assert emitted > 1e-4 and measured(model)["mass"] == pytest.approx(emitted, rel=0.2)
 

@@ -13,18 +13,18 @@ from ...errors import InputError
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import Gesture, Interaction
 from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import cloth as reference
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_sheet import Pins, Sheet, hung, woven
 
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
-HAND = 6000.0  # [1/s] how fast a hand makes things move as it does
+GRIP = 6000.0  # [1/s] how fast the drag tool imposes its velocity
 UNTORN = 1e9  # a strain that is never reached
 SLOW = 0.1  # [m/s] below which velocities are compared by their difference: positions are rounded to 1e-7 m in each h
 CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet would not know which way to fold
@@ -194,9 +194,9 @@ class Cloth(NoReloadModel):
             self.reset()
 
     def step(self, dt: float) -> None:
-        if self._touch is not None and self._touch.gesture is Gesture.CUT:
+        if self._interaction is not None and self._interaction.gesture is Gesture.CUT:
             self._knife.cut(
-                self._touch, dt, {"center": self._params.sphere_center, "radius": self._params.sphere_radius}
+                self._interaction, dt, {"center": self._params.sphere_center, "radius": self._params.sphere_radius}
             )
         values = self._values()
         for _ in range(self._clock.due(dt, SWEEP)):
@@ -230,12 +230,12 @@ class Cloth(NoReloadModel):
         }
 
     def compare_with_reference(self) -> list[Comparison]:
-        """One sweep of the whole sheet, in float64, from the state that it is in; no hand is on it."""
+        """One sweep of the whole sheet, in float64, from the state that it is in; without interaction."""
         fabric, sheet = self._fabric, self._sheet
         state = self.reference_state()
-        hand, self._touch = self._touch, None
+        interaction, self._interaction = self._interaction, None
         values = self._values()
-        self._touch = hand
+        self._interaction = interaction
         values["phases"] = tuple(self._phases)
         fabric.sweep.replay(**values)
         boxes = self._box(self._wind, "wind"), self._box(self._obstacle, "obstacle")
@@ -315,7 +315,7 @@ class Cloth(NoReloadModel):
             **{"ground": p.ground if p.floor else -1e9, "wind": p.wind, "gust": p.gust},
             **_box_fields("wind", self._wind, p.wind_center, p.wind_size),
             **_box_fields("obstacle", self._obstacle, p.obstacle_center, p.obstacle_size),
-            **_hand(self._touch),
+            **_tool_uniforms(self._interaction),
         }
 
     def _surface_fields(self) -> dict[str, Any]:
@@ -370,9 +370,13 @@ def _box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size:
     }
 
 
-def _hand(touch: Touch | None) -> dict[str, Any]:
-    """The hand that drags, as the shader knows it."""
-    if touch is None or touch.gesture is not Gesture.DRAG:
-        return {"hand_rate": 0.0, "hand": (0.0, 0.0, 0.0), "hand_radius": 1.0, "hand_velocity": (0.0, 0.0, 0.0)}
-    moving = {"hand": touch.point, "hand_radius": max(touch.radius, 1e-6), "hand_velocity": touch.velocity}
-    return {"hand_rate": HAND * touch.strength, **moving}
+def _tool_uniforms(interaction: Interaction | None) -> dict[str, Any]:
+    """The uniforms of the drag tool."""
+    if interaction is None or interaction.gesture is not Gesture.DRAG:
+        return {"tool_rate": 0.0, "tool_point": (0.0, 0.0, 0.0), "tool_radius": 1.0, "tool_velocity": (0.0, 0.0, 0.0)}
+    moving = {
+        "tool_point": interaction.point,
+        "tool_radius": max(interaction.radius, 1e-6),
+        "tool_velocity": interaction.velocity,
+    }
+    return {"tool_rate": GRIP * interaction.strength, **moving}

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...gpu import Kernel, Plan
 from ...tensor import Tensor
-from ..touch import Touch
+from ..interaction import Interaction
 from .cloth_sheet import Sheet
 
 CUT = "models/cloth_cut.wgsl"
@@ -33,11 +33,11 @@ class Knife:
         self._plan.dispatch(_kernel("see_sheet"), triangles, count=triangles, **seen)
         self._plan.dispatch(_kernel("part"), edges, count=edges, nearest=self._front, **threads)
 
-    def cut(self, touch: Touch, dt: float, ball: Mapping[str, Any]) -> None:
+    def cut(self, interaction: Interaction, dt: float, ball: Mapping[str, Any]) -> None:
         """Record what the blade does on its way of `dt` seconds; `ball` has `center` and `radius` of what may hide."""
-        way = stroke(touch, dt)
+        way = stroke(interaction, dt)
         if way is not None:
-            self._plan.replay(**way, **ball, reach=max(touch.radius, self._spacing))
+            self._plan.replay(**way, **ball, reach=max(interaction.radius, self._spacing))
 
     def close(self) -> None:
         """Give back its tensor. Idempotent."""
@@ -45,14 +45,14 @@ class Knife:
         self._front.close()
 
 
-def stroke(touch: Touch, dt: float) -> dict[str, Any] | None:
+def stroke(interaction: Interaction, dt: float) -> dict[str, Any] | None:
     """The plane of sight between the rays of `dt` seconds ago and now, as the shader knows it.
 
     None if the blade is at rest, or moves along its ray: that is seen as a point.
     """
-    before = touch.later(-dt)
-    across = np.subtract(touch.point, before.point)
-    along = np.array(touch.direction if touch.parallel else np.subtract(before.point, before.origin))
+    before = interaction.later(-dt)
+    across = np.subtract(interaction.point, before.point)
+    along = np.array(interaction.direction if interaction.parallel else np.subtract(before.point, before.origin))
     side = np.cross(across, along)
     size = float(np.linalg.norm(side))
     if size <= 1e-9 * float(np.linalg.norm(across) * np.linalg.norm(along)):
@@ -64,7 +64,7 @@ def stroke(touch: Touch, dt: float) -> dict[str, Any] | None:
     return {
         "corner": before.origin,
         "unit": float(np.linalg.norm(along)),
-        "meeting": 0.0 if touch.parallel else 1.0,
+        "meeting": 0.0 if interaction.parallel else 1.0,
         **{name: tuple(vector.tolist()) for name, vector in vectors.items()},
     }
 

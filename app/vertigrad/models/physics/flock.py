@@ -14,11 +14,11 @@ from ...ops.philox import key_of, stream_words
 from ...params import angle, choice, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import Gesture
 from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import flock as flock_reference
 from ..stepping import FixedStep
-from ..touch import Gesture
 
 SHADER = "models/flock.wgsl"
 COMPARED = 256  # birds compared with the reference, whose cost grows with their number times that of all
@@ -293,19 +293,19 @@ class Flock(NoReloadModel):
             "obstacle_radius": p.obstacle_radius,
             "grid_low": tuple(-0.5 * side for side in self._extent),
             "grid_cell": max(p.perception_radius, self._cell),
-            **self._hand(),
+            **self._tool_uniforms(),
         }
 
-    def _hand(self) -> dict[str, Any]:
-        touch = self._touch
-        if touch is None:
+    def _tool_uniforms(self) -> dict[str, Any]:
+        interaction = self._interaction
+        if interaction is None:
             nowhere = (0.0, 0.0, 0.0)
-            return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "attraction": 0.0}
+            return {"tool_point": nowhere, "tool_radius": 0.0, "tool_velocity": nowhere, "attraction": 0.0}
         return {
-            "touch_point": touch.point,
-            "touch_radius": touch.radius,
-            "touch_velocity": touch.velocity,
-            "attraction": touch.strength,
+            "tool_point": interaction.point,
+            "tool_radius": interaction.radius,
+            "tool_velocity": interaction.velocity,
+            "attraction": interaction.strength,
         }
 
 

@@ -13,11 +13,11 @@ from ...errors import InputError
 from ...gpu import Kernel
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec
+from ..interaction import Gesture
 from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import fluid as fluid_reference
 from ..stepping import FixedStep
-from ..touch import Gesture
 from .fluid_params import Params, uniforms
 from .fluid_pour import Nozzle
 from .fluid_start import Start
@@ -112,11 +112,11 @@ class Fluid(NoReloadModel):
         )
 
     def step(self, dt: float) -> None:
-        time_step, touch = self.time_step, self._touch
+        time_step, interaction = self.time_step, self._interaction
         self._shape_body()
         for _ in range(self._clock.due(dt * self._params.time_scale, time_step)):
-            if touch is not None and touch.gesture is Gesture.EMIT:
-                self._nozzle.pour(touch, time_step)
+            if interaction is not None and interaction.gesture is Gesture.EMIT:
+                self._nozzle.pour(interaction, time_step)
             self._step.replay(dt=time_step, **self._fields())
 
     def outputs(self) -> dict[str, Tensor]:
@@ -289,7 +289,7 @@ class Fluid(NoReloadModel):
     def _fields(self) -> dict[str, Any]:
         """Values of uniforms as the parameters are now, all but the time step."""
         params = self._params
-        values = uniforms(params, self._touch) | {"viscosity": self._viscosity}
+        values = uniforms(params, self._interaction) | {"viscosity": self._viscosity}
         if self._obstacle is None:
             return values
         edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]

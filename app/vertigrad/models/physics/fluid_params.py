@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import params
 from ...params import choice, integer, number, vector
-from ..touch import PULL, Gesture, Touch
+from ..interaction import PULL, Gesture, Interaction
 
 BODIES = ("none", "box", "ball", "pillar")
 WARM = 0.9  # share of the last step's pressure that a step begins with
@@ -90,9 +90,9 @@ class Params(params.Params):
     )
 
 
-def uniforms(params: Params, touch: Touch | None) -> dict[str, Any]:
-    """Fields of `Params` in shaders/models/fluid.wgsl that follow from these alone, and from what a hand does."""
-    drag = touch if touch is not None and touch.gesture is Gesture.DRAG else None
+def uniforms(params: Params, interaction: Interaction | None) -> dict[str, Any]:
+    """Fields of `Params` in shaders/models/fluid.wgsl that follow from these alone, and from the interaction."""
+    drag = interaction if interaction is not None and interaction.gesture is Gesture.DRAG else None
     return {
         "gravity": params.gravity,
         "density": params.density,
@@ -101,8 +101,8 @@ def uniforms(params: Params, touch: Touch | None) -> dict[str, Any]:
         "shape": BODIES.index(params.body),
         "body_center": params.body_center,
         "body_half": tuple(0.5 * edge for edge in params.body_size),
-        "hand": drag.point if drag else (0.0, 0.0, 0.0),
-        "hand_velocity": drag.velocity if drag else (0.0, 0.0, 0.0),
-        "hand_reach": drag.radius if drag else 1.0,
-        "hand_drag_rate": PULL * drag.strength if drag else 0.0,
+        "tool_point": drag.point if drag else (0.0, 0.0, 0.0),
+        "tool_velocity": drag.velocity if drag else (0.0, 0.0, 0.0),
+        "tool_reach": drag.radius if drag else 1.0,
+        "tool_drag_rate": PULL * drag.strength if drag else 0.0,
     }

@@ -1,4 +1,4 @@
-"""`Nozzle`: a fluid pumped from all over itself to where a hand holds the hose."""
+"""`Nozzle`: a fluid pumped from all over itself to where the tool emits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...gpu import Kernel, Plan
-from ..touch import Touch
+from ..interaction import Interaction
 from .fluid_start import Start
 
 SHADER = "models/fluid_pour.wgsl"
@@ -30,19 +30,19 @@ class Nozzle:
         self._plan = Plan(f"{name}.pour")
         self._plan.dispatch(Kernel.load(SHADER), self._most, tank_low=start.low, tank_high=start.high, **fixed, **state)
 
-    def pour(self, touch: Touch, time_step: float) -> None:
+    def pour(self, interaction: Interaction, time_step: float) -> None:
         """Record what comes out in a step of `time_step` seconds, if it is time for a layer."""
-        speed, spacing = SPEED * max(touch.strength, 0.1), self._start.spacing
+        speed, spacing = SPEED * max(interaction.strength, 0.1), self._start.spacing
         self.poured += speed * time_step / spacing
         if self.poured < 1.0:
             return
         self.poured = min(self.poured - 1.0, 1.0)
         self.layers += 1
-        layer = min(max(1, int(math.pi * (touch.radius / spacing) ** 2)), self._most)
+        layer = min(max(1, int(math.pi * (interaction.radius / spacing) ** 2)), self._most)
         stride = self._start.count // layer
-        velocity = tuple(speed * along for along in touch.direction)
+        velocity = tuple(speed * along for along in interaction.direction)
         first = self.layers * SCATTER % stride
-        self._plan.replay(layer=layer, first=first, stride=stride, nozzle=touch.point, velocity=velocity)
+        self._plan.replay(layer=layer, first=first, stride=stride, nozzle=interaction.point, velocity=velocity)
 
     def close(self) -> None:
         """Let go of the tensors. Idempotent."""

@@ -1,4 +1,4 @@
-"""What the n-body models have in common: their bodies, what they give and tell, and how a hand pulls."""
+"""What the n-body models have in common: their bodies, what they give and tell, and the drag tool."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ...gpu import Plan
 from ...params import angle, number
 from ...tensor import Tensor
 from ..base import DiagnosticSpec, Limit, OutputSpec
+from ..interaction import Gesture, Interaction
 from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
 from .galaxy import SOFTENING, Bodies, colliding_discs
 
 CROSSED = 0.62  # of the softening that a body of root mean square speed may cross in a step
@@ -100,7 +100,7 @@ class GravityModel(NoReloadModel):
 
     @abstractmethod
     def _still(self) -> dict[str, Any]:
-        """Fields of the plans for forces and energies; a step takes `dt` and what a hand does besides."""
+        """Fields of the plans for forces and energies; a step takes `dt` and the interaction besides."""
 
     @classmethod
     def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
@@ -121,7 +121,7 @@ class GravityModel(NoReloadModel):
         self.name, self._params = name, params
         self._clock = FixedStep()
         self.clocks = (self._clock,)
-        self._conserved = 0.0  # softening for which `_reference` is the energy that is to stay; 0: a hand changes it
+        self._conserved = 0.0  # softening for which `_reference` is the energy that is to stay; 0: it changes
         stars = self.stars(params) if start is None else len(start.masses)
         with self._building() as parts:
             start = self.first(params, seed) if start is None else start
@@ -133,10 +133,10 @@ class GravityModel(NoReloadModel):
 
     def step(self, dt: float) -> None:
         steps, length = self._clock.divide(dt * self._params.time_scale, self.max_time_step)
-        values = self._still() | {"dt": length} | hand(self._touch)
+        values = self._still() | {"dt": length} | tool_uniforms(self._interaction)
         for _ in range(steps):
             self._step.replay(**values)
-        if self._touch is not None:
+        if self._interaction is not None:
             self._conserved = 0.0
         elif self._conserved != self._params.softening:
             self._conserve()
@@ -248,11 +248,11 @@ def galaxies(params: Any, seed: int) -> Bodies:
     )
 
 
-def hand(touch: Touch | None) -> dict[str, Any]:
-    """The hand as the forces know it; one that is nowhere has no mass."""
-    if touch is None:
-        return {"hand": (0.0, 0.0, 0.0), "hand_mass": 0.0, "hand_softening": 1.0}
-    return {"hand": touch.point, "hand_mass": touch.strength, "hand_softening": touch.radius}
+def tool_uniforms(interaction: Interaction | None) -> dict[str, Any]:
+    """The uniforms of the drag tool, whose mass is 0 without an interaction."""
+    if interaction is None:
+        return {"tool_point": (0.0, 0.0, 0.0), "tool_mass": 0.0, "tool_softening": 1.0}
+    return {"tool_point": interaction.point, "tool_mass": interaction.strength, "tool_softening": interaction.radius}
 
 
 def _mass_weighted_length(vectors: Tensor, bodies: Tensor) -> Tensor:

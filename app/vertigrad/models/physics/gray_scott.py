@@ -14,17 +14,17 @@ from ...gpu import Kernel
 from ...params import choice, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import Gesture, Interaction
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import gray_scott as reference
 from ..stepping import FixedStep
-from ..touch import Gesture, Touch
 from . import surfaces
 from .gray_scott_start import discs
 
 SHADER = "models/gray_scott.wgsl"
 BUNDLE = 8  # pairs of steps that are replayed at once where so many are due
-PAINTED = 0.5  # what v is brought to under a hand
+PAINTED = 0.5  # what v is brought to by the paint tool
 FASTEST = 0.4  # [1/time] rate of the reaction that the step allows for: v² where v is 0.63
 SPIKED = 0.9  # [1/time] more for each unit of diffusion_u / diffusion_v above 2: u that flows in feeds higher spikes
 LEAST_SPREAD = 3e-6  # [length²/time] of v, for that ratio: spikes are no narrower than the spacing of points
@@ -182,8 +182,8 @@ class GrayScott(FixedStepModel):
         step = self._length()
         pairs = self._clock.due(dt * self._params.time_scale, 2.0 * step)
         values = self._stepping(step)
-        if pairs and self._touch is not None:
-            self._paint.replay(**_brush(self._touch, 2.0 * step * pairs))
+        if pairs and self._interaction is not None:
+            self._paint.replay(**_brush(self._interaction, 2.0 * step * pairs))
         for _ in range(pairs // BUNDLE):
             self._many.replay(**values)
         for _ in range(pairs % BUNDLE):
@@ -334,14 +334,14 @@ def _mesh(params: Params, inputs: Mapping[str, Tensor]) -> surfaces.Surface | No
     return surfaces.surface(*surfaces.joined(vertices.astype(float), triangles.astype(np.int64)))
 
 
-def _brush(touch: Touch, time: float) -> dict[str, Any]:
-    """How the hand paints in `time`: it brings v to `PAINTED`, or to 0 where it is turned round."""
+def _brush(interaction: Interaction, time: float) -> dict[str, Any]:
+    """The uniforms of painting for `time`: it brings v to `PAINTED`, or to 0 at negative strength."""
     return {
-        "origin": touch.origin,
-        "direction": touch.direction,
-        "radius": touch.radius,
-        "amount": 1.0 - math.exp(-0.02 * abs(touch.strength) * time),
-        "goal": PAINTED if touch.strength > 0.0 else 0.0,
+        "origin": interaction.origin,
+        "direction": interaction.direction,
+        "radius": interaction.radius,
+        "amount": 1.0 - math.exp(-0.02 * abs(interaction.strength) * time),
+        "goal": PAINTED if interaction.strength > 0.0 else 0.0,
     }
 
 

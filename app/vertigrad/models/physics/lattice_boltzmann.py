@@ -15,11 +15,11 @@ from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import Gesture
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import lattice_boltzmann as reference
 from ..stepping import FixedStep
-from ..touch import Gesture
 from .lattice_boltzmann_params import MOST_MACH, Params, section_of, stroke, uniforms
 
 SHADER = "models/lattice_boltzmann.wgsl"
@@ -90,8 +90,8 @@ class LatticeBoltzmann(FixedStepModel):
     def step(self, dt: float) -> None:
         pairs = self._clock.due(dt * self._params.steps_per_second, 2.0)
         values = self._values()
-        if self._touch is not None:
-            self._paint.replay(**values | stroke(self._params, self._touch, dt))
+        if self._interaction is not None:
+            self._paint.replay(**values | stroke(self._params, self._interaction, dt))
         self._obstruct.replay(**values)
         for _ in range(pairs // BUNDLE):
             self._many.replay(**values)

@@ -11,7 +11,7 @@ import numpy as np
 from ... import params
 from ...errors import InputError
 from ...params import angle, choice, integer, number, text
-from ..touch import Gesture, Touch
+from ..interaction import Gesture, Interaction
 
 MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
 # [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
@@ -20,7 +20,7 @@ MOST_MACH = 0.45  # of the fastest cell
 PAST = 2.0  # speed beside an obstacle over what continuity asks for in the gap that it leaves
 SPONGE = 0.12  # of the columns, before the outlet
 LONGER_SIDE = 3.0  # in the scene
-NO_HAND = {"hand_from": (0.0, 0.0), "hand_to": (0.0, 0.0), "hand_radius": 0.0, "painted_as": 0.0}
+NO_TOOL = {"tool_from": (0.0, 0.0), "tool_to": (0.0, 0.0), "tool_radius": 0.0, "painted_as": 0.0}
 
 
 class Params(params.Params):
@@ -86,7 +86,7 @@ class Params(params.Params):
 
 
 def uniforms(params: Params, masked: bool) -> dict[str, Any]:
-    """Fields of `Params` in shaders/models/lattice_boltzmann.wgsl, in cells and steps; no hand.
+    """Fields of `Params` in shaders/models/lattice_boltzmann.wgsl, in cells and steps; without interaction.
 
     `masked`: a mask is the obstacle, in place of the shape; lengths are still over `size`.
     """
@@ -116,7 +116,7 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
         "height": params.height,
         "pedestal": params.pedestal,
         "length": length,
-        **NO_HAND,
+        **NO_TOOL,
     }
 
 
@@ -130,16 +130,16 @@ def blockage(params: Params) -> float:
     return min(params.size * height, 0.9)
 
 
-def stroke(params: Params, touch: Touch, dt: float) -> dict[str, Any]:
-    """What the hand passes over in `dt`, in cells."""
+def stroke(params: Params, interaction: Interaction, dt: float) -> dict[str, Any]:
+    """The stroke of the tool in `dt`, in cells."""
     edge = LONGER_SIDE / max(params.rows, params.columns)
     middle = np.array([params.columns - 1, params.rows - 1]) / 2.0
-    to, since = (np.array(at.at_height(0.0))[[0, 2]] for at in (touch, touch.later(-dt)))
+    to, since = (np.array(at.at_height(0.0))[[0, 2]] for at in (interaction, interaction.later(-dt)))
     return {
-        "hand_from": tuple(since / edge + middle),
-        "hand_to": tuple(to / edge + middle),
-        "hand_radius": max(touch.radius / edge, 0.75),
-        "painted_as": 1.0 if touch.gesture is Gesture.PAINT else 0.0,
+        "tool_from": tuple(since / edge + middle),
+        "tool_to": tuple(to / edge + middle),
+        "tool_radius": max(interaction.radius / edge, 0.75),
+        "painted_as": 1.0 if interaction.gesture is Gesture.PAINT else 0.0,
     }
 
 

@@ -13,11 +13,11 @@ from ...errors import InputError
 from ...gpu import Kernel, Plan, gpu
 from ...tensor import Tensor, f32, i32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import Gesture
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import mpm as mpm_reference
 from ..stepping import FixedStep
-from ..touch import Gesture
 from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
 from .mpm_matter import CONSTANTS, material_constants, slowest_wave_step
@@ -270,7 +270,7 @@ class Mpm(FixedStepModel):
     def _fields(self, time_step: float) -> dict[str, Any]:
         """What a step is step_constants, with the parameters as they are."""
         self._constants = material_constants(self._params, self._volume)
-        return {**self._constants.named(), **step_constants(self._params, time_step, self._touch)}
+        return {**self._constants.named(), **step_constants(self._params, time_step, self._interaction)}
 
 
 def _workgroup() -> int:

@@ -12,7 +12,7 @@ from ..base import Comparison, compare
 from ..parts import Parts
 from ..reference.gravity import accelerations
 from .galaxy import Bodies, luminous_count
-from .gravity_bodies import GravityModel, GravityParams, galaxies, hand
+from .gravity_bodies import GravityModel, GravityParams, galaxies, tool_uniforms
 
 SHADER = "models/nbody.wgsl"
 COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
@@ -52,16 +52,16 @@ class NBody(GravityModel):
         dt = self.max_time_step
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
-        touch = self._touch
-        self._step.replay(dt=dt, softening=self._params.softening, **hand(touch))
+        interaction = self._interaction
+        self._step.replay(dt=dt, softening=self._params.softening, **tool_uniforms(interaction))
         after = self._bodies.numpy().astype(float)
 
         def acceleration_of(bodies: np.ndarray) -> np.ndarray:
             positions = bodies[pick, :3]
             force = accelerations(bodies[:, :3], bodies[:, 3], self._params.softening, at=positions)
-            if touch is not None:
-                point, mass = np.array([touch.point]), np.array([touch.strength])
-                force += accelerations(point, mass, touch.radius, at=positions)
+            if interaction is not None:
+                point, mass = np.array([interaction.point]), np.array([interaction.strength])
+                force += accelerations(point, mass, interaction.radius, at=positions)
             return force
 
         speed = speed + 0.5 * dt * acceleration_of(before)
@@ -96,7 +96,7 @@ class NBody(GravityModel):
         plan.dispatch(kernel, -(-n // each), count=n, bodies=self._bodies, overwrites=("accelerations",), **moving)
 
     def _still(self) -> dict[str, Any]:
-        return {"dt": 0.0, "softening": self._params.softening, **hand(None)}
+        return {"dt": 0.0, "softening": self._params.softening, **tool_uniforms(None)}
 
 
 def bodies_each(count: int) -> int:

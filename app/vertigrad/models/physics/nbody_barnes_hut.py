@@ -12,7 +12,7 @@ from ..parts import Parts
 from ..reference.gravity import accelerations
 from .barnes_hut_tree import BarnesHutTree, kernel
 from .galaxy import Bodies, luminous_count
-from .gravity_bodies import GravityModel, GravityParams, galaxies, hand
+from .gravity_bodies import GravityModel, GravityParams, galaxies, tool_uniforms
 from .plummer import plummer
 
 COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
@@ -63,7 +63,7 @@ class NBodyBarnesHut(GravityModel):
         pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
         before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
         first = self._accelerations.numpy().astype(float)[pick, :3]
-        self._step.replay(**self._still() | {"dt": dt} | hand(None))
+        self._step.replay(**self._still() | {"dt": dt} | tool_uniforms(None))
         after = self._bodies.numpy().astype(float)
         force = accelerations(after[:, :3], after[:, 3], self._params.softening, at=after[pick, :3])
         position = before[pick, :3] + dt * (speed + 0.5 * dt * first)
@@ -81,7 +81,7 @@ class NBodyBarnesHut(GravityModel):
         self._tree = BarnesHutTree(self._bodies, parts)
         self._step, self._force, self._energy = parts.plans("step", "force", "energy")
         moving: dict[str, Any] = {"velocities": self._velocities, "accelerations": self._accelerations}
-        still = {"dt": 0.0, **hand(None)}
+        still = {"dt": 0.0, **tool_uniforms(None)}
         nothing = {"softening": 0.0, "theta": 0.0, **still}
         stepping = {**nothing, "count": self._count}
         del stepping["dt"]

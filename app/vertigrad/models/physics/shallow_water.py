@@ -17,17 +17,17 @@ from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import Gesture
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import shallow_water as reference
 from ..stepping import FixedStep
-from ..touch import Gesture
 
 SHADER = "models/shallow_water.wgsl"
 GRAVITY = 9.81
 SHARE = 0.25  # of a cell that waves may cross in a step: through four faces no more leaves than there is
 LONGER_SIDE = 2.0  # in the scene
-GRIP = 4.0  # [1/s] how fast water takes on the velocity of a hand
+GRIP = 4.0  # [1/s] how fast water takes on the velocity of the drag tool
 
 
 class Params(params.Params):
@@ -98,7 +98,7 @@ class ShallowWater(FixedStepModel):
 
     Params = Params
     inputs: ClassVar[Mapping[str, str]] = {"bed": "bed elevations [m], (rows, columns) f32, used without a copy"}
-    touched_on_surface = True
+    interacts_on_surface = True
     gestures = frozenset({Gesture.EMIT, Gesture.DRAG})
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "too few substeps, and the water lags behind: raise max_substeps, or lower time_step")
@@ -144,7 +144,7 @@ class ShallowWater(FixedStepModel):
 
     def step(self, dt: float) -> None:
         steps = self._clock.due(dt * self._params.time_scale, self._params.time_step)
-        values = self._values() | self._hand(dt)
+        values = self._values() | self._tool_uniforms(dt)
         for _ in range(steps):
             self._step.replay(**values)
         self._show.replay(**values)
@@ -253,7 +253,7 @@ class ShallowWater(FixedStepModel):
         record_grid_normals(self._show, self._ground, self._ground_normal)
 
     def _values(self) -> dict[str, Any]:
-        """Uniforms of every kernel, in meters, seconds and cells; no hand."""
+        """Uniforms of every kernel, in meters, seconds and cells; without interaction."""
         params, rows, columns = self._params, self._rows, self._columns
         edge = LONGER_SIDE / max(rows, columns)
         at = (params.spring_position[0] * (columns - 1), params.spring_position[1] * (rows - 1))
@@ -277,26 +277,29 @@ class ShallowWater(FixedStepModel):
             "film": params.film,
             "deep": params.deep,
             "foam": params.foam,
-            "hand": (0.0, 0.0, 1.0, 0.0),
+            "tool": (0.0, 0.0, 1.0, 0.0),
             "drag": (0.0, 0.0, 0.0),
         }
 
-    def _hand(self, dt: float) -> dict[str, Any]:
-        """What the hand does: in a second it pours as much as makes the water `deep`, or takes it along."""
-        touch, params = self._touch, self._params
-        if touch is None or params.time_scale <= 0.0:
+    def _tool_uniforms(self, dt: float) -> dict[str, Any]:
+        """The uniforms of the tool: per second it pours as much as makes the water `deep`, or drags it along."""
+        interaction, params = self._interaction, self._params
+        if interaction is None or params.time_scale <= 0.0:
             return {}
         edge = LONGER_SIDE / max(self._rows, self._columns)
-        x = touch.point[0] / edge + (self._columns - 1) / 2.0
-        z = touch.point[2] / edge + (self._rows - 1) / 2.0
-        spot = (x, z, max(touch.radius / edge, 1.0))
-        if touch.gesture is Gesture.EMIT:
-            return {"hand": (*spot, touch.strength * params.deep / params.time_scale)}
+        x = interaction.point[0] / edge + (self._columns - 1) / 2.0
+        z = interaction.point[2] / edge + (self._rows - 1) / 2.0
+        spot = (x, z, max(interaction.radius / edge, 1.0))
+        if interaction.gesture is Gesture.EMIT:
+            return {"tool": (*spot, interaction.strength * params.deep / params.time_scale)}
         meters = params.cell / edge / params.time_scale
-        velocity = np.array([touch.velocity[0], touch.velocity[2]]) * meters
+        velocity = np.array([interaction.velocity[0], interaction.velocity[2]]) * meters
         most = 3.0 * math.sqrt(GRAVITY * params.deep)  # faster than any wave, and no faster: steps would be too short
         velocity *= min(1.0, most / max(float(np.hypot(*velocity)), 1e-30))
-        return {"hand": (*spot, 0.0), "drag": (velocity[0], velocity[1], GRIP * touch.strength / params.time_scale)}
+        return {
+            "tool": (*spot, 0.0),
+            "drag": (velocity[0], velocity[1], GRIP * interaction.strength / params.time_scale),
+        }
 
 
 def _discharge(water: np.ndarray) -> np.ndarray:

@@ -11,11 +11,11 @@ from ...errors import ShapeError
 from ...gpu import Kernel, Plan
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import Gesture
 from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import smoke as smoke_reference
 from ..stepping import FixedStep
-from ..touch import Gesture
 from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
 
@@ -251,4 +251,4 @@ class Smoke(NoReloadModel):
 
     def _fields(self) -> dict[str, Any]:
         obstacle = (1, 1, 1) if self._obstacle is None else self._obstacle.shape[::-1]
-        return {**uniforms(self._params, self._seed, self._turn, self._touch), "field_size": obstacle}
+        return {**uniforms(self._params, self._seed, self._turn, self._interaction), "field_size": obstacle}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ... import params
 from ...ops.philox import key_of, stream, stream_words
 from ...params import choice, integer, number, vector
-from ..touch import Gesture, Touch
+from ..interaction import Gesture, Interaction
 from .smoke_pressure import Cells
 
 BLOCK = 16  # cells come in such blocks along each axis, so that the pressure has coarse grids that fit
@@ -115,7 +115,7 @@ def sweep_pairs(params: Params) -> int:
     return math.ceil(params.diffusivity * time_step_of(params) / edge_of(params) ** 2 / (2.0 * SPREAD))
 
 
-def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[str, Any]:
+def uniforms(params: Params, seed: int, turn: int, interaction: Interaction | None) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/smoke.wgsl in the step number `turn`, but for the size of an obstacle."""
     edge, time_step, (x, y, z) = edge_of(params), time_step_of(params), cells_of(params)
     opened = OPEN[params.sides]
@@ -143,7 +143,7 @@ def uniforms(params: Params, seed: int, turn: int, touch: Touch | None) -> dict[
         "stream": stream_words("tracers"),
         "life": params.lifetime,
         "count": params.tracers,
-        **_hand(touch, time_step),
+        **_tool_uniforms(interaction, time_step),
     }
 
 
@@ -163,17 +163,17 @@ def _random_place(seed: int, number: int) -> tuple[float, ...]:
     return tuple(float(word) * 2.0**-31 - 1.0 for word in words)
 
 
-def _hand(touch: Touch | None, time_step: float) -> dict[str, Any]:
-    """What is done to the smoke from outside; a hand that drags takes the air along within a tenth of a second."""
-    if touch is None:
+def _tool_uniforms(interaction: Interaction | None, time_step: float) -> dict[str, Any]:
+    """The uniforms of the tool; dragging takes the air along within a tenth of a second."""
+    if interaction is None:
         nowhere = (0.0, 0.0, 0.0)
-        return {"touch_point": nowhere, "touch_radius": 0.0, "touch_velocity": nowhere, "drag": 0.0, "emit": 0.0}
-    drags = touch.gesture is Gesture.DRAG
-    share = 1.0 - math.exp(-10.0 * touch.strength * time_step)
+        return {"tool_point": nowhere, "tool_radius": 0.0, "tool_velocity": nowhere, "drag": 0.0, "emit": 0.0}
+    drags = interaction.gesture is Gesture.DRAG
+    share = 1.0 - math.exp(-10.0 * interaction.strength * time_step)
     return {
-        "touch_point": touch.point,
-        "touch_radius": touch.radius,
-        "touch_velocity": touch.velocity,
+        "tool_point": interaction.point,
+        "tool_radius": interaction.radius,
+        "tool_velocity": interaction.velocity,
         "drag": share if drags else 0.0,
-        "emit": 0.0 if drags else touch.strength,
+        "emit": 0.0 if drags else interaction.strength,
     }

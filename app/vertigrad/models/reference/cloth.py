@@ -106,17 +106,17 @@ def predict(state: State, values: Values, wind: Box | None) -> Doubles:
     across = state.normals * np.sum(past * state.normals, axis=1, keepdims=True)
     velocity += across * _taken(rate, h) + (past - across) * _taken(rate * ALONG, h)
     velocity *= 1.0 - _taken(values["damping"], h)
-    velocity += (np.array(values["hand_velocity"]) - velocity) * held(state.positions, values)
+    velocity += (np.array(values["tool_velocity"]) - velocity) * held(state.positions, values)
     state.velocities[free] = velocity[free]
     state.positions = state.positions + h * state.velocities
     return state.positions.copy()
 
 
 def held(positions: Doubles, values: Values) -> Doubles:
-    """How firmly the hand holds what is there (n, 1): the share of its own motion that it loses in a small step."""
-    far = np.linalg.norm(positions - values["hand"], axis=1, keepdims=True) / values["hand_radius"]
+    """How firmly the tool holds what is there (n, 1): the share of its own motion that it loses in a small step."""
+    far = np.linalg.norm(positions - values["tool_point"], axis=1, keepdims=True) / values["tool_radius"]
     x = np.clip((far - 0.5) / 0.5, 0.0, 1.0)
-    return _taken(values["hand_rate"] * (1.0 - x * x * (3.0 - 2.0 * x)), values["h"])
+    return _taken(values["tool_rate"] * (1.0 - x * x * (3.0 - 2.0 * x)), values["h"])
 
 
 def stretch(state: State, sheet: Sheet, color: Color, values: Values) -> None:

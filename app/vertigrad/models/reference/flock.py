@@ -101,9 +101,9 @@ def _avoided(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarr
 
 
 def _attracted(here: np.ndarray, velocity: np.ndarray, fields: Fields) -> np.ndarray:
-    offset, attraction = np.asarray(fields["touch_point"]) - here, fields["attraction"]
-    share = np.clip(2.0 - 2.0 * _lengths(offset) / max(fields["touch_radius"], 1e-6), 0.0, 1.0)
-    along = max(np.sign(attraction), 0.0) * (np.asarray(fields["touch_velocity"]) - velocity)
+    offset, attraction = np.asarray(fields["tool_point"]) - here, fields["attraction"]
+    share = np.clip(2.0 - 2.0 * _lengths(offset) / max(fields["tool_radius"], 1e-6), 0.0, 1.0)
+    along = max(np.sign(attraction), 0.0) * (np.asarray(fields["tool_velocity"]) - velocity)
     return attraction * share * (_with_length(offset, fields["agility"]) + along)
 
 

@@ -36,10 +36,10 @@ class Constants:
     shape: int = 0
     body_center: tuple[float, ...] = (0.0, 0.0, 0.0)
     body_half: tuple[float, ...] = (0.0, 0.0, 0.0)
-    hand: tuple[float, ...] = (0.0, 0.0, 0.0)
-    hand_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
-    hand_reach: float = 1.0
-    hand_drag_rate: float = 0.0
+    tool_point: tuple[float, ...] = (0.0, 0.0, 0.0)
+    tool_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
+    tool_reach: float = 1.0
+    tool_drag_rate: float = 0.0
     field_low: tuple[float, ...] = (0.0, 0.0, 0.0)
     field_spacing: float = 1.0
     field: np.ndarray | None = None
@@ -167,10 +167,10 @@ def push(constants: Constants, pairs: Pairs, at: Doubles, mine: Doubles, velocit
     share = (pairs.slope * pairs.offset).sum(axis=1) / apart2
     shear = pairs.sum((mine[pairs.i] - velocities[pairs.j]) * share[:, None])
     acceleration = 2.0 * constants.viscosity * shear - [0.0, constants.gravity, 0.0]
-    away = (at - np.array(constants.hand)) / constants.hand_reach
+    away = (at - np.array(constants.tool_point)) / constants.tool_reach
     grip = np.maximum(1.0 - (away**2).sum(axis=1), 0.0)
-    share = 1.0 - np.exp(-constants.dt * constants.hand_drag_rate * grip**2)[:, None]
-    return (1.0 - share) * (mine + constants.dt * acceleration) + share * np.array(constants.hand_velocity)
+    share = 1.0 - np.exp(-constants.dt * constants.tool_drag_rate * grip**2)[:, None]
+    return (1.0 - share) * (mine + constants.dt * acceleration) + share * np.array(constants.tool_velocity)
 
 
 def overfull(constants: Constants, dense: Doubles) -> Doubles:

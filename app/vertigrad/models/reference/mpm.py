@@ -189,7 +189,7 @@ def _around(positions: np.ndarray, known: Known) -> Any:
 
 
 def _moved(sums: np.ndarray, known: Known, obstacle: np.ndarray | None) -> np.ndarray:
-    """Velocities of the nodes after forces, the hand, obstacles and walls."""
+    """Velocities of the nodes after forces, the drag tool, obstacles and walls."""
     nx, ny, nz = known["size"]
     z, y, x = (axis.ravel() for axis in np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij"))
     at = np.stack([x, y, z], axis=1)
@@ -198,9 +198,9 @@ def _moved(sums: np.ndarray, known: Known, obstacle: np.ndarray | None) -> np.nd
     velocity = np.zeros((len(sums), 3))
     velocity[there] = np.clip(sums[there, 0:3] / sums[there, 3:], -pace, pace)
     velocity[there, 1] -= known["gravity"] * known["dt"]
-    reach = 1.0 - np.linalg.norm(position - np.array(known["hand"]), axis=1) / known["hand_radius"]
-    share = known["hand_share"] * np.clip(2.0 * reach, 0.0, 1.0)[:, None]
-    velocity += share * (np.array(known["hand_velocity"]) - velocity)
+    reach = 1.0 - np.linalg.norm(position - np.array(known["tool_point"]), axis=1) / known["tool_radius"]
+    share = known["tool_share"] * np.clip(2.0 * reach, 0.0, 1.0)[:, None]
+    velocity += share * (np.array(known["tool_velocity"]) - velocity)
     out = position - np.array(known["ball"][:3])
     far = np.linalg.norm(out, axis=1)
     normal = out / np.maximum(far, 1e-20)[:, None]

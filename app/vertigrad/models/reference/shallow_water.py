@@ -37,16 +37,16 @@ def step(water: Doubles, bed: Doubles, values: Mapping[str, Any], edges: str, pa
 
 
 def substep(water: Doubles, bed: Doubles, dt: float, values: Mapping[str, Any], edges: str) -> Doubles:
-    """Heun's two stages, then sources, friction and the hand."""
+    """Heun's two stages, then sources, friction and the tool."""
     first = water + dt * _change(water, bed, dt, values, edges)
     first[..., 0] = np.maximum(first[..., 0], 0.0)
     after = 0.5 * (water + first + dt * _change(first, bed, dt, values, edges))
-    poured = values["rain"] + sum(values[spot][3] * _within(values[spot], bed.shape) for spot in ("spring", "hand"))
+    poured = values["rain"] + sum(values[spot][3] * _within(values[spot], bed.shape) for spot in ("spring", "tool"))
     after[..., 0] = np.maximum(after[..., 0], 0.0) + dt * poured
     u, depth = velocity(after, values["dry"]), after[..., 0]
     rubs = values["gravity"] * values["manning"] ** 2 * np.linalg.norm(u, axis=-1)
     rubs = rubs / np.maximum(depth, values["dry"]) ** (4.0 / 3.0)
-    drag_rate = values["drag"][2] * _within(values["hand"], bed.shape)
+    drag_rate = values["drag"][2] * _within(values["tool"], bed.shape)
     taken = u + dt * drag_rate[..., None] * np.array(values["drag"][:2])
     after[..., 1:] = depth[..., None] * taken / (1.0 + dt * (rubs + drag_rate))[..., None]
     return after

@@ -1,6 +1,6 @@
 """NumPy reference of smoke: one step of the air, in float64, and the equations.
 
-    du/dt + (u . grad) u = -grad p + buoyancy T y - weight s y + confinement h (N x w) + forces at source and hand
+    du/dt + (u . grad) u = -grad p + buoyancy T y - weight s y + confinement h (N x w) + forces at source and tool
     div u = 0,    ds/dt + u . grad s = D lap s,    dT/dt + u . grad T = D lap T
 
 with density s of smoke, temperature T above the surroundings, curl w = curl u and N = grad |w| / |grad |w||.
@@ -211,8 +211,8 @@ def _fade(position: np.ndarray, middle: Any, radius: float) -> np.ndarray:
 def _emitted(matter: np.ndarray, box: _Box) -> np.ndarray:
     fields, position = box.fields, box.world(_positions(box.solid.shape, 0.5))
     source = _fade(position, fields["source_center"], fields["source_radius"])
-    hand = fields["emit"] * _fade(position, fields["touch_point"], fields["touch_radius"])
-    value = np.maximum(source, hand)[..., None] * np.asarray(fields["source_matter"])
+    tool = fields["emit"] * _fade(position, fields["tool_point"], fields["tool_radius"])
+    value = np.maximum(source, tool)[..., None] * np.asarray(fields["source_matter"])
     return np.where(box.solid[..., None], 0.0, np.maximum(matter * np.asarray(fields["kept"]), value))
 
 
@@ -248,8 +248,8 @@ def _pushed(faces: np.ndarray, matter: np.ndarray, swirl: np.ndarray, box: _Box)
         if axis == 1:
             jet = fields["jet"] * _fade(position, fields["source_center"], fields["source_radius"])
             speed = np.where(jet > 0.0, np.maximum(speed, jet), speed)
-        hand = fields["drag"] * _fade(position, fields["touch_point"], fields["touch_radius"])
-        speed = speed + hand * (fields["touch_velocity"][axis] - speed)
+        tool = fields["drag"] * _fade(position, fields["tool_point"], fields["tool_radius"])
+        speed = speed + tool * (fields["tool_velocity"][axis] - speed)
         held = np.clip(speed, -fields["top_speed"], fields["top_speed"])
         _own_faces(pushed, axis)[...] = np.where(box.blocked(axis), 0.0, held)
     return pushed

@@ -28,6 +28,15 @@ from .capture import CaptureFinished, StartRecording, StopRecording, TakeScreens
 from .exporting import ExportNetwork
 from .history import Flip, Redo, Undo
 from .inspection import Freeze, LookAt, SaveTensor, Thaw
+from .interaction import (
+    BeginInteraction,
+    EndInteraction,
+    MoveInteraction,
+    PlayInteractions,
+    SaveInteractions,
+    SetBrush,
+    SetTool,
+)
 from .measuring import SaveTrace, TimeKernels
 from .opening import Open, OpenDocumentation
 from .pacing import KeepPast, SetPacing, SetQuality
@@ -37,7 +46,6 @@ from .save import Ask, Leave, Save, SaveAs
 from .scenes import Dismiss, DismissFailures, FollowEdits, Reload
 from .selection import Deselect, Pick, Select
 from .time import GoTo, Play, Reset, SetSeed, SetSpeed, SetSubsteps, Step
-from .touch import EndTouch, MoveTouch, PlayTouches, SaveTouches, SetBrush, SetTool, Touch
 from .watches import AddWatch, Guard, RemoveWatch, SettleAlarm, StopAtLimits, StopOnNan
 
 __all__ = [
@@ -45,6 +53,7 @@ __all__ = [
     "Animate",
     "ApplyPreset",
     "Ask",
+    "BeginInteraction",
     "CaptureFinished",
     "Command",
     "DeletePreset",
@@ -52,7 +61,7 @@ __all__ = [
     "Dismiss",
     "DismissFailures",
     "DropBookmark",
-    "EndTouch",
+    "EndInteraction",
     "ExportNetwork",
     "Face",
     "FlightMode",
@@ -74,7 +83,7 @@ __all__ = [
     "Leave",
     "LookAt",
     "LookFrom",
-    "MoveTouch",
+    "MoveInteraction",
     "Open",
     "OpenDocumentation",
     "Orbit",
@@ -82,7 +91,7 @@ __all__ = [
     "Parallel",
     "Pick",
     "Play",
-    "PlayTouches",
+    "PlayInteractions",
     "PreviousView",
     "Randomize",
     "Redo",
@@ -94,8 +103,8 @@ __all__ = [
     "ResetParameters",
     "Save",
     "SaveAs",
+    "SaveInteractions",
     "SaveTensor",
-    "SaveTouches",
     "SaveTrace",
     "Select",
     "SetBrush",
@@ -117,7 +126,6 @@ __all__ = [
     "TakeScreenshot",
     "Thaw",
     "TimeKernels",
-    "Touch",
     "Turn",
     "Turntable",
     "Undo",

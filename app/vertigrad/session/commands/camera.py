@@ -21,7 +21,7 @@ class Orbit(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.cameras.by_hand().orbit(self.dx, self.dy)
+        session.cameras.moved_by_user().orbit(self.dx, self.dy)
 
 
 class Turn(NamedTuple):
@@ -33,7 +33,7 @@ class Turn(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.cameras.by_hand().turn(self.dx, self.dy)
+        session.cameras.moved_by_user().turn(self.dx, self.dy)
 
 
 class Pan(NamedTuple):
@@ -45,7 +45,7 @@ class Pan(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.cameras.by_hand().pan(self.dx, self.dy)
+        session.cameras.moved_by_user().pan(self.dx, self.dy)
 
 
 class Zoom(NamedTuple):
@@ -58,7 +58,7 @@ class Zoom(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.cameras.by_hand().zoom(self.factor, self.cursor, self.aspect)
+        session.cameras.moved_by_user().zoom(self.factor, self.cursor, self.aspect)
 
 
 class Fly(NamedTuple):
@@ -69,7 +69,7 @@ class Fly(NamedTuple):
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        session.cameras.by_hand()
+        session.cameras.moved_by_user()
         session.cameras.thrust = self.thrust
 
 

@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 from ... import resources
 from ...errors import InputError
-from ...scene.kinds import TOUCHES, require_scene
+from ...scene.kinds import INTERACTIONS, require_scene
 from ..outside import open_outside
 from ..saving import ask_before
 from ..session import Session
-from .touch import PlayTouches
+from .interaction import PlayInteractions
 
 
 class Open(NamedTuple):
     """Show a file: from the gallery, the browser, the recent ones, or dropped on the window.
 
-    If something is not saved that would be lost, ask first, unless that is to be so. A record of touches is played by
-    the scene that runs.
+    If something is not saved that would be lost, ask first, unless that is to be so. An interaction recording is
+    played by the scene that runs.
     """
 
     path: Path
@@ -27,8 +27,8 @@ class Open(NamedTuple):
     topic = "scene"
 
     def apply(self, session: Session) -> None:
-        if self.path.suffix.lower() in TOUCHES:
-            PlayTouches(self.path).apply(session)
+        if self.path.suffix.lower() in INTERACTIONS:
+            PlayInteractions(self.path).apply(session)
             return
         require_scene(self.path)  # nobody is asked to give anything up for a file that cannot be opened
         if self.discard or not ask_before(session, self._replace(discard=True)):

@@ -1,4 +1,4 @@
-"""`Touch`: what a hand does to a model in the picture."""
+"""`Interaction`: what a tool does to a model: dragging, emitting, cutting, painting."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import NamedTuple
 
 Vector = tuple[float, float, float]
-FAR = 1e6  # units along a ray, beyond which nothing is touched
-PULL = 40.0  # 1/s, at which what flows takes on the velocity of a hand that drags with strength 1
+FAR = 1e6  # units along a ray, beyond which interactions do not reach
+PULL = 40.0  # 1/s, at which what flows takes on the velocity of the drag tool at strength 1
 
 
 class Gesture(StrEnum):
-    """What a touch is meant to do; a model names those that it understands in `Model.gestures`."""
+    """The kind of an interaction; a model declares those that it supports in `Model.gestures`."""
 
     DRAG = "drag"  # pull what is near the point along with it
     EMIT = "emit"  # let more of the matter come out at the point
@@ -20,7 +20,7 @@ class Gesture(StrEnum):
     PAINT = "paint"  # add to a field near the point
 
 
-class Touch(NamedTuple):
+class Interaction(NamedTuple):
     """A gesture as it is now, in the coordinates of the scene.
 
     `origin` and `direction`, a unit vector, are the ray from the eye through the mouse. `point` lies on that ray, as
@@ -38,8 +38,8 @@ class Touch(NamedTuple):
     strength: float = 1.0
     parallel: bool = False
 
-    def later(self, seconds: float) -> Touch:
-        """The touch as it will be after so much model time, or as it was if that is below 0."""
+    def later(self, seconds: float) -> Interaction:
+        """The interaction after `seconds` of simulated time, or before if negative."""
         moved = tuple(seconds * part for part in self.velocity)
         if not any(moved):
             return self

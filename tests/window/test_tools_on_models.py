@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vertigrad.models.touch import Gesture
+from vertigrad.models.interaction import Gesture
 
 from ..session.test_cutting import crossed
 
@@ -19,34 +19,36 @@ def output(driver, name):
     return driver.session.stage.instances[model].outputs[key].numpy()
 
 
-def touching(driver, start, end, frames=3):
+def interacting(driver, start, end, frames=3):
     """Hold the tool at one place, carry it to another, and let go; what the models felt, in the order of the steps."""
     session = driver.session
-    known = len(session.clock.touches._changes)
+    known = len(session.clock.interactions._changes)
     driver.hold(start)
     session.playing = True
-    driver.frames_until(lambda: session.clock.held is not None)
+    driver.frames_until(lambda: session.clock.interaction is not None)
     driver.carry(start, end, steps=frames)
     driver.desktop.release()
     driver.frames(2)
     session.playing = False
-    assert session.clock.held is None and not session.hand.pressed and not session.messages
-    return [change.touch for change in session.clock.touches._changes[known:] if change.touch is not None]
+    assert session.clock.interaction is None and not session.tool.pressed and not session.messages
+    return [
+        change.interaction for change in session.clock.interactions._changes[known:] if change.interaction is not None
+    ]
 
 
-def near(points, touch, radius=1.5):
-    return np.linalg.norm(points.reshape(-1, 3) - np.array(touch.point), axis=1) < radius * touch.radius
+def near(points, interaction, radius=1.5):
+    return np.linalg.norm(points.reshape(-1, 3) - np.array(interaction.point), axis=1) < radius * interaction.radius
 
 
 def test_paint_on_a_reaction(opened):
     driver = opened("gray_scott", "skin.resolution=48", "skin.initial_spots=1", size=SIZE)
     picture = driver.picture()
     driver.key("p")
-    assert driver.session.hand.tool is Gesture.PAINT
+    assert driver.session.tool.gesture is Gesture.PAINT
     before = output(driver, "skin.v")
-    touch = touching(driver, middle(driver, 40, 20), middle(driver, 60, 20))[-1]
+    interaction = interacting(driver, middle(driver, 40, 20), middle(driver, 60, 20))[-1]
     after, points = output(driver, "skin.v"), output(driver, "skin.position")
-    painted = near(points, touch).reshape(before.shape)
+    painted = near(points, interaction).reshape(before.shape)
     assert painted.any() and after[painted].max() > before[painted].max() + 0.15
     change = np.abs(after - before)
     assert change[painted].mean() > 4 * change[~painted].mean(), "most of it where the ring was"
@@ -57,24 +59,24 @@ def test_paint_on_a_reaction(opened):
 
 def test_drag_a_cloth(opened):
     driver = opened("cloth", "cloth.resolution=20", "cloth.solver_substeps=4", "view.look=own", size=SIZE)
-    driver.session.hand.brush.radius = 0.15
+    driver.session.tool.brush.radius = 0.15
     start = output(driver, "cloth.position").reshape(-1, 3)
     driver.key("d")
-    touch = touching(driver, middle(driver, 0, -30), middle(driver, 30, -80), frames=5)[0]
-    assert driver.session.clock.touches.gestures == {Gesture.DRAG}
+    interaction = interacting(driver, middle(driver, 0, -30), middle(driver, 30, -80), frames=5)[0]
+    assert driver.session.clock.interactions.gestures == {Gesture.DRAG}
     moved = output(driver, "cloth.position").reshape(-1, 3) - start
-    held = near(start, touch, 3.0)
+    held = near(start, interaction, 3.0)
     assert held.any() and moved[held, 1].mean() > moved[~held, 1].mean() + 0.005, "it was lifted where it was held"
 
 
 def test_drag_water(opened):
     driver = opened("fluid", "water.count=800", size=SIZE)
     driver.key("d")
-    touches = touching(driver, middle(driver, -90, 30), middle(driver, -30, 30), frames=5)
-    fastest = max(touches, key=lambda touch: np.linalg.norm(touch.velocity))
+    interactions = interacting(driver, middle(driver, -90, 30), middle(driver, -30, 30), frames=5)
+    fastest = max(interactions, key=lambda interaction: np.linalg.norm(interaction.velocity))
     along = np.array(fastest.velocity) / np.linalg.norm(fastest.velocity)
     positions, speeds = output(driver, "water.position"), output(driver, "water.velocity") @ along
-    held = near(positions, touches[-1], 2.0)
+    held = near(positions, interactions[-1], 2.0)
     assert held.any() and speeds[held].mean() > speeds[~held].mean() + 0.1, "it goes where it is pulled"
 
 
@@ -87,8 +89,8 @@ def test_cut_a_cloth_that_lies_over_a_ball(opened):
     driver.key("c")
     way = middle(driver, -150, 80), middle(driver, 150, -60)
     under = crossed(session, way, SIZE)
-    touches = touching(driver, *way, frames=4)
-    assert {touch.gesture for touch in touches} == {Gesture.CUT}
+    interactions = interacting(driver, *way, frames=4)
+    assert {interaction.gesture for interaction in interactions} == {Gesture.CUT}
     torn = model._fabric.springs.numpy()[:, 0] < 0
     assert under.sum() > 20 and not (under & ~torn).any() and torn.sum() < 2 * under.sum()
     index = output(driver, "cloth.index")
@@ -99,9 +101,11 @@ def test_emit_water(opened):
     driver = opened("fluid", "water.count=800", "view.look=own", "view.quality=low", size=SIZE)
     before = output(driver, "water.position")
     driver.key("e")
-    touch = touching(driver, middle(driver, 20, -60), middle(driver, 60, -70), frames=4)[-1]
-    assert driver.session.clock.touches.gestures == {Gesture.EMIT}
+    interaction = interacting(driver, middle(driver, 20, -60), middle(driver, 60, -70), frames=4)[-1]
+    assert driver.session.clock.interactions.gestures == {Gesture.EMIT}
     after = output(driver, "water.position")
-    assert near(after, touch, 2.0).sum() >= near(before, touch, 2.0).sum() + 5, "it comes out where the ring is"
-    jet = output(driver, "water.velocity")[near(after, touch, 2.0)] @ np.array(touch.direction)
+    assert near(after, interaction, 2.0).sum() >= near(before, interaction, 2.0).sum() + 5, (
+        "it comes out where the ring is"
+    )
+    jet = output(driver, "water.velocity")[near(after, interaction, 2.0)] @ np.array(interaction.direction)
     assert np.median(jet) > 0.5, "away from the eye"

@@ -1,25 +1,25 @@
-"""Models are touched with the mouse: tools over the picture, the ring, and what a drag, the wheel and keys do."""
+"""Interaction with the mouse: the tool palette, the brush, and what a drag, the wheel and keys do."""
 
 import numpy as np
 import pytest
 
-from vertigrad.models.touch import Gesture
+from vertigrad.models.interaction import Gesture
 from vertigrad.panels import tools
-from vertigrad.panels.touch_actions import TOUCH_ACTIONS
+from vertigrad.panels.tool_actions import TOOL_ACTIONS
 from vertigrad.panels.workspace import Workspace
 from vertigrad.session import findings
-from vertigrad.session.commands import SaveTouches
+from vertigrad.session.commands import SaveInteractions
 
-from ..session.hands import TOUCHED, use_touched
+from ..session.interactive import INTERACTIVE, use_interactive
 from ..session.running import LINKED, written
 from .desktop import LEFT, RIGHT, WHEEL_DOWN, WHEEL_UP
 
 
 @pytest.fixture
 def row(opened, tmp_path, monkeypatch):
-    use_touched(monkeypatch)
+    use_interactive(monkeypatch)
 
-    def open_(text=TOUCHED, size=(900, 600), **options):
+    def open_(text=INTERACTIVE, size=(900, 600), **options):
         return opened(written(tmp_path, text), size=size, **options)
 
     return open_
@@ -27,7 +27,7 @@ def row(opened, tmp_path, monkeypatch):
 
 @pytest.fixture
 def galaxy(opened, monkeypatch):
-    use_touched(monkeypatch)
+    use_interactive(monkeypatch)
     return lambda **options: opened("nbody", "galaxy.count=256", size=(900, 600), **options)
 
 
@@ -45,23 +45,23 @@ def test_a_drag_with_a_tool_pulls_the_galaxy_along(galaxy):
     driver = galaxy(playing=True)
     session, camera = driver.session, driver.session.camera.position
     driver.key("d")
-    assert session.hand.tool is Gesture.DRAG
+    assert session.tool.gesture is Gesture.DRAG
     drag(driver, middle(driver), middle(driver, 90, -40))
-    driver.frames_until(lambda: session.clock.held is not None)
-    touch = session.clock.held
+    driver.frames_until(lambda: session.clock.interaction is not None)
+    interaction = session.clock.interaction
     clip = session.camera.projection(driver.viewer.gui.viewport.width / driver.viewer.gui.viewport.height)
-    seen = clip @ session.camera.view() @ [*touch.point, 1.0]
+    seen = clip @ session.camera.view() @ [*interaction.point, 1.0]
     view = driver.viewer.gui.viewport
     x, y = (seen[0] / seen[3] + 1) / 2 * view.width, (1 - seen[1] / seen[3]) / 2 * view.height
     assert (view.left + x, view.top + y) == pytest.approx(middle(driver, 90, -40), abs=1.0), "under the mouse"
     driver.desktop.release()
     driver.frames()
-    assert session.clock.held is None and not session.hand.pressed
+    assert session.clock.interaction is None and not session.tool.pressed
     assert session.camera.position == camera, "the camera stays"
-    touches = session.clock.touches
-    assert touches.gestures == {Gesture.DRAG}
-    speeds = [np.hypot(*c.touch.velocity[:2]) for c in touches._changes if c.touch is not None]
-    assert max(speeds) > 1.0, "the hand moved"
+    interactions = session.clock.interactions
+    assert interactions.gestures == {Gesture.DRAG}
+    speeds = [np.hypot(*c.interaction.velocity[:2]) for c in interactions._changes if c.interaction is not None]
+    assert max(speeds) > 1.0, "the tool moved"
 
 
 def test_without_a_tool_a_drag_is_the_cameras_but_not_with_ctrl(galaxy):
@@ -69,64 +69,64 @@ def test_without_a_tool_a_drag_is_the_cameras_but_not_with_ctrl(galaxy):
     session, camera = driver.session, driver.session.camera.position
     driver.desktop.xdotool("keydown", "ctrl")
     drag(driver, middle(driver), middle(driver, 60, 0))
-    driver.frames_until(lambda: session.clock.held is not None)
-    assert session.clock.held.gesture is Gesture.DRAG
+    driver.frames_until(lambda: session.clock.interaction is not None)
+    assert session.clock.interaction.gesture is Gesture.DRAG
     driver.desktop.xdotool("keyup", "ctrl")
     driver.frames(2)
-    assert session.hand.pressed, "until the button is let go"
+    assert session.tool.pressed, "until the button is let go"
     driver.desktop.release()
     driver.frames()
-    assert session.camera.position == camera and not session.hand.pressed
+    assert session.camera.position == camera and not session.tool.pressed
     driver.drag(middle(driver), middle(driver, 60, 0))
     assert session.camera.position != camera
-    assert session.hand.tool is None
+    assert session.tool.gesture is None
 
 
 def test_with_a_tool_other_buttons_and_alt_are_the_cameras(row):
     driver = row()
     session = driver.session
     driver.key("p")
-    assert session.hand.tool is Gesture.PAINT
+    assert session.tool.gesture is Gesture.PAINT
     camera = session.camera.target
     driver.drag(middle(driver), middle(driver, 60, 0), RIGHT)
-    assert session.camera.target != camera and not session.clock.touches.gestures
+    assert session.camera.target != camera and not session.clock.interactions.gestures
     camera = session.camera.position
     driver.desktop.xdotool("keydown", "alt")
     driver.drag(middle(driver), middle(driver, 60, 0))
     driver.desktop.xdotool("keyup", "alt")
     driver.frames(2)
-    assert session.camera.position != camera and not session.hand.pressed
+    assert session.camera.position != camera and not session.tool.pressed
 
 
 def test_the_palette_has_what_the_models_know(row, items, tmp_path):
     driver = row()
     assert [items.seen(f"##{name}") is not None for _, name, _ in tools.TOOLS.values()] == [1, 0, 0, 1, 1]
     driver.click(items.at("##Cut (C)"))
-    assert driver.session.hand.tool is Gesture.CUT
+    assert driver.session.tool.gesture is Gesture.CUT
     driver.frames(2)
     driver.key("c")
-    assert driver.session.hand.tool is None, "its key puts it away"
+    assert driver.session.tool.gesture is None, "its key puts it away"
     driver.key("d")
-    assert driver.session.hand.tool is None and not driver.session.messages, "nobody here can be dragged"
+    assert driver.session.tool.gesture is None and not driver.session.messages, "nobody here can be dragged"
     driver.click(items.at("##Paint (P)"))
     driver.click(items.at("##Orbit"))
-    assert driver.session.hand.tool is None
+    assert driver.session.tool.gesture is None
     driver.session.reload(written(tmp_path, LINKED, "other.toml"))
     driver.frames(3)
-    assert items.seen("##Orbit") is None, "no model of this scene can be touched"
+    assert items.seen("##Orbit") is None, "no model of this scene has a tool"
 
 
-def test_a_click_on_the_palette_touches_nothing(row, items):
+def test_a_click_on_the_palette_is_no_interaction(row, items):
     driver = row(playing=True)
     driver.key("p")
     driver.click(items.at("##Paint (P)"))
     driver.frames(4)
-    assert not driver.session.clock.touches.gestures
+    assert not driver.session.clock.interactions.gestures
 
 
 def test_the_wheel_changes_the_brush(row):
     driver = row()
-    brush, camera = driver.session.hand.brush, driver.session.camera.distance
+    brush, camera = driver.session.tool.brush, driver.session.camera.distance
     driver.desktop.move(*middle(driver))
     driver.desktop.xdotool("keydown", "ctrl")
     driver.desktop.click(WHEEL_UP)
@@ -157,9 +157,9 @@ def test_the_wheel_changes_the_brush(row):
 def test_the_wheel_stops_at_the_limits_of_the_brush(row):
     driver = row()
     driver.key("p")
-    driver.session.hand.brush.radius = 0.95
+    driver.session.tool.brush.radius = 0.95
     driver.key("bracketright", "bracketright")
-    assert driver.session.hand.brush.radius == 1.0 and not driver.session.messages
+    assert driver.session.tool.brush.radius == 1.0 and not driver.session.messages
 
 
 def test_the_ring_is_where_the_mouse_is_and_as_large_as_the_brush(row):
@@ -171,7 +171,7 @@ def test_the_ring_is_where_the_mouse_is_and_as_large_as_the_brush(row):
     ring = np.abs(driver.picture() - plain).max(axis=2) > 25
     rows, columns = np.nonzero(ring)
     x, y = middle(driver, 0, -180)
-    radius = driver.session.hand.brush.radius * driver.viewer.gui.viewport.height
+    radius = driver.session.tool.brush.radius * driver.viewer.gui.viewport.height
     assert (columns.min() + columns.max()) / 2 == pytest.approx(x, abs=2)
     assert (columns.max() - columns.min()) / 2 == pytest.approx(radius, abs=3)
     assert (rows.max() - rows.min()) / 2 == pytest.approx(radius, abs=3)
@@ -186,10 +186,10 @@ def test_a_window_that_loses_the_keyboard_lets_go(row):
     driver = row(playing=True)
     driver.key("p")
     driver.hold(middle(driver))
-    driver.frames_until(lambda: driver.session.clock.held is not None)
+    driver.frames_until(lambda: driver.session.clock.interaction is not None)
     driver.viewer._input._focused(None, 0)
     driver.frames()
-    assert not driver.session.hand.pressed and driver.session.clock.held is None
+    assert not driver.session.tool.pressed and driver.session.clock.interaction is None
     driver.desktop.release()
     driver.frames()
     assert driver.session.selection.row is None
@@ -200,22 +200,22 @@ def test_a_click_with_a_tool_selects_nothing(row):
     driver.key("p")
     driver.click(middle(driver, 20, 0))
     driver.frames(6)
-    assert driver.session.selection.row is None and not driver.session.hand.pressed
+    assert driver.session.selection.row is None and not driver.session.tool.pressed
 
 
 def test_what_was_done_is_saved_from_the_menu(row, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     driver = row(playing=True)
-    action = next(one for one in TOUCH_ACTIONS if isinstance(one.does(driver.session, Workspace()), SaveTouches))
+    action = next(one for one in TOOL_ACTIONS if isinstance(one.does(driver.session, Workspace()), SaveInteractions))
     assert not action.perform(driver.session, Workspace()), "nothing was done yet"
     driver.key("p")
     drag(driver, middle(driver), middle(driver, 30, 0))
-    driver.frames_until(lambda: driver.session.clock.held is not None)
+    driver.frames_until(lambda: driver.session.clock.interaction is not None)
     driver.desktop.release()
     driver.frames(6)
     assert action.perform(driver.session, Workspace())
     driver.frames(2)
-    assert (tmp_path / "scene-touches.jsonl").read_text().count('"paint"') >= 1
+    assert (tmp_path / "scene-interactions.jsonl").read_text().count('"paint"') >= 1
 
 
 def test_a_warning_over_the_picture(row, monkeypatch):

@@ -1,4 +1,4 @@
-"""A hand in the picture: where it reaches, how fast it moves, and which models are told."""
+"""Tools in the viewport: where they reach, how fast they move, and which models they act on."""
 
 import math
 
@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from vertigrad.errors import ParameterError
-from vertigrad.models.touch import Gesture
+from vertigrad.models.interaction import Gesture
 from vertigrad.renderer.camera import OrbitCamera
 from vertigrad.session import STEP, Session
 from vertigrad.session.commands import (
-    EndTouch,
-    MoveTouch,
+    BeginInteraction,
+    EndInteraction,
+    MoveInteraction,
     Play,
     Reload,
     SetBrush,
@@ -19,11 +20,10 @@ from vertigrad.session.commands import (
     SetSpeed,
     SetTool,
     Step,
-    Touch,
 )
-from vertigrad.session.hand import Hand, gestures, ray
+from vertigrad.session.tool import InteractionTool, gestures, ray
 
-from .hands import TOUCHED, do, run_frame, use_touched
+from .interactive import INTERACTIVE, do, run_frame, use_interactive
 from .running import LINKED, written
 
 SIZE = (400, 300)
@@ -33,8 +33,8 @@ BESIDE = (390.0, 10.0)  # nothing but background
 
 @pytest.fixture
 def row(steady, tmp_path, monkeypatch):
-    use_touched(monkeypatch)
-    with Session(steady, written(tmp_path, TOUCHED)) as session:
+    use_interactive(monkeypatch)
+    with Session(steady, written(tmp_path, INTERACTIVE)) as session:
         yield session
 
 
@@ -43,7 +43,7 @@ def model(session):
 
 
 def held(session):
-    return session.clock.held
+    return session.clock.interaction
 
 
 def pixel(session, place):
@@ -54,23 +54,23 @@ def pixel(session, place):
 
 @pytest.mark.parametrize("clings", [False, True])
 def test_on_a_surface_it_stays_on_what_is_seen(row, monkeypatch, clings):
-    monkeypatch.setattr(type(model(row)), "touched_on_surface", clings)
+    monkeypatch.setattr(type(model(row)), "interacts_on_surface", clings)
     row.cameras.now.yaw = 0.9  # the row leads away from the eye
     do(row, SetSpeed(0.0))
     first, last = row.stage.instances["row"].outputs["position"].numpy()[[0, -1]]
-    row.post(Touch(Gesture.PAINT, pixel(row, first), SIZE))
+    row.post(BeginInteraction(Gesture.PAINT, pixel(row, first), SIZE))
     for _ in range(3):
         run_frame(row)
     start = held(row).point
     assert np.linalg.norm(np.subtract(start, first)) < 0.25
-    do(row, MoveTouch(pixel(row, last), SIZE))
+    do(row, MoveInteraction(pixel(row, last), SIZE))
     for _ in range(3):
         run_frame(row)
     end, eye = np.array(held(row).point), np.array(row.camera.position)
     off = np.linalg.norm(end - last)
     assert off < 0.3 if clings else off > 0.5
     assert np.cross(end - eye, held(row).direction) == pytest.approx(0.0, abs=1e-9)
-    do(row, MoveTouch(BESIDE, SIZE))
+    do(row, MoveInteraction(BESIDE, SIZE))
     for _ in range(3):
         run_frame(row)
     back = row.camera.rotation()[:, 2]
@@ -91,139 +91,139 @@ def test_a_ray_leads_to_what_is_drawn_there(orthographic, cursor):
 
 
 def test_it_reaches_as_deep_as_what_is_seen(row):
-    row.post(Touch(Gesture.PAINT, (246.0, 150.0), SIZE))
+    row.post(BeginInteraction(Gesture.PAINT, (246.0, 150.0), SIZE))
     for _ in range(3):
         run_frame(row)
-    touch = held(row)
-    assert touch.gesture is Gesture.PAINT
+    interaction = held(row)
+    assert interaction.gesture is Gesture.PAINT
     eye = np.array(row.camera.position)
-    assert touch.origin == pytest.approx(tuple(eye))
-    assert math.hypot(*touch.direction) == pytest.approx(1.0)
-    assert 3.85 < eye[2] - touch.point[2] < 4.0, "the front of a ball of radius 0.1"
-    on_ray = np.array(touch.point) - eye
-    assert np.cross(on_ray, touch.direction) == pytest.approx(0.0, abs=1e-9)
-    share = touch.radius / (eye[2] - touch.point[2]) / row.camera.pixel(1)
-    assert share == pytest.approx(row.hand.brush.radius)
+    assert interaction.origin == pytest.approx(tuple(eye))
+    assert math.hypot(*interaction.direction) == pytest.approx(1.0)
+    assert 3.85 < eye[2] - interaction.point[2] < 4.0, "the front of a ball of radius 0.1"
+    on_ray = np.array(interaction.point) - eye
+    assert np.cross(on_ray, interaction.direction) == pytest.approx(0.0, abs=1e-9)
+    share = interaction.radius / (eye[2] - interaction.point[2]) / row.camera.pixel(1)
+    assert share == pytest.approx(row.tool.brush.radius)
 
 
 def test_over_nothing_it_is_as_deep_as_the_target(row):
-    row.post(Touch(Gesture.PAINT, BESIDE, SIZE))
+    row.post(BeginInteraction(Gesture.PAINT, BESIDE, SIZE))
     for _ in range(3):
         run_frame(row)
     assert held(row).point[2] == pytest.approx(0.0)
 
 
 def test_its_velocity_is_of_model_time(row):
-    row.post(Touch(Gesture.CUT, BESIDE, SIZE))
+    row.post(BeginInteraction(Gesture.CUT, BESIDE, SIZE))
     for _ in range(3):
         run_frame(row)
     before = held(row)
     assert before.velocity == (0.0, 0.0, 0.0)
-    do(row, MoveTouch((380.0, 10.0), SIZE))
+    do(row, MoveInteraction((380.0, 10.0), SIZE))
     moved = np.subtract(held(row).point, before.point)
     assert np.array(held(row).velocity) * STEP == pytest.approx(moved)
     run_frame(row)
     assert held(row).velocity == (0.0, 0.0, 0.0), "it rests"
-    do(row, SetSpeed(0.5), MoveTouch((390.0, 10.0), SIZE))
+    do(row, SetSpeed(0.5), MoveInteraction((390.0, 10.0), SIZE))
     assert np.array(held(row).velocity) * STEP * 0.5 == pytest.approx(-moved)
-    do(row, SetSpeed(0.0), MoveTouch((380.0, 10.0), SIZE))
+    do(row, SetSpeed(0.0), MoveInteraction((380.0, 10.0), SIZE))
     assert held(row).velocity == (0.0, 0.0, 0.0), "where no time passes there is no velocity"
 
 
 def test_several_steps_in_a_picture_share_a_move(row):
     row.pace({"steps": 4})
-    row.post(Touch(Gesture.CUT, BESIDE, SIZE))
+    row.post(BeginInteraction(Gesture.CUT, BESIDE, SIZE))
     for _ in range(3):
         run_frame(row)
     before = held(row)
-    do(row, MoveTouch((380.0, 10.0), SIZE))
+    do(row, MoveInteraction((380.0, 10.0), SIZE))
     moved = np.subtract(held(row).point, before.point)
     assert np.array(held(row).velocity) * 4 * STEP == pytest.approx(moved)
 
 
 def test_what_moves_while_time_stands_still_is_no_velocity(row):
-    row.post(Touch(Gesture.CUT, BESIDE, SIZE))
+    row.post(BeginInteraction(Gesture.CUT, BESIDE, SIZE))
     for _ in range(3):
         run_frame(row)
-    do(row, Play(False), MoveTouch((100.0, 10.0), SIZE))
+    do(row, Play(False), MoveInteraction((100.0, 10.0), SIZE))
     told = len(model(row).told)
     do(row, SetParameter("models.row", "height", 0.5))
-    assert len(model(row).told) <= told + 1 and model(row).told[-1] is None, "it is shown anew, not touched"
-    do(row, MoveTouch((99.0, 10.0), SIZE), Step())
+    assert len(model(row).told) <= told + 1 and model(row).told[-1] is None, "it is drawn again, without interaction"
+    do(row, MoveInteraction((99.0, 10.0), SIZE), Step())
     assert model(row).told[-1] is not None
     assert np.hypot(*model(row).told[-1].velocity[:2]) < 1e-9
 
 
-def test_models_are_told_each_touch_and_its_end_once(row):
+def test_models_get_each_interaction_and_its_end_once(row):
     run_frame(row)
-    assert model(row).told == [], "nobody touched it"
-    row.post(Touch(Gesture.PAINT, BESIDE, SIZE))
+    assert model(row).told == [], "no interaction yet"
+    row.post(BeginInteraction(Gesture.PAINT, BESIDE, SIZE))
     for _ in range(4):
         run_frame(row)
-    touches = list(model(row).told)
-    assert len(touches) >= 2 and None not in touches
-    do(row, EndTouch())
+    interactions = list(model(row).told)
+    assert len(interactions) >= 2 and None not in interactions
+    do(row, EndInteraction())
     run_frame(row)
     run_frame(row)
-    assert model(row).told == [*touches, None]
+    assert model(row).told == [*interactions, None]
 
 
-def test_a_touch_that_ends_before_its_depth_is_known_is_none(row):
-    do(row, Touch(Gesture.PAINT, MIDDLE, SIZE), EndTouch())
+def test_an_interaction_that_ends_before_its_depth_is_known_is_none(row):
+    do(row, BeginInteraction(Gesture.PAINT, MIDDLE, SIZE), EndInteraction())
     for _ in range(3):
         run_frame(row)
-    assert model(row).told == [] and not row.hand.pending
+    assert model(row).told == [] and not row.tool.pending
 
 
 def test_a_model_is_not_told_of_gestures_that_it_does_not_know(steady, tmp_path, monkeypatch):
-    use_touched(monkeypatch)
-    two = TOUCHED + '[models.still]\ntype = "rising"\n[models.galaxy]\ntype = "nbody"\ncount = 16\n'
+    use_interactive(monkeypatch)
+    two = INTERACTIVE + '[models.still]\ntype = "rising"\n[models.galaxy]\ntype = "nbody"\ncount = 16\n'
     with Session(steady, written(tmp_path, two)) as session:
         assert gestures(session.stage) == (Gesture.DRAG, Gesture.CUT, Gesture.PAINT), "in their order"
-        session.post(Touch(Gesture.DRAG, BESIDE, SIZE))
+        session.post(BeginInteraction(Gesture.DRAG, BESIDE, SIZE))
         for _ in range(3):
-            run_frame(session)  # `Model.touch` fails for a model without gestures
+            run_frame(session)  # `Model.interact` fails for a model without gestures
         assert held(session).gesture is Gesture.DRAG
         assert model(session).told == []
 
 
 def test_a_tool_that_no_model_knows_is_refused(row):
     do(row, SetTool(Gesture.EMIT))
-    assert row.messages["touch"] == "no model of the scene knows what to do with emit"
-    assert row.hand.tool is None
+    assert row.messages["interaction"] == "no model of the scene supports emit"
+    assert row.tool.gesture is None
     do(row, SetTool(Gesture.CUT))
-    assert not row.messages and row.hand.tool is Gesture.CUT
-    do(row, Touch(Gesture.DRAG, MIDDLE, SIZE))
-    assert "drag" in row.messages["touch"] and not row.hand.pressed
+    assert not row.messages and row.tool.gesture is Gesture.CUT
+    do(row, BeginInteraction(Gesture.DRAG, MIDDLE, SIZE))
+    assert "drag" in row.messages["interaction"] and not row.tool.pressed
     do(row, SetTool(None))
-    assert row.hand.tool is None
+    assert row.tool.gesture is None
 
 
-def test_tool_and_touch_go_with_their_scene(row, tmp_path):
-    do(row, SetTool(Gesture.CUT), Touch(Gesture.CUT, MIDDLE, SIZE))
+def test_tool_and_interaction_go_with_their_scene(row, tmp_path):
+    do(row, SetTool(Gesture.CUT), BeginInteraction(Gesture.CUT, MIDDLE, SIZE))
     do(row, Reload(written(tmp_path, LINKED, "other.toml")))
     run_frame(row)
-    assert row.hand.tool is None and not row.hand.pressed and not row.messages
+    assert row.tool.gesture is None and not row.tool.pressed and not row.messages
 
 
 @pytest.mark.parametrize(("name", "value"), [("radius", 0.0), ("strength", -1.0), ("radius", "wide"), ("size", 1.0)])
 def test_a_brush_that_cannot_be(row, name, value):
-    before = row.hand.brush.model_copy()
+    before = row.tool.brush.model_copy()
     do(row, SetBrush(name, value))
-    assert row.messages["brush"].startswith(name) and row.hand.brush == before
+    assert row.messages["brush"].startswith(name) and row.tool.brush == before
     do(row, SetBrush("strength", 2.5))
-    assert row.hand.brush.strength == 2.5 and not row.messages
+    assert row.tool.brush.strength == 2.5 and not row.messages
 
 
-def test_a_hand_without_a_scene_refuses(row):
+def test_a_tool_without_a_scene_refuses(row):
     with pytest.raises(ParameterError, match="emit"):
-        Hand(row.gpu).press(Gesture.EMIT, row.stage, row.camera, MIDDLE, SIZE)
+        InteractionTool(row.gpu).press(Gesture.EMIT, row.stage, row.camera, MIDDLE, SIZE)
 
 
-def test_a_picture_of_no_size_cannot_be_touched(row):
-    do(row, Touch(Gesture.PAINT, (0.0, 0.0), (0, 300)))
-    assert not row.hand.pressed and not row.messages
-    do(row, Touch(Gesture.PAINT, BESIDE, SIZE), MoveTouch((0.0, 0.0), (0, 0)))
+def test_a_viewport_of_no_size_has_no_interactions(row):
+    do(row, BeginInteraction(Gesture.PAINT, (0.0, 0.0), (0, 300)))
+    assert not row.tool.pressed and not row.messages
+    do(row, BeginInteraction(Gesture.PAINT, BESIDE, SIZE), MoveInteraction((0.0, 0.0), (0, 0)))
     for _ in range(3):
         run_frame(row)
     assert held(row) is not None, "it stays where it was"
@@ -231,7 +231,7 @@ def test_a_picture_of_no_size_cannot_be_touched(row):
 
 def test_the_strength_and_the_radius_are_the_brushes(row):
     do(row, SetBrush("strength", 3.0), SetBrush("radius", 0.2))
-    row.post(Touch(Gesture.PAINT, BESIDE, SIZE))
+    row.post(BeginInteraction(Gesture.PAINT, BESIDE, SIZE))
     for _ in range(3):
         run_frame(row)
     assert held(row).strength == 3.0

@@ -1,4 +1,4 @@
-"""A model that can be touched and has a limit, for the tests of hands, records and limits."""
+"""A model that supports interactions and has a limit, for the tests of tools, recordings and limits."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import pytest
 
 from vertigrad.models import registry
 from vertigrad.models.base import Limit
+from vertigrad.models.interaction import Gesture
 from vertigrad.models.physics.nbody import NBody
-from vertigrad.models.touch import Gesture
 from vertigrad.session import Session
 
 from .running import Rising, Scaled
 
-TOUCHED = """
+INTERACTIVE = """
 version = 1
 [camera]
 position = [0, 0, 4]
 [models.row]
-type = "touched"
+type = "interactive"
 count = 33
 [layers.dots]
 type = "points"
@@ -27,28 +27,30 @@ size = 0.1
 """
 
 
-class Touched(Rising):
-    """A row of points; while it is touched time passes for them as many times as fast as the touch is strong."""
+class Interactive(Rising):
+    """A row of points; during an interaction time passes for them faster, by its strength."""
 
     gestures = frozenset({Gesture.PAINT, Gesture.CUT})
     limits = {"top": Limit(0.4, "go down again")}  # noqa: RUF012
     told: list[object]
 
     def __init__(self, name, params, inputs, seed):
-        self.told, self._touch = [], None
+        self.told, self._interaction = [], None
         super().__init__(name, params, inputs, seed)
 
-    def touch(self, touch):
-        self.told.append(touch)
-        self._touch = touch
+    def interact(self, interaction):
+        self.told.append(interaction)
+        self._interaction = interaction
 
     def step(self, dt):
-        super().step(dt if self._touch is None else dt * (1.0 + self._touch.strength + self._touch.velocity[0]))
+        super().step(
+            dt if self._interaction is None else dt * (1.0 + self._interaction.strength + self._interaction.velocity[0])
+        )
 
 
-def use_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+def use_interactive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let scenes name it, and few others, which are imported quickly."""
-    known = {"touched": Touched, "rising": Rising, "scaled": Scaled, "nbody": NBody}
+    known = {"interactive": Interactive, "rising": Rising, "scaled": Scaled, "nbody": NBody}
     monkeypatch.setattr(registry, "types", lambda: known)
     monkeypatch.setattr(Rising, "fails", None)
 

@@ -1,8 +1,8 @@
-"""`Touches`: what was done by hand to the models of a run, step by step; and the file by which it is done again.
+"""`InteractionRecording`: the interactions of a run, step by step; and the file from which they are replayed.
 
-The file has a line of JSON for each change: from which step on, how long each takes, and what is done meanwhile.
-Numbers are written so that they are read as the same bits. Parameters are not in it: where they were changed on the
-way, another run is the same only up to there.
+The file has a line of JSON for each change: the first step, the time step, and the interaction from there on.
+Numbers are read back as the same bits. Parameters are not in it: where they were changed during the run, a replay is
+the same only up to there.
 """
 
 from __future__ import annotations
@@ -15,58 +15,59 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError, ParameterError
-from ..models.touch import Gesture, Touch
+from ..models.interaction import Gesture, Interaction
 from ..params import described, shown, unknown
 from ..scene.save import write_whole
 from ..scene.stage import Stage
-from .hand import gestures
+from .tool import gestures
 
-FORMAT, VERSION = "vertigrad touches", 1
-LONGEST = 64 << 20  # bytes of a file that may be a record
+FORMAT, VERSION = "vertigrad interactions", 1
+OLD_FORMAT = "vertigrad touches"  # up to version 0.1, with "touch" for "interaction"
+LONGEST = 64 << 20  # bytes of a file that may be a recording
 LARGEST = 3.4e38  # numbers go to the GPU in 32 bits
 
 
-class Change(NamedTuple):
-    """From the step that begins at `frame` on: steps of `dt` seconds, in which the models are touched so, or not."""
+class InteractionChange(NamedTuple):
+    """From the step that begins at `frame` on: steps of `dt` seconds, with this interaction or none."""
 
     frame: int
     dt: float
-    touch: Touch | None
+    interaction: Interaction | None
 
 
-class Touches:
+class InteractionRecording:
     """The changes of a run, in the order of their frames. It is known up to the step that begins before `end`."""
 
-    def __init__(self, changes: Sequence[Change] = (), end: int = 0):
+    def __init__(self, changes: Sequence[InteractionChange] = (), end: int = 0):
         self._frames = [change.frame for change in changes]
         self._changes = list(changes)
         self.end = end
 
-    def at(self, frame: int) -> Change | None:
+    def at(self, frame: int) -> InteractionChange | None:
         """What holds for the step that begins at `frame`; None if that is not known."""
-        place = bisect_right(self._frames, frame)
-        return self._changes[place - 1] if place and frame < self.end else None
+        index = bisect_right(self._frames, frame)
+        return self._changes[index - 1] if index and frame < self.end else None
 
-    def note(self, frame: int, dt: float, touch: Touch | None) -> None:
-        """A step was made. One that is other than the step known of this frame is the first of another future."""
+    def record(self, frame: int, dt: float, interaction: Interaction | None) -> None:
+        """Record a step. If it differs from the recorded step of this frame, later ones are dropped."""
         if frame == self.end and self._changes:
-            _, last_dt, last_touch = self._changes[-1]
-            if last_dt == dt and last_touch == touch:
+            _, last_dt, last_interaction = self._changes[-1]
+            if last_dt == dt and last_interaction == interaction:
                 self.end = frame + 1
                 return
         known = self.at(frame)
-        if known is not None and known[1:] == (dt, touch):
+        if known is not None and known[1:] == (dt, interaction):
             return
-        place = bisect_left(self._frames, frame)
-        del self._frames[place:], self._changes[place:]
-        if not self._changes or self._changes[-1][1:] != (dt, touch):
+        index = bisect_left(self._frames, frame)
+        del self._frames[index:], self._changes[index:]
+        if not self._changes or self._changes[-1][1:] != (dt, interaction):
             self._frames.append(frame)
-            self._changes.append(Change(frame, dt, touch))
+            self._changes.append(InteractionChange(frame, dt, interaction))
         self.end = frame + 1
 
-    def until(self, frame: int) -> Touches:
+    def until(self, frame: int) -> InteractionRecording:
         """Those of the steps that began before `frame`."""
-        return Touches([change for change in self._changes if change.frame < frame], min(self.end, frame))
+        return InteractionRecording([change for change in self._changes if change.frame < frame], min(self.end, frame))
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -77,34 +78,34 @@ class Touches:
     @property
     def gestures(self) -> set[Gesture]:
         """Those that occur."""
-        return {change.touch.gesture for change in self._changes if change.touch is not None}
+        return {change.interaction.gesture for change in self._changes if change.interaction is not None}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Touches) and (self._changes, self.end) == (other._changes, other.end)
+        return isinstance(other, InteractionRecording) and (self._changes, self.end) == (other._changes, other.end)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
-    def written(self, scene: str) -> str:
-        """The record as a file has it; `scene` says what it is of, for people."""
+    def text(self, scene: str) -> str:
+        """The text of the file; `scene` is the scene's title, for people."""
         heading = {"format": FORMAT, "version": VERSION, "scene": scene, "end": self.end}
         return "".join(f"{json.dumps(line)}\n" for line in (heading, *map(_plain, self._changes)))
 
 
-def read_touches(path: Path) -> Touches:
-    """The record in a file. Raises `InputError` with the line in which something is wrong."""
+def read_interactions(path: Path) -> InteractionRecording:
+    """The recording in a file. Raises `InputError` with the line in which something is wrong."""
     try:
         with path.open("rb") as file:
             lines = file.read(LONGEST).decode("utf-8").splitlines()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not a record of touches: it is no text") from None
+        raise InputError(f"{path}: not an interaction recording: it is no text") from None
     heading, *rest = [(number, line) for number, line in enumerate(lines, 1) if line.strip()] or [(1, "")]
     try:
         end = _end(_object(heading[1]))
     except ValueError as error:
-        raise InputError(f"{path}:{heading[0]}: not a record of touches: {error}") from None
-    changes: list[Change] = []
+        raise InputError(f"{path}:{heading[0]}: not an interaction recording: {error}") from None
+    changes: list[InteractionChange] = []
     for number, line in rest:
         try:
             changes.append(_change(_object(line), changes))
@@ -112,27 +113,31 @@ def read_touches(path: Path) -> Touches:
             raise InputError(f"{path}:{number}: {error}") from None
     if changes and not changes[-1].frame < end:
         raise InputError(f"{path}:1: end is {end}, but the last change is at step {changes[-1].frame}")
-    return Touches(changes, end)
+    return InteractionRecording(changes, end)
 
 
-def write_touches(touches: Touches, scene: str, path: Path) -> None:
-    """Write a record, whole or not at all. Raises `InputError` if the file cannot be written."""
-    write_whole(path, touches.written(scene).encode())
+def write_interactions(interactions: InteractionRecording, scene: str, path: Path) -> None:
+    """Write a recording, whole or not at all. Raises `InputError` if the file cannot be written."""
+    write_whole(path, interactions.text(scene).encode())
 
 
-def require_known(touches: Touches, stage: Stage, path: Path) -> None:
-    """Raises `ParameterError` for a record in which something is done that no model of the scene knows."""
-    foreign = touches.gestures - set(gestures(stage))
-    if foreign:
-        raise ParameterError(f"{path}: no model of the scene knows what to do with {', '.join(sorted(foreign))}")
+def require_known(interactions: InteractionRecording, stage: Stage, path: Path) -> None:
+    """Raise `ParameterError` if no model of the scene supports a gesture of the recording."""
+    unsupported = interactions.gestures - set(gestures(stage))
+    if unsupported:
+        raise ParameterError(f"{path}: no model of the scene supports {', '.join(sorted(unsupported))}")
 
 
 # lines --------------------------------------------------------------------------------------------------------------
 
 
-def _plain(change: Change) -> dict[str, Any]:
-    touch = change.touch
-    return {"frame": change.frame, "dt": change.dt, "touch": None if touch is None else touch._asdict()}
+def _plain(change: InteractionChange) -> dict[str, Any]:
+    interaction = change.interaction
+    return {
+        "frame": change.frame,
+        "dt": change.dt,
+        "interaction": None if interaction is None else interaction._asdict(),
+    }
 
 
 def _object(line: str) -> dict[str, Any]:
@@ -146,32 +151,33 @@ def _object(line: str) -> dict[str, Any]:
 
 
 def _end(heading: Mapping[str, Any]) -> int:
-    if heading.get("format") != FORMAT:
+    if heading.get("format") not in (FORMAT, OLD_FORMAT):
         raise ValueError(f'it does not begin with {{"format": {shown(FORMAT)}, …}}')
     if heading.get("version") != VERSION:
         raise ValueError(f"this Vertigrad reads version {VERSION}, not {shown(heading.get('version'))}")
     return _whole(heading, "end")
 
 
-def _change(line: Mapping[str, Any], before: Sequence[Change]) -> Change:
-    _known(line, Change._fields)
+def _change(line: Mapping[str, Any], before: Sequence[InteractionChange]) -> InteractionChange:
+    line = {"interaction" if key == "touch" else key: value for key, value in line.items()}
+    _known(line, InteractionChange._fields)
     frame, dt = _whole(line, "frame"), _number(line, "dt")
     if before and frame <= before[-1].frame:
         raise ValueError(f"frame {frame} does not come after {before[-1].frame}")
     if not before and frame:
         raise ValueError(f"the first change must be at frame 0, not {frame}")
-    touch = line.get("touch")
-    return Change(frame, dt, None if touch is None else _touch(touch))
+    interaction = line.get("interaction")
+    return InteractionChange(frame, dt, None if interaction is None else _interaction(interaction))
 
 
-def _touch(given: Any) -> Touch:
+def _interaction(given: Any) -> Interaction:
     if not isinstance(given, dict):
-        raise ValueError(f"touch: expected an object in braces, got {described(given)}")
-    _known(given, Touch._fields)
+        raise ValueError(f"interaction: expected an object in braces, got {described(given)}")
+    _known(given, Interaction._fields)
     gesture = given.get("gesture")
     if gesture not in list(Gesture):
         raise ValueError(unknown("gesture", str(gesture), list(Gesture)))
-    origin, direction, point, velocity = (_vector(given, name) for name in Touch._fields[1:5])
+    origin, direction, point, velocity = (_vector(given, name) for name in Interaction._fields[1:5])
     radius, strength = _number(given, "radius"), _number(given, "strength")
     parallel = given.get("parallel", False)
     if not isinstance(parallel, bool):
@@ -180,7 +186,7 @@ def _touch(given: Any) -> Touch:
         raise ValueError(f"direction: expected a vector of length 1, got one of {math.hypot(*direction):.6g}")
     if not radius > 0.0:
         raise ValueError(f"radius: expected a number above 0, got {radius:g}")
-    return Touch(Gesture(gesture), origin, direction, point, velocity, radius, strength, parallel)
+    return Interaction(Gesture(gesture), origin, direction, point, velocity, radius, strength, parallel)
 
 
 def _known(given: Mapping[str, Any], names: Sequence[str]) -> None:

@@ -1,0 +1,230 @@
+"""`InteractionTool`: the tool by which the mouse acts on the models in the viewport."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..gpu import Gpu
+from ..gpu.readback import Reading
+from ..models.interaction import Gesture, Interaction, Vector
+from ..params import Params, number
+from ..renderer.camera import OrbitCamera
+from ..renderer.picking import Picker, Seen
+from ..renderer.view import View
+from ..scene.stage import Stage
+
+Pixels = tuple[float, float]
+
+
+class Brush(Params):
+    """Radius and strength of the tool. The radius is relative to the viewport, so a closer view gives finer control."""
+
+    radius: float = number(
+        0.08,
+        min=0.002,
+        max=1.0,
+        slider_min=0.01,
+        slider_max=0.4,
+        scale="log",
+        doc="brush radius as a fraction of the viewport's height",
+    )
+    strength: float = number(
+        1.0,
+        min=1e-3,
+        max=1e3,
+        slider_min=0.1,
+        slider_max=10.0,
+        scale="log",
+        doc="brush strength relative to the model's own",
+    )
+
+
+class Ray(NamedTuple):
+    """From the eye through a place of the picture. `along` times a depth before the eye leads from it to a point."""
+
+    origin: np.ndarray
+    along: np.ndarray
+
+    def point(self, depth: float) -> np.ndarray:
+        """What lies so deep before the eye, along the middle of the view."""
+        return self.origin + depth * self.along
+
+
+def ray(camera: OrbitCamera, cursor: Pixels, size: tuple[int, int]) -> Ray:
+    """Through the pixel `cursor` of a picture of `size`; in world space, float64."""
+    width, height = size
+    up_share = camera.pixel(1) / 2.0  # half the picture's height: at depth 1, or, without perspective, at any
+    x, y = (2.0 * cursor[0] / width - 1.0) * up_share * width / height, (1.0 - 2.0 * cursor[1] / height) * up_share
+    right, up, back = camera.rotation().T
+    eye = np.asarray(camera.position)
+    if camera.orthographic:
+        return Ray(eye + x * right + y * up, -back)
+    return Ray(eye, x * right + y * up - back)
+
+
+class InteractionTool:
+    """`gesture` is what a drag of the mouse does, None if it moves the camera; `brush` has radius and strength.
+
+    An interaction begins with `press`, at the depth of what is visible there, which is read back some frames later; it
+    follows the mouse, at that depth, until `release`. A cut follows the rays of the mouse, at any depth: it begins at
+    once, and no part of its stroke is lost, neither before the depth is known nor between the last step and the end.
+    Where a model is edited on its surface, the depth is read again as the mouse moves. Gesture and brush are taken
+    over from the tool `before`, of another scene.
+    """
+
+    def __init__(self, gpu: Gpu, before: InteractionTool | None = None):
+        self._gpu = gpu
+        self.gesture: Gesture | None = before.gesture if before else None
+        self.brush = before.brush if before else Brush()
+        self._active: Gesture | None = None  # of the interaction in progress
+        self._cursor: Pixels = (0.0, 0.0)
+        self._size = (1, 1)
+        self._depth: float | None = None
+        self._previous_ray: Ray | None = None  # through the mouse at the last step
+        self._ending = False  # released, but part of the stroke is still to be applied
+        self._picker: Picker | None = None
+        self._picking: Reading | None = None
+        self._picked_at: Pixels = (0.0, 0.0)  # where the depth was requested
+
+    @property
+    def pressed(self) -> bool:
+        """Whether an interaction is in progress."""
+        return self._active is not None and not self._ending
+
+    @property
+    def pending(self) -> bool:
+        """Whether its depth is still being read back."""
+        return self._picking is not None
+
+    def select(self, gesture: Gesture | None, stage: Stage) -> None:
+        """Select a gesture; None for the camera. Raises `ParameterError` if no model of the scene supports it."""
+        if gesture is not None:
+            _require(gesture, stage)
+        self.gesture = gesture
+
+    def press(
+        self,
+        gesture: Gesture,
+        stage: Stage,
+        camera: OrbitCamera,
+        cursor: Pixels,
+        size: tuple[int, int],
+        view: View | None = None,
+    ) -> None:
+        """Interaction what is seen at the pixel `cursor` of a picture of `size`.
+
+        Over nothing, its depth is that of the camera's target. Raises as `select` and `Picker.ask`.
+        """
+        _require(gesture, stage)
+        self._clear()
+        if min(size) <= 0:  # panels leave no room for a picture
+            return
+        self.move(cursor, size)
+        self._pick_depth(stage, camera, view)
+        self._active = gesture
+        if gesture is Gesture.CUT:
+            self._depth, self._previous_ray = camera.distance, ray(camera, cursor, size)
+
+    def move(self, cursor: Pixels, size: tuple[int, int]) -> None:
+        """Move the cursor."""
+        if min(size) > 0:
+            self._cursor, self._size = cursor, size
+
+    def release(self) -> None:
+        """The interaction is over; a cut when the rest of its way is gone."""
+        if self._active is Gesture.CUT:
+            self._ending = True
+        else:
+            self._clear()
+
+    def update(self, stage: Stage, camera: OrbitCamera, view: View | None = None) -> None:
+        """Call once per frame: drop gestures that the scene no longer supports, and a depth whose readback was dropped;
+        read the depth of a surface again after the cursor moved.
+        """
+        if self.gesture is None and self._active is None:
+            return
+        known = gestures(stage)
+        if self.gesture not in known:
+            self.gesture = None
+        if self._active is not None and self._active not in known:
+            self._clear()
+        if self._picking is not None and self._picking.dropped:
+            self._picking, self._depth = None, self._depth or camera.distance
+        if (
+            self.pressed
+            and self._picking is None
+            and self._cursor != self._picked_at
+            and _on_surface(self._active, stage)
+        ):
+            self._pick_depth(stage, camera, view)
+
+    def interaction(self, camera: OrbitCamera, seconds: float) -> Interaction | None:
+        """The interaction at the end of the next step, or steps, of `seconds` of simulated time in all.
+
+        Its velocity leads from where the tool was at the last call to where it is now.
+        """
+        if self._active is None or self._depth is None:
+            return None
+        cursor_ray = ray(camera, self._cursor, self._size)
+        point, previous = cursor_ray.point(self._depth), (self._previous_ray or cursor_ray).point(self._depth)
+        moved, self._previous_ray = point - previous, cursor_ray
+        velocity = moved / seconds if seconds > 0.0 else np.zeros(3)
+        direction = cursor_ray.along / np.linalg.norm(cursor_ray.along)
+        radius = self.brush.radius * camera.pixel(1) * (1.0 if camera.orthographic else abs(self._depth))
+        strength = self.brush.strength
+        origin, point, velocity = (_vector(part) for part in (cursor_ray.origin, point, velocity))
+        gesture = self._active
+        if self._ending:
+            self._clear()
+        return Interaction(gesture, origin, _vector(direction), point, velocity, radius, strength, camera.orthographic)
+
+    def pause(self) -> None:
+        """The simulation is paused: moving the tool gives no velocity."""
+        self._previous_ray = None
+        if self._ending:
+            self._clear()
+
+    def _pick_depth(self, stage: Stage, camera: OrbitCamera, view: View | None) -> None:
+        """Request the depth under the cursor; over nothing it stays, or is that of the target."""
+        target = camera.distance
+
+        def take(seen: Seen | None) -> None:
+            if self._picking is reading:
+                self._picking = None
+                depth = seen.depth if seen is not None and math.isfinite(seen.depth) else None
+                self._depth = depth or self._depth or target
+
+        self._picker = self._picker or Picker(self._gpu)
+        layers = list(stage.layers.values())
+        reading = self._picker.ask(layers, camera, self._size, self._cursor, take, view)
+        self._picking, self._picked_at = reading, self._cursor
+
+    def _clear(self) -> None:
+        self._active = self._picking = self._depth = self._previous_ray = None
+        self._ending = False
+
+
+def gestures(stage: Stage) -> tuple[Gesture, ...]:
+    """The gestures that some model of the scene supports, in the order of the tools."""
+    known = {gesture for instance in stage.instances.values() for gesture in instance.model.gestures}
+    return tuple(gesture for gesture in Gesture if gesture in known)
+
+
+def _on_surface(gesture: Gesture | None, stage: Stage) -> bool:
+    """Whether a model that supports the gesture is edited on its surface."""
+    models = (instance.model for instance in stage.instances.values())
+    return any(gesture in model.gestures and model.interacts_on_surface for model in models)
+
+
+def _require(gesture: Gesture, stage: Stage) -> None:
+    if gesture not in gestures(stage):
+        raise ParameterError(f"no model of the scene supports {gesture}")
+
+
+def _vector(values: np.ndarray) -> Vector:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
