@@ -134,7 +134,7 @@ def test_nobody_changes_a_session_but_commands():
         ("self._session.clock.steps += 1", False),
         ("del viewer.session.messages['step']", False),
         ("session.messages['step'] = 'late'", False),
-        ("session.clock.keep_past(0)", False),
+        ("session.clock.set_rewind_memory(0)", False),
         ("session.pace({})", False),
         ("session.quality.take(0.0, 1.0)", False),
         ("session.post(Reset())", True),

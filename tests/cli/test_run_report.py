@@ -255,10 +255,10 @@ def test_the_gallery_is_shown_on_request(vertigrad, row, screen):
     assert [gallery for *_, gallery, _ in screen] == [False, True]
 
 
-def test_run_keeps_as_much_of_the_past_as_is_asked_for(vertigrad, row, screen, monkeypatch):
+def test_run_sets_the_memory_of_the_rewind_buffer(vertigrad, row, screen, monkeypatch):
     kept = []
-    monkeypatch.setattr(Clock, "keep_past", lambda _, nbytes: kept.append(nbytes))
-    for arguments in ([], ["--past", 7], ["--past", 0]):
+    monkeypatch.setattr(Clock, "set_rewind_memory", lambda _, nbytes: kept.append(nbytes))
+    for arguments in ([], ["--rewind-memory", 7], ["--past", 0]):
         assert vertigrad("run", row, "--frames", 1, *arguments).code == 0
     assert kept == [256 << 20, 7 << 20, 0]
 

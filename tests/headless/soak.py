@@ -31,7 +31,6 @@ from vertigrad.session import Session
 from vertigrad.session.autosave import Autosave
 from vertigrad.session.commands import (
     Command,
-    KeepPast,
     Orbit,
     Play,
     Redo,
@@ -39,6 +38,7 @@ from vertigrad.session.commands import (
     Reset,
     Save,
     SetParameter,
+    SetRewindMemory,
     SetSeed,
     SetSubsteps,
     Step,
@@ -54,7 +54,7 @@ from .measures import held, resident
 
 FRAMES, LAPS = 400, 8
 MORE_RESIDENT = 48 << 20  # bytes that the process may grow by in the laps after the device was lost
-PAST = 64 << 10  # bytes of snapshots to step back to
+REWIND = 64 << 10  # bytes of snapshots to step back to
 EXHAUSTED = 0.04  # share of the frames in which the device, or the pool's budget, has no room
 FILE_EDITED = "reloads of an edited file"  # until one succeeds, saving would rightly ask first
 NO_ROOM = "Validation Error\n\nCaused by:\n  In wgpuDeviceCreateBuffer\n    Not enough memory left."
@@ -93,7 +93,7 @@ class Soak:
         self._unread: Act | None = None  # the file was edited, and there was no room to take it in
         self._failures = session.failures = Caught()
         session.autosave = Autosave(folder / "unsaved")
-        session.post(KeepPast(PAST))
+        session.post(SetRewindMemory(REWIND))
         self._prepare_pictures()
 
     # a frame ----------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Soak:
             act.expect()
             self.happened[act.kind] += 1
             return
-        if act.kind == "steps back" and not self.session.clock.past.snapshots:  # they gave way to other needs
+        if act.kind == "steps back" and not self.session.clock.rewind.snapshots:  # they gave way to other needs
             self.happened["steps back without a snapshot"] += 1
             return
         assert exhausted and "Largest holders:" in refusal, (act, refusal)
@@ -285,14 +285,14 @@ class Soak:
             self.frame(self._set(key, self.base[key]))
         self.session.rescue.every = 0.0
         self.session.rescue.forget()
-        for command in (Reset(), KeepPast(0)):
+        for command in (Reset(), SetRewindMemory(0)):
             self.frame(Act("rests", command))
         self.gpu.wait_idle()
         self.frame()
         gc.collect()
         self.gpu.wait_idle()
         found = held(self.gpu)
-        self.frame(Act("rests", KeepPast(PAST)))
+        self.frame(Act("rests", SetRewindMemory(REWIND)))
         return found
 
     def check_autosave(self) -> None:

@@ -268,7 +268,7 @@ def test_nothing_is_left_of_what_cannot_be_built(own, tmp_path):
     for wrong in ("self.nothing", "self.run('main', 3)", "ops.sum(self.position, axis=9)"):
         edit(CODE + f"        {wrong}\n")
         assert session.messages
-    session.clock.past.snapshots.limit = 0
+    session.clock.rewind.snapshots.limit = 0
     session.gpu.wait_idle()
     assert len(session.left_behind()) == blocks
 

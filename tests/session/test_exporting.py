@@ -69,7 +69,7 @@ def test_what_is_being_drawn_when_it_is_exported_is_drawn_after_it(steady: Gpu, 
 
 def test_going_back_in_time_takes_weights_and_memory_back(steady: Gpu, hills: Path) -> None:
     with Session(steady, hills) as session:
-        session.clock.keep_past(1 << 24)
+        session.clock.set_rewind_memory(1 << 24)
         learner = session.stage.instances["learner"].model
         states = []
         for _ in range(4):

@@ -287,7 +287,7 @@ def test_closing_gives_everything_back(opened):
 
 def test_going_back_in_time_shows_what_was_then(opened):
     session = opened(MANY)
-    session.clock.keep_past(1 << 24)
+    session.clock.set_rewind_memory(1 << 24)
     for _ in range(6):
         frame(session)
     session.post(LookAt(View("row.phase", 0, 5)))

@@ -13,13 +13,13 @@ from vertigrad.session.command_line import command_line
 from vertigrad.session.commands import (
     EndInteraction,
     GoTo,
-    KeepPast,
     MoveInteraction,
     Play,
     PlayInteractions,
     Reset,
     SaveInteractions,
     SetBrush,
+    SetRewindMemory,
     SetSpeed,
 )
 from vertigrad.session.interaction_recording import (
@@ -40,7 +40,7 @@ HELD = Interaction(Gesture.DRAG, (0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (0.1, 0.0, 0
 def galaxy(steady, monkeypatch):
     use_interactive(monkeypatch)
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=96"]) as session:
-        session.clock.keep_past(1 << 24)
+        session.clock.set_rewind_memory(1 << 24)
         yield session
 
 
@@ -79,9 +79,9 @@ def test_going_back_gives_the_same_bits(galaxy):
 
 def test_frames_without_a_snapshot_repeat_interactions(galaxy):
     tensors = galaxy.stage.instances["galaxy"].model.state().values()
-    galaxy.clock.past.snapshots.limit = 4 * sum(tensor.block.capacity for tensor in tensors)  # every 8th frame
+    galaxy.clock.rewind.snapshots.limit = 4 * sum(tensor.block.capacity for tensor in tensors)  # every 8th frame
     was = dragged(galaxy)
-    kept = set(galaxy.clock.past.snapshots)
+    kept = set(galaxy.clock.rewind.snapshots)
     missing = [frame for frame in range(min(kept), 24) if frame not in kept]
     assert len(missing) > 8
     for frame in missing:
@@ -150,7 +150,7 @@ def test_another_future_has_its_own_record(galaxy):
 
 
 def test_interactions_are_recorded_without_a_rewind_buffer(galaxy):
-    do(galaxy, KeepPast(0))
+    do(galaxy, SetRewindMemory(0))
     dragged(galaxy, 12)
     assert galaxy.clock.interactions.at(5).interaction is not None
 

@@ -96,7 +96,7 @@ def test_the_watch_panel_draws_the_bound(row):
     cells = {cell.key: cell for cell in watch.cells(row)}
     top, bottom = cells["row.top"], cells["row.bottom"]
     assert (top.bound, bottom.bound) == (0.4, None)
-    assert top.up[0] < 0.1 and top.up[1] > 0.4, "the line of the bound is in sight"
+    assert top.y_limits[0] < 0.1 and top.y_limits[1] > 0.4, "the line of the bound is in sight"
     assert "up to 0.4 is fine. go down again" in top.note
     assert not top.bad
     measure(row, 0.45)

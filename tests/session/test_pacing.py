@@ -304,7 +304,7 @@ def test_reset_midway(steady: Gpu):
 def test_going_back_midway(steady: Gpu):
     whole = whole_steps(steady, 6)
     with opened_galaxy(steady) as session:
-        session.clock.keep_past(1 << 24)
+        session.clock.set_rewind_memory(1 << 24)
         cut(session)
         midway(session, frame=5)
         session.post(GoTo(2))
@@ -319,12 +319,12 @@ def test_frames_between_snapshots_are_made_again_in_parts(steady: Gpu):
     whole = whole_steps(steady, 40)
     with opened_galaxy(steady) as session:
         state = session.stage.instances["galaxy"].model.state()
-        session.clock.keep_past(3 * sum(tensor.block.capacity for tensor in state.values()))
+        session.clock.set_rewind_memory(3 * sum(tensor.block.capacity for tensor in state.values()))
         for _ in range(40):
             run_frame(session)
         cut(session)
-        target = session.clock.past.first + 5
-        assert target not in session.clock.past.snapshots
+        target = session.clock.rewind.first + 5
+        assert target not in session.clock.rewind.snapshots
         session.post(GoTo(target))
         run_frame(session)
         assert session.frame < target

@@ -441,7 +441,7 @@ def test_two_files_that_need_each_other(galaxy, project):
 
 
 def test_frames_before_an_edit_can_be_gone_back_to_but_are_not_made_again(galaxy, project):
-    galaxy.clock.keep_past(1 << 24)
+    galaxy.clock.set_rewind_memory(1 << 24)
     see = watched(galaxy)
     frames(galaxy, 5)
     third = values(galaxy, "galaxy.position")
@@ -459,30 +459,30 @@ def test_frames_before_an_edit_can_be_gone_back_to_but_are_not_made_again(galaxy
 
 def test_frames_before_an_edit_that_have_no_snapshot_are_not_made_again_by_other_code(galaxy, project):
     state = galaxy.stage.instances["galaxy"].model.state()
-    galaxy.clock.keep_past(33 * sum(tensor.block.capacity for tensor in state.values()))
+    galaxy.clock.set_rewind_memory(33 * sum(tensor.block.capacity for tensor in state.values()))
     was = {}
     for _ in range(60):
         run_frame(galaxy)
         was[galaxy.frame] = values(galaxy, "galaxy.position")
     see = watched(galaxy)
     edit_shader(project, "models/nbody.wgsl", STILL, see=see)
-    missing = next(frame for frame in range(20, 60) if frame not in list(galaxy.clock.past.snapshots))
+    missing = next(frame for frame in range(20, 60) if frame not in list(galaxy.clock.rewind.snapshots))
     galaxy.post(GoTo(missing))
     galaxy.apply()
-    assert galaxy.frame < missing and galaxy.frame in list(galaxy.clock.past.snapshots)
+    assert galaxy.frame < missing and galaxy.frame in list(galaxy.clock.rewind.snapshots)
     run_frame(galaxy)
     assert np.array_equal(values(galaxy, "galaxy.position"), was[galaxy.frame])
 
 
 def test_an_edit_after_going_back_ends_the_future_that_was(galaxy, project):
-    galaxy.clock.keep_past(1 << 24)
+    galaxy.clock.set_rewind_memory(1 << 24)
     see = watched(galaxy)
     frames(galaxy, 6)
     galaxy.post(GoTo(3))
     run_frame(galaxy)
-    assert galaxy.clock.past.last == 6
+    assert galaxy.clock.rewind.last == 6
     edit_shader(project, "models/nbody.wgsl", STILL, see=see)
-    assert galaxy.clock.past.last == 3 and list(galaxy.clock.past.snapshots)[-1] == 3
+    assert galaxy.clock.rewind.last == 3 and list(galaxy.clock.rewind.snapshots)[-1] == 3
 
 
 def test_what_is_shared_is_copied_by_an_edited_kernel_too(galaxy, project):

@@ -1,4 +1,4 @@
-"""A model whose step is recorded once, in a session: parameters, the past, and steps that take several frames."""
+"""A model whose step is recorded once, in a session: parameters, rewinding, and steps that take several frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def opened(steady: Gpu) -> Iterator:
         if not replayed:
             model._replayed.close()
             model._replayed = None
-        session.clock.keep_past(1 << 24)
+        session.clock.set_rewind_memory(1 << 24)
         return session
 
     yield open_

@@ -15,7 +15,6 @@ from vertigrad.session.commands import (
     FlyFaster,
     Guard,
     Home,
-    KeepPast,
     Open,
     Orbit,
     Play,
@@ -23,6 +22,7 @@ from vertigrad.session.commands import (
     Reset,
     SetBrush,
     SetParameter,
+    SetRewindMemory,
     SetSpeed,
     Step,
     StopAtLimits,
@@ -331,7 +331,11 @@ def test_whatever_fails_while_a_scene_is_built_leaves_the_old_one_running(
     opened, steady: Gpu, tmp_path, monkeypatch, part, other
 ):
     session = opened()
-    for command in (KeepPast(1 << 20), SetParameter("models.row", "height", 2.0), AddWatch(Watch("row.position"))):
+    for command in (
+        SetRewindMemory(1 << 20),
+        SetParameter("models.row", "height", 2.0),
+        AddWatch(Watch("row.position")),
+    ):
         session.post(command)
     run_frame(session)
     steady.wait_idle()
@@ -373,11 +377,17 @@ def test_another_scene_has_none_of_the_watches_and_the_same_one_keeps_them(opene
 
 def test_settings_of_the_user_hold_in_another_scene(opened, tmp_path):
     session = opened()
-    for command in (SetSpeed(2.0), KeepPast(1 << 20), StopAtLimits(True), FlyFaster(3.0), SetBrush("radius", 0.2)):
+    for command in (
+        SetSpeed(2.0),
+        SetRewindMemory(1 << 20),
+        StopAtLimits(True),
+        FlyFaster(3.0),
+        SetBrush("radius", 0.2),
+    ):
         session.post(command)
     session.post(Reload(written(tmp_path, SCENE, "other.toml")))
     run_frame(session)
-    assert session.speed == 2.0 and session.clock.past.snapshots.limit == 1 << 20
+    assert session.speed == 2.0 and session.clock.rewind.snapshots.limit == 1 << 20
     assert session.limits.stopping and session.cameras.pace == 3.0 and session.tool.brush.radius == 0.2
 
 

@@ -196,7 +196,7 @@ def test_a_dropped_frame_takes_its_steps_back_bit_for_bit(driver: Driver, monkey
 
     session.post(Play(False))
     driver.frames(2)
-    session.clock.keep_past(64 << 20)
+    session.clock.set_rewind_memory(64 << 20)
     start = session.frame
     expected = states(4)
     session.clock.go_to(start)

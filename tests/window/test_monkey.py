@@ -22,12 +22,12 @@ from vertigrad.session import Session
 from vertigrad.session.commands import (
     Ask,
     Dismiss,
-    KeepPast,
     Open,
     Orbit,
     Play,
     Reload,
     SetParameter,
+    SetRewindMemory,
     SetSpeed,
     Step,
     Zoom,
@@ -202,7 +202,7 @@ def opened_anew(session: Session, scenes: Iterable[Path], frames: Callable[[int]
     """What is live once these scenes were opened one after the other, the last one at rest and nothing in progress."""
     session.post(Ask(None))
     session.post(Play(False))
-    session.post(KeepPast(0))
+    session.post(SetRewindMemory(0))
     for path in scenes:
         session.post(Open(path, discard=True))
         frames(1)

@@ -27,7 +27,7 @@ PLENTY = 1 << 24
 @pytest.fixture
 def galaxy(opened) -> Driver:
     driver = opened("nbody", "galaxy.count=200", size=(900, 560))
-    driver.session.clock.keep_past(PLENTY)
+    driver.session.clock.set_rewind_memory(PLENTY)
     return driver
 
 
@@ -90,7 +90,7 @@ def test_the_timeline_is_dragged_to_any_frame(galaxy: Driver, strip):
         was[session.frame] = bits(session)
         galaxy.frames(1)
     galaxy.key("space")
-    last = session.clock.past.last
+    last = session.clock.rewind.last
     yaw = session.camera.yaw
     galaxy.hold(strip(0.97))
     galaxy.carry(strip(0.97), strip(0.5), steps=6)
@@ -103,7 +103,7 @@ def test_the_timeline_is_dragged_to_any_frame(galaxy: Driver, strip):
     galaxy.desktop.move(*strip(0.5))
     galaxy.frames(6)
     assert session.frame == 0, "only a drag goes there"
-    assert session.clock.past.last == last, "what was is still ahead"
+    assert session.clock.rewind.last == last, "what was is still ahead"
     assert session.camera.yaw == yaw
 
 

@@ -28,7 +28,7 @@ from .options import (
 
 DEFAULT_SCENE = "nbody"
 BUDGET = 25.0  # ms: with the drawing, some 20 pictures a second at least
-PAST = 256  # MB
+REWIND_MEMORY = 256  # MB
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
@@ -59,7 +59,10 @@ def command(
     budget: Annotated[
         float, typer.Option(metavar="MS", help="GPU time for the models in each picture; longer steps go on; 0: all")
     ] = BUDGET,
-    past: Annotated[int, typer.Option(min=0, metavar="MB", help="memory for frames to go back to; 0: none")] = PAST,
+    rewind_memory: Annotated[
+        int, typer.Option(min=0, metavar="MB", help="memory for stepping back in time; 0: none")
+    ] = REWIND_MEMORY,
+    past: Annotated[int | None, typer.Option(min=0, hidden=True)] = None,
     gallery: Annotated[bool, typer.Option("--gallery", help="offer the scenes first")] = False,
 ) -> None:
     """Open SCENE in the viewer."""
@@ -67,18 +70,20 @@ def command(
     _require_display(scene)
 
     from ..headless import require_writable
-    from ..session.commands import FollowEdits, KeepPast, SetPacing
+    from ..session.commands import FollowEdits, SetPacing, SetRewindMemory
     from ..viewer import settings_file, view
     from .running import begin, finish_run, open_session
 
     if report is not None:
         require_writable(report)
+    past = renamed_option(past, "--past", "--rewind-memory")
     interactions = interactions or renamed_option(touches, "--touches", "--interactions")
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         begin(session, stop_on_nan, interactions)
         for name, value in {"rate": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():
             session.carry_out(SetPacing(name, value))
-        session.carry_out(KeepPast(past << 20))
+        megabytes = rewind_memory if past is None else past
+        session.carry_out(SetRewindMemory(megabytes << 20))
         session.carry_out(FollowEdits(True))
         memory = None if frames else settings_file()  # so many frames are asked for by scripts, which leave no trace
         record = view(session, pixels, frames=frames, vsync=vsync, memory=memory, gallery=gallery)

@@ -11,7 +11,7 @@ from ..params import ParamSpec
 from ..scene import UiHint
 from ..scene.schema import ModelSettings
 from ..session import Session
-from ..session.commands import Command, KeepPast, SetPacing, SetSeed, SetSubsteps
+from ..session.commands import Command, SetPacing, SetRewindMemory, SetSeed, SetSubsteps
 from .rows import fact, labeled
 from .widgets import edit, explanation
 
@@ -24,8 +24,8 @@ LABELS = {
 }
 HINTS = {"steps": UiHint(max=64), "substeps": UiHint(max=64)}
 SETTINGS = {spec.name: spec for spec in ModelSettings.specs()}
-PAST = ParamSpec(
-    name="past",
+REWIND_MEMORY = ParamSpec(
+    name="rewind_memory",
     kind="number",
     min=0.0,
     max=1e6,
@@ -48,8 +48,15 @@ class PacingRows:
         for spec in session.pacing.specs():
             value = getattr(session.pacing, spec.name)
             self._row(session, LABELS.get(spec.name, spec.label), spec, value, _paced(spec.name), room)
-        megabytes = session.clock.past.snapshots.limit / (1 << 20)
-        self._row(session, "past", PAST, megabytes, lambda value: KeepPast(round(value * (1 << 20))), room)
+        megabytes = session.clock.rewind.snapshots.limit / (1 << 20)
+        self._row(
+            session,
+            "rewind memory",
+            REWIND_MEMORY,
+            megabytes,
+            lambda value: SetRewindMemory(round(value * (1 << 20))),
+            room,
+        )
         for name in session.stage.instances:
             self._row(session, _of(session, name, "substeps"), SETTINGS["substeps"], *_substeps(session, name), room)
         pacer = session.clock.pacer
@@ -93,6 +100,10 @@ class PacingRows:
 
 def _of(session: Session, model: str, setting: str) -> str:
     return f"{model}: {setting}" if len(session.stage.instances) > 1 else setting
+
+
+def _set_rewind_memory(megabytes: float) -> Command:
+    return SetRewindMemory(round(megabytes * (1 << 20)))
 
 
 def _paced(name: str) -> Callable[[Any], Command]:

@@ -16,11 +16,11 @@ LINE = 2.0  # width of the mark of the present
 
 def draw_timeline(session: Session) -> None:
     """Draw the strip over the width there is: what was is filled, what was gone back from is not."""
-    past = session.clock.past
-    if not len(past.snapshots):
+    rewind = session.clock.rewind
+    if not len(rewind.snapshots):
         _say_why_not(session)
         return
-    first, last = past.first, past.last
+    first, last = rewind.first, rewind.last
     corner, width, height = imgui.get_cursor_screen_pos(), imgui.get_content_region_avail().x, HEIGHT * scale()
     imgui.invisible_button("##timeline", ImVec2(max(width, 1.0), height))
     shown = frame_at(imgui.get_mouse_pos().x - corner.x, width, first, last)
@@ -58,14 +58,14 @@ def _draw(corner: ImVec2, width: float, height: float, share: float) -> None:
 
 
 def _kept(session: Session) -> str:
-    past = session.clock.past
-    snapshots = past.snapshots
-    count = f"{len(snapshots)} of {past.last - past.first + 1:,} frames stored, {size(snapshots.nbytes)}"
+    rewind = session.clock.rewind
+    snapshots = rewind.snapshots
+    count = f"{len(snapshots)} of {rewind.last - rewind.first + 1:,} frames stored, {size(snapshots.nbytes)}"
     return f"{count} of {size(snapshots.limit)}; others are recomputed"
 
 
 def _say_why_not(session: Session) -> None:
-    limit = session.clock.past.snapshots.limit
+    limit = session.clock.rewind.snapshots.limit
     reason = "the rewind buffer is off" if not limit else f"a frame takes more than {size(limit)}"
     imgui.align_text_to_frame_padding()
     imgui.text_colored(DIM, fitted(reason, imgui.get_content_region_avail().x))

@@ -1,4 +1,4 @@
-"""`Clock`: lets time pass for the models, forwards by steps, backwards by way of the past that it keeps."""
+"""`Clock`: lets time pass for the models, forward by steps, backward with the rewind buffer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..models.interaction import Interaction
 from ..scene.stage import Stage
 from .interaction_recording import InteractionRecording
 from .pacing import Pacer
-from .past import Past, Step
+from .rewind import RecordedStep, RewindBuffer
 
 FPS = 60  # frames in a second of model time, and of a video: one picture for each frame
 STEP = 1.0 / FPS  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
@@ -43,20 +43,20 @@ class Clock:
         self.interactions = InteractionRecording()
         self.played: InteractionRecording | None = before.played if before and same else None
         self.pacer = Pacer(gpu, before.pacer if before else None)
-        self.past = Past(gpu, before.past.snapshots.limit if before else 0)
+        self.rewind = RewindBuffer(gpu, before.rewind.snapshots.limit if before else 0)
         self._tracker = gpu.tracker
         self._marked: _Mark | None = None  # how everything was before this frame's steps
         self._stage = stage
-        self._begun: Step | None = None  # the step that the stage has in progress, if any
+        self._begun: RecordedStep | None = None  # the step that the stage has in progress, if any
         self._asked: Callable[[], object] | None = None
         self._answering = False
-        self._again: deque[Step] = deque()  # to be made again, on the way to a frame that was asked for
-        self.past.start(stage, 0, 0.0)
+        self._again: deque[RecordedStep] = deque()  # to be made again, on the way to a frame that was asked for
+        self.rewind.start(stage, 0, 0.0)
 
     @property
     def frame(self) -> int:
         """Steps since the models' start."""
-        return self.past.frame
+        return self.rewind.frame
 
     @property
     def heading(self) -> int:
@@ -100,17 +100,17 @@ class Clock:
             self.wanted = count
 
     def go_to(self, frame: int) -> None:
-        """Stand still at `frame`, or at the nearest one that there is. Raises `InputError` if there is no past."""
-        self.past.snapshot_before(frame)  # raises before anything is given up for it
+        """Pause at `frame`, or at the nearest one in the rewind buffer. Raises `InputError` if it is empty."""
+        self.rewind.snapshot_before(frame)  # raises before anything is given up for it
         with self._stage.rewriting():
-            self.time, again = self.past.go_to(frame, self._stage)
+            self.time, again = self.rewind.go_to(frame, self._stage)
         self.play(False)
         self._again = deque(again)
 
     def set_speed(self, speed: float) -> None:
         """Model seconds that pass in a second of 60 frames. Raises `ParameterError` unless it is a number from 0 on."""
         if not 0.0 <= speed < math.inf:
-            raise ParameterError(f"speed: expected a finite number from 0 on, got {speed:g}; step back to see the past")
+            raise ParameterError(f"speed: expected a finite number from 0 on, got {speed:g}; step back to rewind")
         self.speed = speed
 
     def restart(self) -> None:
@@ -118,32 +118,32 @@ class Clock:
         self.time = 0.0
         self._interaction_steps = 0
         self.interactions.clear()
-        self._begin_past(0)
+        self._restart_rewind(0)
 
     def resumed(self, frame: int, time: float) -> None:
         """The models are as they were at `frame` and `time` [s]; what was before cannot be gone back to."""
         self.time = time
-        self._begin_past(frame)
+        self._restart_rewind(frame)
 
     def rebuilt(self) -> None:
         """Some models were built anew, and no longer fit their snapshots; time goes on."""
-        self._begin_past(self.frame)
+        self._restart_rewind(self.frame)
 
     def code_changed(self) -> None:
         """The models do otherwise from here on: what was made before can be gone back to, but not made again."""
         self._again.clear()
-        self.past.change_code(self._stage, self.time)
+        self.rewind.change_code(self._stage, self.time)
         self.stale = True
 
-    def keep_past(self, nbytes: int) -> None:
+    def set_rewind_memory(self, nbytes: int) -> None:
         """Let snapshots take so many bytes, until memory is short; 0 for none."""
-        self.past.snapshots.limit = nbytes
-        if not self.past.snapshots:
-            self._begin_past(self.frame)
+        self.rewind.snapshots.limit = nbytes
+        if not self.rewind.snapshots:
+            self._restart_rewind(self.frame)
 
     def close(self) -> None:
-        """Give the past back. Idempotent."""
-        self.past.close()
+        """Release the rewind buffer. Idempotent."""
+        self.rewind.close()
 
     # a frame ----------------------------------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ class Clock:
         if marked is None or marked.submitted != self._tracker.submitted or self._stage is not marked.stage:
             return
         self.time = marked.time
-        self.past.take_back(marked.past)
+        self.rewind.take_back(marked.rewind)
         for name, instance in self._stage.instances.items():
             if name in marked.numbers:
                 instance.model.resume(marked.numbers[name])
@@ -198,7 +198,7 @@ class Clock:
     # inside -----------------------------------------------------------------------------------------------------
 
     def _mark(self) -> _Mark:
-        return _Mark(self._stage, self.time, self.past.mark(), self._stage.numbers(), self._tracker.submitted)
+        return _Mark(self._stage, self.time, self.rewind.mark(), self._stage.numbers(), self._tracker.submitted)
 
     def _move(self) -> bool:
         """Take the steps of this picture that there is time for; returns whether there were any."""
@@ -234,10 +234,10 @@ class Clock:
             self.wanted = max(0, self.wanted - 1)
             self.interactions.record(self.frame, step.dt, step.interaction)
         self.time += step.dt
-        self.past.made(step, self._stage, self.time)
+        self.rewind.record(step, self._stage, self.time)
         return True
 
-    def _due(self) -> Step | None:
+    def _due(self) -> RecordedStep | None:
         """The step to be made now, or to be gone on with. A step that was begun waits while time stands still."""
         begun = self._begun if self._stage.in_progress is not None else None
         if begun is not None and (self.moves or self._again or not begun.frames):
@@ -247,8 +247,8 @@ class Clock:
         if self.moves:
             played = self.played.at(self.frame) if self.played is not None else None
             dt, interaction = self._next_interaction() if played is None else played[1:]
-            return self.past.next_step(self._stage, dt, 1, interaction)
-        return self.past.next_step(self._stage, 0.0, 0) if self.stale else None
+            return self.rewind.next_step(self._stage, dt, 1, interaction)
+        return self.rewind.next_step(self._stage, 0.0, 0) if self.stale else None
 
     def _next_interaction(self) -> tuple[float, Interaction | None]:
         """The next step: its seconds, and its interaction."""
@@ -256,7 +256,7 @@ class Clock:
         self._interaction_steps = max(0, self._interaction_steps - 1)
         return dt, self.interaction and self.interaction.later(-self._interaction_steps * dt)
 
-    def _go_on(self, step: Step) -> bool:
+    def _go_on(self, step: RecordedStep) -> bool:
         """Record the step, or the next part of it; returns whether it has ended."""
         stage, pacer = self._stage, self.pacer
         if stage.in_progress is None or step is not self._begun:
@@ -269,7 +269,7 @@ class Clock:
                 self.stale = False
         return stage.proceed(pacer.grant)
 
-    def _start(self, step: Step) -> None:
+    def _start(self, step: RecordedStep) -> None:
         """Record the step whole, or as work that goes on over several frames."""
         if not self.pacer.slices:
             self._stage.step(step.dt)
@@ -278,9 +278,9 @@ class Clock:
             self.pacer.weigh(self._stage.begin_step(step.dt).work())
             self._begun = step
 
-    def _begin_past(self, frame: int) -> None:
+    def _restart_rewind(self, frame: int) -> None:
         self._again.clear()
-        self.past.start(self._stage, frame, self.time)
+        self.rewind.start(self._stage, frame, self.time)
 
 
 class _Mark(NamedTuple):
@@ -288,6 +288,6 @@ class _Mark(NamedTuple):
 
     stage: Stage
     time: float
-    past: tuple[int, int]
+    rewind: tuple[int, int]
     numbers: Mapping[str, Mapping[str, float]]
     submitted: int

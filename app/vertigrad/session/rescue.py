@@ -35,7 +35,7 @@ class HostState:
     """The state of all models at `frame` and `time` [s], on its way to the host; `complete` when all of it is there."""
 
     def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
-        self.frame, self.time, self.start = clock.frame, clock.time, clock.past.starts
+        self.frame, self.time, self.start = clock.frame, clock.time, clock.rewind.starts
         self.numbers = {name: dict(instance.model.numbers()) for name, instance in stage.instances.items()}
         self.nbytes = 0
         self._readings: dict[tuple[str, str], Reading] = {}
@@ -104,7 +104,7 @@ class Rescue:
         """The last state, unless models began again, or went back in time, since it was copied."""
         self._take_in()
         last = self.last
-        return last if last is not None and last.start == clock.past.starts and last.frame <= clock.frame else None
+        return last if last is not None and last.start == clock.rewind.starts and last.frame <= clock.frame else None
 
     def forget(self) -> None:
         """The states are of models that are no more; the next may be copied at once."""

@@ -304,7 +304,7 @@ class Session:
         if clock.advance():
             running.stepped()
             running.tweaks.move(clock.time)
-        self.report("snapshots", clock.past.shortage)
+        self.report("snapshots", clock.rewind.shortage)
         self.rescue.keep(running.stage, clock, running.changes)
 
     def frame_dropped(self) -> None:
@@ -477,7 +477,7 @@ class Session:
             clock.set_interaction(lambda seconds: self.tool.interaction(self.camera, seconds))
 
     def _spill(self) -> None:
-        self.clock.past.give_way()
+        self.clock.rewind.give_way()
 
     @contextmanager
     def _loading(self) -> Iterator[None]:

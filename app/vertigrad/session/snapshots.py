@@ -71,7 +71,7 @@ class Snapshots:
     """Snapshots by frame, in its order; none if `limit` is 0.
 
     All of the last frames are kept, of older ones fewer and fewer, down to every 64th; what has no room after that is
-    dropped, oldest first. So the frames between two are never many, and the past that can be gone back to is long.
+    dropped, oldest first. So the frames between two are never many, and the buffer reaches far back.
     """
 
     def __init__(self, gpu: Gpu, limit: int = 0):

@@ -39,7 +39,7 @@ from .interaction import (
 )
 from .measuring import SaveTrace, TimeKernels
 from .opening import Open, OpenDocumentation
-from .pacing import KeepPast, SetPacing, SetQuality
+from .pacing import SetPacing, SetQuality, SetRewindMemory
 from .parameters import Animate, Randomize, ResetParameters, SetParameter, SetParameters
 from .presets import ApplyPreset, DeletePreset, KeepPreset, RenamePreset, UpdatePreset
 from .save import Ask, Leave, Save, SaveAs
@@ -78,7 +78,6 @@ __all__ = [
     "Home",
     "JumpTo",
     "KeepBookmark",
-    "KeepPast",
     "KeepPreset",
     "Leave",
     "LookAt",
@@ -113,6 +112,7 @@ __all__ = [
     "SetParameter",
     "SetParameters",
     "SetQuality",
+    "SetRewindMemory",
     "SetSeed",
     "SetSpeed",
     "SetSubsteps",

@@ -33,12 +33,12 @@ class SetQuality(NamedTuple):
         session.quality = self.quality
 
 
-class KeepPast(NamedTuple):
-    """Snapshots of the past may take so many bytes; 0 for none."""
+class SetRewindMemory(NamedTuple):
+    """Set the memory of the rewind buffer, in bytes; 0 for none."""
 
     nbytes: int
 
-    topic = "past"
+    topic = "rewind memory"
 
     def apply(self, session: Session) -> None:
-        session.clock.keep_past(self.nbytes)
+        session.clock.set_rewind_memory(self.nbytes)

@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
 
 class GoTo(NamedTuple):
-    """Stand still at a frame of the past, or the nearest one that there is."""
+    """Pause at an earlier or later frame of the rewind buffer, or the nearest one."""
 
     frame: int
 

@@ -20,7 +20,7 @@ from vertigrad.session.commands import (
     Step,
 )
 from vertigrad.session.inspector import View
-from vertigrad.session.past import ZERO_STEPS
+from vertigrad.session.rewind import ZERO_STEPS
 from vertigrad.session.snapshots import PAUSE
 
 from .running import LINKED, copied, run_frame, values
@@ -33,7 +33,7 @@ BODIES = ("position", "velocity")
 def galaxy(steady: Gpu):
     """A session of few bodies, which remembers everything; closed after the test."""
     with Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=96"]) as session:
-        session.clock.keep_past(PLENTY)
+        session.clock.set_rewind_memory(PLENTY)
         yield session
 
 
@@ -75,15 +75,15 @@ def test_every_frame_of_the_past_comes_back_bit_for_bit(galaxy):
 
 
 def test_frames_without_a_snapshot_are_simulated_again(galaxy):
-    galaxy.clock.past.snapshots.limit = 40 * snapshot_bytes(galaxy)
+    galaxy.clock.rewind.snapshots.limit = 40 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 150)
-    kept = list(galaxy.clock.past.snapshots)
+    kept = list(galaxy.clock.rewind.snapshots)
     missing = [frame for frame in range(kept[0], 151) if frame not in kept]
     assert len(kept) <= 40 and len(missing) > 20
     for frame in [*missing[::7], missing[-1]]:
         do(galaxy, GoTo(frame))
         assert (galaxy.frame, bits(galaxy) == was[frame]) == (frame, True)
-        assert list(galaxy.clock.past.snapshots) == kept, "looking back changes nothing"
+        assert list(galaxy.clock.rewind.snapshots) == kept, "looking back changes nothing"
 
 
 def snapshot_bytes(session: Session) -> int:
@@ -92,7 +92,7 @@ def snapshot_bytes(session: Session) -> int:
 
 
 def test_parameters_that_changed_on_the_way_are_as_they_were(galaxy):
-    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     was = {}
     for frame in range(1, 121):
         galaxy.post(SetParameter("models.galaxy", "softening", 0.05 + 0.001 * frame))
@@ -102,7 +102,7 @@ def test_parameters_that_changed_on_the_way_are_as_they_were(galaxy):
             galaxy.post(SetSpeed(0.5))
         run_frame(galaxy)
         was[frame] = bits(galaxy)
-    kept = set(galaxy.clock.past.snapshots)
+    kept = set(galaxy.clock.rewind.snapshots)
     for frame in (119, 45, 61, 62, 100, 41):
         do(galaxy, GoTo(frame))
         assert bits(galaxy) == was[frame], frame
@@ -114,11 +114,11 @@ def test_parameters_that_changed_on_the_way_are_as_they_were(galaxy):
 
 
 def test_substeps_that_changed_on_the_way_are_as_they_were(galaxy):
-    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 20)
     galaxy.post(SetSubsteps("galaxy", 3))
     was |= recorded(galaxy, 40)
-    kept = list(galaxy.clock.past.snapshots)
+    kept = list(galaxy.clock.rewind.snapshots)
     missing = [frame for frame in range(kept[0], 60) if frame not in kept]
     assert missing[0] < 20 < missing[-1]
     for frame in (missing[-1], missing[0]):
@@ -128,14 +128,14 @@ def test_substeps_that_changed_on_the_way_are_as_they_were(galaxy):
 
 def test_what_a_paused_model_was_shown_anew_with_is_part_of_the_past(galaxy):
     """A step of no length: it changes the forces, from which the next step goes on."""
-    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     recorded(galaxy, 10)
     do(galaxy, Play(False), SetParameter("models.galaxy", "softening", 0.5))
     do(galaxy, SetParameter("models.galaxy", "softening", 0.7))
     touched = bits(galaxy)
     galaxy.post(Play(True))
     was = recorded(galaxy, 60)
-    assert 11 not in galaxy.clock.past.snapshots or 12 not in galaxy.clock.past.snapshots
+    assert 11 not in galaxy.clock.rewind.snapshots or 12 not in galaxy.clock.rewind.snapshots
     for frame in (11, 12, 40):
         do(galaxy, GoTo(frame))
         assert bits(galaxy) == was[frame]
@@ -185,12 +185,12 @@ def test_a_dropped_frame_leaves_the_past_as_it_was(galaxy):
 
 def test_forward_again_is_what_was_until_something_is_changed(galaxy):
     was = recorded(galaxy, 20)
-    past = galaxy.clock.past
+    rewind = galaxy.clock.rewind
     do(galaxy, GoTo(8))
     do(galaxy, Step(4))
-    assert (galaxy.frame, bits(galaxy) == was[12], past.last) == (12, True, 20)
+    assert (galaxy.frame, bits(galaxy) == was[12], rewind.last) == (12, True, 20)
     do(galaxy, SetParameter("models.galaxy", "softening", 1.0))
-    assert (galaxy.frame, past.last) == (12, 12), "what came after it is another run"
+    assert (galaxy.frame, rewind.last) == (12, 12), "what came after it is another run"
     do(galaxy, Step())
     assert bits(galaxy) != was[13]
     other = bits(galaxy)
@@ -212,7 +212,7 @@ def test_step_back_by_one_and_by_many(galaxy):
 
 
 def test_steps_back_add_up_while_the_frame_is_still_being_made(galaxy):
-    galaxy.clock.past.snapshots.limit = 33 * snapshot_bytes(galaxy)
+    galaxy.clock.rewind.snapshots.limit = 33 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 120)
     goal = 120 - 110 - 3
     for command in (Step(-110), Step(-1), Step(-1), Step(-1)):
@@ -223,7 +223,7 @@ def test_steps_back_add_up_while_the_frame_is_still_being_made(galaxy):
 
 def test_what_is_drawn_goes_back_too(opened):
     session = opened(LINKED)
-    session.clock.keep_past(PLENTY)
+    session.clock.set_rewind_memory(PLENTY)
     for _ in range(9):
         run_frame(session)
     do(session, GoTo(4))
@@ -237,7 +237,7 @@ def test_what_is_drawn_goes_back_too(opened):
 def test_numbers_outside_of_tensors_go_back_too(steady: Gpu):
     scene = resources.path("scenes", "neural_field.toml")
     with Session(steady, scene, ["terrain.resolution=8"]) as session:
-        session.clock.keep_past(PLENTY)
+        session.clock.set_rewind_memory(PLENTY)
         cycles = [session.stage.instances["terrain"].model.numbers()["cycle"]]
         was = [bits(session, "terrain")]
         for _ in range(12):
@@ -257,10 +257,10 @@ def test_numbers_outside_of_tensors_go_back_too(steady: Gpu):
 def test_snapshots_stay_within_their_bytes_and_the_past_is_long(galaxy, steady: Gpu):
     before = steady.tracker.live_bytes
     each = snapshot_bytes(galaxy)
-    galaxy.clock.past.snapshots.limit = 40 * each
+    galaxy.clock.rewind.snapshots.limit = 40 * each
     for _ in range(400):
         run_frame(galaxy)
-        snapshots = galaxy.clock.past.snapshots
+        snapshots = galaxy.clock.rewind.snapshots
         assert snapshots.nbytes <= 40 * each
     assert steady.tracker.live_bytes - before <= 40 * each
     kept = list(snapshots)
@@ -269,22 +269,22 @@ def test_snapshots_stay_within_their_bytes_and_the_past_is_long(galaxy, steady: 
     assert kept[0] <= 400 - 150, "it reaches back much further than there are snapshots"
     assert gaps[-8:].tolist() == [1] * 8, "the last frames are all there"
     assert gaps.max() <= 64
-    assert len(galaxy.clock.past._steps) <= 400 - kept[0] + 1, "and no more is remembered than can be made again"
+    assert len(galaxy.clock.rewind._steps) <= 400 - kept[0] + 1, "and no more is remembered than can be made again"
 
 
 def test_large_states_are_kept_in_some_frames_only(galaxy):
-    galaxy.clock.past.snapshots.limit = 4 * snapshot_bytes(galaxy)
+    galaxy.clock.rewind.snapshots.limit = 4 * snapshot_bytes(galaxy)
     was = recorded(galaxy, 40)
-    kept = list(galaxy.clock.past.snapshots)
+    kept = list(galaxy.clock.rewind.snapshots)
     assert len(kept) <= 4 and np.diff(kept).min() >= 8
     do(galaxy, GoTo(37))
     assert bits(galaxy) == was[37]
 
 
 def test_a_state_larger_than_all_that_is_allowed_has_no_past(galaxy):
-    galaxy.clock.past.snapshots.limit = snapshot_bytes(galaxy) - 1
+    galaxy.clock.rewind.snapshots.limit = snapshot_bytes(galaxy) - 1
     recorded(galaxy, 5)
-    assert len(galaxy.clock.past.snapshots) == 0
+    assert len(galaxy.clock.rewind.snapshots) == 0
     galaxy.post(GoTo(2))
     run_frame(galaxy)
     assert "nothing to go back to" in galaxy.messages["time"]
@@ -294,16 +294,16 @@ def test_a_state_larger_than_all_that_is_allowed_has_no_past(galaxy):
 def test_the_bound_can_be_changed_while_it_runs(galaxy, steady: Gpu):
     recorded(galaxy, 20)
     before = steady.tracker.live_bytes
-    galaxy.clock.keep_past(6 * snapshot_bytes(galaxy))
+    galaxy.clock.set_rewind_memory(6 * snapshot_bytes(galaxy))
     run_frame(galaxy)
-    assert len(galaxy.clock.past.snapshots) <= 6
+    assert len(galaxy.clock.rewind.snapshots) <= 6
     assert steady.tracker.live_bytes < before
-    galaxy.clock.keep_past(0)
-    assert len(galaxy.clock.past.snapshots) == 0
+    galaxy.clock.set_rewind_memory(0)
+    assert len(galaxy.clock.rewind.snapshots) == 0
     recorded(galaxy, 3)
-    galaxy.clock.keep_past(PLENTY)
+    galaxy.clock.set_rewind_memory(PLENTY)
     was = recorded(galaxy, 6)
-    first = galaxy.clock.past.first
+    first = galaxy.clock.rewind.first
     assert first >= 24
     do(galaxy, GoTo(first + 2))
     assert bits(galaxy) == was[first + 2]
@@ -327,7 +327,7 @@ def test_without_a_bound_nothing_is_copied(steady: Gpu):
         for _ in range(4):
             run_frame(session)
         assert steady.meter.read()["snapshots"] == before["snapshots"]
-        assert len(session.clock.past._steps) <= 1
+        assert len(session.clock.rewind._steps) <= 1
 
 
 def test_models_stay_in_their_blocks(galaxy):
@@ -341,7 +341,7 @@ def test_models_stay_in_their_blocks(galaxy):
 
 
 def test_snapshots_give_way_when_memory_is_short(galaxy, steady: Gpu, monkeypatch):
-    galaxy.clock.keep_past(1 << 30)
+    galaxy.clock.set_rewind_memory(1 << 30)
     recorded(galaxy, 40)
     steady.pool.trim()
     monkeypatch.setattr(steady.pool, "budget", steady.pool.held_bytes + (1 << 12))
@@ -352,7 +352,7 @@ def test_snapshots_give_way_when_memory_is_short(galaxy, steady: Gpu, monkeypatc
 
 
 def test_fewer_frames_get_a_snapshot_where_fewer_have_room(galaxy):
-    snapshots = galaxy.clock.past.snapshots
+    snapshots = galaxy.clock.rewind.snapshots
     recorded(galaxy, 1)
     each = snapshots.nbytes // len(snapshots)
     for room, every in ((40, 1), (32, 1), (31, 2), (16, 2), (15, 4), (8, 4), (3, 16), (2, 16), (1, 32)):
@@ -379,14 +379,14 @@ def test_no_room_for_a_snapshot_stops_nothing(galaxy, steady: Gpu, monkeypatch):
         patch.setattr(steady.pool, "take", refuse)
         recorded(galaxy, 3)
         assert galaxy.frame == 6
-        assert len(galaxy.clock.past.snapshots) == 0
+        assert len(galaxy.clock.rewind.snapshots) == 0
         assert "GPU memory is short" in galaxy.messages["snapshots"]
         tried = len(refused)
         recorded(galaxy, 10)
         assert len(refused) == tried, "it is not tried in every frame"
     for _ in range(PAUSE):
         run_frame(galaxy)
-    assert len(galaxy.clock.past.snapshots) > 0, "there is room again"
+    assert len(galaxy.clock.rewind.snapshots) > 0, "there is room again"
     assert "snapshots" not in galaxy.messages
     was = recorded(galaxy, 4)
     do(galaxy, GoTo(galaxy.frame - 3))
@@ -395,16 +395,16 @@ def test_no_room_for_a_snapshot_stops_nothing(galaxy, steady: Gpu, monkeypatch):
 
 def test_snapshots_give_way_to_what_needs_the_memory_more(galaxy, steady: Gpu):
     recorded(galaxy, 3)
-    kept = galaxy.clock.past.snapshots.limit
+    kept = galaxy.clock.rewind.snapshots.limit
     steady.pool.spill()
-    assert len(galaxy.clock.past.snapshots) == 0
+    assert len(galaxy.clock.rewind.snapshots) == 0
     run_frame(galaxy)
     assert "GPU memory is short" in galaxy.messages["snapshots"]
-    assert len(galaxy.clock.past.snapshots) == 0, "the room is needed by others"
+    assert len(galaxy.clock.rewind.snapshots) == 0, "the room is needed by others"
     for _ in range(PAUSE):
         run_frame(galaxy)
-    assert len(galaxy.clock.past.snapshots) > 0
-    assert galaxy.clock.past.snapshots.limit == kept
+    assert len(galaxy.clock.rewind.snapshots) > 0
+    assert galaxy.clock.rewind.snapshots.limit == kept
 
 
 def test_the_pause_without_snapshots_grows_while_memory_stays_short(galaxy, steady: Gpu, monkeypatch):
@@ -434,14 +434,14 @@ def test_a_step_back_leaves_a_tensor_that_was_frozen(galaxy):
     assert not np.array_equal(values(galaxy, "galaxy.position"), frozen)
 
 
-# what ends the past -------------------------------------------------------------------------------------------------
+# what clears the buffer ---------------------------------------------------------------------------------------------
 
 
 def test_a_reset_begins_a_new_past(galaxy):
     was = recorded(galaxy, 8)
     do(galaxy, Reset())
-    past = galaxy.clock.past
-    assert (past.first, galaxy.frame) == (0, 1)
+    rewind = galaxy.clock.rewind
+    assert (rewind.first, galaxy.frame) == (0, 1)
     assert bits(galaxy) == was[1]
     do(galaxy, GoTo(0))
     assert bits(galaxy) == was[0]
@@ -451,8 +451,8 @@ def test_models_built_anew_have_no_past_and_time_goes_on(galaxy):
     recorded(galaxy, 8)
     galaxy.post(SetParameter("models.galaxy", "count", 50))
     run_frame(galaxy)
-    past = galaxy.clock.past
-    assert (galaxy.frame, past.first) == (9, 8)
+    rewind = galaxy.clock.rewind
+    assert (galaxy.frame, rewind.first) == (9, 8)
     do(galaxy, Step(-100))
     assert galaxy.frame == 8
     assert bits(galaxy)

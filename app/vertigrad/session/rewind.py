@@ -1,4 +1,4 @@
-"""`Past`: what the models were made to do, step by step, and the snapshots from which it can be done again."""
+"""`RewindBuffer`: the recorded steps of the models, and the snapshots from which they can be repeated."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .snapshots import Snapshot, Snapshots
 ZERO_STEPS = 64  # steps of zero length at one frame that are remembered
 
 
-class Step(NamedTuple):
-    """One step of all models: `dt` [s], by how many frames it takes them on (0 or 1), and all that it depends on.
+class RecordedStep(NamedTuple):
+    """One step of all models: `dt` [s], the number of frames it advances (0 or 1), and all that it depends on.
 
-    `settings` has each model's parameters and substeps; `code` counts the changes of what the models are made of, such
-    as a shader: only a step of the same code can be repeated. `interaction` is the one that acts in it.
+    `settings` has each model's parameters and substeps; `code` counts changes of the models' code, such as a shader:
+    only a step of the same code can be repeated. `interaction` is the one that acts in it.
     """
 
     dt: float
@@ -31,68 +31,68 @@ class Step(NamedTuple):
 
     @contextmanager
     def applied(self, stage: Stage) -> Iterator[None]:
-        """The models have this step's parameters and substeps inside, and their own again afterwards."""
-        now = settings(stage)
-        _give(stage, self.settings)
+        """Context in which the models have this step's parameters and substeps."""
+        current = settings(stage)
+        _apply(stage, self.settings)
         try:
             yield
         finally:
-            _give(stage, now)
+            _apply(stage, current)
 
 
-class Past:
-    """The frames that can be gone back to: `first` to `last`. The models stand at `frame`.
+class RewindBuffer:
+    """The frames that can be rewound to: `first` to `last`. The models are at `frame`.
 
-    A frame is made again, bit for bit, from the nearest snapshot before it and the steps that followed that. It keeps
-    nothing while the snapshots' limit is 0.
+    A frame is recomputed, bit for bit, from the nearest snapshot before it and the steps that followed. The buffer
+    is empty while the snapshots' limit is 0.
     """
 
     def __init__(self, gpu: Gpu, limit: int = 0):
         self.snapshots = Snapshots(gpu, limit)
         self.frame = 0
-        self.starts = 0  # how often all was forgotten: states from before do not belong to these models
-        self._steps: dict[int, tuple[Step, ...]] = {}  # by the frame at which they began, in their order
-        self._done = 0  # how many steps that began at `frame` were made
+        self.starts = 0  # how often it was cleared: earlier states do not belong to these models
+        self._steps: dict[int, tuple[RecordedStep, ...]] = {}  # by the frame at which they began, in order
+        self._done = 0  # how many steps that began at `frame` were taken
         self._code = 0
         self._settings: Mapping[str, tuple[Params, int]] = {}
 
     @property
     def first(self) -> int:
-        """The earliest frame that there is."""
+        """The earliest frame in the buffer."""
         return next(iter(self.snapshots), self.frame)
 
     @property
     def last(self) -> int:
-        """The latest frame that there is; later than `frame` after going back."""
+        """The latest frame in the buffer; later than `frame` after rewinding."""
         if not self.snapshots or not self._steps:
             return self.frame
         last = next(reversed(self._steps))
         return last + self._steps[last][-1].frames
 
     def start(self, stage: Stage, frame: int, time: float) -> None:
-        """Forget everything, and begin with the models as they are."""
+        """Clear the buffer, and begin with the models' current state."""
         self.starts += 1
         self.snapshots.clear()
         self._steps.clear()
         self.frame, self._done = frame, 0
-        self._keep(stage, time)
+        self._take_if_due(stage, time)
 
     def change_code(self, stage: Stage, time: float) -> None:
-        """The models are made of something else from here on: earlier steps cannot be repeated, snapshots stay."""
+        """The models' code has changed: earlier steps cannot be repeated, snapshots stay."""
         self._code += 1
         self._drop_future()
         self._steps.pop(self.frame, None)
         self._done = 0
         self._take(stage, time)
 
-    def next_step(self, stage: Stage, dt: float, frames: int, interaction: Interaction | None = None) -> Step:
+    def next_step(self, stage: Stage, dt: float, frames: int, interaction: Interaction | None = None) -> RecordedStep:
         """A step of the models with their current parameters and this interaction."""
         if not _same(self._settings, stage):
             self._settings = settings(stage)
-        return Step(dt, frames, self._settings, self._code, interaction)
+        return RecordedStep(dt, frames, self._settings, self._code, interaction)
 
-    def made(self, step: Step, stage: Stage, time: float) -> None:
-        """A step was made that ended at `time` [s]: one that was remembered, or the first of another future."""
+    def record(self, step: RecordedStep, stage: Stage, time: float) -> None:
+        """Record a step that ended at `time` [s]. One that differs from the recorded step drops the later ones."""
         if not self.snapshots:
             self._steps.clear()
         here = self._steps.get(self.frame, ())
@@ -103,13 +103,12 @@ class Past:
         self.frame += step.frames
         if self._done > ZERO_STEPS:
             self.change_code(stage, time)
-        self._keep(stage, time)
+        self._take_if_due(stage, time)
 
-    def go_to(self, frame: int, stage: Stage) -> tuple[float, list[Step]]:
-        """Record the return to the snapshot at or before `frame`; returns its time and the steps from there.
+    def go_to(self, frame: int, stage: Stage) -> tuple[float, list[RecordedStep]]:
+        """Restore the snapshot at or before `frame`; returns its time and the steps from there.
 
-        The frame reached is the snapshot's own if the steps that followed it cannot be repeated. Raises `InputError` if
-        there is no snapshot.
+        The steps are empty if they cannot be repeated. Raises `InputError` if there is no snapshot.
         """
         frame = min(max(frame, self.first), self.last)
         snapshot = self.snapshot_before(frame)
@@ -120,49 +119,49 @@ class Past:
         return snapshot.time, steps if all(step.code == self._code for step in steps) else []
 
     def snapshot_before(self, frame: int) -> Snapshot:
-        """The snapshot from which `frame` is reached. Raises `InputError` if there is none."""
+        """The snapshot from which `frame` is recomputed. Raises `InputError` if there is none."""
         snapshot = self.snapshots.before(min(max(frame, self.first), self.last))
         if snapshot is None:
-            raise InputError("there is nothing to go back to: snapshots take no memory, or too little for one")
+            raise InputError("there is nothing to rewind to: the rewind buffer has too little memory for a snapshot")
         return snapshot
 
     def mark(self) -> tuple[int, int]:
-        """Where the models are now, for `take_back`."""
+        """The current position, for `take_back`."""
         return self.frame, self._done
 
     def take_back(self, mark: tuple[int, int]) -> None:
-        """The steps since `mark` were dropped before they were submitted, and with them the snapshots of these."""
+        """Drop the steps since `mark`, which were not submitted, and their snapshots."""
         rewritten = self.frame == mark[0] and self._done != mark[1]
         self.frame, self._done = mark
         self._drop_future()
         if rewritten:
             self.snapshots.drop_after(self.frame - 1)
-        made = self._steps.pop(self.frame, ())[: self._done]
-        if made:
-            self._steps[self.frame] = made
+        taken = self._steps.pop(self.frame, ())[: self._done]
+        if taken:
+            self._steps[self.frame] = taken
 
     @property
     def shortage(self) -> str:
-        """What is to be said if there is no memory for snapshots; empty if there is."""
+        """The message if there is no memory for snapshots; empty if there is."""
         if not self.snapshots.paused:
             return ""
         return (
-            "GPU memory is short: the frames to go back to were let go; they are kept again when there is room. "
-            "A smaller rewind buffer (--past), smaller models, or other programs closed would help"
+            "GPU memory is short: the rewind buffer was cleared; it is filled again when there is room. "
+            "A smaller rewind buffer (--rewind-memory), smaller models, or other programs closed would help"
         )
 
     def give_way(self) -> None:
-        """Memory is short: let go of every snapshot, and take none for a while."""
+        """Memory is short: release all snapshots, and take none for a while."""
         self.snapshots.give_way(self.frame)
 
     def close(self) -> None:
-        """Give the snapshots back. Idempotent."""
+        """Release the snapshots. Idempotent."""
         self.snapshots.clear()
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _keep(self, stage: Stage, time: float) -> None:
-        """Take a snapshot if this frame is a new one that is to have one, and forget what is before the first."""
+    def _take_if_due(self, stage: Stage, time: float) -> None:
+        """Take a snapshot if one is due at this frame, and drop the steps before the first."""
         snapshots = self.snapshots
         if self._done or not snapshots.wants(self.frame) or self.frame <= snapshots.last:
             return
@@ -179,9 +178,9 @@ class Past:
                 self.give_way()
 
     def _drop_future(self) -> None:
-        """What was made after the state that the models are in is not what will be made."""
+        """Drop the steps and snapshots after the current state."""
         self.snapshots.drop_after(self.frame)
-        while self._steps and next(reversed(self._steps)) > self.frame:  # they are in the order of their frames
+        while self._steps and next(reversed(self._steps)) > self.frame:  # in the order of their frames
             self._steps.popitem()
 
 
@@ -190,19 +189,19 @@ def settings(stage: Stage) -> dict[str, tuple[Params, int]]:
     return {name: (instance.params.model_copy(), instance.substeps) for name, instance in stage.instances.items()}
 
 
-def _same(given: Mapping[str, tuple[Params, int]], stage: Stage) -> bool:
-    """Whether the models have these settings; asked in each frame, so it looks at pydantic's values directly."""
-    if given.keys() != stage.instances.keys():
+def _same(known: Mapping[str, tuple[Params, int]], stage: Stage) -> bool:
+    """Whether the models have these settings; called in each frame, so it reads pydantic's values directly."""
+    if known.keys() != stage.instances.keys():
         return False
-    for name, (params, substeps) in given.items():
+    for name, (params, substeps) in known.items():
         instance = stage.instances[name]
         if substeps != instance.substeps or params.__dict__ != instance.params.__dict__:
             return False
     return True
 
 
-def _give(stage: Stage, given: Mapping[str, tuple[Params, int]]) -> None:
-    for name, (params, substeps) in given.items():
+def _apply(stage: Stage, values: Mapping[str, tuple[Params, int]]) -> None:
+    for name, (params, substeps) in values.items():
         instance = stage.instances[name]
         instance.params.take(params)
         instance.substeps = substeps
