@@ -77,17 +77,26 @@ def test_the_rate_of_frames_and_videos_is_defined_in_one_place():
 # Who drives a session may call these of it, and of its parts; what changes its state goes through commands.
 CALLED = {
     *("post", "carry_out", "close"),
-    *("apply", "advance", "try_to_advance", "measure", "observe", "look_again", "cameras.advance"),  # a frame
+    *(
+        "apply",
+        "advance",
+        "try_to_advance",
+        "measure",
+        "request_readbacks",
+        "inspect_now",
+        "cameras.advance",
+    ),  # a frame
     *("draw", "draw_elsewhere"),
     *("guarded", "fail", "frame_dropped", "require_device"),  # what goes wrong in it
-    *("parameters", "originals", "hints", "tweaks.value", "tweaks.values", "tweaks.differing"),  # to be read
+    *("parameters", "originals", "hints"),  # to be read
+    *("scene_edits.value", "scene_edits.values", "scene_edits.differing"),
     *("pacing.specs", "view.specs"),
     *("autosave.follow", "autosave.finish"),
 }
 INSTALLED = {"failures", "capture", "autosave", "rescue.every"}  # what a window lends to its session
 PARTS = {
-    *("autosave", "cameras", "clock", "edits", "inspector", "limits", "pacing", "quality", "questions"),
-    *("rescue", "running", "selection", "tweaks", "view", "watches"),
+    *("autosave", "cameras", "clock", "hot_reload", "inspector", "limits", "pacing"),
+    *("quality", "questions", "rescue", "running", "scene_edits", "selection", "tool", "view", "watches"),
 }
 DRIVERS = ("cli", "viewer", "panels", "headless")
 
@@ -135,7 +144,7 @@ def test_nobody_changes_a_session_but_commands():
         ("del viewer.session.messages['step']", False),
         ("session.messages['step'] = 'late'", False),
         ("session.clock.set_rewind_memory(0)", False),
-        ("session.pace({})", False),
+        ("session.set_pacing({})", False),
         ("session.quality.take(0.0, 1.0)", False),
         ("session.post(Reset())", True),
         ("session.autosave = None", True),

@@ -80,8 +80,10 @@ def test_gui_and_loop_cost_little(viewer: Viewer, opened: str, limit: float) -> 
 
     for number in range(5):
         full(number)
-    seen = len(gui.workspace.seen)
-    assert seen == (3 if opened == "all" else 0), gui.workspace.seen  # one in each place: hidden tabs are not drawn
+    seen = len(gui.workspace.visible_panels)
+    assert seen == (3 if opened == "all" else 0), (
+        gui.workspace.visible_panels
+    )  # one in each place: hidden tabs are not drawn
 
     bare = bare_calls(viewer)
     programs = bare_loop(viewer, lambda: gui.viewport), full, lambda _: bare()

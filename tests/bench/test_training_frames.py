@@ -30,7 +30,7 @@ def viewer(display: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Viewer]:
     monkeypatch.setattr(loop, "STILL_AFTER", np.inf)  # a paused viewer would show only ten pictures a second
     path = resources.path("scenes", "digits.toml")
     with Session(vertigrad.gpu(), path, ["view.bloom=0", "view.quality=high"]) as session:
-        session.pace({"budget": BUDGET})
+        session.set_pacing({"budget": BUDGET})
         with Viewer(session, (320, 200), vsync=False) as viewer:
             viewer.gui.visible = False
             yield viewer

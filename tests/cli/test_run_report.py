@@ -170,12 +170,12 @@ def copied(monkeypatch):
     def use(how: Any) -> None:
         kind = copying(how)
 
-        class Kept(kind):  # type: ignore[misc, valid-type]
+        class SceneExtras(kind):  # type: ignore[misc, valid-type]
             def __init__(self, *arguments: Any):
                 super().__init__(*arguments)
                 made.append(self)
 
-        monkeypatch.setattr(registry, "_TYPES", {**registry.types(), "copying": Kept})
+        monkeypatch.setattr(registry, "_TYPES", {**registry.types(), "copying": SceneExtras})
 
     yield use
     for layer in made:
@@ -229,7 +229,7 @@ def screen(monkeypatch) -> list[tuple[Any, ...]]:
         gallery: bool,
     ) -> RunRecord:
         assert (memory is None) == (frames is not None), "a script leaves no trace in the user's settings"
-        pace = (session.pacing.rate, session.pacing.frames_in_flight, session.pacing.budget)
+        pace = (session.pacing.fps_limit, session.pacing.frames_in_flight, session.pacing.budget)
         shown.append((session.scene.path.name, size, frames, vsync, gallery, pace))
         return headless.render(session, frames or 2, (40, 30))
 

@@ -9,7 +9,7 @@ import pytest
 from vertigrad.scene import trust
 from vertigrad.session import Session
 from vertigrad.session.commands import SetSpeed
-from vertigrad.session.findings import read_everything
+from vertigrad.session.readbacks import wait_for_readbacks
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def measured_frame(session: Session) -> None:
         session.apply()
         session.advance()
         session.measure()
-    read_everything(session.gpu)
+    wait_for_readbacks(session.gpu)
     session.apply()
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vertigrad.session.history import MOST
 from vertigrad.session.parameters import Key
+from vertigrad.session.undo import MOST
 
 Values = dict[Key, Any]
 

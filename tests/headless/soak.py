@@ -113,7 +113,7 @@ class Soak:
                 act = None
                 session.try_to_advance()
                 session.measure()
-                session.observe()
+                session.request_readbacks()
                 session.draw(self._renderer, self._offscreen.view, self._offscreen.size)
                 if self.happened["frames"] % 16 == 5:
                     self._offscreen.read(lambda picture: self.happened.update(["pictures read"]))
@@ -161,10 +161,10 @@ class Soak:
 
     def check_edits(self) -> None:
         """Compare every value, and the history's length, with what is expected."""
-        tweaks = self.session.tweaks
-        values = tweaks.values() | tweaks.settings()
+        edits = self.session.scene_edits
+        values = edits.values() | edits.settings()
         assert {key: values[key] for key in self.edits.values} == self.edits.values
-        assert (len(tweaks.history.done), len(tweaks.history.undone)) == (len(self.edits.done), len(self.edits.undone))
+        assert (len(edits.history.done), len(edits.history.undone)) == (len(self.edits.done), len(self.edits.undone))
         assert self.session.unsaved == bool(self.edits.unsaved)
 
     # what happens -----------------------------------------------------------------------------------------------

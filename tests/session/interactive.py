@@ -70,7 +70,7 @@ def do(session: Session, *commands) -> None:
     for command in commands:
         session.post(command)
     run_frame(session)
-    while not session.playing and not session.clock.resting:
+    while not session.playing and not session.clock.idle:
         run_frame(session)
 
 

@@ -15,11 +15,11 @@ from vertigrad.session.animation import value_at
 from vertigrad.session.commands import (
     Animate,
     ApplyPreset,
-    KeepPreset,
     Play,
     Reset,
     ResetParameters,
     Save,
+    SavePreset,
     SetParameter,
     SetSpeed,
     Undo,
@@ -109,7 +109,7 @@ def test_two_runs_are_alike(opened):
 def test_an_animation_of_the_scene_moves_from_the_first_step_on(opened):
     session = opened(SCENE + '\n[animations."layers.dots.emissive"]\nshape = "ramp"\nrange = [0.25, 1]\nrate = 1\n')
     run_frame(session)
-    assert session.tweaks.value(GLOW) == 0.0 and not session.unsaved
+    assert session.scene_edits.value(GLOW) == 0.0 and not session.unsaved
     assert session.parameters()["layers.dots"].emissive == pytest.approx(0.25 + 0.75 * STEP)
 
 
@@ -117,15 +117,15 @@ def test_while_it_moves_the_value_at_rest_is_kept(opened):
     session = opened()
     session.post(SetParameter(*HEIGHT, 3.0))
     session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0))))
-    session.post(KeepPreset("three"))
+    session.post(SavePreset("three"))
     for _ in range(5):
         run_frame(session)
-    assert session.tweaks.value(HEIGHT) == 3.0 != session.parameters()["models.row"].height
-    assert session.tweaks.kept.presets[0].values == {HEIGHT: 3.0}
+    assert session.scene_edits.value(HEIGHT) == 3.0 != session.parameters()["models.row"].height
+    assert session.scene_edits.extras.presets[0].values == {HEIGHT: 3.0}
     session.post(Undo())
     session.post(Undo())
     run_frame(session)
-    assert session.parameters()["models.row"].height == 3.0 and session.tweaks.kept.animations == {}
+    assert session.parameters()["models.row"].height == 3.0 and session.scene_edits.extras.animations == {}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_sets_a_value_stops_it_and_undo_lets_it_go_on(opened, command):
     for _ in range(3):
         run_frame(session)
     expected = {SetParameter: 4.0, ApplyPreset: 4.0, ResetParameters: 0.0, Animate: moved}[type(command)]
-    assert session.parameters()["models.row"].height == session.tweaks.value(HEIGHT) == expected
+    assert session.parameters()["models.row"].height == session.scene_edits.value(HEIGHT) == expected
     session.post(Undo())
     run_frame(session)
     assert session.parameters()["models.row"].height == pytest.approx(6.0 * 11 * STEP)
@@ -178,7 +178,7 @@ def test_what_cannot_move_says_why(opened, key, ends, told):
     session.post(Animate(*key, Animation(range=ends)))
     run_frame(session)
     assert told in session.messages[f"{key.owner}.{key.name}"]
-    assert session.tweaks.kept.animations == {} and session.tweaks.history.done == []
+    assert session.scene_edits.extras.animations == {} and session.scene_edits.history.done == []
 
 
 def test_a_new_rate_while_it_is_dragged_is_one_step(opened):
@@ -187,10 +187,10 @@ def test_a_new_rate_while_it_is_dragged_is_one_step(opened):
     for rate in (0.3, 0.4, 0.5):
         session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0), rate=rate), stroke=3))
         run_frame(session)
-    assert len(session.tweaks.history.done) == 2
+    assert len(session.scene_edits.history.done) == 2
     session.post(Undo())
     run_frame(session)
-    assert session.tweaks.kept.animations[HEIGHT].rate == 0.2
+    assert session.scene_edits.extras.animations[HEIGHT].rate == 0.2
 
 
 def test_components_of_a_vector_go_between_their_own_ends():
@@ -208,12 +208,12 @@ def test_a_color_moves_and_is_undone(opened):
     moves = '[animations."view.background"]\nshape = "ramp"\nrange = ["#000000", "#ff0080"]\nrate = 1\n'
     session = opened(f"{SCENE}\n{moves}")
     key = Key("view", "background")
-    rest = session.tweaks.value(key)
+    rest = session.scene_edits.value(key)
     for frame in range(1, 10):
         run_frame(session)
         share = frame * STEP
         assert session.parameters()["view"].background == pytest.approx((share, 0.0, share * 128 / 255))
-    assert session.tweaks.value(key) == rest and not session.unsaved
+    assert session.scene_edits.value(key) == rest and not session.unsaved
     session.post(Animate(*key, None))
     run_frame(session)
     stopped = session.parameters()["view"].background
@@ -263,7 +263,9 @@ def test_an_animated_vector_is_saved_and_read_again(opened, tmp_path):
     assert not session.messages and not session.unsaved
     text = (tmp_path / "scene.toml").read_text()
     assert "range = [[0.0, 0.25, 0.5], [1.0, 0.25, 0.0]]" in text
-    session.post(Animate(*key, session.tweaks.kept.animations[key].with_values({"range": ("#000000", "#ffffff")})))
+    session.post(
+        Animate(*key, session.scene_edits.extras.animations[key].with_values({"range": ("#000000", "#ffffff")}))
+    )
     run_frame(session)
     session.post(Save())
     run_frame(session)

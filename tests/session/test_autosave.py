@@ -11,14 +11,14 @@ from vertigrad.session import Session
 from vertigrad.session.autosave import EVERY, Autosave, DiscardAutosave, KeepAutosave, Restore
 from vertigrad.session.autosave_slot import SLOTS, take_slot
 from vertigrad.session.commands import (
+    AddBookmark,
     Animate,
     Ask,
     DeletePreset,
-    KeepBookmark,
-    KeepPreset,
     Open,
     RenamePreset,
     Save,
+    SavePreset,
     SetParameter,
     SetSeed,
     SetSubsteps,
@@ -130,9 +130,9 @@ def test_everything_that_can_be_edited_comes_back_as_one_step(started, clock, tm
         SetParameter("view", "look", "paper"),
         SetSeed(7),
         SetSubsteps("row", 3),
-        KeepBookmark("here"),
-        KeepPreset("mine"),
-        KeepPreset("gone"),
+        AddBookmark("here"),
+        SavePreset("mine"),
+        SavePreset("gone"),
         RenamePreset("mine", "ours"),
         DeletePreset("gone"),
         Animate(*GLOW, Animation(shape="sine", range=(0.1, 0.9))),
@@ -149,7 +149,7 @@ def test_everything_that_can_be_edited_comes_back_as_one_step(started, clock, tm
     assert not again.messages and again.question is None
     found = entries(again)
     assert found.values == wanted.values
-    assert again.unsaved and len(again.tweaks.history.done) == 1
+    assert again.unsaved and len(again.scene_edits.history.done) == 1
     later(again, clock)
     assert len(kept(tmp_path)) == 1, "it is kept until it is saved"
     do(again, Undo())

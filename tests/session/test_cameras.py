@@ -10,7 +10,8 @@ from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera
 from vertigrad.session import Session
 from vertigrad.session.commands import (
-    DropBookmark,
+    AddBookmark,
+    DeleteBookmark,
     Face,
     Fly,
     FlyFaster,
@@ -18,8 +19,6 @@ from vertigrad.session.commands import (
     FrameSelection,
     GoToBookmark,
     Home,
-    KeepBookmark,
-    LookFrom,
     Orbit,
     Parallel,
     PreviousView,
@@ -30,6 +29,7 @@ from vertigrad.session.commands import (
     SetLens,
     Turn,
     Turntable,
+    ViewFrom,
 )
 
 from .running import SCENE, run_frame, use_models, written
@@ -96,7 +96,9 @@ def test_a_jump_is_a_short_way_that_starts_and_ends_gently(session):
         session.cameras.advance(1 / 60)
         speeds.append(np.linalg.norm(camera.position - before))
         before = np.array(camera.position)
-    assert session.camera is camera and camera == session.tweaks.kept.bookmarks["side"], "exactly there, in the end"
+    assert session.camera is camera and camera == session.scene_edits.extras.bookmarks["side"], (
+        "exactly there, in the end"
+    )
     assert not session.cameras.moving and max(speeds[19:]) == 0
     assert speeds[0] < 0.2 * max(speeds) and speeds[17] < 0.2 * max(speeds)
 
@@ -162,14 +164,14 @@ def test_sides(session, side, direction, up):
     session.camera.up = up
     x, y, z = direction
     expected = np.array(direction) if up == "y" else np.array((x, -z, y))
-    camera = went(session, LookFrom(side))
+    camera = went(session, ViewFrom(side))
     np.testing.assert_allclose((np.array(camera.position) - camera.target) / camera.distance, expected, atol=2e-4)
     went(session, Face(tuple(-expected.astype(float))))
     np.testing.assert_allclose((np.array(camera.position) - camera.target) / camera.distance, -expected, atol=2e-4)
 
 
 def test_a_side_that_is_none(session):
-    do(session, LookFrom("aft"))
+    do(session, ViewFrom("aft"))
     assert session.messages["camera"].startswith('unknown side "aft"')
 
 
@@ -177,7 +179,7 @@ def test_back_through_the_views(session):
     home = OrbitCamera(**vars(session.camera))
     do(session, PreviousView())
     assert "no view to go back to" in session.messages["camera"] and not session.cameras.can_go_back
-    went(session, LookFrom("top"))
+    went(session, ViewFrom("top"))
     top = OrbitCamera(**vars(session.camera))
     do(session, RememberView(), Orbit(0.2, -0.3), Orbit(0.1, 0.0))
     went(session, GoToBookmark("side"))
@@ -304,28 +306,28 @@ def test_a_frame_that_was_dropped_frames_nothing(session):
 
 
 def test_bookmarks_are_kept_and_dropped(session):
-    assert list(session.tweaks.kept.bookmarks) == ["side"] and not session.unsaved
-    do(session, LookFrom("top"))
-    do(session, KeepBookmark("from above"))  # still on the way there
+    assert list(session.scene_edits.extras.bookmarks) == ["side"] and not session.unsaved
+    do(session, ViewFrom("top"))
+    do(session, AddBookmark("from above"))  # still on the way there
     arrive(session)
     above = OrbitCamera(**vars(session.camera))
-    assert session.tweaks.kept.bookmarks["from above"] == above and session.unsaved
+    assert session.scene_edits.extras.bookmarks["from above"] == above and session.unsaved
     went(session, Home())
     assert went(session, GoToBookmark("from above")) == above
-    do(session, DropBookmark("from above"))
-    assert list(session.tweaks.kept.bookmarks) == ["side"] and not session.unsaved
+    do(session, DeleteBookmark("from above"))
+    assert list(session.scene_edits.extras.bookmarks) == ["side"] and not session.unsaved
     do(session, GoToBookmark("from abov"))
     assert session.messages["bookmark"].startswith("unknown bookmark")
-    do(session, DropBookmark("nothing"))
+    do(session, DeleteBookmark("nothing"))
     assert session.messages["bookmark"].startswith("unknown bookmark")
-    do(session, KeepBookmark(" "))
+    do(session, AddBookmark(" "))
     assert "needs a name" in session.messages["bookmark"]
 
 
 def test_bookmarks_are_saved_into_the_scene(session):
     before = session.scene.path.read_text()
     session.camera.fov = 30.0
-    do(session, KeepBookmark("from here"), DropBookmark("side"), Save())
+    do(session, AddBookmark("from here"), DeleteBookmark("side"), Save())
     assert not session.messages and not session.unsaved
     after = session.scene.path.read_text()
     assert "# where it begins" in after and "bookmarks.side" not in after
@@ -334,22 +336,22 @@ def test_bookmarks_are_saved_into_the_scene(session):
     rest = {line for line in before.splitlines() if "side" not in line and "[9, 0" not in line and "[0, 1," not in line}
     assert rest <= set(after.splitlines())
     with Session(session.gpu, session.scene.path) as again:
-        assert list(again.tweaks.kept.bookmarks) == ["from here"]
-        assert again.tweaks.kept.bookmarks["from here"].fov == 30
+        assert list(again.scene_edits.extras.bookmarks) == ["from here"]
+        assert again.scene_edits.extras.bookmarks["from here"].fov == 30
 
 
 def test_a_bookmark_is_replaced_in_the_file(session):
-    do(session, KeepBookmark("side"), Save())
+    do(session, AddBookmark("side"), Save())
     assert tomllib.loads(session.scene.path.read_text())["camera"]["bookmarks"]["side"]["position"] == [0, 2, 8]
     assert not session.unsaved
 
 
 def test_another_scene_has_its_own_camera_and_bookmarks(session, tmp_path):
     camera = session.camera
-    do(session, Turntable(10.0), LookFrom("top"), GoToBookmark("side"))
+    do(session, Turntable(10.0), ViewFrom("top"), GoToBookmark("side"))
     session.cameras.advance(0.1)
     do(session, Reload())
     assert session.cameras.moving and session.cameras.can_go_back, "the same file: it goes on"
     do(session, Reload(written(tmp_path, SCENE, "other.toml")))
     assert session.camera is not camera and session.camera.position == pytest.approx((0, 2, 8))
-    assert not session.cameras.moving and not session.cameras.can_go_back and not session.tweaks.kept.bookmarks
+    assert not session.cameras.moving and not session.cameras.can_go_back and not session.scene_edits.extras.bookmarks

@@ -8,7 +8,7 @@ import pytest
 from vertigrad.errors import CodeError, SceneError, UntrustedCode
 from vertigrad.scene import trust
 from vertigrad.session.commands import Ask, Open, SetParameter, Undo
-from vertigrad.session.edits import Edits
+from vertigrad.session.hot_reload import HotReload
 from vertigrad.session.parameters import Key
 
 from .running import run_frame, values, written
@@ -64,8 +64,8 @@ def own(opened, tmp_path, monkeypatch):
     def open_(text=SCENE, code=CODE):
         (tmp_path / "own.py").write_text(code)
         session, now = opened(text), [0.0]
-        session.edits = Edits(lambda: now[0])
-        session.edits.on = True
+        session.hot_reload = HotReload(lambda: now[0])
+        session.hot_reload.on = True
 
         def edit(code: str, name="own.py"):
             file = tmp_path / name
@@ -199,7 +199,7 @@ def test_a_step_that_fails_later_stops_the_run_as_it_was(own):
     assert message == "own.py:20: ValueError: late" and not session.playing
     assert (values(session, "own.position") == before).all(), "half a step was not taken"
     run_frame(session)
-    assert session.messages and session.clock.resting, "it is not tried again and again"
+    assert session.messages and session.clock.idle, "it is not tried again and again"
     edit(CODE + "\n")
     assert not session.messages
 
@@ -290,22 +290,22 @@ def test_a_value_that_a_tighter_limit_refuses_is_left_out_of_an_undo(own):
         run_frame(session)
     session.post(SetParameter("layers.dots", "emissive", 0.5))
     edit(CODE.replace("max=9.0", "max=5.0"))
-    assert session.tweaks.value(Key("models.own", "speed")) == 2.0 and not session.messages
+    assert session.scene_edits.value(Key("models.own", "speed")) == 2.0 and not session.messages
     session.post(Undo())
     session.post(Undo())
     run_frame(session)
-    assert session.tweaks.value(Key("layers.dots", "emissive")) == 0.0
-    assert session.tweaks.value(Key("models.own", "speed")) == 2.0
+    assert session.scene_edits.value(Key("layers.dots", "emissive")) == 0.0
+    assert session.scene_edits.value(Key("models.own", "speed")) == 2.0
     assert "speed stays as it is: 8.0 is above the maximum 5.0" in session.messages["undo"]
     session.post(Undo())
     run_frame(session)
-    assert session.tweaks.value(Key("models.own", "speed")) == 1.0, "what was done before can still be undone"
-    assert not session.messages and session.tweaks.history.done == []
+    assert session.scene_edits.value(Key("models.own", "speed")) == 1.0, "what was done before can still be undone"
+    assert not session.messages and session.scene_edits.history.done == []
 
 
 def test_a_value_that_a_tighter_limit_refuses_is_reported_when_the_code_is_edited(own):
     session, edit = own()
     session.post(SetParameter("models.own", "speed", 8.0))
     edit(CODE.replace("max=9.0", "max=5.0"))
-    assert session.tweaks.value(Key("models.own", "speed")) == 1.0
+    assert session.scene_edits.value(Key("models.own", "speed")) == 1.0
     assert "models.own.speed: 8.0 is no longer allowed; it is 1.0" in session.messages["edits"]

@@ -52,8 +52,8 @@ def test_every_value_comes_back_exactly(opened):
     again = load(session.scene.path, sets=options(line, "--set"), seed=9)
     assert (again.camera.fov, again.title) == (20.0, "it's mine")
     with Session(session.gpu, session.scene.path, options(line, "--set"), 9) as other:
-        assert {key: value for key, _, value in each(other.originals())} == session.tweaks.values()
-        assert other.tweaks.kept.animations == session.tweaks.kept.animations
+        assert {key: value for key, _, value in each(other.originals())} == session.scene_edits.values()
+        assert other.scene_edits.extras.animations == session.scene_edits.extras.animations
 
 
 def test_nothing_changed_is_nothing_set(opened):

@@ -101,7 +101,7 @@ def test_a_flick_within_one_picture_cuts(cloth):
 def test_several_steps_in_a_picture_go_the_whole_way(cloth):
     session = cloth()
     run_frame(session)
-    session.pace({"steps": 3})
+    session.set_pacing({"steps": 3})
     way = WAY[0], WAY[-1]
     under = crossed(session, way)
     session.post(BeginInteraction(Gesture.CUT, way[0], SIZE))

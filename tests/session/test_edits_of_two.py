@@ -19,24 +19,24 @@ from vertigrad.scene.edit import edited
 from vertigrad.scene.viewpoints import entries
 from vertigrad.session import Session
 from vertigrad.session.commands import (
+    AddBookmark,
     Animate,
     Ask,
+    DeleteBookmark,
     DeletePreset,
-    DropBookmark,
-    KeepBookmark,
-    KeepPreset,
     Play,
     Redo,
     Reload,
     ResetParameters,
     Save,
+    SavePreset,
     SetParameter,
     SetSeed,
     SetSubsteps,
     Undo,
 )
-from vertigrad.session.kept import Kept
 from vertigrad.session.parameters import Key, as_read, each, settings_of
+from vertigrad.session.scene_extras import SceneExtras
 
 from .running import SCENE, run_frame, use_models, written
 
@@ -95,14 +95,14 @@ class Both:
 
     @property
     def now(self) -> Flat:
-        tweaks = self.session.tweaks
-        return flat(tweaks.values() | tweaks.settings(), tweaks.kept)
+        scene_edits = self.session.scene_edits
+        return flat(scene_edits.values() | scene_edits.settings(), scene_edits.extras)
 
     def check(self) -> None:
         """It is unsaved if and only if it says otherwise than the file did when it was read."""
         assert self.session.unsaved == (self.now != of(self.session.scene))
-        assert [step.empty for step in self.session.tweaks.history.done] == [False] * len(self.done)
-        assert len(self.session.tweaks.history.undone) == len(self.undone)
+        assert [step.empty for step in self.session.scene_edits.history.done] == [False] * len(self.done)
+        assert len(self.session.scene_edits.history.undone) == len(self.undone)
 
     def do(self, command: Any) -> None:
         self.session.messages.clear()
@@ -122,9 +122,9 @@ class Both:
             "reset": ResetParameters(),
             "seed": SetSeed(number),
             "substeps": SetSubsteps("row", number + 1),
-            "bookmark": KeepBookmark(name),
-            "drop": DropBookmark(name),
-            "preset": KeepPreset(name),
+            "bookmark": AddBookmark(name),
+            "drop": DeleteBookmark(name),
+            "preset": SavePreset(name),
             "delete": DeletePreset(name),
             "animate": Animate(*EXPOSURE, moves),
             "still": Animate(*EXPOSURE, None),
@@ -219,7 +219,7 @@ class Both:
             for key in ours
             if key[0] == "value" and ours[key] != base[key]
         )
-        assert not dropped or "Undo brings back" in self.session.messages["edits"]
+        assert not dropped or "Undo restores" in self.session.messages["edits"]
         before = expected | {key: value for key, value in ours.items() if key[0] == "value"}
         self.undone.clear()
         if before != expected:
@@ -232,7 +232,7 @@ class Both:
         return whole or told(conflict) in message
 
 
-def flat(values: dict[Key, Any], kept: Kept) -> Flat:
+def flat(values: dict[Key, Any], kept: SceneExtras) -> Flat:
     """One entry for each thing that can be edited by itself."""
     found: Flat = {("value", key): value for key, value in values.items()}
     found |= {("animation", key): animation for key, animation in kept.animations.items()}
@@ -243,7 +243,9 @@ def flat(values: dict[Key, Any], kept: Kept) -> Flat:
 
 def of(scene: Scene) -> Flat:
     """What a scene's file says."""
-    return flat({key: value for key, _, value in each(as_read(scene))} | settings_of(scene.models), Kept.of(scene))
+    return flat(
+        {key: value for key, _, value in each(as_read(scene))} | settings_of(scene.models), SceneExtras.of(scene)
+    )
 
 
 def both(base: Flat, theirs: Flat, ours: Flat) -> tuple[Flat, set[tuple[Any, ...]]]:

@@ -9,8 +9,8 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.session import STEP, Session, inspector
 from vertigrad.session.catalog import catalog, find
-from vertigrad.session.commands import Freeze, LookAt, Play, Reload, SaveTensor, SetParameter, Step, Thaw
-from vertigrad.session.inspector import EVERY, View, columns, page_rows, rows
+from vertigrad.session.commands import Freeze, InspectTensor, Play, Reload, SaveTensor, SetParameter, Step, Thaw
+from vertigrad.session.inspector import EVERY, TensorRange, columns, page_rows, rows
 
 from .running import LINKED, values
 
@@ -25,14 +25,14 @@ count = 5000
 type = "points"
 position = "row.position"
 """
-POSITION = View("row.position", 0, 20)
+POSITION = TensorRange("row.position", 0, 20)
 
 
 def frame(session: Session) -> None:
     with session.gpu.frames.frame():
         session.apply()
         session.advance()
-        session.observe()
+        session.request_readbacks()
 
 
 def arrive(session: Session) -> None:
@@ -68,13 +68,13 @@ def test_a_tensor_of_another_model_is_listed_with_that_one_alone(opened):
 
 def test_figures_histogram_and_rows_are_those_of_the_tensor(opened):
     session = opened(MANY)
-    session.post(LookAt(POSITION))
+    session.post(InspectTensor(POSITION))
     session.post(Play(False))
     arrive(session)
-    array, sight = values(session, "row.position"), session.inspector.sight
-    assert sight is not None and sight.shape == (5000, 3) and sight.difference is None
-    assert (sight.summary.min, sight.summary.max) == (array.min(), array.max())
-    assert sight.counts.sum() == array.size
+    array, result = values(session, "row.position"), session.inspector.result
+    assert result is not None and result.shape == (5000, 3) and result.difference is None
+    assert (result.summary.min, result.summary.max) == (array.min(), array.max())
+    assert result.counts.sum() == array.size
     assert list(session.inspector.pages) == [0]
     assert np.array_equal(session.inspector.pages[0], array[: page_rows(array.shape, 4)])
 
@@ -82,7 +82,7 @@ def test_figures_histogram_and_rows_are_those_of_the_tensor(opened):
 def test_rows_are_read_only_where_they_are_seen(opened, steady: Gpu):
     session = opened(MANY)
     session.post(Play(False))
-    session.post(LookAt(View("row.position", 3000, 3200)))
+    session.post(InspectTensor(TensorRange("row.position", 3000, 3200)))
     before = steady.meter.read()
     arrive(session)
     height = page_rows((5000, 3), 4)
@@ -99,7 +99,7 @@ def test_rows_are_read_only_where_they_are_seen(opened, steady: Gpu):
 def test_nothing_is_read_while_nothing_changes(opened, steady: Gpu):
     session = opened(MANY)
     session.post(Play(False))
-    session.post(LookAt(POSITION))
+    session.post(InspectTensor(POSITION))
     arrive(session)
     before = steady.meter.read()
     arrive(session)
@@ -110,11 +110,11 @@ def test_nothing_is_read_while_nothing_changes(opened, steady: Gpu):
 def test_scrolling_reads_further_rows_and_nothing_twice(opened, steady: Gpu):
     session = opened(MANY)
     session.post(Play(False))
-    session.post(LookAt(POSITION))
+    session.post(InspectTensor(POSITION))
     arrive(session)
     before = steady.meter.read()["diagnostics"]["device_to_host"]
     height = page_rows((5000, 3), 4)
-    session.post(LookAt(View("row.position", 10, height + 5)))
+    session.post(InspectTensor(TensorRange("row.position", 10, height + 5)))
     arrive(session)
     assert steady.meter.read()["diagnostics"]["device_to_host"] - before == height * 12
     assert set(session.inspector.pages) == {0, 1}
@@ -122,7 +122,7 @@ def test_scrolling_reads_further_rows_and_nothing_twice(opened, steady: Gpu):
 
 def test_a_tensor_that_changes_is_read_again(opened):
     session = opened(MANY)
-    session.post(LookAt(View("row.phase", 0, 5)))
+    session.post(InspectTensor(TensorRange("row.phase", 0, 5)))
     arrive(session)
     first = session.inspector.pages[0][0, 0]
     arrive(session)
@@ -133,23 +133,23 @@ def test_a_column_is_thinned_on_the_gpu(opened, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(inspector, "POINTS", 100)
     session = opened(MANY)
     session.post(Play(False))
-    session.post(LookAt(View("row.position", 0, 5, column=1)))
+    session.post(InspectTensor(TensorRange("row.position", 0, 5, column=1)))
     arrive(session)
-    sight = session.inspector.sight
-    assert sight is not None and sight.step == 50 and sight.column is not None
-    assert np.array_equal(sight.column, values(session, "row.position")[::50, 1])
-    session.post(LookAt(View("row.position", 0, 5, column=0)))
+    result = session.inspector.result
+    assert result is not None and result.step == 50 and result.column is not None
+    assert np.array_equal(result.column, values(session, "row.position")[::50, 1])
+    session.post(InspectTensor(TensorRange("row.position", 0, 5, column=0)))
     arrive(session)
-    assert session.inspector.sight is not None
-    assert np.array_equal(session.inspector.sight.column, values(session, "row.position")[::50, 0])
-    session.post(LookAt(View("row.position", 0, 5)))
+    assert session.inspector.result is not None
+    assert np.array_equal(session.inspector.result.column, values(session, "row.position")[::50, 0])
+    session.post(InspectTensor(TensorRange("row.position", 0, 5)))
     arrive(session)
-    assert session.inspector.sight.column is None
+    assert session.inspector.result.column is None
 
 
 def test_a_frozen_copy_is_kept_and_compared_with(opened, steady: Gpu):
     session = opened(MANY)
-    session.post(LookAt(View("row.phase", 0, 5)))
+    session.post(InspectTensor(TensorRange("row.phase", 0, 5)))
     arrive(session)
     session.post(Play(False))
     frame(session)
@@ -163,59 +163,59 @@ def test_a_frozen_copy_is_kept_and_compared_with(opened, steady: Gpu):
     assert steady.meter.read()["geometry"]["device_to_device"] == copied + before.nbytes, "once, when it was written"
     session.post(Play(False))
     arrive(session)
-    frozen, sight = session.inspector.frozen, session.inspector.sight
+    frozen, result = session.inspector.frozen, session.inspector.result
     assert frozen is not None and np.array_equal(frozen.numpy(), before)
-    assert sight is not None and sight.difference is not None
+    assert result is not None and result.difference is not None
     less = values(session, "row.phase").astype(np.float64) - before
-    assert sight.difference.mean == pytest.approx(less.mean(), rel=1e-4) and less.mean() > 0.1
-    assert sight.difference.std == pytest.approx(0.0, abs=1e-5)
+    assert result.difference.mean == pytest.approx(less.mean(), rel=1e-4) and less.mean() > 0.1
+    assert result.difference.std == pytest.approx(0.0, abs=1e-5)
     session.post(Thaw())
     arrive(session)
-    assert session.inspector.frozen is None and session.inspector.sight.difference is None
+    assert session.inspector.frozen is None and session.inspector.result.difference is None
 
 
 def test_a_frozen_copy_of_another_shape_is_not_compared_with(opened):
     session = opened(MANY)
-    session.post(LookAt(View("row.phase", 0, 5)))
+    session.post(InspectTensor(TensorRange("row.phase", 0, 5)))
     arrive(session)
     session.post(Freeze())
     session.post(SetParameter("models.row", "count", 100))
     arrive(session)
-    assert session.inspector.sight is not None
-    assert session.inspector.sight.shape == (100,) and session.inspector.sight.difference is None
+    assert session.inspector.result is not None
+    assert session.inspector.result.shape == (100,) and session.inspector.result.difference is None
 
 
 def test_rows_that_are_gone_are_not_asked_for(opened):
     session = opened(MANY)
-    session.post(LookAt(View("row.position", 4000, 4100)))
+    session.post(InspectTensor(TensorRange("row.position", 4000, 4100)))
     arrive(session)
     session.post(SetParameter("models.row", "count", 100))
     arrive(session)
-    assert session.inspector.sight is not None and session.inspector.sight.shape == (100, 3)
+    assert session.inspector.result is not None and session.inspector.result.shape == (100, 3)
     assert not session.inspector.pages
 
 
 def test_nothing_is_looked_at_in_another_scene(opened):
     session = opened(MANY)
-    session.post(LookAt(POSITION))
+    session.post(InspectTensor(POSITION))
     arrive(session)
     session.post(Freeze())
     frame(session)
     session.post(Reload())  # of the same file: it is still there
     arrive(session)
-    assert session.inspector.view == POSITION and session.inspector.sight is not None
+    assert session.inspector.target == POSITION and session.inspector.result is not None
     session.post(Reload(restart=True))
     frame(session)
-    assert session.inspector.view is None and session.inspector.frozen is None and session.inspector.sight is None
+    assert session.inspector.target is None and session.inspector.frozen is None and session.inspector.result is None
 
 
 def test_what_is_not_there_is_told(opened):
     session = opened(MANY)
-    session.post(LookAt(View("row.speed")))
+    session.post(InspectTensor(TensorRange("row.speed")))
     session.post(Freeze())
     frame(session)
     assert "choose one" in session.messages["tensors"]
-    session.post(LookAt(View("row.positoin")))
+    session.post(InspectTensor(TensorRange("row.positoin")))
     frame(session)
     assert "positoin" in session.messages["tensors"] and "row.position" in session.messages["tensors"]
 
@@ -223,13 +223,13 @@ def test_what_is_not_there_is_told(opened):
 def test_a_dropped_frame_is_looked_at_again(opened):
     session = opened(MANY)
     session.post(Play(False))
-    session.post(LookAt(POSITION))
+    session.post(InspectTensor(POSITION))
     with pytest.raises(ZeroDivisionError), session.gpu.frames.frame():
         session.apply()
-        session.observe()
+        session.request_readbacks()
         _ = 1 / 0
     arrive(session)
-    assert session.inspector.sight is not None and 0 in session.inspector.pages
+    assert session.inspector.result is not None and 0 in session.inspector.pages
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (0, 3), (4, 2, 3), (3, 40_000)])
@@ -243,18 +243,18 @@ def test_any_shape_and_type(opened, monkeypatch: pytest.MonkeyPatch, shape: tupl
         session.stage.instances["row"].model.extra = given
         count = rows(shape)
         column = 1 if columns(shape) > 1 else 0
-        session.post(LookAt(View("row.extra", 0, count - 1, column)))
+        session.post(InspectTensor(TensorRange("row.extra", 0, count - 1, column)))
         session.post(Freeze())
         arrive(session)
-        sight = session.inspector.sight
-        assert sight is not None and sight.summary.size == array.size
+        result = session.inspector.result
+        assert result is not None and result.summary.size == array.size
         flat = array.reshape(count, -1) if array.size else array
         height = page_rows(shape, array.dtype.itemsize)
         if array.size:
             assert np.array_equal(np.concatenate(list(session.inspector.pages.values())), flat)
             assert height * max(len(session.inspector.pages), 1) >= count
-            assert np.array_equal(sight.column, flat[:, column])
-            assert sight.difference is not None and sight.difference.norm == 0.0
+            assert np.array_equal(result.column, flat[:, column])
+            assert result.difference is not None and result.difference.norm == 0.0
         session.inspector.clear()
 
 
@@ -277,7 +277,7 @@ def test_a_tensor_is_written_for_numpy(opened, tmp_path, monkeypatch: pytest.Mon
 
 def test_closing_gives_everything_back(opened):
     session = opened(MANY)
-    session.post(LookAt(POSITION))
+    session.post(InspectTensor(POSITION))
     arrive(session)
     session.post(Freeze())
     frame(session)
@@ -290,7 +290,7 @@ def test_going_back_in_time_shows_what_was_then(opened):
     session.clock.set_rewind_memory(1 << 24)
     for _ in range(6):
         frame(session)
-    session.post(LookAt(View("row.phase", 0, 5)))
+    session.post(InspectTensor(TensorRange("row.phase", 0, 5)))
     session.post(Play(False))
     arrive(session)
     assert session.inspector.pages[0][0, 0] == pytest.approx(6 * STEP)
@@ -298,4 +298,4 @@ def test_going_back_in_time_shows_what_was_then(opened):
     arrive(session)
     assert session.frame == 4
     assert session.inspector.pages[0][0, 0] == pytest.approx(4 * STEP)
-    assert session.inspector.sight is not None and session.inspector.sight.summary.max == pytest.approx(4 * STEP)
+    assert session.inspector.result is not None and session.inspector.result.summary.max == pytest.approx(4 * STEP)

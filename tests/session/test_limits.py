@@ -47,20 +47,20 @@ def test_it_is_told_while_it_lasts(row):
 
 
 def test_a_value_at_its_limit_is_well_and_one_that_is_none_is_not(row):
-    judge = Limits()
-    assert judge.look(row.stage, {"row.top": 0.4}) is None and not judge.exceeded
-    assert judge.look(row.stage, {"row.top": math.nan}).name == "row.top"
-    assert judge.look(row.stage, {"row.top": math.inf}) is None and judge.exceeded, "it was exceeded before"
-    assert judge.look(row.stage, {}) is None and not judge.exceeded
-    assert judge.look(row.stage, {"row.bottom": 9.0}) is None, "it has no limit"
+    tested = Limits()
+    assert tested.check(row.stage, {"row.top": 0.4}) is None and not tested.exceeded
+    assert tested.check(row.stage, {"row.top": math.nan}).name == "row.top"
+    assert tested.check(row.stage, {"row.top": math.inf}) is None and tested.exceeded, "it was exceeded before"
+    assert tested.check(row.stage, {}) is None and not tested.exceeded
+    assert tested.check(row.stage, {"row.bottom": 9.0}) is None, "it has no limit"
 
 
 def test_the_worst_is_the_largest_that_was_ever_seen(row):
-    judge = Limits()
+    tested = Limits()
 
     def worst(value):
-        judge.look(row.stage, {"row.top": value})
-        return judge.worst["row.top"].value
+        tested.check(row.stage, {"row.top": value})
+        return tested.worst["row.top"].value
 
     assert [worst(value) for value in (0.5, 0.9, 0.6, 0.3, 0.7, 1.1)] == [0.5, 0.9, 0.9, 0.9, 0.9, 1.1]
     assert all(math.isnan(worst(value)) for value in (math.nan, 0.5, math.inf)), "nothing is worse than no number"

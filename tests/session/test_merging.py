@@ -8,25 +8,25 @@ from vertigrad.renderer.camera import OrbitCamera
 from vertigrad.scene import Animation, load
 from vertigrad.session import Session
 from vertigrad.session.commands import (
+    AddBookmark,
     Animate,
+    DeleteBookmark,
     DeletePreset,
-    DropBookmark,
-    KeepBookmark,
-    KeepPreset,
-    LookFrom,
     Redo,
     Reload,
     RenamePreset,
     ResetParameters,
     Save,
+    SavePreset,
     SetParameter,
     SetSeed,
     SetSubsteps,
     Undo,
+    ViewFrom,
 )
-from vertigrad.session.kept import Kept, Preset, merged_kept
 from vertigrad.session.merging import MISSING, merged, merged_value
 from vertigrad.session.parameters import Key
+from vertigrad.session.scene_extras import Preset, SceneExtras, merge_extras
 
 from .running import SCENE, run_frame, values, written
 
@@ -45,7 +45,7 @@ def do(session: Session, *commands) -> None:
 
 
 def names(session: Session) -> list[str]:
-    return [preset.name for preset in session.tweaks.kept.presets]
+    return [preset.name for preset in session.scene_edits.extras.presets]
 
 
 # values -------------------------------------------------------------------------------------------------------------
@@ -78,28 +78,28 @@ def test_entries_stay_in_our_order_and_theirs_follow():
 
 
 def test_a_preset_is_merged_value_by_value():
-    base = Kept((Preset("a", {HEIGHT: 1.0, GLOW: 0.1}, 1),))
-    theirs = Kept((Preset("a", {HEIGHT: 2.0, GLOW: 0.1}, 1), Preset("b", {GLOW: 0.2}, 5)))
-    ours = Kept((Preset("ours", {HEIGHT: 1.0, GLOW: 0.3}, 1), Preset("b", {GLOW: 0.4}, 2)))
-    found, conflicts = merged_kept(base, theirs, ours)
+    base = SceneExtras((Preset("a", {HEIGHT: 1.0, GLOW: 0.1}, 1),))
+    theirs = SceneExtras((Preset("a", {HEIGHT: 2.0, GLOW: 0.1}, 1), Preset("b", {GLOW: 0.2}, 5)))
+    ours = SceneExtras((Preset("ours", {HEIGHT: 1.0, GLOW: 0.3}, 1), Preset("b", {GLOW: 0.4}, 2)))
+    found, conflicts = merge_extras(base, theirs, ours)
     assert found.presets == (Preset("ours", {HEIGHT: 2.0, GLOW: 0.3}, 1), Preset("b", {GLOW: 0.4}, 2))
     assert list(map(str, conflicts)) == ["emissive in the preset b: 0.4 here, 0.2 in the file"]
 
 
 def test_a_preset_of_theirs_that_takes_a_name_of_ours_gets_another():
-    base = Kept((Preset("a", {HEIGHT: 1.0}, 1),))
-    theirs = Kept((Preset("a", {HEIGHT: 1.0}, 1), Preset("b", {HEIGHT: 9.0}, 5)))
-    ours = Kept((Preset("b", {HEIGHT: 1.0}, 1),))
-    found, _ = merged_kept(base, theirs, ours)
+    base = SceneExtras((Preset("a", {HEIGHT: 1.0}, 1),))
+    theirs = SceneExtras((Preset("a", {HEIGHT: 1.0}, 1), Preset("b", {HEIGHT: 9.0}, 5)))
+    ours = SceneExtras((Preset("b", {HEIGHT: 1.0}, 1),))
+    found, _ = merge_extras(base, theirs, ours)
     assert [(preset.name, preset.values[HEIGHT]) for preset in found.presets] == [("b", 1.0), ("b 2", 9.0)]
 
 
 def test_a_preset_that_one_side_deleted_and_the_other_changed_is_reported():
-    base = Kept((Preset("a", {HEIGHT: 1.0}, 1),))
-    changed = Kept((Preset("a", {HEIGHT: 2.0}, 1),))
-    found, conflicts = merged_kept(base, changed, Kept())
+    base = SceneExtras((Preset("a", {HEIGHT: 1.0}, 1),))
+    changed = SceneExtras((Preset("a", {HEIGHT: 2.0}, 1),))
+    found, conflicts = merge_extras(base, changed, SceneExtras())
     assert not found.presets and list(map(str, conflicts)) == ['preset a: "deleted" here, "changed" in the file']
-    found, conflicts = merged_kept(base, Kept(), changed)
+    found, conflicts = merge_extras(base, SceneExtras(), changed)
     assert found == changed and len(conflicts) == 1
 
 
@@ -107,7 +107,9 @@ def test_bookmarks_are_one_if_a_file_would_have_them_alike():
     here = OrbitCamera(distance=3.0)
     near = OrbitCamera(distance=3.0 + 1e-9)
     far = OrbitCamera(distance=4.0)
-    found, conflicts = merged_kept(Kept(bookmarks={"a": here}), Kept(bookmarks={"a": far}), Kept(bookmarks={"a": near}))
+    found, conflicts = merge_extras(
+        SceneExtras(bookmarks={"a": here}), SceneExtras(bookmarks={"a": far}), SceneExtras(bookmarks={"a": near})
+    )
     assert found.bookmarks == {"a": far} and not conflicts
 
 
@@ -118,11 +120,11 @@ def test_bookmarks_are_one_if_a_file_would_have_them_alike():
 def test_unsaved_bookmarks_presets_and_animations_survive_and_those_of_the_file_come(opened, tmp_path, reload):
     session = opened()
     moves = Animation(range=(0.0, 1.0))
-    do(session, LookFrom("top"), KeepBookmark("ours"), SetParameter(*HEIGHT, 2.0), KeepPreset("ours"))
+    do(session, ViewFrom("top"), AddBookmark("ours"), SetParameter(*HEIGHT, 2.0), SavePreset("ours"))
     do(session, ResetParameters(), Animate(*GLOW, moves))
     written(tmp_path, SCENE + BOOKMARK + PRESET + ANIMATION)
     do(session, reload)
-    kept = session.tweaks.kept
+    kept = session.scene_edits.extras
     assert set(kept.bookmarks) == {"ours", "theirs"} and names(session) == ["ours", "theirs"]
     assert kept.animations.keys() == {GLOW, Key("view", "exposure")}
     assert session.unsaved and not session.messages
@@ -134,12 +136,12 @@ def test_unsaved_bookmarks_presets_and_animations_survive_and_those_of_the_file_
 
 def test_the_reload_that_a_changed_file_asks_for_keeps_bookmarks(opened, tmp_path):
     session = opened()
-    do(session, KeepBookmark("ours"))
+    do(session, AddBookmark("ours"))
     written(tmp_path, SCENE.replace("size = 0.1", "size = 0.2"))
     do(session, Save())
     assert session.question and session.question.about == "changed"
     do(session, Reload())
-    assert list(session.tweaks.kept.bookmarks) == ["ours"] and session.unsaved
+    assert list(session.scene_edits.extras.bookmarks) == ["ours"] and session.unsaved
     do(session, Save())
     assert not session.unsaved and session.question is None
     assert list(load(tmp_path / "scene.toml").bookmarks) == ["ours"]
@@ -148,14 +150,16 @@ def test_the_reload_that_a_changed_file_asks_for_keeps_bookmarks(opened, tmp_pat
 
 def test_a_bookmark_that_both_changed_is_ours_and_reported(opened, tmp_path):
     session = opened(SCENE + BOOKMARK)
-    do(session, KeepBookmark("theirs"))
-    ours = session.tweaks.kept.bookmarks["theirs"]
+    do(session, AddBookmark("theirs"))
+    ours = session.scene_edits.extras.bookmarks["theirs"]
     written(tmp_path, SCENE + BOOKMARK.replace("9]", "7]"))
     do(session, Reload())
-    assert session.tweaks.kept.bookmarks["theirs"] == ours
+    assert session.scene_edits.extras.bookmarks["theirs"] == ours
     assert "bookmark theirs: " in session.messages["edits"]
     do(session, Undo())
-    assert session.tweaks.kept.bookmarks["theirs"].position == pytest.approx((1, 2, 9)), "as it was before our edit"
+    assert session.scene_edits.extras.bookmarks["theirs"].position == pytest.approx((1, 2, 9)), (
+        "as it was before our edit"
+    )
 
 
 def test_what_a_restart_takes_back_is_reported_and_undone_in_one_step(opened):
@@ -163,19 +167,19 @@ def test_what_a_restart_takes_back_is_reported_and_undone_in_one_step(opened):
     do(session, SetParameter(*HEIGHT, 2.0), SetSeed(9), SetSubsteps("row", 3))
     do(session, RESTART)
     instance = session.stage.instances["row"]
-    assert (session.tweaks.value(HEIGHT), instance.model.seed, instance.substeps) == (0.0, 0, 1)
-    assert "3 parameters: as in the file again; Undo brings back" in session.messages["edits"]
+    assert (session.scene_edits.value(HEIGHT), instance.model.seed, instance.substeps) == (0.0, 0, 1)
+    assert "3 parameters: reset to the file; Undo restores" in session.messages["edits"]
     assert not session.unsaved
     do(session, Undo())
     instance = session.stage.instances["row"]
-    assert (session.tweaks.value(HEIGHT), instance.model.seed, instance.substeps) == (2.0, 9, 3)
+    assert (session.scene_edits.value(HEIGHT), instance.model.seed, instance.substeps) == (2.0, 9, 3)
     assert session.unsaved
 
 
 def test_a_restart_without_edits_says_nothing(opened):
     session = opened()
     do(session, RESTART)
-    assert not session.messages and not session.tweaks.history.done
+    assert not session.messages and not session.scene_edits.history.done
 
 
 def test_an_edit_of_a_model_that_is_gone_is_reported(opened, tmp_path):
@@ -184,7 +188,7 @@ def test_an_edit_of_a_model_that_is_gone_is_reported(opened, tmp_path):
     written(tmp_path, SCENE)
     do(session, Reload())
     assert "models.other.height: was 2.0 here, and is gone from the file" in session.messages["edits"]
-    assert not session.unsaved and session.tweaks.history.done == []
+    assert not session.unsaved and session.scene_edits.history.done == []
 
 
 def test_an_animated_parameter_stands_where_the_file_has_it_once_the_file_animates_it_no_longer(opened, tmp_path):
@@ -203,49 +207,49 @@ def test_an_animated_parameter_stands_where_the_file_has_it_once_the_file_animat
 def test_seeds_substeps_and_bookmarks_are_undone_and_redone(opened):
     session = opened()
     run_frame(session)
-    do(session, KeepBookmark("here"), SetSubsteps("row", 3), SetSeed(9))
-    do(session, DropBookmark("here"))
-    labels = [step.label for step in session.tweaks.history.done]
-    assert labels == ["bookmark here", "substeps of row", "seed", "forget bookmark here"]
+    do(session, AddBookmark("here"), SetSubsteps("row", 3), SetSeed(9))
+    do(session, DeleteBookmark("here"))
+    labels = [step.label for step in session.scene_edits.history.done]
+    assert labels == ["bookmark here", "substeps of row", "seed", "delete bookmark here"]
     do(session, Undo())
-    assert list(session.tweaks.kept.bookmarks) == ["here"]
+    assert list(session.scene_edits.extras.bookmarks) == ["here"]
     do(session, Undo())
     instance = session.stage.instances["row"]
     assert (instance.model.seed, instance.substeps, session.frame) == (0, 3, 1), "another seed: from the start"
     do(session, Undo())
     assert session.stage.instances["row"].substeps == 1
     do(session, Undo())
-    assert not session.tweaks.kept.bookmarks and not session.unsaved
+    assert not session.scene_edits.extras.bookmarks and not session.unsaved
     do(session, *[Redo()] * 4)
     instance = session.stage.instances["row"]
-    assert (instance.model.seed, instance.substeps, dict(session.tweaks.kept.bookmarks)) == (9, 3, {})
+    assert (instance.model.seed, instance.substeps, dict(session.scene_edits.extras.bookmarks)) == (9, 3, {})
 
 
 def test_the_same_seed_again_begins_anew_and_is_no_step(opened):
     session = opened()
     run_frame(session)
     do(session, SetSeed(0))
-    assert session.frame == 1 and session.tweaks.history.done == []
+    assert session.frame == 1 and session.scene_edits.history.done == []
 
 
 @pytest.mark.parametrize("command", [SetSeed(-1), SetSubsteps("row", 0), SetSeed(1, "nothing")])
 def test_a_setting_that_cannot_be_changes_nothing(opened, command):
     session = opened()
     do(session, command)
-    assert session.messages[command.topic] and session.tweaks.history.done == []
-    assert session.tweaks.settings() == {SEED: 0, SUBSTEPS: 1}
+    assert session.messages[command.topic] and session.scene_edits.history.done == []
+    assert session.scene_edits.settings() == {SEED: 0, SUBSTEPS: 1}
 
 
 def test_a_step_of_a_preset_is_undone_after_the_file_brought_another(opened, tmp_path):
     session = opened()
-    do(session, SetParameter(*HEIGHT, 2.0), KeepPreset("ours"))
+    do(session, SetParameter(*HEIGHT, 2.0), SavePreset("ours"))
     written(tmp_path, SCENE + PRESET)
     do(session, Reload(), Undo())
     assert names(session) == ["theirs"], "the other editor's stays"
     do(session, Redo())
     assert set(names(session)) == {"ours", "theirs"}
     do(session, Undo(), Undo())
-    assert session.tweaks.value(HEIGHT) == 0.0
+    assert session.scene_edits.value(HEIGHT) == 0.0
 
 
 # names of presets in the file ---------------------------------------------------------------------------------------

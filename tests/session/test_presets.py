@@ -5,9 +5,9 @@ import pytest
 from vertigrad.session.commands import (
     ApplyPreset,
     DeletePreset,
-    KeepPreset,
     Reload,
     RenamePreset,
+    SavePreset,
     SetParameter,
     UpdatePreset,
 )
@@ -32,32 +32,32 @@ def do(session, *commands) -> dict[str, dict[Key, object]]:
     for command in commands:
         session.post(command)
     run_frame(session)
-    return {preset.name: dict(preset.values) for preset in session.tweaks.kept.presets}
+    return {preset.name: dict(preset.values) for preset in session.scene_edits.extras.presets}
 
 
 def test_those_of_the_file_can_be_applied(opened):
     session = opened(SCENE + PRESETS)
     assert list(do(session, ApplyPreset("high"))) == ["high", "very high"]
-    assert session.tweaks.differing() == {HEIGHT: 5.0, Key("view", "background"): (16 / 255, 32 / 255, 48 / 255)}
+    assert session.scene_edits.differing() == {HEIGHT: 5.0, Key("view", "background"): (16 / 255, 32 / 255, 48 / 255)}
     do(session, ApplyPreset("very high"))
-    assert (session.tweaks.value(HEIGHT), session.tweaks.value(COUNT)) == (9.5, 4)
+    assert (session.scene_edits.value(HEIGHT), session.scene_edits.value(COUNT)) == (9.5, 4)
     assert len(session.stage.instances["row"].outputs["phase"].numpy()) == 4
 
 
 def test_what_differs_from_the_scene_is_kept(opened):
     session = opened(sets=["row.wrong_by=2"])
-    assert do(session, SetParameter(*HEIGHT, 2.0), KeepPreset("mine")) == {"mine": {HEIGHT: 2.0}}
+    assert do(session, SetParameter(*HEIGHT, 2.0), SavePreset("mine")) == {"mine": {HEIGHT: 2.0}}
     found = do(session, SetParameter(*HEIGHT, 0.0), SetParameter(*GLOW, 0.5), UpdatePreset("mine"))
     assert found == {"mine": {HEIGHT: 0.0, GLOW: 0.5}}
-    assert do(session, KeepPreset("mine")) == {"mine": {GLOW: 0.5}}
+    assert do(session, SavePreset("mine")) == {"mine": {GLOW: 0.5}}
 
 
 def test_names_and_places(opened):
     session = opened(SCENE + PRESETS)
     assert list(do(session, RenamePreset("high", "high"))) == ["high", "very high"]
-    assert not session.messages and session.tweaks.history.done == []
+    assert not session.messages and session.scene_edits.history.done == []
     assert list(do(session, RenamePreset("high", "hoch"))) == ["hoch", "very high"]
-    assert list(do(session, DeletePreset("hoch"), SetParameter(*HEIGHT, 1.0), KeepPreset("new"))) == [
+    assert list(do(session, DeletePreset("hoch"), SetParameter(*HEIGHT, 1.0), SavePreset("new"))) == [
         "very high",
         "new",
     ]
@@ -70,19 +70,19 @@ def test_names_and_places(opened):
         (UpdatePreset("x"), "unknown preset"),
         (DeletePreset("x"), "unknown preset"),
         (RenamePreset("x", "y"), "unknown preset"),
-        (RenamePreset("high", "very high"), 'there is a preset "very high" already'),
+        (RenamePreset("high", "very high"), 'a preset "very high" already exists'),
         (RenamePreset("high", " "), "a preset needs a name that can be read"),
         (RenamePreset("high", "a\nb"), "a preset needs a name that can be read"),
-        (KeepPreset("x" * 61), "at most 60 characters"),
-        (KeepPreset("x"), "nothing does now"),
+        (SavePreset("x" * 61), "at most 60 characters"),
+        (SavePreset("x"), "none do now"),
     ],
 )
 def test_what_cannot_be_changes_nothing_and_says_why(opened, command, told):
     session = opened(SCENE + PRESETS)
-    before = session.tweaks.kept
+    before = session.scene_edits.extras
     do(session, command)
     assert told in session.messages["presets"]
-    assert session.tweaks.kept == before and session.tweaks.history.done == []
+    assert session.scene_edits.extras == before and session.scene_edits.history.done == []
 
 
 def test_one_that_cannot_be_built_changes_nothing(opened):
@@ -90,14 +90,14 @@ def test_one_that_cannot_be_built_changes_nothing(opened):
     session = opened(text)
     do(session, ApplyPreset("very high"))
     assert "not with 4 points" in session.messages["presets"]
-    assert session.tweaks.differing() == {} and session.tweaks.history.done == []
+    assert session.scene_edits.differing() == {} and session.scene_edits.history.done == []
 
 
 def test_a_reload_keeps_what_the_user_made_and_takes_what_the_file_says(opened, tmp_path):
     session = opened(SCENE + PRESETS)
     written(tmp_path, SCENE + PRESETS.replace("9.5", "9"))
     assert do(session, Reload())["very high"][HEIGHT] == 9.0
-    do(session, SetParameter(*HEIGHT, 1.0), KeepPreset("mine"))
+    do(session, SetParameter(*HEIGHT, 1.0), SavePreset("mine"))
     written(tmp_path, SCENE + '[presets.theirs]\n"row.height" = 1\n')
     assert list(do(session, Reload())) == ["mine", "theirs"], "two went in the file, where one came"
     assert session.unsaved and not session.messages

@@ -252,9 +252,9 @@ def test_auto_is_no_step_of_the_history_and_leaves_the_scene_saved(opened: Calla
     session.post(SetQuality(auto.quality))
     session.apply()
     assert session.view.quality == AUTO and level_in_force(AUTO, session.quality) is MEDIUM
-    assert not session.unsaved and not session.tweaks.history.done
+    assert not session.unsaved and not session.scene_edits.history.done
     session.post(SetParameter("view", "quality", "low"))
     session.apply()
     assert session.unsaved and level_in_force(session.view.quality, session.quality) is LOW
-    session.tweaks.undo()
+    session.scene_edits.undo()
     assert session.view.quality == AUTO and not session.unsaved

@@ -15,9 +15,9 @@ from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.models.reference import neural_field as neural_field_reference
 from vertigrad.renderer.layers.points import PointsLayer
 from vertigrad.renderer.renderer import Renderer
-from vertigrad.session import STEP, Session, edits
+from vertigrad.session import STEP, Session, hot_reload
 from vertigrad.session.commands import GoTo, Play, Reload, ResetParameters, SetParameter, SetSeed, SetSubsteps
-from vertigrad.session.edits import Edits
+from vertigrad.session.hot_reload import HotReload
 from vertigrad.session.saving import save_scene
 
 from .projects import copied_project
@@ -43,8 +43,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def watched(session: Session) -> Callable[[], None]:
     """Let the session look after its files; returns what lets enough time pass for it to see an edit."""
     clock = Clock()
-    session.edits = Edits(clock)
-    session.edits.on = True
+    session.hot_reload = HotReload(clock)
+    session.hot_reload.on = True
 
     def pass_time() -> None:
         for _ in range(15):
@@ -282,7 +282,7 @@ def test_our_own_saving_is_not_taken_for_an_edit(edited, tmp_path: Path):
     session.post(Play(False))
     run_frame(session)
     edit((tmp_path / "scene.toml").read_text())
-    assert session.clock.resting, "nothing is to be done for it"
+    assert session.clock.idle, "nothing is to be done for it"
     assert session.stage.instances["row"].params.height == 2.0
     assert session.unsaved
 
@@ -319,7 +319,7 @@ def test_restart_builds_everything_anew(edited):
 def test_nothing_is_looked_at_unless_it_is_wanted(opened, tmp_path: Path):
     session = opened()
     see = watched(session)
-    session.edits.on = False
+    session.hot_reload.on = False
     (tmp_path / "scene.toml").write_text("nonsense")
     see()
     assert session.messages == {}
@@ -512,7 +512,7 @@ def test_a_file_that_is_right_for_drawing_and_wrong_for_computing_is_wrong(stead
         renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (64, 48))
         first = picture(session, renderer, offscreen)
         see = watched(session)
-        monkeypatch.setattr(edits, "replace_kernels", refuse)
+        monkeypatch.setattr(hot_reload, "replace_kernels", refuse)
         make_red(project / "shaders" / "draw" / "post_process.wgsl")
         see()
         assert session.messages == {"shaders": "not these"}

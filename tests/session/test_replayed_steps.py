@@ -73,7 +73,7 @@ def test_the_past_is_made_again_bit_for_bit(opened) -> None:
     for frame in (43, 7, 22):
         session.post(GoTo(frame))
         run_frame(session)
-        while not session.clock.resting:
+        while not session.clock.idle:
             run_frame(session)
         assert session.frame == frame and bits(session) == states[frame], frame
 

@@ -10,7 +10,7 @@ from vertigrad.session import STEP, Session
 from vertigrad.session.commands import (
     Freeze,
     GoTo,
-    LookAt,
+    InspectTensor,
     Play,
     Reset,
     SetParameter,
@@ -19,7 +19,7 @@ from vertigrad.session.commands import (
     SetSubsteps,
     Step,
 )
-from vertigrad.session.inspector import View
+from vertigrad.session.inspector import TensorRange
 from vertigrad.session.rewind import ZERO_STEPS
 from vertigrad.session.snapshots import PAUSE
 
@@ -42,7 +42,7 @@ def do(session: Session, *commands) -> None:
     for command in commands:
         session.post(command)
     run_frame(session)
-    while not session.playing and not session.clock.resting:
+    while not session.playing and not session.clock.idle:
         run_frame(session)
 
 
@@ -281,13 +281,13 @@ def test_large_states_are_kept_in_some_frames_only(galaxy):
     assert bits(galaxy) == was[37]
 
 
-def test_a_state_larger_than_all_that_is_allowed_has_no_past(galaxy):
+def test_a_state_larger_than_the_rewind_memory_has_no_snapshots(galaxy):
     galaxy.clock.rewind.snapshots.limit = snapshot_bytes(galaxy) - 1
     recorded(galaxy, 5)
     assert len(galaxy.clock.rewind.snapshots) == 0
     galaxy.post(GoTo(2))
     run_frame(galaxy)
-    assert "nothing to go back to" in galaxy.messages["time"]
+    assert "nothing to rewind to" in galaxy.messages["time"]
     assert galaxy.frame >= 5
 
 
@@ -426,7 +426,7 @@ def test_the_pause_without_snapshots_grows_while_memory_stays_short(galaxy, stea
 
 def test_a_step_back_leaves_a_tensor_that_was_frozen(galaxy):
     recorded(galaxy, 5)
-    do(galaxy, Play(False), LookAt(View("galaxy.position")), Freeze())
+    do(galaxy, Play(False), InspectTensor(TensorRange("galaxy.position")), Freeze())
     assert galaxy.inspector.frozen is not None
     frozen = galaxy.inspector.frozen.numpy()
     do(galaxy, Step(-3))

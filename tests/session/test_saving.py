@@ -15,11 +15,10 @@ from vertigrad.scene.kinds import scene_name
 from vertigrad.session import Session
 from vertigrad.session.command_line import command_line
 from vertigrad.session.commands import (
+    AddBookmark,
     Animate,
     Ask,
     DeletePreset,
-    KeepBookmark,
-    KeepPreset,
     Leave,
     Open,
     Play,
@@ -28,6 +27,7 @@ from vertigrad.session.commands import (
     ResetParameters,
     Save,
     SaveAs,
+    SavePreset,
     SetParameter,
     SetSeed,
     SetSubsteps,
@@ -96,7 +96,7 @@ def test_what_was_never_changed_or_changed_back_is_not_unsaved(opened):
 def test_undo_after_saving_is_unsaved_again_and_redo_is_not(opened):
     session = opened(COMMENTED)
     do(session, SetParameter(*HEIGHT, 2.5), Save(), Undo())
-    assert session.unsaved and session.tweaks.value(HEIGHT) == 1.0
+    assert session.unsaved and session.scene_edits.value(HEIGHT) == 1.0
     do(session, Save())
     assert text(session) == COMMENTED
 
@@ -109,7 +109,7 @@ def test_a_run_goes_on_while_it_is_saved(opened):
     assert session.stage.instances["row"] is instance and session.frame == 2
     assert session.originals()["models.row"].height == 2.5, "a reset goes to what is in the file now"
     do(session, SetParameter(*HEIGHT, 3.0), ResetParameters())
-    assert session.tweaks.value(HEIGHT) == 2.5
+    assert session.scene_edits.value(HEIGHT) == 2.5
 
 
 def test_what_the_command_line_set_is_saved_but_asks_nothing(opened):
@@ -124,7 +124,7 @@ def test_what_the_command_line_set_is_saved_but_asks_nothing(opened):
         "the ground\n", "the ground\n  count = 4\n"
     ).replace("size = 0.1\n", "size = 0.1\nemissive = 0.5\n")
     do(session, SetParameter(*HEIGHT, 1.0), Save(), Reload(restart=True))
-    assert session.tweaks.value(HEIGHT) == 1.0, "the file has the word now"
+    assert session.scene_edits.value(HEIGHT) == 1.0, "the file has the word now"
     assert (session.scene.camera.fov, session.stage.instances["row"].model.seed) == (20.0, 17)
 
 
@@ -155,7 +155,7 @@ def test_a_seed_of_the_command_line_gives_way_to_one_that_is_saved(opened):
 
 def test_bookmarks_are_saved_with_the_rest(opened):
     session = opened(COMMENTED)
-    do(session, KeepBookmark("here"))
+    do(session, AddBookmark("here"))
     assert session.unsaved
     do(session, Save())
     assert not session.unsaved and list(load(session.scene.path).bookmarks) == ["here"]
@@ -165,7 +165,7 @@ def test_bookmarks_are_saved_with_the_rest(opened):
 def test_presets_and_animations_are_saved_and_read_again(opened):
     session = opened(COMMENTED)
     moves = Animation(shape="noise", range=(0.25, 1.0), seed=3)
-    do(session, SetParameter(*HEIGHT, 2.0), SetParameter("view", "background", (0.1, 0.2, 0.3)), KeepPreset("two 2"))
+    do(session, SetParameter(*HEIGHT, 2.0), SetParameter("view", "background", (0.1, 0.2, 0.3)), SavePreset("two 2"))
     assert session.unsaved
     do(session, SetParameter(*HEIGHT, 1.0), ResetParameters(), Animate(*GLOW, moves), Save())
     assert not session.unsaved
@@ -185,9 +185,9 @@ def test_presets_and_animations_are_saved_and_read_again(opened):
 
 def test_a_preset_that_takes_the_name_of_one_that_went(opened):
     session = opened(COMMENTED + '\n# of a\n[presets.a]\n"models.row.height" = 7 # seven\n')
-    do(session, DeletePreset("a"), SetParameter(*HEIGHT, 8.0), KeepPreset("a"), SetParameter(*HEIGHT, 1.0), Save())
+    do(session, DeletePreset("a"), SetParameter(*HEIGHT, 8.0), SavePreset("a"), SetParameter(*HEIGHT, 1.0), Save())
     assert load(session.scene.path).presets == {"a": {HEIGHT.path: 8.0}} and not session.messages
-    do(session, SetParameter(*HEIGHT, 9.0), KeepPreset("a"), SetParameter(*HEIGHT, 1.0), Save())
+    do(session, SetParameter(*HEIGHT, 9.0), SavePreset("a"), SetParameter(*HEIGHT, 1.0), Save())
     assert load(session.scene.path).presets == {"a": {HEIGHT.path: 9.0}} and not session.unsaved
 
 
@@ -281,7 +281,7 @@ def test_no_copy_where_its_files_are_not(steady: Gpu, tmp_path):
         assert session.messages["save"].startswith(told) and ".tmp" not in session.messages["save"]
         assert os.listdir(tmp_path / "there") == [] and session.scene.path == path and session.unsaved
         do(session, SaveAs(tmp_path / "here" / "b.toml"))
-        assert not session.messages and session.tweaks.value(Key("models.a", "height")) == 0.7
+        assert not session.messages and session.scene_edits.value(Key("models.a", "height")) == 0.7
 
 
 @pytest.mark.parametrize("name", ["no/folder/scene.toml", "x" * 300 + ".toml"])

@@ -140,7 +140,7 @@ def test_a_step_back_that_fails_leaves_the_run_as_it_is(opened):
     run_frame(session)
     session.post(Step(-3))
     run_frame(session)
-    assert "nothing to go back to" in session.messages["time"]
+    assert "nothing to rewind to" in session.messages["time"]
     assert session.playing and phase(session) == pytest.approx(2 * STEP)
 
 
@@ -325,7 +325,7 @@ def test_a_parameter_posted_for_a_model_that_is_gone_by_then_is_only_a_message(o
     assert "models.row" in next(iter(session.messages.values()))
 
 
-@pytest.mark.parametrize("part", ["Stage", "Cameras", "Tweaks", "Clock", "Watches", "InteractionTool"])
+@pytest.mark.parametrize("part", ["Stage", "Cameras", "SceneEdits", "Clock", "Watches", "InteractionTool"])
 @pytest.mark.parametrize("other", [False, True], ids=["restart", "other"])
 def test_whatever_fails_while_a_scene_is_built_leaves_the_old_one_running(
     opened, steady: Gpu, tmp_path, monkeypatch, part, other
@@ -388,7 +388,7 @@ def test_settings_of_the_user_hold_in_another_scene(opened, tmp_path):
     session.post(Reload(written(tmp_path, SCENE, "other.toml")))
     run_frame(session)
     assert session.speed == 2.0 and session.clock.rewind.snapshots.limit == 1 << 20
-    assert session.limits.stopping and session.cameras.pace == 3.0 and session.tool.brush.radius == 0.2
+    assert session.limits.stopping and session.cameras.fly_speed == 3.0 and session.tool.brush.radius == 0.2
 
 
 @pytest.mark.parametrize("speed", [-3.0, float("nan"), float("inf")])

@@ -222,7 +222,7 @@ def test_a_number_takes_its_place_and_auto_comes_back(row, grown):
 
 def test_the_same_number_by_hand_is_another_thing(row):
     do(row, SetParameter(*COUNT, 41))
-    assert count(row) == 41 and row.unsaved and COUNT in row.tweaks.differing()
+    assert count(row) == 41 and row.unsaved and COUNT in row.scene_edits.differing()
 
 
 def test_presets(row, grown):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vertigrad.session.statistics import GpuTimes, History, Series, computes, statistics
+from vertigrad.session.statistics import GpuTimes, Series, TimeSeries, computes, statistics
 
 
 @given(st.integers(1, 40), st.lists(st.floats(allow_nan=False), max_size=700), st.integers(0, 50))
@@ -42,7 +42,7 @@ def test_statistics_of_a_series_and_of_a_list_are_the_same():
 
 
 def test_a_history_forgets_what_comes_after_a_time_that_was_gone_back_to():
-    history = History(10)
+    history = TimeSeries(10)
     for time in (0.0, 1.0, 2.0, 3.0):
         history.append(time, 10 * time)
     history.append(1.5, 7.0)
@@ -55,7 +55,7 @@ def test_a_history_forgets_what_comes_after_a_time_that_was_gone_back_to():
 
 
 def test_a_history_is_bounded():
-    history = History(3)
+    history = TimeSeries(3)
     for time in range(10):
         history.append(float(time), float(-time))
     assert list(history.times) == [7.0, 8.0, 9.0]

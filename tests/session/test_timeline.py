@@ -93,7 +93,7 @@ def test_an_idle_loop_drops_no_frames(steady: Gpu, clock: Clock):
     line = Timeline(steady)
     line.refresh_ms = 10.0
     tick(line, clock, 1.0, 1.0, 1.0)
-    line.rest()
+    line.mark_idle()
     clock.now += 5.0
     tick(line, clock, 1.0, 1.0, 1.0)
     assert line.dropped == 0 and not len(line.frame_ms)

@@ -131,7 +131,7 @@ def test_its_velocity_is_of_model_time(row):
 
 
 def test_several_steps_in_a_picture_share_a_move(row):
-    row.pace({"steps": 4})
+    row.set_pacing({"steps": 4})
     row.post(BeginInteraction(Gesture.CUT, BESIDE, SIZE))
     for _ in range(3):
         run_frame(row)

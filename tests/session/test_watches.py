@@ -12,8 +12,8 @@ from vertigrad import ops
 from vertigrad.gpu import Gpu
 from vertigrad.ops.summary import Condition
 from vertigrad.session import STEP, Session, watches
-from vertigrad.session.commands import AddWatch, Guard, Play, RemoveWatch, Reset, SettleAlarm
-from vertigrad.session.watches import EVERY, FIGURES, GUARD_EVERY, Watch, guarded
+from vertigrad.session.commands import AddWatch, DismissAlarm, Guard, Play, RemoveWatch, Reset
+from vertigrad.session.watches import EVERY, GUARD_EVERY, STATISTICS, Watch, guarded
 
 from .running import LINKED, run_frame, values
 
@@ -36,7 +36,7 @@ def frame(session: Session, spoil: Callable[[], object] = lambda: None) -> None:
         session.apply()
         session.advance()
         spoil()
-        session.observe()
+        session.request_readbacks()
 
 
 def frames(session: Session, count: int) -> None:
@@ -63,7 +63,7 @@ def watched(session: Session, watch: Watch) -> list[float]:
     return list(session.watches.history[watch].values)
 
 
-@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("figure", STATISTICS)
 def test_every_figure_is_that_of_the_tensor(opened, figure: str):
     session = opened(FAR)
     watch = Watch("row.position", figure)
@@ -150,7 +150,7 @@ def test_it_goes_on_when_asked_and_stops_again_only_for_something_new(opened):
     arrive(session)
     assert not session.playing
     session.post(Play(True))
-    session.post(SettleAlarm())
+    session.post(DismissAlarm())
     for _ in range(3 * EVERY):
         frame(session)
         arrive(session)
@@ -193,7 +193,7 @@ def test_a_thorough_guard_finds_it_in_the_step_in_which_it_happens(opened):
     arrive(session)
     assert not session.watches.over
     frame(session, lambda: spoil(session, (2, 0), math.nan))
-    session.look_again()
+    session.inspect_now()
     assert session.watches.over
     assert session.watches.alarm is not None and session.watches.alarm.row == 2
     assert session.watches.alarm.frame == 4
@@ -252,7 +252,7 @@ def test_a_dropped_frame_is_looked_at_again(opened):
     with pytest.raises(ZeroDivisionError), session.gpu.frames.frame():
         session.apply()
         session.advance()
-        session.observe()
+        session.request_readbacks()
         _ = 1 / 0
     arrive(session)
     frame(session)
@@ -275,10 +275,10 @@ def test_nothing_is_looked_at_in_the_middle_of_a_step(opened):
     session.apply()
     with session.gpu.frames.frame():
         session.stage.begin_step(STEP)
-        session.observe()
+        session.request_readbacks()
         assert not session.watches.pending
         session.stage.cancel()
-        session.observe()
+        session.request_readbacks()
         assert session.watches.pending
     arrive(session)
 

@@ -131,7 +131,7 @@ def test_help_tells_every_shortcut_and_finds_them(shell: Open, monkeypatch):
     drawn = imgui.text_colored
     monkeypatch.setattr(help_panel.imgui, "text_colored", lambda tint, text: (told.append(text), drawn(tint, text)))
     one.key("F1")
-    assert "Help" in one.workspace.seen
+    assert "Help" in one.workspace.visible_panels
     expected = {action.name for action in one.gui.actions if action.keys}
     assert expected <= set(told)
     panel = next(panel for panel in one.gui._panels if panel.title == "Help")
@@ -169,7 +169,7 @@ def test_the_palette_is_moved_about_with_arrows_and_round_the_ends(shell: Open):
     assert first._chosen == 0 and first._search == "help"
     fitting = ranked("help", one.gui.actions)
     one.key("Enter")
-    assert fitting[0].name == "Help" and "Help" in one.workspace.seen
+    assert fitting[0].name == "Help" and "Help" in one.workspace.visible_panels
 
 
 def test_the_palette_does_not_do_what_is_impossible(shell: Open, monkeypatch):

@@ -179,7 +179,7 @@ def test_flight_keys_fly_while_the_right_button_is_held_and_the_mouse_looks_arou
 
 def test_flight_mode_needs_no_button(opened):
     driver = opened(panels=False)
-    camera, pace = driver.session.camera, driver.session.cameras.pace
+    camera, pace = driver.session.camera, driver.session.cameras.fly_speed
     driver.key("v")
     holding(driver, "d", "q")
     assert driver.session.cameras.thrust == (1, -1, 0)
@@ -190,7 +190,7 @@ def test_flight_mode_needs_no_button(opened):
     driver.desktop.move(*CENTER)
     driver.desktop.click(WHEEL_UP, times=2)
     driver.frames()
-    assert driver.session.cameras.pace == pytest.approx(pace * 1.2**2)
+    assert driver.session.cameras.fly_speed == pytest.approx(pace * 1.2**2)
     driver.key("v")
     driver.drag(CENTER, ASIDE)
     assert camera.position != pytest.approx(eye), "circles again"

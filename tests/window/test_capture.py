@@ -123,7 +123,7 @@ def test_without_a_background(opened, here):
     assert np.abs(cut[alpha == 255, :3] - plain[alpha == 255]).max() <= 1
 
 
-def test_what_cannot_be_taken_is_told_and_the_window_goes_on(opened, here):
+def test_what_cannot_be_taken_is_reported_and_the_window_continues(opened, here):
     driver = opened(panels=False)
     (here / "file").write_text("")
     refused = (

@@ -22,7 +22,7 @@ def test_a_look_changes_the_picture_and_undo_restores_it(opened, rows: Rows, ite
     driver.click(rows.at("look"))
     x, y = rows.at("look")
     driver.click((x, y + FIRST + ENTRY * NAMES.index(look)))
-    assert view.look == look and driver.session.tweaks.history.done
+    assert view.look == look and driver.session.scene_edits.history.done
     assert {name: getattr(view, name) for name in ("edges", "tint", "floor")} == {
         name: LOOKS[look][name] for name in ("edges", "tint", "floor")
     }

@@ -79,7 +79,7 @@ def test_an_edit_is_seen_and_a_broken_one_is_told_over_the_picture(opened, stran
     trust.allow([stranger.parent / "dots.py"], edits=True)
     driver = opened(stranger, size=(600, 440), panels=False)
     session, file = driver.session, stranger.parent / "dots.py"
-    session.edits.on = True
+    session.hot_reload.on = True
     driver.frames_for(0.3)
     good = driver.picture()
 

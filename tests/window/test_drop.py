@@ -57,7 +57,7 @@ def test_of_several_files_the_first_is_opened_and_that_is_told(opened: Opened, t
         ("broken.toml", "broken.toml:1:"),
     ],
 )
-def test_what_cannot_be_opened_is_refused_and_the_scene_goes_on(opened: Opened, tmp_path: Path, name: str, told: str):
+def test_what_cannot_be_opened_is_refused_and_the_scene_continues(opened: Opened, tmp_path: Path, name: str, told: str):
     file = tmp_path / name
     file.mkdir() if name == "folder" else file.write_text("][")
     driver = opened("nbody", "galaxy.count=64", size=(300, 200), playing=True)

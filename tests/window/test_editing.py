@@ -31,7 +31,7 @@ def driver(opened, packaged_copy, rows: Rows, items: Items) -> Driver:
 
 
 def height(driver: Driver) -> float:
-    return driver.session.tweaks.value(HEIGHT)
+    return driver.session.scene_edits.value(HEIGHT)
 
 
 def menu(driver: Driver, place: tuple[float, float]) -> None:
@@ -42,7 +42,7 @@ def menu(driver: Driver, place: tuple[float, float]) -> None:
 
 
 def steps(driver: Driver) -> list[str]:
-    return [step.label for step in driver.session.tweaks.history.done]
+    return [step.label for step in driver.session.scene_edits.history.done]
 
 
 def test_a_drag_is_undone_as_one_and_done_again(driver: Driver, rows: Rows):
@@ -96,7 +96,7 @@ def test_a_typed_value_and_a_rebuild_are_one_step_each(driver: Driver, rows: Row
     driver.key("Return")
     assert steps(driver) == ["height", "resolution"]
     driver.key("ctrl+z")
-    assert driver.session.tweaks.value(Key("models.terrain", "resolution")) == 24
+    assert driver.session.scene_edits.value(Key("models.terrain", "resolution")) == 24
     assert driver.session.stage.instances["terrain"].outputs["position"].shape[0] == 24
     driver.key("ctrl+z")
     assert height(driver) == 0.3
@@ -170,20 +170,20 @@ def test_animate_with_the_menu(driver: Driver, rows: Rows, items: Items):
     driver.frames(2)
     menu(driver, rows.at("height"))
     driver.click(items.at("Animate: ramp"))
-    assert driver.session.tweaks.kept.animations[HEIGHT].shape == "ramp"
+    assert driver.session.scene_edits.extras.animations[HEIGHT].shape == "ramp"
     for _ in range(3):
         driver.key("n")
-    rate = driver.session.tweaks.kept.animations[HEIGHT].rate
+    rate = driver.session.scene_edits.extras.animations[HEIGHT].rate
     assert driver.session.parameters()["models.terrain"].height == pytest.approx(2.0 * 3 * STEP * rate)
     assert rows.values["height"] == driver.session.parameters()["models.terrain"].height
     menu(driver, rows.at("height"))
     driver.drag(rows.at("rate", 0.5), rows.at("rate", 0.9))
-    assert driver.session.tweaks.kept.animations[HEIGHT].rate > 2 * rate
+    assert driver.session.scene_edits.extras.animations[HEIGHT].rate > 2 * rate
     assert len(steps(driver)) == 2
     driver.click(items.at("Stop animation"))
-    assert driver.session.tweaks.kept.animations == {}
+    assert driver.session.scene_edits.extras.animations == {}
     driver.key("ctrl+z", "ctrl+z", "ctrl+z")
-    assert driver.session.tweaks.kept.animations == {} and height(driver) == 0.3
+    assert driver.session.scene_edits.extras.animations == {} and height(driver) == 0.3
 
 
 def test_a_color_is_animated_with_the_menu(driver: Driver, rows: Rows, items: Items):
@@ -193,14 +193,14 @@ def test_a_color_is_animated_with_the_menu(driver: Driver, rows: Rows, items: It
     driver.frames(14)
     menu(driver, rows.at("background"))
     driver.click(items.at("Animate: sine"))
-    low, high = driver.session.tweaks.kept.animations[key].range
-    assert low == driver.session.tweaks.value(key) and high == tuple(1.0 - part for part in low)
+    low, high = driver.session.scene_edits.extras.animations[key].range
+    assert low == driver.session.scene_edits.value(key) and high == tuple(1.0 - part for part in low)
     assert len(steps(driver)) == 1
-    driver.session.tweaks.move(1.0)
+    driver.session.scene_edits.apply_animations(1.0)
     assert driver.session.parameters()["view"].background != low
     menu(driver, rows.at("background"))
     driver.click(items.at("Stop animation"))
-    assert driver.session.tweaks.kept.animations == {} and len(steps(driver)) == 2
+    assert driver.session.scene_edits.extras.animations == {} and len(steps(driver)) == 2
 
 
 def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
@@ -209,12 +209,12 @@ def test_menu_of_a_group(driver: Driver, rows: Rows, items: Items):
     driver.click(items.at("Copy changes as --set"))
     assert shlex.split(imgui.get_clipboard_text()) == ["--set", f"terrain.height={height(driver)!r}"]
     menu(driver, items.at("terrain##"))
-    driver.click(items.at("Randomize these"))
-    assert driver.session.tweaks.value(Key("models.terrain", "resolution")) == 24, "it would make the model anew"
-    assert len(driver.session.tweaks.differing()) > 3
+    driver.click(items.at("Randomize all in this group"))
+    assert driver.session.scene_edits.value(Key("models.terrain", "resolution")) == 24, "it would make the model anew"
+    assert len(driver.session.scene_edits.differing()) > 3
     menu(driver, items.at("terrain##"))
     driver.click(items.at("Reset all in this group"))
-    assert driver.session.tweaks.differing() == {}
+    assert driver.session.scene_edits.differing() == {}
 
 
 def test_presets_from_the_list(driver: Driver, rows: Rows, items: Items):
@@ -226,10 +226,10 @@ def test_presets_from_the_list(driver: Driver, rows: Rows, items: Items):
     driver.frames(10)
     driver.key("Return")
     driver.key("Escape")
-    assert [preset.name for preset in driver.session.tweaks.kept.presets] == ["high up"]
+    assert [preset.name for preset in driver.session.scene_edits.extras.presets] == ["high up"]
     for keys in ("ctrl+z", "ctrl+z", "ctrl+shift+z", "ctrl+shift+z"):
         driver.key(keys)
-    assert [preset.name for preset in driver.session.tweaks.kept.presets] == ["high up"]
+    assert [preset.name for preset in driver.session.scene_edits.extras.presets] == ["high up"]
     driver.drag(rows.at("height", 0.7), rows.at("height", 0.3))
     driver.click(items.at("##presets"))
     driver.click(items.at("high up"))
@@ -241,12 +241,12 @@ def test_presets_from_the_list(driver: Driver, rows: Rows, items: Items):
     driver.desktop.type("higher")
     driver.frames(10)
     driver.key("Return")
-    assert [preset.name for preset in driver.session.tweaks.kept.presets] == ["higher"]
+    assert [preset.name for preset in driver.session.scene_edits.extras.presets] == ["higher"]
     driver.click(items.at("\uf1f8"))  # the bin
-    assert driver.session.tweaks.kept.presets == ()
+    assert driver.session.scene_edits.extras.presets == ()
     driver.key("Escape")
     driver.key("ctrl+z")
-    assert [preset.name for preset in driver.session.tweaks.kept.presets] == ["higher"]
+    assert [preset.name for preset in driver.session.scene_edits.extras.presets] == ["higher"]
 
 
 def test_a_and_b_flip_by_key_and_by_button(driver: Driver, rows: Rows, items: Items):
@@ -255,11 +255,11 @@ def test_a_and_b_flip_by_key_and_by_button(driver: Driver, rows: Rows, items: It
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     dragged, moved = height(driver), driver.picture()
     driver.key("x")
-    assert height(driver) == 0.3 and driver.session.tweaks.kept.side == "B"
+    assert height(driver) == 0.3 and driver.session.scene_edits.extras.side == "B"
     assert np.array_equal(driver.picture()[MIDDLE], before[MIDDLE])
     left, top, right, bottom = items.places["A"]
     driver.click(((left + right) / 2, (top + bottom) / 2))
-    assert height(driver) == dragged and driver.session.tweaks.kept.side == "A"
+    assert height(driver) == dragged and driver.session.scene_edits.extras.side == "A"
     assert np.array_equal(driver.picture()[MIDDLE], moved[MIDDLE])
 
 

@@ -59,7 +59,7 @@ STAGES = {
     "input": lambda driver: (driver.viewer.window, "poll"),
     "step": lambda driver: (driver.session.stage, "step"),
     "diagnostics": lambda driver: (driver.viewer, "_measure"),
-    "watches": lambda driver: (driver.session, "observe"),
+    "watches": lambda driver: (driver.session, "request_readbacks"),
     "camera": lambda driver: (driver.session.cameras, "advance"),
     "panels": lambda driver: (gui_module, "dock_space"),
     "panel Run": lambda driver: (RunPanel, "draw"),
@@ -157,7 +157,7 @@ def test_a_plot_that_fails_leaves_the_next_ones(driver: Driver, monkeypatch):
 
 
 def test_an_error_that_occurs_in_every_frame_is_logged_once(driver: Driver, monkeypatch, caplog):
-    monkeypatch.setattr(driver.session, "observe", raise_boom)
+    monkeypatch.setattr(driver.session, "request_readbacks", raise_boom)
     with caplog.at_level(logging.ERROR, "vertigrad"):
         driver.frames(12)
     assert len([record for record in caplog.records if "on purpose" in record.getMessage()]) == 1

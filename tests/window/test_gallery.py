@@ -15,7 +15,7 @@ from vertigrad import resources
 from vertigrad.panels import files, gallery
 from vertigrad.panels.files import FileDialog, listed
 from vertigrad.panels.rows import wrapped
-from vertigrad.panels.shelf import entry, existing
+from vertigrad.panels.thumbnails import entry, existing
 from vertigrad.panels.workspace import RECENT, Workspace
 
 from .shell import Shell

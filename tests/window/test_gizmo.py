@@ -92,7 +92,7 @@ def test_an_arrow_is_dragged_in_one_step(hill):
     driver.session.post(Undo())
     driver.frames()
     assert value(driver) == (0.5, 0.0, 0.0), "one step of the history"
-    assert not driver.session.tweaks.history.done
+    assert not driver.session.scene_edits.history.done
 
 
 def test_two_drags_are_two_steps_and_limits_hold(hill):
@@ -101,7 +101,7 @@ def test_two_drags_are_two_steps_and_limits_hold(hill):
         middle, right = shown(driver)[:2]
         start = middle + 0.75 * (right - middle)
         along(driver, start, beside(start, 40.0, 0.0))
-    assert len(driver.session.tweaks.history.done) == 2
+    assert len(driver.session.scene_edits.history.done) == 2
     middle, right = shown(driver)[:2]
     start = middle + 0.75 * (right - middle)
     along(driver, start, beside(start, -460.0, 0.0))
@@ -120,7 +120,7 @@ def test_a_place_that_rebuilds_waits_for_the_release(hill):
     driver.frames()
     assert value(driver, REBUILT)[1] > 0.1
     assert Rising.built == built + 1
-    assert len(driver.session.tweaks.history.done) == 1
+    assert len(driver.session.scene_edits.history.done) == 1
 
 
 def test_a_press_in_the_frame_of_the_move_is_the_gizmos(hill):

@@ -59,7 +59,7 @@ def test_the_run_panel_says_how_fast_the_models_are_whatever_the_frame_rate(shel
         run, "fact", lambda label, *rest, **more: (shown.update({label: rest[0]}), real(label, *rest, **more))
     )
     session = one.session
-    session.pace({"steps": 3})
+    session.set_pacing({"steps": 3})
 
     def frames(count: int) -> None:
         for _ in range(count):

@@ -19,11 +19,11 @@ from vertigrad.gpu import Gpu, Traffic
 from vertigrad.headless.offscreen import FORMAT, Offscreen
 from vertigrad.memory import State
 from vertigrad.ops.summary import Condition
-from vertigrad.panels import Gui, figures, graph, memory, performance, plots, traffic, watch
+from vertigrad.panels import Gui, graph, memory, performance, plots, tables, traffic, watch
 from vertigrad.panels.base import Panel
 from vertigrad.session import Session
-from vertigrad.session.commands import AddWatch, LookAt, SetParameter
-from vertigrad.session.inspector import View
+from vertigrad.session.commands import AddWatch, InspectTensor, SetParameter
+from vertigrad.session.inspector import TensorRange
 from vertigrad.session.watches import Watch
 from vertigrad.tensor import Tensor
 
@@ -57,7 +57,7 @@ class Desk:
                 self.session.apply()
                 line.enter("step")
                 self.session.advance()
-                self.session.observe()
+                self.session.request_readbacks()
                 line.enter("gui")
                 self.gui.build(self.session, self.size, 0.6, self.scale)
                 self.gui.draw(self.offscreen.view)
@@ -86,7 +86,7 @@ class Desk:
 @pytest.fixture
 def desk(steady: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Desk]]:
     """Opens a session with its GUI; numbers in it are renewed in every frame."""
-    monkeypatch.setattr(figures.Renewed.__init__, "__defaults__", (0.0,))
+    monkeypatch.setattr(tables.Throttled.__init__, "__defaults__", (0.0,))
     desks: list[Desk] = []
 
     def open_(
@@ -129,7 +129,7 @@ def noting(draw: Callable, places: dict[str, tuple[float, float]]) -> Callable:
 )
 def test_it_can_be_drawn_at_any_size(desk, title: str, size: tuple[int, int], scale: float):
     one = desk(title, size=size, scale=scale)
-    one.session.post(LookAt(View("galaxy.position", 0, 40, column=2)))
+    one.session.post(InspectTensor(TensorRange("galaxy.position", 0, 40, column=2)))
     one.session.post(AddWatch(Watch("galaxy.speed", "max", Condition(above=1e6))))
     one.frames(12)
     with one.session.stage.instances["galaxy"].outputs["position"][3] as row:
@@ -137,13 +137,13 @@ def test_it_can_be_drawn_at_any_size(desk, title: str, size: tuple[int, int], sc
     one.session.watches.thorough = True
     one.settle(6)
     assert one.session.watches.alarm is not None
-    assert title in one.gui.workspace.seen or size[0] < 100
+    assert title in one.gui.workspace.visible_panels or size[0] < 100
 
 
 @pytest.mark.parametrize("title", TITLES)
 def test_it_outlives_another_scene_and_a_rebuilt_model(desk, title: str, tmp_path: Path):
     one = desk(title)
-    one.session.post(LookAt(View("galaxy.star_speed", 0, 40, column=0)))
+    one.session.post(InspectTensor(TensorRange("galaxy.star_speed", 0, 40, column=0)))
     one.settle(4)
     one.session.post(SetParameter("models.galaxy", "count", 64))
     one.settle(4)
@@ -151,7 +151,7 @@ def test_it_outlives_another_scene_and_a_rebuilt_model(desk, title: str, tmp_pat
     (tmp_path / "other.toml").write_text(other.replace("resolution = 224", "resolution = 8"), "utf-8")
     one.session.reload(tmp_path / "other.toml")
     one.settle(4)
-    assert list(one.session.stage.instances) == ["terrain"] and title in one.gui.workspace.seen
+    assert list(one.session.stage.instances) == ["terrain"] and title in one.gui.workspace.visible_panels
 
 
 def test_nothing_is_drawn_before_there_is_anything(desk):
@@ -159,7 +159,7 @@ def test_nothing_is_drawn_before_there_is_anything(desk):
     for title in TITLES:
         one.gui.workspace.show(title)
         one.frames(2)
-    assert one.session.inspector.view is None
+    assert one.session.inspector.target is None
 
 
 @pytest.mark.bench
@@ -168,7 +168,7 @@ def test_it_costs_little(steady: Gpu, title: str):
     """A panel takes at most eight times as long as the menu, the tool bar and the image without panels."""
     session = Session(steady, resources.path("scenes", "nbody.toml"), ["galaxy.count=512"])
     one = Desk(steady, session, WIDE, 1.0)
-    session.post(LookAt(View("galaxy.position", 0, 127, column=1)))
+    session.post(InspectTensor(TensorRange("galaxy.position", 0, 127, column=1)))
     for figure in ("min", "max", "norm"):
         session.post(AddWatch(Watch("galaxy.speed", figure)))
     times: dict[bool, list[float]] = {False: [], True: []}
@@ -198,16 +198,16 @@ def test_percentiles_are_those_of_the_last_frames(desk):
     one.session.timeline.wait_ms.shorten(0)
     for ms in range(1, 101):
         one.session.timeline.wait_ms.append(float(ms))
-    rows = {row.name: row for row in performance.figures(one.session).rows}
+    rows = {row.name: row for row in performance.measurements(one.session).rows}
     assert rows["wait"][1:] == ("50.50", "95.05", "99.01")
     assert list(rows) == ["frame", "CPU", "compute", "draw", "present", "wait"]
 
 
 def test_dropped_frames_are_shown_where_there_is_a_target(desk):
     one = desk()
-    assert performance.figures(one.session).dropped == "–"
+    assert performance.measurements(one.session).dropped == "–"
     one.session.timeline.refresh_ms, one.session.timeline.dropped, one.session.timeline.shown = 16.7, 5, 95
-    shown = performance.figures(one.session)
+    shown = performance.measurements(one.session)
     assert (shown.dropped, shown.late) == ("5 · 5.0%", True)
 
 
@@ -218,10 +218,10 @@ def test_kernels_are_timed_while_the_switch_is_on(desk, steady: Gpu, monkeypatch
     steady.timer.submissions.clear()
     one = desk("Performance")
     one.settle(3)
-    assert not any(group.kernel for group in performance.figures(one.session).groups)
+    assert not any(group.kernel for group in performance.measurements(one.session).groups)
     one.click("per kernel")
     one.settle(3)
-    shown = performance.figures(one.session).groups
+    shown = performance.measurements(one.session).groups
     at = [group.name for group in shown].index("galaxy.step")
     assert [(group.name, group.kernel) for group in shown[at + 1 : at + 3]] == [
         ("nbody:drift", True),
@@ -249,7 +249,7 @@ def test_blocks_are_sorted_and_found(desk, steady: Gpu):
     titles = [name for name, *_ in memory.COLUMNS]
     by_bytes = memory.lines(blocks, "", titles.index("bytes"), True)
     wanted = sorted((block.nbytes for block in blocks), reverse=True)
-    assert [line.texts[titles.index("bytes")] for line in by_bytes] == [figures.size(nbytes) for nbytes in wanted]
+    assert [line.texts[titles.index("bytes")] for line in by_bytes] == [tables.size(nbytes) for nbytes in wanted]
     names = [line.texts[:2] for line in memory.lines(blocks, "GALAXY.ACC", 0, False)]
     assert names and set(names) == {("galaxy", "accelerations")}
     assert memory.parts("a.b.c") == ("a", "b.c") and memory.parts("") == memory.parts("–")
@@ -293,9 +293,9 @@ def test_a_click_in_the_list_looks_at_a_tensor(desk):
     one = desk("Tensors")
     one.click("speed##galaxy.speed")
     one.settle()
-    view, sight = one.session.inspector.view, one.session.inspector.sight
+    view, result = one.session.inspector.target, one.session.inspector.result
     assert view is not None and view.tensor == "galaxy.speed" and view.first == 0 and view.last > 0
-    assert sight is not None and sight.shape == (512,)
+    assert result is not None and result.shape == (512,)
     assert 0 in one.session.inspector.pages
 
 
@@ -304,7 +304,7 @@ def test_rows_are_asked_for_as_they_come_into_sight(desk):
     panel = one.panel("Tensors")
     panel.show(one.session, "galaxy.position", 400)
     one.settle()
-    view = one.session.inspector.view
+    view = one.session.inspector.target
     assert view.first <= 400 <= view.last and view.first > 0
     assert set(one.session.inspector.pages) == {400 // 128}
 
@@ -315,14 +315,14 @@ def test_a_click_on_a_heading_plots_its_column(desk):
     one.settle(6)
     one.click("##3")
     one.settle()
-    assert one.session.inspector.view.column == 2
-    assert one.session.inspector.sight.column is not None
+    assert one.session.inspector.target.column == 2
+    assert one.session.inspector.result.column is not None
     one.click("##1")
     one.settle()
-    assert one.session.inspector.view.column == 0
+    assert one.session.inspector.target.column == 0
     one.click("##1")
     one.settle()
-    assert one.session.inspector.view.column is None and one.session.inspector.sight.column is None
+    assert one.session.inspector.target.column is None and one.session.inspector.result.column is None
 
 
 def test_it_freezes_thaws_writes_and_watches(desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -332,7 +332,7 @@ def test_it_freezes_thaws_writes_and_watches(desk, tmp_path: Path, monkeypatch: 
     one.settle(6)
     one.click("freeze")
     one.settle()
-    assert one.session.inspector.frozen_at == "galaxy.speed" and one.session.inspector.sight.difference is not None
+    assert one.session.inspector.frozen_at == "galaxy.speed" and one.session.inspector.result.difference is not None
     one.click("thaw")
     assert one.session.inspector.frozen is None
     one.click(".npy")
@@ -374,8 +374,8 @@ def test_an_alarm_leads_to_the_row(desk):
     row = one.session.watches.alarm.row
     one.click(f"show row {row:,}")
     one.settle(6)
-    assert "Tensors" in one.gui.workspace.seen
-    view = one.session.inspector.view
+    assert "Tensors" in one.gui.workspace.visible_panels
+    view = one.session.inspector.target
     assert view.tensor == one.session.watches.alarm.tensor and view.first <= row <= view.last
     one.gui.workspace.show("Watch")
     one.frames(3)
@@ -454,12 +454,12 @@ def test_a_click_on_an_output_opens_the_tensor(desk):
     left, top = window.pos.x + 40.0, window.pos.y
     for y in range(int(top) + 40, int(top + window.size.y), 12):
         one.click((left + 30.0, float(y)))
-        if one.session.inspector.view is not None:
+        if one.session.inspector.target is not None:
             break
     one.settle(4)
-    assert one.session.inspector.view is not None
-    assert one.session.inspector.view.tensor in ("terrain.position", "terrain.normal", "terrain.elevation")
-    assert "Tensors" in one.gui.workspace.seen
+    assert one.session.inspector.target is not None
+    assert one.session.inspector.target.tensor in ("terrain.position", "terrain.normal", "terrain.elevation")
+    assert "Tensors" in one.gui.workspace.visible_panels
 
 
 # numbers ------------------------------------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ def test_a_click_on_an_output_opens_the_tensor(desk):
     ],
 )
 def test_numbers_in_few_letters(value: float | None, written: str):
-    assert figures.number(value) == written
+    assert tables.number(value) == written
 
 
 @given(st.floats(1e-12, 1e12))
@@ -562,4 +562,4 @@ def test_two_guis_plot_each_into_its_own_context(desk):
         second.frames(1)
     second.gui.close()
     first.frames(2)
-    assert first.gui.workspace.seen == {"Performance"}
+    assert first.gui.workspace.visible_panels == {"Performance"}

@@ -47,7 +47,7 @@ def test_nothing_lies_over_the_picture_or_over_another_panel(shell: Open, scale:
         one.frames()
         left, top, width, height = one.gui.viewport
         assert 0 <= left <= left + width <= size[0] and 0 <= top <= top + height <= size[1]
-        shown = {name: place for name, place in panels_of(one).items() if name in one.workspace.seen}
+        shown = {name: place for name, place in panels_of(one).items() if name in one.workspace.visible_panels}
         if min(size) >= 240:
             assert set(shown) == {"Run", "Parameters", "Log"}, size
         if min(size) < 240 * scale:
@@ -106,7 +106,7 @@ def test_covers_agrees_with_imgui_at_every_place(shell: Open, scale: float):
         if state == "floating":
             _, top, _, _ = one.windows()["Log"]
             one.drag((30.0 * scale, top + 8 * scale), (300.0, 200.0))
-            assert "Log" in one.workspace.seen and one.windows()["Log"][1] < top - 100
+            assert "Log" in one.workspace.visible_panels and one.windows()["Log"][1] < top - 100
         one.gui.visible = state != "hidden"
         one.frames()
         told = set()
@@ -173,14 +173,14 @@ def test_toggling_closes_what_is_seen_and_raises_what_is_hidden(shell: Open):
     for title in ("Log", "Help"):
         one.workspace.toggle(title)
         one.frames()
-        assert title in one.workspace.seen
-    assert "Log" not in one.workspace.seen and one.workspace.opened["Log"]
+        assert title in one.workspace.visible_panels
+    assert "Log" not in one.workspace.visible_panels and one.workspace.opened["Log"]
     one.workspace.toggle("Log")
     one.frames()
-    assert "Log" in one.workspace.seen and "Help" not in one.workspace.seen
+    assert "Log" in one.workspace.visible_panels and "Help" not in one.workspace.visible_panels
     one.workspace.toggle("Log")
     one.frames()
-    assert not one.workspace.opened["Log"] and "Help" in one.workspace.seen
+    assert not one.workspace.opened["Log"] and "Help" in one.workspace.visible_panels
 
 
 def test_panels_can_be_hidden_and_are_where_they_were(shell: Open):
@@ -200,7 +200,7 @@ def test_panels_are_put_back_in_place(shell: Open):
     left, top, _, _ = places["Parameters"]
     one.drag((left + 20, top + 8), (200.0, 300.0))
     assert panels_of(one) != places
-    one.workspace.rearranged = True
+    one.workspace.reset_layout = True
     one.frames()
     assert panels_of(one) == places and one.gui.viewport == picture
 
@@ -227,7 +227,7 @@ def test_panels_keep_their_share_when_the_scale_changes(shell: Open):
         one.workspace.zoom = zoom
         one.frames()
         assert one.size[0] - one.gui.viewport.width == pytest.approx(right * zoom, abs=4)
-    assert {"Run", "Parameters"} <= one.workspace.seen
+    assert {"Run", "Parameters"} <= one.workspace.visible_panels
 
 
 def test_a_panel_that_the_layout_does_not_know_goes_to_its_side(shell: Open, monkeypatch):
@@ -256,7 +256,7 @@ def test_a_layout_that_says_nothing_is_not_used(shell: Open):
     for layout in ("", "rubbish\n[Window][", "[Window][Run]\nPos=1,1\n", "\0\0"):
         assert not can_dock((), layout)
         one = shell(workspace=Workspace(layout=layout))
-        assert {"Run", "Parameters"} <= one.workspace.seen
+        assert {"Run", "Parameters"} <= one.workspace.visible_panels
         assert one.gui.viewport.width > 500
 
 
@@ -279,7 +279,7 @@ def test_a_damaged_tree_of_docks_is_not_used(shell: Open, good: str, bad: str):
     assert can_dock(one.gui._panels, layout) and good in layout
     damaged = layout.replace(good, bad, 1)
     assert not can_dock(one.gui._panels, damaged)
-    assert "Run" in shell(workspace=Workspace(layout=damaged)).workspace.seen
+    assert "Run" in shell(workspace=Workspace(layout=damaged)).workspace.visible_panels
 
 
 def test_a_layout_that_imgui_refuses_is_given_up_with_a_word(shell: Open, caplog, monkeypatch):
@@ -294,7 +294,7 @@ def test_a_layout_that_imgui_refuses_is_given_up_with_a_word(shell: Open, caplog
     monkeypatch.setattr(gui_module, "dock_space", refuse)
     one = shell(workspace=Workspace(layout=layout))
     assert not left and "layout cannot be used" in caplog.text
-    assert {"Run", "Parameters"} <= one.workspace.seen and one.gui.viewport.width > 500
+    assert {"Run", "Parameters"} <= one.workspace.visible_panels and one.gui.viewport.width > 500
 
 
 def test_scaling_a_layout_leaves_everything_but_lengths():
@@ -313,13 +313,13 @@ def test_text_is_of_the_size_that_was_asked_for(shell: Open, zoom: float):
 def test_enlarging_stops_at_both_ends():
     workspace = Workspace()
     for _ in range(30):
-        workspace.enlarge(1)
+        workspace.change_scale(1)
     assert workspace.zoom == ZOOMS[-1] == 2.5
     for _ in range(30):
-        workspace.enlarge(-1)
+        workspace.change_scale(-1)
     assert workspace.zoom == ZOOMS[0]
     workspace.zoom = 1.13  # as a file might have it
-    workspace.enlarge(1)
+    workspace.change_scale(1)
     assert workspace.zoom == 1.25
 
 

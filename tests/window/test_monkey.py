@@ -33,7 +33,7 @@ from vertigrad.session.commands import (
     Zoom,
 )
 from vertigrad.session.parameters import Key
-from vertigrad.session.tweaks import Tweaks
+from vertigrad.session.scene_edits import SceneEdits
 from vertigrad.viewer import keys
 
 from .driver import Driver
@@ -87,7 +87,7 @@ class Monkey:
         with self.gpu.frames.frame():
             self.session.apply()
             self.session.advance()
-            self.session.observe()
+            self.session.request_readbacks()
             self.gui.build(self.session, self.size, self.chance.choice([0.004, 1 / 60, 0.2]), self.scale)
             if drawn or self.chance.random() < DRAWN:
                 left, top, width, height = self.gui.viewport
@@ -237,7 +237,7 @@ def copies(folder: Path) -> list[Path]:
 def kept_small(change: Callable[..., None]) -> Callable[..., None]:
     """The monkey may drag a slider to a million bodies, for which a software adapter takes minutes a step."""
 
-    def change_less(self: Tweaks, values: dict[Key, Any], *rest: Any, **more: Any) -> None:
+    def change_less(self: SceneEdits, values: dict[Key, Any], *rest: Any, **more: Any) -> None:
         small = {
             key: min(value, SMALL) if key.name in HEAVY and isinstance(value, int) else value
             for key, value in values.items()
@@ -249,7 +249,7 @@ def kept_small(change: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture(autouse=True)
 def light(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tweaks, "change", kept_small(Tweaks.change))
+    monkeypatch.setattr(SceneEdits, "change", kept_small(SceneEdits.change))
     monkeypatch.setattr(gallery, "packaged", lambda: [])  # those are as large as a graphics card likes them
 
 

@@ -74,7 +74,7 @@ def show(opened: Callable[..., Driver], sets: str, slow: Drawn, seconds: float) 
     """A viewer whose pictures take `seconds` at the finest level, where four fifths of that are wanted."""
     driver = opened("neural_field", sets, playing=True)
     driver.viewer._quality = QualityWatch(driver.session)
-    driver.session.pace({"rate": 1.25 / seconds, "unfocused": 0.0})
+    driver.session.set_pacing({"fps_limit": 1.25 / seconds, "unfocused_fps_limit": 0.0})
     slow.levels.clear()
     slow.seconds = seconds
     return driver
@@ -91,7 +91,7 @@ def test_slow_pictures_are_drawn_more_cheaply_and_the_panels_say_why(
     assert slow.levels[0] is HIGH and slow.levels[-1] is MEDIUM
     for panel, lines in told.items():
         assert lines[-1].startswith("auto: medium, ") and lines[-1].endswith(" ms of 400.0 ms"), panel
-    assert not session.unsaved and not session.tweaks.history.done
+    assert not session.unsaved and not session.scene_edits.history.done
 
     session.post(SetParameter("view", "quality", "low"))
     driver.frames(2)
@@ -130,7 +130,7 @@ def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.
         capture=None,
         scene=SimpleNamespace(path="scene.toml"),
         picture_size=(64, 64),
-        tweaks=SimpleNamespace(revision=0),
+        scene_edits=SimpleNamespace(revision=0),
     )
     watch, now = QualityWatch(session), 0.0
     with pytest.MonkeyPatch.context() as patch:

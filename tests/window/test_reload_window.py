@@ -35,7 +35,7 @@ def frames_until(driver: Driver, condition: Callable[[], object]) -> None:
 @pytest.fixture
 def terrain(opened, project: Path) -> Driver:
     driver = opened(project / "scenes" / "neural_field.toml", panels=False)
-    driver.session.edits.on = True
+    driver.session.hot_reload.on = True
     driver.frames_for(0.3)
     return driver
 
@@ -63,7 +63,7 @@ def test_a_shader_is_edited_wrongly_and_mended(terrain: Driver, project: Path):
 def test_an_edit_of_a_shader_is_seen_and_keeps_the_state(opened, project: Path):
     driver = opened(project / "scenes" / "nbody.toml", "galaxy.count=100", playing=True, panels=False)
     session = driver.session
-    session.edits.on = True
+    session.hot_reload.on = True
     driver.frames_for(0.4)
     model, frame = session.stage.instances["galaxy"].model, session.frame
     file = project / "shaders" / "models" / "nbody.wgsl"
@@ -86,7 +86,7 @@ def test_a_scene_written_by_another_name_moves_the_slider(opened, project: Path)
     scene = project / "scenes" / "neural_field.toml"
     driver: Driver = opened(scene, panels=False)
     session = driver.session
-    session.edits.on = True
+    session.hot_reload.on = True
     driver.key("n")
     driver.frames_for(0.3)
     before, yaw = driver.picture(), session.camera.yaw
@@ -106,7 +106,7 @@ def test_a_file_that_is_empty_for_a_moment_is_no_error(opened, project: Path):
     scene = project / "scenes" / "neural_field.toml"
     driver: Driver = opened(scene, panels=False)
     session, text = driver.session, scene.read_text()
-    session.edits.on = True
+    session.hot_reload.on = True
     driver.frames_for(0.3)
     scene.write_text("")
     driver.frames_for(0.4)

@@ -50,7 +50,7 @@ def expected(driver: Driver, height: str) -> str:
 def test_a_dragged_slider_is_saved_and_nothing_else_of_the_file_changes(driver: Driver, rows: Rows):
     assert title(driver) == "A landscape remembered by a network – Vertigrad"
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
-    value = driver.session.tweaks.value(HEIGHT)
+    value = driver.session.scene_edits.value(HEIGHT)
     assert value > 1.0 and title(driver).startswith("● ")
     assert "height = 0.3" in text(driver)
     driver.key("ctrl+s")
@@ -73,7 +73,7 @@ def close(driver: Driver) -> None:
     driver.frames(6)
 
 
-def test_closing_asks_if_something_is_unsaved_and_cancel_goes_on(driver: Driver, rows: Rows, items: Items):
+def test_closing_asks_if_something_is_unsaved_and_cancel_continues(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
     before = text(driver)
     for cancel in ("button", "key"):
@@ -84,7 +84,7 @@ def test_closing_asks_if_something_is_unsaved_and_cancel_goes_on(driver: Driver,
         driver.click(items.at("Cancel")) if cancel == "button" else driver.key("Escape")
         assert not driver.viewer.closed and driver.session.question is None
     driver.drag(rows.at("height", 0.7), rows.at("height", 0.5))
-    assert len(driver.session.tweaks.history.done) == 2 and text(driver) == before
+    assert len(driver.session.scene_edits.history.done) == 2 and text(driver) == before
 
 
 def test_closing_can_save(driver: Driver, rows: Rows, items: Items):
@@ -92,7 +92,7 @@ def test_closing_can_save(driver: Driver, rows: Rows, items: Items):
     close(driver)
     driver.click(items.at("Save"))
     assert driver.viewer.closed
-    assert text(driver) == expected(driver, repr(driver.session.tweaks.value(HEIGHT)))
+    assert text(driver) == expected(driver, repr(driver.session.scene_edits.value(HEIGHT)))
 
 
 def test_enter_saves_and_closes(driver: Driver, rows: Rows):
@@ -128,7 +128,7 @@ def test_the_question_is_seen_without_panels(driver: Driver, items: Items):
 
 def test_a_file_that_was_changed_elsewhere(driver: Driver, rows: Rows, items: Items):
     driver.drag(rows.at("height", 0.2), rows.at("height", 0.7))
-    value = driver.session.tweaks.value(HEIGHT)
+    value = driver.session.scene_edits.value(HEIGHT)
     theirs = text(driver).replace("amplitude = 0.1", "amplitude = 0.2")
     driver.session.scene.path.write_text(theirs)
     driver.key("ctrl+s")
@@ -136,7 +136,7 @@ def test_a_file_that_was_changed_elsewhere(driver: Driver, rows: Rows, items: It
     driver.click(items.at("Cancel"))
     driver.key("ctrl+s")
     driver.click(items.at("Reload"))
-    assert driver.session.question is None and driver.session.tweaks.value(HEIGHT) == value
+    assert driver.session.question is None and driver.session.scene_edits.value(HEIGHT) == value
     assert driver.session.parameters()["models.terrain"].amplitude == 0.2
     driver.key("ctrl+s")
     assert text(driver) == expected(driver, repr(value)).replace("amplitude = 0.1", "amplitude = 0.2")
@@ -144,7 +144,7 @@ def test_a_file_that_was_changed_elsewhere(driver: Driver, rows: Rows, items: It
     driver.session.scene.path.write_text("nonsense")
     driver.key("ctrl+s")
     driver.click(items.at("Overwrite"))
-    again = repr(driver.session.tweaks.value(HEIGHT))
+    again = repr(driver.session.scene_edits.value(HEIGHT))
     assert text(driver) == expected(driver, again).replace("amplitude = 0.1", "amplitude = 0.2")
 
 
@@ -158,7 +158,7 @@ def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_p
     driver.frames(10)
     driver.key("Return")
     assert driver.session.scene.path == tmp_path / "mine.toml" and driver.session.question is None
-    assert text(driver) == expected(driver, repr(driver.session.tweaks.value(HEIGHT)))
+    assert text(driver) == expected(driver, repr(driver.session.scene_edits.value(HEIGHT)))
     assert path.read_text() == before and not driver.session.unsaved
     driver.drag(rows.at("height", 0.7), rows.at("height", 0.3))
     driver.key("ctrl+shift+s")
@@ -170,7 +170,7 @@ def test_save_as_asks_for_a_name(driver: Driver, rows: Rows, items: Items, tmp_p
     assert path.read_text() == before and items.seen("Replace")
     driver.click(items.at("Replace"))
     assert driver.session.scene.path == path
-    assert text(driver) == expected(driver, repr(driver.session.tweaks.value(HEIGHT)))
+    assert text(driver) == expected(driver, repr(driver.session.scene_edits.value(HEIGHT)))
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_the_window_is_as_it_was_left(desktop: Desktop, steady, tmp_path: Path):
         driver = Driver(viewer, session, desktop)
         driver.frames()
         assert viewer.window.size == (700, 500) and viewer.window.position == (60, 45)
-        assert viewer.gui.scale == 1.5 and viewer.gui.workspace.seen == {"Parameters", "Log"}
+        assert viewer.gui.scale == 1.5 and viewer.gui.workspace.visible_panels == {"Parameters", "Log"}
 
 
 @pytest.mark.parametrize("position", [(-5000, 40), (40, -30), (100_000, 10), (1275, 20)])

@@ -16,7 +16,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.panels import timeline
 from vertigrad.session import Session
 from vertigrad.viewer import Viewer, loop
-from vertigrad.viewer.tempo import Tempo
+from vertigrad.viewer.frame_limiter import FrameLimiter
 
 from .desktop import Desktop
 from .driver import Driver
@@ -143,7 +143,7 @@ def test_frame_pacing_and_seed_are_set_with_the_mouse(opened, monkeypatch: pytes
         galaxy.click(places[name])
     assert session.pacing.frames_in_flight == 3 == session.gpu.frames.in_flight
     assert session.pacing.vsync is True
-    session.pace({"frames_in_flight": 2})
+    session.set_pacing({"frames_in_flight": 2})
     galaxy.type_into(places["seed"], "12")
     galaxy.key("Return")
     assert session.stage.instances["galaxy"].spec.seed == 12
@@ -161,7 +161,7 @@ class Time:
 
 def test_pictures_are_held_back_to_a_rate_on_average():
     clock, slept = Time(), []
-    tempo = Tempo(clock)
+    limiter = FrameLimiter(clock)
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
@@ -169,32 +169,32 @@ def test_pictures_are_held_back_to_a_rate_on_average():
 
     shown = []
     for work in [0.01] * 20 + [0.15] + [0.01] * 20:
-        tempo.wait(20.0, sleep)
+        limiter.wait(20.0, sleep)
         shown.append(clock.now)
         clock.now += work
     assert np.diff(shown[:20]) == pytest.approx([0.05] * 19, abs=2e-4)
     assert np.diff(shown[22:]) == pytest.approx([0.05] * (len(shown) - 23), abs=2e-4), "no hurry after a late one"
     slept.clear()
-    tempo.wait(0.0, sleep)
+    limiter.wait(0.0, sleep)
     assert not slept
 
 
 def test_a_faster_rate_holds_at_once():
     clock = Time()
-    tempo = Tempo(clock)
+    limiter = FrameLimiter(clock)
 
     def sleep(seconds: float) -> None:
         clock.now += seconds
 
-    tempo.wait(0.1, sleep)
-    tempo.wait(50.0, sleep)
+    limiter.wait(0.1, sleep)
+    limiter.wait(50.0, sleep)
     assert clock.now <= 0.021
 
 
 def test_a_window_in_the_background_costs_little(opened, monkeypatch: pytest.MonkeyPatch):
     driver = opened("nbody", "galaxy.count=64", size=(200, 150), playing=True)
     monkeypatch.setattr(loop, "STILL_AFTER", 0.2)
-    driver.session.pace({"unfocused": 10.0})
+    driver.session.set_pacing({"unfocused_fps_limit": 10.0})
     glfw.set_input_mode(driver.viewer.window.handle, glfw.STICKY_KEYS, 0)
     driver.viewer._input._focused(None, 0)
     driver.frames_for(0.4)
@@ -243,7 +243,7 @@ class Watched(NamedTuple):
 
 def watch(session: Session, desktop: Desktop, ready: Callable[[], bool]) -> Watched:
     """Frames of a window once the scene is `ready`; a key is pressed now and then."""
-    session.pace({"budget": BUDGET_MS})
+    session.set_pacing({"budget": BUDGET_MS})
     with Viewer(session, (320, 200), vsync=False) as viewer:
         viewer.gui.visible = False
         Driver(viewer, session, desktop).frames_until(ready, 200)

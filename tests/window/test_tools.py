@@ -7,7 +7,7 @@ from vertigrad.models.interaction import Gesture
 from vertigrad.panels import tools
 from vertigrad.panels.tool_actions import TOOL_ACTIONS
 from vertigrad.panels.workspace import Workspace
-from vertigrad.session import findings
+from vertigrad.session import readbacks
 from vertigrad.session.commands import SaveInteractions
 
 from ..session.interactive import INTERACTIVE, use_interactive
@@ -223,8 +223,8 @@ def test_a_warning_over_the_picture(row, monkeypatch):
     driver.frames()
     seen = lambda: [w.name for w in driver.viewer.gui._context.windows if w.active and w.name == "##warnings"]  # noqa: E731
     assert not seen()
-    driver.session.limits.look(driver.session.stage, {"row.top": 2.0})
-    monkeypatch.setattr(findings, "judge", lambda session: None)
+    driver.session.limits.check(driver.session.stage, {"row.top": 2.0})
+    monkeypatch.setattr(readbacks, "check_limits", lambda session: None)
     driver.frames(2)
     assert seen()
     window = next(w for w in driver.viewer.gui._context.windows if w.name == "##warnings")

@@ -11,9 +11,9 @@ import pytest
 from imgui_bundle import ImVec2, imgui
 
 from vertigrad.models import registry
-from vertigrad.panels.look import add_fonts, set_style
 from vertigrad.panels.rows import fitted
 from vertigrad.panels.slider import filled_share
+from vertigrad.panels.theme import add_fonts, set_style
 from vertigrad.panels.widgets import Edit, edit, explanation, slider_range
 from vertigrad.params import (
     ParamSpec,

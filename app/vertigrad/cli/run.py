@@ -35,7 +35,7 @@ DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 def command(
     scene: SceneArgument = DEFAULT_SCENE,
     size: Annotated[
-        str, typer.Option(metavar="WxH", help="size of the window in logical pixels; left out, it is as it was last")
+        str, typer.Option(metavar="WxH", help="size of the window in logical pixels, by default as it was last")
     ] = "",
     set: SetOption = [],  # noqa: B006
     seed: SeedOption = None,
@@ -51,13 +51,14 @@ def command(
     frames: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="close the window after so many frames")
     ] = None,
-    vsync: Annotated[bool, typer.Option(help="show pictures in step with the screen")] = True,
-    fps: Annotated[float, typer.Option(metavar="N", help="pictures in a second, at most; 0: no limit")] = 0.0,
+    vsync: Annotated[bool, typer.Option(help="synchronize frames with the display's refresh")] = True,
+    fps: Annotated[float, typer.Option(metavar="N", help="limit on frames per second; 0: no limit")] = 0.0,
     frames_in_flight: Annotated[
-        int, typer.Option(min=1, max=3, metavar="N", help="frames that the CPU may be ahead of the GPU")
+        int, typer.Option(min=1, max=3, metavar="N", help="frames by which the CPU may be ahead of the GPU")
     ] = 2,
     budget: Annotated[
-        float, typer.Option(metavar="MS", help="GPU time for the models in each picture; longer steps go on; 0: all")
+        float,
+        typer.Option(metavar="MS", help="GPU time per frame for the models; longer steps continue; 0: no limit"),
     ] = BUDGET,
     rewind_memory: Annotated[
         int, typer.Option(min=0, metavar="MB", help="memory for stepping back in time; 0: none")
@@ -70,7 +71,7 @@ def command(
     _require_display(scene)
 
     from ..headless import require_writable
-    from ..session.commands import FollowEdits, SetPacing, SetRewindMemory
+    from ..session.commands import SetHotReload, SetPacing, SetRewindMemory
     from ..viewer import settings_file, view
     from .running import begin, finish_run, open_session
 
@@ -80,11 +81,11 @@ def command(
     interactions = interactions or renamed_option(touches, "--touches", "--interactions")
     with open_session(scene, set, seed, adapter, camera, trust=trust, quality=quality) as session:
         begin(session, stop_on_nan, interactions)
-        for name, value in {"rate": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():
+        for name, value in {"fps_limit": fps, "frames_in_flight": frames_in_flight, "budget": budget}.items():
             session.carry_out(SetPacing(name, value))
         megabytes = rewind_memory if past is None else past
         session.carry_out(SetRewindMemory(megabytes << 20))
-        session.carry_out(FollowEdits(True))
+        session.carry_out(SetHotReload(True))
         memory = None if frames else settings_file()  # so many frames are asked for by scripts, which leave no trace
         record = view(session, pixels, frames=frames, vsync=vsync, memory=memory, gallery=gallery)
         finish_run(record, session, report, require_zero_copy)

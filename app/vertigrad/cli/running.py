@@ -121,7 +121,7 @@ def finish_run(
 ) -> dict[str, Any]:
     """Close the session, write the report, and hold the run to what was required. Raises `RequirementError`."""
     if session.watches.thorough:
-        session.look_again()
+        session.inspect_now()
     alarm = session.watches.alarm if session.watches.thorough else None
     report = record.finish(session)
     if report_file is not None:

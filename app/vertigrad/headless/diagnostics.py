@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..session import Session
-from ..session.findings import read_everything
+from ..session.readbacks import wait_for_readbacks
 
 
 class DiagnosticsFile:
@@ -26,7 +26,7 @@ class DiagnosticsFile:
     def add(self, session: Session) -> None:
         """Measure the models as they are now, and write a row; waits for the GPU."""
         session.measure()
-        read_everything(session.gpu)
+        wait_for_readbacks(session.gpu)
         session.diagnostics.collect()
         values = session.diagnostics
         try:

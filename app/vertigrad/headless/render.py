@@ -99,7 +99,7 @@ class _Shooting:
             if number % MEASURED == MEASURED - 1:
                 session.measure()
             if session.watches.thorough:
-                session.observe()
+                session.request_readbacks()
             with enough_memory(self._offscreen.size):
                 session.draw(self._renderer, self._offscreen.view, self._offscreen.size, supersample=self._supersample)
             session.cameras.advance(STEP)

@@ -7,8 +7,8 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.about import facts
-from .look import DIM
 from .rows import scale
+from .theme import DIM
 from .workspace import Workspace
 
 NAME = "About Vertigrad###about"

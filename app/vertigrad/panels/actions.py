@@ -18,7 +18,6 @@ from ..session.command_line import command_line
 from ..session.commands import (
     Ask,
     Command,
-    Flip,
     Home,
     OpenDocumentation,
     Play,
@@ -29,6 +28,7 @@ from ..session.commands import (
     Save,
     SaveTrace,
     Step,
+    SwitchSide,
     Undo,
 )
 from ..session.questions import Question
@@ -78,25 +78,25 @@ def posts(command: Command) -> Callable[[Session, Workspace], Command]:
     return lambda session, workspace: command
 
 
-def _flip(attribute: str) -> Callable[[Session, Workspace], None]:
-    """For a row that turns a switch of the workspace on and off."""
+def _toggle(attribute: str) -> Callable[[Session, Workspace], None]:
+    """For a row that toggles a flag of the workspace."""
 
-    def flip(session: Session, workspace: Workspace) -> None:
+    def toggle(session: Session, workspace: Workspace) -> None:
         setattr(workspace, attribute, not getattr(workspace, attribute))
 
-    return flip
+    return toggle
 
 
 def _shows(attribute: str) -> Callable[[Session, Workspace], bool]:
     return lambda session, workspace: getattr(workspace, attribute)
 
 
-def _enlarges(steps: int) -> Callable[[Session, Workspace], None]:
-    return lambda session, workspace: workspace.enlarge(steps)
+def _change_scale(steps: int) -> Callable[[Session, Workspace], None]:
+    return lambda session, workspace: workspace.change_scale(steps)
 
 
-def _rearrange(session: Session, workspace: Workspace) -> None:
-    workspace.rearranged = workspace.visible = True
+def _reset_layout(session: Session, workspace: Workspace) -> None:
+    workspace.reset_layout = workspace.visible = True
 
 
 def _copy_command_line(session: Session, workspace: Workspace) -> None:
@@ -107,8 +107,8 @@ def _is_unsaved(session: Session, workspace: Workspace) -> bool:
     return session.unsaved
 
 
-def _goes_on(steps: int) -> Callable[[Session, Workspace], None]:
-    return lambda session, workspace: workspace.go_on(steps)
+def _cycle_panels(steps: int) -> Callable[[Session, Workspace], None]:
+    return lambda session, workspace: workspace.cycle_panels(steps)
 
 
 def _quit(session: Session, workspace: Workspace) -> None:
@@ -119,13 +119,13 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "File",
         "Gallery…",
-        _flip("gallery"),
+        _toggle("gallery"),
         ("Ctrl+G",),
         icons.ICON_FA_TABLE_CELLS_LARGE,
         on=_shows("gallery"),
         dialog=True,
     ),
-    Action("File", "Open…", _flip("browser"), ("Ctrl+O",), icons.ICON_FA_FOLDER_OPEN),
+    Action("File", "Open…", _toggle("browser"), ("Ctrl+O",), icons.ICON_FA_FOLDER_OPEN),
     Action("File", "Save", posts(Save()), ("Ctrl+S",), icons.ICON_FA_FLOPPY_DISK, possible=_is_unsaved),
     Action("File", "Save as…", posts(Ask(Question("name", ""))), ("Ctrl+Shift+S",), icons.ICON_FA_FLOPPY_DISK),
     Action("File", "Reload file", posts(Reload(restart=True)), ("F5",), icons.ICON_FA_ROTATE),
@@ -137,7 +137,7 @@ ACTIONS: tuple[Action, ...] = (
         posts(Undo()),
         ("Ctrl+Z",),
         icons.ICON_FA_ROTATE_LEFT,
-        possible=lambda session, _: bool(session.tweaks.history.done),
+        possible=lambda session, _: bool(session.scene_edits.history.done),
         repeats=True,
     ),
     Action(
@@ -146,34 +146,34 @@ ACTIONS: tuple[Action, ...] = (
         posts(Redo()),
         ("Ctrl+Shift+Z", "Ctrl+Y"),
         icons.ICON_FA_ROTATE_RIGHT,
-        possible=lambda session, _: bool(session.tweaks.history.undone),
+        possible=lambda session, _: bool(session.scene_edits.history.undone),
         repeats=True,
     ),
     Action(
         "Edit",
         "Compare A/B",
-        posts(Flip()),
+        posts(SwitchSide()),
         ("X",),
         icons.ICON_FA_RIGHT_LEFT,
-        on=lambda session, _: session.tweaks.kept.side == "B",
+        on=lambda session, _: session.scene_edits.extras.side == "B",
         group=1,
     ),
     Action("Edit", "Reset parameters to file", posts(ResetParameters()), icon=icons.ICON_FA_ARROWS_ROTATE, group=1),
     Action("Edit", "Copy as command line", _copy_command_line, ("Ctrl+Shift+C",), icons.ICON_FA_TERMINAL, group=2),
-    Action("View", "Panels", _flip("visible"), ("G",), icons.ICON_FA_TABLE_COLUMNS, on=_shows("visible")),
-    Action("View", "Reset layout", _rearrange, icon=icons.ICON_FA_BORDER_ALL),
-    Action("View", "Full screen", _flip("fullscreen"), ("F11",), icons.ICON_FA_EXPAND, on=_shows("fullscreen")),
+    Action("View", "Panels", _toggle("visible"), ("G",), icons.ICON_FA_TABLE_COLUMNS, on=_shows("visible")),
+    Action("View", "Reset layout", _reset_layout, icon=icons.ICON_FA_BORDER_ALL),
+    Action("View", "Full screen", _toggle("fullscreen"), ("F11",), icons.ICON_FA_EXPAND, on=_shows("fullscreen")),
     Action(
         "View",
         "Increase UI scale",
-        _enlarges(1),
+        _change_scale(1),
         ("Ctrl+Plus", "Ctrl+Shift+Plus", "Ctrl+=", "Ctrl+Shift+="),
         repeats=True,
         group=8,
     ),
-    Action("View", "Decrease UI scale", _enlarges(-1), ("Ctrl+Minus",), repeats=True, group=8),
-    Action("View", "Next panel", _goes_on(1), ("F6",), repeats=True, group=7),
-    Action("View", "Previous panel", _goes_on(-1), ("Shift+F6",), repeats=True, group=7),
+    Action("View", "Decrease UI scale", _change_scale(-1), ("Ctrl+Minus",), repeats=True, group=8),
+    Action("View", "Next panel", _cycle_panels(1), ("F6",), repeats=True, group=7),
+    Action("View", "Previous panel", _cycle_panels(-1), ("Shift+F6",), repeats=True, group=7),
     Action(
         "Time",
         "Play",
@@ -195,8 +195,8 @@ ACTIONS: tuple[Action, ...] = (
         icons.ICON_FA_KEYBOARD,
         on=lambda _, workspace: workspace.opened["Help"],
     ),
-    Action("Help", "Command palette…", _flip("palette"), ("Ctrl+P", "Ctrl+Shift+P"), icons.ICON_FA_MAGNIFYING_GLASS),
-    Action("Help", "About Vertigrad", _flip("about"), icon=icons.ICON_FA_CIRCLE_INFO, on=_shows("about"), group=1),
+    Action("Help", "Command palette…", _toggle("palette"), ("Ctrl+P", "Ctrl+Shift+P"), icons.ICON_FA_MAGNIFYING_GLASS),
+    Action("Help", "About Vertigrad", _toggle("about"), icon=icons.ICON_FA_CIRCLE_INFO, on=_shows("about"), group=1),
 )
 
 

@@ -13,8 +13,8 @@ from ..renderer.camera import OrbitCamera
 from ..session import Session
 from ..session.commands import Face, Orbit, Parallel, RememberView
 from .docks import Rect
-from .look import BAR, DIM, TEXT, bold
 from .rows import color, fitted, scale
+from .theme import BAR, DIM, TEXT, bold
 
 RADIUS = 37.0  # from the middle to the balls; all in logical pixels
 BALL, HOLLOW = 9.0, 6.5  # radii of the balls at the positive ends, and at the others

@@ -8,7 +8,7 @@ from typing import Any
 from imgui_bundle import imgui
 
 from ..session import Session
-from .look import BAD
+from .theme import BAD
 
 
 class Boundary:

@@ -8,24 +8,24 @@ from imgui_bundle import icons_fontawesome_6 as icons
 from ..session import Session
 from ..session.cameras import FASTEST, SIDES, SLOWEST
 from ..session.commands import (
+    AddBookmark,
     Command,
-    DropBookmark,
+    DeleteBookmark,
     FlightMode,
     FlyFaster,
     FrameAll,
     GoToBookmark,
     Home,
-    KeepBookmark,
-    LookFrom,
     Parallel,
     PreviousView,
     SetLens,
     Turntable,
+    ViewFrom,
 )
 from .base import Panel
-from .look import CLEAR, DIM
 from .rows import fact, fitted, labeled, section
 from .slider import slide_number
+from .theme import CLEAR, DIM
 
 WIDEST, NARROWEST = 120.0, 5.0  # fields of view on the slider, in degrees
 QUICKEST = 90.0  # degrees a second on the slider of the turntable
@@ -46,7 +46,7 @@ class CameraPanel(Panel):
     def draw(self, session: Session) -> None:
         self._draw_views(session)
         self._draw_lens(session)
-        if section("bookmarks", str(len(session.tweaks.kept.bookmarks) or "")):
+        if section("bookmarks", str(len(session.scene_edits.extras.bookmarks) or "")):
             self._draw_bookmarks(session)
         if section("auto-rotate, fly"):
             _draw_motion(session)
@@ -68,7 +68,7 @@ class CameraPanel(Panel):
             imgui.end_disabled()
         for at, side in enumerate(SIDES):
             if _cell(side, at, width):
-                session.post(LookFrom(side))
+                session.post(ViewFrom(side))
 
     def _draw_lens(self, session: Session) -> None:
         camera = session.cameras.heading
@@ -83,7 +83,7 @@ class CameraPanel(Panel):
 
     def _draw_bookmarks(self, session: Session) -> None:
         button, gap = imgui.get_frame_height(), imgui.get_style().item_inner_spacing.x
-        for name in list(session.tweaks.kept.bookmarks):
+        for name in list(session.scene_edits.extras.bookmarks):
             imgui.push_id(name)
             width = imgui.get_content_region_avail().x - button - gap
             imgui.push_style_var(imgui.StyleVar_.button_text_align.value, ImVec2(0.0, 0.5))
@@ -93,7 +93,7 @@ class CameraPanel(Panel):
             imgui.same_line(0.0, gap)
             imgui.push_style_color(imgui.Col_.button.value, CLEAR)
             if imgui.button(f"{icons.ICON_FA_XMARK}##drop", ImVec2(button, 0.0)):
-                session.post(DropBookmark(name))
+                session.post(DeleteBookmark(name))
             imgui.pop_style_color()
             imgui.set_item_tooltip("delete")
             imgui.pop_id()
@@ -108,7 +108,7 @@ class CameraPanel(Panel):
         pressed = imgui.button(f"{icons.ICON_FA_PLUS}##keep", ImVec2(button, 0.0))
         imgui.set_item_tooltip("bookmark this view; saving the scene writes it to the file")
         if (entered or pressed) and self._name.strip():
-            session.post(KeepBookmark(self._name.strip()))
+            session.post(AddBookmark(self._name.strip()))
             self._name = ""
 
 
@@ -123,9 +123,9 @@ def _draw_motion(session: Session) -> None:
     if changed:
         session.post(FlightMode(flying))
     with labeled("flight speed", "also the wheel while flying; Shift flies four times as fast"):
-        changed, pace = slide_number(cameras.pace, (SLOWEST, FASTEST), "%.2f ×", log=True)
-    if changed and pace > 0.0:
-        session.post(FlyFaster(pace / cameras.pace))
+        changed, speed = slide_number(cameras.fly_speed, (SLOWEST, FASTEST), "%.2f ×", log=True)
+    if changed and speed > 0.0:
+        session.post(FlyFaster(speed / cameras.fly_speed))
 
 
 def _draw_place(session: Session) -> None:

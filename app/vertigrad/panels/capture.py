@@ -13,11 +13,11 @@ from ..session.capture import LARGEST, CaptureRequest, RecordingStatus
 from ..session.commands import StartRecording, StopRecording, TakeScreenshot
 from ..session.files import here
 from .base import Panel
-from .card import FITTED
 from .docks import Rect
-from .look import DIM, GOOD, LIFTED, TEXT
+from .overlay import FITTED
 from .rows import fact, fitted, labeled, scale, section
 from .run import size
+from .theme import DIM, GOOD, LIFTED, TEXT
 
 RED = ImVec4(0.96, 0.30, 0.28, 1.0)
 MARGIN = 12.0  # logical pixels

@@ -11,7 +11,7 @@ from .actions import Action
 from .files import FileDialog
 from .gallery import Gallery
 from .palette import Palette
-from .shelf import Thumbnails
+from .thumbnails import Thumbnails
 from .unsaved import SavingDialogs
 from .workspace import Workspace
 

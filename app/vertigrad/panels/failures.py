@@ -9,8 +9,8 @@ from ..resources import log_file
 from ..session import Session
 from ..session.commands import DismissFailures
 from ..session.failures import Failure
-from .look import BAD, DIM, bold, mono
 from .rows import scale
+from .theme import BAD, DIM, bold, mono
 
 SIZE = 720.0, 420.0  # in logical pixels, at most
 NAME = "Something went wrong###failures"

@@ -12,9 +12,9 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from .. import resources
 from ..session.files import here
-from .look import BAD, DIM, bold
 from .native_dialog import NativeDialog, available
 from .rows import color, fitted, scale
+from .theme import BAD, DIM, bold
 
 LARGEST = 760.0, 560.0  # of the window, in logical pixels
 PLACES = 170.0  # width of the column of places
@@ -41,7 +41,7 @@ class FileDialog:
         self._asked = self._open = self._to_type = False
         self._native: NativeDialog | None = None
         self._folder = Path.home()
-        self._typed = self._told = ""
+        self._typed = self._error = ""
         self._entries: list[Listed] = []
         self._places: list[tuple[str, Path]] = []
 
@@ -52,7 +52,7 @@ class FileDialog:
 
     def ask(self, folder: Path, name: str = "", recent: Iterable[Path] = ()) -> None:
         """Open it on a folder; the folders of `recent` files are offered beside it."""
-        self._typed, self._told = name, ""
+        self._typed, self._error = name, ""
         near = [("home", Path.home()), ("scenes", resources.path("scenes")), ("here", here())]
         near += [(file.parent.name or str(file.parent), file.parent) for file in recent]
         self._places = list({place: (label, place) for label, place in reversed(near)}.values())[::-1]
@@ -111,7 +111,7 @@ class FileDialog:
         imgui.same_line(0.0, 12 * scale())
         imgui.text_colored(DIM, fitted(str(self._folder), imgui.get_content_region_avail().x))
         footer = imgui.get_frame_height_with_spacing() + (
-            imgui.get_text_line_height_with_spacing() if self._told else 0
+            imgui.get_text_line_height_with_spacing() if self._error else 0
         )
         size = ImVec2(PLACES * scale(), -footer)
         imgui.begin_child("##places", size, imgui.ChildFlags_.nav_flattened.value)
@@ -162,8 +162,8 @@ class FileDialog:
 
     def _draw_field(self) -> Path | None:
         """The line in which a name or a path is typed, and the button; returns the file if it is chosen."""
-        if self._told:
-            imgui.text_colored(BAD, fitted(self._told, imgui.get_content_region_avail().x))
+        if self._error:
+            imgui.text_colored(BAD, fitted(self._error, imgui.get_content_region_avail().x))
         padding, gap = imgui.get_style().frame_padding.x, imgui.get_style().item_spacing.x
         widths = [imgui.calc_text_size(label).x + 4 * padding for label in (self._verb, "Cancel")]
         imgui.set_next_item_width(imgui.get_content_region_avail().x - sum(widths) - 2 * gap)
@@ -193,9 +193,9 @@ class FileDialog:
             elif path.is_file() or (self._saving and path.parent.is_dir()):
                 return path
             else:
-                self._told = f"there is no {'folder ' + str(path.parent) if self._saving else 'file ' + path.name}"
+                self._error = f"there is no {'folder ' + str(path.parent) if self._saving else 'file ' + path.name}"
         except (OSError, RuntimeError, ValueError):
-            self._told = "not a path"
+            self._error = "not a path"
         return None
 
     def _go(self, folder: Path) -> None:
@@ -204,9 +204,9 @@ class FileDialog:
             folder = folder.resolve()
             self._entries = listed(folder, self._kinds)
         except OSError as error:
-            self._told = f"{folder.name}: {error.strerror or error}"
+            self._error = f"{folder.name}: {error.strerror or error}"
             return
-        self._folder, self._told = folder, ""
+        self._folder, self._error = folder, ""
 
 
 def listed(folder: Path, kinds: frozenset[str]) -> list[Listed]:

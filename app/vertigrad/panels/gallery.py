@@ -9,9 +9,9 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import Open
-from .look import ACCENT, BAR, DIM, FIELD, PANEL, TEXT, bold
 from .rows import color, fitted, scale, wrapped
-from .shelf import Entry, Thumbnails, existing, packaged
+from .theme import ACCENT, BAR, DIM, FIELD, PANEL, TEXT, bold
+from .thumbnails import SceneEntry, Thumbnails, existing, packaged
 from .workspace import Workspace
 
 NAME = "##gallery"
@@ -31,8 +31,8 @@ class Gallery:
         self._thumbnails = thumbnails
         self._open = False
         self._search = ""
-        self._packaged: list[Entry] = []
-        self._recent: list[Entry] = []
+        self._packaged: list[SceneEntry] = []
+        self._recent: list[SceneEntry] = []
         self._making = False  # a thumbnail may be made in this frame: one in each, so that none takes long
 
     def draw(self, session: Session, workspace: Workspace) -> None:
@@ -104,7 +104,7 @@ class Gallery:
         imgui.dummy(ImVec2(0.0, 4 * scale()))
         return entered
 
-    def _draw_section(self, heading: str, entries: list[Entry], session: Session) -> Path | None:
+    def _draw_section(self, heading: str, entries: list[SceneEntry], session: Session) -> Path | None:
         fitting = [one for one in entries if one.fits(self._search)]
         if not fitting:
             if entries and not self._recent:
@@ -126,7 +126,7 @@ class Gallery:
         imgui.dummy(ImVec2(0.0, 8 * scale()))
         return chosen
 
-    def _draw_card(self, one: Entry, picture: tuple[int, int], running: bool) -> bool:
+    def _draw_card(self, one: SceneEntry, picture: tuple[int, int], running: bool) -> bool:
         """Returns whether it was chosen."""
         width, height = picture
         low, unit = imgui.get_cursor_screen_pos(), scale()
@@ -146,13 +146,13 @@ class Gallery:
         title = fitted(one.title, text_width)
         draw.add_text(ImVec2(left, top), color(ACCENT if running else TEXT), title)
         below = ImVec2(left, top + imgui.get_text_line_height() + 2 * unit)
-        told = wrapped(one.description or one.path.name, text_width, lines=2)
-        draw.add_text(below, color(DIM), told)
+        description = wrapped(one.description or one.path.name, text_width, lines=2)
+        draw.add_text(below, color(DIM), description)
         if lit or running:
             draw.add_rect(low, high, color(ACCENT), rounding, (2.0 if lit else 1.0) * unit)
         return chosen
 
-    def _draw_picture(self, one: Entry, low: ImVec2, high: ImVec2, rounding: float) -> None:
+    def _draw_picture(self, one: SceneEntry, low: ImVec2, high: ImVec2, rounding: float) -> None:
         draw, corners = imgui.get_window_draw_list(), imgui.ImDrawFlags_.round_top.value
         known = self._thumbnails.knows(one.path)
         texture = self._thumbnails.of(one.path, self._making)

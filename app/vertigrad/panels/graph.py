@@ -13,9 +13,9 @@ from ..session import Session
 from ..tensor import Tensor
 from . import plots
 from .base import Panel
-from .figures import Renewed, size, width
-from .look import ACCENT, BAD, DIM, FIELD, GOOD, LIFTED, TEXT, bold
 from .rows import color, scale
+from .tables import Throttled, size, width
+from .theme import ACCENT, BAD, DIM, FIELD, GOOD, LIFTED, TEXT, bold
 from .watch import Show
 
 GAP, BETWEEN = 96.0, 16.0  # between columns, and between the boxes of one, in logical pixels
@@ -81,7 +81,7 @@ class GraphPanel(Panel):
 
     def __init__(self, show: Show) -> None:
         self._show = show
-        self._drawing = Renewed(drawing)
+        self._drawing = Throttled(drawing)
 
     def draw(self, session: Session) -> None:
         found = self._drawing(session)

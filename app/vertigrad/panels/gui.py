@@ -16,6 +16,7 @@ from ..session import Session
 from . import plots
 from .about import draw_about
 from .actions import ACTIONS, Action, for_panels
+from .annotation_actions import ANNOTATION_ACTIONS
 from .axes import Axes
 from .base import Panel
 from .boundary import Boundary, recover
@@ -29,23 +30,22 @@ from .gizmo import Gizmo
 from .graph import GraphPanel
 from .help import HelpPanel
 from .hits import is_covered
-from .learning_actions import LEARNING_ACTIONS
 from .log import Journal, LogPanel
-from .look import add_fonts, set_style
 from .memory import MemoryPanel
 from .menu import draw_menu
 from .message import draw_message
 from .parameters import ParametersPanel
 from .performance import PerformancePanel
 from .picture_actions import PICTURE_ACTIONS
-from .reading_actions import READING_ACTIONS
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
-from .shelf import Thumbnails
 from .shortcuts import are_free, by_keys, is_modal
 from .tensors import TensorsPanel
+from .theme import add_fonts, set_style
+from .thumbnails import Thumbnails
 from .tool_actions import TOOL_ACTIONS
 from .tools import draw_brush_circle, draw_tools
+from .training_actions import TRAINING_ACTIONS
 from .warning import draw_warnings
 from .watch import WatchPanel
 from .workspace import Workspace
@@ -100,10 +100,10 @@ class Gui:
             self.workspace.opened.setdefault(panel.title, panel.opened)
         self.actions: tuple[Action, ...] = (
             *ACTIONS,
-            *READING_ACTIONS,
+            *ANNOTATION_ACTIONS,
             *PICTURE_ACTIONS,
             *TOOL_ACTIONS,
-            *LEARNING_ACTIONS,
+            *TRAINING_ACTIONS,
             *for_panels(self._panels),
         )
         self._by_keys = by_keys(self.actions)
@@ -191,7 +191,7 @@ class Gui:
                 imgui.end_frame()
         except RuntimeError as error:  # its assertions
             _log.warning("the panels' layout cannot be used (%s); they are docked as at first", error)
-            self.workspace.rearranged = True
+            self.workspace.reset_layout = True
 
     def _make_windows(self, session: Session, size: tuple[int, int]) -> None:
         imgui.new_frame()
@@ -210,8 +210,8 @@ class Gui:
         draw = self._boundary.draw
         if self.visible:
             draw(session, "menu", draw_menu, self.actions, session, self.workspace)
-            self.viewport = dock_space(self._panels, self.workspace.rearranged, self._scale)
-            self.workspace.rearranged = False
+            self.viewport = dock_space(self._panels, self.workspace.reset_layout, self._scale)
+            self.workspace.reset_layout = False
             self._draw_panels(session)
         else:
             keep_dock_space()
@@ -232,7 +232,7 @@ class Gui:
             draw(session, "axes", self._axes.draw, session, self.viewport)
             draw(session, "tools", draw_tools, session, self.viewport)
             draw(session, "warnings", draw_warnings, session, self.viewport)
-            if SelectionPanel.title not in self.workspace.seen:
+            if SelectionPanel.title not in self.workspace.visible_panels:
                 draw(session, "selection", draw_selection, session, self.viewport)
         draw(session, "notices", self._notices.draw, session, self.viewport)
         draw(session, "brush", draw_brush_circle, session, self.viewport, not imgui.get_io().want_capture_mouse)
@@ -279,8 +279,8 @@ class Gui:
         """Dock the panels as they were when the program was last closed, and new ones on their own sides."""
         workspace = self.workspace
         layout = scaled(workspace.layout, self._scale / workspace.layout_scale)
-        workspace.rearranged = not can_dock(self._panels, layout)
-        if not workspace.rearranged:
+        workspace.reset_layout = not can_dock(self._panels, layout)
+        if not workspace.reset_layout:
             imgui.load_ini_settings_from_memory(layout)
             dock_new(self._panels, layout)
 
@@ -295,7 +295,7 @@ class Gui:
     def _draw_panels(self, session: Session) -> None:
         workspace = self.workspace
         opened, raised, workspace.raised = workspace.opened, workspace.raised, ""
-        workspace.seen.clear()
+        workspace.visible_panels.clear()
         for panel in self._panels:
             title = panel.title
             if not opened[title]:
@@ -305,7 +305,7 @@ class Gui:
             expanded, still_open = imgui.begin(title, True, _FLAGS)
             opened[title] = bool(still_open)
             if expanded:
-                workspace.seen.add(title)
+                workspace.visible_panels.add(title)
                 if imgui.is_window_focused(imgui.FocusedFlags_.child_windows.value):
                     workspace.focused = title
                 self._boundary.draw_panel(session, title, panel.draw)

@@ -10,9 +10,9 @@ from imgui_bundle import imgui
 from ..session import Session
 from .actions import MENUS, Action
 from .base import Panel
-from .look import DIM
 from .rows import scale, section
 from .shortcuts import shown_keys
+from .theme import DIM
 
 MOUSE = (
     ("drag", "orbit"),

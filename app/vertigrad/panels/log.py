@@ -13,8 +13,8 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from .base import Panel
-from .look import ACCENT, BAD, DIM, TEXT, mono
 from .rows import scale
+from .theme import ACCENT, BAD, DIM, TEXT, mono
 
 KEPT = 2000  # lines, the latest
 LOGGERS = "vertigrad", "wgpu"

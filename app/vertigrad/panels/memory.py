@@ -15,9 +15,9 @@ from ..memory import Block, State
 from ..session import Session
 from . import plots
 from .base import Panel
-from .figures import Renewed, beside, column, find_field, heading, right, seen_rows, size, table
-from .look import BAD, DIM, TEXT
 from .rows import explain, fact, fitted, scale
+from .tables import Throttled, column, find_field, heading, next_column, right, size, table, visible_rows
+from .theme import BAD, DIM, TEXT
 from .traffic import DIRECTIONS, FrameTraffic, draw_copies
 
 SHOWN = 600  # frames in the plot
@@ -65,9 +65,9 @@ class MemoryPanel(Panel):
 
     def __init__(self) -> None:
         self._frame_traffic = FrameTraffic()
-        self._updated_traffic = Renewed(self._frame_traffic.update)
-        self._lines = Renewed(self._sorted)
-        self._classes = Renewed(free_classes)
+        self._updated_traffic = Throttled(self._frame_traffic.update)
+        self._lines = Throttled(self._sorted)
+        self._classes = Throttled(free_classes)
         self._filter = ""
         self._order = (2, True)  # column, descending
 
@@ -81,7 +81,7 @@ class MemoryPanel(Panel):
         with column("summary", min(0.32 * whole, 290.0 * scale())) as seen:
             if seen:
                 self._summary(session)
-        beside()
+        next_column()
         with column("blocks", 0.0) as seen:
             if seen:
                 self._blocks(session)
@@ -134,7 +134,7 @@ class MemoryPanel(Panel):
             if clicked is None:
                 return
             self._take_order()
-            for number in seen_rows(len(lines)):
+            for number in visible_rows(len(lines)):
                 _draw_line(lines[number])
 
     def _take_order(self) -> None:

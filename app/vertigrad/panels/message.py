@@ -9,10 +9,10 @@ from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
 from ..session.commands import Dismiss
-from .card import OVER_PICTURE
 from .docks import Rect
-from .look import BAD, CLEAR, MARGIN
+from .overlay import OVER_VIEWPORT
 from .rows import scale
+from .theme import BAD, CLEAR, MARGIN
 
 WIDTH = 760.0  # at most, in logical pixels
 LINES = 8  # of text; the rest is counted
@@ -27,7 +27,7 @@ def draw_message(session: Session, picture: Rect) -> None:
     low = ImVec2(picture.left + picture.width / 2, picture.top + picture.height - margin)
     imgui.set_next_window_pos(low, imgui.Cond_.always.value, ImVec2(0.5, 1.0))
     imgui.set_next_window_size(ImVec2(width, 0.0))
-    imgui.begin("##message", None, OVER_PICTURE)
+    imgui.begin("##message", None, OVER_VIEWPORT)
     button = imgui.get_frame_height()
     imgui.text_colored(BAD, icons.ICON_FA_TRIANGLE_EXCLAMATION)
     imgui.same_line()

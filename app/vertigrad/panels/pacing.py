@@ -1,4 +1,4 @@
-"""`draw_pacing`: how pictures and steps follow each other, and what each model begins with."""
+"""`PacingRows`: frame pacing, rewind memory, and seeds and substeps of the models."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .widgets import edit, explanation
 
 LABELS = {
     "frames_in_flight": "frames in flight",
-    "rate": "FPS limit",
-    "unfocused": "FPS limit in background",
+    "fps_limit": "FPS limit",
+    "unfocused_fps_limit": "FPS limit in background",
     "steps": "steps per frame",
     "budget": "GPU budget",
 }
@@ -40,7 +40,7 @@ class PacingRows:
 
     def __init__(self) -> None:
         self._typed: dict[str, Any] = {}
-        self._told: dict[str, str] = {}  # tooltips, by parameter
+        self._tooltips: dict[str, str] = {}  # tooltips, by parameter
 
     def draw(self, session: Session) -> None:
         """Draw the rows."""
@@ -84,9 +84,9 @@ class PacingRows:
         room: float = 0.0,
     ) -> None:
         imgui.push_id(label)
-        if spec.name not in self._told:
-            self._told[spec.name] = explanation(spec)
-        with labeled(label, self._told[spec.name], room):
+        if spec.name not in self._tooltips:
+            self._tooltips[spec.name] = explanation(spec)
+        with labeled(label, self._tooltips[spec.name], room):
             edited = edit(spec, HINTS.get(spec.name), self._typed.get(label, value))
         imgui.pop_id()
         if edited.changed:

@@ -8,9 +8,9 @@ from imgui_bundle import ImVec2, imgui
 
 from ..session import Session
 from .actions import Action
-from .look import ACCENT, DIM
 from .rows import color, fitted, scale
 from .shortcuts import shown_keys
+from .theme import ACCENT, DIM
 from .workspace import Workspace
 
 WIDTH, ROWS = 520.0, 12  # logical pixels; actions seen at a time

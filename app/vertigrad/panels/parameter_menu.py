@@ -18,10 +18,10 @@ from ..session.commands import Animate, Randomize, ResetParameters, SetParameter
 from ..session.naming import plain
 from ..session.parameters import QUALITY, Key
 from ..session.ranges import can_be_random, slider_range
-from .look import DIM, TEXT
 from .parameter_rows import Group, Row
 from .rows import color, labeled, scale
 from .slider import slide_number
+from .theme import DIM, TEXT
 from .widgets import edit
 
 NAME = "##parameter"
@@ -54,7 +54,7 @@ class ParameterMenu:
             imgui.open_popup(NAME)
             self._asked = False
         target = self._target = self._target if self._is_there(session) else None
-        if isinstance(target, Row) and target.key in session.tweaks.kept.animations:
+        if isinstance(target, Row) and target.key in session.scene_edits.extras.animations:
             imgui.set_next_window_size(ImVec2(WIDTH * scale(), 0.0))
         if target is None or not imgui.begin_popup(NAME):
             return
@@ -75,13 +75,13 @@ class ParameterMenu:
     def _draw_row(self, session: Session, row: Row, stroke: int) -> None:
         imgui.text_colored(DIM, row.label)
         imgui.separator()
-        value = session.tweaks.value(row.key)
+        value = session.scene_edits.value(row.key)
         if chosen(icons.ICON_FA_COPY, "Copy value"):
             imgui.set_clipboard_text(_text(row.spec, value, session))
         if chosen(icons.ICON_FA_TERMINAL, "Copy as --set"):
             imgui.set_clipboard_text(setting_of(session, row.key))
         imgui.separator()
-        differs = value != row.original or row.key in session.tweaks.kept.animations
+        differs = value != row.original or row.key in session.scene_edits.extras.animations
         if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset", possible=differs):
             session.post(ResetParameters((row.key,)))
         if row.spec.optional and chosen(icons.ICON_FA_ERASER, "Clear", possible=value is not None):
@@ -92,7 +92,7 @@ class ParameterMenu:
             self._draw_animation(session, row, value, stroke)
 
     def _draw_animation(self, session: Session, row: Row, value: Any, stroke: int) -> None:
-        animation = session.tweaks.kept.animations.get(row.key)
+        animation = session.scene_edits.extras.animations.get(row.key)
         imgui.separator()
         if animation is None:
             for shape, icon in SHAPES:
@@ -125,7 +125,7 @@ class ParameterMenu:
     def _draw_group(self, session: Session, group: Group) -> None:
         imgui.text_colored(DIM, group.title)
         imgui.separator()
-        changed = [key for key in session.tweaks.differing() if key in group.keys]
+        changed = [key for key in session.scene_edits.differing() if key in group.keys]
         if chosen(icons.ICON_FA_TERMINAL, "Copy changes as --set", possible=bool(changed)):
             imgui.set_clipboard_text(" ".join(setting_of(session, key) for key in changed))
         if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all in this group"):

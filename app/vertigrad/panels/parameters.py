@@ -16,11 +16,11 @@ from ..session import Session
 from ..session.commands import ResetParameters, SetParameter
 from ..session.parameters import Key
 from .base import Panel
-from .look import ACCENT, DIM, TEXT
 from .parameter_menu import ParameterMenu
 from .parameter_rows import Group, Row, found, groups, without_effect
 from .presets import PresetBar
 from .rows import MARK, changed_mark, color, columns, fitted, icon_button, moving_mark, scale, section, show_tooltip
+from .theme import ACCENT, DIM, TEXT
 from .widgets import edit
 from .workspace import Workspace
 
@@ -94,9 +94,9 @@ class ParametersPanel(Panel):
             self._found = found(self._groups, self._search)
 
     def _changed_keys(self, session: Session) -> frozenset[Key]:
-        known = session.tweaks.revision, session.scene
+        known = session.scene_edits.revision, session.scene
         if self._changed[0] != known:
-            self._changed = known, frozenset(session.tweaks.differing())
+            self._changed = known, frozenset(session.scene_edits.differing())
             self._idle = without_effect(session)
         return self._changed[1]
 
@@ -125,7 +125,7 @@ class ParametersPanel(Panel):
         gap, beyond = imgui.get_style().item_spacing.y, BEYOND * scale()
         top = imgui.get_window_pos().y - beyond
         bottom = top + imgui.get_window_height() + 2 * beyond
-        moving, skipped = session.tweaks.kept.animations, 0.0
+        moving, skipped = session.scene_edits.extras.animations, 0.0
         y = imgui.get_cursor_screen_pos().y
         for row in rows:
             height = self._heights.get(row.number, 0.0)

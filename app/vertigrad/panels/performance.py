@@ -17,9 +17,9 @@ from ..session.statistics import statistics
 from ..session.timeline import Timeline
 from . import plots
 from .base import Panel
-from .figures import Renewed, beside, column, right, seen_rows, table
-from .look import BAD, DIM, TEXT
 from .rows import color, explain, fact, fitted, scale
+from .tables import Throttled, column, next_column, right, table, visible_rows
+from .theme import BAD, DIM, TEXT
 
 SHOWN = 400  # frames in the plot
 WIDE = 720.0  # logical pixels from which on the parts lie beside each other
@@ -55,8 +55,8 @@ class Group(NamedTuple):
     share: float
 
 
-class Figures(NamedTuple):
-    """All that is written, renewed twice a second."""
+class Measurements(NamedTuple):
+    """All values shown, updated twice a second."""
 
     rows: tuple[Row, ...]
     dropped: str
@@ -76,10 +76,10 @@ class PerformancePanel(Panel):
     opened = False
 
     def __init__(self) -> None:
-        self._figures = Renewed(figures)
+        self._measurements = Throttled(measurements)
 
     def draw(self, session: Session) -> None:
-        shown = self._figures(session)
+        shown = self._measurements(session)
         whole, height = imgui.get_content_region_avail().x, imgui.get_content_region_avail().y
         if whole < WIDE * scale():
             self._times(shown)
@@ -90,17 +90,17 @@ class PerformancePanel(Panel):
         with column("times", side) as seen:
             if seen:
                 self._times(shown)
-        beside()
+        next_column()
         with column("plot", whole - 2 * side - 28.0 * scale()) as seen:
             if seen:
                 self._plot(session.timeline, shown, imgui.get_content_region_avail().y)
-        beside()
+        next_column()
         with column("groups", 0.0) as seen:
             if seen:
                 self._groups(session, shown)
 
     @staticmethod
-    def _times(shown: Figures) -> None:
+    def _times(shown: Measurements) -> None:
         flags = imgui.TableFlags_.sizing_stretch_prop | imgui.TableFlags_.no_saved_settings
         if not imgui.begin_table("percentiles", 4, flags.value):
             return
@@ -129,7 +129,7 @@ class PerformancePanel(Panel):
         fact("quality", shown.quality[0], tooltip=shown.quality[1])
 
     @staticmethod
-    def _plot(timeline: Timeline, shown: Figures, height: float) -> None:
+    def _plot(timeline: Timeline, shown: Measurements, height: float) -> None:
         frames = timeline.frame_ms.values[-SHOWN:]
         with plots.plot("frames", height, (-SHOWN, 0.0), (0.0, shown.top), y_unit="ms", legend=True) as seen:
             if not seen:
@@ -146,7 +146,7 @@ class PerformancePanel(Panel):
             imgui.set_tooltip(f"{-int(place[0]):,} frames ago: {frames[int(place[0])]:.2f} ms")
 
     @staticmethod
-    def _groups(session: Session, shown: Figures) -> None:
+    def _groups(session: Session, shown: Measurements) -> None:
         timer = session.gpu.timer
         if not timer.available:
             imgui.text_colored(DIM, "This GPU has no timestamp queries.")
@@ -164,12 +164,12 @@ class PerformancePanel(Panel):
         with table("groups", (("on the GPU", 0.0), ("ms", 62.0), ("share", 52.0)), height=0.0) as clicked:
             if clicked is None:
                 return
-            for number in seen_rows(len(shown.groups)):
+            for number in visible_rows(len(shown.groups)):
                 _group_row(shown.groups[number])
 
 
-def figures(session: Session) -> Figures:
-    """What the panel says of the frames so far."""
+def measurements(session: Session) -> Measurements:
+    """The values shown of the frames so far."""
     timeline = session.timeline
     measured = session.gpu.adapter.kind != "software"
     rows = tuple(
@@ -183,7 +183,7 @@ def figures(session: Session) -> Figures:
     top = plots.nice_above(max(1.25 * slow, 1.25 * target, 1.0))
     chosen = session.view.quality, session.quality
     quality = told(*chosen), reason(*chosen)
-    return Figures(rows, dropped, timeline.dropped > 0, tuple(_grouped(session)), top, target, quality)
+    return Measurements(rows, dropped, timeline.dropped > 0, tuple(_grouped(session)), top, target, quality)
 
 
 def _row(name: str, values: np.ndarray) -> Row:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from imgui_bundle import ImVec2, ImVec4, imgui, implot
 
-from .look import ACCENT, CLEAR, DIM
 from .rows import scale
+from .theme import ACCENT, CLEAR, DIM
 
 SMALL = 0.87  # size of the numbers at the axes, of the font's
 PADDING = 0.08  # of the values' range, above and below

@@ -13,20 +13,20 @@ from ..session.commands import (
     ApplyPreset,
     Ask,
     DeletePreset,
-    Flip,
-    KeepPreset,
     Redo,
     RenamePreset,
     ResetParameters,
     Save,
+    SavePreset,
+    SwitchSide,
     Undo,
     UpdatePreset,
 )
 from ..session.questions import Question
-from .look import ACCENT, CLEAR, DIM
 from .parameter_menu import ParameterMenu, chosen, tame
 from .parameter_rows import groups
 from .rows import fitted, icon_button, scale
+from .theme import ACCENT, CLEAR, DIM
 
 PRESETS, MORE = "##presets", "##more"
 LIST_WIDTH = 250.0  # of the list of presets, in logical pixels
@@ -43,7 +43,7 @@ class PresetBar:
 
     def draw(self, session: Session, menu: ParameterMenu) -> None:
         """Draw it as wide as the window is."""
-        history, gap = session.tweaks.history, imgui.get_style().item_inner_spacing.x
+        history, gap = session.scene_edits.history, imgui.get_style().item_inner_spacing.x
         side, width = imgui.get_frame_height(), imgui.get_content_region_avail().x
         undo = f"undo {history.done[-1].label} (Ctrl+Z)" if history.done else "nothing to undo"
         redo = f"do {history.undone[-1].label} again (Ctrl+Shift+Z)" if history.undone else "nothing to redo"
@@ -83,16 +83,16 @@ class PresetBar:
 
     def _name(self, session: Session) -> str:
         """Of the preset whose values are those that are set now."""
-        known = session.tweaks.revision, session.scene
+        known = session.scene_edits.revision, session.scene
         if self._current[0] != known:
-            now = session.tweaks.values()
-            presets = session.tweaks.kept.presets
+            now = session.scene_edits.values()
+            presets = session.scene_edits.extras.presets
             fitting = (p.name for p in presets if all(now.get(key) == value for key, value in p.values.items()))
             self._current = known, next(fitting, "")
         return self._current[1]
 
     def _draw_list(self, session: Session, current: str) -> None:
-        presets = session.tweaks.kept.presets
+        presets = session.scene_edits.extras.presets
         for index, preset in enumerate(presets):
             imgui.push_id(index)
             if preset.name == self._renamed:
@@ -158,22 +158,22 @@ class PresetBar:
         imgui.same_line(0.0, gap)
         name = self._typed.strip() if self._renamed is None else ""
         if (icon_button(icons.ICON_FA_PLUS, "save preset", bool(name)) or entered) and name:
-            session.post(KeepPreset(name))
+            session.post(SavePreset(name))
             self._typed = ""
 
     # sides, and the rest ----------------------------------------------------------------------------------------
 
     @staticmethod
     def _draw_sides(session: Session, side: float) -> None:
-        here = session.tweaks.kept.side
+        here = session.scene_edits.extras.side
         for name in ("A", "B"):
             if name == "B":
                 imgui.same_line(0.0, 1.0)
             imgui.push_style_color(imgui.Col_.text.value, ACCENT if name == here else DIM)
             if imgui.button(name, ImVec2(side, 0.0)) and name != here:
-                session.post(Flip())
+                session.post(SwitchSide())
             imgui.pop_style_color()
-            other = "its values when last shown" if session.tweaks.kept.other else "as in the file"
+            other = "its values when last shown" if session.scene_edits.extras.other else "as in the file"
             imgui.set_item_tooltip("active" if name == here else f"switch to {name}: {other} (X)")
 
     @staticmethod
@@ -188,7 +188,7 @@ class PresetBar:
         if chosen(icons.ICON_FA_TERMINAL, "Copy as command line"):
             imgui.set_clipboard_text(command_line(session))
         imgui.separator()
-        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all to file", possible=bool(session.tweaks.differing())):
+        if chosen(icons.ICON_FA_ROTATE_LEFT, "Reset all to file", possible=bool(session.scene_edits.differing())):
             session.post(ResetParameters())
         if chosen(icons.ICON_FA_DICE, f"Randomize all, seed {menu.seed}"):
             menu.randomize(session, tuple(key for group in groups(session) for key in tame(group.rows)))

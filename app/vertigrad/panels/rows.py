@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from imgui_bundle import ImVec2, ImVec4, imgui
 
-from .look import ACCENT, DIM, TEXT
+from .theme import ACCENT, DIM, TEXT
 
 LABEL_SHARES = 0.36, 0.48  # of a row's width: the least and the most that labels take
 MARK = 9.0  # width of the gap at a row's left in which a changed value is marked, in logical pixels

@@ -14,11 +14,11 @@ from ..session import Session
 from ..session.commands import Command, Home, Play, Reload, Reset, SetSpeed, Step
 from ..session.quality import reason, told
 from .base import Panel
-from .figures import size
-from .look import ACCENT, BAD, DIM, TEXT
 from .pacing import PacingRows
 from .rows import explain, fact, labeled, section
 from .slider import slide_number
+from .tables import size
+from .theme import ACCENT, BAD, DIM, TEXT
 from .timeline import draw_timeline
 from .traffic import FrameTraffic, draw_copies
 

@@ -13,10 +13,10 @@ from ..session import Session
 from ..session.commands import Deselect, FrameSelection, Select
 from ..session.selection import Fact
 from .base import Panel
-from .card import card
 from .docks import Rect
-from .look import BAD, CLEAR, DIM, TEXT, bold
+from .overlay import overlay
 from .rows import fact, fitted, labeled, scale
+from .theme import BAD, CLEAR, DIM, TEXT, bold
 
 WIDTH = 250.0  # of the card, in logical pixels
 MARGIN = 12.0
@@ -31,7 +31,7 @@ def draw_selection(session: Session, picture: Rect) -> None:
     margin, width = MARGIN * scale(), WIDTH * scale()
     low = ImVec2(picture.left + margin, picture.top + picture.height - margin)
     imgui.set_next_window_size_constraints(ImVec2(width, 0.0), ImVec2(width, picture.height - 2 * margin))
-    with card("##selection", low, ImVec2(0.0, 1.0)):
+    with overlay("##selection", low, ImVec2(0.0, 1.0)):
         _draw_heading(session)
         facts = session.selection.facts
         for known in facts[:LINES]:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from imgui_bundle import ImVec2, imgui
 
-from .look import ACCENT, CLEAR, FIELD, FILL, OVER
 from .rows import color, scale
+from .theme import ACCENT, CLEAR, FIELD, FILL, OVER
 
 INSET = 2.0  # pixels that ImGui keeps free at both ends of a slider
 LINE = 2.0  # height of the line along the filled part, in logical pixels

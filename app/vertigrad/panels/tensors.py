@@ -12,14 +12,14 @@ from imgui_bundle import imgui
 from ..ops.summary import Summary
 from ..session import Session
 from ..session import catalog as catalogs
-from ..session.commands import AddWatch, Freeze, LookAt, SaveTensor, Thaw
-from ..session.inspector import Inspector, Sight, View, columns, page_rows, rows
+from ..session.commands import AddWatch, Freeze, InspectTensor, SaveTensor, Thaw
+from ..session.inspector import Inspection, Inspector, TensorRange, columns, page_rows, rows
 from ..session.watches import Watch
 from . import plots
 from .base import Panel
-from .figures import Renewed, beside, column, find_field, number, right, row_height, seen_rows, size, table
-from .look import ACCENT, BAD, DIM, TEXT
 from .rows import explain, fact, fitted, scale
+from .tables import Throttled, column, find_field, next_column, number, right, row_height, size, table, visible_rows
+from .theme import ACCENT, BAD, DIM, TEXT
 from .workspace import Workspace
 
 WIDE = 760.0  # logical pixels from which on the parts lie beside each other
@@ -49,7 +49,7 @@ class Lie(NamedTuple):
 
 
 class TensorsPanel(Panel):
-    """A list of tensors; of the chosen one its layout, figures and histogram, and a table of its rows."""
+    """A list of tensors; of the chosen one its layout, statistics and histogram, and a table of its rows."""
 
     title = "Tensors"
     icon = icons.ICON_FA_TABLE
@@ -58,10 +58,10 @@ class TensorsPanel(Panel):
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._items = Renewed(listed)
-        self._lie = Renewed(lie)
+        self._items = Throttled(listed)
+        self._lie = Throttled(lie)
         self._find = ""
-        self._looked_at: View | None = None
+        self._inspected: TensorRange | None = None
         self._jump: int | None = None  # the row to be scrolled to
         self._marked: int | None = None  # the one that was
         self._left = 0  # the first column in the table
@@ -73,17 +73,17 @@ class TensorsPanel(Panel):
         with column("list", side, 0.0 if wide else min(0.25 * whole.y, 160.0 * scale())) as seen:
             if seen:
                 self._list(session)
-        view = session.inspector.view
+        view = session.inspector.target
         found = self._lie(session, view.tensor) if view is not None else None
         if view is None or found is None or found.name != view.tensor:
             self._lie.forget()
             return
-        beside() if wide else None
+        next_column() if wide else None
         room = (min(0.3 * whole.x, 270.0 * scale()), 0.0) if wide else (0.0, 0.4 * whole.y)
         with column("facts", *room) as seen:
             if seen:
                 self._facts(session, found)
-        beside() if wide else None
+        next_column() if wide else None
         with column("rows", 0.0) as seen:
             if seen:
                 self._rows(session, view, found)
@@ -92,8 +92,8 @@ class TensorsPanel(Panel):
         """Look at a tensor, and scroll to a row of it."""
         self._jump = self._marked = row
         self._left = 0
-        self._looked_at = View(name)
-        session.post(LookAt(self._looked_at))
+        self._inspected = TensorRange(name)
+        session.post(InspectTensor(self._inspected))
         self._lie.forget()
         self._workspace.show(self.title)
 
@@ -101,7 +101,7 @@ class TensorsPanel(Panel):
 
     def _list(self, session: Session) -> None:
         self._find, _ = find_field(self._find, 400.0)
-        view, heading = session.inspector.view, ("", "")
+        view, heading = session.inspector.target, ("", "")
         for item in self._items(session):
             if self._find.lower() not in item.name.lower():
                 continue
@@ -118,15 +118,15 @@ class TensorsPanel(Panel):
 
     def _facts(self, session: Session, found: Lie) -> None:
         self._buttons(session, found)
-        sight = session.inspector.sight
-        if sight is not None:
-            _histogram(sight)
-            self._summary(sight.summary, found)
-        if sight is not None and sight.column is not None:
-            _column_plot(sight, session.inspector.view)
-        if sight is not None and sight.difference is not None:
+        result = session.inspector.result
+        if result is not None:
+            _histogram(result)
+            self._summary(result.summary, found)
+        if result is not None and result.column is not None:
+            _column_plot(result, session.inspector.target)
+        if result is not None and result.difference is not None:
             imgui.text_colored(ACCENT, "minus the frozen one")
-            self._summary(sight.difference, found)
+            self._summary(result.difference, found)
         imgui.spacing()
         for label, value, tooltip in found.facts:
             fact(label, fitted(value, 0.72 * imgui.get_content_region_avail().x), tooltip=tooltip)
@@ -159,7 +159,7 @@ class TensorsPanel(Panel):
 
     # its rows -------------------------------------------------------------------------------------------------------
 
-    def _rows(self, session: Session, view: View, found: Lie) -> None:
+    def _rows(self, session: Session, view: TensorRange, found: Lie) -> None:
         wide = columns(found.shape)
         if wide > MOST:
             imgui.set_next_item_width(160.0 * scale())
@@ -176,10 +176,10 @@ class TensorsPanel(Panel):
                 chosen = None if clicked == marked else shown[clicked - 1]
             first, last = self._draw_rows(session.inspector, found, shown)
         height = page_rows(found.shape, found.itemsize)
-        wanted = View(found.name, first // height * height, last // height * height + height - 1, chosen)
-        if wanted != self._looked_at:
-            self._looked_at = wanted
-            session.post(LookAt(wanted))
+        wanted = TensorRange(found.name, first // height * height, last // height * height + height - 1, chosen)
+        if wanted != self._inspected:
+            self._inspected = wanted
+            session.post(InspectTensor(wanted))
 
     def _draw_rows(self, inspector: Inspector, found: Lie, shown: range) -> tuple[int, int]:
         """Draw the rows that are seen; returns the first and the last of them."""
@@ -188,7 +188,7 @@ class TensorsPanel(Panel):
             imgui.set_scroll_y(max(0.0, (self._jump - 2) * row_height()))
             self._jump = None
         first, last = total, 0
-        for row in seen_rows(total):
+        for row in visible_rows(total):
             first, last = min(first, row), max(last, row)
             page = inspector.pages.get(row // height)
             values = page[row % height] if page is not None and row % height < len(page) else None
@@ -263,11 +263,11 @@ def _cell(values: np.ndarray | None, place: int) -> None:
     right(number(value), TEXT if value == value and abs(value) != float("inf") else BAD)
 
 
-def _histogram(sight: Sight) -> None:
-    counts = sight.counts
-    if not sight.summary.finite:
+def _histogram(result: Inspection) -> None:
+    counts = result.counts
+    if not result.summary.finite:
         return
-    low, high = number(sight.summary.min), number(sight.summary.max)
+    low, high = number(result.summary.min), number(result.summary.max)
     limits = (0.0, float(len(counts))), (0.0, 1.05 * float(counts.max()))
     with plots.plot("histogram", 58.0 * scale(), *limits) as seen:
         if seen:
@@ -277,16 +277,16 @@ def _histogram(sight: Sight) -> None:
     right(high, DIM)
 
 
-def _column_plot(sight: Sight, view: View | None) -> None:
-    assert sight.column is not None
-    values = sight.column.astype(np.float64)
-    name = _title(view.column, sight.shape) if view is not None and view.column is not None else ""
-    note = f"every {sight.step}th row" if sight.step > 1 else ""
-    imgui.text_colored(DIM, f"column {name}" if len(sight.shape) > 1 else "values")
+def _column_plot(result: Inspection, view: TensorRange | None) -> None:
+    assert result.column is not None
+    values = result.column.astype(np.float64)
+    name = _title(view.column, result.shape) if view is not None and view.column is not None else ""
+    note = f"every {result.step}th row" if result.step > 1 else ""
+    imgui.text_colored(DIM, f"column {name}" if len(result.shape) > 1 else "values")
     if note:
         imgui.same_line()
         right(note, DIM)
-    length = float(max(len(values) - 1, 1) * sight.step)
+    length = float(max(len(values) - 1, 1) * result.step)
     with plots.plot("column", 84.0 * scale(), (0.0, length), plots.ends(values), x_unit="", y_unit="") as seen:
         if seen:
-            plots.line("column", values, ACCENT, step=float(sight.step))
+            plots.line("column", values, ACCENT, step=float(result.step))

@@ -6,9 +6,9 @@ from imgui_bundle import ImVec2, imgui
 
 from ..session import Session
 from ..session.commands import GoTo
-from .figures import size
-from .look import ACCENT, DIM, FIELD, FILL
 from .rows import color, fitted, scale
+from .tables import size
+from .theme import ACCENT, DIM, FIELD, FILL
 
 HEIGHT = 20.0  # of the strip, in logical pixels
 LINE = 2.0  # width of the mark of the present

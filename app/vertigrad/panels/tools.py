@@ -9,10 +9,10 @@ from ..models.interaction import Gesture
 from ..session import Session
 from ..session.commands import SetBrush, SetTool
 from ..session.tool import Brush, gestures
-from .card import card
 from .docks import Rect
-from .look import ACCENT, CLEAR, DIM, FILL, TEXT
+from .overlay import overlay
 from .rows import color, labeled, scale
+from .theme import ACCENT, CLEAR, DIM, FILL, TEXT
 from .widgets import edit
 
 MARGIN = 12.0  # all in logical pixels
@@ -38,7 +38,7 @@ def draw_tools(session: Session, picture: Rect) -> None:
     if not known or picture.width < NEEDED[0] * unit or picture.height < NEEDED[1] * unit:
         return
     imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(5 * unit, 5 * unit))
-    with card("##tools", ImVec2(picture.left + MARGIN * unit, picture.top + MARGIN * unit)):
+    with overlay("##tools", ImVec2(picture.left + MARGIN * unit, picture.top + MARGIN * unit)):
         for index, gesture in enumerate((None, *known)):
             if index:
                 imgui.same_line(0.0, 3 * unit)

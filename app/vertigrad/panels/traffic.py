@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from ..gpu import Traffic
 from ..session import Session
-from .figures import size
-from .look import BAD, GOOD, TEXT
 from .rows import fact
+from .tables import size
+from .theme import BAD, GOOD, TEXT
 
 DIRECTIONS = {"host_to_device": "to GPU", "device_to_device": "on GPU", "device_to_host": "to host"}
 

@@ -16,8 +16,8 @@ from ..session.files import here
 from ..session.questions import Question
 from ..session.reading import Allow
 from .files import FileDialog
-from .look import ACCENT, BAR, bold
 from .rows import scale
+from .theme import ACCENT, BAR, bold
 
 WIDTH = 400.0  # logical pixels
 HEADINGS = {

@@ -6,11 +6,11 @@ from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
-from .card import OVER_PICTURE, card
 from .docks import Rect
-from .look import ACCENT, DIM, TEXT
 from .message import message_top
+from .overlay import OVER_VIEWPORT, overlay
 from .rows import scale
+from .theme import ACCENT, DIM, TEXT
 
 WIDTH = 330.0  # at most, in logical pixels
 LEAST = 160.0
@@ -27,7 +27,7 @@ def draw_warnings(session: Session, picture: Rect) -> None:
     low = min(low, message_top() - MARGIN * unit) if session.messages else low
     corner = ImVec2(picture.left + picture.width - MARGIN * unit, low)
     imgui.set_next_window_size(ImVec2(width, 0.0))
-    with card("##warnings", corner, ImVec2(1.0, 1.0), OVER_PICTURE | imgui.WindowFlags_.no_inputs, 0.85):
+    with overlay("##warnings", corner, ImVec2(1.0, 1.0), OVER_VIEWPORT | imgui.WindowFlags_.no_inputs, 0.85):
         several = len(session.stage.instances) > 1
         for excess in exceeded:
             model, _, quantity = excess.name.partition(".")

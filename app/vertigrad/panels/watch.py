@@ -1,4 +1,4 @@
-"""`WatchPanel`: the models' diagnostics and figures of tensors over time, and conditions that stop the run."""
+"""`WatchPanel`: the models' diagnostics and statistics of tensors over time, and conditions that stop the run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..models.base import Limit
 from ..ops.summary import Condition
 from ..session import Session
 from ..session import catalog as catalogs
-from ..session.commands import AddWatch, Guard, RemoveWatch, SettleAlarm, StopAtLimits
+from ..session.commands import AddWatch, DismissAlarm, Guard, RemoveWatch, StopAtLimits
 from ..session.limits import limits
-from ..session.statistics import History
-from ..session.watches import FIGURES, Watch
+from ..session.statistics import TimeSeries
+from ..session.watches import STATISTICS, Watch
 from . import plots
 from .base import Panel
-from .figures import Renewed, beside, column, number, width
-from .look import BAD, CLEAR, DIM, TEXT
 from .rows import explain, fitted, scale
+from .tables import Throttled, column, next_column, number, width
+from .theme import BAD, CLEAR, DIM, TEXT
 
 WIDE = 560.0  # logical pixels from which on the parts lie beside each other
 CELL, HEIGHT = 210.0, 92.0  # of a plot, in logical pixels
@@ -57,9 +57,9 @@ class WatchPanel(Panel):
 
     def __init__(self, show: Show) -> None:
         self._show = show
-        self._cells = Renewed(cells)
-        self._names = Renewed(lambda session: list(catalogs.catalog(session.stage)))
-        self._tensor, self._figure = "", 2
+        self._cells = Throttled(cells)
+        self._names = Throttled(lambda session: list(catalogs.catalog(session.stage)))
+        self._tensor, self._statistic = "", 2
         self._nan, self._below, self._above = False, "", ""
 
     def draw(self, session: Session) -> None:
@@ -71,7 +71,7 @@ class WatchPanel(Panel):
                 self._alarm(session)
                 self._make(session)
         if wide:
-            beside()
+            next_column()
         with column("plots", 0.0) as seen:
             if seen:
                 self._plots(session)
@@ -87,7 +87,7 @@ class WatchPanel(Panel):
             self._show(session, alarm.tensor, alarm.row)
         imgui.same_line()
         if imgui.button("Dismiss"):
-            session.post(SettleAlarm())
+            session.post(DismissAlarm())
         explain("the run may continue; only a new finding stops it again")
         imgui.spacing()
 
@@ -108,7 +108,7 @@ class WatchPanel(Panel):
             self._tensor = names[0] if names else ""
         _, chosen = _choice("tensor", names, names.index(self._tensor) if names else 0)
         self._tensor = names[chosen] if names else ""
-        _, self._figure = _choice("figure", list(FIGURES), self._figure)
+        _, self._statistic = _choice("statistic", list(STATISTICS), self._statistic)
         self._below = _limit("stop below", self._below)
         self._above = _limit("stop above", self._above)
         _label("stop at NaN")
@@ -123,7 +123,7 @@ class WatchPanel(Panel):
 
     def _watch(self) -> Watch:
         stop = Condition(self._nan, self._nan, _number(self._below), _number(self._above))
-        return Watch(self._tensor, FIGURES[self._figure], stop)
+        return Watch(self._tensor, STATISTICS[self._statistic], stop)
 
     def _plots(self, session: Session) -> None:
         shown = self._cells(session)
@@ -185,7 +185,7 @@ def cells(session: Session) -> list[Cell]:
     return found
 
 
-def _cell(key: str, name: str, history: History, watch: Watch | None, note: str) -> Cell:
+def _cell(key: str, name: str, history: TimeSeries, watch: Watch | None, note: str) -> Cell:
     times, values = thinned(history.times.values, history.values.values)
     newest = float(values[-1]) if len(values) else math.nan
     value = number(newest) if len(values) else "…"

@@ -1,4 +1,4 @@
-"""`Workspace`: what the GUI itself is like now. Nothing of it belongs to the session."""
+"""`Workspace`: the state of the GUI itself, which is not part of the session."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ class Workspace:
     browser: bool = False  # the dialog that opens a file
     layout: str = ""  # where the panels were docked when the program was last closed, as ImGui writes it
     layout_scale: float = 1.0  # pixels to a logical one in it
-    rearranged: bool = False  # the panels are to be docked where they belong, in the next frame
-    raised: str = ""  # the panel that is to come before those it shares its place with
-    seen: set[str] = field(default_factory=set)  # the panels that were drawn last, not hidden behind another
+    reset_layout: bool = False  # dock the panels at their default places in the next frame
+    raised: str = ""  # the panel to bring to the front of its dock
+    visible_panels: set[str] = field(default_factory=set)  # drawn last, not hidden behind another
     closing: bool = False
     fullscreen: bool = False
     gizmo: Key | None = None  # the place of the scene that is moved by hand
 
     def toggle(self, panel: str) -> None:
-        """Close the panel of this title if it is seen; else open it, before those it shares its place with."""
-        if self.visible and panel in self.seen:
+        """Close the panel of this title if it is visible; else open it, in front of those in the same dock."""
+        if self.visible and panel in self.visible_panels:
             self.opened[panel] = False
         else:
             self.show(panel)
 
     def show(self, panel: str) -> None:
-        """Have the panel of this title seen."""
+        """Show the panel of this title."""
         self.opened[panel] = self.visible = True
         self.raised = panel
 
-    def go_on(self, steps: int) -> None:
-        """Give the keyboard to the next of the panels that are open, or to the one before."""
+    def cycle_panels(self, steps: int) -> None:
+        """Move the keyboard focus to the next of the open panels, or to the previous one."""
         opened = [panel for panel, is_open in self.opened.items() if is_open]
         if opened:
             at = opened.index(self.focused) if self.focused in opened else -1 if steps > 0 else 0
             self.show(opened[(at + steps) % len(opened)])
 
-    def enlarge(self, steps: int) -> None:
-        """Make everything larger by so many steps of `ZOOMS`; smaller if there are less than none."""
+    def change_scale(self, steps: int) -> None:
+        """Increase the UI scale by so many steps of `ZOOMS`, or decrease it."""
         nearest = min(range(len(ZOOMS)), key=lambda index: abs(ZOOMS[index] - self.zoom))
         self.zoom = ZOOMS[min(max(nearest + steps, 0), len(ZOOMS) - 1)]
 
     def remember(self, file: Path) -> None:
-        """Put a file at the head of the recent ones."""
+        """Put a file at the head of the recent files."""
         file = file.resolve()
         self.recent = [file, *(other for other in self.recent if other != file)][:RECENT]

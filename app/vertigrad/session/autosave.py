@@ -13,11 +13,11 @@ from ..params import same
 from ..renderer.looks import SET
 from ..scene import Scene, load
 from .autosave_slot import Slot, take_slot
-from .kept import Kept, merged_kept
 from .merging import MISSING
 from .parameters import LOOK, Key, Values, as_read, each, settings_of
 from .questions import Question
 from .saving import text_to_save
+from .scene_extras import SceneExtras, merge_extras
 
 if TYPE_CHECKING:
     from .session import Session
@@ -47,7 +47,7 @@ class Autosave:
         """Write what was changed, a little later; drop it once it was saved or undone."""
         if session.scene.path != self._scene:
             self._turn_to(session)
-        known = session.tweaks.revision, session.scene
+        known = session.scene_edits.revision, session.scene
         if known != self._known:
             self._known = known
             self._due = self._due or self._now() + EVERY
@@ -189,7 +189,7 @@ def _offer(scene: Path, slot: Slot) -> str:
 
 def _apply(session: Session, base_text: str, edited_text: str) -> None:
     """What was changed between two texts of the scene's file, as one edit. What the file has otherwise now stays."""
-    scene, tweaks = session.scene, session.tweaks
+    scene, scene_edits = session.scene, session.scene_edits
     base, edited = (load(scene.path, text=text) for text in (base_text, edited_text))
     before, after = _values(base), _values(edited)
     changed = {key: value for key, value in after.items() if not same(value, before.get(key, MISSING))}
@@ -197,9 +197,9 @@ def _apply(session: Session, base_text: str, edited_text: str) -> None:
         changed |= {key: value for key, value in after.items() if key.owner == "view" and key.name in SET}
     here = _values(scene)
     values = {key: value for key, value in changed.items() if key in here}
-    known = tweaks.filed.presets
-    kept, _ = merged_kept(Kept.of(base, known), tweaks.kept, Kept.of(edited, known))
-    tweaks.change(values, "restore what was not saved", kept)
+    known = scene_edits.file_extras.presets
+    kept, _ = merge_extras(SceneExtras.of(base, known), scene_edits.extras, SceneExtras.of(edited, known))
+    scene_edits.change(values, "restore what was not saved", kept)
 
 
 def _values(scene: Scene) -> Values:

@@ -39,14 +39,14 @@ SIDES: dict[str, Thrust] = {  # to the right, up, and toward who stands in front
 class Cameras:
     """`now` is the camera that draws: the same object for as long as the scene is open.
 
-    `turntable` is in degrees a second around the upward axis; `thrust` is how it flies, `pace` how fast.
+    `turntable` is in degrees a second around the upward axis; `thrust` is how it flies, `fly_speed` how fast.
     """
 
-    def __init__(self, scene: Scene, pace: float = 1.0):
+    def __init__(self, scene: Scene, fly_speed: float = 1.0):
         self.now = home(scene)
         self.turntable = 0.0
         self.thrust = STILL
-        self.pace = pace
+        self.fly_speed = fly_speed
         self.flight_mode = False  # the flight keys fly without a button held
         self._views: deque[OrbitCamera] = deque(maxlen=REMEMBERED)
         self._way: Transition | None = None
@@ -78,7 +78,7 @@ class Cameras:
         if self.turntable:
             self.now.orbit(math.radians(self.turntable) * seconds, 0.0)
         if self.thrust != STILL:
-            length = FLIGHT * self.pace * self.now.distance * seconds
+            length = FLIGHT * self.fly_speed * self.now.distance * seconds
             right, rise, forward = (length * part for part in self.thrust)
             self.now.fly(right, rise, forward)
 
@@ -147,7 +147,7 @@ class Cameras:
 
     def accelerate(self, factor: float) -> None:
         """Fly so many times as fast."""
-        self.pace = min(max(self.pace * factor, SLOWEST), FASTEST)
+        self.fly_speed = min(max(self.fly_speed * factor, SLOWEST), FASTEST)
 
     # framing ----------------------------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ class Clock:
         return self.playing or self.wanted > 0
 
     @property
-    def resting(self) -> bool:
+    def idle(self) -> bool:
         """Whether there is nothing to do for the models."""
         if self.playing or self.wanted or self.stale:
             return False
@@ -164,7 +164,7 @@ class Clock:
         Raises what a model raises; the models are where they were then, as far as nothing was submitted in between.
         """
         self.pacer.begin(self._stage.in_progress is not None)
-        self._marked = None if self.resting else self._mark()
+        self._marked = None if self.idle else self._mark()
         try:
             moved = self._move()
             self.pacer.end()

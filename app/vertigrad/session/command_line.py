@@ -33,7 +33,7 @@ def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: 
     a # at its end.
     """
     changes = {path: value for path, value in entries(session).values.items() if path[0] not in ("presets", "camera")}
-    chosen = {key.path: int(value) for key, value in session.tweaks.values().items() if isinstance(value, Auto)}
+    chosen = {key.path: int(value) for key, value in session.scene_edits.values().items() if isinstance(value, Auto)}
     changes |= chosen  # another adapter would choose otherwise
     words = ["vertigrad", "render", scene_name(session)]
     for text in session.sets:
@@ -61,7 +61,7 @@ def scene_name(session: Session) -> str:
 def setting_of(session: Session, key: Key) -> str:
     """A parameter as it is now, as `--set` takes it. Raises `ParameterError` if there is none of that name."""
     owners = as_read(session.scene)
-    value = plain(spec_of(owners, key), session.tweaks.value(key), session.scene.path.parent)
+    value = plain(spec_of(owners, key), session.scene_edits.value(key), session.scene.path.parent)
     return quoted(["--set", setting(key.path, value)])
 
 

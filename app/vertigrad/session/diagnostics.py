@@ -10,7 +10,7 @@ from ..errors import GpuError
 from ..gpu import Traffic
 from ..scene.stage import Stage
 from ..tensor import Readback
-from .statistics import History
+from .statistics import TimeSeries
 
 KEPT = 4096  # values of each that are kept
 DROPPED = "dropped_time"  # of models with clocks: the share of the last frame's time that was left out
@@ -24,7 +24,7 @@ class Diagnostics(Mapping[str, float]):
     """
 
     def __init__(self) -> None:
-        self.history: dict[str, History] = {}
+        self.history: dict[str, TimeSeries] = {}
         self.revision = 0  # how often there were other values
         self._values: dict[str, float] = {}
         self._readings: dict[str, Readback] = {}
@@ -72,7 +72,7 @@ class Diagnostics(Mapping[str, float]):
         self._values = read | self._counted
         self.revision += 1
         for name, value in self._values.items():
-            self.history.setdefault(name, History(KEPT)).append(self._asked[1], value)
+            self.history.setdefault(name, TimeSeries(KEPT)).append(self._asked[1], value)
 
     def forget(self) -> None:
         """Drop what is on its way."""

@@ -1,6 +1,6 @@
-"""`Inspector`: looks into one tensor for the user: figures, histogram, rows, a column, and what changed meanwhile.
+"""`Inspector`: shows one tensor to the user: statistics, histogram, rows, a column, and the difference to a copy.
 
-Whatever can be worked out on the GPU is; the rest comes to the host without a stall, and only what is seen of it.
+All is computed on the GPU where possible; only visible rows are read back, without a stall.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from . import catalog
 
 PAGE_BYTES = 1 << 16  # of a page of rows, about
 PAGE_ROWS = 128  # of a page, at most
-PAGES = 32  # that are kept
+PAGES = 32  # in the cache
 POINTS = 1024  # of a column that is plotted, at most
-EVERY = 15  # frames between two looks at a tensor that changes
+EVERY = 15  # frames between two readbacks of a tensor that changes
 
 
-class View(NamedTuple):
-    """What of a tensor is looked at: rows `first` to `last` of it, and the column that is plotted, if any."""
+class TensorRange(NamedTuple):
+    """The part of a tensor to inspect: rows `first` to `last`, and the column that is plotted, if any."""
 
     tensor: str
     first: int = 0
@@ -38,10 +38,10 @@ class View(NamedTuple):
     column: int | None = None
 
 
-class Sight(NamedTuple):
-    """What was found. `counts` is the histogram between `summary.min` and `.max`.
+class Inspection(NamedTuple):
+    """The result. `counts` is the histogram between `summary.min` and `.max`.
 
-    `column` has every `step`th row of the column. `difference` is about the tensor less the frozen one; None without.
+    `column` has every `step`th row of the column. `difference` is of the tensor minus the frozen one, if any.
     """
 
     shape: Shape
@@ -54,94 +54,94 @@ class Sight(NamedTuple):
 
 
 class Inspector:
-    """`view` is what is looked at, `sight` what was last seen of it, `pages` rows by the number of their page.
+    """`target` is what is inspected, `result` its last result, `pages` the rows by page number.
 
-    `observe` records what is due, `collect` takes in what has arrived.
+    `observe` records what is due, `collect` takes what has been read back.
     """
 
     def __init__(self) -> None:
-        self.view: View | None = None
-        self.sight: Sight | None = None
+        self.target: TensorRange | None = None
+        self.result: Inspection | None = None
         self.pages: OrderedDict[int, np.ndarray] = OrderedDict()
         self.frozen: Tensor | None = None
         self.frozen_at = ""  # the name of the tensor it was taken of
-        self._seen: tuple[int, View] | None = None
+        self._inspected: tuple[int, TensorRange] | None = None
         self._frames = 0
-        self._awaited: list[tuple[list[Readback], Callable[..., None]]] = []
+        self._readbacks: list[tuple[list[Readback], Callable[..., None]]] = []
 
     @property
     def pending(self) -> bool:
-        """Whether anything is on its way."""
-        return bool(self._awaited)
+        """Whether a readback is pending."""
+        return bool(self._readbacks)
 
-    def look(self, view: View | None, stage: Stage) -> None:
-        """Look at this from now on; at nothing if it is None. Raises `ParameterError` for a tensor there is not."""
-        if view is not None and catalog.find(stage, view.tensor) is None:
-            raise ParameterError(unknown("tensor", view.tensor, catalog.catalog(stage)))
-        if view is None or self.view is None or view.tensor != self.view.tensor:
+    def inspect(self, target: TensorRange | None, stage: Stage) -> None:
+        """Inspect this from now on; None for nothing. Raises `ParameterError` for an unknown tensor."""
+        if target is not None and catalog.find(stage, target.tensor) is None:
+            raise ParameterError(unknown("tensor", target.tensor, catalog.catalog(stage)))
+        if target is None or self.target is None or target.tensor != self.target.tensor:
             self.forget()
-        self.view = view
+        self.target = target
 
     def freeze(self, stage: Stage) -> None:
-        """Keep the tensor as it is now, to compare with: no bytes move until the model writes it."""
+        """Keep a copy of the tensor to compare with: nothing is copied until the model writes to it."""
         tensor = self._tensor(stage)
-        if tensor is None or self.view is None:
-            raise ParameterError("there is no tensor to keep: choose one in the Tensors panel first")
+        if tensor is None or self.target is None:
+            raise ParameterError("there is no tensor to freeze: choose one in the Tensors panel first")
         self.thaw()
-        self.frozen, self.frozen_at = tensor.clone(f"{self.view.tensor}, frozen"), self.view.tensor
-        self._seen = None
+        self.frozen, self.frozen_at = tensor.clone(f"{self.target.tensor}, frozen"), self.target.tensor
+        self._inspected = None
 
     def thaw(self) -> None:
-        """Let go of the frozen copy. Nothing happens if there is none."""
+        """Release the frozen copy, if there is one."""
         if self.frozen is not None:
             self.frozen.close()
         self.frozen, self.frozen_at = None, ""
-        self._seen = None
+        self._inspected = None
 
     def observe(self, stage: Stage, changes: int) -> None:
-        """Record what is due: at once if another part is looked at, some frames later if the tensor itself changed."""
+        """Record what is due: at once for another target, some frames later if the tensor changed."""
         self._frames += 1
-        view, tensor = self.view, self._tensor(stage)
-        if view is None or tensor is None or self._awaited or self._seen == (changes, view):
+        target, tensor = self.target, self._tensor(stage)
+        if target is None or tensor is None or self._readbacks or self._inspected == (changes, target):
             return
-        moved = self._seen is None or self._seen[1] != view
-        if not moved and self._frames < EVERY:
+        other_target = self._inspected is None or self._inspected[1] != target
+        if not other_target and self._frames < EVERY:
             return
-        changed = self._seen is None or self._seen[0] != changes
-        other = self._seen is None or self._seen[1].column != view.column or self.sight is None
+        changed = self._inspected is None or self._inspected[0] != changes
+        other = self._inspected is None or self._inspected[1].column != target.column or self.result is None
         with ExitStack() as stack:
             if changed or other:
-                self._summarize(tensor, view, stack)
-            self._page(tensor, view, changed)
-        self._seen, self._frames = (changes, view), 0
+                self._summarize(tensor, target, stack)
+            self._page(tensor, target, changed)
+        self._inspected, self._frames = (changes, target), 0
 
     def collect(self) -> None:
-        """Take in what has arrived."""
-        while self._awaited and all(reading.done for reading in self._awaited[0][0]):
-            readings, take = self._awaited.pop(0)
+        """Take the results that have been read back."""
+        while self._readbacks and all(reading.done for reading in self._readbacks[0][0]):
+            readings, take = self._readbacks.pop(0)
             try:
                 take(*(reading.result() for reading in readings))
             except GpuError:  # the frame they were recorded in was dropped
-                self._seen = None
+                self._inspected = None
 
     def forget(self) -> None:
-        """Drop what was found, and find it anew: models are others than before."""
-        self.sight = self._seen = None
+        """Drop all results, as after the models changed."""
+        self.result = self._inspected = None
         self.pages.clear()
-        self._awaited.clear()
+        self._readbacks.clear()
 
     def clear(self) -> None:
-        """Drop everything, and look at nothing."""
+        """Drop everything, and inspect nothing."""
         self.thaw()
         self.forget()
-        self.view = None
+        self.target = None
 
     # inside -----------------------------------------------------------------------------------------------------
 
     def _tensor(self, stage: Stage) -> Tensor | None:
-        return catalog.find(stage, self.view.tensor) if self.view is not None else None
+        return catalog.find(stage, self.target.tensor) if self.target is not None else None
 
-    def _summarize(self, tensor: Tensor, view: View, stack: ExitStack) -> None:
+    def _summarize(self, tensor: Tensor, target: TensorRange, stack: ExitStack) -> None:
         record = stack.enter_context(summarize(tensor))
         counts = stack.enter_context(spread(tensor, record))
         readings = [record.read_async(Traffic.DIAGNOSTICS), counts.read_async(Traffic.DIAGNOSTICS)]
@@ -150,44 +150,44 @@ class Inspector:
             difference = stack.enter_context(_difference(tensor, compared))
             readings.append(stack.enter_context(summarize(difference)).read_async(Traffic.DIAGNOSTICS))
         step = -(-rows(tensor.shape) // POINTS) or 1
-        plotted = view.column is not None and tensor.size > 0
-        if view.column is not None and plotted:
-            readings.append(stack.enter_context(_column(tensor, view.column, step)).read_async(Traffic.DIAGNOSTICS))
+        plotted = target.column is not None and tensor.size > 0
+        if target.column is not None and plotted:
+            readings.append(stack.enter_context(_column(tensor, target.column, step)).read_async(Traffic.DIAGNOSTICS))
         shape, dtype = tensor.shape, tensor.dtype
 
         def take(words: np.ndarray, counted: np.ndarray, *more: np.ndarray) -> None:
             difference = Summary.of(more[0], f32) if compared is not None else None
             column = more[-1].reshape(-1) if plotted else None
-            self.sight = Sight(shape, dtype, Summary.of(words, dtype), counted, column, step, difference)
+            self.result = Inspection(shape, dtype, Summary.of(words, dtype), counted, column, step, difference)
 
-        self._awaited.append((readings, take))
+        self._readbacks.append((readings, take))
 
-    def _page(self, tensor: Tensor, view: View, changed: bool) -> None:
-        """Read the rows that are seen, a page at a time; those of before are shown until they arrive."""
+    def _page(self, tensor: Tensor, target: TensorRange, changed: bool) -> None:
+        """Read the visible rows, page by page; the previous ones are shown until they arrive."""
         height, total = page_rows(tensor.shape, tensor.itemsize), rows(tensor.shape)
-        last = min(view.last, total - 1)
-        for number in range(max(view.first, 0) // height, last // height + 1 if total else 0):
+        last = min(target.last, total - 1)
+        for number in range(max(target.first, 0) // height, last // height + 1 if total else 0):
             if number in self.pages and not changed:
                 continue
             cut = slice(number * height, (number + 1) * height)
             with tensor[cut] if tensor.ndim else tensor.detach() as part, part.contiguous() as packed:
                 reading = packed.read_async(Traffic.DIAGNOSTICS)
-            self._awaited.append(([reading], lambda values, number=number: self._keep(number, values)))
+            self._readbacks.append(([reading], lambda values, number=number: self._store_page(number, values)))
         if changed:
-            seen = range(max(view.first, 0) // height, last // height + 1)
-            for number in [number for number in self.pages if number not in seen]:
-                del self.pages[number]  # of another time
+            visible = range(max(target.first, 0) // height, last // height + 1)
+            for number in [number for number in self.pages if number not in visible]:
+                del self.pages[number]  # outdated
 
-    def _keep(self, number: int, values: np.ndarray) -> None:
+    def _store_page(self, number: int, values: np.ndarray) -> None:
         self.pages[number] = values.reshape(len(values) if values.ndim else 1, -1)
         self.pages.move_to_end(number)
         while len(self.pages) > PAGES:
             self.pages.popitem(last=False)
 
     def _comparable(self, tensor: Tensor) -> Tensor | None:
-        """The frozen copy, if it is of this tensor and has its shape still."""
+        """The frozen copy, if it is of this tensor and of the same shape."""
         frozen = self.frozen
-        if frozen is None or self.view is None or self.frozen_at != self.view.tensor:
+        if frozen is None or self.target is None or self.frozen_at != self.target.tensor:
             return None
         return frozen if frozen.shape == tensor.shape and frozen.dtype is tensor.dtype else None
 
@@ -216,7 +216,7 @@ def _difference(now: Tensor, before: Tensor) -> Tensor:
 
 
 def _column(tensor: Tensor, column: int, step: int) -> Tensor:
-    """Every `step`th row of a column, packed: rows are read on the GPU, so that no more of them crosses."""
+    """Every `step`th row of a column, packed: rows are read on the GPU, so that only these are read back."""
     if not tensor.ndim:
         return ops.copy(tensor)
     index: list[int] = []

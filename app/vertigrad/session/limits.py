@@ -34,9 +34,9 @@ class Limits:
         self.exceeded: tuple[Excess, ...] = ()
         self.worst: dict[str, Excess] = {}
         self.stopping = stopping
-        self.judged = -1  # the revision of the diagnostics that were looked at last
+        self.checked = -1  # the revision of the diagnostics that were checked last
 
-    def look(self, stage: Stage, diagnostics: Mapping[str, float]) -> Excess | None:
+    def check(self, stage: Stage, diagnostics: Mapping[str, float]) -> Excess | None:
         """Compare the values that there are; returns the first that was not exceeded before."""
         before = {excess.name for excess in self.exceeded}
         self.exceeded = tuple(

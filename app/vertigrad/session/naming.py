@@ -14,8 +14,8 @@ from ..scene import Scene, code, save
 from ..scene.files import find
 from ..scene.locate import KeyPath
 from ..scene.settings import shortest
-from .kept import Preset
 from .parameters import as_read, each
+from .scene_extras import Preset
 
 
 def plain(spec: ParamSpec, value: Any, folder: Path) -> Any:

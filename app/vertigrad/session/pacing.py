@@ -1,4 +1,4 @@
-"""`Pacing`: how fast pictures follow each other; `Pacer`: how much of the models' work goes into each."""
+"""`Pacing`: frame pacing; `Pacer`: how much of the models' work goes into each frame."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DRAWINGS = 5  # frames of which the median is what drawing takes: a single slow 
 
 
 class Pacing(Params):
-    """How pictures and steps follow each other; 0 is for no limit."""
+    """Frame pacing; 0 is for no limit."""
 
     frames_in_flight: int = integer(2, min=1, max=3, doc="frames by which the CPU may be ahead of the GPU")
     vsync: bool = switch(True, doc="synchronize frames with the display's refresh")
-    rate: float = number(0.0, min=0.0, max=1000.0, slider_max=120.0, unit="/s", doc="limit on frames per second")
-    unfocused: float = number(
+    fps_limit: float = number(0.0, min=0.0, max=1000.0, slider_max=120.0, unit="/s", doc="limit on frames per second")
+    unfocused_fps_limit: float = number(
         10.0, min=0.0, max=1000.0, slider_max=60.0, unit="/s", doc="FPS limit while the window has no focus"
     )
     steps: int = integer(1, min=1, max=1000, scale="log", doc="simulation steps per frame")
@@ -81,13 +81,13 @@ class Pacer:
         """What a part of a step may take in a frame."""
         return max(self.budget, median(self._drawings or (0.0,)))
 
-    def begin(self, under_way: bool) -> None:
-        """A frame begins; `under_way` is whether part of a step was recorded before."""
+    def begin(self, in_progress: bool) -> None:
+        """A frame begins; `in_progress` is whether part of a step was recorded before."""
         self._learn()
         frame = self._gpu.tracker.frame
         self._now = self._sent[frame] = _Sent()
         self._sent.pop(frame - REMEMBERED, None)
-        if (self.slices or under_way) and not self._timed:
+        if (self.slices or in_progress) and not self._timed:
             self._gpu.wait_idle()
             self._begun = time.perf_counter()
             if self._ended is not None:

@@ -47,7 +47,7 @@ class Questions:
         elif question not in self._waiting:
             self._waiting.append(question)
 
-    def settle(self) -> None:
+    def close_first(self) -> None:
         """The first one is answered."""
         if self._waiting:
             self._waiting.popleft()
@@ -59,7 +59,7 @@ class Questions:
     def saved(self) -> None:
         """The first one, if it was about saving, is answered by that."""
         if self.first is not None and self.first.about in ABOUT_SAVING:
-            self.settle()
+            self.close_first()
 
     def nothing_unsaved(self) -> list[Command]:
         """No change would be lost any more: take back all that asks about one. Returns what waited for that."""

@@ -55,7 +55,7 @@ def open_anew(session: Session, path: Path | None) -> None:
     session.messages.clear()
     for command in session.questions.nothing_unsaved():
         session.post(command)
-    session.report("edits", _told(running, running.tweaks.notes))
+    session.report("edits", _told(running, running.scene_edits.notes))
 
 
 def take_over(session: Session) -> None:

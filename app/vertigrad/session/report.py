@@ -12,8 +12,8 @@ from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..renderer.bounds import Bounds
 from ..tensor import Tensor
-from .findings import judge, read_everything
 from .quality import level_in_force
+from .readbacks import check_limits, wait_for_readbacks
 from .session import Session
 from .statistics import GpuTimes, Series, statistics
 
@@ -122,9 +122,9 @@ def _parameters(session: Session) -> dict[str, dict[str, Any]]:
 def _exceeded(session: Session) -> list[str]:
     """What of the models was above its limit in the run, at its worst; they are measured a last time."""
     session.measure()
-    read_everything(session.gpu)
+    wait_for_readbacks(session.gpu)
     session.diagnostics.collect()
-    judge(session)
+    check_limits(session)
     return [str(excess) for excess in session.limits.worst.values()]
 
 

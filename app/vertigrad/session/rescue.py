@@ -131,7 +131,7 @@ def recover(session: Session) -> str:
     session.device_opened()
     try:
         running = Running(session.gpu, before.origin, session.sizes, before, before.scene)
-        running.tweaks.go_on_as(before.tweaks)
+        running.scene_edits.continue_from(before.scene_edits)
     except VertigradError as error:
         raise DeviceLost(f"the GPU was lost, and what ran cannot be built again: {error}") from error
     session.running = running

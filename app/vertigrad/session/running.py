@@ -16,14 +16,14 @@ from . import parameters
 from .cameras import Cameras
 from .clock import Clock
 from .diagnostics import Diagnostics
-from .findings import read_everything
 from .inspector import Inspector
 from .limits import Limits
 from .parameters import Values
+from .readbacks import wait_for_readbacks
+from .scene_edits import SceneEdits
 from .selection import Selection
 from .sizing import Sizes
 from .tool import InteractionTool
-from .tweaks import Tweaks
 from .watches import Watches
 
 FITTED_ASPECT = 1.5  # of a picture into which everything is to fit: most windows are wider
@@ -80,7 +80,7 @@ class Running:
         self.stage = Stage(self.scene, gpu)
         try:
             self.cameras = before.cameras if before and same else self._cameras(before)
-            self.tweaks = Tweaks(self, before.tweaks if before and same else None)
+            self.scene_edits = SceneEdits(self, before.scene_edits if before and same else None)
             self.clock = Clock(gpu, self.stage, before.clock if before else None, same)
         except BaseException:
             self.stage.close()
@@ -152,26 +152,26 @@ class Running:
         Returns what of the user's changes could not stay, and where the file says otherwise. Raises as `Stage.adopt`;
         all is as it was then.
         """
-        before, ours = self.scene, self.tweaks.values() | self.tweaks.settings()
-        self.tweaks.rest()
+        before, ours = self.scene, self.scene_edits.values() | self.scene_edits.settings()
+        self.scene_edits.suspend_animations()
         try:
             view = merged(self.view, before.view, scene.view)
             others = self.stage.adopt(scene)
         except BaseException:
-            self.tweaks.move(self.clock.time)
+            self.scene_edits.apply_animations(self.clock.time)
             raise
         self.scene = scene
         self.view.take(view)
         if others:
             self.rebuilt()
         self.clock.stale = True
-        return self.tweaks.scene_read(before, ours)
+        return self.scene_edits.scene_read(before, ours)
 
     def saved(self, scene: Scene, origin: Origin) -> None:
         """The scene's file is `scene` now, and says what runs."""
         self.scene = self.stage.scene = scene
         self.origin = origin
-        self.tweaks.scene_saved()
+        self.scene_edits.scene_saved()
 
     def close(self) -> None:
         """Give back everything. Idempotent."""
@@ -187,13 +187,13 @@ class Running:
 
     def _cameras(self, before: Running | None) -> Cameras:
         """Where the scene has the camera; where it leaves that to us, as far away that everything is seen."""
-        cameras = Cameras(self.scene, before.cameras.pace if before else 1.0)
+        cameras = Cameras(self.scene, before.cameras.fly_speed if before else 1.0)
         self._fit(cameras)
         return cameras
 
     def _fit(self, cameras: Cameras, step: int | None = None) -> None:
         if self.scene.camera.fit:
-            cameras.fit(self.stage.layers.values(), FITTED_ASPECT, lambda: read_everything(self.gpu), step)
+            cameras.fit(self.stage.layers.values(), FITTED_ASPECT, lambda: wait_for_readbacks(self.gpu), step)
 
     def _as_it_runs(self) -> Scene:
         """The scene with the parameters that its models have now."""

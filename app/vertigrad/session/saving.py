@@ -17,10 +17,10 @@ from ..scene.files import find
 from ..scene.locate import KeyPath
 from ..scene.settings import parse
 from ..scene.viewpoints import BOOKMARKS
-from .kept import same_view
 from .naming import moved, plain, spelled
 from .parameters import LOOK, Key, as_read, each, key_at, settings_of
 from .questions import Question
+from .scene_extras import same_view
 
 if TYPE_CHECKING:
     from .commands import Command
@@ -49,15 +49,15 @@ def unsaved(session: Session) -> bool:
 
     What the command line set counts only from when it is changed again; when it is saved, it is saved too.
     """
-    tweaks, scene = session.tweaks, session.scene
+    scene_edits, scene = session.scene_edits, session.scene
     read = as_read(scene)
     disk: dict[Key, Any] | None = None
-    for key, value in tweaks.differing(read).items():
+    for key, value in scene_edits.differing(read).items():
         disk = on_disk(scene, session.sets) if disk is None else disk
         if not same(value, disk.get(key, _MISSING)):
             return True
-    beside = _presets(session, scene.path.parent), _animations(session), _bookmarks(session), _settings(session)
-    return any(map(bool, beside))
+    others = _presets(session, scene.path.parent), _animations(session), _bookmarks(session), _settings(session)
+    return any(map(bool, others))
 
 
 def save_scene(session: Session, target: Path | None = None, overwrite: bool = False) -> None:
@@ -105,15 +105,15 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
     specs = {key: spec for key, spec, _ in each(as_read(scene))}
     changes: Changes = {
         key.path: plain(specs[key], value, folder)
-        for key, value in session.tweaks.values().items()
+        for key, value in session.scene_edits.values().items()
         if key in specs and not same(value, disk.get(key, _MISSING))
     }
     changes = _beneath_look(session, changes)
     found = _presets(session, folder)
-    beside = {**_animations(session), **_bookmarks(session), **_settings(session)}
-    values = {**changes, **found.values, **beside}
+    others = {**_animations(session), **_bookmarks(session), **_settings(session)}
+    values = {**changes, **found.values, **others}
     if folder.resolve() != scene.path.parent:
-        values = moved(scene, session.tweaks.kept.presets, folder) | values
+        values = moved(scene, session.scene_edits.extras.presets, folder) | values
     return replace(found, values=values)
 
 
@@ -125,7 +125,7 @@ def _beneath_look(session: Session, changes: Changes) -> Changes:
     written, folder, values = (
         tomllib.loads(session.scene.places.text),
         session.scene.path.parent,
-        session.tweaks.values(),
+        session.scene_edits.values(),
     )
     source, specs = view_of(look), {spec.name: spec for spec in View.specs()}
     found = dict(changes)
@@ -177,7 +177,10 @@ def _read(spec: ParamSpec, given: Any, folder: Path) -> Any:
 def _presets(session: Session, folder: Path) -> Entries:
     scene = session.scene
     specs = {key: spec for key, spec, _ in each(as_read(scene))}
-    presets, names = session.tweaks.kept.presets, {one.number: one.name for one in session.tweaks.filed.presets}
+    presets, names = (
+        session.scene_edits.extras.presets,
+        {one.number: one.name for one in session.scene_edits.file_extras.presets},
+    )
     numbers = {preset.number for preset in presets}
     removed = tuple(("presets", name) for number, name in names.items() if number not in numbers)
     renames: dict[KeyPath, str] = {
@@ -201,7 +204,7 @@ def _presets(session: Session, folder: Path) -> Entries:
 
 def _animations(session: Session) -> Changes:
     scene = session.scene
-    now = {key.path: animation for key, animation in session.tweaks.kept.animations.items()}
+    now = {key.path: animation for key, animation in session.scene_edits.extras.animations.items()}
     changes: Changes = {}
     for path in {**scene.animations, **now}:
         table = ("animations", spelled(scene, ("animations",), path))
@@ -222,17 +225,17 @@ def _differing(table: KeyPath, now: Animation, before: Animation | None) -> Chan
 
 
 def _bookmarks(session: Session) -> Changes:
-    kept, filed = session.tweaks.kept.bookmarks, session.tweaks.filed.bookmarks
-    changes: Changes = {("camera", BOOKMARKS, name): None for name in filed.keys() - kept.keys()}
-    for name, camera in kept.items():
-        if name not in filed or not same_view(camera, filed[name]):
+    now, before = session.scene_edits.extras.bookmarks, session.scene_edits.file_extras.bookmarks
+    changes: Changes = {("camera", BOOKMARKS, name): None for name in before.keys() - now.keys()}
+    for name, camera in now.items():
+        if name not in before or not same_view(camera, before[name]):
             changes |= {("camera", BOOKMARKS, name, key): value for key, value in viewpoints.entries(camera).items()}
     return changes
 
 
 def _settings(session: Session) -> Changes:
     """Seeds and substeps that the user changed; with one seed all, since that of the command line is given up then."""
-    read, now = settings_of(session.scene.models), session.tweaks.settings()
+    read, now = settings_of(session.scene.models), session.scene_edits.settings()
     changes: Changes = {key.path: value for key, value in now.items() if value != read.get(key, value)}
     if session.seed is not None and any(path[-1] == "seed" for path in changes):
         changes |= {key.path: value for key, value in now.items() if key.name == "seed"}

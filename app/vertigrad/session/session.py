@@ -29,9 +29,8 @@ from .cameras import Cameras
 from .capture import CaptureService
 from .clock import Clock
 from .diagnostics import Diagnostics
-from .edits import Edits
 from .failures import Failures, Guarded
-from .findings import awaits, observe, read_everything, take_in
+from .hot_reload import HotReload
 from .inspector import Inspector
 from .interaction_recording import read_interactions, require_known, write_interactions
 from .limits import Limits
@@ -39,13 +38,14 @@ from .pacing import Pacing
 from .parameters import Key
 from .quality import Quality, level_in_force
 from .questions import Question, Questions
+from .readbacks import collect_readbacks, has_pending_readbacks, request_readbacks, wait_for_readbacks
 from .rescue import Rescue
 from .running import FITTED_ASPECT, Origin, Running
+from .scene_edits import SceneEdits
 from .selection import Selection
 from .sizing import Sizes
 from .timeline import Timeline
 from .tool import InteractionTool
-from .tweaks import Tweaks
 from .watches import Watches
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Session:
         self.rescue = Rescue(gpu)
         self.capture: CaptureService | None = None  # of the window, if there is one
         self.written: dict[str, Path] = {}  # files that commands wrote last, by topic
-        self.edits = Edits()
+        self.hot_reload = HotReload()
         self.questions = Questions()
         self.autosave: Autosave | None = None  # who keeps edits that are not saved, if somebody does
         self.leaving = False  # the user decided to close the window
@@ -115,9 +115,9 @@ class Session:
         return self.running.clock
 
     @property
-    def tweaks(self) -> Tweaks:
+    def scene_edits(self) -> SceneEdits:
         """What the user made of it."""
-        return self.running.tweaks
+        return self.running.scene_edits
 
     @property
     def selection(self) -> Selection:
@@ -179,7 +179,7 @@ class Session:
     @property
     def unsaved(self) -> bool:
         """Whether the user changed something that the scene's file does not have."""
-        known = self.tweaks.revision, self.scene
+        known = self.scene_edits.revision, self.scene
         if self._unsaved[:-1] != known:
             self._unsaved = (*known, saving.unsaved(self))
         return self._unsaved[-1]
@@ -213,12 +213,12 @@ class Session:
         error later in the frame drops the frame, and must not drop the start of a model that was just built.
         """
         try:
-            take_in(self)
+            collect_readbacks(self)
         except Exception as error:
-            self.fail("taking in results", error)
-        if self.edits.on:
+            self.fail("reading back results", error)
+        if self.hot_reload.on:
             with self.guarded("watching files"):
-                self._commands.extend(self.edits.commands(self))
+                self._commands.extend(self.hot_reload.commands(self))
         while self._commands:
             command = self._commands.popleft()
             self.questions.answered(command)
@@ -260,7 +260,7 @@ class Session:
     @property
     def idle(self) -> bool:
         """Whether the next picture would be the same as the last one."""
-        return self.clock.resting and not (self._commands or awaits(self) or self.cameras.moving)
+        return self.clock.idle and not (self._commands or has_pending_readbacks(self) or self.cameras.moving)
 
     @property
     def camera(self) -> OrbitCamera:
@@ -299,11 +299,11 @@ class Session:
         Raises what a model raises; the models are as they were before the step then.
         """
         running, clock = self.running, self.running.clock
-        running.tweaks.move(clock.time)
+        running.scene_edits.apply_animations(clock.time)
         self._reach(clock)
         if clock.advance():
             running.stepped()
-            running.tweaks.move(clock.time)
+            running.scene_edits.apply_animations(clock.time)
         self.report("snapshots", clock.rewind.shortage)
         self.rescue.keep(running.stage, clock, running.changes)
 
@@ -350,16 +350,16 @@ class Session:
         """
         self.clock.ask(lambda: self.diagnostics.ask(self.stage, self.time, self.changes))
 
-    def observe(self) -> None:
+    def request_readbacks(self) -> None:
         """Record what of the watches, and of the tensor that is looked into, is due in this frame."""
-        observe(self)
+        request_readbacks(self)
 
-    def look_again(self) -> None:
+    def inspect_now(self) -> None:
         """Take in what is on its way, then look at the tensors as they are now; waits for the GPU."""
         for _ in range(2):
-            observe(self)
-            read_everything(self.gpu)
-            take_in(self)
+            request_readbacks(self)
+            wait_for_readbacks(self.gpu)
+            collect_readbacks(self)
 
     def close(self) -> None:
         """Give back everything the scene holds. Idempotent."""
@@ -387,7 +387,7 @@ class Session:
 
         A file is named as in the scene file: packaged, or in the scene's folder.
         """
-        self.tweaks.change({Key(owner, name): value}, name.replace("_", " "), stroke=stroke)
+        self.scene_edits.change({Key(owner, name): value}, name.replace("_", " "), stroke=stroke)
 
     def report(self, topic: str, text: str) -> None:
         """Show a message under `topic`, in the place of the last one; if there is nothing to say, take that away."""
@@ -396,12 +396,12 @@ class Session:
         else:
             self.messages.pop(topic, None)
 
-    def pace(self, values: Mapping[str, Any]) -> None:
+    def set_pacing(self, values: Mapping[str, Any]) -> None:
         """Change how pictures and steps follow each other, from the next on. Raises `ParameterError`."""
         self.pacing.take(self.pacing.with_values(values))
         self.clock.pacer.budget, self.clock.steps = self.pacing.budget, self.pacing.steps
         self.gpu.frames.in_flight = self.pacing.frames_in_flight
-        self.timeline.wanted_ms = 1e3 / self.pacing.rate if self.pacing.rate else 0.0
+        self.timeline.wanted_ms = 1e3 / self.pacing.fps_limit if self.pacing.fps_limit else 0.0
 
     def reset(self) -> None:
         """Every model back to its start, time to zero."""

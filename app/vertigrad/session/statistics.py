@@ -55,8 +55,8 @@ class Series:
         self._begin, self._end = 0, len(kept)
 
 
-class History:
-    """A number as it went over model time: two series of one length, `times` [s] rising."""
+class TimeSeries:
+    """A number over simulated time: two series of one length, `times` [s] rising."""
 
     __slots__ = ("times", "values")
 

@@ -53,7 +53,7 @@ class Timeline:
         self.dropped = self.shown = 0  # frames presented too late, and all frames
         self._phases: list[tuple[str, float]] = []
         self._begun = self._worked = 0.0
-        self._rested = True
+        self._was_idle = True
         self._moved = gpu.meter.total(Traffic.GEOMETRY)
 
     @property
@@ -61,21 +61,21 @@ class Timeline:
         """How long a frame may take; 0 if nobody knows."""
         return max(self.wanted_ms, self.refresh_ms)
 
-    def rest(self) -> None:
+    def mark_idle(self) -> None:
         """The loop sleeps because nothing changes: the time until the next frame says nothing about frames."""
-        self._rested = True
+        self._was_idle = True
 
     def begin(self) -> None:
         """A frame begins, with waiting for the GPU and for something to draw on."""
         now = time.perf_counter()
-        if not self._rested:
+        if not self._was_idle:
             passed = (now - self._begun) * 1e3
             self.frame_ms.append(passed)
             self.shown += 1
             target = self.target_ms
             if target and passed > LATE * target:
                 self.dropped += round(passed / target) - 1
-        self._rested, self._begun, self._worked = False, now, time.thread_time()
+        self._was_idle, self._begun, self._worked = False, now, time.thread_time()
         self._phases = [("wait", now)]
 
     def enter(self, phase: str) -> None:

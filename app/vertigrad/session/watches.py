@@ -1,6 +1,6 @@
-"""`Watches`: figures of tensors over time, and conditions that stop the run, worked out on the GPU without a stall.
+"""`Watches`: statistics of tensors over time, and conditions that stop the run, computed on the GPU without a stall.
 
-A guard looks for NaN and infinity in every output of floats, one output after the other, whether or not anybody asked.
+A guard checks every float output for NaN and infinity, one output after the other.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from ..scene.stage import Stage
 from ..tensor import DType, Readback, Tensor
 from ..tensor.shape import Layout, Shape
 from . import catalog
-from .statistics import History
+from .statistics import TimeSeries
 
-Figure = Literal["min", "max", "mean", "std", "norm", "nan", "infinite"]
-FIGURES: tuple[Figure, ...] = get_args(Figure)
-KEPT = 4096  # values of each watch
-EVERY = 4  # steps between two looks of a watch
-GUARD_EVERY = 20  # steps between two looks of the guard, each at one output
+Statistic = Literal["min", "max", "mean", "std", "norm", "nan", "infinite"]
+STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
+CAPACITY = 4096  # values of each watch
+EVERY = 4  # steps between two checks of a watch
+GUARD_EVERY = 20  # steps between two checks of the guard, each at one output
 NOT_FINITE = Condition(nan=True, infinite=True)
 
 
 class Watch(NamedTuple):
-    """What is looked at: a figure of a tensor (by its name in the catalog), and what stops the run."""
+    """A statistic of a tensor (by its name in the catalog), and the condition that stops the run."""
 
     tensor: str
-    figure: Figure = "mean"
+    statistic: Statistic = "mean"
     stop: Condition = Condition()
 
     @property
     def label(self) -> str:
-        """In a few words."""
-        return f"{self.figure} of {self.tensor}"
+        """A short description."""
+        return f"{self.statistic} of {self.tensor}"
 
 
 class Alarm(NamedTuple):
@@ -63,7 +63,7 @@ class Alarm(NamedTuple):
         return f"{self.tensor}[{where}] is {self.condition}{others} (step {self.frame}, {self.time:.2f} s)"
 
 
-class _Look(NamedTuple):
+class _Check(NamedTuple):
     """One tensor that is being summarized: for which watches (none: for the guard), and what it was then."""
 
     watches: tuple[Watch, ...]
@@ -74,33 +74,33 @@ class _Look(NamedTuple):
 
 
 class Watches:
-    """`history` has the figures of every watch over model time; `alarm` is what stopped the run last.
+    """`history` has the values of every watch over model time; `alarm` is what stopped the run last.
 
-    `observe` records what is due into one small tensor, `collect` takes the figures in when they have arrived. With
+    `observe` records what is due into one small tensor, `collect` takes the values when they have been read back. With
     `thorough` the guard looks at all outputs after every step. For the `same` scene built anew those `before` go on,
     for another one only what the guard does.
     """
 
     def __init__(self, before: Watches | None = None, same: bool = False) -> None:
-        self.history: dict[Watch, History] = dict(before.history) if before and same else {}
+        self.history: dict[Watch, TimeSeries] = dict(before.history) if before and same else {}
         self.latest: dict[Watch, Summary] = dict(before.latest) if before and same else {}
         self.guarding = before.guarding if before else True
         self.thorough = before.thorough if before else False
         self.alarm: Alarm | None = None
-        self._met: set[tuple[str, Condition]] = set()  # what has stopped the run already, and still holds
-        self._seen = -1  # changes at the last look
+        self._met: set[tuple[str, Condition]] = set()  # conditions that stopped the run already, and still hold
+        self._checked = -1  # changes at the last check
         self._steps = self._guarded = 0  # steps, and outputs that the guard has looked at
-        self._fresh = False  # a watch has no figure yet
-        self._reading: tuple[Readback, list[_Look], int, float] | None = None
+        self._fresh = False  # a watch has no value yet
+        self._reading: tuple[Readback, list[_Check], int, float] | None = None
 
     @property
     def pending(self) -> bool:
-        """Whether figures are on their way."""
+        """Whether a readback is pending."""
         return self._reading is not None
 
     @property
     def over(self) -> bool:
-        """Whether the run is to end: nothing was to be let pass, and something was found."""
+        """Whether the run is to end: it is `thorough`, and something was found."""
         return self.thorough and self.alarm is not None
 
     def __iter__(self) -> Iterator[Watch]:
@@ -110,93 +110,93 @@ class Watches:
         return len(self.history)
 
     def add(self, watch: Watch, stage: Stage) -> None:
-        """Watch from now on. Raises `ParameterError` for a tensor that there is not, or a figure."""
+        """Add a watch. Raises `ParameterError` for an unknown tensor or statistic."""
         entries = catalog.catalog(stage)
         if watch.tensor not in entries:
             raise ParameterError(unknown("tensor", watch.tensor, entries))
-        if watch.figure not in FIGURES:
-            raise ParameterError(unknown("figure", watch.figure, FIGURES))
-        self.history.setdefault(watch, History(KEPT))
-        self._seen, self._fresh = -1, True
+        if watch.statistic not in STATISTICS:
+            raise ParameterError(unknown("statistic", watch.statistic, STATISTICS))
+        self.history.setdefault(watch, TimeSeries(CAPACITY))
+        self._checked, self._fresh = -1, True
 
     def remove(self, watch: Watch) -> None:
-        """Watch it no more. Nothing happens if it was not watched."""
+        """Remove a watch, if there is such a one."""
         self.history.pop(watch, None)
         self.latest.pop(watch, None)
 
     def observe(self, stage: Stage, changes: int, frame: int, time: float) -> None:
-        """Record what is due in this frame; `changes` tells whether tensors are other ones than at the last look.
+        """Record what is due in this frame; `changes` tells whether tensors changed since the last check.
 
-        Figures that are still on their way are not waited for, and this look is left out, unless it is `thorough`.
+        While a readback is pending this check is skipped, unless it is `thorough`.
         """
-        if changes == self._seen:
+        if changes == self._checked:
             return
         if self._reading is not None and self.thorough:
             self._reading[0].result()
             self.collect()
         if self._reading is not None:
             return
-        self._seen = changes
+        self._checked = changes
         self._steps += 1
         due = [*self._watched(stage), *self._guard(stage)]
         if not due:
             return
         self._fresh = False
         with Tensor.empty((len(due), WORDS), "u32", "watches") as records:
-            for (look, tensor), record in zip(due, records, strict=True):
-                summarize(tensor, look.condition, out=record)
-            self._reading = (records.read_async(Traffic.DIAGNOSTICS), [look for look, _ in due], frame, time)
+            for (check, tensor), record in zip(due, records, strict=True):
+                summarize(tensor, check.condition, out=record)
+            self._reading = (records.read_async(Traffic.DIAGNOSTICS), [check for check, _ in due], frame, time)
 
     def collect(self) -> Alarm | None:
-        """Take in figures that have arrived; returns what they are the first to find."""
+        """Take the values that have been read back; returns a new alarm, if any."""
         if self._reading is None or not self._reading[0].done:
             return None
-        (reading, looks, frame, time), self._reading = self._reading, None
+        (reading, checks, frame, time), self._reading = self._reading, None
         try:
             words = reading.result()
         except GpuError:  # the frame they were recorded in was dropped
-            self._seen, self._fresh = -1, True
+            self._checked, self._fresh = -1, True
             return None
         found: Alarm | None = None
-        for look, record in zip(looks, words, strict=True):
-            summary = Summary.of(record, look.dtype)
-            self._note(look, summary, time)
-            alarm = self._judged(look, summary, frame, time)
+        for check, record in zip(checks, words, strict=True):
+            summary = Summary.of(record, check.dtype)
+            self._note(check, summary, time)
+            alarm = self._judged(check, summary, frame, time)
             found = found or alarm
         self.alarm = found or self.alarm
         return found
 
-    def settle(self) -> None:
-        """What stopped the run has been seen: it may go on, and stops again only for something new."""
+    def dismiss_alarm(self) -> None:
+        """Dismiss the alarm: the run may continue, and stops again only for something new."""
         self.alarm = None
 
     def forget(self) -> None:
-        """Drop what is on its way, and what was found: the models are at their start."""
+        """Drop pending readbacks and the alarm: the simulation was reset."""
         self._reading = self.alarm = None
         self._met.clear()
-        self._seen = -1
+        self._checked = -1
 
     def clear(self) -> None:
-        """Drop everything, for models that are others."""
+        """Drop everything, for other models."""
         self.forget()
         self.history.clear()
         self.latest.clear()
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _watched(self, stage: Stage) -> Iterator[tuple[_Look, Tensor]]:
+    def _watched(self, stage: Stage) -> Iterator[tuple[_Check, Tensor]]:
         if not self.history or not (self._fresh or self._steps % EVERY == 0):
             return
         entries = catalog.catalog(stage)
-        together: dict[tuple[str, Condition], list[Watch]] = {}  # one reading of a tensor gives all its figures
+        together: dict[tuple[str, Condition], list[Watch]] = {}  # one readback of a tensor gives all its statistics
         for watch in self.history:
             if watch.tensor in entries:
                 together.setdefault((watch.tensor, watch.stop), []).append(watch)
         for (name, stop), watches in together.items():
             tensor = entries[name].tensor
-            yield _Look(tuple(watches), name, stop, tensor.shape, tensor.dtype), tensor
+            yield _Check(tuple(watches), name, stop, tensor.shape, tensor.dtype), tensor
 
-    def _guard(self, stage: Stage) -> Iterator[tuple[_Look, Tensor]]:
+    def _guard(self, stage: Stage) -> Iterator[tuple[_Check, Tensor]]:
         if not self.guarding or (not self.thorough and self._steps % GUARD_EVERY):
             return
         outputs = list(guarded(stage).items())
@@ -204,26 +204,26 @@ class Watches:
             self._guarded += 1
             outputs = [outputs[self._guarded % len(outputs)]]
         for name, tensor in outputs:
-            yield _Look((), name, NOT_FINITE, tensor.shape, tensor.dtype), tensor
+            yield _Check((), name, NOT_FINITE, tensor.shape, tensor.dtype), tensor
 
-    def _note(self, look: _Look, summary: Summary, time: float) -> None:
-        for watch in look.watches:
+    def _note(self, check: _Check, summary: Summary, time: float) -> None:
+        for watch in check.watches:
             if watch in self.history:
                 self.latest[watch] = summary
-                value = getattr(summary, watch.figure)
+                value = getattr(summary, watch.statistic)
                 self.history[watch].append(time, math.nan if value is None else float(value))
 
-    def _judged(self, look: _Look, summary: Summary, frame: int, time: float) -> Alarm | None:
-        key = look.tensor, look.condition
+    def _judged(self, check: _Check, summary: Summary, frame: int, time: float) -> Alarm | None:
+        key = check.tensor, check.condition
         if summary.first is None:
             self._met.discard(key)
             return None
         if key in self._met:
             return None
         self._met.add(key)
-        element = _index(summary.first, look.shape)
+        element = _index(summary.first, check.shape)
         row = element[0] if element else 0
-        return Alarm(look.tensor, look.condition, summary.met, row, element, look.shape, frame, time)
+        return Alarm(check.tensor, check.condition, summary.met, row, element, check.shape, frame, time)
 
 
 def shown_in(stage: Stage, alarm: Alarm) -> tuple[str, int] | None:

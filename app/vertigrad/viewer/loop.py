@@ -20,16 +20,16 @@ from ..session.failures import Failures
 from ..session.rescue import EVERY, recover
 from .capture import WindowCapture
 from .clipboard import share_clipboard
+from .frame_limiter import FrameLimiter
 from .input import Input
 from .logfile import writing_log
 from .quality import QualityWatch
 from .settings import NewerSettings, Settings, load_settings, save_settings
-from .tempo import Tempo
 from .window import Picture, Window
 
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
 DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small share
-STILL_AFTER = 1.0  # seconds without input, in which the GUI comes to rest
+STILL_AFTER = 1.0  # seconds without input, in which the GUI settles
 TITLE_EVERY = 4  # frames
 SIZE = 1280, 800  # of the window, if nobody says another
 DRAW_AGAIN = 1.0  # seconds after which a picture that could not be drawn is tried again
@@ -75,7 +75,7 @@ class Viewer:
             stack.callback(self._capture.close)
             self._stack = stack.pop_all()
         session.carry_out(SetPacing("vsync", vsync))
-        self._tempo, self._quality = Tempo(), QualityWatch(session)
+        self._limiter, self._quality = FrameLimiter(), QualityWatch(session)
         self._last = time.perf_counter()
         self._measured, self._frames_since = -DIAGNOSTICS_EVERY, 0
         self._begun = False  # the first picture is of the start, without a step: it is there sooner
@@ -137,11 +137,11 @@ class Viewer:
     def _frame(self) -> bool:
         session, guarded = self._session, self._session.guarded
         session.require_device()  # presenting to a lost device ends the process
-        resting = not self._shown or self._still()
+        idle = not self._shown or self._still()
         with guarded("input"):
-            self._wait(resting)
+            self._wait(idle)
         self._timeline.begin()
-        self._quality.frame(not resting and self._hurried(), self._tempo.held_back)
+        self._quality.frame(not idle and self._hurried(), self._limiter.held_back)
         with self._gpu.frames.frame():
             picture = self.window.acquire()
             self._acquired, self._shown = True, picture is not None
@@ -161,7 +161,7 @@ class Viewer:
             with guarded("diagnostics"):
                 self._measure()
             with guarded("watches"):
-                session.observe()
+                session.request_readbacks()
             self._timeline.enter("gui")
             seconds = self._seconds()
             with guarded("camera"):
@@ -206,9 +206,9 @@ class Viewer:
         with self._gpu.recorder.render_pass("draw", color_attachments=[black]):
             pass
 
-    def _wait(self, resting: bool) -> None:
-        if resting:
-            self._timeline.rest()
+    def _wait(self, idle: bool) -> None:
+        if idle:
+            self._timeline.mark_idle()
             self.window.wait(STILL_WAIT)
         self._keep_pace()
 
@@ -224,13 +224,17 @@ class Viewer:
         pacing = self._session.pacing
         self.window.set_vsync(pacing.vsync)
         if self._hurried():
-            self._tempo.wait(pacing.rate, self.window.wait)
+            self._limiter.wait(pacing.fps_limit, self.window.wait)
         else:
-            self._tempo.wait(min(pacing.rate or pacing.unfocused, pacing.unfocused), self.window.wait, self._attended)
+            self._limiter.wait(
+                min(pacing.fps_limit or pacing.unfocused_fps_limit, pacing.unfocused_fps_limit),
+                self.window.wait,
+                self._attended,
+            )
 
     def _hurried(self) -> bool:
         """Whether pictures are to come as fast as the user wants to see them."""
-        return not self._session.pacing.unfocused or self._attended()
+        return not self._session.pacing.unfocused_fps_limit or self._attended()
 
     def _attended(self) -> bool:
         """Whether the user has to do with the window, or needs every picture of it."""

@@ -63,7 +63,7 @@ class QualityWatch:
         if session.scene.path != self._scene:
             self._scene = session.scene.path
             self._auto.restart()
-        known = session.picture_size, session.tweaks.revision, session.scene
+        known = session.picture_size, session.scene_edits.revision, session.scene
         if known != self._known:
             self._known = known
             self._auto.forget()

@@ -2,7 +2,8 @@
 
 from .base import Command
 from .camera import (
-    DropBookmark,
+    AddBookmark,
+    DeleteBookmark,
     Face,
     FlightMode,
     Fly,
@@ -12,8 +13,6 @@ from .camera import (
     GoToBookmark,
     Home,
     JumpTo,
-    KeepBookmark,
-    LookFrom,
     Orbit,
     Pan,
     Parallel,
@@ -22,12 +21,12 @@ from .camera import (
     SetLens,
     Turn,
     Turntable,
+    ViewFrom,
     Zoom,
 )
 from .capture import CaptureFinished, StartRecording, StopRecording, TakeScreenshot
 from .exporting import ExportNetwork
-from .history import Flip, Redo, Undo
-from .inspection import Freeze, LookAt, SaveTensor, Thaw
+from .inspection import Freeze, InspectTensor, SaveTensor, Thaw
 from .interaction import (
     BeginInteraction,
     EndInteraction,
@@ -41,14 +40,16 @@ from .measuring import SaveTrace, TimeKernels
 from .opening import Open, OpenDocumentation
 from .pacing import SetPacing, SetQuality, SetRewindMemory
 from .parameters import Animate, Randomize, ResetParameters, SetParameter, SetParameters
-from .presets import ApplyPreset, DeletePreset, KeepPreset, RenamePreset, UpdatePreset
+from .presets import ApplyPreset, DeletePreset, RenamePreset, SavePreset, UpdatePreset
 from .save import Ask, Leave, Save, SaveAs
-from .scenes import Dismiss, DismissFailures, FollowEdits, Reload
+from .scenes import Dismiss, DismissFailures, Reload, SetHotReload
 from .selection import Deselect, Pick, Select
 from .time import GoTo, Play, Reset, SetSeed, SetSpeed, SetSubsteps, Step
-from .watches import AddWatch, Guard, RemoveWatch, SettleAlarm, StopAtLimits, StopOnNan
+from .undo import Redo, SwitchSide, Undo
+from .watches import AddWatch, DismissAlarm, Guard, RemoveWatch, StopAtLimits, StopOnNan
 
 __all__ = [
+    "AddBookmark",
     "AddWatch",
     "Animate",
     "ApplyPreset",
@@ -56,19 +57,18 @@ __all__ = [
     "BeginInteraction",
     "CaptureFinished",
     "Command",
+    "DeleteBookmark",
     "DeletePreset",
     "Deselect",
     "Dismiss",
+    "DismissAlarm",
     "DismissFailures",
-    "DropBookmark",
     "EndInteraction",
     "ExportNetwork",
     "Face",
     "FlightMode",
-    "Flip",
     "Fly",
     "FlyFaster",
-    "FollowEdits",
     "FrameAll",
     "FrameSelection",
     "Freeze",
@@ -76,12 +76,9 @@ __all__ = [
     "GoToBookmark",
     "Guard",
     "Home",
+    "InspectTensor",
     "JumpTo",
-    "KeepBookmark",
-    "KeepPreset",
     "Leave",
-    "LookAt",
-    "LookFrom",
     "MoveInteraction",
     "Open",
     "OpenDocumentation",
@@ -103,10 +100,12 @@ __all__ = [
     "Save",
     "SaveAs",
     "SaveInteractions",
+    "SavePreset",
     "SaveTensor",
     "SaveTrace",
     "Select",
     "SetBrush",
+    "SetHotReload",
     "SetLens",
     "SetPacing",
     "SetParameter",
@@ -117,12 +116,12 @@ __all__ = [
     "SetSpeed",
     "SetSubsteps",
     "SetTool",
-    "SettleAlarm",
     "StartRecording",
     "Step",
     "StopAtLimits",
     "StopOnNan",
     "StopRecording",
+    "SwitchSide",
     "TakeScreenshot",
     "Thaw",
     "TimeKernels",
@@ -130,5 +129,6 @@ __all__ = [
     "Turntable",
     "Undo",
     "UpdatePreset",
+    "ViewFrom",
     "Zoom",
 ]

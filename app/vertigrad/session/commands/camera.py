@@ -138,7 +138,7 @@ class Face(NamedTuple):
         session.cameras.face(self.direction)
 
 
-class LookFrom(NamedTuple):
+class ViewFrom(NamedTuple):
     """Look at the target along an axis, from the front, back, right, left, top or bottom."""
 
     side: str
@@ -161,7 +161,7 @@ class Parallel(NamedTuple):
 
 
 class SetLens(NamedTuple):
-    """Another vertical angle of view in degrees; what lies as deep as the target stays as large."""
+    """Set the vertical field of view in degrees; the target keeps its size in the viewport."""
 
     fov: float
 
@@ -172,7 +172,7 @@ class SetLens(NamedTuple):
 
 
 class RememberView(NamedTuple):
-    """Keep this view to be gone back to: the camera is about to be moved by hand."""
+    """Remember this view for `PreviousView`: the user is about to move the camera."""
 
     topic = "camera"
 
@@ -181,7 +181,7 @@ class RememberView(NamedTuple):
 
 
 class PreviousView(NamedTuple):
-    """Back to the view before."""
+    """Go back to the previous view."""
 
     topic = "camera"
 
@@ -190,7 +190,7 @@ class PreviousView(NamedTuple):
 
 
 class JumpTo(NamedTuple):
-    """Be at another view at once, without a way there."""
+    """Set the camera at once, without a transition."""
 
     camera: OrbitCamera
 
@@ -201,7 +201,7 @@ class JumpTo(NamedTuple):
 
 
 class Turntable(NamedTuple):
-    """Circle the target by itself, so many degrees a second; 0 stands still."""
+    """Auto-rotate around the target, in degrees per second; 0 stops it."""
 
     rate: float
 
@@ -212,17 +212,17 @@ class Turntable(NamedTuple):
 
 
 class GoToBookmark(NamedTuple):
-    """Move to a view that was kept."""
+    """Move to a bookmark."""
 
     name: str
 
     topic = "bookmark"
 
     def apply(self, session: Session) -> None:
-        session.cameras.go(session.tweaks.kept.bookmark(self.name))
+        session.cameras.go(session.scene_edits.extras.bookmark(self.name))
 
 
-class KeepBookmark(NamedTuple):
+class AddBookmark(NamedTuple):
     """Keep this view under a name; saving the scene writes it into the file."""
 
     name: str
@@ -230,16 +230,18 @@ class KeepBookmark(NamedTuple):
     topic = "bookmark"
 
     def apply(self, session: Session) -> None:
-        kept = session.tweaks.kept.with_bookmark(self.name, session.cameras.heading)
-        session.tweaks.keep(kept, f"bookmark {self.name}")
+        extras = session.scene_edits.extras.with_bookmark(self.name, session.cameras.heading)
+        session.scene_edits.change_extras(extras, f"bookmark {self.name}")
 
 
-class DropBookmark(NamedTuple):
-    """Forget a view that was kept."""
+class DeleteBookmark(NamedTuple):
+    """Delete a bookmark."""
 
     name: str
 
     topic = "bookmark"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.keep(session.tweaks.kept.without_bookmark(self.name), f"forget bookmark {self.name}")
+        session.scene_edits.change_extras(
+            session.scene_edits.extras.without_bookmark(self.name), f"delete bookmark {self.name}"
+        )

@@ -1,4 +1,4 @@
-"""Commands about looking into tensors."""
+"""Commands of the tensor inspector."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ...params import unknown
 from ...scene.save import write_whole
 from .. import catalog
 from ..files import new_file
-from ..inspector import View
+from ..inspector import TensorRange
 from ..session import Session
 
 
-class LookAt(NamedTuple):
-    """Look into a tensor: its figures, some of its rows, one of its columns; at nothing if it is None."""
+class InspectTensor(NamedTuple):
+    """Inspect a tensor: statistics, rows, and one of its columns; None for nothing."""
 
-    view: View | None
+    target: TensorRange | None
 
     topic = "tensors"
 
     def apply(self, session: Session) -> None:
-        session.inspector.look(self.view, session.stage)
+        session.inspector.inspect(self.target, session.stage)
 
 
 class Freeze(NamedTuple):
-    """Keep the tensor that is looked at as it is now, to compare with."""
+    """Keep a copy of the inspected tensor, to compare with."""
 
     topic = "tensors"
 
@@ -39,7 +39,7 @@ class Freeze(NamedTuple):
 
 
 class Thaw(NamedTuple):
-    """Let go of the frozen copy."""
+    """Release the frozen copy."""
 
     topic = "tensors"
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ... import resources
 from ...errors import InputError
 from ...scene.kinds import INTERACTIONS, require_scene
-from ..outside import open_outside
+from ..open_external import open_external
 from ..saving import ask_before
 from ..session import Session
 from .interaction import PlayInteractions
@@ -41,7 +41,7 @@ class OpenDocumentation(NamedTuple):
     topic = "documentation"
 
     def apply(self, session: Session) -> None:
-        open_outside(resources.documentation(), lambda error: session.post(DocumentationFailed(error)))
+        open_external(resources.documentation(), lambda error: session.post(DocumentationFailed(error)))
 
 
 class DocumentationFailed(NamedTuple):

@@ -19,7 +19,7 @@ class SetPacing(NamedTuple):
         return f"pacing.{self.name}"
 
     def apply(self, session: Session) -> None:
-        session.pace({self.name: self.value})
+        session.set_pacing({self.name: self.value})
 
 
 class SetQuality(NamedTuple):

@@ -38,7 +38,7 @@ class SetParameters(NamedTuple):
     topic = "parameters"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.change(self.values, self.label)
+        session.scene_edits.change(self.values, self.label)
 
 
 class ResetParameters(NamedTuple):
@@ -49,7 +49,7 @@ class ResetParameters(NamedTuple):
     topic = "parameters"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.reset(self.keys or tuple(session.tweaks.values()))
+        session.scene_edits.reset(self.keys or tuple(session.scene_edits.values()))
 
 
 class Randomize(NamedTuple):
@@ -61,7 +61,7 @@ class Randomize(NamedTuple):
     topic = "parameters"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.randomize(self.keys, self.seed)
+        session.scene_edits.randomize(self.keys, self.seed)
 
 
 class Animate(NamedTuple):
@@ -77,4 +77,4 @@ class Animate(NamedTuple):
         return f"{self.owner}.{self.name}"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.animate(Key(self.owner, self.name), self.animation, self.stroke)
+        session.scene_edits.animate(Key(self.owner, self.name), self.animation, self.stroke)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..session import Session
 
 
-class KeepPreset(NamedTuple):
+class SavePreset(NamedTuple):
     """Keep what differs from the scene under a name: that of a preset that there is, or a new one."""
 
     name: str
@@ -15,8 +15,8 @@ class KeepPreset(NamedTuple):
     topic = "presets"
 
     def apply(self, session: Session) -> None:
-        tweaks = session.tweaks
-        tweaks.keep(tweaks.kept.with_preset(self.name, tweaks.differing()), f"keep preset {self.name}")
+        edits = session.scene_edits
+        edits.change_extras(edits.extras.with_preset(self.name, edits.differing()), f"save preset {self.name}")
 
 
 class UpdatePreset(NamedTuple):
@@ -27,10 +27,10 @@ class UpdatePreset(NamedTuple):
     topic = "presets"
 
     def apply(self, session: Session) -> None:
-        tweaks = session.tweaks
-        preset, now = tweaks.kept.preset(self.name), tweaks.values()
-        values = {key: now[key] for key in preset.values if key in now} | tweaks.differing()
-        tweaks.keep(tweaks.kept.with_preset(self.name, values), f"update preset {self.name}")
+        edits = session.scene_edits
+        preset, now = edits.extras.preset(self.name), edits.values()
+        values = {key: now[key] for key in preset.values if key in now} | edits.differing()
+        edits.change_extras(edits.extras.with_preset(self.name, values), f"update preset {self.name}")
 
 
 class ApplyPreset(NamedTuple):
@@ -41,7 +41,7 @@ class ApplyPreset(NamedTuple):
     topic = "presets"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.apply_preset(self.name)
+        session.scene_edits.apply_preset(self.name)
 
 
 class RenamePreset(NamedTuple):
@@ -53,8 +53,8 @@ class RenamePreset(NamedTuple):
     topic = "presets"
 
     def apply(self, session: Session) -> None:
-        kept = session.tweaks.kept.renamed(self.name, self.other)
-        session.tweaks.keep(kept, f"rename preset {self.name}")
+        extras = session.scene_edits.extras.renamed(self.name, self.other)
+        session.scene_edits.change_extras(extras, f"rename preset {self.name}")
 
 
 class DeletePreset(NamedTuple):
@@ -65,4 +65,6 @@ class DeletePreset(NamedTuple):
     topic = "presets"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.keep(session.tweaks.kept.without_preset(self.name), f"delete preset {self.name}")
+        session.scene_edits.change_extras(
+            session.scene_edits.extras.without_preset(self.name), f"delete preset {self.name}"
+        )

@@ -47,7 +47,7 @@ class Ask(NamedTuple):
 
     def apply(self, session: Session) -> None:
         if self.question is None:
-            session.questions.settle()
+            session.questions.close_first()
         else:
             session.questions.ask(self.question)
 

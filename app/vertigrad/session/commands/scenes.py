@@ -23,15 +23,15 @@ class Reload(NamedTuple):
         session.reload(self.path, self.restart)
 
 
-class FollowEdits(NamedTuple):
-    """Take in the scene's file, its shaders and its Python whenever they are written, or not."""
+class SetHotReload(NamedTuple):
+    """Turn hot reload of the scene's file, its shaders and its Python on or off."""
 
     on: bool
 
-    topic = "edits"
+    topic = "hot reload"
 
     def apply(self, session: Session) -> None:
-        session.edits.on = self.on
+        session.hot_reload.on = self.on
 
 
 class Dismiss(NamedTuple):

@@ -64,7 +64,7 @@ class SetSubsteps(NamedTuple):
         return f"models.{self.model}.substeps"
 
     def apply(self, session: Session) -> None:
-        session.tweaks.change({_key(session, self.model, "substeps"): self.substeps}, f"substeps of {self.model}")
+        session.scene_edits.change({_key(session, self.model, "substeps"): self.substeps}, f"substeps of {self.model}")
 
 
 class SetSeed(NamedTuple):
@@ -77,7 +77,7 @@ class SetSeed(NamedTuple):
 
     def apply(self, session: Session) -> None:
         models = list(session.stage.instances) if self.model is None else [self.model]
-        session.tweaks.change({_key(session, model, "seed"): self.seed for model in models}, "seed")
+        session.scene_edits.change({_key(session, model, "seed"): self.seed for model in models}, "seed")
         session.reset()
 
 

@@ -1,4 +1,4 @@
-"""Commands about watching figures of tensors."""
+"""Commands about watches of tensor statistics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..watches import Watch
 
 
 class AddWatch(NamedTuple):
-    """Watch a figure of a tensor from now on."""
+    """Add a watch of a statistic of a tensor."""
 
     watch: Watch
 
@@ -20,7 +20,7 @@ class AddWatch(NamedTuple):
 
 
 class RemoveWatch(NamedTuple):
-    """Watch it no more."""
+    """Remove a watch."""
 
     watch: Watch
 
@@ -63,10 +63,10 @@ class StopAtLimits(NamedTuple):
         session.limits.stopping = self.on
 
 
-class SettleAlarm(NamedTuple):
-    """What stopped the run has been seen."""
+class DismissAlarm(NamedTuple):
+    """Dismiss the alarm that stopped the run."""
 
     topic = "watch"
 
     def apply(self, session: Session) -> None:
-        session.watches.settle()
+        session.watches.dismiss_alarm()

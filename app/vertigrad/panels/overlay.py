@@ -1,4 +1,4 @@
-"""`card`: a small window over the picture, which nobody moves and the layout does not know."""
+"""`overlay`: a small fixed window over the viewport, outside of the layout."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from imgui_bundle import ImVec2, imgui
 
-from .look import PANEL
+from .theme import PANEL
 
-OVER_PICTURE = (
+OVER_VIEWPORT = (
     imgui.WindowFlags_.no_decoration
     | imgui.WindowFlags_.no_move
     | imgui.WindowFlags_.no_saved_settings
@@ -17,14 +17,14 @@ OVER_PICTURE = (
     | imgui.WindowFlags_.no_nav
     | imgui.WindowFlags_.no_focus_on_appearing
 )
-FITTED = OVER_PICTURE | imgui.WindowFlags_.always_auto_resize
+FITTED = OVER_VIEWPORT | imgui.WindowFlags_.always_auto_resize
 
 
 @contextmanager
-def card(
+def overlay(
     name: str, at: ImVec2, pivot: ImVec2 | None = None, flags: imgui.WindowFlags_ = FITTED, alpha: float = 0.9
 ) -> Iterator[None]:
-    """Draw into a card. The share `pivot` of its width and height, (0, 0) if left out, lies at the pixel `at`."""
+    """Draw into an overlay. The share `pivot` of its width and height, (0, 0) if left out, lies at the pixel `at`."""
     imgui.set_next_window_pos(at, imgui.Cond_.always.value, pivot or ImVec2(0.0, 0.0))
     imgui.set_next_window_bg_alpha(alpha)
     imgui.push_style_color(imgui.Col_.window_bg.value, PANEL)

@@ -1,4 +1,4 @@
-"""What the panels of figures share: numbers in few letters, tables, and texts that are renewed only so often."""
+"""Shared by panels with statistics: compact numbers, tables, and values that are updated only so often."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Generic, TypeAlias, TypeVar
 from imgui_bundle import ImVec2, ImVec4, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
-from .look import ACCENT, DIM, TEXT
 from .rows import color, scale
+from .theme import ACCENT, DIM, TEXT
 
 EVERY = 0.5  # seconds between updates of numbers: faster ones cannot be read
 TABLE = (
@@ -30,23 +30,23 @@ Heading: TypeAlias = tuple[str, float] | tuple[str, float, int]
 T = TypeVar("T")
 
 
-class Renewed(Generic[T]):
-    """A value that is worked out anew when it is asked for, but no more than every so many seconds."""
+class Throttled(Generic[T]):
+    """A value that is recomputed on request, but at most every so many seconds."""
 
-    def __init__(self, make: Callable[..., T], every: float = EVERY):
-        self._make, self._every = make, every
+    def __init__(self, compute: Callable[..., T], every: float = EVERY):
+        self._compute, self._every = compute, every
         self._value: T | None = None
-        self._made = -math.inf
+        self._computed = -math.inf
 
     def __call__(self, *arguments: object) -> T:
-        """The value, made from these arguments if it is made now."""
+        """The value, computed from these arguments if it is computed now."""
         now = time.perf_counter()
-        if self._value is None or now - self._made >= self._every:
-            self._value, self._made = self._make(*arguments), now
+        if self._value is None or now - self._computed >= self._every:
+            self._value, self._computed = self._compute(*arguments), now
         return self._value
 
     def forget(self) -> None:
-        """Make it anew the next time."""
+        """Recompute it the next time."""
         self._value = None
 
 
@@ -70,14 +70,14 @@ def number(value: float | None) -> str:
 
 @contextmanager
 def column(name: str, width: float, height: float = 0.0) -> Iterator[bool]:
-    """A part of a panel with a scroll bar of its own, `width` pixels wide; whether it is seen."""
-    seen = imgui.begin_child(name, ImVec2(width, height), 0, imgui.WindowFlags_.no_saved_settings.value)
-    yield seen
+    """A part of a panel with its own scroll bar, `width` pixels wide; whether it is visible."""
+    visible = imgui.begin_child(name, ImVec2(width, height), 0, imgui.WindowFlags_.no_saved_settings.value)
+    yield visible
     imgui.end_child()
 
 
-def beside() -> None:
-    """The next part goes to the right of the last."""
+def next_column() -> None:
+    """Continue to the right of the last part."""
     imgui.same_line(0.0, 14.0 * scale())
 
 
@@ -86,23 +86,23 @@ def table(
     name: str, headings: Sequence[Heading], flags: int = 0, height: float = 0.0, marked: int = -1
 ) -> Iterator[int | None]:
     """A table whose headings stay when it scrolls. Gives the column whose heading was clicked, −1 for none; None if the
-    table is not seen. The heading number `marked` stands out.
+    table is not visible. The heading number `marked` stands out.
     """
-    seen = imgui.begin_table(name, len(headings), TABLE | flags, ImVec2(0.0, height))
+    visible = imgui.begin_table(name, len(headings), TABLE | flags, ImVec2(0.0, height))
     clicked = None
-    if seen:
+    if visible:
         imgui.table_setup_scroll_freeze(0, 1)
         for text, wide, *more in headings:
             kind = imgui.TableColumnFlags_.width_fixed if wide else imgui.TableColumnFlags_.width_stretch
             imgui.table_setup_column(text, kind.value | sum(more), wide * scale())
         clicked = _head(headings, bool(flags & imgui.TableFlags_.sortable.value), marked)
     yield clicked
-    if seen:
+    if visible:
         imgui.end_table()
 
 
 def _head(headings: Sequence[Heading], sortable: bool, marked: int) -> int:
-    """The headings; those of figures, which have a fixed width, stand over them at the right."""
+    """The headings; those of numbers, which have a fixed width, are aligned to the right."""
     clicked = -1
     imgui.table_next_row(imgui.TableRowFlags_.headers.value)
     for number, (text, wide, *_) in enumerate(headings):
@@ -127,10 +127,10 @@ def row_height() -> float:
     return imgui.get_text_line_height() + 2 * imgui.get_style().cell_padding.y
 
 
-def seen_rows(count: int) -> Iterator[int]:
-    """The rows of a table of `count` that are seen now."""
+def visible_rows(count: int) -> Iterator[int]:
+    """The visible rows of a table of `count`."""
     clipper = imgui.ListClipper()
-    clipper.begin(count, row_height())  # told its height, or it would have the first row drawn to see
+    clipper.begin(count, row_height())  # with a height, or it would draw the first row to measure it
     while clipper.step():
         yield from range(clipper.display_start, clipper.display_end)
     clipper.end()
@@ -153,9 +153,9 @@ def heading(text: str, note: str = "") -> None:
 
 
 def find_field(text: str, width: float = 180.0) -> tuple[str, bool]:
-    """A field for what is sought, `width` logical pixels wide if there is room: its text, and whether that changed."""
+    """A search field, `width` logical pixels wide if there is room: its text, and whether it changed."""
     imgui.set_next_item_width(min(width * scale(), imgui.get_content_region_avail().x))
-    changed, text = imgui.input_text_with_hint("##find", f"{icons.ICON_FA_MAGNIFYING_GLASS}  find", text)
+    changed, text = imgui.input_text_with_hint("##find", f"{icons.ICON_FA_MAGNIFYING_GLASS}  search", text)
     return text, changed
 
 

@@ -1,4 +1,4 @@
-"""`LEARNING_ACTIONS`: the rows of the table of actions that are about networks that learn."""
+"""`TRAINING_ACTIONS`: the rows of the table of actions that are about networks that learn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _writes(suffix: str) -> Callable[[Session, Workspace], bool]:
     return writes
 
 
-LEARNING_ACTIONS: tuple[Action, ...] = tuple(
+TRAINING_ACTIONS: tuple[Action, ...] = tuple(
     Action("File", f"Export trained weights as {name}", posts(ExportNetwork(suffix)), possible=_writes(suffix), group=4)
     for name, suffix in (
         ("safetensors", ".safetensors"),

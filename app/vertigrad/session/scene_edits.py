@@ -1,4 +1,4 @@
-"""`Tweaks`: what the user made of the scene, with a history, presets, bookmarks, A and B, and animations."""
+"""`SceneEdits`: the user's changes of the scene, with undo, presets, bookmarks, A/B sides and animations."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..params import Params, accept, same
 from ..scene import Animation, Scene
 from ..scene.preset_tables import can_be_animated, range_objection
 from .animation import value_at
-from .history import History, Step
-from .kept import Kept, merged_kept
 from .merging import MISSING, Conflict, text_of
 from .parameters import MODELS, Key, Values, as_read, each, is_setting, settings_of, spec_of, with_look
 from .ranges import can_be_random, is_log, random_value
+from .scene_extras import SceneExtras, merge_extras
+from .undo import UndoHistory, UndoStep
 
 if TYPE_CHECKING:
     from .running import Running
@@ -24,30 +24,29 @@ if TYPE_CHECKING:
 _revisions = itertools.count()  # of all, so that no two states of a session have the same
 
 
-class Tweaks:
-    """Every change of what a scene file holds goes through here, is one step of `history`, and happens whole or not.
+class SceneEdits:
+    """Every change of what a scene file contains goes through here: one step of `history`, applied completely or not.
 
-    `values` are those that count: of an animated parameter, the one it had before it began to move. `kept` is what
-    there is beside them, `filed` what of that the file has. `revision` is another one after every change, for what is
-    made from the values and cached.
+    `values` are without animation: of an animated parameter, the value before it was animated. `extras` has all other
+    content, `file_extras` that of the file. `revision` changes with every edit, for caches of the values.
 
-    With `before` the same scene is built anew: values are the file's then, and one step of the history brings back
-    those before; all else goes on, merged with what the file has now. `notes` say what that did to unsaved edits.
+    With `before` the same scene is rebuilt: values are the file's, and one undo step restores the earlier ones; all
+    else continues, merged with the file. `notes` say what that did to unsaved edits.
     """
 
-    def __init__(self, running: Running, before: Tweaks | None = None):
+    def __init__(self, running: Running, before: SceneEdits | None = None):
         self._running = running
-        self.history = History()
-        self.kept = self.filed = Kept.of(running.scene, before.filed.presets if before else ())
+        self.history = UndoHistory()
+        self.extras = self.file_extras = SceneExtras.of(running.scene, before.file_extras.presets if before else ())
         self.revision = next(_revisions)
         self.notes: list[str] = []
-        self._rest: dict[Key, Any] = {}  # values of what is animated, while it is at rest
+        self._base_values: dict[Key, Any] = {}  # of animated parameters, without animation
         if before is not None:
-            self.kept, conflicts = merged_kept(before.filed, self.filed, before.kept)
+            self.extras, conflicts = merge_extras(before.file_extras, self.file_extras, before.extras)
             self.notes += map(str, conflicts)
-        self._settle(None, {})
+        self._update_base_values(None, {})
         if before is not None:
-            self._follow(before)
+            self._inherit_history(before)
 
     # values -----------------------------------------------------------------------------------------------------
 
@@ -57,18 +56,18 @@ class Tweaks:
         spec_of(owners, key)
         if is_setting(key):
             return getattr(self._running.stage.specs[key.owner.removeprefix(MODELS)], key.name)
-        return self._rest[key] if key in self._rest else getattr(owners[key.owner], key.name)
+        return self._base_values[key] if key in self._base_values else getattr(owners[key.owner], key.name)
 
     def values(self) -> dict[Key, Any]:
-        """Those of all parameters."""
-        return {key: self._rest.get(key, value) for key, _, value in each(self._running.parameters())}
+        """The values of all parameters."""
+        return {key: self._base_values.get(key, value) for key, _, value in each(self._running.parameters())}
 
     def settings(self) -> dict[Key, int]:
         """Seeds and substeps of all models."""
         return settings_of(self._running.stage.specs)
 
     def differing(self, others: Mapping[str, Params] | None = None) -> dict[Key, Any]:
-        """The values that are not those of `others`; if none are given, of the scene as it was read."""
+        """The values that differ from `others`, by default from the scene as it was read."""
         others = self._running.originals() if others is None else others
         return {
             key: value
@@ -78,53 +77,53 @@ class Tweaks:
 
     # changes ----------------------------------------------------------------------------------------------------
 
-    def change(self, values: Values, label: str, kept: Kept | None = None, stroke: int | None = None) -> None:
-        """Set values, and what is kept beside them; one step of the history, or part of the step of the same `stroke`.
+    def change(self, values: Values, label: str, extras: SceneExtras | None = None, stroke: int | None = None) -> None:
+        """Set values and extras, as one undo step or part of the step of the same `stroke`.
 
-        What was animated among `values` stands still, unless `kept` says otherwise. Raises `ParameterError` and what a
-        model raises that is made anew; then nothing has changed, the history neither.
+        Animations of `values` end, unless `extras` has them. Raises `ParameterError` and what a rebuilt model raises;
+        then nothing has changed, nor has the history.
         """
         values = self._running.sized(with_look(values, self._running.scene))
-        before, kept_before = {key: self.value(key) for key in values}, self.kept
-        kept = self.kept.still(values) if kept is None else kept
-        self._become(values, kept)
+        before, extras_before = {key: self.value(key) for key in values}, self.extras
+        extras = self.extras.without_animations(values) if extras is None else extras
+        self._assign(values, extras)
         after = {key: self.value(key) for key in values}
-        if kept == kept_before:
-            self.history.add(Step(label, before, after), stroke)
+        if extras == extras_before:
+            self.history.add(UndoStep(label, before, after), stroke)
         else:
-            self.history.add(Step(label, before, after, kept_before, kept), stroke)
+            self.history.add(UndoStep(label, before, after, extras_before, extras), stroke)
 
     def undo(self) -> str:
-        """Take the last step back; nothing if there is none. Raises as `change`; then nothing has changed.
+        """Undo the last step, if there is one. Raises as `change`; then nothing has changed.
 
-        Returns what of it could not be: values that are no longer allowed stay as they are.
+        Returns which values could not be restored because they are no longer allowed.
         """
         if not self.history.done:
             return ""
         step = self.history.done[-1]
-        refused = self._walk(step.before, step.kept_after, step.kept_before)
+        refused = self._apply_step(step.before, step.extras_after, step.extras_before)
         self.history.move_back()
         return refused
 
     def redo(self) -> str:
-        """Do again what was undone last, as `undo`."""
+        """Redo the step that was undone last, as `undo`."""
         if not self.history.undone:
             return ""
         step = self.history.undone[-1]
-        refused = self._walk(step.after, step.kept_before, step.kept_after)
+        refused = self._apply_step(step.after, step.extras_before, step.extras_after)
         self.history.move_on()
         return refused
 
     def reset(self, keys: Collection[Key]) -> None:
-        """Back to what the scene has: values, and whether they move. Raises as `change`."""
-        originals, read = self._running.originals(), Kept.of(self._running.scene).animations
+        """Reset values and animations to those of the file. Raises as `change`."""
+        originals, read = self._running.originals(), SceneExtras.of(self._running.scene).animations
         moves = {key: read[key] for key in keys if key in read}
-        kept = replace(self.kept, animations={**self.kept.still(keys).animations, **moves})
+        extras = replace(self.extras, animations={**self.extras.without_animations(keys).animations, **moves})
         values = {key: getattr(originals[key.owner], key.name) for key in keys if key.owner in originals}
-        self.change(values, f"reset {named(keys)}", kept)
+        self.change(values, f"reset {named(keys)}", extras)
 
     def randomize(self, keys: Collection[Key], seed: int) -> None:
-        """Random values within the ranges of the sliders. Raises `ParameterError` if none has a range."""
+        """Set random values within the ranges of the sliders. Raises `ParameterError` if none has a range."""
         owners = self._running.parameters()
         values = {}
         for key in keys:
@@ -136,7 +135,7 @@ class Tweaks:
         self.change(values, f"randomize {named(keys)}, seed {seed}")
 
     def animate(self, key: Key, animation: Animation | None, stroke: int | None = None) -> None:
-        """Let a number move by itself, or in another way; None: stand still where it is. Raises `ParameterError`."""
+        """Set the animation of a parameter; None stops it at its current value. Raises `ParameterError`."""
         spec = spec_of(self._running.parameters(), key)
         if animation is None:
             now = getattr(self._running.parameters()[key.owner], key.name)
@@ -146,34 +145,36 @@ class Tweaks:
             raise ParameterError(f"{key.name} cannot be animated")
         if objection := range_objection(spec, animation.range):
             raise ParameterError(f"{key.name}: {objection}")
-        kept = self.kept.with_animation(key, animation)
-        self.change({key: self.value(key)}, f"animate {named([key])}", kept, stroke)
+        extras = self.extras.with_animation(key, animation)
+        self.change({key: self.value(key)}, f"animate {named([key])}", extras, stroke)
 
-    def keep(self, kept: Kept, label: str) -> None:
+    def change_extras(self, extras: SceneExtras, label: str) -> None:
         """Change what is kept beside the values, and nothing of them."""
-        self.change({}, label, kept)
+        self.change({}, label, extras)
 
     def apply_preset(self, name: str) -> None:
-        """Set the values of a preset. Raises as `change`."""
-        self.change(self.kept.preset(name).values, f"preset {name}")
+        """Apply the values of a preset. Raises as `change`."""
+        self.change(self.extras.preset(name).values, f"preset {name}")
 
-    def flip(self) -> None:
-        """Go to the other side of A and B, which keeps the values that it was left with. Raises as `change`."""
-        here, there = self.values(), self.kept.other
+    def switch_side(self) -> None:
+        """Switch between the sides A and B, each of which keeps its values. Raises as `change`."""
+        here, there = self.values(), self.extras.other
         if there is None:
             there = {key: value for key, _, value in each(self._running.originals())}
         values = {key: value for key, value in there.items() if key in here and here[key] != value}
-        kept = replace(self.kept.still(values), side="B" if self.kept.side == "A" else "A", other=here)
-        self.change(values, f"flip to {kept.side}", kept)
+        extras = replace(
+            self.extras.without_animations(values), side="B" if self.extras.side == "A" else "A", other=here
+        )
+        self.change(values, f"flip to {extras.side}", extras)
 
     # time, and other scenes -------------------------------------------------------------------------------------
 
-    def move(self, time: float) -> bool:
-        """Give the animated parameters their values at `time`; returns whether any of a model changed."""
-        if not self.kept.animations:
+    def apply_animations(self, time: float) -> bool:
+        """Set the animated parameters to their values at `time`; returns whether one of a model changed."""
+        if not self.extras.animations:
             return False
         owners, moved = self._running.parameters(), False
-        for key, animation in self.kept.animations.items():
+        for key, animation in self.extras.animations.items():
             if key.owner not in owners:
                 continue
             spec, hint = spec_of(owners, key), self._running.hints(key.owner).get(key.name)
@@ -183,40 +184,39 @@ class Tweaks:
                 moved = moved or key.owner.startswith(MODELS)
         return moved
 
-    def rest(self) -> None:
-        """Give the animated parameters the values that count, until `move`."""
+    def suspend_animations(self) -> None:
+        """Set the animated parameters to their values without animation, until `apply_animations`."""
         owners = self._running.parameters()
-        for key, value in self._rest.items():
+        for key, value in self._base_values.items():
             if key.owner in owners:
                 owners[key.owner].change(key.name, value)
 
     def scene_read(self, before: Scene, ours: Values) -> list[str]:
         """The scene's file, which was `before`, was read again; `ours` are the values and settings until then.
 
-        What the user changed stays, all else is the file's. Returns what of the user's could not stay, and where the
-        file says otherwise.
+        The user's changes stay, all else is the file's. Returns conflicts, and which changes could not stay.
         """
-        theirs = Kept.of(self._running.scene, self.filed.presets)
-        self.kept, conflicts = merged_kept(self.filed, theirs, self.kept)
-        self.filed = theirs
+        theirs = SceneExtras.of(self._running.scene, self.file_extras.presets)
+        self.extras, conflicts = merge_extras(self.file_extras, theirs, self.extras)
+        self.file_extras = theirs
         self.history = self.history.known_only(self._known())
         self.revision = next(_revisions)
-        notes = [*map(str, conflicts), *self._settle(before, ours)]
-        self.move(self._running.clock.time)
+        notes = [*map(str, conflicts), *self._update_base_values(before, ours)]
+        self.apply_animations(self._running.clock.time)
         return notes + self._overruled(before, ours)
 
-    def go_on_as(self, before: Tweaks) -> None:
-        """Have the values, the history and all else of `before`, whose scene was built again as it was."""
+    def continue_from(self, before: SceneEdits) -> None:
+        """Take over values, history and all else of `before`, whose scene was rebuilt unchanged."""
         values = {key: value for key, _, value in each(before._running.parameters())}
         self._running.assign(values | before.settings())
-        self.kept, self.filed, self.history = before.kept, before.filed, before.history
-        self._rest = dict(before._rest)
+        self.extras, self.file_extras, self.history = before.extras, before.file_extras, before.history
+        self._base_values = dict(before._base_values)
         self.revision = next(_revisions)
         self.notes.clear()
 
     def scene_saved(self) -> None:
-        """What there is is in the file now."""
-        self.filed = Kept.of(self._running.scene, self.kept.presets)
+        """The scene was saved: the file has all edits."""
+        self.file_extras = SceneExtras.of(self._running.scene, self.extras.presets)
         self.revision = next(_revisions)
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -224,20 +224,20 @@ class Tweaks:
     def _known(self) -> Callable[[object], bool]:
         return {*self.values(), *self.settings()}.__contains__
 
-    def _follow(self, before: Tweaks) -> None:
-        """Go on with the history of `before`; a last step brings back its values."""
+    def _inherit_history(self, before: SceneEdits) -> None:
+        """Take over the history of `before`, with a step that restores its values."""
         now, old = self.values() | self.settings(), before.values() | before.settings()
         lost = {key: value for key, value in old.items() if key in now and now[key] != value}
         self.history = before.history.known_only(self._known())
-        self.history.add(Step("restart", lost, {key: now[key] for key in lost}))
-        read = _as_filed(before._running.scene)
+        self.history.add(UndoStep("restart", lost, {key: now[key] for key in lost}))
+        read = _file_values(before._running.scene)
         edited = [key for key, value in old.items() if key in lost and not same(value, read.get(key, MISSING))]
         if edited:
-            self.notes.append(f"{named(edited)}: as in the file again; Undo brings back what was set by hand")
+            self.notes.append(f"{named(edited)}: reset to the file; Undo restores the edited values")
 
     def _overruled(self, before: Scene, ours: Values) -> list[str]:
-        """What became of values that the user had changed, where the file has them otherwise now, or no longer."""
-        base, theirs = _as_filed(before), _as_filed(self._running.scene)
+        """Notes on edited values that the file changed or removed."""
+        base, theirs = _file_values(before), _file_values(self._running.scene)
         now = self.values() | self.settings()
         notes = []
         for key, value in ours.items():
@@ -252,48 +252,50 @@ class Tweaks:
                 notes.append(str(Conflict(name, value, there)))
         return notes
 
-    def _settle(self, before: Scene | None, ours: Values) -> list[str]:
-        """Note where the animated parameters rest: what the scene has for them, or what the user had set.
+    def _update_base_values(self, before: Scene | None, ours: Values) -> list[str]:
+        """Set the values of animated parameters without animation: the file's, or those the user had set.
 
-        What cannot be animated as it is to be, stands still; returns what that is.
+        Animations that are not possible end; returns notes on them.
         """
         originals, old = as_read(self._running.scene), as_read(before) if before else {}
-        objections = {key: self._objection(key, animation) for key, animation in self.kept.animations.items()}
-        unfit = {key: objection for key, objection in objections.items() if objection}
-        self.kept = self.kept.still(unfit)
-        rest = {}
-        for key in self.kept.animations:
+        objections = {key: self._objection(key, animation) for key, animation in self.extras.animations.items()}
+        impossible = {key: objection for key, objection in objections.items() if objection}
+        self.extras = self.extras.without_animations(impossible)
+        base_values = {}
+        for key in self.extras.animations:
             was, now = getattr(old.get(key.owner), key.name, MISSING), ours.get(key, MISSING)
             edited = MISSING not in (was, now) and not same(now, was) and not self._refused({key: now})
-            rest[key] = now if edited else getattr(originals[key.owner], key.name)
-        self._rest = rest
-        return [f"{key.name} is no longer animated: {objection}" for key, objection in unfit.items()]
+            base_values[key] = now if edited else getattr(originals[key.owner], key.name)
+        self._base_values = base_values
+        return [f"{key.name} is no longer animated: {objection}" for key, objection in impossible.items()]
 
     def _objection(self, key: Key, animation: Animation) -> str:
-        """Why a parameter cannot move so; empty if it can."""
+        """Why a parameter cannot have this animation; empty if it can."""
         try:
             spec = spec_of(self._running.originals(), key)
         except ParameterError as error:
             return str(error)
         return range_objection(spec, animation.range) if can_be_animated(spec) else "it cannot be"
 
-    def _walk(self, values: Values, base: Kept | None, goal: Kept | None) -> str:
-        """Set `values`, and make of what is kept what a step from `base` to `goal` makes of it.
+    def _apply_step(self, values: Values, base: SceneExtras | None, goal: SceneExtras | None) -> str:
+        """Set `values`, and apply the change of extras from `base` to `goal`.
 
-        Returns what was refused: a limit may be tighter than when a value was set.
+        Returns which values were refused: a limit may be tighter than when a value was set.
         """
-        kept = self.kept if base is None or goal is None else merged_kept(base, self.kept, goal)[0]
-        unfit = {key: why for key, animation in kept.animations.items() if (why := self._objection(key, animation))}
-        kept = kept.still(unfit)
+        extras = self.extras if base is None or goal is None else merge_extras(base, self.extras, goal)[0]
+        impossible = {
+            key: why for key, animation in extras.animations.items() if (why := self._objection(key, animation))
+        }
+        extras = extras.without_animations(impossible)
         try:
-            self._become(values, kept)
+            self._assign(values, extras)
         except ParameterError:
             refused = self._refused(values)
             if not refused:
                 raise
-            self._become({key: value for key, value in values.items() if key not in refused}, kept)
-            unfit |= refused
-        return "; ".join(f"{key.name} stays as it is: {why}" for key, why in unfit.items())
+            self._assign({key: value for key, value in values.items() if key not in refused}, extras)
+            impossible |= refused
+        return "; ".join(f"{key.name} stays as it is: {why}" for key, why in impossible.items())
 
     def _refused(self, values: Values) -> dict[Key, str]:
         """Those that their parameters do not accept, each by itself or all of one owner together, and why."""
@@ -313,13 +315,13 @@ class Tweaks:
                 refused |= {Key(owner, name): str(error) for name in accepted}
         return refused
 
-    def _become(self, values: Values, kept: Kept) -> None:
-        moving = kept.animations
-        rest = {key: values[key] if key in values else self.value(key) for key in moving}
+    def _assign(self, values: Values, extras: SceneExtras) -> None:
+        moving = extras.animations
+        base_values = {key: values[key] if key in values else self.value(key) for key in moving}
         self._running.assign({key: value for key, value in values.items() if key not in moving})
-        self.kept, self._rest = kept, rest
+        self.extras, self._base_values = extras, base_values
         self.revision = next(_revisions)
-        if self.move(self._running.clock.time):
+        if self.apply_animations(self._running.clock.time):
             self._running.clock.stale = True
 
 
@@ -328,6 +330,6 @@ def named(keys: Collection[Key]) -> str:
     return next(iter(keys)).name.replace("_", " ") if len(keys) == 1 else f"{len(keys)} parameters"
 
 
-def _as_filed(scene: Scene) -> dict[Key, Any]:
-    """Parameters, seeds and substeps as file and command line have them."""
+def _file_values(scene: Scene) -> dict[Key, Any]:
+    """Parameters, seeds and substeps of file and command line."""
     return {key: value for key, _, value in each(as_read(scene))} | settings_of(scene.models)

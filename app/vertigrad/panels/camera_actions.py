@@ -12,13 +12,13 @@ from ..session.commands import (
     FlightMode,
     FrameAll,
     FrameSelection,
-    LookFrom,
     Parallel,
     PreviousView,
     StartRecording,
     StopRecording,
     TakeScreenshot,
     Turntable,
+    ViewFrom,
 )
 from .actions import Action, posts
 from .workspace import Workspace
@@ -74,7 +74,7 @@ PICTURE_ACTIONS: tuple[Action, ...] = (
         possible=lambda session, _: session.cameras.can_go_back,
     ),
     *(
-        Action("Camera", f"View from the {side}", posts(LookFrom(side)), (key,), group=1)
+        Action("Camera", f"View from the {side}", posts(ViewFrom(side)), (key,), group=1)
         for side, key in SIDE_KEYS.items()
     ),
     Action(

@@ -1,4 +1,4 @@
-"""`READING_ACTIONS`: the rows of the table of actions that are about what a picture is read by."""
+"""`ANNOTATION_ACTIONS`: the rows of the table of actions that are about what a picture is read by."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _flip_bars(session: Session, workspace: Workspace) -> Command:
     return SetParameter("view", "color_bars", "none" if _shows_bars(session, workspace) else shown)
 
 
-READING_ACTIONS: tuple[Action, ...] = (
+ANNOTATION_ACTIONS: tuple[Action, ...] = (
     _row("Rulers", "axes", ("Shift+A",), icons.ICON_FA_RULER_COMBINED),
     _row("Floor", "floor", ("Shift+G",), icons.ICON_FA_TABLE_CELLS, "none", "under"),
     _row("Scale bar", "scale_bar", ("Shift+B",), icons.ICON_FA_RULER_HORIZONTAL),

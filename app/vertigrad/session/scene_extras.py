@@ -1,4 +1,4 @@
-"""`Kept`: what a scene has beside the values of its parameters: presets, animations, bookmarks, and the A/B sides."""
+"""`SceneExtras`: presets, animations, bookmarks and A/B sides of a scene: all but its parameters' values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Preset:
-    """Values under a name. `number` stays with it when it is renamed, saved, or read again."""
+    """Named values. `number` identifies it when it is renamed, saved, or read again."""
 
     name: str
     values: Values
@@ -32,21 +32,21 @@ class Preset:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Presets in their order, animations by parameter, bookmarks by name, and the values of the `other` side.
+class SceneExtras:
+    """Presets in order, animations by parameter, bookmarks by name, and the values of the `other` side.
 
-    Immutable: a change gives another one, so that the history can hold on to it.
+    Immutable: a change returns a new one, so that the undo history can hold it.
     """
 
     presets: tuple[Preset, ...] = ()
     animations: Mapping[Key, Animation] = field(default_factory=dict)
     bookmarks: Mapping[str, OrbitCamera] = field(default_factory=dict)
     side: Side = "A"
-    other: Values | None = None  # None: as the scene is
+    other: Values | None = None  # None: as in the file
 
     @classmethod
-    def of(cls, scene: Scene, known: Iterable[Preset] = ()) -> Kept:
-        """As the scene's file has it; presets of the names of `known` ones have their numbers."""
+    def of(cls, scene: Scene, known: Iterable[Preset] = ()) -> SceneExtras:
+        """Those of the scene's file; presets with the names of `known` ones get their numbers."""
         numbers = {preset.name: preset.number for preset in known}
         presets = []
         for name, values in scene.presets.items():
@@ -67,37 +67,37 @@ class Kept:
             raise ParameterError(unknown("preset", name, [preset.name for preset in self.presets]))
         return found
 
-    def with_preset(self, name: str, values: Values) -> Kept:
+    def with_preset(self, name: str, values: Values) -> SceneExtras:
         """With `values` under a name: of a preset that there is, or of a new one. Raises `ParameterError`."""
         if objection := name_objection(name):
             raise ParameterError(objection)
         if not values:
-            raise ParameterError("a preset holds what differs from the scene, and nothing does now")
+            raise ParameterError("a preset saves the values that differ from the file, and none do now")
         if all(preset.name != name for preset in self.presets):
             return replace(self, presets=(*self.presets, Preset(name, values)))
         return self._replaced(name, lambda preset: replace(preset, values=values))
 
-    def renamed(self, name: str, other: str) -> Kept:
+    def renamed(self, name: str, other: str) -> SceneExtras:
         """With another name for a preset. Raises `ParameterError`."""
         self.preset(name)
         if objection := name_objection(other):
             raise ParameterError(objection)
         if other != name and any(preset.name == other for preset in self.presets):
-            raise ParameterError(f"there is a preset {shown(other)} already")
+            raise ParameterError(f"a preset {shown(other)} already exists")
         return self._replaced(name, lambda preset: replace(preset, name=other))
 
-    def without_preset(self, name: str) -> Kept:
+    def without_preset(self, name: str) -> SceneExtras:
         """Without a preset. Raises `ParameterError`."""
         self.preset(name)
         return replace(self, presets=tuple(preset for preset in self.presets if preset.name != name))
 
     # animations -------------------------------------------------------------------------------------------------
 
-    def with_animation(self, key: Key, animation: Animation) -> Kept:
-        """With a parameter moving so."""
+    def with_animation(self, key: Key, animation: Animation) -> SceneExtras:
+        """With an animation of a parameter."""
         return replace(self, animations={**self.animations, key: animation})
 
-    def still(self, keys: Iterable[Key]) -> Kept:
+    def without_animations(self, keys: Iterable[Key]) -> SceneExtras:
         """Without animations of these parameters."""
         keys = set(keys)
         if keys.isdisjoint(self.animations):
@@ -112,25 +112,25 @@ class Kept:
             raise ParameterError(unknown("bookmark", name, self.bookmarks))
         return self.bookmarks[name]
 
-    def with_bookmark(self, name: str, camera: OrbitCamera) -> Kept:
+    def with_bookmark(self, name: str, camera: OrbitCamera) -> SceneExtras:
         """With this view under a name, in place of another of that name. Raises `ParameterError`."""
         if objection := bookmark_objection(name):
             raise ParameterError(objection)
         return replace(self, bookmarks={**self.bookmarks, name: OrbitCamera(**vars(camera))})
 
-    def without_bookmark(self, name: str) -> Kept:
+    def without_bookmark(self, name: str) -> SceneExtras:
         """Without the view of this name. Raises `ParameterError` if there is none."""
         self.bookmark(name)
         return replace(self, bookmarks={key: camera for key, camera in self.bookmarks.items() if key != name})
 
-    def _replaced(self, name: str, change: Callable[[Preset], Preset]) -> Kept:
+    def _replaced(self, name: str, change: Callable[[Preset], Preset]) -> SceneExtras:
         return replace(
             self, presets=tuple(change(preset) if preset.name == name else preset for preset in self.presets)
         )
 
 
-def merged_kept(base: Kept, theirs: Kept, ours: Kept) -> tuple[Kept, list[Conflict]]:
-    """What both sides made of `base`. Where they changed one thing in two ways it is ours, and a conflict."""
+def merge_extras(base: SceneExtras, theirs: SceneExtras, ours: SceneExtras) -> tuple[SceneExtras, list[Conflict]]:
+    """Merge the changes of both sides to `base`. Where both changed one thing, ours is taken, with a conflict."""
     if theirs in (base, ours):
         return ours, []
     theirs = _paired(base, theirs, ours)
@@ -141,11 +141,11 @@ def merged_kept(base: Kept, theirs: Kept, ours: Kept) -> tuple[Kept, list[Confli
     conflicts += [_conflict(f"animation of {key.name}", key, theirs.animations, ours.animations) for key in moved]
     conflicts += [_conflict(f"bookmark {name}", name, theirs.bookmarks, ours.bookmarks) for name in marked_twice]
     (side, other), _ = merged_value((base.side, base.other), (theirs.side, theirs.other), (ours.side, ours.other))
-    return Kept(presets, animations, bookmarks, side, other), conflicts
+    return SceneExtras(presets, animations, bookmarks, side, other), conflicts
 
 
 def same_view(one: OrbitCamera, other: OrbitCamera) -> bool:
-    """Whether a scene file would have both views alike."""
+    """Whether both views are the same in a scene file."""
     return one == other or entries(one) == entries(other)
 
 
@@ -153,7 +153,7 @@ def _conflict(name: str, key: Any, theirs: Mapping[Any, Any], ours: Mapping[Any,
     return Conflict(name, ours.get(key, MISSING), theirs.get(key, MISSING))
 
 
-def _paired(base: Kept, theirs: Kept, ours: Kept) -> Kept:
+def _paired(base: SceneExtras, theirs: SceneExtras, ours: SceneExtras) -> SceneExtras:
     """`theirs`, where a preset that both sides added under one name has one number."""
     known = {preset.number for preset in base.presets}
     added = {preset.name: preset.number for preset in ours.presets if preset.number not in known}
@@ -182,7 +182,7 @@ def _merged_presets(
             conflicts.append(Conflict(f"preset {name}", *words))
         if whole is not MISSING:
             found[number] = whole
-    return _with_names_of_their_own(found, ours), conflicts
+    return _with_unique_names(found, ours), conflicts
 
 
 def _merged_preset(base: Preset | None, theirs: Preset, ours: Preset) -> tuple[Preset, list[Conflict]]:
@@ -195,7 +195,7 @@ def _merged_preset(base: Preset | None, theirs: Preset, ours: Preset) -> tuple[P
     return Preset(name, values, ours.number), conflicts
 
 
-def _with_names_of_their_own(found: Mapping[int, Preset], ours: Mapping[int, Preset]) -> tuple[Preset, ...]:
+def _with_unique_names(found: Mapping[int, Preset], ours: Mapping[int, Preset]) -> tuple[Preset, ...]:
     """In their order. A name that is ours stays; another preset of that name gets a number behind it."""
     taken = {preset.name for number, preset in found.items() if number in ours and preset.name == ours[number].name}
     presets = []

@@ -1,4 +1,4 @@
-"""`Edits`: files that are edited while the scene runs, and what is made of it: commands, like all that changes it."""
+"""`HotReload`: commands that reload the files of the running scene when they are edited."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from ..gpu import shader
 from ..gpu.plan import replace_kernels
 from ..renderer.pipelines import replace_draw_shaders
 from ..scene.renamed import renewed
-from .watch import Watch
+from .file_watcher import FileWatcher
 
 if TYPE_CHECKING:
     from .session import Session
 
 
 @dataclass(frozen=True)
-class Edit:
-    """A command: take in what was edited. `topic` is what messages about it are kept under."""
+class ReloadFiles:
+    """A command that reloads edited files. `topic` is that of its messages."""
 
     topic: str
-    take: Callable[[Session], None]
+    reload: Callable[[Session], None]
 
     def apply(self, session: Session) -> None:
         """Carry it out."""
-        self.take(session)
+        self.reload(session)
 
 
-class Edits:
-    """Looks after the scene's file, the shaders in use and the files that models were made of, while it is `on`.
+class HotReload:
+    """While `on`, watches the scene's file, the shaders in use and the files of models.
 
-    Of shaders that are wrong the last good version stays in use; `broken` has them, by name, until they are mended.
+    Where a shader fails, the last good version stays in use; `broken` has its text, by name, until it is fixed.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self.on = False
         self.broken: dict[str, str] = {}
-        self._watch = Watch(now)
+        self._watcher = FileWatcher(now)
 
-    def commands(self, session: Session) -> Iterator[Edit]:
-        """What is to be done about the files that were written since the last call."""
-        if not (self.on and self._watch.due):
+    def commands(self, session: Session) -> Iterator[ReloadFiles]:
+        """The commands for the files that were written since the last call."""
+        if not (self.on and self._watcher.due):
             return
         scene, origin = session.scene.path, session.running.origin.path  # which may be a link that leads there
         shaders = {resources.root() / "shaders" / name: name for name in shader.used()}
-        written = self._watch.written({scene, origin, *shaders, *session.stage.files()})
+        written = self._watcher.written({scene, origin, *shaders, *session.stage.files()})
         if scene in written or origin in written:
-            yield Edit("scene", _reload)
+            yield ReloadFiles("scene", _reload)
         if edited := [shaders[file] for file in written if file in shaders]:
-            yield Edit("shaders", partial(self.take_shaders, names=edited))
+            yield ReloadFiles("shaders", partial(self.reload_shaders, names=edited))
         for file in written:
             if file not in (scene, origin) and file not in shaders:
-                yield Edit(f"file {file}", partial(_reread, file=file))
+                yield ReloadFiles(f"file {file}", partial(_reread, file=file))
 
-    def take_shaders(self, session: Session, names: Collection[str]) -> None:
-        """Take in shader files that were written anew; those that were wrong before are tried again with them.
+    def reload_shaders(self, session: Session, names: Collection[str]) -> None:
+        """Reload shader files that were written; those that failed before are tried again with them.
 
-        Raises `ShaderError`, `InputError`, and what a layer raises; the shaders stay in use as they were then.
+        Raises `ShaderError`, `InputError`, and what a layer raises; then the previous shaders stay in use.
         """
         for name in names:
             text = _read(name)
@@ -83,7 +83,7 @@ class Edits:
 
 
 def _reload(session: Session) -> None:
-    """Take the scene's file in, unless it is what was read or saved last: then the user may have gone on from there."""
+    """Reload the scene's file, unless it has the text that was read or saved last."""
     path = session.running.origin.path
     if path.resolve() != session.scene.path or not _has_text(path, session.scene.places.text):
         session.reload()
@@ -94,7 +94,7 @@ def _reread(session: Session, file: Path) -> None:
 
 
 def _replace(session: Session, texts: Mapping[str, str]) -> None:
-    """Use other texts of shader files. Raises as `take_shaders`; all is as it was then."""
+    """Replace the texts of shader files. Raises as `reload_shaders`; then nothing has changed."""
     files = shader.dependents(texts.keys())
     gpu, bind = session.gpu, session.stage.rebind
     try:
@@ -116,7 +116,7 @@ def _read(name: str) -> str:
 
 
 def _has_text(file: Path, text: str) -> bool:
-    """Whether it is what was read already, as after our own saving."""
+    """Whether the file has this text, as after our own saving."""
     try:
         return renewed(file.read_text(encoding="utf-8").removeprefix("\ufeff")) == text
     except (OSError, UnicodeDecodeError):

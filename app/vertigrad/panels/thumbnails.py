@@ -19,7 +19,7 @@ DESCRIBED = 64 << 10  # bytes of a scene file in which title and description are
 
 
 @dataclass(frozen=True)
-class Entry:
+class SceneEntry:
     """A scene file as the gallery shows it."""
 
     path: Path
@@ -32,17 +32,17 @@ class Entry:
         return all(word in text for word in search.lower().split())
 
 
-def packaged() -> list[Entry]:
+def packaged() -> list[SceneEntry]:
     """The scenes that come with Vertigrad, by file name."""
     return [entry(path) for path in resources.scenes()]
 
 
-def existing(files: Iterable[Path]) -> list[Entry]:
+def existing(files: Iterable[Path]) -> list[SceneEntry]:
     """Those of the files that are still there."""
     return [entry(path) for path in files if path.is_file()]
 
 
-def entry(path: Path) -> Entry:
+def entry(path: Path) -> SceneEntry:
     """What the file says of itself; its name alone if it cannot be read: opening it tells why."""
     try:
         with path.open("rb") as file:
@@ -51,7 +51,7 @@ def entry(path: Path) -> Entry:
     except (OSError, ValueError):
         heading = {}
     title, description = (heading.get(key) for key in ("title", "description"))
-    return Entry(
+    return SceneEntry(
         path.resolve(),
         title if isinstance(title, str) and title else path.stem,
         description if isinstance(description, str) else "",

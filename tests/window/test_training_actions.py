@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vertigrad.panels.learning_actions import LEARNING_ACTIONS
+from vertigrad.panels.training_actions import TRAINING_ACTIONS
 from vertigrad.panels.workspace import Workspace
 
 
@@ -24,5 +24,5 @@ from vertigrad.panels.workspace import Workspace
 def test_what_the_one_model_that_learns_can_be_written_as(exports: list[tuple[str, ...]], offered: list[str]):
     instances = {str(number): SimpleNamespace(model=SimpleNamespace(exports=own)) for number, own in enumerate(exports)}
     session: Any = SimpleNamespace(stage=SimpleNamespace(instances=instances))
-    found = [action.name for action in LEARNING_ACTIONS if action.possible(session, Workspace())]
+    found = [action.name for action in TRAINING_ACTIONS if action.possible(session, Workspace())]
     assert found == [f"Export trained weights as {name}" for name in offered]

@@ -1,4 +1,4 @@
-"""`open_outside`: a file in the program that the system has for it."""
+"""`open_external`: a file in the program that the system has for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import InputError
 WAIT = 5.0  # seconds in which a program that opens files has failed if it ends with an error
 
 
-def open_outside(path: Path, failed: Callable[[InputError], object]) -> None:
+def open_external(path: Path, failed: Callable[[InputError], object]) -> None:
     """Show `path` in another program, without waiting for that.
 
     `failed` is called from another thread, with an error that names the path, if the system has no program for it.

@@ -12,20 +12,20 @@ from vertigrad.session.commands import (
     Animate,
     ApplyPreset,
     DeletePreset,
-    Flip,
-    KeepPreset,
     Play,
     Randomize,
     Redo,
     Reload,
     RenamePreset,
     ResetParameters,
+    SavePreset,
     SetParameter,
     SetParameters,
+    SwitchSide,
     Undo,
 )
-from vertigrad.session.history import MOST
 from vertigrad.session.parameters import Key
+from vertigrad.session.undo import MOST
 
 from .running import LINKED, SCENE, Rising, run_frame, values, written
 
@@ -39,24 +39,24 @@ def do(session: Session, *commands) -> None:
 
 
 def height(session: Session) -> float:
-    return session.tweaks.value(HEIGHT)
+    return session.scene_edits.value(HEIGHT)
 
 
 def labels(session: Session) -> list[str]:
-    return [step.label for step in session.tweaks.history.done]
+    return [step.label for step in session.scene_edits.history.done]
 
 
 def test_a_value_goes_back_and_forth(opened):
     session = opened()
     do(session, SetParameter(*HEIGHT, 3.0), SetParameter(*GLOW, 0.5))
     do(session, Undo())
-    assert (height(session), session.tweaks.value(GLOW)) == (3.0, 0.0)
+    assert (height(session), session.scene_edits.value(GLOW)) == (3.0, 0.0)
     do(session, Undo())
     assert height(session) == 0.0
     do(session, Undo())
     assert height(session) == 0.0, "there is nothing more to undo"
     do(session, Redo(), Redo(), Redo())
-    assert (height(session), session.tweaks.value(GLOW)) == (3.0, 0.5)
+    assert (height(session), session.scene_edits.value(GLOW)) == (3.0, 0.5)
 
 
 def test_an_undone_value_reaches_the_model_at_once_while_it_is_paused(opened):
@@ -121,9 +121,9 @@ def test_a_refused_value_is_no_step(opened, value):
 def test_a_rebuild_that_fails_is_no_step_and_leaves_the_history(opened):
     session = opened(SCENE.replace('"rising"', '"rising"\nforbidden = 9'))
     do(session, SetParameter(*COUNT, 5), SetParameter(*COUNT, 9))
-    assert session.tweaks.value(COUNT) == 5 and labels(session) == ["count"]
+    assert session.scene_edits.value(COUNT) == 5 and labels(session) == ["count"]
     do(session, Undo())
-    assert session.tweaks.value(COUNT) == 8 and len(values(session, "row.phase")) == 8
+    assert session.scene_edits.value(COUNT) == 8 and len(values(session, "row.phase")) == 8
 
 
 def test_an_undo_that_fails_leaves_values_and_history_and_can_be_tried_again(opened, monkeypatch):
@@ -138,24 +138,24 @@ def test_an_undo_that_fails_leaves_values_and_history_and_can_be_tried_again(ope
     monkeypatch.setattr(Rising, "__init__", fail)
     do(session, Undo())
     assert session.messages["history"] == "no room"
-    assert (session.tweaks.value(COUNT), height(session), labels(session)) == (5, 2.0, ["height", "both"])
+    assert (session.scene_edits.value(COUNT), height(session), labels(session)) == (5, 2.0, ["height", "both"])
     monkeypatch.setattr(Rising, "__init__", made)
     do(session, Undo())
-    assert (session.tweaks.value(COUNT), height(session), session.messages) == (8, 1.0, {})
+    assert (session.scene_edits.value(COUNT), height(session), session.messages) == (8, 1.0, {})
     monkeypatch.setattr(Rising, "__init__", fail)
     do(session, Redo())
-    assert (session.tweaks.value(COUNT), height(session)) == (8, 1.0)
+    assert (session.scene_edits.value(COUNT), height(session)) == (8, 1.0)
 
 
 def test_several_values_are_set_together_or_not_at_all(opened):
     session = opened()
     do(session, SetParameters({HEIGHT: 1.0, GLOW: 7.0}, "both"))
-    assert (height(session), session.tweaks.value(GLOW)) == (0.0, 0.0)
+    assert (height(session), session.scene_edits.value(GLOW)) == (0.0, 0.0)
     assert "emissive" in session.messages["parameters"]
     do(session, SetParameters({HEIGHT: 1.0, GLOW: 0.7}, "both"))
     assert labels(session) == ["both"] and not session.messages
     do(session, Undo())
-    assert (height(session), session.tweaks.value(GLOW)) == (0.0, 0.0)
+    assert (height(session), session.scene_edits.value(GLOW)) == (0.0, 0.0)
 
 
 def test_several_values_of_one_model_build_it_once(opened):
@@ -163,7 +163,11 @@ def test_several_values_of_one_model_build_it_once(opened):
     built = Rising.built
     do(session, SetParameters({COUNT: 5, HEIGHT: 1.0, Key("models.late", "gain"): 3.0}, "all"))
     assert Rising.built == built + 1
-    assert (session.tweaks.value(COUNT), height(session), session.tweaks.value(Key("models.late", "gain"))) == (5, 1, 3)
+    assert (
+        session.scene_edits.value(COUNT),
+        height(session),
+        session.scene_edits.value(Key("models.late", "gain")),
+    ) == (5, 1, 3)
     assert values(session, "late.position").shape == (5, 3)
 
 
@@ -171,7 +175,7 @@ def test_a_model_that_fails_keeps_the_values_of_the_others(opened):
     text = LINKED.replace('"rising"', '"rising"\nforbidden = 9') + '\n[models.other]\ntype = "rising"\n'
     session = opened(text)
     do(session, SetParameters({Key("models.other", "count"): 4, COUNT: 9}, "both"))
-    assert (session.tweaks.value(Key("models.other", "count")), session.tweaks.value(COUNT)) == (8, 8)
+    assert (session.scene_edits.value(Key("models.other", "count")), session.scene_edits.value(COUNT)) == (8, 8)
     assert labels(session) == []
 
 
@@ -179,11 +183,11 @@ def test_reset_puts_back_one_a_group_or_all_and_is_one_step(opened):
     session = opened(sets=["row.height=4.0"])
     do(session, SetParameters({HEIGHT: 1.0, COUNT: 5, GLOW: 0.5}, "all"))
     do(session, ResetParameters((HEIGHT,)))
-    assert (height(session), session.tweaks.value(COUNT)) == (4.0, 5)
+    assert (height(session), session.scene_edits.value(COUNT)) == (4.0, 5)
     do(session, ResetParameters())
-    assert session.tweaks.differing() == {}
+    assert session.scene_edits.differing() == {}
     do(session, Undo())
-    assert (height(session), session.tweaks.value(COUNT), session.tweaks.value(GLOW)) == (4.0, 5, 0.5)
+    assert (height(session), session.scene_edits.value(COUNT), session.scene_edits.value(GLOW)) == (4.0, 5, 0.5)
 
 
 def test_randomize_is_the_same_for_a_seed_and_within_the_slider(opened):
@@ -191,13 +195,13 @@ def test_randomize_is_the_same_for_a_seed_and_within_the_slider(opened):
     found = []
     for seed in (1, 2, 1):
         do(session, Randomize(keys, seed))
-        found.append([session.tweaks.value(key) for key in keys])
+        found.append([session.scene_edits.value(key) for key in keys])
     assert found[0] == found[2] and all(a != b for a, b in zip(found[0][:3], found[1][:3], strict=True))
     for seed in range(20):
         do(session, Randomize((GLOW,), seed))
-        assert 0.0 <= session.tweaks.value(GLOW) <= 1.0
+        assert 0.0 <= session.scene_edits.value(GLOW) <= 1.0
     do(session, *[Undo()] * 30)
-    assert session.tweaks.differing() == {}
+    assert session.scene_edits.differing() == {}
 
 
 def test_randomize_says_that_there_is_no_range(opened):
@@ -208,50 +212,50 @@ def test_randomize_says_that_there_is_no_range(opened):
 
 def test_presets_and_animations_are_undone_too(opened):
     session = opened()
-    do(session, SetParameter(*HEIGHT, 2.0), KeepPreset("two"))
+    do(session, SetParameter(*HEIGHT, 2.0), SavePreset("two"))
     do(session, SetParameter(*HEIGHT, 3.0), ApplyPreset("two"))
     assert height(session) == 2.0
     do(session, RenamePreset("two", "zwei"), DeletePreset("zwei"))
-    assert session.tweaks.kept.presets == ()
+    assert session.scene_edits.extras.presets == ()
     do(session, Undo())
-    assert [preset.name for preset in session.tweaks.kept.presets] == ["zwei"]
+    assert [preset.name for preset in session.scene_edits.extras.presets] == ["zwei"]
     do(session, Undo())
-    assert [preset.name for preset in session.tweaks.kept.presets] == ["two"]
+    assert [preset.name for preset in session.scene_edits.extras.presets] == ["two"]
     do(session, Undo())
     assert height(session) == 3.0
     moves = Animation(range=(0.0, 1.0))
     do(session, Animate(*HEIGHT, moves))
-    assert session.tweaks.kept.animations == {HEIGHT: moves}
+    assert session.scene_edits.extras.animations == {HEIGHT: moves}
     do(session, Undo())
-    assert session.tweaks.kept.animations == {}
+    assert session.scene_edits.extras.animations == {}
     assert session.parameters()["models.row"].height == 3.0
     do(session, Redo())
-    assert session.tweaks.kept.animations == {HEIGHT: moves}
+    assert session.scene_edits.extras.animations == {HEIGHT: moves}
 
 
 def test_flip_keeps_both_sides_and_is_undone(opened):
     session = opened()
-    do(session, SetParameter(*HEIGHT, 2.0), Flip())
-    assert (height(session), session.tweaks.kept.side) == (0.0, "B")
-    do(session, SetParameter(*HEIGHT, 5.0), SetParameter(*GLOW, 0.5), Flip())
-    assert (height(session), session.tweaks.value(GLOW), session.tweaks.kept.side) == (2.0, 0.0, "A")
-    do(session, Flip())
-    assert (height(session), session.tweaks.value(GLOW), session.tweaks.kept.side) == (5.0, 0.5, "B")
+    do(session, SetParameter(*HEIGHT, 2.0), SwitchSide())
+    assert (height(session), session.scene_edits.extras.side) == (0.0, "B")
+    do(session, SetParameter(*HEIGHT, 5.0), SetParameter(*GLOW, 0.5), SwitchSide())
+    assert (height(session), session.scene_edits.value(GLOW), session.scene_edits.extras.side) == (2.0, 0.0, "A")
+    do(session, SwitchSide())
+    assert (height(session), session.scene_edits.value(GLOW), session.scene_edits.extras.side) == (5.0, 0.5, "B")
     do(session, Undo())
-    assert (height(session), session.tweaks.kept.side) == (2.0, "A")
+    assert (height(session), session.scene_edits.extras.side) == (2.0, "A")
     do(session, Undo(), Undo(), Undo())
-    assert (height(session), session.tweaks.kept.side) == (0.0, "B")
+    assert (height(session), session.scene_edits.extras.side) == (0.0, "B")
     do(session, Undo())
-    assert (height(session), session.tweaks.kept.side) == (2.0, "A")
+    assert (height(session), session.scene_edits.extras.side) == (2.0, "A")
 
 
 def test_only_so_many_steps_are_remembered(opened):
     session = opened()
     for step in range(MOST + 10):
-        session.tweaks.change({HEIGHT: step / 100}, "step")
+        session.scene_edits.change({HEIGHT: step / 100}, "step")
     assert len(labels(session)) == MOST
     for _ in range(MOST + 10):
-        session.tweaks.undo()
+        session.scene_edits.undo()
     assert height(session) == 0.09
 
 
@@ -272,19 +276,19 @@ def test_any_walk_through_the_history_ends_where_it_began(opened, seed):
     keys = [HEIGHT, Key("models.late", "gain"), Key("layers.dots", "roughness"), Key("view", "bloom"), COUNT]
 
     def state() -> tuple:
-        kept = session.tweaks.kept
-        return session.tweaks.values(), kept.presets, dict(kept.animations), kept.side
+        kept = session.scene_edits.extras
+        return session.scene_edits.values(), kept.presets, dict(kept.animations), kept.side
 
     states = [state()]
     for _ in range(25):
         key = chance.choice(keys)
         match chance.randrange(7):
             case 0:
-                do(session, KeepPreset(chance.choice("pq")))
+                do(session, SavePreset(chance.choice("pq")))
             case 1:
                 do(session, ApplyPreset(chance.choice("pq")))
             case 2:
-                do(session, Flip())
+                do(session, SwitchSide())
             case 3:
                 do(session, Animate(*HEIGHT, Animation(range=(-1.0, chance.random()))))
             case 4:

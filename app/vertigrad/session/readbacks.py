@@ -1,0 +1,70 @@
+"""Readbacks of the session: diagnostics, limits, watches, the inspected tensor, the selected row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import VertigradError
+from ..gpu import Gpu
+from .watches import shown_in
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def request_readbacks(session: Session) -> None:
+    """Record the readbacks of watches and inspector that are due in this frame.
+
+    Not in the middle of a step that takes several frames: the tensors are then of different times.
+    """
+    if session.stage.in_progress is not None:
+        return
+    session.watches.observe(session.stage, session.changes, session.frame, session.time)
+    session.inspector.observe(session.stage, session.changes)
+
+
+def collect_readbacks(session: Session) -> None:
+    """Take the results that have been read back; an alarm of a watch stops the run."""
+    running = session.running  # once, instead of the session's property for each part, in every frame
+    stage = running.stage
+    running.diagnostics.collect()
+    if running.limits.checked != running.diagnostics.revision:
+        check_limits(session)
+    running.inspector.collect()
+    running.tool.update(stage, running.cameras.now, running.view)
+    running.selection.follow(stage, running.changes)
+    try:
+        running.cameras.collect()
+    except VertigradError as error:
+        session.messages["camera"] = str(error)
+    alarm = running.watches.collect()
+    if alarm is not None:
+        session.playing = False
+        session.messages["watch"] = f"the run was stopped: {alarm}"
+        row = shown_in(session.stage, alarm)
+        if row is not None:
+            session.select(*row)
+
+
+def check_limits(session: Session) -> None:
+    """Check the models' diagnostics against their limits, if they have changed."""
+    if session.limits.checked == session.diagnostics.revision:
+        return
+    session.limits.checked = session.diagnostics.revision
+    found = session.limits.check(session.stage, session.diagnostics)
+    if found is not None and session.limits.stopping:
+        session.playing = False
+        session.messages["limits"] = f"the run was stopped: {found}"
+
+
+def wait_for_readbacks(gpu: Gpu) -> None:
+    """Wait until all readbacks have arrived."""
+    gpu.sync()
+    while gpu.readback.in_flight:
+        gpu.poll()
+
+
+def has_pending_readbacks(session: Session) -> bool:
+    """Whether a readback is pending."""
+    owners = session.diagnostics, session.watches, session.inspector, session.selection, session.tool
+    return any(one.pending for one in owners)

@@ -1,0 +1,72 @@
+"""`UndoHistory`: the changes of a scene, to undo and redo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from .parameters import Values
+from .scene_extras import SceneExtras
+
+MOST = 300  # steps in the history
+
+
+@dataclass(frozen=True)
+class UndoStep:
+    """One change: values before and after, and the scene's extras, if it changed them."""
+
+    label: str
+    before: Values
+    after: Values
+    extras_before: SceneExtras | None = None
+    extras_after: SceneExtras | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether it changed nothing."""
+        return self.before == self.after and self.extras_before == self.extras_after
+
+    def followed_by(self, later: UndoStep) -> UndoStep:
+        """Both in one step."""
+        return replace(self, after=later.after, extras_after=later.extras_after)
+
+    def concerns_only(self, known: Callable[[object], bool]) -> bool:
+        """Whether all of its parameters are `known`."""
+        return all(map(known, self.before))
+
+
+@dataclass
+class UndoHistory:
+    """Steps that were done, the latest last, and steps that were undone, the next to redo last."""
+
+    done: list[UndoStep] = field(default_factory=list)
+    undone: list[UndoStep] = field(default_factory=list)
+    _stroke: int | None = None  # of the step that was added last
+
+    def add(self, step: UndoStep, stroke: int | None = None) -> None:
+        """Add a step. Changes of the same values with one `stroke`, such as a drag, become one step."""
+        self.undone.clear()
+        same = stroke is not None and stroke == self._stroke and self.done
+        if same and self.done[-1].after.keys() == step.before.keys():
+            step = self.done.pop().followed_by(step)
+        self._stroke = None if step.empty else stroke  # the previous step belongs to something else
+        if not step.empty:
+            self.done.append(step)
+            del self.done[:-MOST]
+
+    def move_back(self) -> None:
+        """The last step was undone."""
+        self._stroke = None
+        self.undone.append(self.done.pop())
+
+    def move_on(self) -> None:
+        """The step that was undone last was redone."""
+        self._stroke = None
+        self.done.append(self.undone.pop())
+
+    def known_only(self, known: Callable[[object], bool]) -> UndoHistory:
+        """The history without steps about parameters that are not `known`: the scene was read again."""
+        return UndoHistory(
+            [step for step in self.done if step.concerns_only(known)],
+            [step for step in self.undone if step.concerns_only(known)],
+        )
