@@ -86,7 +86,7 @@ CALLED = {
         "inspect_now",
         "cameras.advance",
     ),  # a frame
-    *("draw", "draw_elsewhere"),
+    *("draw", "draw_to_file"),
     *("guarded", "fail", "frame_dropped", "require_device"),  # what goes wrong in it
     *("parameters", "originals", "hints"),  # to be read
     *("scene_edits.value", "scene_edits.values", "scene_edits.differing"),

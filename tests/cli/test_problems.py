@@ -63,7 +63,7 @@ def test_a_size_that_is_none(vertigrad, tmp_path, verb, size):
 def test_a_size_that_no_adapter_has(vertigrad, row, tmp_path):
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png", "--size", "900000x10")
     assert outcome.code == 2
-    assert "a picture of 900000x10 pixels" in outcome.told[0]
+    assert "an image of 900000x10 pixels" in outcome.told[0]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_figures_that_cannot_be_written_are_told_before_anything_is_measured(ver
 def test_a_kind_of_picture_that_is_not_written(vertigrad, tmp_path):
     outcome = vertigrad("render", "nbody", "-o", tmp_path / "x.gif")
     assert outcome.code == 2
-    assert "pictures are written as .png and videos as .mp4, not as .gif" in outcome.told[0]
+    assert "images are written as .png and videos as .mp4, not as .gif" in outcome.told[0]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
@@ -187,7 +187,7 @@ def test_a_full_disk(vertigrad, row, tmp_path):
     (tmp_path / "x.png").symlink_to("/dev/full")
     outcome = vertigrad("render", row, "-o", tmp_path / "x.png", "--size", "32x32")
     assert outcome.code == 2
-    assert "x.png: the picture cannot be written (No space left on device)" in outcome.told[0]
+    assert "x.png: the image cannot be written (No space left on device)" in outcome.told[0]
 
 
 def test_no_display_names_the_command_that_needs_none(vertigrad, process, monkeypatch):

@@ -223,7 +223,7 @@ def test_too_little_memory_for_the_pictures(session, steady: Gpu, tmp_path, monk
         return create(**arguments)
 
     monkeypatch.setattr(steady.device, "create_texture", create_texture)
-    with pytest.raises(OutOfMemory, match="too little GPU memory for pictures of 96x64 pixels"):
+    with pytest.raises(OutOfMemory, match="too little GPU memory for images of 96x64 pixels"):
         render(session, 2, SIZE, [tmp_path / "last.png"])
     monkeypatch.undo()
     render(session, 2, SIZE, [tmp_path / "last.png"])

@@ -253,7 +253,7 @@ def test_looking_around_keeps_the_eye(session):
 
 def test_all_of_the_layers_come_into_the_picture(session):
     """Eight points from 0 to 7/8 along x, risen by 0: found on the GPU, without waiting for it."""
-    session.picture_size = (200, 100)
+    session.viewport_size = (200, 100)
     do(session, FrameAll())
     assert session.cameras.moving
     wait_for(session, lambda: session.cameras._way is not None)
@@ -261,7 +261,7 @@ def test_all_of_the_layers_come_into_the_picture(session):
     camera = session.camera
     assert camera.target == pytest.approx((0.4375, 0, 0), abs=1e-6)
     assert camera.distance == pytest.approx(0.4375 / math.sin(math.radians(22.5)), rel=1e-5)
-    session.picture_size = (50, 100)
+    session.viewport_size = (50, 100)
     do(session, FrameAll())
     wait_for(session, lambda: session.cameras._way is not None)
     arrive(session)

@@ -118,7 +118,7 @@ def test_where_the_picture_is_not_what_takes_the_time_it_is_drawn_finely_again()
     screen = Screen(costs(101.0, 102.0, 104.0))
     screen.run(20.0)
     assert screen.levels == ["medium", "low", "high"]
-    assert screen.auto.in_vain and "not because of the picture" in reason(AUTO, screen.auto.quality)
+    assert screen.auto.in_vain and "not because of rendering" in reason(AUTO, screen.auto.quality)
     screen.run(600.0)
     assert len(screen.changes) == 3
 

@@ -209,7 +209,7 @@ def shot(session, offscreen, renderer, plain=False):
     got = []
     with session.gpu.frames.frame():
         session.apply()
-        (session.draw_elsewhere if plain else session.draw)(renderer, offscreen.view, SIZE)
+        (session.draw_to_file if plain else session.draw)(renderer, offscreen.view, SIZE)
         offscreen.read(got.append)
     session.gpu.sync()
     while not got:

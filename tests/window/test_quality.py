@@ -129,7 +129,7 @@ def watched(model_ms: float, draw_ms: float, period: float, seconds: float = 10.
         view=View(),
         capture=None,
         scene=SimpleNamespace(path="scene.toml"),
-        picture_size=(64, 64),
+        viewport_size=(64, 64),
         scene_edits=SimpleNamespace(revision=0),
     )
     watch, now = QualityWatch(session), 0.0

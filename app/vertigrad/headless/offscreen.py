@@ -1,4 +1,4 @@
-"""`Offscreen`: a texture to draw into, whose pictures are read back without stalling the frames."""
+"""`Offscreen`: a texture to draw into, whose images are read back without stalling the frames."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Offscreen:
         self.view = self._texture.create_view()
 
     def read(self, then: Callable[[np.ndarray], object]) -> Reading:
-        """Record the reading of the picture: `then` receives it, (height, width, 4) u8 RGBA, when it has arrived."""
+        """Record the readback of the image: `then` receives it, (height, width, 4) u8 RGBA, when it has arrived."""
         width, height = self.size
 
         def deliver(data: memoryview) -> None:
-            picture = np.frombuffer(data, np.uint8).reshape(height, width, 4)
-            then(picture[..., [2, 1, 0, 3]] if self._blue_first else picture)
+            image = np.frombuffer(data, np.uint8).reshape(height, width, 4)
+            then(image[..., [2, 1, 0, 3]] if self._blue_first else image)
 
         self._gpu.meter.count(Direction.DEVICE_TO_HOST, width * height * 4, Traffic.IMAGE)
         return self._gpu.readback.copy_texture(self._gpu.recorder.encoder, self._texture, width * 4, deliver)
@@ -51,7 +51,7 @@ def enough_memory(size: tuple[int, int]) -> Iterator[None]:
     try:
         yield
     except OutOfMemory as error:
-        told = f"there is too little GPU memory for pictures of {size[0]}x{size[1]} pixels; draw smaller ones"
+        told = f"there is too little GPU memory for images of {size[0]}x{size[1]} pixels; draw smaller ones"
         raise OutOfMemory(f"{told}\n{error}") from error
 
 
@@ -60,10 +60,10 @@ def require_drawable(gpu: Gpu, size: tuple[int, int]) -> None:
     width, height = size
     side = gpu.limits["max-texture-dimension-2d"]
     if not (1 <= width <= side and 1 <= height <= side):
-        raise InputError(f"a picture of {width}x{height} pixels; this adapter draws from 1 to {side:,} a side")
+        raise InputError(f"an image of {width}x{height} pixels; this adapter draws from 1 to {side:,} a side")
     nbytes = -(-width * 4 // ROW_ALIGNMENT) * ROW_ALIGNMENT * height
     if nbytes > gpu.limits["max-buffer-size"]:
         raise InputError(
-            f"a picture of {width}x{height} pixels takes {nbytes:,} bytes to read back; this adapter allows "
+            f"an image of {width}x{height} pixels takes {nbytes:,} bytes to read back; this adapter allows "
             f"{gpu.limits['max-buffer-size']:,}"
         )

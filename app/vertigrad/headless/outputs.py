@@ -1,4 +1,4 @@
-"""Where pictures go: PNG files and MP4 videos."""
+"""Output files: PNG images and MP4 videos."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _ITU_709 = 1  # as H.264 counts color spaces, transfer curves and primaries; wha
 
 
 class Output(ABC):
-    """Takes the pictures of a run in their order. Raises `InputError` if they cannot be written."""
+    """Takes the images of a run in their order. Raises `InputError` if they cannot be written."""
 
     @abstractmethod
     def wants(self, frame: int, last: int) -> bool:
         """Whether `frame` (from 0) is to be put; the run ends with the frame `last`."""
 
     @abstractmethod
-    def put(self, frame: int, picture: np.ndarray) -> None:
-        """The picture of `frame`, (height, width, 4) u8."""
+    def put(self, frame: int, pixels: np.ndarray) -> None:
+        """The image of `frame`, (height, width, 4) u8."""
 
     @abstractmethod
     def close(self) -> None:
@@ -34,7 +34,7 @@ class Output(ABC):
 
 
 class LastPng(Output):
-    """One PNG file: the last picture; with its alpha if it is `transparent`."""
+    """One PNG file: the last image; with its alpha if it is `transparent`."""
 
     def __init__(self, path: Path, transparent: bool = False):
         self._path, self._transparent = path, transparent
@@ -43,9 +43,9 @@ class LastPng(Output):
         """Only the last."""
         return frame == last
 
-    def put(self, frame: int, picture: np.ndarray) -> None:
+    def put(self, frame: int, pixels: np.ndarray) -> None:
         """Write the file."""
-        save_png(picture, self._path, self._transparent)
+        save_png(pixels, self._path, self._transparent)
 
     def close(self) -> None:
         """Nothing is left to do."""
@@ -61,19 +61,19 @@ class NumberedPngs(Output):
         """All of them."""
         return True
 
-    def put(self, frame: int, picture: np.ndarray) -> None:
+    def put(self, frame: int, pixels: np.ndarray) -> None:
         """Write this frame's file."""
-        save_png(picture, numbered(self._path, frame), self._transparent)
+        save_png(pixels, numbered(self._path, frame), self._transparent)
 
     def close(self) -> None:
         """Nothing is left to do."""
 
 
 class Mp4(Output):
-    """An H.264 video with a picture for each frame, in the colors of ITU-R BT.709."""
+    """An H.264 video with an image for each frame, in the colors of ITU-R BT.709."""
 
     def __init__(self, path: Path, size: tuple[int, int], rate: int):
-        import av  # here: it takes longer to import than a picture takes to draw
+        import av  # here: it takes longer to import than an image takes to draw
         from av.error import FFmpegError
         from av.video.reformatter import Colorspace
 
@@ -94,9 +94,9 @@ class Mp4(Output):
         """All of them."""
         return True
 
-    def put(self, frame: int, picture: np.ndarray) -> None:
-        """Encode the picture."""
-        image = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(picture[:, :, :3]), format="rgb24")
+    def put(self, frame: int, pixels: np.ndarray) -> None:
+        """Encode the image."""
+        image = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels[:, :, :3]), format="rgb24")
         self._encode(image.reformat(format="yuv420p", dst_colorspace=self._colorspace))
 
     def close(self) -> None:
@@ -128,19 +128,19 @@ def numbered(path: Path, frame: int) -> Path:
 
 
 def require_output(path: Path, size: tuple[int, int], transparent: bool = False) -> None:
-    """Raise `InputError` if pictures of `size` = (width, height) cannot be written to `path`; before any is drawn."""
+    """Raise `InputError` if images of `size` = (width, height) cannot be written to `path`; before any is drawn."""
     kind = path.suffix.lower()
     if kind not in (".png", ".mp4"):
-        raise InputError(f"{path}: pictures are written as .png and videos as .mp4, not as {kind or 'no suffix'}")
+        raise InputError(f"{path}: images are written as .png and videos as .mp4, not as {kind or 'no suffix'}")
     if kind == ".mp4" and (size[0] % 2 or size[1] % 2):
         raise InputError(f"{path}: a video needs an even width and height, got {size[0]}x{size[1]}")
     if kind == ".mp4" and max(size) > LARGEST_VIDEO:
         raise InputError(
             f"{path}: a video has at most {LARGEST_VIDEO} pixels a side, got {size[0]}x{size[1]}; "
-            "write numbered pictures (.png) instead"
+            "write numbered images (.png) instead"
         )
     if kind == ".mp4" and transparent:
-        raise InputError(f"{path}: a video has no alpha; transparent pictures are written as .png")
+        raise InputError(f"{path}: a video has no alpha; transparent images are written as .png")
     require_writable(numbered(path, 0))
 
 
@@ -158,18 +158,18 @@ def require_writable(path: Path) -> None:
 
 
 def open_output(path: Path, size: tuple[int, int], rate: int, transparent: bool = False) -> Output:
-    """The output for a file name: .mp4, .png (the last picture), or .png with %d in it (all). Raises `InputError`."""
+    """The output for a file name: .mp4, .png (the last image), or .png with %d in it (all). Raises `InputError`."""
     require_output(path, size, transparent)
     if path.suffix.lower() == ".mp4":
         return Mp4(path, size, rate)
     return (NumberedPngs if _NUMBER.search(path.name) else LastPng)(path, transparent)
 
 
-def save_png(picture: np.ndarray, path: Path, transparent: bool) -> None:
-    """Write a picture, (height, width, 4) u8, with its alpha or without. Raises `InputError`."""
-    from PIL import Image  # here: the viewer's first picture does not wait for it
+def save_png(pixels: np.ndarray, path: Path, transparent: bool) -> None:
+    """Write an image, (height, width, 4) u8, with its alpha or without. Raises `InputError`."""
+    from PIL import Image  # here: the viewer's first image does not wait for it
 
     try:
-        Image.fromarray(picture if transparent else picture[:, :, :3]).save(path)
+        Image.fromarray(pixels if transparent else pixels[:, :, :3]).save(path)
     except OSError as error:
-        raise InputError(f"{path}: the picture cannot be written ({error.strerror})") from error
+        raise InputError(f"{path}: the image cannot be written ({error.strerror})") from error

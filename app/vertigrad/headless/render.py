@@ -38,11 +38,11 @@ def render(
     supersample: int = 1,
     diagnostics: Path | None = None,
 ) -> RunRecord:
-    """Run `frames` frames, write their pictures to `outputs`, and return what was counted.
+    """Run `frames` frames, write their images to `outputs`, and return what was counted.
 
     Models take all steps that are due, however long that takes, and are measured now and then: `session.limits` says
     what was exceeded. `progress` is called with the number of frames that are done; with `timed` the GPU's times are
-    taken as well. The frames of `warm_up` come first, neither counted nor written; `transparent` pictures have no
+    taken as well. The frames of `warm_up` come first, neither counted nor written; `transparent` images have no
     background. With `supersample` each pixel is the mean of so many along each side. `diagnostics` is a CSV file for
     what the models measure in each frame, which waits for the GPU. Raises `InputError` for outputs
     that cannot be written and for a size that cannot be drawn, `OutOfMemory` for one that could be if the GPU had more
@@ -78,7 +78,7 @@ def render(
 
 
 class _Shooting:
-    """Draws a session's frames and hands the pictures to the files that want them, when they arrive."""
+    """Draws a session's frames and hands the images to the files that want them, when they arrive."""
 
     def __init__(self, session: Session, size: tuple[int, int], transparent: bool, supersample: int):
         require_drawable(session.gpu, (size[0] * supersample, size[1] * supersample))
@@ -114,14 +114,14 @@ class _Shooting:
                 self._offscreen.read(partial(self._arrive, number, wanted_by))
 
     def write(self) -> None:
-        """Write the pictures that have arrived. Raises `InputError`."""
+        """Write the images that have arrived. Raises `InputError`."""
         while self._arrived:
-            number, files, picture = self._arrived.popleft()
+            number, files, image = self._arrived.popleft()
             for file in files:
-                file.put(number, picture)
+                file.put(number, image)
 
     def drain(self) -> None:
-        """Wait until the last picture has arrived, and write it."""
+        """Wait until the last image has arrived, and write it."""
         gpu = self._session.gpu
         gpu.sync()
         while gpu.readback.in_flight:
@@ -131,6 +131,6 @@ class _Shooting:
             if finite == 0:
                 _log.warning("layer %r shows nothing: no row of its position is finite", layer.name)
 
-    def _arrive(self, number: int, files: Sequence[Output], picture: np.ndarray) -> None:
-        """Keep it for `write`: pictures arrive while the GPU is waited for, where no error may interrupt."""
-        self._arrived.append((number, files, picture))
+    def _arrive(self, number: int, files: Sequence[Output], image: np.ndarray) -> None:
+        """Keep it for `write`: images arrive while the GPU is waited for, where no error may interrupt."""
+        self._arrived.append((number, files, image))

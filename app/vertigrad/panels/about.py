@@ -1,4 +1,4 @@
-"""`draw_about`: versions, GPU and driver, as a report of an error needs them, in a window over the picture."""
+"""`draw_about`: versions, GPU and driver, as a report of an error needs them, in a window over the viewport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ANNOTATION_ACTIONS`: the rows of the table of actions that are about what a picture is read by."""
+"""`ANNOTATION_ACTIONS`: the actions that toggle annotations of the viewport."""
 
 from __future__ import annotations
 

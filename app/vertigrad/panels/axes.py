@@ -1,4 +1,4 @@
-"""`Axes`: the directions of the world in a corner of the picture: a click looks along one, a drag turns all."""
+"""`Axes`: the directions of the world in a corner of the viewport: a click looks along one, a drag turns all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RADIUS = 37.0  # from the middle to the balls; all in logical pixels
 BALL, HOLLOW = 9.0, 6.5  # radii of the balls at the positive ends, and at the others
 LINE = 2.2
 MARGIN = 12.0
-NEEDED = 300.0, 240.0  # width and height of a picture that has room for it
+NEEDED = 300.0, 240.0  # width and height of a viewport that has room for it
 DRAG = 3.0  # pixels that make a click a drag
 TURN = 0.012  # radians for each of them
 SHADE = 0.42  # how much darker what points away is
@@ -66,7 +66,7 @@ def ends(camera: OrbitCamera) -> list[End]:
 
 
 class Axes:
-    """Drawn each frame over the upper right of the picture, if that is large enough."""
+    """Drawn each frame over the upper right of the viewport, if that is large enough."""
 
     def __init__(self) -> None:
         self._turned = False  # the mouse was dragged since it went down
@@ -74,13 +74,13 @@ class Axes:
         self._shapes: list[tuple[str, tuple[Any, ...]]] = []  # how they are drawn, by the draw list's methods
         self._made_for: tuple[Any, ...] = ()
 
-    def draw(self, session: Session, picture: Rect) -> None:
+    def draw(self, session: Session, viewport: Rect) -> None:
         """Draw it, and post what was asked for."""
         unit = scale()
-        if picture.width < NEEDED[0] * unit or picture.height < NEEDED[1] * unit:
+        if viewport.width < NEEDED[0] * unit or viewport.height < NEEDED[1] * unit:
             return
         side = 2 * (RADIUS + BALL + 3) * unit
-        corner = ImVec2(picture.left + picture.width - side - MARGIN * unit, picture.top + MARGIN * unit)
+        corner = ImVec2(viewport.left + viewport.width - side - MARGIN * unit, viewport.top + MARGIN * unit)
         imgui.set_next_window_pos(corner)
         imgui.set_next_window_size(ImVec2(side, side + imgui.get_frame_height()))
         imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(0, 0))

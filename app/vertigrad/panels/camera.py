@@ -33,7 +33,7 @@ ABREAST = 3  # sides in a row
 
 
 class CameraPanel(Panel):
-    """Where the picture is taken from, and the views that are kept in the scene."""
+    """The camera, and the scene's bookmarks."""
 
     title = "Camera"
     icon = icons.ICON_FA_VIDEO

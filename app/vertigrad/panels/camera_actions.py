@@ -1,4 +1,4 @@
-"""`PICTURE_ACTIONS`: the rows of the table of actions that are about camera, selection, pictures and videos."""
+"""`CAMERA_ACTIONS`: the actions of camera, selection, screenshots and videos."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _show_capture(session: Session, workspace: Workspace) -> None:
     workspace.show("Capture")
 
 
-PICTURE_ACTIONS: tuple[Action, ...] = (
+CAMERA_ACTIONS: tuple[Action, ...] = (
     Action("File", "Screenshot", posts(TakeScreenshot()), ("F12",), icons.ICON_FA_CAMERA, group=4),
     Action(
         "File", "Screenshot with panels", posts(TakeScreenshot(CaptureRequest(panels=True))), ("Ctrl+F12",), group=4

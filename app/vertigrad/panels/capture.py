@@ -36,15 +36,15 @@ class Notices:
         self._news: tuple[str, Path] | None = None
         self._until = 0.0
 
-    def draw(self, session: Session, picture: Rect) -> None:
+    def draw(self, session: Session, viewport: Rect) -> None:
         """Draw the notices."""
         self._update(session)
         recording = session.capture.recording if session.capture else None
-        top = picture.top + MARGIN * scale()
+        top = viewport.top + MARGIN * scale()
         if recording is not None:
-            top += _draw_recording(session, recording, picture, top) + MARGIN * scale() / 2
+            top += _draw_recording(session, recording, viewport, top) + MARGIN * scale() / 2
         if self._news is not None:
-            self._draw_news(picture, top)
+            self._draw_news(viewport, top)
 
     def _update(self, session: Session) -> None:
         for topic in TOPICS:
@@ -55,13 +55,13 @@ class Notices:
         if time.perf_counter() > self._until:
             self._news = None
 
-    def _draw_news(self, picture: Rect, top: float) -> None:
+    def _draw_news(self, viewport: Rect, top: float) -> None:
         assert self._news is not None, "checked by the caller"
         topic, path = self._news
-        _begin("##news", picture, top)
+        _begin("##news", viewport, top)
         imgui.text_colored(GOOD, ICONS[topic])
         imgui.same_line()
-        imgui.text(fitted(str(path), min(WIDTH * scale(), 0.6 * picture.width)))
+        imgui.text(fitted(str(path), min(WIDTH * scale(), 0.6 * viewport.width)))
         imgui.same_line()
         if imgui.small_button(f"{icons.ICON_FA_COPY}##copy"):
             imgui.set_clipboard_text(str(path))
@@ -100,7 +100,7 @@ class CapturePanel(Panel):
                 fact(f"last {topic}", fitted(path.name, 0.6 * imgui.get_content_region_avail().x), DIM, str(path))
 
     def _draw_screenshot(self, session: Session) -> None:
-        width, height = session.picture_size
+        width, height = session.viewport_size
         sizes = [f"{round(width * times)} × {round(height * times)}" for times in SCALES]
         words = [*(f"{text}   {times:.0f} ×" for text, times in zip(sizes, SCALES, strict=True)), "custom"]
         imgui.begin_disabled(self._panels)
@@ -145,9 +145,9 @@ def clock(seconds: float) -> str:
     return f"{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
 
 
-def _draw_recording(session: Session, recording: RecordingStatus, picture: Rect, top: float) -> float:
+def _draw_recording(session: Session, recording: RecordingStatus, viewport: Rect, top: float) -> float:
     """Returns its height."""
-    _begin("##recording", picture, top)
+    _begin("##recording", viewport, top)
     imgui.align_text_to_frame_padding()
     imgui.text_colored(RED, icons.ICON_FA_CIRCLE)
     imgui.same_line()
@@ -163,8 +163,8 @@ def _draw_recording(session: Session, recording: RecordingStatus, picture: Rect,
     return height
 
 
-def _begin(name: str, picture: Rect, top: float) -> None:
-    middle = ImVec2(picture.left + picture.width / 2, top)
+def _begin(name: str, viewport: Rect, top: float) -> None:
+    middle = ImVec2(viewport.left + viewport.width / 2, top)
     imgui.set_next_window_pos(middle, imgui.Cond_.always.value, ImVec2(0.5, 0.0))
     imgui.push_style_color(imgui.Col_.window_bg.value, LIFTED)
     imgui.push_style_color(imgui.Col_.text.value, TEXT)

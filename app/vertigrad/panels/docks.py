@@ -1,4 +1,4 @@
-"""`Docks`: where the panels are docked around the picture, and what is left for the picture."""
+"""`Docks`: where the panels are docked, and the area that remains for the viewport."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Rect(NamedTuple):
     height: int
 
     def clip(self, x: float, y: float) -> tuple[float, float]:
-        """A pixel of the window in clip coordinates of the picture that fills this part."""
+        """A pixel of the window in clip coordinates of the viewport that fills this part."""
         return 2 * (x - self.left) / max(self.width, 1) - 1, 1 - 2 * (y - self.top) / max(self.height, 1)
 
 
 def dock_space(panels: Sequence[Panel], arrange: bool, scale: float) -> Rect:
-    """Make room for the panels in this frame; returns what they leave for the picture.
+    """Make room for the panels in this frame; returns what they leave for the viewport.
 
     With `arrange` each goes to its own side, wherever the user had put it.
     """
@@ -110,7 +110,7 @@ def scaled(layout: str, factor: float) -> str:
 
 
 def _arrange(panels: Sequence[Panel], size: ImVec2, scale: float) -> None:
-    """A column at either side, the right one in two parts, and the rest of the panels below the picture."""
+    """A column at either side, the right one in two parts, and the rest of the panels below the viewport."""
     if min(size.x, size.y) < 1.0:
         return
     _internal.dock_builder_remove_node(ROOT)

@@ -1,4 +1,4 @@
-"""`draw_failures`: errors that nobody expected, with their tracebacks, in a window over the picture."""
+"""`draw_failures`: unexpected errors, with their tracebacks, in a window over the viewport."""
 
 from __future__ import annotations
 

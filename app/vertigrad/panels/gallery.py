@@ -1,4 +1,4 @@
-"""The gallery: scenes to choose from, by their pictures."""
+"""The gallery: scenes to choose from, by their thumbnails."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .workspace import Workspace
 
 NAME = "##gallery"
 LARGEST = 1060.0, 720.0  # of the gallery, in logical pixels
-CARD, TEXT_HEIGHT = 240.0, 72.0  # least width of a card; height of what stands below its picture
-SHAPE = 9 / 16  # height of a picture for its width
+CARD, TEXT_HEIGHT = 240.0, 72.0  # least width of a card; height of what stands below its thumbnail
+SHAPE = 9 / 16  # height of a thumbnail relative to its width
 HEADING_SIZE = 20.0
 
 
@@ -115,20 +115,20 @@ class Gallery:
         gap, room = 14 * scale(), imgui.get_content_region_avail().x
         across = max(1, int((room + gap) / (CARD * scale() + gap)))
         width = int((room - gap * (across - 1)) / across)
-        picture = width, round(width * SHAPE)
-        self._thumbnails.resize(picture)
+        size = width, round(width * SHAPE)
+        self._thumbnails.resize(size)
         chosen = None
         for index, one in enumerate(fitting):
             if index % across:
                 imgui.same_line(0.0, gap)
-            if self._draw_card(one, picture, one.path == session.scene.path):
+            if self._draw_card(one, size, one.path == session.scene.path):
                 chosen = one.path
         imgui.dummy(ImVec2(0.0, 8 * scale()))
         return chosen
 
-    def _draw_card(self, one: SceneEntry, picture: tuple[int, int], running: bool) -> bool:
+    def _draw_card(self, one: SceneEntry, size: tuple[int, int], running: bool) -> bool:
         """Returns whether it was chosen."""
-        width, height = picture
+        width, height = size
         low, unit = imgui.get_cursor_screen_pos(), scale()
         size = ImVec2(width, height + TEXT_HEIGHT * unit)
         imgui.push_id(str(one.path))

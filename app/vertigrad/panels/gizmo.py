@@ -1,4 +1,4 @@
-"""`Gizmo`: arrows in the picture by which a place of the scene, a parameter of three numbers, is moved by hand."""
+"""`Gizmo`: handles in the viewport that move a position of the scene, a parameter of three numbers."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ class Gizmo:
         self._pending: Place | None = None
         self._ends: np.ndarray | None = None  # of the arrows, in pixels of the window
 
-    def draw(self, session: Session, key: Key | None, picture: Rect) -> None:
+    def draw(self, session: Session, key: Key | None, viewport: Rect) -> None:
         """Lay it out at the place that `key` names, if that is in the scene, and post where it was dragged to."""
         found = _place(session, key)
         self.handles = self._ends = None
-        if key is None or found is None or min(picture.width, picture.height) <= 0:
+        if key is None or found is None or min(viewport.width, viewport.height) <= 0:
             self._grip = self._pending = None
             return
         spec, value = found
         place, reach = self._pending or value, REACH * scale()
-        seen = ends(session.camera, place, (picture.width, picture.height), reach)
+        seen = ends(session.camera, place, (viewport.width, viewport.height), reach)
         if seen is not None:
-            self._ends = seen[:, :2] + (picture.left, picture.top)
-            self._drag(session.camera, picture, spec, value)
+            self._ends = seen[:, :2] + (viewport.left, viewport.top)
+            self._drag(session.camera, viewport, spec, value)
             lit = self._grip.part if self._grip else self._under_mouse()
             self.handles = Handles(seen, (_RED, _GREEN, _BLUE), lit, scale(), reach)
         self._follow(session, key, spec)
@@ -82,10 +82,10 @@ class Gizmo:
             return None
         return part_at(self._ends, mouse.x, mouse.y, scale())
 
-    def _drag(self, camera: OrbitCamera, picture: Rect, spec: ParamSpec, value: Place) -> None:
+    def _drag(self, camera: OrbitCamera, viewport: Rect, spec: ParamSpec, value: Place) -> None:
         """Take hold, and work out where the place is dragged to."""
         mouse = imgui.get_mouse_pos()
-        way = ray(camera, (mouse.x - picture.left, mouse.y - picture.top), (picture.width, picture.height))
+        way = ray(camera, (mouse.x - viewport.left, mouse.y - viewport.top), (viewport.width, viewport.height))
         if imgui.is_mouse_clicked(imgui.MouseButton_.left.value):
             part = self._under_mouse()
             if part is not None:
@@ -114,7 +114,7 @@ def _place(session: Session, key: Key | None) -> tuple[ParamSpec, Place] | None:
 
 
 def ends(camera: OrbitCamera, place: Place, size: tuple[int, int], reach: float) -> np.ndarray | None:
-    """A place, and the tips of three arrows from it along the axes, in a picture of `size`; None if it lies behind.
+    """A place, and the tips of three arrows from it along the axes, in a viewport of `size`; None if it lies behind.
 
     Shape (4, 3): pixels from the upper left, and the depth of clip space. An arrow across the view is `reach` pixels
     long.

@@ -1,4 +1,4 @@
-"""`Gui`: ImGui's context, the windows of one frame, and the drawing of all of it around and over the picture."""
+"""`Gui`: ImGui's context, the windows of one frame, and the drawing of all of it around and over the viewport."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .axes import Axes
 from .base import Panel
 from .boundary import Boundary, recover
 from .camera import CameraPanel
+from .camera_actions import CAMERA_ACTIONS
 from .capture import CapturePanel, Notices
 from .dialogs import Dialogs
 from .docks import Rect, can_dock, dock_new, dock_space, keep_dock_space, scaled
@@ -36,7 +37,6 @@ from .menu import draw_menu
 from .message import draw_message
 from .parameters import ParametersPanel
 from .performance import PerformancePanel
-from .picture_actions import PICTURE_ACTIONS
 from .run import RunPanel
 from .selection import SelectionPanel, draw_selection
 from .shortcuts import are_free, by_keys, is_modal
@@ -74,10 +74,10 @@ def panels(gui: Gui) -> tuple[Panel, ...]:
 
 
 class Gui:
-    """The panels, docked around the picture and drawn in the frame's own encoder. All sizes are pixels of the screen.
+    """The panels, docked around the viewport and drawn in the frame's own encoder. All sizes are pixels of the screen.
 
     `scale` is the monitor's; the workspace's zoom comes on top of it. `viewport` is what the panels leave for the
-    picture, as of the last `build`.
+    viewport, as of the last `build`.
     """
 
     def __init__(self, gpu: Gpu, color_format: str, scale: float = 1.0, workspace: Workspace | None = None):
@@ -101,7 +101,7 @@ class Gui:
         self.actions: tuple[Action, ...] = (
             *ACTIONS,
             *ANNOTATION_ACTIONS,
-            *PICTURE_ACTIONS,
+            *CAMERA_ACTIONS,
             *TOOL_ACTIONS,
             *TRAINING_ACTIONS,
             *for_panels(self._panels),
@@ -123,7 +123,7 @@ class Gui:
 
     @property
     def handles(self) -> Handles | None:
-        """What is to be drawn into the picture by which a place is moved."""
+        """What is to be drawn into the viewport by which a place is moved."""
         return self._gizmo.handles
 
     @property
@@ -225,7 +225,7 @@ class Gui:
         self._note_file(session)
 
     def _draw_over(self, session: Session) -> None:
-        """What lies over the picture; of a bare picture only what tells of videos and files."""
+        """What lies over the viewport; without panels only notices of videos and files."""
         draw = self._boundary.draw
         draw(session, "gizmo", self._gizmo.draw, session, self.workspace.gizmo if self.visible else None, self.viewport)
         if self.visible:

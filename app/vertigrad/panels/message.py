@@ -1,4 +1,4 @@
-"""`draw_message`: what went wrong, over the lower end of the picture."""
+"""`draw_message`: error messages at the bottom of the viewport."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ WIDTH = 760.0  # at most, in logical pixels
 LINES = 8  # of text; the rest is counted
 
 
-def draw_message(session: Session, picture: Rect) -> None:
-    """Draw the session's messages, if there are any, over the lower end of the picture."""
+def draw_message(session: Session, viewport: Rect) -> None:
+    """Draw the session's messages, if there are any, at the bottom of the viewport."""
     if not session.messages:
         return
     margin = MARGIN * scale()
-    width = min(picture.width - 2 * margin, WIDTH * scale())
-    low = ImVec2(picture.left + picture.width / 2, picture.top + picture.height - margin)
+    width = min(viewport.width - 2 * margin, WIDTH * scale())
+    low = ImVec2(viewport.left + viewport.width / 2, viewport.top + viewport.height - margin)
     imgui.set_next_window_pos(low, imgui.Cond_.always.value, ImVec2(0.5, 1.0))
     imgui.set_next_window_size(ImVec2(width, 0.0))
     imgui.begin("##message", None, OVER_VIEWPORT)

@@ -161,7 +161,7 @@ def _edited_elements(row: Row, animation: Animation) -> tuple[Any, Any] | None:
 
 def tame(rows: tuple[Row, ...]) -> tuple[Key, ...]:
     """Those that may be randomized many at a time: none that makes its model anew, perhaps a hundred times as large,
-    nor how finely the picture is drawn.
+    nor the rendering quality.
     """
     rows = tuple(row for row in rows if not row.spec.rebuild and row.key != QUALITY)
     return tuple(row.key for row in rows if can_be_random(row.spec, row.hint))

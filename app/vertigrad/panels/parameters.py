@@ -170,7 +170,7 @@ class ParametersPanel(Panel):
             self._hover(row)
 
     def _gizmo_button(self, row: Row) -> float:
-        """Before a place: what shows it in the picture, to be moved there; returns its width."""
+        """Before a place: what shows it in the viewport, to be moved there; returns its width."""
         workspace, gap = self._workspace, imgui.get_style().item_inner_spacing.x
         held = workspace.gizmo == row.key
         imgui.push_style_color(imgui.Col_.text.value, ACCENT if held else DIM)

@@ -1,4 +1,4 @@
-"""What is selected: a card over the picture, and the panel in which a row is named by its number."""
+"""What is selected: a card over the viewport, and the panel in which a row is named by its number."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ LINES = 10  # facts that the card shows; the panel shows all
 ELEMENTS = 4  # of a row that are written out
 
 
-def draw_selection(session: Session, picture: Rect) -> None:
-    """Over the lower left of the picture: everything that is known of the selected row, if there is one."""
-    if session.selection.row is None or picture.width < 1.5 * WIDTH * scale():
+def draw_selection(session: Session, viewport: Rect) -> None:
+    """Over the lower left of the viewport: everything that is known of the selected row, if there is one."""
+    if session.selection.row is None or viewport.width < 1.5 * WIDTH * scale():
         return
     margin, width = MARGIN * scale(), WIDTH * scale()
-    low = ImVec2(picture.left + margin, picture.top + picture.height - margin)
-    imgui.set_next_window_size_constraints(ImVec2(width, 0.0), ImVec2(width, picture.height - 2 * margin))
+    low = ImVec2(viewport.left + margin, viewport.top + viewport.height - margin)
+    imgui.set_next_window_size_constraints(ImVec2(width, 0.0), ImVec2(width, viewport.height - 2 * margin))
     with overlay("##selection", low, ImVec2(0.0, 1.0)):
         _draw_heading(session)
         facts = session.selection.facts

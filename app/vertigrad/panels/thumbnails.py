@@ -59,41 +59,41 @@ def entry(path: Path) -> SceneEntry:
 
 
 class Thumbnails:
-    """The PNG beside each scene, as a texture of `size` pixels that ImGui can draw; made when first asked for."""
+    """The PNG beside each scene, as a texture of `size` pixels that ImGui can draw; loaded on first use."""
 
     def __init__(self, gpu: Gpu, backend: ImguiWgpuBackend):
         self._gpu, self._backend = gpu, backend
-        self._made: dict[Path, imgui.ImTextureRef | None] = {}
+        self._loaded: dict[Path, imgui.ImTextureRef | None] = {}
         self._views: list[wgpu.GPUTextureView] = []  # the backend knows them by their address
         self.size: tuple[int, int] = (0, 0)
 
     def resize(self, size: tuple[int, int]) -> None:
-        """Give up those of another size."""
+        """Set the size; drop thumbnails of another size."""
         if size != self.size:
             self.forget()
             self.size = size
 
-    def of(self, scene: Path, make: bool) -> imgui.ImTextureRef | None:
-        """None if there is no picture, or if it was not made yet and `make` is false."""
-        if scene not in self._made:
-            if not make:
+    def of(self, scene: Path, load: bool) -> imgui.ImTextureRef | None:
+        """The thumbnail; None if there is none, or if it is not loaded yet and `load` is false."""
+        if scene not in self._loaded:
+            if not load:
                 return None
-            self._made[scene] = self._make(scene.with_suffix(".png"))
-        return self._made[scene]
+            self._loaded[scene] = self._load(scene.with_suffix(".png"))
+        return self._loaded[scene]
 
     def knows(self, scene: Path) -> bool:
-        """Whether it was made, or found missing."""
-        return scene in self._made
+        """Whether it was loaded, or is known to be missing."""
+        return scene in self._loaded
 
     def forget(self) -> None:
-        """Give up all of them."""
-        for texture in self._made.values():
+        """Drop all of them."""
+        for texture in self._loaded.values():
             if texture is not None:
                 self._backend.unregister_texture(texture)
-        self._made.clear()
+        self._loaded.clear()
         self._views.clear()
 
-    def _make(self, file: Path) -> imgui.ImTextureRef | None:
+    def _load(self, file: Path) -> imgui.ImTextureRef | None:
         pixels = _read(file, self.size)
         if pixels is None:
             return None
@@ -108,11 +108,11 @@ class Thumbnails:
 
 
 def _read(file: Path, size: tuple[int, int]) -> np.ndarray | None:
-    """The picture, cut to the shape of `size` and brought to it, uint8, (height, width, 4)."""
+    """The image, cropped and resized to `size`, uint8, (height, width, 4)."""
     from PIL import Image, ImageOps  # takes a while, and most sessions need none
 
     try:
         with Image.open(file, formats=["PNG"]) as image:
             return np.asarray(ImageOps.fit(image.convert("RGBA"), size, Image.Resampling.LANCZOS))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # missing, or no picture
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # missing, or not an image
         return None

@@ -18,7 +18,7 @@ from .widgets import edit
 MARGIN = 12.0  # all in logical pixels
 BUTTON = 30.0
 WIDTH = 206.0  # of the palette while a tool is held
-NEEDED = 300.0, 200.0  # width and height of a picture that has room for it
+NEEDED = 300.0, 200.0  # width and height of a viewport that has room for it
 LINE = 1.6  # of the circle
 TOOLS: dict[Gesture | None, tuple[str, str, str]] = {  # icon, name and key, what it does
     None: (icons.ICON_FA_ARROWS_SPIN, "Orbit", "drag to move the camera"),
@@ -32,13 +32,13 @@ _SHADOW = ImVec4(0.0, 0.0, 0.0, 0.45)
 _PALE = ImVec4(1.0, 1.0, 1.0, 0.75)
 
 
-def draw_tools(session: Session, picture: Rect) -> None:
+def draw_tools(session: Session, viewport: Rect) -> None:
     """At the upper left of the viewport: the tools that some model of the scene supports."""
     known, unit = gestures(session.stage), scale()
-    if not known or picture.width < NEEDED[0] * unit or picture.height < NEEDED[1] * unit:
+    if not known or viewport.width < NEEDED[0] * unit or viewport.height < NEEDED[1] * unit:
         return
     imgui.push_style_var(imgui.StyleVar_.window_padding.value, ImVec2(5 * unit, 5 * unit))
-    with overlay("##tools", ImVec2(picture.left + MARGIN * unit, picture.top + MARGIN * unit)):
+    with overlay("##tools", ImVec2(viewport.left + MARGIN * unit, viewport.top + MARGIN * unit)):
         for index, gesture in enumerate((None, *known)):
             if index:
                 imgui.same_line(0.0, 3 * unit)
@@ -49,18 +49,18 @@ def draw_tools(session: Session, picture: Rect) -> None:
     imgui.pop_style_var()
 
 
-def draw_brush_circle(session: Session, picture: Rect, free: bool) -> None:
+def draw_brush_circle(session: Session, viewport: Rect, free: bool) -> None:
     """Around the mouse, while it is `free` for the viewport or a tool is in use: the radius of the brush."""
     tool, mouse = session.tool, imgui.get_mouse_pos()
-    inside = picture.left <= mouse.x < picture.left + picture.width
-    inside = inside and picture.top <= mouse.y < picture.top + picture.height
+    inside = viewport.left <= mouse.x < viewport.left + viewport.width
+    inside = inside and viewport.top <= mouse.y < viewport.top + viewport.height
     quick = imgui.get_io().key_ctrl and bool(gestures(session.stage))
     if not (tool.pressed or (free and inside and (tool.gesture is not None or quick))):
         return
     draw, unit = imgui.get_background_draw_list(), scale()
-    radius, tint = max(tool.brush.radius * picture.height, 2.0), ACCENT if tool.pressed else _PALE
+    radius, tint = max(tool.brush.radius * viewport.height, 2.0), ACCENT if tool.pressed else _PALE
     draw.push_clip_rect(
-        ImVec2(picture.left, picture.top), ImVec2(picture.left + picture.width, picture.top + picture.height)
+        ImVec2(viewport.left, viewport.top), ImVec2(viewport.left + viewport.width, viewport.top + viewport.height)
     )
     draw.add_circle(mouse, radius, color(_SHADOW), 0, 2.2 * LINE * unit)
     draw.add_circle(mouse, radius, color(tint), 0, LINE * unit)

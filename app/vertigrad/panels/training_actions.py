@@ -1,4 +1,4 @@
-"""`TRAINING_ACTIONS`: the rows of the table of actions that are about networks that learn."""
+"""`TRAINING_ACTIONS`: the actions that export trained networks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .workspace import Workspace
 
 
 def _writes(suffix: str) -> Callable[[Session, Workspace], bool]:
-    """Whether the one model that learns is exported as such a file."""
+    """Whether the one model that is trained can be exported as such a file."""
 
     def writes(session: Session, workspace: Workspace) -> bool:
         kinds = [instance.model.exports for instance in session.stage.instances.values() if instance.model.exports]

@@ -1,4 +1,4 @@
-"""`draw_warnings`: diagnostics above the limits of their models, over the lower right of the picture."""
+"""`draw_warnings`: diagnostics above the limits of their models, over the lower right of the viewport."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LEAST = 160.0
 MARGIN = 12.0
 
 
-def draw_warnings(session: Session, picture: Rect) -> None:
+def draw_warnings(session: Session, viewport: Rect) -> None:
     """What is too large, how large it may be, and what can be done about it; nothing while all is well."""
     exceeded, unit = session.limits.exceeded, scale()
-    width = min(picture.width - 2 * MARGIN * unit, WIDTH * unit)
+    width = min(viewport.width - 2 * MARGIN * unit, WIDTH * unit)
     if not exceeded or width < LEAST * unit:
         return
-    low = picture.top + picture.height - MARGIN * unit
+    low = viewport.top + viewport.height - MARGIN * unit
     low = min(low, message_top() - MARGIN * unit) if session.messages else low
-    corner = ImVec2(picture.left + picture.width - MARGIN * unit, low)
+    corner = ImVec2(viewport.left + viewport.width - MARGIN * unit, low)
     imgui.set_next_window_size(ImVec2(width, 0.0))
     with overlay("##warnings", corner, ImVec2(1.0, 1.0), OVER_VIEWPORT | imgui.WindowFlags_.no_inputs, 0.85):
         several = len(session.stage.instances) > 1

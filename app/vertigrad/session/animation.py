@@ -1,7 +1,7 @@
 """The value of an animated parameter at a moment of simulated time.
 
-Simulated and not wall time: a paused picture stands still, a faster run moves faster, a reset begins again, a frame
-that is stepped back to looks as it did, and a run without a window gives the same pictures.
+Simulated and not wall time: a paused run stands still, a faster run moves faster, a reset begins again, a frame
+that is stepped back to looks as it did, and a run without a window gives the same images.
 """
 
 from __future__ import annotations

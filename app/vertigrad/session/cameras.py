@@ -56,7 +56,7 @@ class Cameras:
 
     @property
     def moving(self) -> bool:
-        """Whether the next picture is taken from elsewhere, or may soon be."""
+        """Whether the camera moves, or may soon."""
         return bool(self._way or self._bounds or self.turntable or self.thrust != STILL)
 
     @property
@@ -121,7 +121,7 @@ class Cameras:
             raise ParameterError(str(error)) from None
 
     def set_lens(self, fov: float) -> None:
-        """Another vertical angle of view [degrees]; what lies as deep as the target stays as large.
+        """Set the vertical field of view [degrees]; the target keeps its size.
 
         Raises `ParameterError`.
         """

@@ -15,9 +15,9 @@ from .interaction_recording import InteractionRecording
 from .pacing import Pacer
 from .rewind import RecordedStep, RewindBuffer
 
-FPS = 60  # frames in a second of model time, and of a video: one picture for each frame
+FPS = 60  # frames in a second of model time, and of a video: one image per frame
 STEP = 1.0 / FPS  # seconds of a frame's step: fixed, so that a run can be repeated whatever the frame rate
-AGAIN = 64  # steps made in one picture at most on the way to an earlier frame
+AGAIN = 64  # steps per frame at most, on the way to an earlier frame
 
 
 class Clock:
@@ -37,7 +37,7 @@ class Clock:
         self.time = 0.0
         self.stale = False
         self.wanted = before.wanted if before else 0  # further steps, although it does not play
-        self.steps = before.steps if before else 1  # in each picture
+        self.steps = before.steps if before else 1  # per frame
         self.interaction: Interaction | None = None
         self._interaction_steps = 0  # of the steps that lead to `interaction`, how many are still to be taken
         self.interactions = InteractionRecording()
@@ -159,7 +159,7 @@ class Clock:
             self.interaction = ask(STEP * self.speed * self._interaction_steps)
 
     def advance(self) -> bool:
-        """Record what this picture's models are to do, if anything; returns whether they came to another state.
+        """Record the steps of this frame, if any; returns whether they came to another state.
 
         Raises what a model raises; the models are where they were then, as far as nothing was submitted in between.
         """
@@ -201,7 +201,7 @@ class Clock:
         return _Mark(self._stage, self.time, self.rewind.mark(), self._stage.numbers(), self._tracker.submitted)
 
     def _move(self) -> bool:
-        """Take the steps of this picture that there is time for; returns whether there were any."""
+        """Take the steps of this frame that there is time for; returns whether there were any."""
         moved = False
         if self._answer():
             for _ in range(max(self.steps, min(len(self._again), AGAIN))):

@@ -1,4 +1,4 @@
-"""What is seen now as a command line that renders the same picture without a window."""
+"""What is seen now as a command line that renders the same image without a window."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VALUES = ("true", "false", "inf", "nan")  # words that TOML takes for something
 def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: str = "out.png") -> str:
     """`vertigrad render SCENE ...` with every value that its file has otherwise, the seed, the camera and the time.
 
-    The picture is the same if the values were not changed since the models' start. What no option can say stands behind
+    The image is the same if the values were not changed since the models' start. What no option can say stands behind
     a # at its end.
     """
     changes = {path: value for path, value in entries(session).values.items() if path[0] not in ("presets", "camera")}

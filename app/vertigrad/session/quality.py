@@ -1,4 +1,4 @@
-"""`AutoQuality`: how finely pictures may be drawn so that frames come in time. It gets times, and has no clock.
+"""`AutoQuality`: the rendering quality at which frames are in time. It gets times, and has no clock.
 
 The session has only what was decided, a `Quality`; `commands.SetQuality` changes it.
 """
@@ -34,7 +34,7 @@ SHOWN_EVERY = 0.5  # seconds between two times that are told
 class Quality:
     """The level in force where the view says "auto", and why: what frames took lately (0: not known), and may take.
 
-    `in_vain` says that frames are late, but not because of the picture.
+    `in_vain` says that frames are late, but not because of rendering.
     """
 
     level: Level = HIGH
@@ -90,7 +90,7 @@ class AutoQuality:
 
     @property
     def in_vain(self) -> bool:
-        """Whether frames are late, but not because of the picture."""
+        """Whether frames are late, but not because of rendering."""
         return self._elsewhere or self._vain_ms > 0.0
 
     @property
@@ -198,6 +198,6 @@ def told(quality: str, auto: Quality) -> str:
 def reason(quality: str, auto: Quality) -> str:
     """The same at length."""
     if quality != AUTO:
-        return "how finely the picture is drawn, as view.quality says"
-    why = "how finely the picture is drawn: as finely as frames come in time; they take, of what they may take"
-    return f"{why}. They are late, but not because of the picture" if auto.in_vain else why
+        return "rendering quality, set by view.quality"
+    why = "rendering quality: the highest at which frames are in time; they take, of their budget"
+    return f"{why}. They are late, but not because of rendering" if auto.in_vain else why

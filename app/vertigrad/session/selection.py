@@ -82,7 +82,7 @@ class Selection:
         cursor: tuple[float, float],
         view: View | None = None,
     ) -> None:
-        """Select what is seen at the pixel `cursor` of a picture of `size`, as it was drawn last; nothing if that is
+        """Select what is seen at the pixel `cursor` of a viewport of `size`, as it was drawn last; nothing if that is
         the background. Known some frames later. Raises `LimitError`.
         """
         names = list(stage.layers)
@@ -110,7 +110,7 @@ class Selection:
         self._set(stage, Row(layer, row))
 
     def clear(self) -> None:
-        """Select nothing."""
+        """Deselect."""
         self.row = self._picking = None
         for kept in (self._constants, self._sources, self._values, self._readings):
             kept.clear()
@@ -134,7 +134,7 @@ class Selection:
             self._read_at, self._read_changes = time.perf_counter(), changes
 
     def mark(self, stage: Stage) -> Mark | None:
-        """The selected row as it is marked in the picture."""
+        """The selected row as it is marked in the viewport."""
         if self.row is None or self.row.layer not in stage.layers:
             return None
         layer = stage.layers[self.row.layer]

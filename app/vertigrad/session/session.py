@@ -70,7 +70,7 @@ class Session:
         with self._loading():
             self.running = Running(gpu, Origin(path.absolute(), tuple(sets), seed), self.sizes)
         self.loaded_at_start = Counter(self.loaded)
-        self.picture_size = (1, 1)  # pixels of the picture that was drawn last
+        self.viewport_size = (1, 1)  # pixels of the viewport that was drawn last
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
         self.quality = Quality()  # of "auto"; another one in a window only
         self.messages: dict[str, str] = {}
@@ -259,7 +259,7 @@ class Session:
 
     @property
     def idle(self) -> bool:
-        """Whether the next picture would be the same as the last one."""
+        """Whether the next frame would be the same as the last one."""
         return self.clock.idle and not (self._commands or has_pending_readbacks(self) or self.cameras.moving)
 
     @property
@@ -325,7 +325,7 @@ class Session:
         handles: Handles | None = None,
         supersample: int = 1,
     ) -> None:
-        """Record the picture of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
+        """Record the viewport of this frame, of `size` pixels, its upper left at the pixel `corner` of the target.
 
         What is selected is marked in it, and `handles` are drawn over it. With `supersample` each pixel is the mean of
         so many along each side.
@@ -335,11 +335,11 @@ class Session:
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
         layers, mark = list(stage.layers.values()), running.selection.mark(stage)
         renderer.draw(layers, camera, view, target, size, running.clock.time, corner, mark, level, handles)
-        if min(size) > 0:  # while panels leave no room for a picture, the last one stands for it
-            self.picture_size = size
+        if min(size) > 0:  # while panels leave no room for the viewport, its last size is kept
+            self.viewport_size = size
 
-    def draw_elsewhere(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
-        """Record the same picture for a file: of any size, nothing marked in it, as fine as it may be."""
+    def draw_to_file(self, renderer: Renderer, target: wgpu.GPUTextureView, size: tuple[int, int]) -> None:
+        """Record the same view for a file: of any size, without marks, at the highest quality."""
         layers = list(self.stage.layers.values())
         renderer.draw(layers, self.camera, self.view, target, size, self.time)
 
@@ -397,7 +397,7 @@ class Session:
             self.messages.pop(topic, None)
 
     def set_pacing(self, values: Mapping[str, Any]) -> None:
-        """Change how pictures and steps follow each other, from the next on. Raises `ParameterError`."""
+        """Change the frame pacing from the next frame on. Raises `ParameterError`."""
         self.pacing.take(self.pacing.with_values(values))
         self.clock.pacer.budget, self.clock.steps = self.pacing.budget, self.pacing.steps
         self.gpu.frames.in_flight = self.pacing.frames_in_flight

@@ -28,7 +28,7 @@ from ..scene.save import write_whole
 from ..scene.stage import Stage
 from .clock import STEP
 
-TARGET_MS = 8.0  # half of a frame at 60 Hz: the other half is the picture's; shared by the models that have a say
+TARGET_MS = 8.0  # half of a frame at 60 Hz: the other half is for rendering; shared by the models that have a say
 START = 512  # the count that is measured first, or the share of the default if that is less
 SHARE = 8  # of the default is the least that is chosen, if no soft limit says so: something is to be seen
 GROWTH = 8.0  # times as many as were measured last, at most

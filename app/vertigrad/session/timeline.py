@@ -38,7 +38,7 @@ class Frame(NamedTuple):
 class Timeline:
     """Call `begin` when a frame begins, `enter` at each further phase of it, and `end` when it has been shown.
 
-    `wanted_ms` is how long the user wants a picture to be seen, `refresh_ms` how long the screen shows one at least; 0
+    `wanted_ms` is how long the user wants a frame to last, `refresh_ms` how long the screen shows one at least; 0
     where nobody said.
     """
 
@@ -46,7 +46,7 @@ class Timeline:
         self._gpu = gpu
         self.frames: deque[Frame] = deque(maxlen=KEPT)
         self.frame_ms, self.cpu_ms = Series(KEPT), Series(KEPT)  # begin to begin; the CPU's work
-        self.wait_ms, self.present_ms = Series(KEPT), Series(KEPT)  # for GPU and screen; to hand the picture over
+        self.wait_ms, self.present_ms = Series(KEPT), Series(KEPT)  # for GPU and screen; to present the frame
         self.gpu_times = GpuTimes(KEPT, gpu.timer.latest)
         self.used_bytes, self.held_bytes = Series(KEPT), Series(KEPT)  # held are those kept for reuse as well
         self.wanted_ms = self.refresh_ms = 0.0

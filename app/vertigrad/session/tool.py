@@ -44,7 +44,7 @@ class Brush(Params):
 
 
 class Ray(NamedTuple):
-    """From the eye through a place of the picture. `along` times a depth before the eye leads from it to a point."""
+    """From the eye through a pixel of the viewport. `along` times a depth before the eye leads from it to a point."""
 
     origin: np.ndarray
     along: np.ndarray
@@ -55,9 +55,9 @@ class Ray(NamedTuple):
 
 
 def ray(camera: OrbitCamera, cursor: Pixels, size: tuple[int, int]) -> Ray:
-    """Through the pixel `cursor` of a picture of `size`; in world space, float64."""
+    """Through the pixel `cursor` of a viewport of `size`; in world space, float64."""
     width, height = size
-    up_share = camera.pixel(1) / 2.0  # half the picture's height: at depth 1, or, without perspective, at any
+    up_share = camera.pixel(1) / 2.0  # half the viewport's height: at depth 1, or, without perspective, at any
     x, y = (2.0 * cursor[0] / width - 1.0) * up_share * width / height, (1.0 - 2.0 * cursor[1] / height) * up_share
     right, up, back = camera.rotation().T
     eye = np.asarray(camera.position)
@@ -115,13 +115,13 @@ class InteractionTool:
         size: tuple[int, int],
         view: View | None = None,
     ) -> None:
-        """Interaction what is seen at the pixel `cursor` of a picture of `size`.
+        """Begin an interaction with what is visible at the pixel `cursor` of a viewport of `size`.
 
         Over nothing, its depth is that of the camera's target. Raises as `select` and `Picker.ask`.
         """
         _require(gesture, stage)
         self._clear()
-        if min(size) <= 0:  # panels leave no room for a picture
+        if min(size) <= 0:  # panels leave no room for the viewport
             return
         self.move(cursor, size)
         self._pick_depth(stage, camera, view)

@@ -65,7 +65,7 @@ class WindowCapture:
     def start_recording(self, folder: Path | None) -> None:
         if self._recording is not None:
             raise InputError("a video is being recorded already; stop it first")
-        width, height = (side // 2 * 2 for side in self._session.picture_size)
+        width, height = (side // 2 * 2 for side in self._session.viewport_size)
         if min(width, height) < SMALLEST:
             raise InputError("the viewport is too small for a video")
         path = self._file(folder, ".mp4")
@@ -163,7 +163,7 @@ class WindowCapture:
             return request.size
         if not (math.isfinite(request.scale) and request.scale > 0.0):
             raise InputError(f"a screenshot cannot be {request.scale} times as large as the viewport")
-        width, height = self._session.picture_size
+        width, height = self._session.viewport_size
         return round(width * request.scale), round(height * request.scale)
 
     def _draw_screenshot(self, request: CaptureRequest, path: Path) -> None:
@@ -175,7 +175,7 @@ class WindowCapture:
                 session.draw(Renderer(session.gpu, self._format), offscreen.view, (width, height), (left, top))
                 self._gui.draw(offscreen.view)
             else:
-                session.draw_elsewhere(Renderer(session.gpu, FORMAT, request.transparent), offscreen.view, size)
+                session.draw_to_file(Renderer(session.gpu, FORMAT, request.transparent), offscreen.view, size)
         writer = FrameWriter(path, lambda: LastPng(path, request.transparent))
         self._writers.append((writer, "screenshot"))
         self._readbacks[writer] = offscreen.read(lambda image: self._received.append((writer, image, True)))
@@ -213,7 +213,7 @@ class _Recording:
 
     def draw(self, then: Callable[[np.ndarray], object]) -> None:
         """Render this frame for the video."""
-        self._session.draw_elsewhere(self._renderer, self.offscreen.view, self.offscreen.size)
+        self._session.draw_to_file(self._renderer, self.offscreen.view, self.offscreen.size)
         self._reading = self.offscreen.read(then)
         self.frames += 1
         self.changes = self._session.changes

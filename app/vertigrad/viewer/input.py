@@ -24,9 +24,9 @@ NOWHERE = -3.4e38  # where ImGui has a mouse that is outside of the window
 
 
 class Input:
-    """What the mouse does on the picture is in `Mouse`, what keys do in the GUI's table of actions.
+    """What the mouse does in the viewport is in `Mouse`, what keys do in the GUI's table of actions.
 
-    A drag that begins on the picture stays the camera's wherever it goes, one that begins on a panel stays the panel's.
+    A drag that begins in the viewport stays with the camera, one that begins on a panel with the panel.
     Call `frame` before the events of each frame: what a key is for is not known for a few frames after a click on the
     GUI, which may have been one into a text field or out of it; such keys wait.
     """
@@ -131,7 +131,7 @@ class Input:
 
     def _dropped(self, _: Any, paths: list[str]) -> None:
         self._note_event()
-        self._session.post(Open(Path(paths[0])))  # one picture, one scene
+        self._session.post(Open(Path(paths[0])))  # one window, one scene
         if len(paths) > 1:
             _log.info("%d files were dropped at once; only %s is opened", len(paths), paths[0])
 

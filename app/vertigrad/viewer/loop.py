@@ -1,4 +1,4 @@
-"""The frame loop: input, commands, models, picture, GUI, one submit, present."""
+"""The frame loop: input, commands, models, viewport, GUI, one submit, present."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .input import Input
 from .logfile import writing_log
 from .quality import QualityWatch
 from .settings import NewerSettings, Settings, load_settings, save_settings
-from .window import Picture, Window
+from .window import SurfaceTexture, Window
 
 DIAGNOSTICS_EVERY = 2.0  # seconds between diagnostics, and
 DIAGNOSTICS_FRAMES = 10  # frames: they may cost as much as a step, which must stay a small share
 STILL_AFTER = 1.0  # seconds without input, in which the GUI settles
 TITLE_EVERY = 4  # frames
 SIZE = 1280, 800  # of the window, if nobody says another
-DRAW_AGAIN = 1.0  # seconds after which a picture that could not be drawn is tried again
-STILL_WAIT = 0.1  # seconds between pictures while nothing changes, and between looks at a window that shows nothing
+DRAW_AGAIN = 1.0  # seconds after which a frame that could not be drawn is tried again
+STILL_WAIT = 0.1  # seconds between frames while nothing changes, and between looks at a window that shows nothing
 
 
 class Viewer:
@@ -78,11 +78,11 @@ class Viewer:
         self._limiter, self._quality = FrameLimiter(), QualityWatch(session)
         self._last = time.perf_counter()
         self._measured, self._frames_since = -DIAGNOSTICS_EVERY, 0
-        self._begun = False  # the first picture is of the start, without a step: it is there sooner
+        self._begun = False  # the first frame shows the start, without a step: it is ready sooner
         self._shown = True
         self._acquired = False  # whether there ever was something to draw on
         self.failure: Exception | None = None  # why the last frame was dropped
-        self._draw_again = 0.0  # when the picture is drawn again, after it could not be
+        self._draw_again = 0.0  # when drawing is tried again, after it failed
 
     def __enter__(self) -> Self:
         return self
@@ -111,7 +111,7 @@ class Viewer:
         )
 
     def frame(self) -> bool:
-        """Take in what happened and show the next picture; whether there was anything to show it on.
+        """Handle events and present the next frame; whether there was a surface to present it on.
 
         Sleeps while the window shows nothing, or while nothing in it changes. Whatever goes wrong is shown and logged:
         the frame in which it happened is dropped if parts of it were recorded, and the next one is another try.
@@ -143,15 +143,15 @@ class Viewer:
         self._timeline.begin()
         self._quality.frame(not idle and self._hurried(), self._limiter.held_back)
         with self._gpu.frames.frame():
-            picture = self.window.acquire()
-            self._acquired, self._shown = True, picture is not None
+            surface = self.window.acquire()
+            self._acquired, self._shown = True, surface is not None
             self._timeline.enter("input")
             with guarded("input"):
                 self._input.frame()
-                self.window.poll()  # only now, after all waiting: what the user does is seen in this very picture
+                self.window.poll()  # only now, after all waiting: what the user does is seen in this very frame
             self._ask_to_leave()
             session.apply()
-            if picture is None:
+            if surface is None:
                 return False
             self.window.fill_screen(self.gui.workspace.fullscreen)
             self._timeline.enter("step")
@@ -167,9 +167,9 @@ class Viewer:
             with guarded("camera"):
                 session.cameras.advance(self._capture.frame_duration(seconds))
             with guarded("panels"):
-                self.gui.build(session, picture.size, seconds, self.window.scale)
+                self.gui.build(session, surface.size, seconds, self.window.scale)
             self._timeline.enter("draw")
-            self._draw(picture)
+            self._draw(surface)
             self._timeline.enter("submit")
         self._timeline.enter("present")
         self.window.present()
@@ -182,27 +182,27 @@ class Viewer:
         self._timeline.end()
         return True
 
-    def _draw(self, picture: Picture) -> None:
-        """Record the picture, the panels over it, and what is captured of both.
+    def _draw(self, surface: SurfaceTexture) -> None:
+        """Record the viewport, the panels over it, and captures of both.
 
-        If the picture cannot be drawn, the frame is dropped: nothing of it is submitted. Those after it show the panels
-        alone, with what went wrong, until it is tried again.
+        If the viewport cannot be drawn, the frame is dropped: nothing of it is submitted. The next ones show the panels
+        alone, with the error, until it is tried again.
         """
         left, top, *size = self.gui.viewport
         if time.perf_counter() < self._draw_again:
-            self._blank(picture)
+            self._blank(surface)
         else:
             try:
-                self._session.draw(self._renderer, picture.view, (size[0], size[1]), (left, top), self.gui.handles)
+                self._session.draw(self._renderer, surface.view, (size[0], size[1]), (left, top), self.gui.handles)
             except Exception:
                 self._draw_again = time.perf_counter() + DRAW_AGAIN
                 raise
-        self.gui.draw(picture.view)
+        self.gui.draw(surface.view)
         self._capture.capture_frame()
 
-    def _blank(self, picture: Picture) -> None:
-        """Record a black picture."""
-        black = {"view": picture.view, "load_op": "clear", "store_op": "store", "clear_value": (0.0, 0.0, 0.0, 1.0)}
+    def _blank(self, surface: SurfaceTexture) -> None:
+        """Record a black frame."""
+        black = {"view": surface.view, "load_op": "clear", "store_op": "store", "clear_value": (0.0, 0.0, 0.0, 1.0)}
         with self._gpu.recorder.render_pass("draw", color_attachments=[black]):
             pass
 
@@ -210,7 +210,7 @@ class Viewer:
         if idle:
             self._timeline.mark_idle()
             self.window.wait(STILL_WAIT)
-        self._keep_pace()
+        self._limit_frame_rate()
 
     def _ask_to_leave(self) -> None:
         """Let the session decide about a window that the user asked to close."""
@@ -219,8 +219,8 @@ class Viewer:
             self.window.stay_open()
             self._session.post(Leave())
 
-    def _keep_pace(self) -> None:
-        """Hold this picture back if there were to be too many of them."""
+    def _limit_frame_rate(self) -> None:
+        """Delay this frame to hold the FPS limit."""
         pacing = self._session.pacing
         self.window.set_vsync(pacing.vsync)
         if self._hurried():
@@ -233,11 +233,11 @@ class Viewer:
             )
 
     def _hurried(self) -> bool:
-        """Whether pictures are to come as fast as the user wants to see them."""
+        """Whether the frame rate of a focused window applies."""
         return not self._session.pacing.unfocused_fps_limit or self._attended()
 
     def _attended(self) -> bool:
-        """Whether the user has to do with the window, or needs every picture of it."""
+        """Whether the user interacts with the window, or needs every frame of it."""
         recently = time.perf_counter() - self._input.last_event < STILL_AFTER
         return self._input.focused or recently or self._capture.busy
 
@@ -254,7 +254,7 @@ class Viewer:
             self._measured, self._frames_since = now, 0
 
     def _seconds(self) -> float:
-        """Since the last picture."""
+        """Seconds since the last frame."""
         now = time.perf_counter()
         passed, self._last = now - self._last, now
         return passed
@@ -293,7 +293,7 @@ def view(
                         save_settings(viewer.settings(), memory)
                     return record
                 except DeviceLost:
-                    session.gpu.readback.lose()  # closing waits for no picture then
+                    session.gpu.readback.lose()  # closing waits for no frame then
                     settings, size, vsync = viewer.settings(), None, session.pacing.vsync
                     gallery = viewer.gui.workspace.gallery
             recover(session)

@@ -1,4 +1,4 @@
-"""`Mouse`: what mouse, trackpad and flight keys do to the picture: move the camera, and select what is clicked."""
+"""`Mouse`: what mouse, trackpad and flight keys do in the viewport: move the camera, and select what is clicked."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ..session.commands import (
 )
 from ..session.tool import Brush, gestures
 
-ORBIT = math.pi  # radians for a drag over the height of the picture
+ORBIT = math.pi  # radians for a drag over the height of the viewport
 TURN = math.pi / 2  # the same, when the eye stays
 ZOOM = 1.15  # factor for each notch of the wheel
 FINE = 0.25  # share of a notch with Ctrl
-SCROLL = 0.04  # heights of the picture for each notch, when the wheel moves it sideways
+SCROLL = 0.04  # heights of the viewport for each notch, when the wheel moves it sideways
 SWING = 0.08  # radians for each notch, when the wheel circles
 FASTER = 1.2  # flight, for each notch
 SHIFT_FASTER = 4.0
@@ -75,12 +75,12 @@ class Mouse:
     def press(
         self, button: int, place: tuple[float, float], shift: bool, ctrl: bool = False, alt: bool = False
     ) -> None:
-        """A button went down on the picture."""
+        """A button went down on the viewport."""
         if self._held is None:
             gesture = None if button != glfw.MOUSE_BUTTON_LEFT or shift or alt else self._gesture(ctrl)
             self._interacting = gesture is not None
             if gesture is not None:
-                self._session.post(BeginInteraction(gesture, *self._on_picture(place)))
+                self._session.post(BeginInteraction(gesture, *self._on_viewport(place)))
             self._held, self._pressed, self._dragged = button, place, place
             self._dragging = False
             self._panning = button != glfw.MOUSE_BUTTON_LEFT or shift
@@ -103,7 +103,7 @@ class Mouse:
         if self._held is None or not height:
             return
         if self._interacting:
-            self._session.post(MoveInteraction(*self._on_picture(place)))
+            self._session.post(MoveInteraction(*self._on_viewport(place)))
             return
         if not self._dragging:
             if math.dist(place, self._pressed) <= STEADY * self._gui.scale:
@@ -128,9 +128,9 @@ class Mouse:
         alt: bool = False,
         ctrl: bool = False,
     ) -> None:
-        """The wheel was turned over the picture, or two fingers moved on a trackpad."""
-        picture, session = self._gui.viewport, self._session
-        if not picture.width or not picture.height:
+        """The wheel was turned over the viewport, or two fingers moved on a trackpad."""
+        viewport, session = self._gui.viewport, self._session
+        if not viewport.width or not viewport.height:
             return
         if ctrl and session.tool.gesture is not None:
             self._change_brush("strength" if shift else "radius", THICKER**dy)
@@ -147,7 +147,7 @@ class Mouse:
             if dx:
                 session.post(Pan(-dx * SCROLL, 0.0))
             factor = ZOOM ** (dy * FINE if ctrl else dy)
-            session.post(Zoom(factor, picture.clip(*place), picture.width / picture.height))
+            session.post(Zoom(factor, viewport.clip(*place), viewport.width / viewport.height))
 
     def key(self, key: int, pressed: bool, shift: bool, free: bool) -> bool:
         """A key went down or up; returns whether it was for flying. Not `free`: the GUI has a use for it."""
@@ -187,10 +187,10 @@ class Mouse:
             self._session.post(Fly(thrust))
 
     def _select(self, place: tuple[float, float]) -> None:
-        picture = self._gui.viewport
-        cursor = place[0] - picture.left, place[1] - picture.top
-        if 0 <= cursor[0] < picture.width and 0 <= cursor[1] < picture.height:
-            self._session.post(Pick(cursor, (picture.width, picture.height)))
+        viewport = self._gui.viewport
+        cursor = place[0] - viewport.left, place[1] - viewport.top
+        if 0 <= cursor[0] < viewport.width and 0 <= cursor[1] < viewport.height:
+            self._session.post(Pick(cursor, (viewport.width, viewport.height)))
 
     def _gesture(self, ctrl: bool) -> Gesture | None:
         """What a left drag does to the models, if it is for them."""
@@ -206,10 +206,10 @@ class Mouse:
         value = getattr(self._session.tool.brush, name) * factor
         self._session.post(SetBrush(name, min(max(value, low), high)))
 
-    def _on_picture(self, place: tuple[float, float]) -> tuple[tuple[float, float], tuple[int, int]]:
-        """A place of the window in pixels of the picture, and the picture's size."""
-        picture = self._gui.viewport
-        return (place[0] - picture.left, place[1] - picture.top), (picture.width, picture.height)
+    def _on_viewport(self, place: tuple[float, float]) -> tuple[tuple[float, float], tuple[int, int]]:
+        """A place of the window in pixels of the viewport, and the viewport's size."""
+        viewport = self._gui.viewport
+        return (place[0] - viewport.left, place[1] - viewport.top), (viewport.width, viewport.height)
 
     def _remember_before_scrolling(self) -> None:
         now = time.perf_counter()

@@ -58,12 +58,12 @@ class QualityWatch:
         auto.take(time.perf_counter(), max(work, period) if late else work, target, draw)
 
     def _notice_changes(self) -> None:
-        """What was learned of a picture does not hold for one of another size, or after the user changed something."""
+        """What was learned of a viewport does not hold for one of another size, or after the user changed something."""
         session = self._session
         if session.scene.path != self._scene:
             self._scene = session.scene.path
             self._auto.restart()
-        known = session.picture_size, session.scene_edits.revision, session.scene
+        known = session.viewport_size, session.scene_edits.revision, session.scene
         if known != self._known:
             self._known = known
             self._auto.forget()

@@ -16,7 +16,7 @@ from .keys import CURSORS
 from .monitors import can_be_grasped, is_wayland, monitor_at
 
 
-class Picture(NamedTuple):
+class SurfaceTexture(NamedTuple):
     """What a frame is drawn into: its view, and its size in pixels."""
 
     view: wgpu.GPUTextureView
@@ -73,7 +73,7 @@ class Window:
 
     @property
     def refresh_ms(self) -> float:
-        """How long the monitor that the window is on shows a picture; 0 if it does not say."""
+        """How long the monitor that the window is on shows a frame; 0 if it does not say."""
         mode = glfw.get_video_mode(monitor_at(self.position or (0, 0)))
         return 1e3 / mode.refresh_rate if mode.refresh_rate > 0 else 0.0
 
@@ -107,7 +107,7 @@ class Window:
             glfw.set_window_monitor(self.handle, monitor, 0, 0, *mode.size, mode.refresh_rate)
 
     def set_vsync(self, on: bool) -> None:
-        """Show pictures in step with the screen, or as soon as they are there."""
+        """Synchronize frames with the display's refresh, or present them at once."""
         if on != self._present_info["vsync"] and self._context is not None:
             self._present_info["vsync"] = on
             native.set_vsync(self._context, on)
@@ -136,7 +136,7 @@ class Window:
         """Sleep until an event arrives, `seconds` at most."""
         glfw.wait_events_timeout(seconds)
 
-    def acquire(self) -> Picture | None:
+    def acquire(self) -> SurfaceTexture | None:
         """What to draw this frame into; None if there is nothing to draw on now.
 
         The size is that of the texture. The window may have another one already: then the next frame will.
@@ -155,7 +155,7 @@ class Window:
             raise GpuError(
                 f"{self._gpu.adapter} cannot draw in this window ({error}); try another --adapter"
             ) from error
-        return Picture(texture.create_view(), (texture.width, texture.height))
+        return SurfaceTexture(texture.create_view(), (texture.width, texture.height))
 
     def present(self) -> None:
         """Show what was drawn."""
@@ -212,7 +212,7 @@ def _configure(context: wgpu.GPUCanvasContext, gpu: Gpu) -> str:
     formats = surface_formats(context, gpu.adapter.adapter)
     if not formats:
         raise InputError(f"{gpu.adapter} cannot draw on this display; try another --adapter, or `vertigrad render`")
-    plain = formats[0].removesuffix("-srgb")  # the picture is encoded by our own last pass
+    plain = formats[0].removesuffix("-srgb")  # the image is encoded by our own last pass
     chosen = plain if plain in formats else formats[0]
     context.configure(device=gpu.device, format=chosen)  # pyright: ignore[reportArgumentType]
     return chosen

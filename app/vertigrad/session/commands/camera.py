@@ -37,7 +37,7 @@ class Turn(NamedTuple):
 
 
 class Pan(NamedTuple):
-    """Eye and target move together, in heights of the picture."""
+    """Eye and target move together, in heights of the viewport."""
 
     dx: float
     dy: float
@@ -106,12 +106,12 @@ class Home(NamedTuple):
 
 
 class FrameAll(NamedTuple):
-    """All of the layers into the picture."""
+    """Frame all layers."""
 
     topic = "camera"
 
     def apply(self, session: Session) -> None:
-        width, height = session.picture_size
+        width, height = session.viewport_size
         session.cameras.frame(session.stage.layers.values(), width / height)
 
 

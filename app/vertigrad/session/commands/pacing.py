@@ -1,4 +1,4 @@
-"""Commands about how pictures and steps follow each other."""
+"""Commands about frame pacing and quality."""
 
 from __future__ import annotations
 

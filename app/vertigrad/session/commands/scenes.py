@@ -35,7 +35,7 @@ class SetHotReload(NamedTuple):
 
 
 class Dismiss(NamedTuple):
-    """Take the messages off the picture, whatever they are about."""
+    """Dismiss all messages."""
 
     topic = "messages"
 

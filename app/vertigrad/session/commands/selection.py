@@ -8,7 +8,7 @@ from ..session import Session
 
 
 class Pick(NamedTuple):
-    """Select what is seen at a pixel of a picture of `size`; nothing if that is the background."""
+    """Select what is seen at a pixel of a viewport of `size`; nothing if that is the background."""
 
     cursor: tuple[float, float]
     size: tuple[int, int]
@@ -32,7 +32,7 @@ class Select(NamedTuple):
 
 
 class Deselect(NamedTuple):
-    """Select nothing."""
+    """Deselect."""
 
     topic = "selection"
 
