@@ -115,20 +115,20 @@ class Gallery:
         gap, room = 14 * scale(), imgui.get_content_region_avail().x
         across = max(1, int((room + gap) / (CARD * scale() + gap)))
         width = int((room - gap * (across - 1)) / across)
-        size = width, round(width * SHAPE)
-        self._thumbnails.resize(size)
+        thumbnail = width, round(width * SHAPE)
+        self._thumbnails.resize(thumbnail)
         chosen = None
         for index, one in enumerate(fitting):
             if index % across:
                 imgui.same_line(0.0, gap)
-            if self._draw_card(one, size, one.path == session.scene.path):
+            if self._draw_card(one, thumbnail, one.path == session.scene.path):
                 chosen = one.path
         imgui.dummy(ImVec2(0.0, 8 * scale()))
         return chosen
 
-    def _draw_card(self, one: SceneEntry, size: tuple[int, int], running: bool) -> bool:
+    def _draw_card(self, one: SceneEntry, thumbnail: tuple[int, int], running: bool) -> bool:
         """Returns whether it was chosen."""
-        width, height = size
+        width, height = thumbnail
         low, unit = imgui.get_cursor_screen_pos(), scale()
         size = ImVec2(width, height + TEXT_HEIGHT * unit)
         imgui.push_id(str(one.path))
@@ -141,7 +141,7 @@ class Gallery:
         imgui.set_item_tooltip(str(one.path))
         draw, rounding, high = imgui.get_window_draw_list(), 7 * unit, ImVec2(low.x + size.x, low.y + size.y)
         draw.add_rect_filled(low, high, color(FIELD if lit else PANEL), rounding)
-        self._draw_picture(one, low, ImVec2(high.x, low.y + height), rounding)
+        self._draw_thumbnail(one, low, ImVec2(high.x, low.y + height), rounding)
         left, text_width, top = low.x + 12 * unit, width - 24 * unit, low.y + height + 9 * unit
         title = fitted(one.title, text_width)
         draw.add_text(ImVec2(left, top), color(ACCENT if running else TEXT), title)
@@ -152,7 +152,7 @@ class Gallery:
             draw.add_rect(low, high, color(ACCENT), rounding, (2.0 if lit else 1.0) * unit)
         return chosen
 
-    def _draw_picture(self, one: SceneEntry, low: ImVec2, high: ImVec2, rounding: float) -> None:
+    def _draw_thumbnail(self, one: SceneEntry, low: ImVec2, high: ImVec2, rounding: float) -> None:
         draw, corners = imgui.get_window_draw_list(), imgui.ImDrawFlags_.round_top.value
         known = self._thumbnails.knows(one.path)
         texture = self._thumbnails.of(one.path, self._making)
