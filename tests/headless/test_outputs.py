@@ -187,5 +187,5 @@ def test_a_folder_without_permission(tmp_path):
 @pytest.mark.parametrize("name", ["out.png", "out.mp4"])
 def test_a_full_disk_is_told_as_such(tmp_path, name):
     (tmp_path / name).symlink_to("/dev/full")
-    with pytest.raises(InputError, match=f"{name}: the (picture|video) cannot be written .No space left"):
+    with pytest.raises(InputError, match=f"{name}: the (image|video) cannot be written .No space left"):
         write(tmp_path / name)

@@ -14,7 +14,7 @@ from vertigrad.renderer.moment import Moment
 from vertigrad.renderer.view import view_of
 from vertigrad.tensor import Tensor
 
-from .scene_extras import SIZE, check, software_only
+from .kept import SIZE, check, software_only
 
 __all__ = ["software_only"]
 pytestmark = pytest.mark.usefixtures("software_only")

@@ -8,7 +8,7 @@ from vertigrad.renderer.annotations.page import ColorBar
 from vertigrad.renderer.highlight import Mark
 from vertigrad.renderer.view import view_of
 
-from .scene_extras import check, software_only
+from .kept import check, software_only
 
 __all__ = ["software_only"]
 pytestmark = pytest.mark.usefixtures("software_only")

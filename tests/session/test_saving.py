@@ -352,7 +352,7 @@ def test_a_link_that_leads_elsewhere_now_is_not_saved_through(opened, tmp_path):
     with Session(opened().gpu, link) as session:
         do(session, SetParameter(*HEIGHT, 2.5), Save())
         assert (tmp_path / "one.toml").read_text() == COMMENTED.replace("height = 1.0 ", "height = 2.5 ")
-        assert link.is_symlink() and session.running.origin.path == link
+        assert link.is_symlink() and session.running.source.path == link
         link.unlink()
         link.symlink_to(tmp_path / "two.toml")
         do(session, SetParameter(*HEIGHT, 3.0), Save())

@@ -14,7 +14,7 @@ from vertigrad.session.commands import Undo
 from .shell import Shell
 
 Open = Callable[..., Shell]
-NAMES = {"Rulers": ("axes", True), "Floor": ("floor", "under"), "Scale bar": ("scale_bar", True)}
+NAMES = {"Axes": ("axes", True), "Floor": ("floor", "under"), "Scale bar": ("scale_bar", True)}
 
 
 def perform(one: Shell, name: str) -> None:

@@ -268,7 +268,7 @@ def test_typed_paths(shell: Open, folder: Path, typed: str, found: str | None):
     dialog._typed = typed
     answer = dialog._answer()
     assert answer == (folder / found if found else None)
-    assert bool(dialog._told) == (found is None and bool(typed))
+    assert bool(dialog._error) == (found is None and bool(typed))
 
 
 def test_a_file_to_be_written_need_not_be_there_but_its_folder(folder: Path):
@@ -276,7 +276,7 @@ def test_a_file_to_be_written_need_not_be_there_but_its_folder(folder: Path):
     dialog.ask(folder, "new.toml")
     assert dialog._answer() == folder / "new.toml"
     dialog._typed = "no/such/folder.toml"
-    assert dialog._answer() is None and "no folder" in dialog._told
+    assert dialog._answer() is None and "no folder" in dialog._error
     dialog._typed = str(folder / "alpha")
     assert dialog._answer() is None and dialog._folder == folder / "alpha"
 
@@ -290,7 +290,7 @@ def test_a_folder_that_cannot_be_read_is_told_of(folder: Path, monkeypatch):
 
     monkeypatch.setattr(files, "listed", refuse)
     dialog._go(folder / "alpha")
-    assert dialog._folder == folder and "Permission denied" in dialog._told
+    assert dialog._folder == folder and "Permission denied" in dialog._error
 
 
 def test_places_are_offered_once_each(folder: Path):

@@ -40,7 +40,7 @@ def _flip_bars(session: Session, workspace: Workspace) -> Command:
 
 
 ANNOTATION_ACTIONS: tuple[Action, ...] = (
-    _row("Rulers", "axes", ("Shift+A",), icons.ICON_FA_RULER_COMBINED),
+    _row("Axes", "axes", ("Shift+A",), icons.ICON_FA_RULER_COMBINED),
     _row("Floor", "floor", ("Shift+G",), icons.ICON_FA_TABLE_CELLS, "none", "under"),
     _row("Scale bar", "scale_bar", ("Shift+B",), icons.ICON_FA_RULER_HORIZONTAL),
     Action("View", "Color bars", _flip_bars, ("Shift+C",), icons.ICON_FA_PALETTE, on=_shows_bars, group=2),

@@ -37,7 +37,7 @@ MEANING = {
 }
 
 
-class Row(NamedTuple):
+class Percentiles(NamedTuple):
     """A line of the table: percentiles in ms as they are written."""
 
     name: str
@@ -58,7 +58,7 @@ class Group(NamedTuple):
 class Measurements(NamedTuple):
     """All values shown, updated twice a second."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[Percentiles, ...]
     dropped: str
     late: bool
     groups: tuple[Group, ...]
@@ -173,7 +173,7 @@ def measurements(session: Session) -> Measurements:
     timeline = session.timeline
     measured = session.gpu.adapter.kind != "software"
     rows = tuple(
-        _row(name, series.values) if measured or name not in ON_GPU else Row(name, "n/a", "n/a", "n/a")
+        _percentiles(name, series.values) if measured or name not in ON_GPU else Percentiles(name, "n/a", "n/a", "n/a")
         for name, series in timeline.series().items()
     )
     target, last = timeline.target_ms, timeline.frame_ms.values[-SHOWN:]
@@ -186,11 +186,11 @@ def measurements(session: Session) -> Measurements:
     return Measurements(rows, dropped, timeline.dropped > 0, tuple(_grouped(session)), top, target, quality)
 
 
-def _row(name: str, values: np.ndarray) -> Row:
+def _percentiles(name: str, values: np.ndarray) -> Percentiles:
     found = statistics(values.tolist())
     if found is None:
-        return Row(name, "–", "–", "–")
-    return Row(name, *(f"{found[key]:.2f}" for key in ("p50", "p95", "p99")))
+        return Percentiles(name, "–", "–", "–")
+    return Percentiles(name, *(f"{found[key]:.2f}" for key in ("p50", "p95", "p99")))
 
 
 def _grouped(session: Session) -> Iterator[Group]:

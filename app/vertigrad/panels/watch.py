@@ -48,7 +48,7 @@ class Cell(NamedTuple):
 
 
 class WatchPanel(Panel):
-    """Plots at the right; at the left what is to be watched further. `show` looks at a row of a tensor."""
+    """Plots at the right; at the left a form for new watches. `show` looks at a row of a tensor."""
 
     title = "Watch"
     icon = icons.ICON_FA_CHART_LINE

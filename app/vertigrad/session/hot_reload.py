@@ -48,15 +48,15 @@ class HotReload:
         """The commands for the files that were written since the last call."""
         if not (self.on and self._watcher.due):
             return
-        scene, origin = session.scene.path, session.running.origin.path  # which may be a link that leads there
+        scene, source = session.scene.path, session.running.source.path  # which may be a link that leads there
         shaders = {resources.root() / "shaders" / name: name for name in shader.used()}
-        written = self._watcher.written({scene, origin, *shaders, *session.stage.files()})
-        if scene in written or origin in written:
+        written = self._watcher.written({scene, source, *shaders, *session.stage.files()})
+        if scene in written or source in written:
             yield ReloadFiles("scene", _reload)
         if edited := [shaders[file] for file in written if file in shaders]:
             yield ReloadFiles("shaders", partial(self.reload_shaders, names=edited))
         for file in written:
-            if file not in (scene, origin) and file not in shaders:
+            if file not in (scene, source) and file not in shaders:
                 yield ReloadFiles(f"file {file}", partial(_reread, file=file))
 
     def reload_shaders(self, session: Session, names: Collection[str]) -> None:
@@ -84,7 +84,7 @@ class HotReload:
 
 def _reload(session: Session) -> None:
     """Reload the scene's file, unless it has the text that was read or saved last."""
-    path = session.running.origin.path
+    path = session.running.source.path
     if path.resolve() != session.scene.path or not _has_text(path, session.scene.places.text):
         session.reload()
 

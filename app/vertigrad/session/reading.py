@@ -49,7 +49,7 @@ def open_anew(session: Session, path: Path | None) -> None:
     Raises what reading and building raise; what runs stays then.
     """
     before = session.running
-    running = Running(session.gpu, before.origin.elsewhere(path), session.sizes, before)
+    running = Running(session.gpu, before.source.with_path(path), session.sizes, before)
     session.running = running
     before.close()
     session.messages.clear()
@@ -61,7 +61,7 @@ def open_anew(session: Session, path: Path | None) -> None:
 def take_over(session: Session) -> None:
     """Become what the scene's file says now. Raises as `load` and `Stage.adopt`; all is as it was then."""
     running = session.running
-    session.report("edits", _told(running, running.take_over(running.origin.read(session.sizes))))
+    session.report("edits", _told(running, running.take_over(running.source.read(session.sizes))))
 
 
 def reread(session: Session, file: Path) -> None:

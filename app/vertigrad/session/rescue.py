@@ -130,7 +130,7 @@ def recover(session: Session) -> str:
     _reopen(session.gpu)
     session.device_opened()
     try:
-        running = Running(session.gpu, before.origin, session.sizes, before, before.scene)
+        running = Running(session.gpu, before.source, session.sizes, before, before.scene)
         running.scene_edits.continue_from(before.scene_edits)
     except VertigradError as error:
         raise DeviceLost(f"the GPU was lost, and what ran cannot be built again: {error}") from error

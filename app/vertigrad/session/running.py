@@ -30,7 +30,7 @@ FITTED_ASPECT = 1.5  # of a picture into which everything is to fit: most window
 
 
 @dataclass(frozen=True)
-class Origin:
+class SceneSource:
     """Where a scene is read from, and what the command line says of it; `sets` hold only for this file.
 
     `path` is absolute, and not followed if it is a link: what that leads to may change.
@@ -44,14 +44,14 @@ class Origin:
         """The scene as its file is now, sized for the adapter. Raises as `load`."""
         return sizes.settled(load(self.path, sets=self.sets, seed=self.seed))
 
-    def elsewhere(self, path: Path | None) -> Origin:
+    def with_path(self, path: Path | None) -> SceneSource:
         """The same for another file, which the settings of this one are not for."""
         if path is None:
             return self
         found = replace(self, path=path.absolute())
-        return found if found.leads_where(self) else replace(found, sets=())
+        return found if found.same_file_as(self) else replace(found, sets=())
 
-    def leads_where(self, other: Origin) -> bool:
+    def same_file_as(self, other: SceneSource) -> bool:
         """Whether both are the same file, however its path is spelled."""
         return self.path == other.path or self.path.resolve() == other.path.resolve()
 
@@ -66,10 +66,10 @@ class Running:
     """
 
     def __init__(
-        self, gpu: Gpu, origin: Origin, sizes: Sizes, before: Running | None = None, scene: Scene | None = None
+        self, gpu: Gpu, origin: SceneSource, sizes: Sizes, before: Running | None = None, scene: Scene | None = None
     ):
-        same = before is not None and origin.leads_where(before.origin)
-        self.gpu, self.origin, self.sizes = gpu, origin, sizes
+        same = before is not None and origin.same_file_as(before.source)
+        self.gpu, self.source, self.sizes = gpu, origin, sizes
         self.changes = before.changes + 1 if before else 0  # how often tensors were made other ones
         self.scene = scene or origin.read(sizes)
         self.view = self.scene.view.model_copy()
@@ -167,10 +167,10 @@ class Running:
         self.clock.stale = True
         return self.scene_edits.scene_read(before, ours)
 
-    def saved(self, scene: Scene, origin: Origin) -> None:
+    def saved(self, scene: Scene, origin: SceneSource) -> None:
         """The scene's file is `scene` now, and says what runs."""
         self.scene = self.stage.scene = scene
-        self.origin = origin
+        self.source = origin
         self.scene_edits.scene_saved()
 
     def close(self) -> None:

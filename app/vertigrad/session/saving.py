@@ -65,7 +65,7 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
 
     Raises as `scene.save`; then file and session are as they were.
     """
-    scene, origin = session.scene, session.running.origin
+    scene, origin = session.scene, session.running.source
     found = entries(session, scene.path.parent if target is None else target.absolute().parent)
     changes = found.values
     sets = tuple(text for text in session.sets if parameter_of(scene, text) is None and parse(text).path not in changes)

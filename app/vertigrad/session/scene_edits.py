@@ -120,7 +120,7 @@ class SceneEdits:
         moves = {key: read[key] for key in keys if key in read}
         extras = replace(self.extras, animations={**self.extras.without_animations(keys).animations, **moves})
         values = {key: getattr(originals[key.owner], key.name) for key in keys if key.owner in originals}
-        self.change(values, f"reset {named(keys)}", extras)
+        self.change(values, f"reset {label_of(keys)}", extras)
 
     def randomize(self, keys: Collection[Key], seed: int) -> None:
         """Set random values within the ranges of the sliders. Raises `ParameterError` if none has a range."""
@@ -131,22 +131,22 @@ class SceneEdits:
             if can_be_random(spec, hint):
                 values[key] = random_value(key, spec, hint, seed)
         if not values:
-            raise ParameterError(f"{named(keys)}: there is no range to take a random value from")
-        self.change(values, f"randomize {named(keys)}, seed {seed}")
+            raise ParameterError(f"{label_of(keys)}: there is no range to take a random value from")
+        self.change(values, f"randomize {label_of(keys)}, seed {seed}")
 
     def animate(self, key: Key, animation: Animation | None, stroke: int | None = None) -> None:
         """Set the animation of a parameter; None stops it at its current value. Raises `ParameterError`."""
         spec = spec_of(self._running.parameters(), key)
         if animation is None:
             now = getattr(self._running.parameters()[key.owner], key.name)
-            self.change({key: now}, f"stop {named([key])}")
+            self.change({key: now}, f"stop {label_of([key])}")
             return
         if not can_be_animated(spec):
             raise ParameterError(f"{key.name} cannot be animated")
         if objection := range_objection(spec, animation.range):
             raise ParameterError(f"{key.name}: {objection}")
         extras = self.extras.with_animation(key, animation)
-        self.change({key: self.value(key)}, f"animate {named([key])}", extras, stroke)
+        self.change({key: self.value(key)}, f"animate {label_of([key])}", extras, stroke)
 
     def change_extras(self, extras: SceneExtras, label: str) -> None:
         """Change what is kept beside the values, and nothing of them."""
@@ -233,7 +233,7 @@ class SceneEdits:
         read = _file_values(before._running.scene)
         edited = [key for key, value in old.items() if key in lost and not same(value, read.get(key, MISSING))]
         if edited:
-            self.notes.append(f"{named(edited)}: reset to the file; Undo restores the edited values")
+            self.notes.append(f"{label_of(edited)}: reset to the file; Undo restores the edited values")
 
     def _overruled(self, before: Scene, ours: Values) -> list[str]:
         """Notes on edited values that the file changed or removed."""
@@ -325,7 +325,7 @@ class SceneEdits:
             self._running.clock.stale = True
 
 
-def named(keys: Collection[Key]) -> str:
+def label_of(keys: Collection[Key]) -> str:
     """A parameter's name, or how many there are."""
     return next(iter(keys)).name.replace("_", " ") if len(keys) == 1 else f"{len(keys)} parameters"
 

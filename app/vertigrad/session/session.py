@@ -40,7 +40,7 @@ from .quality import Quality, level_in_force
 from .questions import Question, Questions
 from .readbacks import collect_readbacks, has_pending_readbacks, request_readbacks, wait_for_readbacks
 from .rescue import Rescue
-from .running import FITTED_ASPECT, Origin, Running
+from .running import FITTED_ASPECT, Running, SceneSource
 from .scene_edits import SceneEdits
 from .selection import Selection
 from .sizing import Sizes
@@ -68,7 +68,7 @@ class Session:
         self._live_before = _live(gpu)
         self.sizes = Sizes(gpu)
         with self._loading():
-            self.running = Running(gpu, Origin(path.absolute(), tuple(sets), seed), self.sizes)
+            self.running = Running(gpu, SceneSource(path.absolute(), tuple(sets), seed), self.sizes)
         self.loaded_at_start = Counter(self.loaded)
         self.viewport_size = (1, 1)  # pixels of the viewport that was drawn last
         self.pacing = Pacing(frames_in_flight=gpu.frames.in_flight)
@@ -169,12 +169,12 @@ class Session:
     @property
     def sets(self) -> tuple[str, ...]:
         """The settings of the command line that hold for this scene."""
-        return self.running.origin.sets
+        return self.running.source.sets
 
     @property
     def seed(self) -> int | None:
         """The seed that the command line gave, if it did."""
-        return self.running.origin.seed
+        return self.running.source.seed
 
     @property
     def unsaved(self) -> bool:
