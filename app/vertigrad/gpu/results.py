@@ -75,9 +75,9 @@ class Results:
                 )
         for owner, _ in dispatch.writes:
             for keep in self._keepers.pop(owner, ()):
-                still_there = keep()
-                if still_there is not None:
-                    still_there()
+                copy_value = keep()
+                if copy_value is not None:
+                    copy_value()
 
     def held_once(self, owner: Owner, users: Collection[Owner]) -> bool:
         """Whether `owner` is of a result that one tensor alone refers to; `users` are the owners that the plan uses."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import LimitError
 from ..gpu import gpu
-from ..ops.differentiable import wants_gradient
+from ..ops.differentiable import requires_gradient
 from ..ops.mlp import MOST_INPUTS, WIDEST
 from ..ops.mlp_forward import forward
 from ..ops.mlp_packing import pack
@@ -36,7 +36,7 @@ class Run(NamedTuple):
         """What they make of features `x` (n, features), with all their weights and biases in a `row`."""
         sizes = list(self.sizes)
         form = Form.of(sizes)
-        if wants_gradient((x, row)):
+        if requires_gradient((x, row)):
             return mlp_with_gradient(x, row, None, form, sizes, self.activation)
         out = Tensor.empty((x.shape[0], sizes[-1]), f32, temporary=True)
         packed = pack(row, sizes, form, f32)

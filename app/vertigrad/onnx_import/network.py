@@ -176,11 +176,11 @@ class Network:
         bound: dict[str, int] = dict(self.dims)
         return {entry.name: self._fitting(entry, inputs[entry.name], bound) for entry in self._entries}
 
-    def _fitting(self, entry: onnx.ValueInfoProto, given: Any, bound: dict[str, int]) -> np.ndarray:
+    def _fitting(self, entry: onnx.ValueInfoProto, value: Any, bound: dict[str, int]) -> np.ndarray:
         where = f"{self.source}: input {entry.name!r}"
         if not entry.type.HasField("tensor_type"):
             raise UnsupportedOp(self.source, [f"input {entry.name!r}: sequences and optionals as inputs"])
-        array, dtype = np.asarray(given), np.dtype(tensor_dtype_to_np_dtype(_elem(entry)))
+        array, dtype = np.asarray(value), np.dtype(tensor_dtype_to_np_dtype(_elem(entry)))
         if array.dtype != dtype:
             raise InputError(f"{where} is {dtype}, not {array.dtype}; convert it with .astype(numpy.{dtype})")
         sizes = _sizes(entry)
@@ -194,14 +194,16 @@ class Network:
             raise InputError(f"{where} has shape {array.shape}; it must be {_written(sizes, bound)}")
         return array
 
-    def _record(self, arrays: Mapping[str, np.ndarray], given: Mapping[str, Tensor], known: frozenset[str]) -> Program:
-        """`given` are tensors to read from, `known` the inputs whose numbers are taken as they are now."""
+    def _record(
+        self, arrays: Mapping[str, np.ndarray], tensors: Mapping[str, Tensor], known: frozenset[str]
+    ) -> Program:
+        """`tensors` are read by the program; of the inputs named in `known` the values are constants."""
         plan = Plan(f"network {Path(self.source).name}")
         trace = Trace(self.source, self._versions, plan, self._folder)
         created: dict[str, Tensor] = {}
         try:
             values = {
-                entry.name: self._input(entry, arrays[entry.name], given, known, created) for entry in self._entries
+                entry.name: self._input(entry, arrays[entry.name], tensors, known, created) for entry in self._entries
             }
             with plan.recording():
                 outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
@@ -224,7 +226,7 @@ class Network:
         self,
         entry: onnx.ValueInfoProto,
         array: np.ndarray,
-        given: Mapping[str, Tensor],
+        tensors: Mapping[str, Tensor],
         known: frozenset[str],
         created: dict[str, Tensor],
     ) -> Value:
@@ -235,10 +237,10 @@ class Network:
             return value
         if elem not in STORAGE:
             return Value(elem, sources=sources, sizes=array.shape)  # refused by the first node that needs it on the GPU
-        if name not in given:
+        if name not in tensors:
             created[name] = Tensor.empty(array.shape, STORAGE[elem], name)
         bound = INPUT_BOUND if elem in WIDE else Value.bound
-        return Value(elem, tensor=given.get(name, created.get(name)), sources=sources, bound=bound)
+        return Value(elem, tensor=tensors.get(name, created.get(name)), sources=sources, bound=bound)
 
     def _like(self, name: str, value: Tensor | np.ndarray) -> np.ndarray:
         """An array of a tensor's shape without its bytes, in the type that the graph has for what lies in it."""

@@ -89,12 +89,12 @@ def constant(why: str, *names: str) -> None:
     RULES.update(dict.fromkeys(names, Rule(why=why)))
 
 
-def wants_gradient(values: Iterable[Any]) -> bool:
+def requires_gradient(values: Iterable[Any]) -> bool:
     """Whether gradients flow to any of the values, or of those in lists of them, now."""
     return graph.enabled() and any(
         value.node is not None
         if isinstance(value, Tensor)
-        else isinstance(value, list | tuple) and wants_gradient(value)
+        else isinstance(value, list | tuple) and requires_gradient(value)
         for value in values
     )
 
@@ -102,7 +102,7 @@ def wants_gradient(values: Iterable[Any]) -> bool:
 def require_no_gradient(what: str, values: Iterable[Any]) -> None:
     """Raise `GradientError` if gradients flow to any of the values."""
     values = list(values)
-    if wants_gradient(values):
+    if requires_gradient(values):
         raise _missing(what, values)
 
 
@@ -112,7 +112,7 @@ def differentiable(function: Function) -> Function:
 
     @wraps(function)
     def tracked(*args: Any, **kwargs: Any) -> Any:
-        if not wants_gradient((*args, *kwargs.values())):
+        if not requires_gradient((*args, *kwargs.values())):
             return function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -159,7 +159,7 @@ def _into(out: Tensor | None, result: Any) -> Any:
 def require_free(name: str, operands: Iterable[Any], out: Tensor | None) -> None:
     """Raise `GradientError` if `out` is a leaf, or a view of one: a write would lose its gradients."""
     if out is not None:
-        out.variable.require_writable(f"{name} into tensor {out.name or 'unnamed'!r}", wants_gradient(operands))
+        out.variable.require_writable(f"{name} into tensor {out.name or 'unnamed'!r}", requires_gradient(operands))
 
 
 def attached(name: str, arguments: Mapping[str, Any], function: Callable[[], Any]) -> Any:

@@ -17,7 +17,7 @@ from ..tensor import DType, Tensor, broadcast_shapes, dtype_of, f16, u8
 from ..tensor.dtype import check_value
 from ..tensor.operators import call
 from . import launch
-from .differentiable import require_no_gradient, wants_gradient
+from .differentiable import require_no_gradient, requires_gradient
 from .expression import Expression, Program, converted
 
 Leaves = list[tuple[str, str, str]]  # name, dtype, and whether it is a "tensor", a "number", or is "out"
@@ -36,7 +36,7 @@ def elementwise(name: str, *values: Any, out: Tensor | None = None) -> Tensor:
     """
     if out is None and any(isinstance(value, Expression) for value in values):
         return Expression.apply(name, values)  # type: ignore[return-value]  Tensor is what all others get
-    if wants_gradient((*values, out)):
+    if requires_gradient((*values, out)):
         return call("elementwise_with_gradient", name, values, out)
     with launch.operands(*values) as ready:
         return evaluate(Expression.apply(name, ready), out)
@@ -48,7 +48,7 @@ def fused(function: Callable[..., Any], *operands: Any, out: Tensor | None = Non
     `function` is called once, with expressions in place of the operands (tensors or arrays; numbers stay as they are).
     The kernel depends on what is calculated, not on shapes or numbers, and is compiled once. Raises as `elementwise`.
     """
-    if wants_gradient((*operands, out)):  # each operation leaves its own node
+    if requires_gradient((*operands, out)):  # each operation leaves its own node
         return assign(out, function(*operands)) if out is not None else function(*operands)
     with launch.operands(*operands) as ready:
         result = function(*(Expression.of(value) if isinstance(value, Tensor) else value for value in ready))

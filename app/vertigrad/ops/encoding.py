@@ -14,7 +14,7 @@ from ..errors import DtypeError, InputError, ShapeError
 from ..gpu import Kernel
 from ..tensor import Tensor, f16, f32
 from . import launch
-from .differentiable import attached, require_free, wants_gradient
+from .differentiable import attached, require_free, requires_gradient
 from .functions import Operand
 
 MOST_LEVELS = 32  # as the uniform of the shaders holds
@@ -129,7 +129,7 @@ def encode(x: Operand, encoding: Encoding, *, out: Tensor | None = None) -> Tens
     are not (points, 1 to 4 coordinates) of f32 or f16.
     """
     tables = encoding.tables if isinstance(encoding, HashEncoding) else None
-    if wants_gradient((x, tables)):
+    if requires_gradient((x, tables)):
         parameters = {"x": x, "tables": tables, "encoding": encoding, "out": out}
         require_free("encode", (x, tables), out)
         return attached("encode", parameters, lambda: encode(x, encoding, out=out))

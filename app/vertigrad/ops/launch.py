@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import DtypeError, GradientError, LayoutError, ShapeError
 from ..tensor import DType, Tensor
 from ..tensor.operators import Arithmetic, call
-from .differentiable import require_no_gradient, wants_gradient
+from .differentiable import require_no_gradient, requires_gradient
 
 MAX_RANK = 8
 
@@ -72,7 +72,7 @@ def require_distinct(name: str, out: Tensor) -> None:
 
     Raises `GradientError` if gradients flow to it: who writes it with a rule for them does so inside of `no_grad`.
     """
-    if wants_gradient((out,)):
+    if requires_gradient((out,)):
         raise GradientError(
             f"{name} into tensor {out.name or 'unnamed'!r}: gradients flow to it, and {name} does not pass them on; "
             "write it inside of vertigrad.no_grad(), or take the result as a tensor of its own"

@@ -19,7 +19,7 @@ from ..tensor import Tensor, f16, f32, graph, operators, promote
 from . import launch
 from .activation import Activation, expression
 from .concat import concatenate
-from .differentiable import require_free, wants_gradient
+from .differentiable import require_free, requires_gradient
 from .elementwise import assign
 from .encoding import Encoding, HashEncoding, check_points, encode
 from .functions import Operand
@@ -117,7 +117,7 @@ class Mlp:
         A new tensor is f32 unless points and weights are f16. Raises `ShapeError`, `DtypeError`, `LayoutError`.
         """
         tables = self.encoding.tables if isinstance(self.encoding, HashEncoding) else None
-        if wants_gradient((x, self._flat, tables)):
+        if requires_gradient((x, self._flat, tables)):
             return self.with_parameters(x, self._flat, out)
         with launch.tensors(x) as (points,), self._ready() as packed:
             number = self._check(points)
@@ -212,7 +212,7 @@ def mlp(
     than once, make an `Mlp`, which says what the arguments are and what is raised.
     """
     shifts: list[Operand | None] = [None] * len(weights) if biases is None else list(biases)
-    tracked = wants_gradient((weights, shifts))
+    tracked = requires_gradient((weights, shifts))
     detached_weights = [value.detach() if isinstance(value, Tensor) else value for value in weights]
     detached_biases = [value.detach() if isinstance(value, Tensor) else value for value in shifts]
     with Mlp(detached_weights, detached_biases, activation, last, encoding, requires_grad=tracked) as network:

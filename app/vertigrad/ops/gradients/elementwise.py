@@ -24,7 +24,7 @@ from ..differentiable import (
     constant,
     mark_non_differentiable,
     require_free,
-    wants_gradient,
+    requires_gradient,
 )
 from ..elementwise import elementwise, evaluate, fused
 from ..expression import Expression
@@ -40,22 +40,22 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
         raise GradientError(f"{name} has no gradient; give it x.detach() if it is to have none")
     require_free(name, values, out)
     with launch.operands(*values) as ready:
-        wanted = [
+        requested = [
             (derivative, value)
             for derivative, value in zip(derivatives, ready, strict=False)
             if derivative is not None and isinstance(value, Tensor) and value.node is not None
         ]
-        read = {letter for derivative, _ in wanted for letter in derivative.reads}
+        read = {letter for derivative, _ in requested for letter in derivative.reads}
         kept = {
             letter: graph.Saved(value) if isinstance(value, Tensor) else value
             for letter, value in zip("abc", ready, strict=False)
             if letter in read
         }
-        nodes = [value.node for _, value in wanted]
-        targets = [(derivative, value.shape, value.dtype) for derivative, value in wanted]
+        nodes = [value.node for _, value in requested]
+        targets = [(derivative, value.shape, value.dtype) for derivative, value in requested]
         with graph.no_grad():
             result = evaluate(Expression.apply(name, ready), out)
-    if not wanted and wants_gradient(values):
+    if not requested and requires_gradient(values):
         mark_non_differentiable(name, values, result)
     if "r" in read:
         kept["r"] = graph.Saved(result)
@@ -68,10 +68,10 @@ def elementwise_with_gradient(name: str, values: Sequence[Any], out: Tensor | No
     return result
 
 
-def activate(x: Tensor, given: Mapping[str, Any]) -> Tensor:
-    """What follows a product or a convolution whose arguments are `given`: its `activation`, into its `out`."""
-    name, parameters = operation(given["activation"])
-    return elementwise(name, x, *parameters, out=given["out"])
+def activate(x: Tensor, arguments: Mapping[str, Any]) -> Tensor:
+    """The `activation` that follows a product or a convolution with these arguments, into its `out`."""
+    name, parameters = operation(arguments["activation"])
+    return elementwise(name, x, *parameters, out=arguments["out"])
 
 
 def _part(

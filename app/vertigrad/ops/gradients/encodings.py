@@ -67,16 +67,16 @@ def _by_tables(x: Tensor, gradient: Tensor, call: Call) -> Tensor:
     return narrow(found, tables)
 
 
-def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, **given: Any) -> Tensor:
+def _launch(entry: str, x: Tensor, gradient: Tensor, call: Call, threads: int, **inputs: Any) -> Tensor:
     """What the kernel leaves in `found`, which is of the shape of the points, or else of the tables."""
     encoding, tables = call["encoding"], call["tables"]
     shape: Sequence[int] = tables.shape if entry == "finish" else x.shape
     found = Tensor.empty(shape, f32, f"{entry}.gradient", temporary=True)
     own = {"X": x.dtype.name, "DIMENSIONS": x.shape[1]}
     kernel = Kernel.load("ops/encoding_backward.wgsl", entry, {**NO_ENCODING, **encoding.defines(), **own})
-    tensors = {"x": x, "gradient": gradient, "found": found, "tables": tables, **given}
+    tensors = {"x": x, "gradient": gradient, "found": found, "tables": tables, **inputs}
     bound = {binding.name for binding in kernel.bindings}
-    fields = {name: value for name, value in given.items() if name not in ("largest", "words")}
+    fields = {name: value for name, value in inputs.items() if name not in ("largest", "words")}
     arguments = _UNUSED | fields | {"count": x.shape[0], "resolutions": encoding.arguments()["resolutions"]}
     arguments = {name: value for name, value in arguments.items() if name.removesuffix("_offset") not in bound}
     if threads:

@@ -103,8 +103,8 @@ def _window(
         allowed = f.greater_equal(key, 0)
         at = at + (offset or 0)
         if lengths is not None:
-            with launch.tensors(lengths) as (given,):
-                ends = given[:, None, None, None]
+            with launch.tensors(lengths) as (valid_lengths,):
+                ends = valid_lengths[:, None, None, None]
                 allowed = f.less(key, ends)
                 at = at + (ends - queries) if offset is None else at
         if left is not None:

@@ -48,8 +48,8 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 
 @through("einsum")
 def _(equation: str, operands: Sequence[Any]) -> Tensor:
-    with launch.operands(*operands) as given:
-        return contracted(equation, given)
+    with launch.operands(*operands) as tensors:
+        return contracted(equation, tensors)
 
 
 def swapped(matrices: Tensor) -> Tensor:

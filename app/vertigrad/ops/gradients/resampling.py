@@ -26,8 +26,8 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 @rule("pad")
 def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
     """Each element adds up its copies; one that was cut off has none."""
-    shape, given, mode = call.shapes["x"], call["padding"], call["mode"]
-    sides = pairs("pad", given, len(shape))
+    shape, padding, mode = call.shapes["x"], call["padding"], call["mode"]
+    sides = pairs("pad", padding, len(shape))
     if mode == "constant" and all(min(pair) >= 0 for pair in sides):
         return {"x": gradient[tuple(slice(b, b + n) for n, (b, _) in zip(shape, sides, strict=True))]}
     axes = enumerate(zip(shape, sides, strict=True))
