@@ -227,7 +227,7 @@ def test_behind_the_eye_there_is_none():
 
 
 def test_only_three_numbers_are_a_place():
-    with pytest.raises(TypeError, match="3 numbers, not 2"):
+    with pytest.raises(TypeError, match="3 components, not 2"):
 
         class Flat(Params):
             spot: tuple[float, float] = vector((0.0, 0.0), length=2, gizmo="position")
