@@ -24,7 +24,7 @@ struct View {
     sun_texel: f32,         // width of a texel of the map, in world units
     shadow_taps: u32,       // places of the map that are looked at; 0: there are no shadows
     occlusion: f32,         // how much of the sky's light what is near takes away
-    occlusion_reach: f32,   // and how near that is, in world units
+    occlusion_radius: f32,   // and how near that is, in world units
     occlusion_taps: u32,    // 4, or 0: it takes nothing away
     distance: f32,          // from the eye to what the camera looks at
     scale: vec2f,           // pixels drawn to each one shown, across and down: below 1 where the quality is low

@@ -22,8 +22,8 @@ struct Style {              // mirrored by renderer/layers/instances.py and rend
     size: vec3f,            // of the mesh, along its own axes; a factor where sizes are bound. Of arrows:
                             // length for each unit of direction, share of the head, radius of the shaft in lengths
     auto_range: f32,        // 1: the colormap's ends are the extent of the colors instead of `range`
-    longest: f32,           // of arrows, in world units
-    even: f32,              // 1: all arrows are of one length, that of a direction of length 1
+    max_length: f32,        // of arrows, in world units
+    normalize_: f32,        // 1: all arrows have one length, that of a direction of length 1
     anchor: f32,            // of arrows: which share of it lies before its position
     pad0: f32,
 }
@@ -125,7 +125,7 @@ fn instance_vertex(
     var drawn = all_finite(center);
 //% if ARROW
     let strength = length(vec3f(row.direction));
-    let length = min(style.size.x * select(strength, 1.0, style.even > 0.0), style.longest);
+    let length = min(style.size.x * select(strength, 1.0, style.normalize_ > 0.0), style.max_length);
     drawn = drawn && is_finite(strength) && strength > 0.0;
     place = arrow_place(place, length);
     normal = arrow_normal(normal);

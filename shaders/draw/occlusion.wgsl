@@ -55,7 +55,7 @@ fn horizon(
         let far = length(way);
         let cosine = dot(way, to_eye) / max(far, 1e-20);
         // What is farther away counts less and less; what lies in the surface's own plane, but for rounding, does not.
-        let nearby = clamp(2.0 - 2.0 * far / view.occlusion_reach, 0.0, 1.0);
+        let nearby = clamp(2.0 - 2.0 * far / view.occlusion_radius, 0.0, 1.0);
         let counts = select(0.0, nearby, dot(way, normal) > 0.03 * far);
         highest = max(highest, mix(lowest, cosine, counts));
     }
@@ -72,7 +72,7 @@ fn search_fragment(in: Screen) -> @location(0) vec4f {
     let right = smoother(eye, eye_near(place - vec2i(1, 0)), eye_near(place + vec2i(1, 0)));
     let down = smoother(eye, eye_near(place - vec2i(0, 1)), eye_near(place + vec2i(0, 1)));
     let normal = normalize(cross(down, right));
-    let reach = min(view.occlusion_reach / pixel_at(eye), WIDEST);
+    let reach = min(view.occlusion_radius / pixel_at(eye), WIDEST);
     let tile = vec2u(in.pixel.xy) % TILE;
     let turn = (f32((tile.x + tile.y) % TILE * TILE + tile.x) + 0.5) / f32(TILE * TILE);
     let jitter = (f32((tile.y + TILE - tile.x) % TILE) + 0.5) / f32(TILE);

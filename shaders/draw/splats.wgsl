@@ -22,7 +22,7 @@ struct Style {              // mirrored by renderer/layers/splats.py
     brightness: f32,
     places: array<vec4u, 3>,// first element and elements from row to row: of positions, scales; rotations, opacities; colors
     blur: f32,              // variance that each splat gets on the screen [pixels²]
-    dimmed: f32,            // 1: what is blurred lets through the more, so that its light stays the same
+    antialiased: f32,       // 1: opacity is lowered where a splat is blurred, so that its total light stays the same
     pad0: vec2f,
 }
 
@@ -128,7 +128,7 @@ fn splat_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) ins
     out.color = splat_color(row);
     out.color = vec4f(linear_to_srgb(bounded(out.color.rgb * style.brightness)), out.color.a);
     var alpha = splat_alpha(row) * out.color.a;
-    alpha *= select(1.0, sqrt(before / max(area, 1e-20)), style.dimmed > 0.0);
+    alpha *= select(1.0, sqrt(before / max(area, 1e-20)), style.antialiased > 0.0);
 
     // The two axes of the ellipse, of the length of its standard deviations.
     let middle = 0.5 * (covariance.x + covariance.z);

@@ -20,9 +20,9 @@ struct Params {
     nothing: f32,           // NaN
     width: f32,
     taper: f32,             // share of a line, at each end, over which it becomes thinner
-    pulse: f32,             // 0: even; 1: drawn as strokes that move along
-    pulse_length: f32,      // world units from stroke to stroke
-    pulse_place: f32,       // how far they have moved, in strokes
+    dashes: f32,            // 0: solid lines; 1: dashes that move along them
+    dash_spacing: f32,      // world units from dash to dash
+    dash_phase: f32,        // how far they have moved, in dashes
     seeds_offset: u32,
     seeds_strides: u32,     // elements from one seed to the next
     scalars_offset: u32,
@@ -130,11 +130,11 @@ fn smooth_between(low: f32, high: f32, x: f32) -> f32 {
     return t * t * (3.0 - 2.0 * t);
 }
 
-// A stroke has a round head and a long tail.
-fn stroke(line: u32, row: u32) -> f32 {
-    let along = (f32(row) - f32(params.backward)) * params.step / params.pulse_length;
+// A dash has a round head and a long tail.
+fn dash(line: u32, row: u32) -> f32 {
+    let along = (f32(row) - f32(params.backward)) * params.step / params.dash_spacing;
     let own = f32((line * 2654435769u) >> 8u) / 16777216.0;
-    let phase = fract(along - params.pulse_place + own);
+    let phase = fract(along - params.dash_phase + own);
     return smooth_between(0.0, 0.75, phase) * (1.0 - smooth_between(0.82, 1.0, phase));
 }
 
@@ -153,6 +153,6 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     for (var row = 0u; row < params.rows; row++) {
         let share = f32(min(row - min(row, first), max(last, row) - row)) / max(f32(last - first), 1.0);
         let thinned = select(1.0, sqrt(smooth_between(0.0, params.taper, share)), params.taper > 0.0);
-        places[STEP * (line * params.rows + row) + WIDTH] = params.width * thinned * mix(1.0, stroke(line, row), params.pulse);
+        places[STEP * (line * params.rows + row) + WIDTH] = params.width * thinned * mix(1.0, dash(line, row), params.dashes);
     }
 }

@@ -25,8 +25,8 @@ struct Style {              // mirrored by renderer/layers/volume.py
     range: vec2f,           // values at the two ends of the colormap
     inset: f32,             // samples between the box and the first sample: 0.5 if they lie in the middle of cells
     brightness: f32,        // radiance of what shines
-    forward: f32,           // Henyey and Greenstein's asymmetry
-    detail: f32,            // steps for each cell
+    anisotropy: f32,        // g of Henyey and Greenstein
+    steps_per_cell: f32,    // of the ray marcher
     auto_density: f32,      // 1: `density_range` is the extent of the densities
     auto_range: f32,        // 1: `range` is the extent of the colors
     pad0: vec2f,
@@ -194,7 +194,7 @@ fn way_through(back: vec3f, depth: f32) -> Way {
 
 fn step_length() -> f32 {
     let cell = (style.high - style.low) / vec3f(style.density.size);
-    return min(cell.x, min(cell.y, cell.z)) / (style.detail * view.march);
+    return min(cell.x, min(cell.y, cell.z)) / (style.steps_per_cell * view.march);
 }
 
 fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
@@ -205,7 +205,7 @@ fn march(back: vec3f, pixel: vec2f, depth: f32) -> vec4f {
     let dither = noise(pixel);  // the start of each march: bands become grain that is not seen
     let range = select(style.density_range, density_extent[0], style.auto_density > 0.0);
     let sun = turned_to_world(view.sun_direction);
-    let g = style.forward;
+    let g = style.anisotropy;
     let cosine = dot(way.sight, sun);
     let phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * cosine, 1.5);
     let overhead = 0.5 * (sky_around(view.up) + sky_around(-view.up));

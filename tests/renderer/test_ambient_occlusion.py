@@ -41,7 +41,7 @@ def seen(picture, layers, camera=DOWN, **values):
 
 @pytest.mark.parametrize(("azimuth", "elevation"), [(0.0, 45.0), (90.0, 60.0), (-135.0, 35.0)])
 def test_a_shadow_lies_where_the_sun_throws_it(layer, picture, floor, azimuth, elevation):
-    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_width": 0.2, "sun_azimuth": azimuth, "sun_elevation": elevation}
+    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.2, "sun_azimuth": azimuth, "sun_elevation": elevation}
     center = np.array([0.3, 0.9, -0.2])
     ball = layer("points", position=center[None].astype(np.float32), size=0.25)
     toward = sun_in_world(View(**sun), DOWN)
@@ -59,12 +59,12 @@ def test_a_shadow_lies_where_the_sun_throws_it(layer, picture, floor, azimuth, e
 def test_without_shadows_the_picture_is_what_it_was(layer, picture, floor):
     ball = layer("points", position=np.float32([[0, 0.9, 0]]), size=0.25)
     plain = seen(picture, [floor, ball])
-    assert np.array_equal(seen(picture, [floor, ball], shadows=0.0, sun_width=20.0), plain)
+    assert np.array_equal(seen(picture, [floor, ball], shadows=0.0, sun_angle=20.0), plain)
     assert not np.array_equal(seen(picture, [floor, ball], shadows=1.0), plain)
 
 
 def test_shadows_may_be_half_as_dark(layer, picture, floor):
-    sun = {"sky": 0.0, "sun": 0.6, "sun_width": 0.2, "sun_elevation": 89.0}
+    sun = {"sky": 0.0, "sun": 0.6, "sun_angle": 0.2, "sun_elevation": 89.0}
     wall = layer("points", position=np.float32([[0, 0.9, 0]]), size=0.4)
     camera = OrbitCamera(distance=6.0, pitch=0.9, fov=40.0)
     x, y = on_screen(camera, (0.0, 0.0, 0.3))
@@ -87,7 +87,7 @@ def test_a_penumbra_is_as_wide_as_the_sun_is_seen(layer, picture, floor, width):
     """Behind a long edge the share of the sun that is seen falls from 1 to 0 over height * width of the sun."""
     height = 1.0
     board = np.float32([[[x, height, z] for x in (-4, 0)] for z in (-4, 4)])
-    sun = {"sky": 0.0, "sun": 0.5, "shadows": 1.0, "sun_width": width, "sun_elevation": 90.0}
+    sun = {"sky": 0.0, "sun": 0.5, "shadows": 1.0, "sun_angle": width, "sun_elevation": 90.0}
     camera = OrbitCamera(distance=3.0, pitch=0.5, yaw=1.5708, fov=12.0)
     shown = seen(picture, [floor, layer("surface", position=board)], camera, **sun)
     full = seen(picture, [floor], camera, **{**sun, "shadows": 0.0})
@@ -105,7 +105,7 @@ def test_a_penumbra_is_as_wide_as_the_sun_is_seen(layer, picture, floor, width):
 
 @pytest.mark.parametrize("kind", ["surface", "instances", "isosurface", "points"])
 def test_every_solid_layer_throws_a_shadow_and_none_on_itself(layer, picture, floor, kind):
-    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_width": 0.3, "sun_elevation": 80.0, "sun_azimuth": 0.0}
+    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.3, "sun_elevation": 80.0, "sun_azimuth": 0.0}
     made = {
         "points": lambda: layer("points", position=np.float32([[0, 1, 0]]), size=0.5),
         "surface": lambda: layer("surface", position=0.5 * PLANE / 6 + np.float32([0, 1, 0])),
@@ -129,7 +129,7 @@ def test_every_solid_layer_throws_a_shadow_and_none_on_itself(layer, picture, fl
 @pytest.mark.parametrize(("tube", "width"), [(True, 0.3), (False, 20.0)])
 def test_tubes_throw_shadows_as_wide_as_they_are_and_what_shines_none(layer, picture, floor, tube, width):
     """Seen straight from above, the sun low behind the picture's lower edge: the shadow lies beside the tube."""
-    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_width": 0.2, "sun_azimuth": 0.0, "sun_elevation": 45.0}
+    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.2, "sun_azimuth": 0.0, "sun_elevation": 45.0}
     line = layer("lines", {"tube": tube}, position=np.float32([[-1, 1, 0], [0, 1, 0], [1, 1, 0]]), width=width)
     with_it, without = (seen(picture, [floor, line], **{**sun, "shadows": s}) for s in (1.0, 0.0))
     dark = {
@@ -143,7 +143,7 @@ def test_tubes_throw_shadows_as_wide_as_they_are_and_what_shines_none(layer, pic
 
 
 def test_a_tube_lies_in_the_shadow_of_another_across_it(layer, picture):
-    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_width": 0.2, "sun_elevation": 88.0}
+    sun = {"sky": 0.0, "sun": 1.0, "shadows": 1.0, "sun_angle": 0.2, "sun_elevation": 88.0}
     lower = layer("lines", {"tube": True}, position=np.float32([[-2, 0, 0], [2, 0, 0]]), width=0.6)
     upper = layer("lines", {"tube": True}, position=np.float32([[0, 1, -0.6], [0, 1, 0.6]]), width=0.3)
     camera = OrbitCamera(distance=6.0, pitch=0.5, fov=40.0)
@@ -157,7 +157,7 @@ def test_a_tube_lies_in_the_shadow_of_another_across_it(layer, picture):
 def test_a_curved_surface_has_no_specks_of_its_own_shadow(layer, picture):
     ball = layer("points", position=np.zeros((1, 3), np.float32), size=1.5, color=(0.8, 0.8, 0.8))
     for width in (0.3, 6.0):
-        sun = {"sky": 0.0, "sun": 1.0, "sun_width": width, "sun_azimuth": 20.0}
+        sun = {"sky": 0.0, "sun": 1.0, "sun_angle": width, "sun_azimuth": 20.0}
         lit, shadowed = (seen(picture, [ball], OrbitCamera(distance=6.0), shadows=s, **sun) for s in (0.0, 1.0))
         bright = lit > 0.45
         assert bright.sum() > 300
@@ -166,7 +166,7 @@ def test_a_curved_surface_has_no_specks_of_its_own_shadow(layer, picture):
 
 @pytest.mark.parametrize("elevation", [12.0, 30.0, 75.0])
 def test_a_plane_throws_no_shadow_on_itself(picture, floor, elevation):
-    sun = {"sky": 0.0, "sun": 1.0, "sun_width": 12.0, "sun_elevation": elevation}
+    sun = {"sky": 0.0, "sun": 1.0, "sun_angle": 12.0, "sun_elevation": elevation}
     camera = OrbitCamera(distance=4.0, pitch=0.6, fov=40.0)
     lit, shadowed = (seen(picture, [floor], camera, shadows=s, **sun) for s in (0.0, 1.0))
     assert np.abs(lit - shadowed).max() < 0.02 * lit.max()
@@ -204,7 +204,7 @@ def test_a_plane_sees_all_of_its_sky(picture, floor):
 def test_a_corner_sees_half_of_its_sky_and_less_farther_away(layer, picture, floor):
     wall = layer("surface", {"roughness": 1.0}, position=np.float32([[[x, y, 0] for x in (-6, 6)] for y in (0, 6)]))
     camera = OrbitCamera(target=(0, 0.0, 0.3), distance=4.0, pitch=0.7, fov=40.0)
-    values = {**WHITE, "occlusion_reach": 0.3}
+    values = {**WHITE, "occlusion_radius": 0.3}
     plain, hidden = (seen(picture, [floor, wall], camera, occlusion=o, **values) for o in (0.0, 1.0))
     share = []
     for z in (0.04, 0.3, 1.2):
@@ -222,7 +222,7 @@ def standing(layer, picture, parallel=False, scale=1.0, size=(640, 480)):
     ball = layer("points", style, position=scale * np.float32([[0, 0.5, 0]]), size=0.5 * scale, color=color)
     target = 0.2 * scale, 0.3 * scale, 0.0
     camera = OrbitCamera(target, distance=3.0 * scale, pitch=0.35, yaw=0.3, fov=40.0, orthographic=parallel)
-    values = {**DARK, **WHITE, "occlusion_reach": 0.15}
+    values = {**DARK, **WHITE, "occlusion_radius": 0.15}
     shown = [light(picture([floor, ball], camera, View(**values, occlusion=o), size)) for o in (0.0, 1.0)]
     return *shown, on_screen(camera, (0, 0, 0), size)
 

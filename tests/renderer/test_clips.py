@@ -77,7 +77,7 @@ KINDS = [*SOLID, "spots", "marks", "thin tubes", "splats", "image", "volume"]
 def test_what_lies_beyond_is_gone_and_the_rest_is_as_it_was(layer, picture, front, kind):
     thing = drawn(layer, kind)
     whole = picture([thing], front, view(), SIZE).astype(int)
-    cut = picture([thing], front, view(clip_normal=(3.0, 0.0, 0.0), clip_place=(0.25, 5.0, 5.0)), SIZE).astype(int)
+    cut = picture([thing], front, view(clip_normal=(3.0, 0.0, 0.0), clip_origin=(0.25, 5.0, 5.0)), SIZE).astype(int)
     edge = SIZE[0] // 2 + PIXELS // 4
     soft = 3 if kind in ("spots", "marks") else 1  # those are cut as a whole
     assert whole[:, edge + soft :].max() > 20, "there was something"
@@ -90,11 +90,11 @@ def test_three_planes_cut_together(layer, picture, front):
     thing = drawn(layer, "surface")
     planes = {
         "clip_normal": (1, 0, 0),
-        "clip_place": (0.5, 0, 0),
+        "clip_origin": (0.5, 0, 0),
         "clip_normal_2": (-1, 0, 0),
-        "clip_place_2": (-0.5, 0, 0),
+        "clip_origin_2": (-0.5, 0, 0),
         "clip_normal_3": (0, -2, 0),
-        "clip_place_3": (0, -0.25, 0),
+        "clip_origin_3": (0, -0.25, 0),
     }
     kept = picture([thing], front, view(**planes), SIZE).astype(int).sum(axis=-1) > 10
     rows, columns = (np.flatnonzero(kept.any(axis=axis)) for axis in (1, 0))
@@ -116,7 +116,7 @@ def test_an_open_sphere_shows_its_inside(layer, picture, front):
     half = picture([ball], front, view(clip_normal=(0, 0, 1)), SIZE).astype(int)
     # What shines is darker toward the rim, inside as outside.
     np.testing.assert_allclose(half[60, 50:110], whole[60, 50:110], atol=2 * NOISE)
-    assert picture([ball], front, view(clip_normal=(0, 0, 1), clip_place=(0, 0, -1.01)), SIZE).max() <= NOISE
+    assert picture([ball], front, view(clip_normal=(0, 0, 1), clip_origin=(0, 0, -1.01)), SIZE).max() <= NOISE
 
 
 def test_trails_end_at_a_plane(gpu, layer, picture, front):
@@ -127,7 +127,7 @@ def test_trails_end_at_a_plane(gpu, layer, picture, front):
                 head[...] = now
             trails.prepare(Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0), step / 30 - 2.0))
         whole = picture([trails], front, view(), SIZE)
-        cut = picture([trails], front, view(clip_normal=(2, 0, 0), clip_place=(-0.3, 1, 1)), SIZE)
+        cut = picture([trails], front, view(clip_normal=(2, 0, 0), clip_origin=(-0.3, 1, 1)), SIZE)
     assert whole[:, 90:110].max() > 20
     assert cut[:, 73:].max() <= NOISE
     assert cut[:, 48:64].max() > 20

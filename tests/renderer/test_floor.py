@@ -99,7 +99,7 @@ def test_lines_are_those_of_the_reference(picture, name, kind):
 def test_a_shadow_on_the_floor_lets_less_of_the_background_through(layer, picture):
     ball = layer("points", position=np.float32([[0, 1.0, 0]]), size=0.5)
     camera = OrbitCamera(distance=6.0, yaw=0.1, pitch=1.2, fov=40.0)
-    sun = {"sun_azimuth": 90.0, "sun_elevation": 45.0, "sun_width": 0.2}
+    sun = {"sun_azimuth": 90.0, "sun_elevation": 45.0, "sun_angle": 0.2}
     box = {"axes_low": tuple(LOW), "axes_high": tuple(HIGH)}
     given = {**PLAIN, **sun, **box, "floor": "height", "floor_height": 0.0, "background": "#a0c0e0"}
     shown, lit = (picture([ball], camera, View(**given, shadows=s), SIZE).astype(float) for s in (1.0, 0.0))

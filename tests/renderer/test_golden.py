@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vertigrad.renderer import OrbitCamera, View
-from vertigrad.renderer.looks import LOOKS
 from vertigrad.renderer.moment import Moment
-from vertigrad.renderer.view import view_of
+from vertigrad.renderer.themes import THEMES
+from vertigrad.renderer.view import themed_view
 from vertigrad.tensor import Tensor
 
 from .kept import SIZE, check, software_only
@@ -216,14 +216,14 @@ def whirl(n):
 
 
 def test_streamlines_that_end_in_fine_tips(layer, picture):
-    style = {"count": 70, "length": 1.8, "width": 0.035, "taper": 0.5, "colormap": "viridis", "rows": 64}
+    style = {"count": 70, "length": 1.8, "width": 0.035, "taper": 0.5, "colormap": "viridis", "vertices": 64}
     lines = layer("streamlines", style, vectors=whirl(16))
     camera = OrbitCamera.from_position((1.5, 1.5, 2.9), (0, -0.05, 0), fov=42)
-    check(picture([lines], camera, view_of("studio"), SIZE), "streamlines")
+    check(picture([lines], camera, themed_view("studio"), SIZE), "streamlines")
 
 
 def test_strokes_along_streamlines(layer, picture):
-    style = {"count": 160, "length": 1.6, "width": 0.02, "pulse": 1.0, "pulse_length": 0.7, "colormap": "plasma"}
+    style = {"count": 160, "length": 1.6, "width": 0.02, "dashes": 1.0, "dash_spacing": 0.7, "colormap": "plasma"}
     lines = layer("streamlines", {**style, "tube": True}, vectors=whirl(16))
     camera = OrbitCamera.from_position((1.5, 1.5, 2.9), (0, -0.05, 0), fov=42)
     check(picture([lines], camera, View(background="#14171d"), SIZE), "streamlines-strokes")
@@ -232,7 +232,7 @@ def test_strokes_along_streamlines(layer, picture):
 def test_vectors(layer, picture):
     field = layer("vectors", {"count": 5, "scale": 0.26, "thickness": 0.12, "colormap": "viridis"}, vectors=whirl(16))
     camera = OrbitCamera.from_position((1.6, 1.5, 2.9), (0, 0, 0), fov=42)
-    check(picture([field], camera, view_of("studio"), SIZE), "vectors")
+    check(picture([field], camera, themed_view("studio"), SIZE), "vectors")
 
 
 def test_tubes_throw_shadows(layer, picture):
@@ -253,8 +253,8 @@ def test_tubes_throw_shadows(layer, picture):
     check(picture([tube, table], camera, view, SIZE), "tubes")
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_looks(layer, picture, look):
+@pytest.mark.parametrize("theme", THEMES)
+def test_themes(layer, picture, theme):
     """Solid, transparent and shining things, shadows between them."""
     position, _, height = hills(48)
     land = layer("surface", {"colormap": "batlow"}, position=position * np.float32([0.7, 0.5, 0.7]), color=height)
@@ -262,4 +262,4 @@ def test_looks(layer, picture, look):
     balls = layer("points", {"roughness": 0.3}, position=place, size=0.28, color="#c8643c")
     glass = layer("points", position=place[[1, 2]] + np.float32([0.45, 0, 0.1]), size=0.25, color=(0.3, 0.5, 0.8, 0.4))
     camera = OrbitCamera.from_position((1.7, 1.9, 3.4), (0, 0.2, 0), fov=34)
-    check(picture([land, balls, glass], camera, view_of(look), SIZE), f"look-{look}")
+    check(picture([land, balls, glass], camera, themed_view(theme), SIZE), f"theme-{theme}")

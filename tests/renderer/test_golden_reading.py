@@ -6,7 +6,7 @@ import pytest
 from vertigrad.renderer import OrbitCamera
 from vertigrad.renderer.annotations.page import ColorBar
 from vertigrad.renderer.highlight import Mark
-from vertigrad.renderer.view import view_of
+from vertigrad.renderer.view import themed_view
 
 from .kept import check, software_only
 
@@ -36,19 +36,19 @@ def test_color_bars_of_a_surface_and_an_image(layer, picture):
     map_ = layer("image", style, pixels=np.sin(6 * land[..., 0]) * np.cos(5 * land[..., 2]))
     map_.colorbar = ColorBar(title="strain")
     camera = OrbitCamera.from_position((2.3, 2.0, 3.1), (0.55, -0.2, 0), fov=42)
-    check(picture([ground, map_], camera, view_of("studio"), SIZE), "color-bars")
+    check(picture([ground, map_], camera, themed_view("studio"), SIZE), "color-bars")
 
 
 def test_rulers_around_a_surface(layer, picture):
     ground = layer("surface", {"colormap": "batlow"}, position=relief(40), color=relief(40)[..., 1].copy())
-    view = view_of("studio").model_copy(update={"axes": True, "axis_names": "east, height, south", "unit": "km"})
+    view = themed_view("studio").model_copy(update={"axes": True, "axis_names": "east, height, south", "unit": "km"})
     check(picture([ground], above(2.2, 1.9, 3.0), view, SIZE), "rulers")
 
 
 def test_names_a_scale_bar_and_a_floor(layer, picture):
     ground = layer("surface", {"colormap": "batlow"}, position=relief(40), color=relief(40)[..., 1].copy())
     noted = {"labels": "summit -0.3 0.36 -0.35; pond 0.4 -0.15 0.3", "scale_bar": True, "unit": "km", "floor": "under"}
-    view = view_of("night").model_copy(update=noted)
+    view = themed_view("night").model_copy(update=noted)
     check(picture([ground], above(), view, SIZE), "names-floor")
 
 
@@ -67,8 +67,8 @@ def test_planes_cut_layers(layer, picture):
         pixels=x[0].astype(np.float32),
     )
     tube = layer("lines", {"tube": True}, position=np.float32([[-1.5, -0.4, 0.7], [1.5, -0.4, 0.7]]), width=0.1)
-    view = view_of("studio").model_copy(
-        update={"clip_normal": (0.25, 0.3, 1.0), "clip_place": (0, 0, 0.15), "floor": "none"}
+    view = themed_view("studio").model_copy(
+        update={"clip_normal": (0.25, 0.3, 1.0), "clip_origin": (0, 0, 0.15), "floor": "none"}
     )
     check(picture([blob, sphere, cloud, map_, tube], above(1.0, 1.4, 3.0), view, SIZE), "clips")
 
@@ -77,4 +77,4 @@ def test_a_row_that_was_chosen(layer, picture):
     position = np.random.default_rng(2).normal(0, 0.5, (120, 3)).astype(np.float32)
     balls = layer("points", {"colormap": "viridis"}, position=position, color=position[:, 1].copy(), size=0.08)
     nearest = int(np.argmax((np.abs(position).max(axis=1) < 0.6) * (position @ np.float32([1.7, 1.6, 2.3]))))
-    check(picture([balls], above(), view_of("studio"), SIZE, mark=Mark(balls, nearest)), "highlight")
+    check(picture([balls], above(), themed_view("studio"), SIZE, mark=Mark(balls, nearest)), "highlight")

@@ -97,7 +97,7 @@ def test_alpha_blends_over_what_is_there(layer, picture):
 @pytest.mark.parametrize("parallel", [False, True])
 def test_on_the_screen(gpu, layer, picture, place, hidden, parallel):
     ball = layer("points", position=np.zeros((1, 3), np.float32), size=0.4, color="#000000")
-    style = {"place": place, "share": 1.0, "margin": 0.0, "anchor": "middle", "smooth": False}
+    style = {"placement": place, "screen_fraction": 1.0, "margin": 0.0, "anchor": "middle", "smooth": False}
     image = layer("image", style, pixels=np.float32([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [1, 1, 1]]]))
     camera = OrbitCamera(distance=4.0, yaw=0.7, pitch=0.2, fov=40.0, orthographic=parallel)
     shown = picture([image, ball], camera, VIEW)

@@ -147,10 +147,10 @@ def test_arrows(layer, picture, anchor, share):
 
 def test_arrows_of_even_length_and_of_a_longest(layer, picture):
     unit = DIRECTION / np.linalg.norm(DIRECTION, axis=1, keepdims=True)
-    even = layer("arrows", {"scale": 0.4, "even": True}, position=POSITION, direction=DIRECTION)
+    even = layer("arrows", {"scale": 0.4, "normalize": True}, position=POSITION, direction=DIRECTION)
     same = layer("arrows", {"scale": 0.4}, position=POSITION, direction=unit)
     assert np.quantile(apart(picture([even], CAMERA), picture([same], CAMERA)), 0.999) <= 3
-    capped = layer("arrows", {"scale": 100.0, "longest": 0.4}, position=POSITION, direction=DIRECTION)
+    capped = layer("arrows", {"scale": 100.0, "max_length": 0.4}, position=POSITION, direction=DIRECTION)
     assert np.quantile(apart(picture([capped], CAMERA), picture([same], CAMERA)), 0.999) <= 3
 
 

@@ -279,7 +279,7 @@ def test_time_that_stands_still_or_goes_back(layer, picture, walk):
 
 
 def test_only_as_often_as_asked_for(layer, picture, walk):
-    one = walk(length=20, every=0.25)
+    one = walk(length=20, sample_interval=0.25)
     for number in range(8):
         one.step(number)
     assert agrees(shown(picture, one), lines_through(layer, picture, one.places[[0, 3, 6]]))

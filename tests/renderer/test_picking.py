@@ -217,7 +217,7 @@ def test_what_a_plane_cuts_off_is_not_seen_and_the_rest_as_before(layer, pick, k
     thing = drawn(layer, kind)
     camera = OrbitCamera(distance=10.0, orthographic=True)
     camera.distance *= SIZE[1] / 2 / 40 / camera.half_height  # 40 pixels to a world unit
-    kept = View(**PLAIN, clip_normal=(3.0, 0.0, 0.0), clip_place=(0.25, 5.0, 5.0))
+    kept = View(**PLAIN, clip_normal=(3.0, 0.0, 0.0), clip_origin=(0.25, 5.0, 5.0))
     edge, seen = SIZE[0] // 2 + 10, {True: 0, False: 0}
     for x in [*range(edge - 80, edge - 15, 6), *range(edge + 6, edge + 60, 6)]:
         for y in range(SIZE[1] // 2 - 45, SIZE[1] // 2 + 46, 15):
@@ -231,7 +231,7 @@ def test_what_a_plane_cuts_off_is_not_seen_and_the_rest_as_before(layer, pick, k
 def test_an_isosurface_hides_what_is_behind_it_unless_it_is_cut_off(layer, pick, cut):
     solid = drawn(layer, "isosurface")
     ball = layer("points", position=np.float32([[0, 0, -3]]), size=0.5)
-    kept = View(**PLAIN, clip_normal=(0, 0, 1), clip_place=(0, 0, -2.0)) if cut else View(**PLAIN)
+    kept = View(**PLAIN, clip_normal=(0, 0, 1), clip_origin=(0, 0, -2.0)) if cut else View(**PLAIN)
     seen = pick([ball, solid], OrbitCamera(distance=10.0), (SIZE[0] / 2, SIZE[1] / 2), view=kept)
     assert (seen is not None) == cut
 

@@ -15,8 +15,8 @@ from vertigrad import resources
 from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.layers import Layer, point_splatting
-from vertigrad.renderer.looks import LOOKS
 from vertigrad.renderer.quality import HIGH, LEVELS, NAMES, Level
+from vertigrad.renderer.themes import THEMES
 from vertigrad.renderer.view import view_uniform
 
 from .conftest import PLAIN, read
@@ -25,7 +25,7 @@ from .test_renderer import wgsl_fields
 CAMERA = OrbitCamera(distance=5.0, yaw=0.6, pitch=0.45)
 FORMAT = "rgba8unorm"
 SIZE = (201, 141)  # odd, so that half of it is no integer number of pixels
-FULL: dict[str, Any] = {**LOOKS["studio"], "look": "studio", "bloom": 0.1, "axes": True, "scale_bar": True}
+FULL: dict[str, Any] = {**THEMES["studio"], "theme": "studio", "bloom": 0.1, "axes": True, "scale_bar": True}
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_volumes_are_marched_through_in_steps_of_the_level(
 ) -> None:
     places = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 8)] * 3), axis=-1)
     density = np.exp(-3.0 * (places**2).sum(axis=-1)).astype(np.float32)
-    cloud, finer = (layer("volume", {"detail": detail}, density=density) for detail in (0.75, 1.5))
+    cloud, finer = (layer("volume", {"steps_per_cell": detail}, density=density) for detail in (0.75, 1.5))
     usual, ultra = (picture([cloud], CAMERA, View(**PLAIN, quality=quality)) for quality in ("high", "ultra"))
     assert np.array_equal(picture([finer], CAMERA, View(**PLAIN)), ultra) and not np.array_equal(usual, ultra)
 

@@ -114,7 +114,7 @@ def test_many_are_those_of_a_painter(layer, picture):
 def test_sizes_and_opacities_have_a_factor(layer, picture):
     given = some(3)
     factors = {**given, "scale": 0.5 * given["scale"], "opacity": np.float32(0.4) * given["opacity"]}
-    got = picture([layer("splats", {"size": 0.5, "dense": 0.4}, **given)], CAMERA, VIEW)
+    got = picture([layer("splats", {"size": 0.5, "opacity_scale": 0.4}, **given)], CAMERA, VIEW)
     assert np.abs(got - painted(CAMERA, rows(factors))).max() <= 1.0
 
 

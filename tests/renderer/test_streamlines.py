@@ -31,7 +31,7 @@ def there(place):
 @pytest.mark.parametrize("rows", [64, 7])
 def test_around_a_circle(layer, rows):
     seeds = np.float32([[0.5, 0.2, 0], [0, -0.4, 0.85]])
-    style = {**BOX, "length": 2.5, "rows": rows}
+    style = {**BOX, "length": 2.5, "vertices": rows}
     place, speed, _ = lines_of(layer("streamlines", style, vectors=CIRCLES, seeds=seeds))
     assert there(place).all()
     for line, radius, height in zip(range(2), (0.5, 0.85), (0.2, -0.4), strict=True):
@@ -45,17 +45,19 @@ def test_around_a_circle(layer, rows):
 
 def test_along_a_saddle_to_the_end_of_the_box(layer):
     seeds = np.float32([[0.3, 0, 0.5], [-0.2, 0.1, 0.9]])
-    place, _, _ = lines_of(layer("streamlines", {**BOX, "length": 8.0, "rows": 401}, vectors=SADDLE, seeds=seeds))
+    place, _, _ = lines_of(layer("streamlines", {**BOX, "length": 8.0, "vertices": 401}, vectors=SADDLE, seeds=seeds))
     for line, seed in zip(place, seeds, strict=True):
         kept = line[there(line)]
         assert np.abs(kept[:, 0] * kept[:, 2] - seed[0] * seed[2]).max() < 5e-5
         assert 10 < len(kept) < 401 and np.abs(kept[0, 2]) > 0.96 and np.abs(kept[-1, 0]) > 0.96
 
 
-@pytest.mark.parametrize(("ways", "first", "last"), [("forward", 0.5, 0.9), ("backward", 0.1, 0.5), ("both", 0.3, 0.7)])
-def test_which_way(layer, ways, first, last):
+@pytest.mark.parametrize(
+    ("direction", "first", "last"), [("forward", 0.5, 0.9), ("backward", 0.1, 0.5), ("both", 0.3, 0.7)]
+)
+def test_direction(layer, direction, first, last):
     wind = np.broadcast_to(np.float32([3, 0, 0]), (4, 4, 4, 3)).copy()
-    style = {**BOX, "low": (0, 0, 0), "length": 0.4, "rows": 41, "ways": ways}
+    style = {**BOX, "low": (0, 0, 0), "length": 0.4, "vertices": 41, "direction": direction}
     place, speed, _ = lines_of(layer("streamlines", style, vectors=wind, seeds=np.float32([[0.5, 0.5, 0.5]])))
     assert place[0, 0, 0] == pytest.approx(first, abs=1e-5) and place[0, -1, 0] == pytest.approx(last, abs=1e-5)
     assert np.allclose(speed, 3.0)
@@ -66,7 +68,9 @@ def test_where_nothing_moves_or_nothing_is_known(layer):
     field[:, :, 6:] = 0.0
     field[:, :, :2] = np.nan
     seeds = np.float32([[0, 0, 0], [0.8, 0, 0], [-0.9, 0, 0], [np.nan, 0, 0], [0, 3, 0]])
-    place, _, widths = lines_of(layer("streamlines", {**BOX, "length": 4.0, "rows": 81}, vectors=field, seeds=seeds))
+    place, _, widths = lines_of(
+        layer("streamlines", {**BOX, "length": 4.0, "vertices": 81}, vectors=field, seeds=seeds)
+    )
     kept = place[0][there(place[0])]
     assert -0.51 < kept[0, 0] < -0.4 and 0.4 < kept[-1, 0] < 0.56
     assert there(place).sum(axis=1)[1:].tolist() == [1, 1, 0, 0]
@@ -75,7 +79,7 @@ def test_where_nothing_moves_or_nothing_is_known(layer):
 
 def test_spread_seeds_fill_the_box_evenly(layer):
     low, high = np.array([-0.5, -1, 0]), np.array([0.5, 0, 0.5])
-    style = {**BOX, "count": 4096, "rows": 2, "length": 1e-5, "seed_low": tuple(low), "seed_high": tuple(high)}
+    style = {**BOX, "count": 4096, "vertices": 2, "length": 1e-5, "seed_low": tuple(low), "seed_high": tuple(high)}
     place = lines_of(layer("streamlines", style, vectors=CIRCLES))[0][:, 1]
     counts = np.histogramdd((place - low) / (high - low), bins=4, range=3 * [(0, 1)])[0]
     assert counts.sum() == 4096
@@ -89,7 +93,7 @@ def test_a_flat_field(layer, plane, components):
     axis = 2 if plane == "xz" else 1
     seed = np.zeros((1, 3), np.float32)
     seed[0, 0] = 0.5
-    style = {"samples": "nodes", "plane": plane, "length": 2.0, "rows": 65}
+    style = {"samples": "nodes", "plane": plane, "length": 2.0, "vertices": 65}
     place, _, _ = lines_of(layer("streamlines", style, vectors=field, seeds=seed / 2))  # its longest edge is 2 units
     assert np.abs(np.hypot(place[0, :, 0], place[0, :, axis]) - 0.25).max() < 2e-5
     assert np.abs(place[0, :, 3 - axis]).max() == 0.0
@@ -118,15 +122,15 @@ def test_a_view_of_a_tensor_and_the_memory_that_is_given_back(gpu, layer, pictur
 
 
 def test_another_number_of_lines_and_strokes_that_move(layer):
-    lines = layer("streamlines", {**BOX, "count": 5, "rows": 20, "taper": 0.0, "width": 0.5}, vectors=CIRCLES)
+    lines = layer("streamlines", {**BOX, "count": 5, "vertices": 20, "taper": 0.0, "width": 0.5}, vectors=CIRCLES)
     assert np.all(lines_of(lines)[2] == 0.5)
     lines.style.change("count", 9)
-    lines.style.change("pulse", 1.0)
+    lines.style.change("dashes", 1.0)
     first = lines_of(lines)[2]
     assert first.shape == (9, 20) and first.min() < 0.1 < 0.4 < first.max()
-    lines.prepare(Moment((0, 1, 0), (0, 1, 0), lines.style.pulse_length / lines.style.pulse_speed))
+    lines.prepare(Moment((0, 1, 0), (0, 1, 0), lines.style.dash_spacing / lines.style.dash_speed))
     assert np.allclose(lines._bound._places.numpy()[..., 4], first, atol=1e-4)  # one stroke farther
-    lines.prepare(Moment((0, 1, 0), (0, 1, 0), 0.5 * lines.style.pulse_length / lines.style.pulse_speed))
+    lines.prepare(Moment((0, 1, 0), (0, 1, 0), 0.5 * lines.style.dash_spacing / lines.style.dash_speed))
     assert np.abs(lines._bound._places.numpy()[..., 4] - first).max() > 0.1
 
 
@@ -214,7 +218,7 @@ def test_seeds_are_a_tensor_of_places(layer):
 
 def test_another_style_is_followed_at_once(layer):
     seeds = np.float32([[0.5, 0.2, 0], [0, -0.4, 0.85]])
-    lines = layer("streamlines", {**BOX, "length": 0.5, "rows": 32}, vectors=CIRCLES, seeds=seeds)
+    lines = layer("streamlines", {**BOX, "length": 0.5, "vertices": 32}, vectors=CIRCLES, seeds=seeds)
     short, _, thin = lines_of(lines)
     for name, value in (("length", 1.0), ("width", 0.02), ("range", (0.0, 1.0)), ("range", "auto")):
         lines.style.change(name, value)

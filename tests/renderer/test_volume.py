@@ -64,7 +64,7 @@ def test_even_density_emits_as_the_formula_says(layer, picture, extinction):
 def test_a_ramp_is_integrated(layer, picture):
     """Density that rises along x from 0 to 1: trilinear in between, so its mean along a ray is that at the middle."""
     ramp = np.broadcast_to(np.linspace(0, 1, 9, dtype=np.float32), (3, 4, 9)).copy()
-    style = {**GLOW, **BOX, "extinction": 3.0, "samples": "nodes", "detail": 8.0}
+    style = {**GLOW, **BOX, "extinction": 3.0, "samples": "nodes", "steps_per_cell": 8.0}
     fog = layer("volume", style, density=ramp, color=COLOR)
     enters, leaves = through(BOX["low"], BOX["high"])
     ray = rays() @ CAMERA.rotation().T
@@ -184,7 +184,7 @@ def test_it_shades_itself(layer, picture):
     camera = OrbitCamera(distance=5.0, yaw=0.0, pitch=0.0, fov=40.0)
     sides = []
     for shadow in (1.0, 0.0):
-        smoke = layer("volume", {"extinction": 12.0, "shadow": shadow, "forward": 0.0}, density=ball)
+        smoke = layer("volume", {"extinction": 12.0, "shadow": shadow, "anisotropy": 0.0}, density=ball)
         got = picture([smoke], camera, view).astype(float).sum(axis=-1)
         sides.append((got[50:70, 62:68].mean(), got[50:70, 92:98].mean()))
     assert sides[0][0] > 1.4 * sides[0][1]

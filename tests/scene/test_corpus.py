@@ -84,18 +84,29 @@ def renewed_meaning(known: dict[str, Any]) -> dict[str, Any]:
         spec["type"] = MODELS.get(spec["type"], spec["type"])
     for section, part in (("models", "params"), ("layers", "style")):
         for spec in known[section].values():
-            names = PARAMETERS.get((section, spec["type"]), {})
-            choices = {key: CHOICES.get((section, spec["type"], key), {}) for key in spec[part]}
-            spec[part] = {
-                names.get(key, key): choices[key].get(value, value) if isinstance(value, str) else value
-                for key, value in spec[part].items()
-            }
+            spec[part] = renewed_parameters(spec[part], section, spec["type"])
+    known["view"] = renewed_parameters(known["view"], "view", "")
+    types = {(section, name): spec["type"] for section in ("models", "layers") for name, spec in known[section].items()}
+    for name, values in known["presets"].items():
+        paths = {key: renewed_path(tuple(key.split(".")), types) for key in values}
+        known["presets"][name] = {".".join(map(str, paths[key])): value for key, value in values.items()}
+    for name, values in known["animations"].items():
+        known["animations"][name] = {ANIMATION.get(key, key): value for key, value in values.items()}
     for spec in known["layers"].values():
         for key, value in spec["attributes"].items():
             if isinstance(value, list) and len(value) == 2 and value[0] in known["models"]:
                 outputs = OUTPUTS.get(known["models"][value[0]]["type"], {})
                 spec["attributes"][key] = [value[0], outputs.get(value[1], value[1])]
     return known
+
+
+def renewed_parameters(values: dict[str, Any], section: str, kind: str) -> dict[str, Any]:
+    names, found = PARAMETERS.get((section, kind), {}), {}
+    for key, value in values.items():
+        name = names.get(key, key)
+        choices = CHOICES.get((section, kind, name), {})
+        found[name] = choices.get(value, value) if isinstance(value, str) else value
+    return found
 
 
 def meaning(scene: Scene) -> dict[str, Any]:

@@ -60,14 +60,14 @@ def test_animations(load):
         + """\
 [animations."galaxy.softening"]
 range = [0.1, 0.5]
-rate = 2
+frequency = 2
 
 [animations]
 "view.sun" = { range = [0, 1], shape = "noise", seed = 4 }
 """
     )
     assert found.animations == {
-        ("models", "galaxy", "softening"): Animation(range=(0.1, 0.5), rate=2.0),
+        ("models", "galaxy", "softening"): Animation(range=(0.1, 0.5), frequency=2.0),
         ("view", "sun"): Animation(shape="noise", range=(0.0, 1.0), seed=4),
     }
 

@@ -13,6 +13,7 @@ from vertigrad.renderer.layers import registry as layers
 from vertigrad.scene import load
 from vertigrad.scene.renamed import CHOICES, MODELS, OUTPUTS, PARAMETERS, renewed
 from vertigrad.scene.save import save
+from vertigrad.scene.settings import path_in
 
 OLD = """version = 1
 title = "pericentre"  # pericentre
@@ -95,6 +96,74 @@ def test_what_is_no_scene_stays(text: str) -> None:
     assert renewed(text) == text
 
 
+OLD_VIEW = """version = 1
+[models.view]
+type = "nbody"
+look = 1
+[layers.arrows]
+type = "arrows"
+longest = 2.0
+even = true
+[layers.lines]
+type = "streamlines"
+rows = 8
+pulse = 0.5
+pulse_length = 0.25
+[view]
+look = "own"
+sun_width = 3.0
+clip_place_2 = [0, 1, 2]
+[presets.one]
+"view.look" = "own"
+"view.occlusion_reach" = 0.2
+"layers.lines.ways" = "forward"
+[animations."view.sun_width"]
+rate = 0.5
+[animations."layers.lines.pulse_speed"]
+rate = 0.25
+"""
+NEW_VIEW = """version = 1
+[models.view]
+type = "nbody"
+look = 1
+[layers.arrows]
+type = "arrows"
+max_length = 2.0
+normalize = true
+[layers.lines]
+type = "streamlines"
+vertices = 8
+dashes = 0.5
+dash_spacing = 0.25
+[view]
+theme = "custom"
+sun_angle = 3.0
+clip_origin_2 = [0, 1, 2]
+[presets.one]
+"view.theme" = "custom"
+"view.occlusion_radius" = 0.2
+"layers.lines.direction" = "forward"
+[animations."view.sun_angle"]
+frequency = 0.5
+[animations."layers.lines.dash_speed"]
+frequency = 0.25
+"""
+
+
+def test_keys_of_layers_of_the_view_and_of_animations_are_renamed() -> None:
+    assert renewed(OLD_VIEW) == NEW_VIEW
+    assert renewed(NEW_VIEW) == NEW_VIEW
+
+
+def test_set_takes_old_names_and_choices(tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    text = 'version = 1\n[view]\ntheme = "night"\n[models.a]\ntype = "nbody"\ncount = 20\n[layers.b]\ntype = "trails"\n'
+    path.write_text(text + 'position = "a.position"\n')
+    found = load(path, sets=["view.look=own", "view.sun_width=4", "layers.b.every=0.5"])
+    assert (found.view.theme, found.view.sun_angle, found.layers["b"].style.sample_interval) == ("custom", 4.0, 0.5)
+    assert path_in(found, "layers.b.every=0.5") == ("layers", "b", "sample_interval")
+
+
 def test_new_names_exist_and_old_ones_do_not() -> None:
     for (section, kind), names in PARAMETERS.items():
         known = keys_of(section, kind)
@@ -102,17 +171,24 @@ def test_new_names_exist_and_old_ones_do_not() -> None:
     for (section, kind, parameter), names in CHOICES.items():
         (spec,) = (spec for spec in declared(section, kind).specs() if spec.name == parameter)
         assert {*spec.choices} >= set(names.values()) and not {*spec.choices} & names.keys(), kind
+    assert (
+        set(ANIMATION.values()) <= set(Animation.model_fields) and not ANIMATION.keys() & Animation.model_fields.keys()
+    )
     for kind, names in OUTPUTS.items():
         known = set(models.types()[kind].output_specs(models.types()[kind].Params()))
         assert known >= set(names.values()) and not known & names.keys(), kind
 
 
 def declared(section: str, kind: str) -> type[Params]:
+    if section == "view":
+        return View
     return models.types()[kind].Params if section == "models" else layers.types()[kind].Style
 
 
 def keys_of(section: str, kind: str) -> set[str]:
     fields = set(declared(section, kind).model_fields)
+    if section == "view":
+        return fields
     return fields | (models.types()[kind].tables if section == "models" else layers.types()[kind].ATTRIBUTES.keys())
 
 

@@ -33,14 +33,14 @@ NUMBER = spec_of("x", number(1.0, min=0.0, max=10.0))
 
 
 def test_shapes():
-    sine, ramp = Animation(range=(2.0, 4.0), rate=0.5), Animation(shape="ramp", range=(2.0, 4.0), rate=0.5)
+    sine, ramp = Animation(range=(2.0, 4.0), frequency=0.5), Animation(shape="ramp", range=(2.0, 4.0), frequency=0.5)
     assert [value_at(sine, NUMBER, t, False) for t in (0, 0.5, 1, 2)] == pytest.approx([2, 3, 4, 2])
     assert [value_at(ramp, NUMBER, t, False) for t in (0, 0.5, 1.5, 2)] == pytest.approx([2, 2.5, 3.5, 2])
     assert [value_at(ramp, NUMBER, t, True) for t in (0, 1)] == pytest.approx([2, math.sqrt(8)])
 
 
 def test_noise_is_smooth_random_and_the_same_for_a_seed():
-    noise = Animation(shape="noise", range=(0.0, 1.0), rate=1.0, seed=5)
+    noise = Animation(shape="noise", range=(0.0, 1.0), frequency=1.0, seed=5)
     found = np.array([value_at(noise, NUMBER, t, False) for t in np.arange(0, 400, 0.05)])
     assert 0.3 < found.mean() < 0.7 and found.std() > 0.2 and found.min() >= 0.0 and found.max() <= 1.0
     assert np.abs(np.diff(found)).max() < 0.1  # the polynomial's steepest is 15/8
@@ -53,7 +53,7 @@ def test_noise_is_smooth_random_and_the_same_for_a_seed():
 @pytest.mark.parametrize("shape", ["sine", "ramp", "noise"])
 @pytest.mark.parametrize("log", [False, True])
 def test_no_value_leaves_the_range(declared, shape, log):
-    moves = Animation(shape=shape, range=(0.1, 0.3), rate=0.37)
+    moves = Animation(shape=shape, range=(0.1, 0.3), frequency=0.37)
     spec = spec_of("x", declared)
     for t in np.arange(0, 60, 0.01):
         assert 0.1 <= value_at(moves, spec, float(t), log) <= 0.3
@@ -63,20 +63,20 @@ def test_rounding_does_not_lead_out_of_the_range():
     """It would be refused where the range ends at a limit."""
     chance = np.random.default_rng(3)
     for low, high in np.sort(chance.random((2000, 2)) + 0.001).tolist():
-        moves = Animation(range=(low, high), rate=1.0)
+        moves = Animation(range=(low, high), frequency=1.0)
         for log in (False, True):
             assert low <= value_at(moves, NUMBER, 0.5, log) <= high
 
 
 def test_integers_stay_whole():
     spec = spec_of("x", integer(1, min=0, max=9))
-    found = {value_at(Animation(range=(0.0, 9.0), rate=1.0), spec, t / 100, False) for t in range(100)}
+    found = {value_at(Animation(range=(0.0, 9.0), frequency=1.0), spec, t / 100, False) for t in range(100)}
     assert found == set(range(10)) and all(isinstance(value, int) for value in found)
 
 
 def test_a_parameter_follows_simulated_time(opened):
     session = opened()
-    moves = Animation(shape="ramp", range=(0.0, 6.0), rate=1.0)
+    moves = Animation(shape="ramp", range=(0.0, 6.0), frequency=1.0)
     session.post(Animate(*HEIGHT, moves))
     for frame in range(1, 20):
         run_frame(session)
@@ -134,7 +134,7 @@ def test_while_it_moves_the_value_at_rest_is_kept(opened):
 )
 def test_what_sets_a_value_stops_it_and_undo_lets_it_go_on(opened, command):
     session = opened(SCENE + '\n[presets.four]\n"row.height" = 4\n')
-    session.post(Animate(*HEIGHT, Animation(shape="ramp", range=(0.0, 6.0), rate=1.0)))
+    session.post(Animate(*HEIGHT, Animation(shape="ramp", range=(0.0, 6.0), frequency=1.0)))
     for _ in range(7):
         run_frame(session)
     moved = session.parameters()["models.row"].height
@@ -184,21 +184,21 @@ def test_what_cannot_move_says_why(opened, key, ends, told):
 def test_a_new_rate_while_it_is_dragged_is_one_step(opened):
     session = opened()
     session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0))))
-    for rate in (0.3, 0.4, 0.5):
-        session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0), rate=rate), stroke=3))
+    for frequency in (0.3, 0.4, 0.5):
+        session.post(Animate(*HEIGHT, Animation(range=(0.0, 1.0), frequency=frequency), stroke=3))
         run_frame(session)
     assert len(session.scene_edits.history.done) == 2
     session.post(Undo())
     run_frame(session)
-    assert session.scene_edits.extras.animations[HEIGHT].rate == 0.2
+    assert session.scene_edits.extras.animations[HEIGHT].frequency == 0.2
 
 
 def test_components_of_a_vector_go_between_their_own_ends():
     spec = spec_of("x", vector((0.0, 0.0, 0.0)))
-    moves = Animation(shape="ramp", range=((0.0, 5.0, 2.0), (4.0, 5.0, 0.0)), rate=1.0)
+    moves = Animation(shape="ramp", range=((0.0, 5.0, 2.0), (4.0, 5.0, 0.0)), frequency=1.0)
     assert value_at(moves, spec, 0.25, False) == pytest.approx((1.0, 5.0, 1.5))
     assert value_at(moves, spec, 0.25, True) == pytest.approx((1.0, 5.0, 1.5))
-    noise = Animation(shape="noise", range=((0.0,) * 3, (1.0,) * 3), rate=1.0, seed=2)
+    noise = Animation(shape="noise", range=((0.0,) * 3, (1.0,) * 3), frequency=1.0, seed=2)
     found = np.array([value_at(noise, spec, t, False) for t in np.arange(0, 200, 0.1)])
     assert np.abs(np.corrcoef(found.T) - np.eye(3)).max() < 0.25, "each has its own noise"
     assert found.min() >= 0.0 and found.max() <= 1.0
@@ -256,7 +256,7 @@ def test_no_two_ends(ends):
 def test_an_animated_vector_is_saved_and_read_again(opened, tmp_path):
     session = opened()
     key = Key("view", "background")
-    session.post(Animate(*key, Animation(shape="noise", range=((0.0, 0.25, 0.5), (1.0, 0.25, 0.0)), rate=0.5)))
+    session.post(Animate(*key, Animation(shape="noise", range=((0.0, 0.25, 0.5), (1.0, 0.25, 0.0)), frequency=0.5)))
     run_frame(session)
     session.post(Save())
     run_frame(session)

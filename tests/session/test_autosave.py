@@ -127,7 +127,7 @@ def test_everything_that_can_be_edited_comes_back_as_one_step(started, clock, tm
         session,
         SetParameter(*HEIGHT, 2.5),
         SetParameter(*GLOW, 0.5),
-        SetParameter("view", "look", "paper"),
+        SetParameter("view", "theme", "paper"),
         SetSeed(7),
         SetSubsteps("row", 3),
         AddBookmark("here"),

@@ -101,7 +101,7 @@ def test_the_same_picture_without_a_window(steady: Gpu, tmp_path):
     with Session(steady, path, ["galaxy.count=200"]) as session:
         session.post(SetParameter("layers.stars", "emissive", 0.3))
         session.post(SetParameter("view", "background", (0.3, 0.1, 0.2)))
-        session.post(Animate("view", "sun_azimuth", Animation(range=(-90.0, 90.0), rate=2.0)))
+        session.post(Animate("view", "sun_azimuth", Animation(range=(-90.0, 90.0), frequency=2.0)))
         render(session, 7, (96, 64), [tmp_path / "here.png"])
         line = command_line(session, (96, 64), str(tmp_path / "there.png"))
     assert main(shlex.split(line)[1:]) == 0

@@ -173,12 +173,12 @@ def test_animate_with_the_menu(driver: Driver, rows: Rows, items: Items):
     assert driver.session.scene_edits.extras.animations[HEIGHT].shape == "ramp"
     for _ in range(3):
         driver.key("n")
-    rate = driver.session.scene_edits.extras.animations[HEIGHT].rate
-    assert driver.session.parameters()["models.terrain"].height == pytest.approx(2.0 * 3 * STEP * rate)
+    frequency = driver.session.scene_edits.extras.animations[HEIGHT].frequency
+    assert driver.session.parameters()["models.terrain"].height == pytest.approx(2.0 * 3 * STEP * frequency)
     assert rows.values["height"] == driver.session.parameters()["models.terrain"].height
     menu(driver, rows.at("height"))
-    driver.drag(rows.at("rate", 0.5), rows.at("rate", 0.9))
-    assert driver.session.scene_edits.extras.animations[HEIGHT].rate > 2 * rate
+    driver.drag(rows.at("frequency", 0.5), rows.at("frequency", 0.9))
+    assert driver.session.scene_edits.extras.animations[HEIGHT].frequency > 2 * frequency
     assert len(steps(driver)) == 2
     driver.click(items.at("Stop animation"))
     assert driver.session.scene_edits.extras.animations == {}

@@ -98,7 +98,7 @@ def test_cut_a_cloth_that_lies_over_a_ball(opened):
 
 
 def test_emit_water(opened):
-    driver = opened("fluid", "water.count=800", "view.look=own", "view.quality=low", size=SIZE)
+    driver = opened("fluid", "water.count=800", "view.theme=custom", "view.quality=low", size=SIZE)
     before = output(driver, "water.position")
     driver.key("e")
     interaction = interacting(driver, middle(driver, 20, -60), middle(driver, 60, -70), frames=4)[-1]

@@ -113,7 +113,7 @@ class ParameterMenu:
         found = (_edited_numbers if row.spec.length == 1 else _edited_elements)(row, animation)
         if found is not None:
             edits["range"] = found
-        for name in ("shape", "rate", *(("seed",) if animation.shape == "noise" else ())):
+        for name in ("shape", "frequency", *(("seed",) if animation.shape == "noise" else ())):
             imgui.push_id(name)
             with labeled(name, _SPECS[name].doc):
                 one = edit(_SPECS[name], None, getattr(animation, name))

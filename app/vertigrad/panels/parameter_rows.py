@@ -15,8 +15,8 @@ from .widgets import explanation, written
 
 VIEW = {  # headings of the parts of the view, and the names of their parameters
     "light": (
-        *("sun", "sun_color", "sun_azimuth", "sun_elevation", "shadows", "sun_width", "sky", "sky_color"),
-        *("horizon_color", "ground_color", "occlusion", "occlusion_reach"),
+        *("sun", "sun_color", "sun_azimuth", "sun_elevation", "shadows", "sun_angle", "sky", "sky_color"),
+        *("horizon_color", "ground_color", "occlusion", "occlusion_radius"),
     ),
     "post-processing": (
         *("exposure", "bloom", "vignette", "edges", "edge_color", "edge_width", "tint", "tint_dark", "tint_light"),

@@ -13,11 +13,11 @@ from ..params import Params, angle, choice, color, number, switch, text, vector
 from ..params.color_space import linear
 from .camera import OrbitCamera
 from .labels import labels
-from .looks import LOOKS, NAMES, OWN
 from .moment import Moment
 from .quality import AUTO, HIGH, Level, drawn_size
 from .quality import NAMES as QUALITIES
 from .sun import SunCamera
+from .themes import CUSTOM, NAMES, THEMES
 
 VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
@@ -28,75 +28,92 @@ POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wg
 class View(Params):
     """Background, light and post-processing of the picture. Colors are as a screen shows them (sRGB)."""
 
-    look: str = choice(OWN, NAMES, doc="a finished way to show anything: it sets light, shades, edges and background")
-    quality: str = choice(AUTO, QUALITIES, doc="how finely it is drawn; auto: as long as frames come in time")
+    theme: str = choice(
+        CUSTOM, NAMES, doc="preset of light, shading, edges and background; custom: the scene's own values"
+    )
+    quality: str = choice(AUTO, QUALITIES, doc="rendering quality; auto: the highest at which frames come in time")
     background: tuple[float, float, float] = color("#0b0d12", doc="color behind everything")
     exposure: float = number(
-        1.0, min=1e-3, max=1e3, slider_min=0.1, slider_max=10.0, scale="log", doc="gain of the light"
+        1.0, min=1e-3, max=1e3, slider_min=0.1, slider_max=10.0, scale="log", doc="factor of all light in the image"
     )
-    sun: float = number(2.2, min=0.0, max=1e3, slider_max=10.0, doc="strength of the sun")
+    sun: float = number(2.2, min=0.0, max=1e3, slider_max=10.0, doc="intensity of the sun")
     sun_color: tuple[float, float, float] = color("#fff1dc", doc="color of the sun")
-    sun_azimuth: float = angle(-50.0, min=-360.0, max=360.0, doc="direction of the sun, around the upward axis")
-    sun_elevation: float = angle(38.0, min=-90.0, max=90.0, doc="height of the sun above the horizon")
-    shadows: float = number(0.0, min=0.0, max=1.0, doc="how dark the shadows are that the sun throws; 0: none")
-    sun_width: float = angle(
-        2.5, min=0.0, max=30.0, slider_max=12.0, doc="apparent width of the sun: the wider, the softer are shadows"
+    sun_azimuth: float = angle(-50.0, min=-360.0, max=360.0, doc="direction of the sun, around the up axis")
+    sun_elevation: float = angle(38.0, min=-90.0, max=90.0, doc="angle of the sun above the horizon")
+    shadows: float = number(0.0, min=0.0, max=1.0, doc="strength of the sun's shadows; 0: none")
+    sun_angle: float = angle(
+        2.5, min=0.0, max=30.0, slider_max=12.0, doc="angular diameter of the sun: larger ones give softer shadows"
     )
-    sky: float = number(0.8, min=0.0, max=1e3, slider_max=4.0, doc="strength of the light from the sky")
-    sky_color: tuple[float, float, float] = color("#aec8f3", doc="color of the sky overhead")
+    sky: float = number(0.8, min=0.0, max=1e3, slider_max=4.0, doc="intensity of the light from the sky")
+    sky_color: tuple[float, float, float] = color("#aec8f3", doc="color of the sky at the zenith")
     horizon_color: tuple[float, float, float] = color("#d4dae2", doc="color of the sky at the horizon")
     ground_color: tuple[float, float, float] = color("#736c67", doc="color of the light from below")
-    occlusion: float = number(0.0, min=0.0, max=1.0, doc="how much of the sky's light what is near takes away; 0: none")
-    occlusion_reach: float = number(
+    occlusion: float = number(0.0, min=0.0, max=1.0, doc="strength of the ambient occlusion; 0: none")
+    occlusion_radius: float = number(
         0.15,
         min=0.001,
         max=1.0,
         slider_max=0.5,
-        doc="how near that is, in heights of the picture at the camera's target",
+        doc="radius of the ambient occlusion, as a fraction of the height of the view at the camera's target",
     )
-    edges: float = number(0.0, min=0.0, max=1.0, doc="how strongly steps in depth are drawn; 0: not at all")
-    edge_color: tuple[float, float, float] = color("#000000", doc="color of drawn edges")
-    edge_width: float = number(1.2, min=0.5, max=8.0, unit="pixels", doc="width of drawn edges")
-    tint: float = number(0.0, min=0.0, max=1.0, doc="share of colors that gives way to shades between these two")
-    tint_dark: tuple[float, float, float] = color("#000000", doc="what black becomes there")
-    tint_light: tuple[float, float, float] = color("#ffffff", doc="what white becomes there")
-    bloom: float = number(0.05, min=0.0, max=1.0, slider_max=0.3, doc="share of the light scattered in the lens")
+    edges: float = number(0.0, min=0.0, max=1.0, doc="strength of the outlines at steps in depth; 0: none")
+    edge_color: tuple[float, float, float] = color("#000000", doc="color of the outlines")
+    edge_width: float = number(1.2, min=0.5, max=8.0, unit="pixels", doc="width of the outlines")
+    tint: float = number(
+        0.0,
+        min=0.0,
+        max=1.0,
+        doc="how far colors are replaced by shades between tint_dark and tint_light; 0: not at all",
+    )
+    tint_dark: tuple[float, float, float] = color("#000000", doc="color that replaces black")
+    tint_light: tuple[float, float, float] = color("#ffffff", doc="color that replaces white")
+    bloom: float = number(
+        0.05, min=0.0, max=1.0, slider_max=0.3, doc="fraction of the light that is scattered in the lens"
+    )
     vignette: float = number(0.25, min=0.0, max=1.0, doc="how much darker the corners are")
     color_bars: str = choice(
         "named",
         ("none", "named", "all"),
-        doc="legends: of no layer, of those with a colorbar, of all colored by a scalar",
+        doc="color bars of no layer, of layers with a colorbar, or of all layers with a colormap",
     )
-    scale_bar: bool = switch(False, doc="a line as long as a round number, where the camera's target lies")
-    axes: bool = switch(False, doc="a box with rulers around everything")
-    axis_names: str = text("", doc="of the rulers, with commas between; empty: x, y, z")
-    unit: str = text("", doc="of the world's lengths, for rulers and the scale bar")
+    scale_bar: bool = switch(False, doc="a scale bar, measured at the camera's target")
+    axes: bool = switch(False, doc="a box with axes around everything")
+    axis_names: str = text("", doc="titles of the axes, separated by commas; empty: x, y, z")
+    unit: str = text("", doc="unit of length, shown at the axes and the scale bar")
     axes_low: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), gizmo="position", doc="low corner of the box; auto: around everything"
+        "auto", words=("auto",), gizmo="position", doc="low corner of the axes' box; auto: it encloses everything"
     )
     axes_high: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), gizmo="position", doc="high corner of the box"
+        "auto", words=("auto",), gizmo="position", doc="high corner of the axes' box"
     )
-    floor: str = choice("none", ("none", "under", "height"), doc="a ruled floor: under everything, or at floor_height")
-    floor_height: float = number(
-        0.0, slider_min=-2.0, slider_max=2.0, doc="where the floor lies, along the upward axis"
+    floor: str = choice(
+        "none", ("none", "under", "height"), doc="a floor with a grid: under everything, or at floor_height"
     )
-    labels: str = text("", doc="names at places of the world, such as: summit 0 1.2 0; lake 0.5 0 0.2")
+    floor_height: float = number(0.0, slider_min=-2.0, slider_max=2.0, doc="height of the floor, along the up axis")
+    labels: str = text("", doc="text at points of the world, such as: summit 0 1.2 0; lake 0.5 0 0.2")
     text_size: float = number(
-        14.0, min=6.0, max=64.0, slider_max=32.0, unit="pixels", doc="of letters in a picture 800 pixels high"
+        14.0, min=6.0, max=64.0, slider_max=32.0, unit="pixels", doc="font size, in an image 800 pixels high"
     )
     clip_normal: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="what lies this way of clip_place is cut off"
+        "none",
+        words=("none",),
+        slider_min=-1.0,
+        slider_max=1.0,
+        doc="normal of a clipping plane: the side it points to is cut off",
     )
-    clip_place: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the plane that cuts")
+    clip_origin: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a point on the clipping plane")
     clip_normal_2: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="a second plane that cuts"
+        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="normal of a second clipping plane"
     )
-    clip_place_2: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the second plane")
+    clip_origin_2: tuple[float, ...] = vector(
+        (0.0, 0.0, 0.0), gizmo="position", doc="a point on the second clipping plane"
+    )
     clip_normal_3: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="a third plane that cuts"
+        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="normal of a third clipping plane"
     )
-    clip_place_3: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a place on the third plane")
+    clip_origin_3: tuple[float, ...] = vector(
+        (0.0, 0.0, 0.0), gizmo="position", doc="a point on the third clipping plane"
+    )
 
     @field_validator("labels")
     @classmethod
@@ -108,9 +125,9 @@ class View(Params):
 UNIT_HEIGHT = 800.0  # pixels of a picture in which edges are as wide as they are said to be; they grow with larger ones
 
 
-def view_of(look: str) -> View:
-    """The view that a look makes; that of "own" has the defaults."""
-    return View(look=look, **LOOKS.get(look, {}))
+def themed_view(theme: str) -> View:
+    """The view that a look makes; that of "custom" has the defaults."""
+    return View(theme=theme, **THEMES.get(theme, {}))
 
 
 def sun_in_world(view: View, camera: OrbitCamera) -> np.ndarray:
@@ -170,8 +187,8 @@ def ambient_occlusion(view: View, camera: OrbitCamera, aspect: float, level: Lev
     if view.shadows > 0.0:
         sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
         to_map = (sun.to_map() @ np.linalg.inv(camera.view())).T.astype("<f4").tobytes()
-        shadow = view.shadows, sun.spread(view.sun_width), sun.texel, level.sun_taps
-    reach = 2.0 * camera.half_height * view.occlusion_reach
+        shadow = view.shadows, sun.spread(view.sun_angle), sun.texel, level.sun_taps
+    reach = 2.0 * camera.half_height * view.occlusion_radius
     sky = view.occlusion, reach, 4 if darkened(view, level) else 0, camera.distance
     return to_map + struct.pack("<3fI2fIf", *shadow, *sky)
 
@@ -193,9 +210,9 @@ NO_CLIPS = np.tile(NOTHING_CUT, (3, 1)).astype("<f4").tobytes()
 def clip_planes(view: View, camera: OrbitCamera | SunCamera) -> bytes:
     """Three planes in eye space, (3, 4) f32: what has `dot(plane, (place, 1)) > 0` is cut off."""
     given = (
-        (view.clip_normal, view.clip_place),
-        (view.clip_normal_2, view.clip_place_2),
-        (view.clip_normal_3, view.clip_place_3),
+        (view.clip_normal, view.clip_origin),
+        (view.clip_normal_2, view.clip_origin_2),
+        (view.clip_normal_3, view.clip_origin_3),
     )
     if all(isinstance(normal, str) for normal, _ in given):
         return NO_CLIPS

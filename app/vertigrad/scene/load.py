@@ -13,7 +13,7 @@ from ..models import Model, registry
 from ..params import Params, described, shown, text
 from ..renderer import layers
 from ..renderer.layers import Layer
-from ..renderer.looks import looked
+from ..renderer.themes import themed_values
 from ..renderer.view import View
 from . import code, link, trust, viewpoints
 from .layer_tables import read_layers
@@ -81,7 +81,7 @@ def _scene(
     heading = reader.params(_Heading, values, ()).params
     camera = _section(Camera, values, ("camera",), reader, beside=(viewpoints.BOOKMARKS,))
     bookmarks = viewpoints.read_bookmarks(values, reader)
-    view = _section(View, _looked(values), ("view",), reader)
+    view = _section(View, _themed(values), ("view",), reader)
     drafts = read_drafts(values, model_types, reader)
     named = values.get("models")
     if named is None or named == {}:
@@ -112,10 +112,10 @@ def _scene(
     )
 
 
-def _looked(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _themed(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """With the values of the look that the view asks for, beneath its own."""
     view = values.get("view")
-    return {**values, "view": looked(view)} if isinstance(view, dict) else values
+    return {**values, "view": themed_values(view)} if isinstance(view, dict) else values
 
 
 def _section(

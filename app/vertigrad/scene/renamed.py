@@ -68,14 +68,36 @@ PARAMETERS: Mapping[tuple[str, str], Names] = {  # by section and type
     ("models", "video"): {"rate": "time_scale"},
     ("models", "wave_source"): {"rate": "learning_rate", "pace": "steps_per_second", "play": "playback_rate"},
     ("models", "wind"): {"centre": "center"},
-    ("layers", "image"): {"centre": "center"},
+    ("layers", "arrows"): _ARROWS,
+    ("layers", "image"): {"centre": "center", "place": "placement", "share": "screen_fraction"},
+    ("layers", "splats"): {"dense": "opacity_scale", "dimmed": "antialiased"},
+    ("layers", "streamlines"): {
+        "rows": "vertices",
+        "ways": "direction",
+        "pulse": "dashes",
+        "pulse_length": "dash_spacing",
+        "pulse_speed": "dash_speed",
+    },
+    ("layers", "trails"): {"every": "sample_interval"},
+    ("layers", "vectors"): _ARROWS,
+    ("layers", "volume"): {"forward": "anisotropy", "detail": "steps_per_cell"},
+    ("view", ""): {
+        "look": "theme",
+        "sun_width": "sun_angle",
+        "occlusion_reach": "occlusion_radius",
+        "clip_place": "clip_origin",
+        "clip_place_2": "clip_origin_2",
+        "clip_place_3": "clip_origin_3",
+    },
 }
-CHOICES: Mapping[tuple[str, str, str], Names] = {  # by section, type and parameter
+CHOICES: Mapping[tuple[str, str, str], Names] = {  # by section, type and parameter, which has its new name
     ("models", "lattice_boltzmann", "collision"): {"regularised": "regularized"},
     ("models", "lattice_boltzmann", "ends"): {"repeat": "periodic"},
     ("models", "lattice_boltzmann", "obstacle"): {"aerofoil": "airfoil"},
     ("models", "lattice_boltzmann", "sides"): {"repeat": "periodic"},
+    ("view", "", "theme"): {"own": "custom"},
 }
+ANIMATION: Names = {"rate": "frequency"}  # keys of an animation
 DETAILS: Names = {"soft_min": "slider_min", "soft_max": "slider_max"}  # of a parameter of a model of type "wgsl"
 OUTPUTS: Mapping[str, Names] = {  # by type of model
     "flock": {"neighbours": "neighbors"},
@@ -122,9 +144,13 @@ def renewed_path(path: KeyPath, types: Types) -> KeyPath:
             return (*path[:-1], PARAMETERS.get((section, types.get((section, name), "")), {}).get(key, key))
         case ("models", str(name), "params", _, str(key)) if types.get(("models", name)) == "wgsl":
             return (*path[:-1], DETAILS.get(key, key))
-        case ("presets", _, str(key)) | ("animations", str(key)) if named := _parameter(key):
-            (*_, new) = renewed_path(named, types)
-            return (*path[:-1], key.removesuffix(named[2]) + str(new))
+        case ("view", str(key)):
+            return ("view", PARAMETERS["view", ""].get(key, key))
+        case ("animations", _, str(key)):
+            return (*path[:-1], ANIMATION.get(key, key))
+        case ("presets", _, str(key)) | ("animations", str(key)) if parameter := _parameter(key):
+            (*_, new) = renewed_path(parameter, types)
+            return (*path[:-1], key.removesuffix(parameter[-1]) + str(new))
     return path
 
 
@@ -152,13 +178,17 @@ def renewed_value(path: KeyPath, value: Any, types: Types) -> Any:
             return MODELS.get(value, value)
         case ("presets", _, str(key)):
             path = _parameter(key) or path
-    match path:
+    match renewed_path(path, types):
+        case ("view", str(key)):
+            return CHOICES.get(("view", "", key), {}).get(value, value)
         case (str(section), str(name), str(key)):
             return CHOICES.get((section, types.get((section, name), ""), key), {}).get(value, value)
     return value
 
 
-def _parameter(key: str) -> tuple[str, str, str] | None:
-    """The path of the parameter that a preset's key names: `galaxy.softening`, or `layers.stars.size`."""
-    named = _PARAMETER.fullmatch(key)
-    return (named[1] or "models", named[3], named[4]) if named else None
+def _parameter(key: str) -> tuple[str, ...] | None:
+    """The path of the parameter that a preset's key names: `galaxy.softening`, `layers.stars.size` or `view.bloom`."""
+    if key.startswith("view."):
+        return ("view", key.removeprefix("view."))
+    found = _PARAMETER.fullmatch(key)
+    return (found[1] or "models", found[3], found[4]) if found else None

@@ -98,7 +98,7 @@ class Animation(Params):
         "sine", ("sine", "ramp", "noise"), doc="to and fro; up, then from the start again; or at random, smoothly"
     )
     range: tuple[Any, Any] = ends(..., doc="between which values")
-    rate: float = number(
+    frequency: float = number(
         0.2,
         min=1e-3,
         max=30.0,
@@ -106,7 +106,7 @@ class Animation(Params):
         slider_max=2.0,
         unit="/s",
         scale="log",
-        doc="rounds a simulated second",
+        doc="cycles per simulated second",
     )
     seed: int = integer(0, min=0, max=2**32 - 1, doc="start of the noise")
 

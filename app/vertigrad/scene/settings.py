@@ -9,6 +9,7 @@ from typing import Any
 from ..params import unknown
 from .locate import KeyPath, TooDeep, dotted, locate
 from .problems import SceneProblems, Setting
+from .renamed import renewed_path
 from .schema import SECTIONS, Scene
 
 _NAMED = ("models", "layers")  # sections whose first key is a name
@@ -25,6 +26,13 @@ def entry(key: str) -> KeyPath:
     """The entry that `galaxy.softening` names; empty if the text names none."""
     path = _path(key.strip())
     return path if not path or path[0] in SECTIONS else ("models", *path)
+
+
+def path_in(scene: Scene, text: str) -> KeyPath:
+    """The entry of a scene that `galaxy.softening=0.1` sets, by its present name; empty if the text names none."""
+    types = {("models", name): spec.type for name, spec in scene.models.items()}
+    types |= {("layers", name): spec.type for name, spec in scene.layers.items()}
+    return renewed_path(parse(text).path, types)
 
 
 def shortest(path: KeyPath) -> str:
@@ -47,7 +55,7 @@ def without_effect(scene: Scene, texts: Sequence[str]) -> list[tuple[str, str]]:
     """Return those of the settings, all of which fit the scene, that change nothing in a model, and why."""
     found = []
     for text in texts:
-        match parse(text).path:
+        match path_in(scene, text):
             case ("models", str(name), str(parameter), *_):
                 spec = scene.models[name]
                 reason = spec.without_effect(spec.params).get(parameter)

@@ -21,7 +21,7 @@ def value_at(animation: Animation, spec: ParamSpec, time: float, log: bool) -> A
     The components of a vector or a color go between their own ends, together, but for noise: each has its own.
     """
     low, high = animation.range
-    rounds, seed, shape = time * animation.rate, animation.seed, _SHAPES[animation.shape]
+    rounds, seed, shape = time * animation.frequency, animation.seed, _SHAPES[animation.shape]
     if isinstance(low, tuple):
         return tuple(
             _between(a, b, shape(rounds, seed + i), False) for i, (a, b) in enumerate(zip(low, high, strict=True))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InputError
 from ..params import same
-from ..renderer.looks import SET
+from ..renderer.themes import THEMED
 from ..scene import Scene, load
 from .autosave_slot import Slot, take_slot
 from .merging import MISSING
-from .parameters import LOOK, Key, Values, as_read, each, settings_of
+from .parameters import THEME, Key, Values, as_read, each, settings_of
 from .questions import Question
 from .saving import text_to_save
 from .scene_extras import SceneExtras, merge_extras
@@ -193,8 +193,8 @@ def _apply(session: Session, base_text: str, edited_text: str) -> None:
     base, edited = (load(scene.path, text=text) for text in (base_text, edited_text))
     before, after = _values(base), _values(edited)
     changed = {key: value for key, value in after.items() if not same(value, before.get(key, MISSING))}
-    if LOOK in changed:  # which sets others, but for those that the text has
-        changed |= {key: value for key, value in after.items() if key.owner == "view" and key.name in SET}
+    if THEME in changed:  # which sets others, but for those that the text has
+        changed |= {key: value for key, value in after.items() if key.owner == "view" and key.name in THEMED}
     here = _values(scene)
     values = {key: value for key, value in changed.items() if key in here}
     known = scene_edits.file_extras.presets

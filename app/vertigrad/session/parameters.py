@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ..errors import ParameterError
 from ..params import Params, ParamSpec, unknown
-from ..renderer.looks import NAMES, SET
-from ..renderer.view import View, view_of
+from ..renderer.themes import NAMES, THEMED
+from ..renderer.view import View, themed_view
 from ..scene import Scene
 from ..scene.files import find
 from ..scene.locate import KeyPath
@@ -35,7 +35,7 @@ class Key(NamedTuple):
 
 
 Values = Mapping[Key, Any]
-LOOK, QUALITY = Key("view", "look"), Key("view", "quality")
+THEME, QUALITY = Key("view", "theme"), Key("view", "quality")
 
 
 def is_setting(key: Key) -> bool:
@@ -112,13 +112,13 @@ def assign(stage: Stage, owners: Mapping[str, Params], folder: Path, values: Val
     return bool(models or settings)
 
 
-def with_look(values: Values, scene: Scene) -> Values:
-    """With all that a look sets, where one is chosen; with the scene's own look come the scene's own values."""
-    look = values.get(LOOK)
-    if look not in NAMES:
+def with_theme(values: Values, scene: Scene) -> Values:
+    """With all values of a theme, if one is chosen; the theme of the scene brings the values of the scene."""
+    theme = values.get(THEME)
+    if theme not in NAMES:
         return values
-    source = scene.view if look == scene.view.look else view_of(look)
-    return {**{Key("view", name): getattr(source, name) for name in SET}, **values}
+    source = scene.view if theme == scene.view.theme else themed_view(theme)
+    return {**{Key("view", name): getattr(source, name) for name in THEMED}, **values}
 
 
 def _file_found(spec: ParamSpec, value: Any, folder: Path) -> Any:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import FileChanged, FileProtected, InputError, ParameterError
 from ..params import ParamSpec, accept, same
-from ..renderer.looks import SET
-from ..renderer.view import View, view_of
+from ..renderer.themes import THEMED
+from ..renderer.view import View, themed_view
 from ..scene import Animation, Scene, load, save, viewpoints
 from ..scene.edit import Uneditable, edited
 from ..scene.files import find
 from ..scene.locate import KeyPath
-from ..scene.settings import parse
+from ..scene.settings import path_in
 from ..scene.viewpoints import BOOKMARKS
 from .naming import moved, plain, spelled
-from .parameters import LOOK, Key, as_read, each, key_at, settings_of
+from .parameters import THEME, Key, as_read, each, key_at, settings_of
 from .questions import Question
 from .scene_extras import same_view
 
@@ -68,7 +68,9 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
     scene, origin = session.scene, session.running.source
     found = entries(session, scene.path.parent if target is None else target.absolute().parent)
     changes = found.values
-    sets = tuple(text for text in session.sets if parameter_of(scene, text) is None and parse(text).path not in changes)
+    sets = tuple(
+        text for text in session.sets if parameter_of(scene, text) is None and path_in(scene, text) not in changes
+    )
     seed = None if any(path[0] == "models" and path[-1] == "seed" for path in changes) else session.seed
     if target is None and not overwrite and origin.path.resolve() != scene.path:
         raise FileChanged(f"{origin.path.name} leads to another file since it was read")
@@ -108,7 +110,7 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
         for key, value in session.scene_edits.values().items()
         if key in specs and not same(value, disk.get(key, _MISSING))
     }
-    changes = _beneath_look(session, changes)
+    changes = _beneath_theme(session, changes)
     found = _presets(session, folder)
     others = {**_animations(session), **_bookmarks(session), **_settings(session)}
     values = {**changes, **found.values, **others}
@@ -117,19 +119,19 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
     return replace(found, values=values)
 
 
-def _beneath_look(session: Session, changes: Changes) -> Changes:
-    """With another look, what the file must say besides: what differs from it, and nothing that it sets by itself."""
-    look = changes.get(LOOK.path)
-    if look is None:
+def _beneath_theme(session: Session, changes: Changes) -> Changes:
+    """With another theme, what the file must say besides: what differs from it, and nothing that it sets by itself."""
+    theme = changes.get(THEME.path)
+    if theme is None:
         return changes
     written, folder, values = (
         tomllib.loads(session.scene.places.text),
         session.scene.path.parent,
         session.scene_edits.values(),
     )
-    source, specs = view_of(look), {spec.name: spec for spec in View.specs()}
+    source, specs = themed_view(theme), {spec.name: spec for spec in View.specs()}
     found = dict(changes)
-    for key in (Key("view", name) for name in SET):
+    for key in (Key("view", name) for name in THEMED):
         found.pop(key.path, None)
         given, spec = _entry(written, key.path), specs[key.name]
         base = getattr(source, key.name) if given is _MISSING else _read(spec, given, folder)
@@ -151,7 +153,7 @@ def on_disk(scene: Scene, sets: tuple[str, ...]) -> dict[Key, Any]:
 
 def parameter_of(scene: Scene, text: str) -> Key | None:
     """The parameter that a `--set` is about; None if it is about something else."""
-    path = parse(text).path
+    path = path_in(scene, text)
     key = key_at(path) if len(path) > 1 else None
     owners = as_read(scene)
     known = key is not None and key.owner in owners and key.name in type(owners[key.owner]).model_fields

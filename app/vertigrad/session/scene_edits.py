@@ -13,7 +13,7 @@ from ..scene import Animation, Scene
 from ..scene.preset_tables import can_be_animated, range_objection
 from .animation import value_at
 from .merging import MISSING, Conflict, text_of
-from .parameters import MODELS, Key, Values, as_read, each, is_setting, settings_of, spec_of, with_look
+from .parameters import MODELS, Key, Values, as_read, each, is_setting, settings_of, spec_of, with_theme
 from .ranges import can_be_random, is_log, random_value
 from .scene_extras import SceneExtras, merge_extras
 from .undo import UndoHistory, UndoStep
@@ -83,7 +83,7 @@ class SceneEdits:
         Animations of `values` end, unless `extras` has them. Raises `ParameterError` and what a rebuilt model raises;
         then nothing has changed, nor has the history.
         """
-        values = self._running.sized(with_look(values, self._running.scene))
+        values = self._running.sized(with_theme(values, self._running.scene))
         before, extras_before = {key: self.value(key) for key in values}, self.extras
         extras = self.extras.without_animations(values) if extras is None else extras
         self._assign(values, extras)

@@ -67,7 +67,7 @@ def drawn(kind: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         case "image":
             return {"plane": "xz"}, {"pixels": random(7, 9, low=0.0)}
         case "streamlines":
-            style = {"length": 2.0, "width": 0.1, "rows": 16}
+            style = {"length": 2.0, "width": 0.1, "vertices": 16}
             return style, {"vectors": currents(), "seeds": 0.6 * position, "color": random(7, 6, 8, low=0.0)}
         case "vectors":
             return {"count": 3, "scale": 0.8, "thickness": 0.15}, {"vectors": currents()}

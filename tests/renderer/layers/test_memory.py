@@ -11,7 +11,7 @@ import pytest
 from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera
 from vertigrad.renderer.annotations.page import ColorBar
-from vertigrad.renderer.view import view_of
+from vertigrad.renderer.view import themed_view
 
 from .kinds import KINDS, drawn
 
@@ -27,15 +27,15 @@ def resident() -> int:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux what a process has in memory")
-@pytest.mark.parametrize(("colored", "look"), [(True, "own"), (False, "studio")])
-def test_no_shader_is_compiled_in_every_picture(steady: Gpu, layer: Any, shot: Any, colored: bool, look: str) -> None:
+@pytest.mark.parametrize(("colored", "theme"), [(True, "custom"), (False, "studio")])
+def test_no_shader_is_compiled_in_every_picture(steady: Gpu, layer: Any, shot: Any, colored: bool, theme: str) -> None:
     """A condition of uniforms alone around much of a shader: 1.1 to 1.8 MB a picture, see docs/decisions/0074."""
     made = []
     for kind in KINDS:
         style, given = drawn(kind)
         made.append(layer(kind, style, **{n: v for n, v in given.items() if colored or n not in ("color", "width")}))
         made[-1].colorbar = ColorBar(title=kind, unit="m") if kind in ("points", "image") else None
-    view = view_of(look).model_copy(update=NOTED)
+    view = themed_view(theme).model_copy(update=NOTED)
 
     def draw(number: int) -> None:
         camera = OrbitCamera.from_position((1.2 + 0.02 * number, 1.5, 3.0), (0, 0, 0), fov=45)

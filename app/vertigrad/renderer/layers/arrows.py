@@ -23,12 +23,12 @@ class ArrowsStyle(Params):
     """How arrows look."""
 
     colormap: str = choice("batlow", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
-    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
-    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
+    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
+    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: matte")
     scale: float = number(
         0.1,
         min=0.0,
@@ -36,15 +36,15 @@ class ArrowsStyle(Params):
         slider_min=1e-3,
         slider_max=10.0,
         scale="log",
-        doc="length for each unit of the direction",
+        doc="length per unit of the direction",
     )
-    longest: float = number(
-        1e12, min=0.0, max=1e12, slider_min=1e-2, slider_max=10.0, scale="log", doc="no arrow is longer, in world units"
+    max_length: float = number(
+        1e12, min=0.0, max=1e12, slider_min=1e-2, slider_max=10.0, scale="log", doc="maximum length, in world units"
     )
-    even: bool = switch(False, doc="all of one length, that of a direction of length 1")
-    thickness: float = number(0.045, min=0.002, max=0.3, doc="radius of the shaft, as a share of the length")
-    head: float = number(0.36, min=0.05, max=1.0, doc="share of the length that is the head")
-    anchor: str = choice("tail", tuple(ANCHORS), doc="which part of the arrow lies at its position")
+    normalize: bool = switch(False, doc="give all arrows the length of a unit vector")
+    thickness: float = number(0.045, min=0.002, max=0.3, doc="radius of the shaft, as a fraction of the length")
+    head: float = number(0.36, min=0.05, max=1.0, doc="length of the head, as a fraction of the length")
+    anchor: str = choice("tail", tuple(ANCHORS), doc="the part of the arrow that is at its position")
 
 
 class ArrowsLayer(MeshesLayer):
@@ -78,4 +78,6 @@ class ArrowsLayer(MeshesLayer):
         style = self.style
         looks = (*self._color, *ends(style.range), style.metallic, style.roughness)
         form = (style.scale, style.head, style.thickness)
-        return STYLE.pack(*looks, *form, style.range == "auto", style.longest, style.even, ANCHORS[style.anchor])
+        return STYLE.pack(
+            *looks, *form, style.range == "auto", style.max_length, style.normalize, ANCHORS[style.anchor]
+        )

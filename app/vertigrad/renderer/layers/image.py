@@ -44,24 +44,32 @@ ANCHORS = {
 class ImageStyle(Params):
     """Where a picture is, and how it looks."""
 
-    place: str = choice("world", tuple(PLACES), doc="in the world; or on the screen, before or behind all else")
-    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="in the world: its middle")
+    placement: str = choice(
+        "world", tuple(PLACES), doc="in the world, or on the screen in front of or behind everything"
+    )
+    center: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="in the world: its center")
     width: float = number(
-        2.0, min=1e-12, max=1e12, slider_min=0.1, slider_max=10.0, scale="log", doc="in the world: of its rows"
+        2.0, min=1e-12, max=1e12, slider_min=0.1, slider_max=10.0, scale="log", doc="in the world: its width"
     )
-    plane: str = choice("xy", tuple(PLANES), doc="in the world: xy stands and faces z, zy stands and faces x, xz lies")
-    share: float = number(0.3, min=0.01, max=1.0, doc="on the screen: how much of it it fills, along one side")
-    anchor: str = choice("lower right", tuple(ANCHORS), doc="on the screen: where")
-    margin: float = number(0.03, min=0.0, max=0.5, slider_max=0.2, doc="on the screen: share of it beside the picture")
-    smooth: bool = switch(True, doc="linear between pixels; else each is a square")
+    plane: str = choice(
+        "xy", tuple(PLANES), doc="in the world: xy is upright and faces z, zy is upright and faces x, xz is horizontal"
+    )
+    screen_fraction: float = number(
+        0.3, min=0.01, max=1.0, doc="on the screen: its size, as a fraction of the viewport"
+    )
+    anchor: str = choice("lower right", tuple(ANCHORS), doc="on the screen: its position")
+    margin: float = number(
+        0.03, min=0.0, max=0.5, slider_max=0.2, doc="on the screen: margin, as a fraction of the viewport"
+    )
+    smooth: bool = switch(True, doc="linear interpolation between pixels")
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a single channel")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
-    opacity: float = number(1.0, min=0.0, max=1.0, doc="0: nothing is seen, 1: nothing behind it is")
+    opacity: float = number(1.0, min=0.0, max=1.0, doc="0: transparent, 1: opaque")
     brightness: float = number(
-        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of its light"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the color"
     )
 
 
@@ -74,7 +82,7 @@ class ImageLayer(ContentLayer["_Content"]):
     Style: ClassVar[type[Params]] = ImageStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "pixels": AttributeSpec(
-            True, (1, 3, 4), None, "a picture (rows, columns), or (rows, columns, 3 or 4) of sRGB; f32, f16 or u8"
+            True, (1, 3, 4), None, "an image (rows, columns), or (rows, columns, 3 or 4) of sRGB; f32, f16 or u8"
         ),
     }
 
@@ -104,7 +112,7 @@ class ImageLayer(ContentLayer["_Content"]):
 
     def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Draw it as the numbers of its pixels, row by row; nothing if it is on the screen."""
-        if self.style.place == "world":
+        if self.style.placement == "world":
             self._record(pass_, frame, "rows")
 
     @property
@@ -115,7 +123,9 @@ class ImageLayer(ContentLayer["_Content"]):
     @property
     def _is_over(self) -> bool:
         style = self.style
-        return style.place == "front" or (style.place == "world" and (style.opacity < 1 or self._bound.channels == 4))
+        return style.placement == "front" or (
+            style.placement == "world" and (style.opacity < 1 or self._bound.channels == 4)
+        )
 
     def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, kind: str) -> None:
         content = self._bound
@@ -217,13 +227,13 @@ class _Content(Content):
         rows, columns = self._pixels.shape[:2]
         origin, right, down = _rectangle(style, rows / columns)
         corners = list(zip(origin, (o + r + d for o, r, d in zip(origin, right, down, strict=True)), strict=True))
-        on_screen = style.place != "world"
+        on_screen = style.placement != "world"
         low, high = ((math.nan,) * 3 if on_screen else tuple(pick(pair) for pair in corners) for pick in (min, max))
         self._plan.replay(low=low, high=high)
         return STYLE.pack(
             *(*origin, self._first, *right, self._component, *down, style.opacity),
             *(columns, rows, *self._strides, *ends(style.range), style.range == "auto", style.brightness),
-            *(style.share, style.margin, *ANCHORS[style.anchor], style.smooth, PLACES[style.place]),
+            *(style.screen_fraction, style.margin, *ANCHORS[style.anchor], style.smooth, PLACES[style.placement]),
         )
 
     def _resources(self, style: ImageStyle) -> list[Any]:

@@ -32,16 +32,14 @@ RECIPE = Recipe(
 class InstancesStyle(Params):
     """How the instances of a mesh look."""
 
-    shape: str = choice(
-        "cube", tuple(SHAPES), doc="what is drawn for each row, where no mesh is bound; it reaches 1 far"
-    )
+    shape: str = choice("cube", tuple(SHAPES), doc="mesh of each instance if none is bound, of radius 1")
     colormap: str = choice("batlow", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
-    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
-    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
+    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
+    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: matte")
 
 
 class InstancesLayer(MeshesLayer):
@@ -55,9 +53,9 @@ class InstancesLayer(MeshesLayer):
         "color": AttributeSpec(
             False, (1, 3, 4), (0.72, 0.70, 0.67), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
-        "size": AttributeSpec(False, (1, 3), 0.05, "factor of the mesh, or one for each of its axes"),
+        "size": AttributeSpec(False, (1, 3), 0.05, "scale of the mesh, or one for each of its axes"),
         "direction": AttributeSpec(
-            False, (3, 4), None, "where the mesh's y axis points, or a quaternion x, y, z, w that turns it"
+            False, (3, 4), None, "direction of the mesh's y axis, or a rotation as a quaternion x, y, z, w"
         ),
         **MESH,
     }

@@ -40,26 +40,31 @@ MOST_CELLS = 1 << 24  # their numbers have 24 bits
 class IsosurfaceStyle(Params):
     """How a surface of one value looks, and where its grid lies."""
 
-    level: float = number(0.0, slider_min=-1.0, slider_max=1.0, doc="the value on the surface")
+    level: float = number(0.0, slider_min=-1.0, slider_max=1.0, doc="value on the surface")
     low: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
+        "auto", words=("auto",), doc="low corner of the box in world space; auto: cubic cells around the origin"
     )
     high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="high corner of the box")
     samples: str = choice(
-        "nodes", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
+        "nodes",
+        ("cells", "nodes"),
+        doc="cells: samples are at cell centers; nodes: the outer samples are on the faces of the box",
     )
     colormap: str = choice("batlow", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
-    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
-    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
+    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
+    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: matte")
     contours: float = number(
-        0.0, min=0.0, slider_max=1.0, doc="step between contour lines of a scalar color, else of the height; 0: none"
+        0.0,
+        min=0.0,
+        slider_max=1.0,
+        doc="interval between contour lines of a scalar color, else of the height; 0: none",
     )
     contour_axis: str = choice("y", tuple(HEIGHT), doc="axis along which height is measured for contour lines")
-    contour_strength: float = number(0.45, min=0.0, max=1.0, doc="how dark contour lines are")
+    contour_strength: float = number(0.45, min=0.0, max=1.0, doc="opacity of contour lines")
     contour_width: float = number(1.2, min=0.5, max=8.0, unit="pixels", doc="width of contour lines")
 
 

@@ -41,9 +41,9 @@ class LinesStyle(Params):
     """How lines look."""
 
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
     brightness: float = number(
         1.0,
@@ -52,11 +52,11 @@ class LinesStyle(Params):
         slider_min=0.05,
         slider_max=50.0,
         scale="log",
-        doc="of what is no tube: factor of its light",
+        doc="factor of the color; not of tubes",
     )
-    tone_mapped: bool = switch(False, doc="they are light, which the tone map compresses and which may glow")
-    tube: bool = switch(False, doc="widths are in world units; lit by sun and sky, and throws shadows")
-    roughness: float = number(0.4, min=0.05, max=1.0, doc="of tubes; 0.05: polished, 1: chalk")
+    tone_mapped: bool = switch(False, doc="apply exposure, tone mapping and bloom")
+    tube: bool = switch(False, doc="draw lit tubes that cast shadows, with widths in world units")
+    roughness: float = number(0.4, min=0.05, max=1.0, doc="of tubes; 0.05: polished, 1: matte")
 
 
 class LinesLayer(Layer):
@@ -74,7 +74,7 @@ class LinesLayer(Layer):
         "color": AttributeSpec(
             False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
-        "width": AttributeSpec(False, (1,), 2.0, "pixels; of tubes world units"),
+        "width": AttributeSpec(False, (1,), 2.0, "width in pixels; of tubes in world units"),
     }
 
     def __init__(self, gpu: Gpu, name: str, style: LinesStyle):

@@ -35,19 +35,21 @@ RECIPES = {
 class MarksStyle(Params):
     """How marks look."""
 
-    shape: str = choice("disc", tuple(SHAPES), doc="discs that face the eye, soft sprites that blend, or single pixels")
-    pixels: bool = switch(False, doc="sizes are radii in pixels, not in world units")
+    shape: str = choice(
+        "disc", tuple(SHAPES), doc="discs that face the camera, soft sprites with blending, or single pixels"
+    )
+    pixels: bool = switch(False, doc="sizes are in pixels instead of world units")
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
     brightness: float = number(
-        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of their light"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the color"
     )
-    tone_mapped: bool = switch(False, doc="they are light, which the tone map compresses and which may glow")
-    glow: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 1: light that hides nothing")
-    hardness: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: fades from its middle on, 1: near its rim only")
+    tone_mapped: bool = switch(False, doc="apply exposure, tone mapping and bloom")
+    glow: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: alpha blending, 1: additive blending")
+    hardness: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: fades from the center, 1: only near the edge")
 
 
 class MarksLayer(ContentLayer[Drawing]):
@@ -62,7 +64,7 @@ class MarksLayer(ContentLayer[Drawing]):
         "color": AttributeSpec(
             False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
-        "size": AttributeSpec(False, (1,), 0.01, "the radius; of no meaning for single pixels"),
+        "size": AttributeSpec(False, (1,), 0.01, "radius; ignored for single pixels"),
     }
 
     def bind(self, attributes: Mapping[str, Attribute]) -> None:

@@ -22,8 +22,10 @@ from .indexed import checked_index
 from .shapes import shape
 
 MESH: Mapping[str, AttributeSpec] = {
-    "mesh": AttributeSpec(False, (3,), None, "vertices of the mesh drawn for each row", own_rows=True),
-    "mesh_normal": AttributeSpec(False, (3,), None, "their normals; without them triangles are flat", own_rows=True),
+    "mesh": AttributeSpec(False, (3,), None, "vertices of the mesh", own_rows=True),
+    "mesh_normal": AttributeSpec(
+        False, (3,), None, "normals of the mesh; without them triangles are shaded flat", own_rows=True
+    ),
     "index": AttributeSpec(False, (1, 3), None, "three vertices of the mesh for each triangle", own_rows=True),
 }
 

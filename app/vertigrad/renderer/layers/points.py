@@ -34,18 +34,18 @@ class PointsStyle(Params):
     """How points look. A sphere of radius `size` stands around each position."""
 
     colormap: str = choice("inferno", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
-    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
-    roughness: float = number(0.45, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
-    emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: shines by itself")
+    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
+    roughness: float = number(0.45, min=0.05, max=1.0, doc="0.05: polished, 1: matte")
+    emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: emits light")
     brightness: float = number(
-        4.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="of what shines by itself"
+        4.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the emitted light"
     )
     min_pixels: float = number(
-        1.0, min=0.5, max=16.0, doc="radius on the screen below which spheres become soft spots of the same light"
+        1.0, min=0.5, max=16.0, doc="radius in pixels below which spheres become soft spots of the same light"
     )
 
 
@@ -64,7 +64,7 @@ class PointsLayer(ContentLayer[Drawing]):
         "color": AttributeSpec(
             False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
-        "size": AttributeSpec(False, (1,), 0.01, "the radius in world units"),
+        "size": AttributeSpec(False, (1,), 0.01, "radius in world units"),
     }
 
     def __init__(self, gpu: Gpu, name: str, style: PointsStyle):

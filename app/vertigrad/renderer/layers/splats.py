@@ -40,19 +40,19 @@ class SplatsStyle(Params):
     size: float = number(
         1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=5.0, scale="log", doc="factor of all standard deviations"
     )
-    dense: float = number(1.0, min=0.0, max=1.0, doc="factor of all opacities")
+    opacity_scale: float = number(1.0, min=0.0, max=1.0, doc="factor of all opacities")
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
     brightness: float = number(
-        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of their light"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the color"
     )
     blur: float = number(
-        0.3, min=0.0, max=16.0, slider_max=2.0, unit="pixels²", doc="variance that each gets on the screen, at least"
+        0.3, min=0.0, max=16.0, slider_max=2.0, unit="pixels²", doc="variance of the low-pass filter on the screen"
     )
-    dimmed: bool = switch(False, doc="small splats become fainter by their blur, instead of larger")
+    antialiased: bool = switch(False, doc="compensate the opacity of splats that the filter enlarges")
 
 
 class SplatsLayer(ContentLayer["_Content"]):
@@ -66,8 +66,8 @@ class SplatsLayer(ContentLayer["_Content"]):
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
         "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
         "scale": AttributeSpec(False, (1, 3), 0.02, "standard deviation, or one along each of the splat's own axes"),
-        "rotation": AttributeSpec(False, (4,), None, "a quaternion x, y, z, w that turns those axes"),
-        "opacity": AttributeSpec(False, (1,), 0.8, "alpha in the middle"),
+        "rotation": AttributeSpec(False, (4,), None, "rotation of those axes as a quaternion x, y, z, w"),
+        "opacity": AttributeSpec(False, (1,), 0.8, "opacity at the center"),
         "color": AttributeSpec(
             False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
@@ -166,9 +166,9 @@ class _Content(Content):
     def uniform(self, style: SplatsStyle) -> bytes:
         key = tuple(vars(style).values())
         if key != self._packed[0]:
-            values = (*self._color, *(style.size * s for s in self._scale), style.dense * self._opacity)
+            values = (*self._color, *(style.size * s for s in self._scale), style.opacity_scale * self._opacity)
             looks = (*ends(style.range), style.range == "auto", style.brightness)
-            self._packed = key, STYLE.pack(*values, *looks, *self._places, style.blur, style.dimmed)
+            self._packed = key, STYLE.pack(*values, *looks, *self._places, style.blur, style.antialiased)
         return self._packed[1]
 
     def group(self, style: SplatsStyle) -> wgpu.GPUBindGroup:

@@ -32,35 +32,61 @@ MOST_SUBSTEPS = 64
 class StreamlinesStyle(LinesStyle):
     """How lines through a field look, where it lies, and where they begin."""
 
-    tube: bool = switch(True, doc="widths are in world units; lit by sun and sky, and throws shadows")
+    tube: bool = switch(True, doc="draw lit tubes that cast shadows, with widths in world units")
     low: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
+        "auto", words=("auto",), doc="low corner of the box in world space; auto: cubic cells around the origin"
     )
     high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="high corner of the box")
     samples: str = choice(
-        "cells", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
+        "cells",
+        ("cells", "nodes"),
+        doc="cells: samples are at cell centers; nodes: the outer samples are on the faces of the box",
     )
-    plane: str = choice("xz", tuple(PLANES), rebuild=True, doc="in which a flat field lies")
-    count: int = integer(256, min=1, max=1 << 20, slider_max=4096, scale="log", doc="lines, where no seeds are bound")
+    plane: str = choice("xz", tuple(PLANES), rebuild=True, doc="plane of a two-dimensional field")
+    count: int = integer(
+        256, min=1, max=1 << 20, slider_max=4096, scale="log", doc="number of lines if no seeds are bound"
+    )
     seed_low: tuple[float, ...] | Literal["auto"] = vector(
         "auto", words=("auto",), doc="low corner of the box in which seeds are spread; auto: that of the field"
     )
-    seed_high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="its high corner")
-    rows: int = integer(96, min=2, max=4096, slider_max=512, scale="log", doc="places along each line")
+    seed_high: tuple[float, ...] | Literal["auto"] = vector(
+        "auto", words=("auto",), doc="high corner of the box in which seeds are spread"
+    )
+    vertices: int = integer(96, min=2, max=4096, slider_max=512, scale="log", doc="number of vertices of each line")
     length: float = number(
-        1.0, min=1e-12, max=1e12, slider_min=0.05, slider_max=10.0, scale="log", doc="of the lines, in world units"
+        1.0,
+        min=1e-12,
+        max=1e12,
+        slider_min=0.05,
+        slider_max=10.0,
+        scale="log",
+        doc="length of the lines, in world units",
     )
-    ways: str = choice("both", ("both", "forward", "backward"), doc="which way lines go from their seeds")
+    direction: str = choice("both", ("both", "forward", "backward"), doc="direction of integration from the seeds")
     width: float = number(
-        0.01, min=1e-12, max=1e12, slider_min=1e-3, slider_max=0.1, scale="log", doc="world units of tubes, else pixels"
+        0.01,
+        min=1e-12,
+        max=1e12,
+        slider_min=1e-3,
+        slider_max=0.1,
+        scale="log",
+        doc="width in world units for tubes, in pixels for lines",
     )
-    taper: float = number(0.3, min=0.0, max=0.5, doc="share of a line over which it becomes thinner to each end")
-    pulse: float = number(0.0, min=0.0, max=1.0, doc="0: even lines; 1: strokes that move along them")
-    pulse_length: float = number(
-        0.5, min=1e-12, max=1e12, slider_min=0.05, slider_max=5.0, scale="log", doc="world units from stroke to stroke"
+    taper: float = number(
+        0.3, min=0.0, max=0.5, doc="fraction of a line over which it becomes thinner towards each end"
     )
-    pulse_speed: float = number(
-        0.4, min=-1e12, max=1e12, slider_min=-2.0, slider_max=2.0, doc="world units in a second"
+    dashes: float = number(0.0, min=0.0, max=1.0, doc="0: solid lines, 1: dashes that move along the lines")
+    dash_spacing: float = number(
+        0.5,
+        min=1e-12,
+        max=1e12,
+        slider_min=0.05,
+        slider_max=5.0,
+        scale="log",
+        doc="distance between dashes, in world units",
+    )
+    dash_speed: float = number(
+        0.4, min=-1e12, max=1e12, slider_min=-2.0, slider_max=2.0, doc="speed of the dashes, in world units per second"
     )
 
 
@@ -74,8 +100,8 @@ class StreamlinesLayer(ContentLayer["_Content"]):
     casts: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = StreamlinesStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
-        "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or a flat one"),
-        "seeds": AttributeSpec(False, (3,), None, "x, y, z of a place on each line", own_rows=True),
+        "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or on a two-dimensional one"),
+        "seeds": AttributeSpec(False, (3,), None, "x, y, z of a point on each line", own_rows=True),
         "color": AttributeSpec(
             False, (1, 3, 4), SPEED, "scalars on a grid (nz, ny, nx), or one sRGB; without it, the speed", own_rows=True
         ),
@@ -134,7 +160,7 @@ class _Content(Content):
             self._seeds = _seeds(gpu, name, given)
             color = given.get("color", SPEED)
             self._scalars = Field(gpu, name, "color", color) if isinstance(color, Tensor) else None
-            self._lines, self._rows = self._seeds.rows if self._seeds else style.count, style.rows
+            self._lines, self._rows = self._seeds.rows if self._seeds else style.count, style.vertices
             self._check(name)
             self._places = held(Tensor.empty((self._lines, self._rows, 5), name=f"{name}.places"))
             parts = {"position": slice(0, 3), "color": 3, "width": 4}
@@ -160,8 +186,8 @@ class _Content(Content):
             self._resident = self._read.blocks
         if moment is not None:
             self._time = moment.time
-        place = math.fmod(self._time * style.pulse_speed / style.pulse_length, 1.0) if style.pulse else 0.0
-        self._followed(style).replay(pulse_place=place)
+        place = math.fmod(self._time * style.dash_speed / style.dash_spacing, 1.0) if style.dashes else 0.0
+        self._followed(style).replay(dash_phase=place)
         self.lines.prepare(moment)
 
     def blocks(self) -> Iterable[Block]:
@@ -241,17 +267,17 @@ class _Content(Content):
             "seed_high": high if style.seed_high == "auto" else style.seed_high,
             "step": step,
             "substeps": min(max(math.ceil(step / max(FINE * cell, 1e-30)), 1), MOST_SUBSTEPS),
-            "backward": {"both": self._rows // 2, "forward": 0, "backward": self._rows - 1}[style.ways],
+            "backward": {"both": self._rows // 2, "forward": 0, "backward": self._rows - 1}[style.direction],
             "width": style.width,
             "taper": style.taper,
-            "pulse": style.pulse,
-            "pulse_length": style.pulse_length,
+            "dashes": style.dashes,
+            "dash_spacing": style.dash_spacing,
         }
 
 
 def _form(style: StreamlinesStyle) -> tuple[Any, ...]:
     """What tensors depend on."""
-    return style.count, style.rows, style.plane
+    return style.count, style.vertices, style.plane
 
 
 def _seeds(gpu: Gpu, name: str, given: Mapping[str, Attribute]) -> Attributes | None:

@@ -38,17 +38,20 @@ class SurfaceStyle(Params):
     """How a surface looks."""
 
     colormap: str = choice("batlow", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
-    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: paint, 1: metal")
-    roughness: float = number(0.7, min=0.05, max=1.0, doc="0.05: polished, 1: chalk")
+    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
+    roughness: float = number(0.7, min=0.05, max=1.0, doc="0.05: polished, 1: matte")
     contours: float = number(
-        0.0, min=0.0, slider_max=1.0, doc="step between contour lines of a scalar color, else of the height; 0: none"
+        0.0,
+        min=0.0,
+        slider_max=1.0,
+        doc="interval between contour lines of a scalar color, else of the height; 0: none",
     )
     contour_axis: str = choice("y", tuple(HEIGHT), doc="axis along which height is measured for contour lines")
-    contour_strength: float = number(0.45, min=0.0, max=1.0, doc="how dark contour lines are")
+    contour_strength: float = number(0.45, min=0.0, max=1.0, doc="opacity of contour lines")
     contour_width: float = number(1.2, min=0.5, max=8.0, unit="pixels", doc="width of contour lines")
 
 
@@ -63,7 +66,7 @@ class SurfaceLayer(Layer):
         "color": AttributeSpec(
             False, (1, 3, 4), (0.72, 0.70, 0.67), "a scalar for the colormap, or sRGB, or sRGB and alpha"
         ),
-        "normal": AttributeSpec(False, (3,), None, "the direction across the surface; without it triangles are flat"),
+        "normal": AttributeSpec(False, (3,), None, "normals; without them triangles are shaded flat"),
         "index": AttributeSpec(False, (1, 3), None, "three rows of position for each triangle"),
     }
 

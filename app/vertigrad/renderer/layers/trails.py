@@ -30,23 +30,21 @@ TRAILS = replace(RECIPE, stages={"line": True}, defines={"TRAILS": True})
 class TrailsStyle(Params):
     """How trails look, and how far back they go."""
 
-    length: int = integer(
-        48, min=2, max=4096, slider_max=256, scale="log", doc="positions that are remembered of each row"
-    )
-    every: float = number(
-        0.0, min=0.0, max=1e3, slider_max=0.5, unit="s", doc="simulated time between them; 0: from picture to picture"
+    length: int = integer(48, min=2, max=4096, slider_max=256, scale="log", doc="number of positions in each trail")
+    sample_interval: float = number(
+        0.0, min=0.0, max=1e3, slider_max=0.5, unit="s", doc="simulated time between these positions; 0: every frame"
     )
     colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
     brightness: float = number(
-        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of their light"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the color"
     )
-    tone_mapped: bool = switch(False, doc="they are light, which the tone map compresses and which may glow")
-    fade: float = number(1.0, min=0.0, max=1.0, doc="how transparent they are at their end")
-    taper: float = number(0.7, min=0.0, max=1.0, doc="how much thinner they are there")
+    tone_mapped: bool = switch(False, doc="apply exposure, tone mapping and bloom")
+    fade: float = number(1.0, min=0.0, max=1.0, doc="transparency at the end of a trail")
+    taper: float = number(0.7, min=0.0, max=1.0, doc="how much thinner trails are at their end")
 
 
 class TrailsLayer(ContentLayer["_Ring"]):
@@ -83,7 +81,7 @@ class TrailsLayer(ContentLayer["_Ring"]):
         ring = self._bound
         ring.drawing.prepare(self.style)
         if moment is not None:
-            ring.remember(moment.time, self.style.every)
+            ring.remember(moment.time, self.style.sample_interval)
 
     def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
         """Trails fade, so none of them is solid: nothing."""

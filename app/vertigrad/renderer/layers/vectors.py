@@ -27,16 +27,20 @@ LENGTH = "length"
 class VectorsStyle(ArrowsStyle):
     """How the arrows of a field look, where it lies, and how many there are."""
 
-    anchor: str = choice("middle", ("tail", "middle", "tip"), doc="which part of an arrow lies at its place")
+    anchor: str = choice("middle", ("tail", "middle", "tip"), doc="the part of the arrow that is at its position")
     low: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
+        "auto", words=("auto",), doc="low corner of the box in world space; auto: cubic cells around the origin"
     )
     high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="high corner of the box")
     samples: str = choice(
-        "cells", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
+        "cells",
+        ("cells", "nodes"),
+        doc="cells: samples are at cell centers; nodes: the outer samples are on the faces of the box",
     )
-    plane: str = choice("xz", tuple(PLANES), doc="in which a flat field lies")
-    count: int = integer(16, min=1, max=256, slider_max=64, scale="log", doc="arrows along the longest edge of the box")
+    plane: str = choice("xz", tuple(PLANES), doc="plane of a two-dimensional field")
+    count: int = integer(
+        16, min=1, max=256, slider_max=64, scale="log", doc="number of arrows along the longest edge of the box"
+    )
 
 
 class VectorsLayer(ContentLayer["_Content"]):
@@ -46,7 +50,7 @@ class VectorsLayer(ContentLayer["_Content"]):
     blends: ClassVar[bool] = True
     Style: ClassVar[type[Params]] = VectorsStyle
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
-        "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or a flat one"),
+        "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or on a two-dimensional one"),
         "color": AttributeSpec(False, (3, 4), LENGTH, "one sRGB; without it, the length", own_rows=True),
     }
 

@@ -37,30 +37,38 @@ class VolumeStyle(Params):
     """How a volume looks, and where it lies."""
 
     low: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), doc="low corner of the box in world space; auto: cells are cubes around the origin"
+        "auto", words=("auto",), doc="low corner of the box in world space; auto: cubic cells around the origin"
     )
     high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="high corner of the box")
     samples: str = choice(
-        "cells", ("cells", "nodes"), doc="cells: the box is full of cells; nodes: samples on its faces"
+        "cells",
+        ("cells", "nodes"),
+        doc="cells: samples are at cell centers; nodes: the outer samples are on the faces of the box",
     )
     density_range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="density that is clear, and density that absorbs in full"
+        "auto", words=("auto",), doc="density that is transparent, and density with full extinction"
     )
     extinction: float = number(
-        8.0, min=0.0, max=1e9, slider_min=0.1, slider_max=200.0, scale="log", doc="of full density, per world unit"
+        8.0,
+        min=0.0,
+        max=1e9,
+        slider_min=0.1,
+        slider_max=200.0,
+        scale="log",
+        doc="extinction coefficient of full density, per world unit",
     )
     colormap: str = choice("inferno", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="turn the colormap round")
+    colormap_flip: bool = switch(False, doc="reverse the colormap")
     range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap"
+        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
     )
-    emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: shines by itself")
+    emissive: float = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: emits light")
     brightness: float = number(
-        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="of what shines by itself"
+        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the emitted light"
     )
-    shadow: float = number(0.85, min=0.0, max=1.0, doc="how much it shades itself from sun and sky")
-    forward: float = number(0.3, min=-0.9, max=0.9, doc="above 0: the sun shines through more than back")
-    detail: float = number(1.5, min=0.25, max=8.0, doc="steps of the march for each cell")
+    shadow: float = number(0.85, min=0.0, max=1.0, doc="strength of self-shadowing")
+    anisotropy: float = number(0.3, min=-0.9, max=0.9, doc="scattering anisotropy: above 0 forward, below 0 backward")
+    steps_per_cell: float = number(1.5, min=0.25, max=8.0, doc="ray marching steps per cell")
 
 
 class VolumeLayer(ContentLayer["_Content"]):
@@ -221,7 +229,7 @@ class _Content(Content):
         values = STYLE.pack(
             *(*low, style.extinction, *high, style.shadow),
             *(*self._color, style.emissive, *ends(style.density_range), *ends(style.range)),
-            *(inset(style), style.brightness, style.forward, style.detail),
+            *(inset(style), style.brightness, style.anisotropy, style.steps_per_cell),
             *(style.density_range == "auto", style.range == "auto", 0.0, 0.0, *self._light_size),
         )
         return self.fields["density"].packed + (color.packed if color else NO_FIELD) + values

@@ -5,12 +5,12 @@ import tomllib
 import pytest
 
 from vertigrad import gpu as the_gpu
-from vertigrad.renderer.looks import LOOKS, NAMES, OWN, SET
-from vertigrad.renderer.view import View, view_of
+from vertigrad.renderer.themes import CUSTOM, NAMES, THEMED, THEMES
+from vertigrad.renderer.view import View, themed_view
 from vertigrad.scene import load
 from vertigrad.session import Session
 from vertigrad.session.commands import Redo, ResetParameters, Save, SetParameter, Undo
-from vertigrad.session.parameters import LOOK, Key
+from vertigrad.session.parameters import THEME, Key
 
 SCENE = """version = 1
 
@@ -54,65 +54,65 @@ def post(session, *commands):
     assert not session.messages, session.messages
 
 
-@pytest.mark.parametrize("look", sorted(LOOKS))
-def test_a_look_is_a_whole_set_of_values_that_can_be(look):
-    assert set(LOOKS[look]) == set(SET)
-    assert set(SET) < set(View.model_fields)
-    assert view_of(look).look == look
-    assert any(getattr(view_of(look), name) != getattr(View(), name) for name in SET)
+@pytest.mark.parametrize("theme", sorted(THEMES))
+def test_a_theme_is_a_whole_set_of_values_that_can_be(theme):
+    assert set(THEMES[theme]) == set(THEMED)
+    assert set(THEMED) < set(View.model_fields)
+    assert themed_view(theme).theme == theme
+    assert any(getattr(themed_view(theme), name) != getattr(View(), name) for name in THEMED)
 
 
 def test_a_scene_takes_its_look_and_overrides_it(tmp_path):
-    view = load(written(tmp_path, 'look = "night"\nexposure = 2.5')).view
-    assert view.look == "night"
+    view = load(written(tmp_path, 'theme = "night"\nexposure = 2.5')).view
+    assert view.theme == "night"
     assert view.exposure == 2.5
-    expected = view_of("night")
-    assert all(getattr(view, name) == getattr(expected, name) for name in SET if name != "exposure")
+    expected = themed_view("night")
+    assert all(getattr(view, name) == getattr(expected, name) for name in THEMED if name != "exposure")
 
 
 def test_the_command_line_can_ask_for_a_look(tmp_path):
     path = written(tmp_path, "exposure = 2.5")
-    view = load(path, sets=["view.look=paper"]).view
-    assert view.tint == view_of("paper").tint
+    view = load(path, sets=["view.theme=paper"]).view
+    assert view.tint == themed_view("paper").tint
     assert view.exposure == 2.5
 
 
 def test_an_unknown_look_is_told_where_it_stands(tmp_path):
-    with pytest.raises(Exception, match=r"scene.toml:12:8.*view.look.*paper"):
-        load(written(tmp_path, 'look = "papers"'))
+    with pytest.raises(Exception, match=r"scene.toml:12:9.*view.theme.*paper"):
+        load(written(tmp_path, 'theme = "papers"'))
 
 
-def test_choosing_a_look_is_one_step_that_can_be_undone(opened):
+def test_choosing_a_theme_is_one_step_that_can_be_undone(opened):
     session = opened('background = "#102030"\nsun_azimuth = 70')
     before = session.view.model_copy()
-    post(session, SetParameter(*LOOK, "studio"))
-    expected = view_of("studio")
-    assert all(getattr(session.view, name) == getattr(expected, name) for name in SET)
+    post(session, SetParameter(*THEME, "studio"))
+    expected = themed_view("studio")
+    assert all(getattr(session.view, name) == getattr(expected, name) for name in THEMED)
     assert session.view.sun_azimuth == 70
     post(session, Undo())
     assert session.view == before
     post(session, Redo())
-    assert session.view.look == "studio"
+    assert session.view.theme == "studio"
     assert session.view.background == expected.background
 
 
 def test_going_back_to_the_scenes_look_brings_its_own_values(opened):
-    session = opened('look = "night"\nexposure = 2.5')
+    session = opened('theme = "night"\nexposure = 2.5')
     before = session.view.model_copy()
-    post(session, SetParameter(*LOOK, "paper"))
-    assert session.view.exposure == view_of("paper").exposure
-    post(session, ResetParameters((LOOK,)))
+    post(session, SetParameter(*THEME, "paper"))
+    assert session.view.exposure == themed_view("paper").exposure
+    post(session, ResetParameters((THEME,)))
     assert session.view == before
-    post(session, SetParameter(*LOOK, OWN))
+    post(session, SetParameter(*THEME, CUSTOM))
     assert session.view.exposure == View().exposure
     assert session.view.background == View().background
 
 
-@pytest.mark.parametrize("start", ["", 'look = "night"', 'look = "night"\nbloom = 0.01', "bloom = 0.01"])
-@pytest.mark.parametrize("look", [OWN, "paper"])
-def test_a_look_that_is_saved_is_what_was_seen(opened, start, look):
+@pytest.mark.parametrize("start", ["", 'theme = "night"', 'theme = "night"\nbloom = 0.01', "bloom = 0.01"])
+@pytest.mark.parametrize("theme", [CUSTOM, "paper"])
+def test_a_theme_that_is_saved_is_what_was_seen(opened, start, theme):
     session = opened(start)
-    post(session, SetParameter(*LOOK, "blueprint"), SetParameter(*LOOK, look))
+    post(session, SetParameter(*THEME, "blueprint"), SetParameter(*THEME, theme))
     post(session, SetParameter("view", "tint", 0.0), SetParameter("view", "vignette", View().vignette))
     seen = session.view.model_copy()
     post(session, Save())
@@ -123,11 +123,11 @@ def test_a_look_that_is_saved_is_what_was_seen(opened, start, look):
 
 def test_a_saved_look_is_one_line_of_the_file(opened):
     session = opened()
-    post(session, SetParameter(*LOOK, "studio"), Save())
-    assert tomllib.loads(session.scene.path.read_text())["view"] == {"look": "studio"}
+    post(session, SetParameter(*THEME, "studio"), Save())
+    assert tomllib.loads(session.scene.path.read_text())["view"] == {"theme": "studio"}
 
 
 def test_the_look_has_a_place_among_the_parameters():
-    spec = next(spec for spec in View.specs() if spec.name == "look")
+    spec = next(spec for spec in View.specs() if spec.name == "theme")
     assert spec.choices == NAMES
-    assert Key("view", "look") == LOOK
+    assert Key("view", "theme") == THEME

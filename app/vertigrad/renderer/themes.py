@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-OWN = "own"  # no look: a scene's own values, and the defaults
+CUSTOM = "custom"  # no theme: a scene's own values, and the defaults
 
 # Where the sun stands is left to the scene: it belongs to what is shown, not to the way.
-LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+THEMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "studio": {
             "background": "#dfe3e8",
             "exposure": 1.0,
             "sun": 2.1,
             "sun_color": "#fff4e6",
-            "sun_width": 7.0,
+            "sun_angle": 7.0,
             "shadows": 0.92,
             "sky": 0.95,
             "sky_color": "#e2e9f4",
             "horizon_color": "#eef0f2",
             "ground_color": "#8d8883",
             "occlusion": 0.9,
-            "occlusion_reach": 0.16,
+            "occlusion_radius": 0.16,
             "edges": 0.0,
             "edge_color": "#000000",
             "edge_width": 1.2,
@@ -39,14 +39,14 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "exposure": 1.15,
             "sun": 2.0,
             "sun_color": "#cfdcff",
-            "sun_width": 2.0,
+            "sun_angle": 2.0,
             "shadows": 0.95,
             "sky": 0.9,
             "sky_color": "#445f96",
             "horizon_color": "#3d5480",
             "ground_color": "#262a3a",
             "occlusion": 0.85,
-            "occlusion_reach": 0.2,
+            "occlusion_radius": 0.2,
             "edges": 0.0,
             "edge_color": "#000000",
             "edge_width": 1.2,
@@ -62,14 +62,14 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "exposure": 1.3,
             "sun": 1.9,
             "sun_color": "#ffffff",
-            "sun_width": 6.0,
+            "sun_angle": 6.0,
             "shadows": 0.6,
             "sky": 1.35,
             "sky_color": "#f4f4f2",
             "horizon_color": "#f6f4f0",
             "ground_color": "#c9c2b8",
             "occlusion": 0.95,
-            "occlusion_reach": 0.12,
+            "occlusion_radius": 0.12,
             "edges": 0.9,
             "edge_color": "#2e2822",
             "edge_width": 1.2,
@@ -85,14 +85,14 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "exposure": 1.0,
             "sun": 1.6,
             "sun_color": "#ffffff",
-            "sun_width": 4.0,
+            "sun_angle": 4.0,
             "shadows": 0.7,
             "sky": 0.8,
             "sky_color": "#f2f2f2",
             "horizon_color": "#f0f0f0",
             "ground_color": "#808080",
             "occlusion": 0.9,
-            "occlusion_reach": 0.14,
+            "occlusion_radius": 0.14,
             "edges": 0.9,
             "edge_color": "#e8f3ff",
             "edge_width": 1.0,
@@ -105,11 +105,11 @@ LOOKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-NAMES = (OWN, *LOOKS)
-SET = tuple(LOOKS["studio"])  # names of what a look sets; the same in each
+NAMES = (CUSTOM, *THEMES)
+THEMED = tuple(THEMES["studio"])  # names of what a look sets; the same in each
 
 
-def looked(values: Mapping[str, Any]) -> dict[str, Any]:
+def themed_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of a view with those of the look that they name beneath them."""
-    look = values.get("look")
-    return {**LOOKS.get(look, {}), **values} if isinstance(look, str) else dict(values)
+    theme = values.get("theme")
+    return {**THEMES.get(theme, {}), **values} if isinstance(theme, str) else dict(values)
