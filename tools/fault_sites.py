@@ -32,7 +32,7 @@ UNOBSERVABLE = {  # constants in which no fault is drawn, with the reason
     "renderer/pipelines.py": {"REMEMBERED": _CACHE},
     "layers/point_splatting.py": {"REMEMBERED": _CACHE, "MANY": _FASTER},
     "layers/stored.py": {"REMEMBERED": _CACHE},
-    "annotations/room.py": {"REMEMBERED": _CACHE},
+    "annotations/axes_bounds.py": {"REMEMBERED": _CACHE},
     "ops/conv_tiles.py": {"BUSY": _FASTER, "FEW": _FASTER, "MOST_SLICES": _FASTER},
     "ops/product.py": {"BUSY": _FASTER, "LEAST_PART": _FASTER, "LEAST_LINE": _FASTER},
     "ops/product_variants.py": {"FEW": _FASTER},

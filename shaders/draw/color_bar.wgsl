@@ -2,12 +2,12 @@
 // a plate behind all of it, a rim, the bar, then for each tick its mark and the symbols of its number. In: the two ends, from
 // the scene or as the GPU found them a moment ago, so that a bar is never behind its picture. Out: colors of the screen.
 //% include "common/view.wgsl"
-//% include "common/lettering.wgsl"
+//% include "common/overlay_text.wgsl"
 //% include "common/ticks.wgsl"
 
 @group(0) @binding(0) var<uniform> view: View;
-@group(0) @binding(1) var<uniform> page: Page;
-@group(0) @binding(2) var<storage, read> letters: array<Letter>;
+@group(0) @binding(1) var<uniform> overlay: Overlay;
+@group(0) @binding(2) var<storage, read> glyphs: array<Glyph>;
 @group(0) @binding(3) var atlas: texture_2d<f32>;
 @group(0) @binding(4) var colormap: texture_2d<f32>;
 @group(0) @binding(5) var smooth_sampler: sampler;
@@ -23,9 +23,9 @@ fn ends_of(bar: Bar) -> vec2f {
 
 // Numbers lie two to four ems apart; where that leaves hardly any, closer.
 fn bar_ticks(ends: vec2f, height: f32) -> Ticks {
-    let wide = ticks_of(ends.x, ends.y, height / (2.4 * page.em));
-    let close = ticks_of(ends.x, ends.y, height / (1.2 * page.em));
-    if wide.count < 3 && f32(close.count) <= 1.0 + height / (1.4 * page.em) { return close; }
+    let wide = ticks_of(ends.x, ends.y, height / (2.4 * overlay.em));
+    let close = ticks_of(ends.x, ends.y, height / (1.2 * overlay.em));
+    if wide.count < 3 && f32(close.count) <= 1.0 + height / (1.4 * overlay.em) { return close; }
     return wide;
 }
 
@@ -37,38 +37,38 @@ fn height_of(ticks: Ticks, i: i32, bar: Bar) -> f32 {
 }
 
 @vertex
-fn bar_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) instance: u32) -> Mark {
-    let bar = page.bars[instance / PER_BAR];
+fn bar_vertex(@builtin(vertex_index) corner: u32, @builtin(instance_index) instance: u32) -> OverlayVertex {
+    let bar = overlay.bars[instance / PER_BAR];
     let number = i32(instance % PER_BAR);
-    let low = bar.place.xy;
-    let high = bar.place.xy + bar.place.zw;
-    let around = round(0.8 * page.em);
-    let title = vec2f(0.0, round(2.0 * page.em));
+    let low = bar.rectangle.xy;
+    let high = bar.rectangle.xy + bar.rectangle.zw;
+    let around = round(0.8 * overlay.em);
+    let title = vec2f(0.0, round(2.0 * overlay.em));
     if number == 0 {
-        return drawn_box(low - title - around, vec2f(low.x + bar.block, high.y) + around, corner, PLATE, 1.0);
+        return rectangle(low - title - around, vec2f(low.x + bar.total_width, high.y) + around, corner, PLATE, 1.0);
     }
-    if number == 1 { return drawn_box(low - 1.0, high + 1.0, corner, FILLED, 0.35); }
-    if number == 2 { return drawn_box(low, high, corner, COLORS, 1.0); }
+    if number == 1 { return rectangle(low - 1.0, high + 1.0, corner, FILLED, 0.35); }
+    if number == 2 { return rectangle(low, high, corner, COLORS, 1.0); }
     let ends = ends_of(bar);
-    let ticks = bar_ticks(ends, bar.place.w);
+    let ticks = bar_ticks(ends, bar.rectangle.w);
     let i = (number - 3) / PER_TICK;
     let symbol = (number - 3) % PER_TICK - 1;
-    if i >= ticks.count { return nothing_drawn(); }
-    let y = round(high.y - height_of(ticks, i, bar) * (bar.place.w - 1.0) - 0.5);
+    if i >= ticks.count { return hidden_vertex(); }
+    let y = round(high.y - height_of(ticks, i, bar) * (bar.rectangle.w - 1.0) - 0.5);
     if symbol < 0 {
-        let thick = max(round(page.unit), 1.0);
+        let thick = max(round(overlay.unit), 1.0);
         let top = y - floor(0.5 * (thick - 1.0));
-        return drawn_box(vec2f(high.x + 1.0, top), vec2f(high.x + 1.0 + 4.0 * page.unit, top + thick), corner, FILLED, 0.6);
+        return rectangle(vec2f(high.x + 1.0, top), vec2f(high.x + 1.0 + 4.0 * overlay.unit, top + thick), corner, FILLED, 0.6);
     }
     let written = tick_number(ticks, i);
-    if symbol >= written_length(written) { return nothing_drawn(); }
-    let pen = vec2f(high.x + 8.0 * page.unit + pen_after(written, symbol), y + 0.5 + 0.5 * CAPITAL * page.em);
-    return drawn_letter(symbol_at(written, symbol), corner, pen, 1.0);
+    if symbol >= written_length(written) { return hidden_vertex(); }
+    let pen = vec2f(high.x + 8.0 * overlay.unit + pen_after(written, symbol), y + 0.5 + 0.5 * CAPITAL * overlay.em);
+    return glyph_quad(symbol_at(written, symbol), corner, pen, 1.0);
 }
 
 @fragment
-fn bar_fragment(mark: Mark) -> @location(0) vec4f {
-    if mark.kind != COLORS { return on_target(lettered(mark)); }
+fn bar_fragment(mark: OverlayVertex) -> @location(0) vec4f {
+    if mark.kind != COLORS { return on_target(overlay_color(mark)); }
     let texels = f32(textureDimensions(colormap).x);
     let x = colormap_coordinate(1.0 - mark.place.y, vec2f(0.0, 1.0), texels);
     let light = textureSampleLevel(colormap, smooth_sampler, vec2f(x, 0.5), 0.0).rgb;

@@ -5,12 +5,12 @@
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
 //% include "common/ticks.wgsl"
-//% include "common/page.wgsl"
-//% include "common/room.wgsl"
+//% include "common/overlay.wgsl"
+//% include "common/axes_bounds.wgsl"
 
 @group(0) @binding(0) var<uniform> view: View;
-@group(0) @binding(1) var<uniform> page: Page;
-@group(0) @binding(2) var<storage, read> room: array<vec4f>;
+@group(0) @binding(1) var<uniform> overlay: Overlay;
+@group(0) @binding(2) var<storage, read> bounds: array<vec4f>;
 
 struct Ground {
     @location(0) color: vec4f,
@@ -41,7 +41,7 @@ struct Meeting {
 // Derivatives between neighboring pixels are worked out this way too: a rasterizer that cuts the triangle that covers
 // the picture into several has none along the cuts.
 fn meeting(pixel: vec2f, up: vec3f) -> Meeting {
-    let corner = (2.0 * pixel / page.picture - 1.0) * vec2f(1.0, -1.0);
+    let corner = (2.0 * pixel / overlay.viewport - 1.0) * vec2f(1.0, -1.0);
     let across = corner / vec2f(view.eye_to_clip[0].x, view.eye_to_clip[1].y);
     let eye = select(vec3f(0.0), vec3f(across, 0.0), is_parallel());
     let way = select(vec3f(across, -1.0), vec3f(0.0, 0.0, -1.0), is_parallel());
@@ -54,11 +54,11 @@ fn meeting(pixel: vec2f, up: vec3f) -> Meeting {
 }
 
 fn floor_height(up: vec3f) -> f32 {
-    let high = room_high();
-    let low = room_low();
+    let high = bounds_high();
+    let low = bounds_low();
     let span = high - low;
     let under = dot(low, up) - 2e-3 * max(span.x, max(span.y, span.z));
-    return select(under, page.floor_height, page.own_floor > 0.0);
+    return select(under, overlay.floor_height, overlay.own_floor > 0.0);
 }
 
 // How much of a pixel, `per_pixel` wide in units of the rule, lines at integers cover.
@@ -87,7 +87,7 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let wanted = log2(CLOSEST * length(per_pixel)) * 0.30103;
     let exponent = i32(ceil(wanted));
     let fresh = f32(exponent) - wanted;
-    let width = max(page.unit, 1.0 / view.scale.y);
+    let width = max(overlay.unit, 1.0 / view.scale.y);
     let fine = place / power_of_ten(exponent);
     let fine_step = per_pixel / power_of_ten(exponent);
     let first = both(covered(fine, fine_step, width)) * FINE * fresh;
@@ -96,13 +96,13 @@ fn floor_fragment(@builtin(position) at: vec4f) -> Ground {
     let through = clamp(0.5 * width + 0.5 - abs(place) / per_pixel, vec2f(0.0), vec2f(1.0));
     let cover = max(max(first, second), max(third, both(through) * AXIS));
 
-    let middle = 0.5 * (room_low() + room_high());
-    let size = max(length(room_high() - room_low()), page.distance);
+    let middle = 0.5 * (bounds_low() + bounds_high());
+    let size = max(length(bounds_high() - bounds_low()), overlay.distance);
     let fade = 1.0 - smoothstep(0.4, 2.2, distance(here.world, middle - up * dot(middle - here.world, up)) / size);
     let steep = smoothstep(0.0, 0.12, here.slope);
     let alpha = cover * fade * steep;
     let shade = SHADE * (1.0 - sun_open(here.eye, view.up, pixel)) * fade * (1.0 - alpha);
     if !(alpha + shade > 0.002) { discard; }
-    let color = vec4f(vec3f(page.light) * alpha, alpha + shade);
+    let color = vec4f(vec3f(overlay.light) * alpha, alpha + shade);
     return Ground(color, color, depth_at(here.eye));
 }

@@ -6,9 +6,9 @@ import wgpu
 
 from vertigrad.errors import ParameterError
 from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer.annotations.axes_bounds import AxesBounds
 from vertigrad.renderer.annotations.font import RIM, font
-from vertigrad.renderer.annotations.page import ColorBar, axis_names, bar_places, em_of, headings
-from vertigrad.renderer.annotations.room import Room
+from vertigrad.renderer.annotations.overlay import ColorBar, axis_names, bar_layouts, em_size, headings
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.tensor import Tensor
 
@@ -42,7 +42,7 @@ def legend(layer, title="speed", unit="m/s", colormap="viridis", range="auto", v
 
 def place_of_bar(points, size=SIZE, wanted=None):
     wanted = wanted or view()
-    return [round(part) for part in bar_places(size, headings([points]), font(em_of(wanted, size)))[0][:4]]
+    return [round(part) for part in bar_layouts(size, headings([points]), font(em_size(wanted, size)))[0][:4]]
 
 
 def bar_ticks(range_, height):
@@ -130,11 +130,11 @@ def test_it_follows_the_values_within_the_same_picture(gpu, layer, picture, fron
 
 
 def test_a_plate_with_round_corners_lies_behind_a_bar(layer, picture, front):
-    filling = {"place": "behind", "share": 1.0, "margin": 0.0, "anchor": "middle"}
+    filling = {"placement": "behind", "screen_fraction": 1.0, "margin": 0.0, "anchor": "middle"}
     wall = layer("image", filling, pixels=np.full((3, 4, 3), 230, np.uint8))
     points = legend(layer, range=(0.0, 1.0))
     shown = picture([wall, points], front, view(background="#204060"), SIZE).astype(float)
-    left, top, _, height, block = bar_places(SIZE, ["speed [m/s]"], font(14))[0]
+    left, top, _, height, block = bar_layouts(SIZE, ["speed [m/s]"], font(14))[0]
     around, title, radius = 11, 28, 0.6 * 14
     low = np.array([left - around, top - title - around])
     high = np.array([left + block + around, top + height + around])
@@ -154,7 +154,7 @@ def test_bars_of_several_layers_stand_side_by_side(layer, picture, front):
         legend(layer, range=(0, 1), title="first"),
         legend(layer, range=(0, 1), title="a very long second title"),
     )
-    places = bar_places(SIZE, headings([one, other]), font(14))
+    places = bar_layouts(SIZE, headings([one, other]), font(14))
     assert places[0][0] + 40 < places[1][0]
     assert places[1][0] + font(14).width("a very long second title [m/s]") < SIZE[0]
     shown = picture([one, other], front, view(), SIZE).astype(int).sum(axis=-1)
@@ -205,7 +205,7 @@ def test_layers_of_grids_have_bars_too(layer, picture, front, kind, range_):
     np.testing.assert_array_equal(shown[top:, left:], wanted)
 
 
-# the box, its rulers, and the scale bar
+# axes, their box, and the scale bar
 
 
 def cube(layer, low=(-1, -1, -1), high=(1, 1, 1)):
@@ -223,7 +223,7 @@ def test_the_box_is_drawn_around_everything(layer, picture, front):
     assert shown[: middle[1] - 50].max() <= NOISE
 
 
-def test_numbers_of_the_rulers_stand_below_and_on_the_left(layer, picture, front):
+def test_tick_labels_are_below_and_on_the_left(layer, picture, front):
     front.distance *= 0.5
     shown = picture([cube(layer)], front, view(axes=True), SIZE)
     x, y = SIZE[0] // 2, SIZE[1] // 2
@@ -265,7 +265,7 @@ def test_names_of_axes_stand_beyond_the_numbers_or_above_where_these_leave_no_ro
     assert around(shown, name, (round(pen[0]), round(pen[1]))), (left, pen)
 
 
-def test_ticks_of_rulers_are_short_lines_outward(picture, front):
+def test_ticks_of_axes_are_short_lines_outward(picture, front):
     """Each one pixel wide and five long, through the middle of a pixel here; at the left and below."""
     front.target = (0.5 / 30, 0.5 / 30, 0.0)
     shown = picture([], front, view(axes=True, axes_low=(-3, -2, -1), axes_high=(3, 2, 1)), SIZE)[..., 1]
@@ -279,7 +279,7 @@ def test_ticks_of_rulers_are_short_lines_outward(picture, front):
         assert line[5].max() <= 10, "no longer than that"
 
 
-def test_a_ruler_without_room_leaves_numbers_out(layer, picture, front):
+def test_an_axis_without_space_omits_labels(layer, picture, front):
     shown = picture([cube(layer)], front, view(axes=True), SIZE)
     x, y = SIZE[0] // 2, SIZE[1] // 2
     for words, value in (("0", 0.0), ("0.5", 0.5)):
@@ -304,15 +304,15 @@ def test_half_a_box_of_the_scene_own_is_none_without_layers(layer, picture, fron
 def test_the_box_is_calm(gpu, layer):
     """It goes out to round numbers, and stays while things move about in it."""
     with Tensor.from_numpy(np.float32([[-0.97, -0.42, 0.0], [0.93, 0.44, np.nan], [0.93, 0.44, 0.31]])) as position:
-        points, room = layer("points", position=position), Room(gpu)
+        points, bounds = layer("points", position=position), AxesBounds(gpu)
 
         def corners(scale=1.0):
             with Tensor.from_numpy(start * np.float32(scale)) as now:
                 position[...] = now
             points.prepare()
-            room.record([points])
+            bounds.record([points])
             gpu.submit()
-            return np.frombuffer(gpu.device.queue.read_buffer(room.buffer), np.float32).reshape(2, 4)[:, :3]
+            return np.frombuffer(gpu.device.queue.read_buffer(bounds.buffer), np.float32).reshape(2, 4)[:, :3]
 
         start = position.numpy()
         first = corners()
@@ -342,14 +342,14 @@ def test_the_box_holds_every_row_of_every_layer(gpu, layer):
     ends = [((-4, -2, -1), (6, 8, 3)), ((-9, 1, -3), (-2, 3, 7)), ((1, -5, 2), (3, 5, 4)), ((0, 0, 0), (0, 10, 1))]
     rows = [(5000, (4999, 2048)), (2049, (2048, 0)), (9999, (64 * 32, 5001)), (70, (69, 63))]
     layers = [filled(count, *box, at) for box, (count, at) in zip(ends, rows, strict=True)]
-    room = Room(gpu)
+    bounds = AxesBounds(gpu)
     for chosen in ([0], [0, 1, 2, 3], [2], [3, 1], [1, 3, 0]):
         drawn = [layers[number] for number in chosen]
         for one in drawn:
             one.prepare()
-        room.record(drawn)
+        bounds.record(drawn)
         gpu.submit()
-        found = np.frombuffer(gpu.device.queue.read_buffer(room.buffer), np.float32).reshape(2, 4)[:, :3]
+        found = np.frombuffer(gpu.device.queue.read_buffer(bounds.buffer), np.float32).reshape(2, 4)[:, :3]
         low, high = (pick([ends[number][end] for number in chosen], axis=0) for end, pick in ((0, np.min), (1, np.max)))
         step = {10: 1, 12: 2, 13: 2, 15: 2}[max(high - low)]
         np.testing.assert_allclose(found, [np.floor(low / step) * step, np.ceil(high / step) * step], atol=1e-5)

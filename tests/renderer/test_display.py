@@ -9,9 +9,9 @@ import wgpu
 
 from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera, Renderer, View
-from vertigrad.renderer.annotations.annotations import bar_places
+from vertigrad.renderer.annotations.annotations import bar_layouts
 from vertigrad.renderer.annotations.font import font
-from vertigrad.renderer.annotations.page import ColorBar, em_of
+from vertigrad.renderer.annotations.overlay import ColorBar, em_size
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.renderer.layers import Layer
 from vertigrad.renderer.quality import HIGH, LOW, Level
@@ -26,7 +26,13 @@ BYTES = np.arange(256, dtype=np.uint8).reshape(16, 16)
 GRAYS = np.repeat(BYTES[..., None], 3, axis=2)
 PLAIN: dict[str, Any] = {"bloom": 0.0, "vignette": 0.0, "background": "#000000"}
 ENDS = np.array([[-1, 0, 0], [1, 0, 0]], np.float32)
-FILLING: dict[str, Any] = {"place": "behind", "share": 1.0, "margin": 0.0, "anchor": "middle", "smooth": False}
+FILLING: dict[str, Any] = {
+    "placement": "behind",
+    "screen_fraction": 1.0,
+    "margin": 0.0,
+    "anchor": "middle",
+    "smooth": False,
+}
 
 Make = Callable[..., Layer]
 Draw = Callable[..., np.ndarray]
@@ -79,7 +85,7 @@ def test_a_legend_and_what_it_explains_agree(layer: Make, picture: Draw) -> None
     image.colorbar = ColorBar(title="")
     view = View()
     shown = picture([image], FACING, view, size)
-    place = bar_places(size, [""], font(em_of(view, size)))[0]
+    place = bar_layouts(size, [""], font(em_size(view, size)))[0]
     x, top, width, height = (round(n) for n in place[:4])
     bar = shown[top : top + height, x + width // 2].astype(float)
     assert np.abs(bar[height // 2] - shown[150, 200]).max() <= 2.0

@@ -200,7 +200,7 @@ def test_images_in_the_world_and_on_the_screen(layer, picture):
     pond = layer("image", {"plane": "xz", "width": 2.6, "colormap": "lapaz", "range": (-2, 2)}, pixels=waves)
     checks = (np.indices((6, 8)).sum(axis=0) % 2).astype(np.float32)
     tiles = np.stack([0.85 - 0.5 * checks, 0.55 + 0.2 * checks, 0.3 + 0.5 * checks], axis=-1).astype(np.float32)
-    style = {"place": "front", "anchor": "upper right", "share": 0.3, "smooth": False}
+    style = {"placement": "front", "anchor": "upper right", "screen_fraction": 0.3, "smooth": False}
     inset = layer("image", style, pixels=tiles)
     glass = layer("image", {"width": 0.9, "center": (-0.3, 0.36, 0.2), "opacity": 0.55}, pixels=tiles)
     ball = layer("points", position=np.float32([[0.55, 0.25, 0.1]]), size=0.25, color="#c8643c")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vertigrad.renderer import OrbitCamera
-from vertigrad.renderer.annotations.page import ColorBar
+from vertigrad.renderer.annotations.overlay import ColorBar
 from vertigrad.renderer.highlight import Mark
 from vertigrad.renderer.view import themed_view
 
@@ -39,10 +39,10 @@ def test_color_bars_of_a_surface_and_an_image(layer, picture):
     check(picture([ground, map_], camera, themed_view("studio"), SIZE), "color-bars")
 
 
-def test_rulers_around_a_surface(layer, picture):
+def test_axes_around_a_surface(layer, picture):
     ground = layer("surface", {"colormap": "batlow"}, position=relief(40), color=relief(40)[..., 1].copy())
     view = themed_view("studio").model_copy(update={"axes": True, "axis_names": "east, height, south", "unit": "km"})
-    check(picture([ground], above(2.2, 1.9, 3.0), view, SIZE), "rulers")
+    check(picture([ground], above(2.2, 1.9, 3.0), view, SIZE), "axes")
 
 
 def test_names_a_scale_bar_and_a_floor(layer, picture):

@@ -222,7 +222,7 @@ def test_pixels_are_means_of_many_that_were_drawn(
 
 
 def test_widths_in_pixels_stay_those_of_the_picture(picture: Callable[..., np.ndarray], balls: Layer) -> None:
-    """Rulers, names and glow too: only what is finer than a pixel may differ."""
+    """Axes, labels and glow too: only what is finer than a pixel may differ."""
     view = View(**FULL)
     plain, fine = (
         picture([balls], CAMERA, view, SIZE, level=level).astype(float) for level in (HIGH, HIGH.supersampled(2))

@@ -3,7 +3,7 @@
 import pytest
 
 from vertigrad.errors import SceneError
-from vertigrad.renderer.annotations.page import ColorBar
+from vertigrad.renderer.annotations.overlay import ColorBar
 
 SCENE = """
 version = 1

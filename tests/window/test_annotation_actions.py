@@ -1,4 +1,4 @@
-"""Rulers, floor, scale bar and color bars are switched by the table of actions, and undone as parameters are."""
+"""Axes, floor, scale bar and color bars are switched by the table of actions, and undone as parameters are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vertigrad.panels.annotation_actions import ANNOTATION_ACTIONS
-from vertigrad.renderer.annotations.page import ColorBar
+from vertigrad.renderer.annotations.overlay import ColorBar
 from vertigrad.session.commands import Undo
 
 from .shell import Shell

@@ -92,7 +92,7 @@ class Renderer:
             place = Place(target_view, corner, size)
             self._post_process.record(finish, self._lighting.depths, gpu.uniforms.push(post_process_bytes), place)
             if notes is not None:
-                notes.draw_letters(over, corner, target_view)
+                notes.draw_text(over, corner, target_view)
             if mark is not None:
                 self._highlight = self._highlight or Highlight(gpu, self._format)
                 self._highlight.record(mark, over, size, corner, target_view)

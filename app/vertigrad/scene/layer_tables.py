@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import LayoutError, ParameterError
 from ..params import ParamSpec, accept, described, parse_color
-from ..renderer.annotations.page import ColorBar
+from ..renderer.annotations.overlay import ColorBar
 from ..renderer.layers import AttributeSpec, Layer
 from .fit import POSITION, rows_drawn
 from .link import Links

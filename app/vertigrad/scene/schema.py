@@ -12,7 +12,7 @@ from pydantic import model_validator
 from ..errors import SceneError, SceneProblem
 from ..models.base import Model, OutputSpec
 from ..params import Params, angle, choice, ends, integer, number, switch, text, vector
-from ..renderer.annotations.page import ColorBar
+from ..renderer.annotations.overlay import ColorBar
 from ..renderer.view import View
 from .locate import KeyPath, Places, dotted
 

@@ -10,7 +10,7 @@ import pytest
 
 from vertigrad.gpu import Gpu
 from vertigrad.renderer import OrbitCamera
-from vertigrad.renderer.annotations.page import ColorBar
+from vertigrad.renderer.annotations.overlay import ColorBar
 from vertigrad.renderer.view import themed_view
 
 from .kinds import KINDS, drawn

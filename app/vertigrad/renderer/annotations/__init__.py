@@ -1,1 +1,1 @@
-"""What a picture is read by: color bars, rulers, a scale bar, names, a floor."""
+"""Annotations of the viewport: color bars, axes, a scale bar, labels, a floor."""

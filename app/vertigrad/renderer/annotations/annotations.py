@@ -1,4 +1,4 @@
-"""`Annotations`: what a picture is read by: color bars, rulers around everything, a scale bar, names and a floor."""
+"""`Annotations`: color bars, axes around everything, a scale bar, labels and a floor."""
 
 from __future__ import annotations
 
@@ -18,27 +18,37 @@ from ..lighting_layout import lighting_layout
 from ..pipelines import draw_cache, draw_shader, smooth_sampler
 from ..target import BLEND_OVER, color_targets, depth_state, multisample_state
 from ..view import View
+from .axes_bounds import AxesBounds
 from .font import Font, font
-from .page import PAGE_SIZE, bar_places, barred, em_of, fitting, headings, letters, page_uniform, texts
-from .room import Room
+from .overlay import (
+    OVERLAY_SIZE,
+    bar_layouts,
+    em_size,
+    fitting_bars,
+    glyph_instances,
+    headings,
+    layers_with_bar,
+    overlay_uniform,
+    texts,
+)
 
-BAR_SHADER, RULER_SHADER = "draw/color_bar.wgsl", "draw/rulers.wgsl"
-BOX_SHADER, FLOOR_SHADER = "draw/ruled_box.wgsl", "draw/floor.wgsl"
+BAR_SHADER, AXES_SHADER = "draw/color_bar.wgsl", "draw/axes.wgsl"
+BOX_SHADER, FLOOR_SHADER = "draw/axes_box.wgsl", "draw/floor.wgsl"
 PER_TICK, MOST_TICKS = 19, 12  # a mark and the symbols of a number; mirrored by the shaders
 PER_BAR = 3 + PER_TICK * MOST_TICKS
-RULERS = 3 * PER_TICK * MOST_TICKS
+AXES_QUADS = 3 * PER_TICK * MOST_TICKS
 SCALE = 3 + PER_TICK  # the line with its two feet, and a number
 BOX_LINES = 12 + 3 * 2 * MOST_TICKS
-BAR_KINDS = ("storage", "texture", "texture", "sampler", "storage")  # letters, atlas, colormap, extent
-LETTER_BYTES = 32  # of an instance of a text
+BAR_KINDS = ("storage", "texture", "texture", "sampler", "storage")  # glyphs, atlas, colormap, extent
+GLYPH_BYTES = 32  # of an instance of a text
 REPLACED = {
     "color": {"src_factor": "one", "dst_factor": "zero", "operation": "add"},
     "alpha": {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"},
 }  # of colors that are not multiplied by their alpha, where there is no background
 
 
-class _Words(NamedTuple):
-    """Texts as they lie on the GPU, and what they were made of."""
+class _TextBuffer(NamedTuple):
+    """The glyphs of all texts in a vertex buffer, and the values that they depend on."""
 
     key: tuple[Any, ...]
     buffer: wgpu.GPUBuffer | None
@@ -46,7 +56,7 @@ class _Words(NamedTuple):
 
 
 def wanted(view: View, layers: Sequence[Layer]) -> bool:
-    """Whether a picture has any of it. Costs next to nothing if not."""
+    """Whether any annotation is shown. Cheap if none is."""
     return (
         view.axes
         or view.scale_bar
@@ -58,22 +68,22 @@ def wanted(view: View, layers: Sequence[Layer]) -> bool:
 
 
 class Annotations:
-    """Draws into the pictures of one renderer: lines among the layers, letters over what was tone-mapped.
+    """Draws the annotations of one renderer: lines among the layers, text over the tone-mapped image.
 
-    Numbers are worked out on the GPU, where ranges and boxes are found, so nothing is read back and nothing lags; what
-    is in words is made anew only when it changes.
+    Numbers are formatted on the GPU, where ranges and boxes are computed, so nothing is read back and nothing lags.
+    Texts are laid out again only when they change.
     """
 
     def __init__(self, gpu: Gpu, color_format: str, transparent: bool):
         self._gpu = gpu
         self._format = color_format
         self._transparent = transparent
-        self._room = Room(gpu)
-        self._lines = Stored(gpu, PAGE_SIZE, ["storage"])
-        self._ruled = Stored(gpu, PAGE_SIZE, ["storage", "texture", "storage"])
-        self._bar_layout = Stored(gpu, PAGE_SIZE, BAR_KINDS).layout
+        self._bounds = AxesBounds(gpu)
+        self._lines = Stored(gpu, OVERLAY_SIZE, ["storage"])
+        self._axes = Stored(gpu, OVERLAY_SIZE, ["storage", "texture", "storage"])
+        self._bar_layout = Stored(gpu, OVERLAY_SIZE, BAR_KINDS).layout
         self._colored: dict[Layer, Stored] = {}
-        self._words = _Words((), None, 0)
+        self._texts = _TextBuffer((), None, 0)
         self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
         self._offset = 0
         self._pipelines: dict[tuple[str, str | bool], wgpu.GPURenderPipeline] = {}
@@ -82,35 +92,35 @@ class Annotations:
         draw_cache(gpu).users.add(self)
 
     def compile(self) -> None:
-        """Take the pipelines anew when they are needed next: their shaders may have changed."""
+        """Drop the pipelines, whose shaders may have changed; they are created again when needed."""
         self._pipelines = {}
 
     def prepare(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> None:
-        """Lay out the next picture, and record what must precede its passes; the layers were prepared before."""
+        """Lay out the next frame, and record what must precede its passes; the layers were prepared before."""
         key = (size, camera.distance, *vars(view).values(), *[layer.style.range for layer in self._bars])
         key += tuple([(id(layer), layer.colorbar, id(layer.attributes)) for layer in layers])
         if key != self._key:
             self._lay_out(layers, camera, view, size)
             self._key = key
         if view.axes or view.floor != "none":
-            self._room.record(layers)
+            self._bounds.record(layers)
 
     def _lay_out(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> None:
-        """What changes with parameters, but not when the camera turns."""
+        """Update what depends on parameters, but not on the camera's rotation."""
         self._view, self._size = view.model_copy(), size
-        self._font = font(em_of(view, size))
-        self._bars = fitting(barred(layers, view), size, self._font)
+        self._font = font(em_size(view, size))
+        self._bars = fitting_bars(layers_with_bar(layers, view), size, self._font)
         titles = headings(self._bars)
-        places = bar_places(size, titles, self._font)
+        layouts = bar_layouts(size, titles, self._font)
         ranges = [layer.style.range for layer in self._bars]
-        self._page = page_uniform(view, camera, size, list(zip(places, ranges, strict=True)), self._font)
+        self._overlay = overlay_uniform(view, camera, size, list(zip(layouts, ranges, strict=True)), self._font)
         self._write(titles)
 
     def draw_lines(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw floor and box, among what blends over solid things."""
-        self._offset = self._gpu.uniforms.push(self._page)
+        """Draw floor and axes box, in the pass of the transparent layers."""
+        self._offset = self._gpu.uniforms.push(self._overlay)
         offsets = (frame.view_offset, self._offset)
-        group = self._lines.group(id(self._room.buffer), lambda: [_all(self._room.buffer)])
+        group = self._lines.group(id(self._bounds.buffer), lambda: [_all(self._bounds.buffer)])
         if self._view.floor != "none":
             pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor", frame.split))
             pass_.set_bind_group(0, group, offsets)
@@ -120,8 +130,8 @@ class Annotations:
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(4, BOX_LINES)
 
-    def draw_letters(self, view_offset: int, corner: tuple[int, int], target: wgpu.GPUTextureView) -> None:
-        """Record bars, numbers and texts over the finished picture, at `corner` of the target."""
+    def draw_text(self, view_offset: int, corner: tuple[int, int], target: wgpu.GPUTextureView) -> None:
+        """Record color bars, numbers and texts over the final image, at `corner` of the target."""
         offsets = (view_offset, self._offset)
         for layer in self._bars:
             self._gpu.recorder.use((layer.attributes.tensors["extent"].tensor.block,))
@@ -129,36 +139,36 @@ class Annotations:
             pass_.set_viewport(*corner, *self._size, 0.0, 1.0)
             pass_.set_scissor_rect(*corner, *self._size)
             self._draw_bars(pass_, offsets)
-            self._draw_rulers(pass_, offsets)
+            self._draw_overlay(pass_, offsets)
 
     def _draw_bars(self, pass_: wgpu.GPURenderPassEncoder, offsets: tuple[int, int]) -> None:
         for fragment in self._fragments("bar") if self._bars else ():
-            pass_.set_pipeline(self._letter_pipeline(BAR_SHADER, "bar", fragment))
+            pass_.set_pipeline(self._text_pipeline(BAR_SHADER, "bar", fragment))
             for number, layer in enumerate(self._bars):
                 pass_.set_bind_group(0, self._bar_group(layer), offsets)
                 pass_.draw(4, PER_BAR, 0, number * PER_BAR)
 
-    def _draw_rulers(self, pass_: wgpu.GPURenderPassEncoder, offsets: tuple[int, int]) -> None:
-        drawn = [("ruler", RULERS)] if self._view.axes else []
+    def _draw_overlay(self, pass_: wgpu.GPURenderPassEncoder, offsets: tuple[int, int]) -> None:
+        drawn = [("axes", AXES_QUADS)] if self._view.axes else []
         drawn += [("scale", SCALE)] if self._view.scale_bar else []
-        drawn += [("text", self._words.count)] if self._words.count else []
+        drawn += [("text", self._texts.count)] if self._texts.count else []
         if not drawn:
             return
-        key = self._font.size, id(self._room.buffer)
-        group = self._ruled.group(key, lambda: [*self._letters(), _all(self._room.buffer)])
-        if self._words.buffer is not None:
-            pass_.set_vertex_buffer(0, self._words.buffer)
-        for fragment, (stage, count) in product(self._fragments("ruler"), drawn):
-            pass_.set_pipeline(self._letter_pipeline(RULER_SHADER, stage, fragment))
+        key = self._font.size, id(self._bounds.buffer)
+        group = self._axes.group(key, lambda: [*self._glyphs(), _all(self._bounds.buffer)])
+        if self._texts.buffer is not None:
+            pass_.set_vertex_buffer(0, self._texts.buffer)
+        for fragment, (stage, count) in product(self._fragments("overlay"), drawn):
+            pass_.set_pipeline(self._text_pipeline(AXES_SHADER, stage, fragment))
             pass_.set_bind_group(0, group, offsets)
             pass_.draw(4, count)
 
     def _fragments(self, fragment: str) -> tuple[str, ...]:
-        """What is drawn after each other: the halos of all letters, which need a background, then the letters."""
+        """The fragment stages in order: the halos of all glyphs, which need a background, then the glyphs."""
         return (fragment,) if self._transparent else ("halo", fragment)
 
     def _write(self, titles: Sequence[str]) -> None:
-        """Bring the texts up to date: in a buffer of their own, since others may be on their way to the GPU."""
+        """Update the texts, in a new buffer: the GPU may still read the old one."""
         view = self._view
         key = (
             self._size,
@@ -170,31 +180,31 @@ class Annotations:
             view.unit,
             view.labels,
         )
-        if key == self._words.key:
+        if key == self._texts.key:
             return
-        rows = letters(texts(view, self._size, titles, self._font), self._font)
+        rows = glyph_instances(texts(view, self._size, titles, self._font), self._font)
         buffer = _uploaded(self._gpu, rows, wgpu.BufferUsage.VERTEX) if len(rows) else None
-        self._words = _Words(key, buffer, len(rows))
+        self._texts = _TextBuffer(key, buffer, len(rows))
 
     def _bar_group(self, layer: Layer) -> wgpu.GPUBindGroup:
         style, extent = layer.style, layer.attributes.tensors["extent"].tensor
         stored = self._colored.get(layer)
         if stored is None:
             self._colored = {one: kept for one, kept in self._colored.items() if one in self._bars}
-            stored = self._colored[layer] = Stored(self._gpu, PAGE_SIZE, BAR_KINDS)
+            stored = self._colored[layer] = Stored(self._gpu, OVERLAY_SIZE, BAR_KINDS)
         block = extent.block
         key = self._font.size, style.colormap, style.colormap_flip, block.id, block.generation, extent.offset
         return stored.group(
             key,
             lambda: [
-                *self._letters(),
+                *self._glyphs(),
                 colormap_texture(self._gpu, style.colormap, style.colormap_flip),
                 smooth_sampler(self._gpu),
                 {"buffer": extent.block.buffer, "offset": extent.offset, "size": 8},
             ],
         )
 
-    def _letters(self) -> list[Any]:
+    def _glyphs(self) -> list[Any]:
         return list(_face(self._gpu, self._font))
 
     def _line_pipeline(self, shader: str, stage: str, split: bool) -> wgpu.GPURenderPipeline:
@@ -205,23 +215,25 @@ class Annotations:
                 "depth_stencil": depth_state(write=False),
                 "multisample": multisample_state(self._gpu, solid=False),
             }
-            found = self._pipelines[stage, split] = self._made(shader, stage, stage, layout, {}, targets, **states)
+            found = self._pipelines[stage, split] = self._create_pipeline(
+                shader, stage, stage, layout, {}, targets, **states
+            )
         return found
 
-    def _letter_pipeline(self, shader: str, stage: str, fragment: str) -> wgpu.GPURenderPipeline:
+    def _text_pipeline(self, shader: str, stage: str, fragment: str) -> wgpu.GPURenderPipeline:
         found = self._pipelines.get((stage, fragment))
         if found is None:
-            layout = self._bar_layout if stage == "bar" else self._ruled.layout
+            layout = self._bar_layout if stage == "bar" else self._axes.layout
             encoded = self._format.endswith("-srgb")
             defines: dict[str, Any] = {"ENCODED_BY_TARGET": encoded, "TRANSPARENT": self._transparent}
             if stage == "bar":
                 defines["PER_BAR"] = PER_BAR
             targets = [{"format": self._format, "blend": REPLACED if self._transparent else BLEND_OVER}]
-            found = self._made(shader, stage, fragment, layout, defines, targets)
+            found = self._create_pipeline(shader, stage, fragment, layout, defines, targets)
             self._pipelines[stage, fragment] = found
         return found
 
-    def _made(
+    def _create_pipeline(
         self,
         shader: str,
         stage: str,
@@ -252,8 +264,8 @@ class Annotations:
 def _buffers(stage: str) -> list[Any]:
     if stage != "text":
         return []
-    attributes = [{"format": "float32x4", "offset": 16 * place, "shader_location": place} for place in (0, 1)]
-    return [{"array_stride": LETTER_BYTES, "step_mode": "instance", "attributes": attributes}]
+    attributes = [{"format": "float32x4", "offset": 16 * slot, "shader_location": slot} for slot in (0, 1)]
+    return [{"array_stride": GLYPH_BYTES, "step_mode": "instance", "attributes": attributes}]
 
 
 def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
@@ -263,19 +275,19 @@ def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
         height, width, channels = drawn.atlas.shape
         usage = wgpu.TextureUsage.TEXTURE_BINDING | wgpu.TextureUsage.COPY_DST
         texture = gpu.create_texture(
-            label=f"letters {drawn.size}", size=(width, height, 1), format="rg8unorm", usage=usage
+            label=f"glyphs {drawn.size}", size=(width, height, 1), format="rg8unorm", usage=usage
         )
         rows = {"bytes_per_row": width * channels}
         gpu.queue.write_texture({"texture": texture}, drawn.atlas, rows, texture.size)
         gpu.meter.count(Direction.HOST_TO_DEVICE, drawn.atlas.nbytes, Traffic.IMAGE)
         return _all(_uploaded(gpu, drawn.table, wgpu.BufferUsage.STORAGE)), texture.create_view()
 
-    return draw_cache(gpu).get(("letters", drawn.size), make)
+    return draw_cache(gpu).get(("glyphs", drawn.size), make)
 
 
 def _uploaded(gpu: Gpu, rows: np.ndarray, usage: int) -> wgpu.GPUBuffer:
     gpu.meter.count(Direction.HOST_TO_DEVICE, rows.nbytes, Traffic.IMAGE)
-    return gpu.create_buffer(rows.nbytes, usage, "letters", rows)
+    return gpu.create_buffer(rows.nbytes, usage, "glyphs", rows)
 
 
 def _all(buffer: wgpu.GPUBuffer) -> dict[str, Any]:

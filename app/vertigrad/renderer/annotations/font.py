@@ -30,7 +30,7 @@ WIDTH = 512  # of the atlas
 
 @dataclass(frozen=True)
 class Font:
-    """`atlas` is (height, width, 2) u8: coverage and rim. `table` is (n, 8) f32: `Letter` of common/lettering.wgsl.
+    """`atlas` is (height, width, 2) u8: coverage and rim. `table` is (n, 8) f32: `Glyph` of common/overlay_text.wgsl.
 
     `index` finds a letter's row in the table; `size` is the em in pixels.
     """

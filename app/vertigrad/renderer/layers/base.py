@@ -16,7 +16,7 @@ from ...tensor import Tensor
 from ..moment import Moment
 
 if TYPE_CHECKING:
-    from ..annotations.page import ColorBar
+    from ..annotations.overlay import ColorBar
     from .attributes import Attributes
 
 Constant = float | tuple[float, ...] | str

@@ -1,10 +1,10 @@
-// The box around everything that is drawn, for rulers and the floor: found in each picture, and never read back.
-// `gather` reduces the positions of one layer to a box for each workgroup; `settle` joins all of them. It goes out to round
+// The box around everything that is drawn, for axes and the floor: computed in each frame, and never read back.
+// `gather` reduces the positions of one layer to a box for each workgroup; `combine` merges all of them. It extends to round
 // numbers and stays as it is while everything fits and fills half of it, so that it is calm when things move.
-// In: positions as they lie. Out: room[0] and room[1], its low and its high corner; w is above 0 once there is one.
+// In: positions as they lie. Out: bounds[0] and bounds[1], its low and its high corner; w is above 0 once there is one.
 //% include "common/ticks.wgsl"
 
-struct Rows {               // mirrored by renderer/annotations/room.py
+struct Rows {               // mirrored by renderer/annotations/axes_bounds.py
     count: u32,             // of rows, or of boxes
     first: u32,             // element of the first row
     stride: u32,            // elements from one row to the next
@@ -14,7 +14,7 @@ struct Rows {               // mirrored by renderer/annotations/room.py
 @group(0) @binding(0) var<uniform> rows: Rows;
 @group(0) @binding(1) var<storage, read> values: array<${TYPE}>;
 @group(0) @binding(2) var<storage, read_write> boxes: array<vec4f>;
-@group(0) @binding(3) var<storage, read_write> room: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> bounds: array<vec4f>;
 
 const LARGEST = 3.4028234e38;
 const LANES = 64u;
@@ -59,7 +59,7 @@ fn gather(
     }
 }
 
-// One axis of the box, gone out to half steps of its ruler.
+// One axis of the box, extended to half steps between its ticks.
 fn rounded(low_end: f32, high_end: f32, longest: f32) -> vec2f {
     let span = high_end - low_end;
     if !(span > 1e-3 * longest) { return vec2f(low_end, high_end); }
@@ -70,7 +70,7 @@ fn rounded(low_end: f32, high_end: f32, longest: f32) -> vec2f {
 }
 
 @compute @workgroup_size(64)
-fn settle(@builtin(local_invocation_index) lane: u32) {
+fn combine(@builtin(local_invocation_index) lane: u32) {
     low[lane] = vec4f(vec3f(LARGEST), 0.0);
     high[lane] = vec4f(vec3f(-LARGEST), 0.0);
     for (var i = lane; i < rows.count; i += LANES) {
@@ -80,15 +80,15 @@ fn settle(@builtin(local_invocation_index) lane: u32) {
     if lane > 0u || !(low[0].w > 0.0) { return; }
     let span = high[0].xyz - low[0].xyz;
     let longest = max(span.x, max(span.y, span.z));
-    let old = room[1].xyz - room[0].xyz;
+    let old = bounds[1].xyz - bounds[0].xyz;
     let old_longest = max(old.x, max(old.y, old.z));
     let slack = 1e-4 * longest;
-    let fits = all(low[0].xyz >= room[0].xyz - slack) && all(high[0].xyz <= room[1].xyz + slack);
-    if room[1].w > 0.0 && fits && longest > FULL * old_longest { return; }
+    let fits = all(low[0].xyz >= bounds[0].xyz - slack) && all(high[0].xyz <= bounds[1].xyz + slack);
+    if bounds[1].w > 0.0 && fits && longest > FULL * old_longest { return; }
     for (var axis = 0u; axis < 3u; axis++) {
         let ends = rounded(low[0][axis], high[0][axis], longest);
-        room[0][axis] = ends.x;
-        room[1][axis] = ends.y;
+        bounds[0][axis] = ends.x;
+        bounds[1][axis] = ends.y;
     }
-    room[1].w = 1.0;
+    bounds[1].w = 1.0;
 }

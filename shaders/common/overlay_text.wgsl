@@ -1,9 +1,9 @@
-// Letters and lines over the finished picture. In: the uniform `page` of common/page.wgsl, `letters` and `atlas`. Positions are pixels from the
-// upper left corner of the picture, y down. Letters lie on whole pixels, so that they are as sharp as they were drawn.
+// GlyphInstance and lines over the finished picture. In: the uniform `overlay` of common/overlay.wgsl, `glyphs` and `atlas`. Positions are pixels from the
+// upper left corner of the picture, y down. GlyphInstance lie on whole pixels, so that they are as sharp as they were drawn.
 //% include "common/color.wgsl"
-//% include "common/page.wgsl"
+//% include "common/overlay.wgsl"
 
-struct Letter {
+struct Glyph {
     place: vec2f,           // texel of its upper left corner in the atlas
     size: vec2f,            // texels, pixels
     bearing: vec2f,         // from the pen, on the baseline, to the upper left corner
@@ -11,7 +11,7 @@ struct Letter {
     pad0: f32,
 }
 
-struct Mark {               // a corner of something drawn
+struct OverlayVertex {               // a corner of something drawn
     @builtin(position) clip: vec4f,
     @location(0) place: vec2f,                      // in the atlas, or within a bar
     @location(1) @interpolate(flat) kind: u32,      // one of those below
@@ -20,34 +20,34 @@ struct Mark {               // a corner of something drawn
 }
 
 const HIDDEN = vec4f(0.0, 0.0, -1.0, 1.0);
-const LETTER = 1u;
+const GLYPH = 1u;
 const FILLED = 2u;
 const COLORS = 3u;
 const PLATE = 4u;
 const CAPITAL = 0.71;       // height of figures and capitals, in ems
 
-fn page_corner(corner: u32) -> vec2f {
+fn quad_corner(corner: u32) -> vec2f {
     return vec2f(f32(corner & 1u), f32(corner >> 1u));
 }
 
-fn on_page(pixel: vec2f) -> vec4f {
-    return vec4f(vec2f(2.0, -2.0) * pixel / page.picture + vec2f(-1.0, 1.0), 0.5, 1.0);
+fn clip_position(pixel: vec2f) -> vec4f {
+    return vec4f(vec2f(2.0, -2.0) * pixel / overlay.viewport + vec2f(-1.0, 1.0), 0.5, 1.0);
 }
 
-fn nothing_drawn() -> Mark {
-    return Mark(HIDDEN, vec2f(0.0), 0u, 0.0, vec2f(0.0));
+fn hidden_vertex() -> OverlayVertex {
+    return OverlayVertex(HIDDEN, vec2f(0.0), 0u, 0.0, vec2f(0.0));
 }
 
-fn drawn_letter(which: u32, corner: u32, pen: vec2f, strength: f32) -> Mark {
-    let letter = letters[which];
-    let share = page_corner(corner);
-    let left_top = round(pen) + letter.bearing;
-    return Mark(on_page(left_top + share * letter.size), letter.place + share * letter.size, LETTER, strength, letter.size);
+fn glyph_quad(which: u32, corner: u32, pen: vec2f, strength: f32) -> OverlayVertex {
+    let glyph = glyphs[which];
+    let share = quad_corner(corner);
+    let left_top = round(pen) + glyph.bearing;
+    return OverlayVertex(clip_position(left_top + share * glyph.size), glyph.place + share * glyph.size, GLYPH, strength, glyph.size);
 }
 
-fn drawn_box(low: vec2f, high: vec2f, corner: u32, kind: u32, strength: f32) -> Mark {
-    let share = page_corner(corner);
-    return Mark(on_page(mix(low, high, share)), share, kind, strength, high - low);
+fn rectangle(low: vec2f, high: vec2f, corner: u32, kind: u32, strength: f32) -> OverlayVertex {
+    let share = quad_corner(corner);
+    return OverlayVertex(clip_position(mix(low, high, share)), share, kind, strength, high - low);
 }
 
 // So much of a color, as a screen shows it, as a premultiplied color of the target.
@@ -60,23 +60,23 @@ fn tinted(color: vec4f, cover: f32) -> vec4f {
 //% endif
 }
 
-fn lettered(mark: Mark) -> vec4f {
+fn overlay_color(mark: OverlayVertex) -> vec4f {
     if mark.kind == PLATE { discard; }
-    if mark.kind == FILLED { return tinted(page.ink, mark.strength); }
-    return tinted(page.ink, textureLoad(atlas, vec2i(floor(mark.place)), 0).r * mark.strength);
+    if mark.kind == FILLED { return tinted(overlay.ink, mark.strength); }
+    return tinted(overlay.ink, textureLoad(atlas, vec2i(floor(mark.place)), 0).r * mark.strength);
 }
 
 // Drawn before all letters, so that none lies over its neighbor.
 @fragment
-fn halo_fragment(mark: Mark) -> @location(0) vec4f {
-    if mark.kind == PLATE { return tinted(page.plate, plate_cover(mark)); }
-    if mark.kind != LETTER { discard; }
-    return tinted(page.halo, textureLoad(atlas, vec2i(floor(mark.place)), 0).g * mark.strength);
+fn halo_fragment(mark: OverlayVertex) -> @location(0) vec4f {
+    if mark.kind == PLATE { return tinted(overlay.plate, plate_cover(mark)); }
+    if mark.kind != GLYPH { discard; }
+    return tinted(overlay.halo, textureLoad(atlas, vec2i(floor(mark.place)), 0).g * mark.strength);
 }
 
 // A rounded rectangle.
-fn plate_cover(mark: Mark) -> f32 {
-    let radius = 0.6 * page.em;
+fn plate_cover(mark: OverlayVertex) -> f32 {
+    let radius = 0.6 * overlay.em;
     let away = abs(mark.place - 0.5) * mark.size - 0.5 * mark.size + radius;
     return clamp(radius + 0.5 - length(max(away, vec2f(0.0))), 0.0, 1.0);
 }
@@ -94,7 +94,7 @@ fn on_target(color: vec4f) -> vec4f {
 // How far the pen goes for the first `count` symbols of a number.
 fn pen_after(number: Number, count: i32) -> f32 {
     var pen = 0.0;
-    for (var i = 0; i < count; i++) { pen += letters[symbol_at(number, i)].advance; }
+    for (var i = 0; i < count; i++) { pen += glyphs[symbol_at(number, i)].advance; }
     return pen;
 }
 

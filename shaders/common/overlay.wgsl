@@ -1,14 +1,14 @@
-// What is drawn over and around a picture for reading it: sizes, colors and places. Needs a uniform `page` of type Page.
+// What is drawn over and around a picture for reading it: sizes, colors and places. Needs a uniform `overlay` of type Overlay.
 
 struct Bar {                // of colors
-    place: vec4f,           // left, top, width, height in pixels
+    rectangle: vec4f,       // left, top, width, height in pixels
     range: vec2f,           // values at the two ends of the colormap
     auto_range: f32,        // 1: the ends are as the GPU finds them
-    block: f32,             // width of the bar with its title and its numbers
+    total_width: f32,       // width of the bar with its title and its numbers
 }
 
-struct Page {               // mirrored by renderer/annotations/page.py
-    picture: vec2f,         // pixels
+struct Overlay {               // mirrored by renderer/annotations/overlay.py
+    viewport: vec2f,        // pixels
     unit: f32,              // pixels of what is one wide in a picture of ordinary height
     em: f32,                // pixels
     ink: vec4f,             // as a screen shows it

@@ -1,4 +1,4 @@
-"""`Room`: the box around everything that is drawn, kept on the GPU and never read back."""
+"""`AxesBounds`: the box around everything that is drawn, kept on the GPU and never read back."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..layers.base import Layer
 from ..layers.field import storage_range
 from ..pipelines import draw_cache, draw_shader
 
-SHADER = "draw/room.wgsl"
+SHADER = "draw/axes_bounds.wgsl"
 ROWS = struct.Struct("<4I")  # `Rows` in the shader
 LANES, GROUPS = 64, 32  # of a workgroup; workgroups that share the rows of a layer
 BOX_BYTES = 32
 REMEMBERED = 8  # bind groups of blocks that were drawn last
 
 
-class Room:
+class AxesBounds:
     """`buffer` holds two corners, (4,) f32 each; `record` brings them up to date with where the layers are now.
 
     It starts anew when other layers are drawn. Rows that have a NaN or an infinity in them do not count.
@@ -48,26 +48,26 @@ class Room:
                 continue
             recorder.use((position.tensor.block,))
             groups = min(GROUPS, -(-rows // LANES))
-            group, first = self._gathering(position)
+            group, first = self._gather_group(position)
             stride = position.layout.stride // position.tensor.itemsize
             compute.set_pipeline(self._pipeline("gather", position.tensor.scalar))
             compute.set_bind_group(0, group, (gpu.uniforms.push(ROWS.pack(rows, first, stride, slot)),))
             compute.dispatch_workgroups(groups)
             slot += groups
-        compute.set_pipeline(self._pipeline("settle", "f32"))
-        compute.set_bind_group(0, self._settling, (gpu.uniforms.push(ROWS.pack(slot, 0, 0, 0)),))
+        compute.set_pipeline(self._pipeline("combine", "f32"))
+        compute.set_bind_group(0, self._combine_group, (gpu.uniforms.push(ROWS.pack(slot, 0, 0, 0)),))
         compute.dispatch_workgroups(1)
 
     def _start(self, layers: int) -> None:
         """Small buffers of the device's own: dropped, never destroyed, when there are others."""
         gpu, storage, size = self._gpu, wgpu.BufferUsage.STORAGE, max(layers, 1) * GROUPS * BOX_BYTES
-        self.buffer = gpu.create_buffer(BOX_BYTES, storage | wgpu.BufferUsage.COPY_SRC, "room")
-        self._boxes = gpu.create_buffer(size, storage, "room of layers")
+        self.buffer = gpu.create_buffer(BOX_BYTES, storage | wgpu.BufferUsage.COPY_SRC, "axes bounds")
+        self._boxes = gpu.create_buffer(size, storage, "axes bounds of layers")
         self._groups = {}
         entries = [*self._shared(), {"binding": 3, "resource": _all(self.buffer)}]
-        self._settling = gpu.device.create_bind_group(layout=self._layout("settle"), entries=entries)
+        self._combine_group = gpu.device.create_bind_group(layout=self._layout("combine"), entries=entries)
 
-    def _gathering(self, position: Bound) -> tuple[wgpu.GPUBindGroup, int]:
+    def _gather_group(self, position: Bound) -> tuple[wgpu.GPUBindGroup, int]:
         """The bind group of positions as they lie now, and the element of it at which they begin."""
         tensor = position.tensor
         resource, first = storage_range(self._gpu, tensor, "the box around everything")
@@ -93,7 +93,7 @@ class Room:
         ]
         device = self._gpu.device
         return draw_cache(self._gpu).get(
-            ("room layout", entry), lambda: device.create_bind_group_layout(entries=entries)
+            ("axes bounds layout", entry), lambda: device.create_bind_group_layout(entries=entries)
         )
 
     def _pipeline(self, entry: str, scalar: str) -> wgpu.GPUComputePipeline:

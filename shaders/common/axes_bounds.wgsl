@@ -1,19 +1,19 @@
 // The box around everything that is drawn, and which of its faces and edges are seen from where. Needs the uniforms `view` of
-// common/view.wgsl and `page` of common/lettering.wgsl, and `room` of draw/room.wgsl; common/ticks.wgsl for the rulers.
+// common/view.wgsl and `overlay` of common/overlay.wgsl, `bounds` of draw/axes_bounds.wgsl, and common/ticks.wgsl.
 
-const STEPS = 5.0;          // of a ruler along the longest edge
+const STEPS = 5.0;          // ticks of the longest axis
 
-fn room_low() -> vec3f {
-    return select(room[0].xyz, page.low, page.own_low > 0.0);
+fn bounds_low() -> vec3f {
+    return select(bounds[0].xyz, overlay.low, overlay.own_low > 0.0);
 }
 
-fn room_high() -> vec3f {
-    return select(room[1].xyz, page.high, page.own_high > 0.0);
+fn bounds_high() -> vec3f {
+    return select(bounds[1].xyz, overlay.high, overlay.own_high > 0.0);
 }
 
-fn ruler_ticks(axis: u32) -> Ticks {
-    let low = room_low();
-    let high = room_high();
+fn axis_ticks(axis: u32) -> Ticks {
+    let low = bounds_low();
+    let high = bounds_high();
     let span = high - low;
     let longest = max(span.x, max(span.y, span.z));
     if span[axis] <= 1e-4 * longest { return Ticks(); }
@@ -33,13 +33,13 @@ fn faces_viewer(axis: u32, end: u32) -> bool {
     let toward = turned_to_world(vec3f(0.0, 0.0, 1.0))[axis];
     let along = select((toward < -1e-4), (toward > 1e-4), end == 1u);
     let eye = eye_in_world()[axis];
-    let outside = select((eye < room_low()[axis]), (eye > room_high()[axis]), end == 1u);
+    let outside = select((eye < bounds_low()[axis]), (eye > bounds_high()[axis]), end == 1u);
     return select(outside, along, is_parallel());
 }
 
-fn place_in_room(axis: u32, along: f32, ends: vec2u) -> vec3f {
-    let low = room_low();
-    let high = room_high();
+fn position_in_bounds(axis: u32, along: f32, ends: vec2u) -> vec3f {
+    let low = bounds_low();
+    let high = bounds_high();
     var place = vec3f(along);
     let second = (axis + 1u) % 3u;
     let third = (axis + 2u) % 3u;
@@ -49,26 +49,26 @@ fn place_in_room(axis: u32, along: f32, ends: vec2u) -> vec3f {
 }
 
 // A place on the picture in pixels, y down; z is 1 if it lies before the eye, else 0.
-fn seen_at(world: vec3f) -> vec3f {
+fn project(world: vec3f) -> vec3f {
     let eye = view.world_to_eye * vec4f(world, 1.0);
     let clip = view.eye_to_clip * eye;
     let before = is_parallel() | (-eye.z > view.near);
     let share = vec2f(0.5, -0.5) * clip.xy / select(1.0, clip.w, before) + 0.5;
-    return vec3f(share * page.picture, f32(before));
+    return vec3f(share * overlay.viewport, f32(before));
 }
 
-// Which of the four edges along an axis has the ruler: on the outline, the leftmost of the upright ones, else the lowest.
-fn ruler_edge(axis: u32) -> vec2u {
+// Which of the four edges along an axis has the ticks and labels: on the outline, the leftmost of the upright ones, else the lowest.
+fn labeled_edge(axis: u32) -> vec2u {
     let second = (axis + 1u) % 3u;
     let third = (axis + 2u) % 3u;
-    let middle = 0.5 * (room_low()[axis] + room_high()[axis]);
+    let middle = 0.5 * (bounds_low()[axis] + bounds_high()[axis]);
     let upright = abs(up_along(axis)) > 0.5;
     var best = vec2u(0u);
     var most = -3.4e38;
     for (var i = 0u; i < 4u; i++) {
         let ends = vec2u(i & 1u, i >> 1u);
         let outline = faces_viewer(second, ends.x) != faces_viewer(third, ends.y);
-        let place = seen_at(place_in_room(axis, middle, ends)).xy;
+        let place = project(position_in_bounds(axis, middle, ends)).xy;
         let rank = select(place.y, -place.x, upright) + select(-1e6, 0.0, outline);
         if rank > most {
             most = rank;
