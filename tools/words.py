@@ -57,7 +57,7 @@ WORDS = {
     r"\bno slope\b|slope by nature": "not differentiable",
     r"\b[Rr]ulers?\b|(?<![A-Za-z])ruler_": "axis, axes, ticks",
     r"\b(sun_width|occlusion_reach|clip_place(_\d)?|pulse_(length|speed)|dimmed)\b": "see scene/renamed.py",
-    r"\bLOOKS?\b|view\.look\b|\brenderer[./]looks\b": "theme",
+    r"\bLOOKS\b|view\.look\b|\brenderer[./]looks\b": "theme",
 }
 _OLD_NAME = "an old name that still works"
 EXCEPTIONS = {  # files, or folders, with the reason
