@@ -17,7 +17,7 @@ from vertigrad import resources
 from vertigrad.models import registry as models
 from vertigrad.renderer.layers import registry as layers
 from vertigrad.scene import Scene, load, trust
-from vertigrad.scene.renamed import CHOICES, MODELS, OUTPUTS, PARAMETERS
+from vertigrad.scene.renamed import ANIMATION, CHOICES, MODELS, OUTPUTS, PARAMETERS, renewed_path
 
 FOLDER = Path(__file__).parent / "corpus"
 MEANINGS = FOLDER / "meanings.json"

@@ -10,8 +10,8 @@ from vertigrad.errors import SceneError, SceneProblem
 from vertigrad.models import registry as models
 from vertigrad.params import Params
 from vertigrad.renderer.layers import registry as layers
-from vertigrad.scene import load
-from vertigrad.scene.renamed import CHOICES, MODELS, OUTPUTS, PARAMETERS, renewed
+from vertigrad.scene import Animation, View, load
+from vertigrad.scene.renamed import ANIMATION, CHOICES, MODELS, OUTPUTS, PARAMETERS, renewed
 from vertigrad.scene.save import save
 from vertigrad.scene.settings import path_in
 

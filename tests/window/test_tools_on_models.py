@@ -83,7 +83,7 @@ def test_drag_water(opened):
 def test_cut_a_cloth_that_lies_over_a_ball(opened):
     """From beside the cloth to beside it, over what hides the ball: the stroke goes all the way through."""
     sets = "cloth.resolution=16", "cloth.solver_substeps=2", "cloth.self_collision=false"
-    driver = opened("cloth", *sets, "cloth.gravity=0", "view.look=own", size=SIZE, panels=False)
+    driver = opened("cloth", *sets, "cloth.gravity=0", "view.theme=custom", size=SIZE, panels=False)
     session, model = driver.session, driver.session.stage.instances["cloth"].model
     session.cameras.now.pitch = 0.8
     driver.key("c")

@@ -16,7 +16,8 @@ Names = Mapping[str, str]  # old ones and new ones
 Types = Mapping[tuple[str, str], str]  # of the models and layers of a scene: ("models", "galaxy") is of type "nbody"
 
 MODELS: Names = {"nbody_far": "nbody_barnes_hut"}  # types
-PARAMETERS: Mapping[tuple[str, str], Names] = {  # by section and type
+_ARROWS: Names = {"longest": "max_length", "even": "normalize"}
+PARAMETERS: Mapping[tuple[str, str], Names] = {  # by section and type; the view has no type
     ("models", "cloth"): {
         **{"centre": "center", "wind_centre": "wind_center", "obstacle_centre": "obstacle_center"},
         **{"small_steps": "solver_substeps", "sphere": "sphere_center"},
@@ -105,8 +106,8 @@ OUTPUTS: Mapping[str, Names] = {  # by type of model
     "splat_fit": {"picture": "image"},
 }
 
-_TABLES = (MODELS, DETAILS, *PARAMETERS.values(), *CHOICES.values(), *OUTPUTS.values())
-_OLD = re.compile("|".join({old for names in _TABLES for old in names}))
+_TABLES = (MODELS, DETAILS, *PARAMETERS.values(), *CHOICES.values(), *OUTPUTS.values(), ANIMATION)
+_OLD = re.compile(rf"\b({'|'.join({old for names in _TABLES for old in names})})\b")
 _PARAMETER = re.compile(r"""(?:(models|layers)\.)?(["']?)([^"']+)\2\.(\w+)""")  # as a preset's key: galaxy.softening
 
 
