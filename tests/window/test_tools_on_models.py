@@ -58,7 +58,7 @@ def test_paint_on_a_reaction(opened):
 
 
 def test_drag_a_cloth(opened):
-    driver = opened("cloth", "cloth.resolution=20", "cloth.solver_substeps=4", "view.look=own", size=SIZE)
+    driver = opened("cloth", "cloth.resolution=20", "cloth.solver_substeps=4", "view.theme=custom", size=SIZE)
     driver.session.tool.brush.radius = 0.15
     start = output(driver, "cloth.position").reshape(-1, 3)
     driver.key("d")
