@@ -25,7 +25,7 @@ VIEW = {  # headings of the parts of the view, and the names of their parameters
         *("color_bars", "scale_bar", "axes", "axis_names", "unit", "axes_low", "axes_high", "floor", "floor_height"),
         *("labels", "text_size"),
     ),
-    "clipping": tuple(f"clip_{kind}{number}" for number in ("", "_2", "_3") for kind in ("normal", "place")),
+    "clipping": tuple(f"clip_{kind}{number}" for number in ("", "_2", "_3") for kind in ("normal", "origin")),
 }
 
 
