@@ -28,7 +28,7 @@ from ..session.running import LINKED, use_models, written
 from .measures import held, objects, resident
 
 LAPS, FRAMES = 3, 240
-MORE_RESIDENT = 40 << 20  # bytes that the process may grow by after the second lap; a kernel that is new takes 1 or 2 MB
+MORE_RESIDENT = 40 << 20  # bytes that the process may grow by after the second lap; a new kernel takes 1 or 2 MB
 SIZES = ("count", "resolution")  # the parameters that reshape tensors and are quickly rebuilt
 # Caches are still filling after the second lap: by fewer objects than windows change their size, models are rebuilt or
 # scenes are read again in the others. Bind groups have a cache for each kernel.
