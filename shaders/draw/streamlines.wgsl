@@ -79,11 +79,14 @@ struct Moved {
 }
 
 fn moved(start: vec3f, step: f32) -> Moved {
-    let one = way_at(start);
-    let two = way_at(start + 0.5 * step * one);
-    let three = way_at(start + 0.5 * step * two);
-    let four = way_at(start + step * three);
-    let along = (one + 2.0 * two + 2.0 * three + four) / 6.0;
+    // A loop, not four calls, and one for both ways below: what reads the field is long, and compiled once for each call.
+    var along = way_at(start);
+    var way = along;
+    for (var stage = 1u; stage < 4u; stage++) {
+        way = way_at(start + select(0.5, 1.0, stage == 3u) * step * way);
+        along += select(2.0, 1.0, stage == 3u) * way;
+    }
+    along /= 6.0;
     // Directions that cancel out are those around a place where nothing moves.
     return Moved(start + step * along, dot(along, along) > 0.25);
 }
@@ -148,8 +151,13 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if !inside(seed) {
         write_nothing(middle);
     }
-    let first = params.backward - follow(line, seed, params.backward, -1);
-    let last = params.backward + follow(line, seed, params.rows - 1u - params.backward, 1);
+    var first = params.backward;
+    var last = params.backward;
+    for (var sign = -1; sign <= 1; sign += 2) {
+        let beyond = follow(line, seed, select(params.backward, params.rows - 1u - params.backward, sign > 0), sign);
+        first -= select(beyond, 0u, sign > 0);
+        last += select(0u, beyond, sign > 0);
+    }
     for (var row = 0u; row < params.rows; row++) {
         let share = f32(min(row - min(row, first), max(last, row) - row)) / max(f32(last - first), 1.0);
         let thinned = select(1.0, sqrt(smooth_between(0.0, params.taper, share)), params.taper > 0.0);
