@@ -74,8 +74,9 @@ bench: setup ## the benchmarks alone; their results go to docs/benchmarks/ and i
 	VERTIGRAD_BENCH=docs/benchmarks $(BIN)/pytest tests/bench -s
 	$(BIN)/python tools/benchmarks_page.py
 
-pages: setup ## docs/models/ and its list, from what the types of models declare
+pages: setup ## docs/models/ from what the types of models declare, docs/api/ from signatures and docstrings
 	$(BIN)/python tools/model_pages.py
+	$(BIN)/python tools/api_pages.py
 
 golden: setup ## keep the pictures that tests draw now instead of those they are compared with, where they differ
 	-VERTIGRAD_KEEP_GOLDEN=1 $(BIN)/pytest tests/renderer/test_golden.py tests/renderer/test_golden_reading.py

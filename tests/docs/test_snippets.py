@@ -106,6 +106,28 @@ def test_parameters_are_declared_in_one_class() -> None:
     assert (length.name, length.default, length.unit, count.rebuild) == ("length", 1.0, "m", True)
 
 
+@pytest.mark.usefixtures("steady")
+def test_programs_for_people_who_come_from_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    fit, fall = blocks("coming-from.md", "python")
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(fit, names)
+    assert float(capsys.readouterr().out) < 3e-3
+    exec(fall, names)
+    assert names["heights"] == pytest.approx(np.full(1000, -9.81 * sum(range(1, 61)) / 3600), rel=1e-5)
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)", index)
+    assert all((ROOT / "docs" / link).is_file() for link in links)
+    pages = {
+        path.relative_to(ROOT / "docs").as_posix()
+        for folder in ("", "questions", "api")
+        for path in (ROOT / "docs" / folder).glob("*.md")
+    }
+    assert pages - {"README.md"} == {link for link in links if not link.startswith(("..", "decisions"))}
+
+
 def test_the_pendulum_of_the_page_about_models_swings(steady: Gpu, tmp_path: Path, monkeypatch) -> None:
     (code,), (shader,) = blocks("add-a-model.md", "python"), blocks("add-a-model.md", "wgsl")
     constructor, method = code.split("\n\n\ndef step")
