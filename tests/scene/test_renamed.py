@@ -14,6 +14,7 @@ from vertigrad.scene import Animation, View, load
 from vertigrad.scene.renamed import ANIMATION, CHOICES, MODELS, OUTPUTS, PARAMETERS, renewed
 from vertigrad.scene.save import save
 from vertigrad.scene.settings import path_in
+from vertigrad.scene.source import text_of
 
 OLD = """version = 1
 title = "pericentre"  # pericentre
@@ -221,3 +222,17 @@ def test_set_takes_old_keys_types_and_choices(tmp_path: Path) -> None:
         "airfoil",
         30.0,
     )
+
+
+def test_a_file_with_old_names_is_noticed_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = tmp_path / "old.toml"
+    file.write_text(OLD.replace("[layers.points]", "[layers.points2]"), encoding="utf-8")
+    for _ in range(2):
+        text_of(file)
+    (line,) = caplog.messages
+    assert line.startswith("old.toml: old names are read as new ones, which saving writes: ")
+    for name in ("pericentre is now pericenter", "regularised is now regularized", "soft_max is now slider_max"):
+        assert name in line
+    file.write_text(renewed(OLD), encoding="utf-8")
+    text_of(file)
+    assert len(caplog.messages) == 1

@@ -113,12 +113,28 @@ _PARAMETER = re.compile(r"""(?:(models|layers)\.)?(["']?)([^"']+)\2\.(\w+)""")  
 
 def renewed(text: str) -> str:
     """`text` with new names; as it is if it has no old ones, or is no TOML."""
+    for start, end, new in sorted(_changes(text), reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def notice(text: str) -> str:
+    """Which old names a text has, and what they are called now; empty if it has none."""
+    names = {text[start:end].strip("\"'"): new.strip("\"'") for start, end, new in _changes(text)}
+    if not names:
+        return ""
+    written = ", ".join(f"{old} is now {new}" for old, new in names.items())
+    return f"old names are read as new ones, which saving writes: {written}"
+
+
+def _changes(text: str) -> list[tuple[int, int, str]]:
+    """Where old names begin and end, and what stands there from now on."""
     if not _OLD.search(text):
-        return text
+        return []
     try:
         types, places = types_of(tomllib.loads(text)), locate(text)
     except (ValueError, RecursionError, TooDeep):
-        return text
+        return []
     changes: list[tuple[int, int, str]] = []
     for path, start, end in places.parts:
         if (new_path := renewed_path(path, types)) != path:
@@ -128,9 +144,7 @@ def renewed(text: str) -> str:
         quote, value = text[start], text[start + 1 : end - 1]
         if quote in "\"'" and (new := renewed_value(path, value, types)) != value:
             changes.append((start, end, f"{quote}{new}{quote}"))
-    for start, end, new in sorted(changes, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
+    return changes
 
 
 def renewed_path(path: KeyPath, types: Types) -> KeyPath:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import tomllib
@@ -14,7 +15,10 @@ from ..params import closest, joined
 from . import data_scene, mesh_scene, network_scene
 from .kinds import ARRAYS, IMAGES, MADE, NETWORKS, UNREAD, VIDEOS, require_scene
 from .locate import MAX_DEPTH, Places, TooDeep, locate
-from .renamed import renewed
+from .renamed import notice, renewed
+
+_log = logging.getLogger("vertigrad")
+_noticed: dict[Path, str] = {}  # by file
 
 MAX_BYTES = 4 << 20  # a scene names its data, it does not hold it
 
@@ -62,7 +66,16 @@ def read(path: Path, text: str | None = None) -> Source:
 
 def text_of(path: Path) -> str:
     """What the file says, with new names; for a network or a mesh, the scene made up for it. Raises as `read`."""
-    return _made_up(path) or renewed(_decoded(path, _bytes(path)))
+    return _made_up(path) or _with_new_names(path, _decoded(path, _bytes(path)))
+
+
+def _with_new_names(path: Path, text: str) -> str:
+    """The text by new names; a notice is logged once for each list of old ones."""
+    found = notice(text)
+    if found and _noticed.get(path) != found:
+        _noticed[path] = found
+        _log.warning("%s: %s", path.name, found)
+    return renewed(text)
 
 
 def _made_up(path: Path) -> str:
