@@ -113,18 +113,19 @@ _PARAMETER = re.compile(r"""(?:(models|layers)\.)?(["']?)([^"']+)\2\.(\w+)""")  
 
 def renewed(text: str) -> str:
     """`text` with new names; as it is if it has no old ones, or is no TOML."""
-    for start, end, new in sorted(_changes(text), reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
+    return renewed_with_notice(text)[0]
 
 
-def notice(text: str) -> str:
-    """Which old names a text has, and what they are called now; empty if it has none."""
-    names = {text[start:end].strip("\"'"): new.strip("\"'") for start, end, new in _changes(text)}
-    if not names:
-        return ""
+def renewed_with_notice(text: str) -> tuple[str, str]:
+    """`text` with new names, and which old ones it has and what they are called now: empty if it has none."""
+    changes = _changes(text)
+    if not changes:
+        return text, ""
+    names = {text[start:end].strip("\"'"): new.strip("\"'") for start, end, new in changes}
     written = ", ".join(f"{old} is now {new}" for old, new in names.items())
-    return f"old names are read as new ones, which saving writes: {written}"
+    for start, end, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text, f"old names are read as new ones, which saving writes: {written}"
 
 
 def _changes(text: str) -> list[tuple[int, int, str]]:

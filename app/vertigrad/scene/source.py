@@ -15,7 +15,7 @@ from ..params import closest, joined
 from . import data_scene, mesh_scene, network_scene
 from .kinds import ARRAYS, IMAGES, MADE, NETWORKS, UNREAD, VIDEOS, require_scene
 from .locate import MAX_DEPTH, Places, TooDeep, locate
-from .renamed import notice, renewed
+from .renamed import renewed, renewed_with_notice
 
 _log = logging.getLogger("vertigrad")
 _noticed: dict[Path, str] = {}  # by file
@@ -71,11 +71,11 @@ def text_of(path: Path) -> str:
 
 def _with_new_names(path: Path, text: str) -> str:
     """The text by new names; a notice is logged once for each list of old ones."""
-    found = notice(text)
-    if found and _noticed.get(path) != found:
-        _noticed[path] = found
-        _log.warning("%s: %s", path.name, found)
-    return renewed(text)
+    text, notice = renewed_with_notice(text)
+    if notice and _noticed.get(path) != notice:
+        _noticed[path] = notice
+        _log.warning("%s: %s", path.name, notice)
+    return text
 
 
 def _made_up(path: Path) -> str:
