@@ -79,6 +79,7 @@ class Mp4(Output):
 
         self._av, self._colorspace = av, Colorspace.ITU709
         self._path, self._errors = path, (OSError, FFmpegError)
+        self._refused: InputError | None = None
         try:
             self._container = av.open(str(path), "w", options={"movflags": "+faststart"})
             options = {"crf": "16", "preset": "veryfast"}
@@ -100,8 +101,10 @@ class Mp4(Output):
         self._encode(image.reformat(format="yuv420p", dst_colorspace=self._colorspace))
 
     def close(self) -> None:
-        """Encode what the encoder still holds, and finish the file."""
+        """Encode what the encoder still holds, and finish the file; raises again what an image raised."""
         try:
+            if self._refused:  # FFmpeg crashes when an encoder that could not be opened is flushed (PyAV 19)
+                raise self._refused
             self._encode(None)
         finally:
             self._close()
@@ -116,7 +119,8 @@ class Mp4(Output):
         try:
             self._container.mux(self._stream.encode(image))  # pyright: ignore[reportArgumentType]
         except self._errors as error:
-            raise self._unwritable(error) from error
+            self._refused = self._unwritable(error)
+            raise self._refused from error
 
     def _unwritable(self, error: Any) -> InputError:
         return InputError(f"{self._path}: the video cannot be written ({error.strerror or error})")
