@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from vertigrad import Tensor, no_grad, ops
+from vertigrad.errors import DtypeError, LimitError, ShapeError
 from vertigrad.gpu import Gpu
 
 from .layouts import Lie
@@ -47,6 +48,8 @@ LARGER: dict[str, tuple[str, Sample]] = {
     "long layer_norm": ("layer_norm", ({"x": (3, 1, 1501), "scale": (1501,), "bias": (1501,)}, {})),
     "long cumsum": ("cumsum", ({"x": (3, 2501)}, {"axis": 1})),
     "long sort": ("sort", ({"keys": (2, 1501)}, {})),
+    "cumsum of tiles": ("cumsum", ({"x": (3, 20_001)}, {"axis": 1})),
+    "sort of tiles": ("sort", ({"keys": (3, 5001)}, {})),
     "histogram of many": ("histogram", ({"x": (5003,)}, {"bins": 9, "limits": (0.0, 1.0)})),
     "max_pool of a wide window": ("max_pool", ({"x": (2, 3, 9, 11)}, {"size": (3, 4), "stride": 2, "padding": 1})),
 }
@@ -142,19 +145,66 @@ def test_nothing_beside_the_operands_is_read_or_written(gpu: Gpu, case: str) -> 
         leaves, results = called(case, arrays, place)
         assert all(map(same, written(name, results), expected)), place.__name__
         assert all(map(same, pulled(leaves, results, place), expected_gradients)), place.__name__
-    if "out" not in inspect.signature(getattr(ops, name)).parameters or len(expected) > 1:
+    if len(expected) > 1 or not takes_output(name):
         return
     with no_grad():  # another kernel may serve then
         values = called(case, arrays, alone)[1][0].numpy()
     assert same(values, expected[0])
     for place in (between, shifted, rows, inside):
-        lie = place(values.shape)
-        expected = np.full(lie.whole, SENTINEL, values.dtype)
-        whole = Tensor.from_numpy(expected)
-        part = lie.array(expected)
-        part[...] = values.reshape(part.shape)
-        out = lie.tensor(whole).reshape(values.shape)
-        with no_grad():
-            _, (result,) = called(case, arrays, alone, out=out)
-        assert result is out
-        np.testing.assert_array_equal(whole.numpy(), expected, err_msg=place.__name__)
+        assert_written_alone(case, arrays, values, place)
+
+
+def takes_output(name: str) -> bool:
+    return "out" in inspect.signature(getattr(ops, name)).parameters
+
+
+def assert_written_alone(case: str, arrays: Mapping[str, np.ndarray], values: np.ndarray, place: Place) -> None:
+    """`out` is what is returned, has the `values`, and nothing around it is changed."""
+    lie = place(values.shape)
+    expected = np.full(lie.whole, SENTINEL, values.dtype)
+    whole = Tensor.from_numpy(expected)
+    part = lie.array(expected)
+    part[...] = values.reshape(part.shape)
+    out = lie.tensor(whole).reshape(values.shape)
+    with no_grad():
+        _, (result,) = called(case, arrays, alone, out=out)
+    assert result is out
+    np.testing.assert_array_equal(whole.numpy(), expected, err_msg=place.__name__)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
+def test_rows_of_workgroups_that_are_folded_give_the_same(
+    gpu: Gpu, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where an adapter takes few workgroups a dimension; the spare ones of the last row write nothing."""
+    name, (shapes, _) = CASES[case]
+    arrays = {key: RANDOM.uniform(0.2, 0.8, shape).astype(np.float32) for key, shape in shapes.items()}
+    with no_grad():
+        expected = written(name, called(case, arrays, alone)[1])
+        for most in (2, 3, 5, 7):
+            monkeypatch.setitem(gpu.limits, "max-compute-workgroups-per-dimension", most)
+            try:
+                assert all(map(same, written(name, called(case, arrays, between)[1]), expected)), most
+                if takes_output(name) and len(expected) == 1:
+                    assert_written_alone(case, arrays, expected[0], between)
+            except LimitError:  # of workgroups in two or three dimensions, which are not folded
+                continue
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
+def test_an_output_of_another_shape_or_dtype_is_refused(gpu: Gpu, case: str) -> None:
+    name, (shapes, _) = CASES[case]
+    if not takes_output(name):
+        return
+    arrays = {key: RANDOM.uniform(0.2, 0.8, shape).astype(np.float32) for key, shape in shapes.items()}
+    with no_grad():
+        results = called(case, arrays, alone)[1]
+        if len(results) > 1:
+            return
+        (result,) = results
+        with pytest.raises(ShapeError):  # a last axis of 1 could be broadcast, as NumPy does
+            called(case, arrays, alone, out=Tensor.empty((*result.shape[:-1], 7, 11), result.dtype))
+        if name not in ("last_argmax", "last_argmin"):  # sums of indices, which may be written as floats
+            with pytest.raises(DtypeError):
+                other = "f32" if result.dtype.name == "i32" else "i32"
+                called(case, arrays, alone, out=Tensor.empty(result.shape, other))

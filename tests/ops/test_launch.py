@@ -13,6 +13,7 @@ from vertigrad.errors import ShapeError
 from vertigrad.ops import launch
 
 from .layouts import examples, shapes, values
+from .primitives import every_path, path
 
 
 @pytest.fixture
@@ -37,6 +38,17 @@ def test_every_kernel_folds_long_rows_of_workgroups():
     assert np.array_equal(
         ops.grid_normals(Tensor.from_numpy(grid)).numpy(), np.tile(np.float32([0, 0, -1]), (50, 60, 1))
     )
+
+
+@every_path
+def test_scans_and_sorts_of_many_tiles_fold(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Tiles that do not fill rows of four workgroups: those left of the last row have nothing to do."""
+    a = values((2, 40_000), "i32", 3)
+    keys = values((1, 10 * 2048 - 7), "u32", 4)
+    with path(name), monkeypatch.context() as patch:
+        patch.setitem(vertigrad.gpu().limits, "max-compute-workgroups-per-dimension", 4)
+        assert np.array_equal(ops.cumsum(a, 1).numpy(), np.cumsum(a, 1, dtype=np.int32))
+        assert np.array_equal(ops.argsort(keys, 1).numpy(), np.argsort(keys, 1, kind="stable"))
 
 
 @examples

@@ -61,7 +61,7 @@ def roll(
     """
     with launch.tensors(x) as (source,):
         found = rolled(source, shift, axis)
-        return found if out is None else assign(out, found)
+        return launch.deliver("roll", found, out)
 
 
 def rolled(x: Tensor, shift: int | Sequence[int], axis: int | Sequence[int] | None) -> Tensor:

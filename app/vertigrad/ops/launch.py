@@ -84,6 +84,11 @@ def require_distinct(name: str, out: Tensor) -> None:
         )
 
 
+def deliver(name: str, result: Tensor, out: Tensor | None) -> Tensor:
+    """What was composed of other operations, or `out` with its values; raises as `prepare_output`."""
+    return result if out is None else call("assign", prepare_output(name, result.shape, result.dtype, out), result)
+
+
 def copy_if_aliased(value: Tensor, out: Tensor) -> Tensor:
     """`value`, or a copy of it if writing `out` could change it: one dispatch cannot read and write one block."""
     return call("copy", value) if value.owner is out.owner else value

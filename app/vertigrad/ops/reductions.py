@@ -12,7 +12,7 @@ from ..tensor import Tensor, f32
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
-from .elementwise import assign, fused
+from .elementwise import fused
 from .functions import absolute, exp, isinf, log, not_equal, power, sqrt, subtract, where
 from .reduce import Axes, argmax, argmin
 from .reduce import max as largest
@@ -58,7 +58,7 @@ def norm(
     """
     with launch.tensors(x) as (source,):
         found = norm_of(source, ord, axis, keepdims)
-        return found if out is None else assign(out, found)
+        return launch.deliver("norm", found, out)
 
 
 def norm_of(x: Tensor, ord: float | str | None, axis: int | Sequence[int] | None, keepdims: bool) -> Tensor:
