@@ -94,7 +94,7 @@ def test_weights_that_are_not_kept_are_mentioned(vertigrad, tmp_path) -> None:
 
 
 def test_diagnostics_are_a_row_a_frame(vertigrad, tmp_path) -> None:
-    table, report = tmp_path / "d.csv", tmp_path / "r.json"
+    table, report = tmp_path / "new" / "folder" / "d.csv", tmp_path / "r.json"
     options = ("--frames", 4, "-o", tmp_path / "x.png", "--diagnostics", table, "--report", report)
     assert vertigrad("render", "nbody", *SMALL, *options).code == 0
     rows = list(csv.DictReader(table.open(encoding="utf-8")))

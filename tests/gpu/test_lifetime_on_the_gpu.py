@@ -353,13 +353,13 @@ class GpuLifetimes(RuleBasedStateMachine):
                 self.check_reading(reading)
             self.needs.check()
             self.gpu.wait_idle()
-            for source in sources:
-                source.check(lent=False)
         finally:
             self.needs.patch.undo()
             for things in (self.held, self.readings, self.shown, self.lent, self.closed):
                 things.clear()
         self.check_nothing_held()
+        for source in sources:
+            source.check(lent=False)
 
     def check_nothing_held(self) -> None:
         if self.live() - self.before:

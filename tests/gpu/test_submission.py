@@ -9,9 +9,11 @@ import wgpu
 from vertigrad.errors import GpuError, StillInUse, UseAfterFree
 from vertigrad.gpu import Gpu
 from vertigrad.gpu.device import EAGER_BYTES, EAGER_DISPATCHES, EAGER_UNDER_WAY
+from vertigrad.gpu.native import queue
 from vertigrad.memory import State
 from vertigrad.tensor import Tensor
 
+from ..headless.measures import resident
 from .kernels import SPIN, STEP, everything_arrives, kernel, long_rounds, poll_until
 
 pytestmark = pytest.mark.usefixtures("steady")
@@ -548,3 +550,14 @@ def test_a_clone_of_what_moved_in_a_dropped_recording_has_the_values_from_before
             steady.abandon()
             for tensor in (x, other, clone, second):
                 np.testing.assert_array_equal(tensor.numpy(), [0, 1, 2, 3])
+
+
+def test_submissions_of_writes_alone_leave_nothing_behind(gpu: Gpu) -> None:
+    """An encoder that was not released costs a kilobyte each time, in no count of wgpu's objects."""
+    for _ in range(100):
+        queue.submit_writes(gpu.device)
+    before = resident()
+    for _ in range(10_000):
+        queue.submit_writes(gpu.device)
+    gpu.wait_idle()
+    assert resident() - before < 4 << 20

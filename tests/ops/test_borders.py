@@ -173,9 +173,7 @@ def assert_written_alone(case: str, arrays: Mapping[str, np.ndarray], values: np
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "assign"])
-def test_rows_of_workgroups_that_are_folded_give_the_same(
-    gpu: Gpu, case: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_workgroups_that_are_folded_give_the_same(gpu: Gpu, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an adapter takes few workgroups a dimension; the spare ones of the last row write nothing."""
     name, (shapes, _) = CASES[case]
     arrays = {key: RANDOM.uniform(0.2, 0.8, shape).astype(np.float32) for key, shape in shapes.items()}

@@ -181,6 +181,12 @@ def test_a_batch_of_one_matrix_on_the_right_is_one_product_of_more_rows():
     compare(row, b, Tensor.from_numpy(row) @ Tensor.from_numpy(b))
 
 
+def test_batches_of_six_axes_that_do_not_merge():
+    a, b = values((3, 2, 3, 2, 3, 2, 5, 7), "f32", 1), values((3, 2, 3, 2, 3, 2, 7, 4), "f32", 2)
+    every_other = (slice(None, None, 2), slice(None)) * 3
+    compare(a[every_other], b[every_other], Tensor.from_numpy(a)[every_other] @ Tensor.from_numpy(b)[every_other])
+
+
 def test_what_does_not_fit_says_so():
     x = Tensor.zeros((2, 3))
     with pytest.raises(ShapeError, match=r"inner sizes of \(2, 3\) and \(2, 3\) differ"):

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import wgpu
+from PIL import ImageFont
 
-from vertigrad.errors import ParameterError
+from vertigrad import resources
+from vertigrad.errors import InputError, ParameterError
 from vertigrad.renderer import OrbitCamera, Renderer, View
 from vertigrad.renderer.annotations.axes_bounds import AxesBounds
-from vertigrad.renderer.annotations.font import RIM, font
+from vertigrad.renderer.annotations.font import RIM, TEXT, font
 from vertigrad.renderer.annotations.overlay import ColorBar, axis_names, bar_layouts, em_size, headings
 from vertigrad.renderer.colormap import colormap_colors
 from vertigrad.tensor import Tensor
@@ -211,6 +213,16 @@ def test_layers_of_grids_have_bars_too(layer, picture, front, kind, range_):
 def cube(layer, low=(-1, -1, -1), high=(1, 1, 1)):
     """Points in two corners, too small to be seen."""
     return layer("points", {"emissive": 1.0}, position=np.float32([low, high]), size=1e-6, color="#000000")
+
+
+def test_the_face_has_every_letter_of_texts_and_the_file_is_asked_for(monkeypatch):
+    face = ImageFont.truetype(str(resources.font()), 14, layout_engine=ImageFont.Layout.BASIC)
+    shapes = [bytes(face.getmask(letter)) for letter in TEXT if not letter.isspace()]
+    assert bytes(face.getmask("\uffff")) not in shapes and all(map(any, shapes))
+    assert font(14).row("\uffff") == font(14).row("?") != font(14).row("a")
+    monkeypatch.setattr(resources, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="imgui_bundle is not there"):
+        resources.font()
 
 
 def test_the_box_is_drawn_around_everything(layer, picture, front):

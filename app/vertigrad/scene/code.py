@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import linecache
 import re
 import sys
 import traceback
@@ -74,7 +73,6 @@ def source(kind: type) -> Path | None:
 def _module(file: Path) -> ModuleType:
     text = _text(file)
     known = _modules.get(file)
-    linecache.checkcache(str(file))
     if known is None or known[0] != text:
         trust.require_text(file, text)
         known = _modules[file] = text, _run(file, text)

@@ -235,12 +235,8 @@ def _newline_before(text: str, at: int) -> str:
 
 
 def _eol(text: str, at: int) -> str:
-    """How lines end near `at`."""
-    return _newline_at(text, at) or _newline_before(text, _line_start(text, at)) or _first_newline(text)
-
-
-def _first_newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text and text.index("\r\n") == text.index("\n") - 1 else "\n"
+    """How the line of `at` ends, or the one before if it is the last."""
+    return _newline_at(text, _line_end(text, at)) or _newline_before(text, _line_start(text, at)) or "\n"
 
 
 # what must come out of it -------------------------------------------------------------------------------------------

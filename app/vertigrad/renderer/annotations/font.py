@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -62,19 +61,14 @@ def font(size: int) -> Font:
     face = str(resources.font())
     full = ImageFont.truetype(face, size, layout_engine=ImageFont.Layout.BASIC)
     small = ImageFont.truetype(face, max(round(RAISED_SIZE * size), 5), layout_engine=ImageFont.Layout.BASIC)
-    missing = _coverage(full, "\uffff")
     lift = round(RAISED_BY * size)
     asked = [(full, letter, 0) for letter in NUMERALS] + [(small, letter, lift) for letter in RAISED]
     index = {letter: row for row, letter in enumerate(NUMERALS)}
     for letter in TEXT:
-        if letter not in index and (letter.isspace() or _coverage(full, letter) != missing):
+        if letter not in index:
             index[letter] = len(asked)
             asked.append((full, letter, 0))
     return _drawn(size, asked, index)
-
-
-def _coverage(face: Any, letter: str) -> bytes:
-    return np.asarray(face.getmask(letter), np.uint8).tobytes()
 
 
 def _drawn(size: int, asked: list, index: dict[str, int]) -> Font:
