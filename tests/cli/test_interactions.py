@@ -8,7 +8,7 @@ from PIL import Image
 
 from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.session import STEP, sizing
-from vertigrad.session.interaction_recording import InteractionChange, InteractionRecording, write_interactions
+from vertigrad.session.interaction_recording import InteractionChange, InteractionRecording
 
 HELD = Interaction(Gesture.DRAG, (0.0, 0.0, 20.0), (0.0, 0.0, -1.0), (3.0, 2.0, 0.0), radius=2.0, strength=40.0)
 
@@ -16,9 +16,8 @@ HELD = Interaction(Gesture.DRAG, (0.0, 0.0, 20.0), (0.0, 0.0, -1.0), (3.0, 2.0, 
 @pytest.fixture
 def recording(tmp_path):
     path = tmp_path / "recording.jsonl"
-    write_interactions(
-        InteractionRecording([InteractionChange(0, STEP, None), InteractionChange(3, STEP, HELD)], 20), "x", path
-    )
+    interactions = InteractionRecording([InteractionChange(0, STEP, None), InteractionChange(3, STEP, HELD)], 20)
+    path.write_text(interactions.text("x"))
     return path
 
 

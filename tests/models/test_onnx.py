@@ -18,6 +18,7 @@ from vertigrad.gpu import Gpu
 from vertigrad.models.neural.onnx import Onnx, declare
 from vertigrad.scene import load
 from vertigrad.session import Session
+from vertigrad.session.commands import SetParameter
 
 Make = Callable[..., Onnx]
 SCENE = """version = 1
@@ -171,11 +172,11 @@ def test_a_scene_runs_and_its_sliders_move(steady: Gpu, tmp_path: Path) -> None:
         position = session.stage.instances["net"].outputs["y"]
         assert position.shape == (6, 3)
         before = position.numpy()
-        session.set_parameter("models.net", "bias", (0.0, 2.0, 0.0))
+        session.carry_out(SetParameter("models.net", "bias", (0.0, 2.0, 0.0)))
         session.advance()
         after = session.stage.instances["net"].outputs["y"].numpy()
         np.testing.assert_allclose(after - before, np.tile([-1, 2, 0], (6, 1)), atol=1e-6)
-        session.set_parameter("models.net", "n", 9)
+        session.carry_out(SetParameter("models.net", "n", 9))
         assert session.stage.instances["net"].outputs["y"].shape == (9, 3)
 
 

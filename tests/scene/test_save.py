@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vertigrad import resources, scene
+from vertigrad.atomic_file import write_file
 from vertigrad.errors import FileChanged, FileProtected, InputError, SceneError
 from vertigrad.scene.edit import edited, literal
 from vertigrad.scene.locate import locate
-from vertigrad.scene.save import save, write_whole
+from vertigrad.scene.save import save
 
 from .conftest import LAYERS, MODELS
 
@@ -144,7 +145,7 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_nothing_else(load, tmp_path
 
 def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "plain").touch()
-    write_whole(tmp_path / "made", b"x")
+    write_file(tmp_path / "made", b"x")
     assert (tmp_path / "made").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
@@ -160,7 +161,7 @@ def test_the_file_and_then_its_name_in_the_folder_reach_the_disk(tmp_path, monke
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", note)
-    write_whole(tmp_path / "made", b"x")
+    write_file(tmp_path / "made", b"x")
     assert synced == [(False, False), (True, True)], "its content before it has its name, the name after that"
 
 

@@ -8,7 +8,14 @@ import pytest
 from vertigrad import resources
 from vertigrad.models.interaction import Gesture
 from vertigrad.session import Session
-from vertigrad.session.commands import BeginInteraction, EndInteraction, MoveInteraction, SetTool
+from vertigrad.session.commands import (
+    BeginInteraction,
+    EndInteraction,
+    MoveInteraction,
+    PlayInteractions,
+    SaveInteractions,
+    SetTool,
+)
 
 from .interactive import run_frame
 
@@ -122,11 +129,11 @@ def test_what_is_cut_is_cut_again_from_a_record(cloth, tmp_path):
     for place in WAY[1:]:
         session.post(MoveInteraction(place, SIZE))
         run_frame(session)
-    session.save_interactions(tmp_path / "cut.jsonl")
+    session.carry_out(SaveInteractions(tmp_path / "cut.jsonl"))
     first, frames = torn(session), session.frame
     session.reset()
     assert not torn(session).any()
-    session.play_interactions(tmp_path / "cut.jsonl")
+    session.carry_out(PlayInteractions(tmp_path / "cut.jsonl", restart=False))
     while session.frame < frames:
         run_frame(session)
     assert first.any() and (torn(session) == first).all()

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from vertigrad import resources
+from vertigrad.atomic_file import write_file
 from vertigrad.errors import InputError, ParameterError
 from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.session import STEP, Session
@@ -26,7 +27,6 @@ from vertigrad.session.interaction_recording import (
     InteractionChange,
     InteractionRecording,
     read_interactions,
-    write_interactions,
 )
 
 from .interactive import INTERACTIVE, bits, do, run_frame, use_interactive
@@ -108,7 +108,7 @@ def test_another_session_plays_it_and_reset_plays_it_again(galaxy, tmp_path):
     path = tmp_path / "recording.jsonl"
     do(galaxy, SaveInteractions(path))
     with Session(galaxy.gpu, galaxy.scene.path, ["galaxy.count=96"]) as other:
-        other.play_interactions(path)
+        other.carry_out(PlayInteractions(path, restart=False))
         for _ in range(2):
             while other.frame < 24:
                 run_frame(other)
@@ -121,7 +121,7 @@ def test_speeds_of_the_run_are_played_too(galaxy, tmp_path):
     was = dragged(galaxy, 8)
     do(galaxy, SetSpeed(2.0))
     end, frame = bits(galaxy), galaxy.frame
-    write_interactions(galaxy.clock.interactions, "x", tmp_path / "recording.jsonl")
+    (tmp_path / "recording.jsonl").write_text(galaxy.clock.interactions.text("x"), encoding="utf-8")
     assert len({change.dt for change in galaxy.clock.interactions._changes}) == 2
     do(galaxy, SetSpeed(1.0), PlayInteractions(tmp_path / "recording.jsonl"))
     while galaxy.frame < frame:
@@ -215,7 +215,7 @@ def test_the_file_says_it_again_to_the_last_bit(tmp_path):
     interactions = noted((0, None), (1, HELD._replace(point=(0.1, 1e-30, -1 / 7))), (2, HELD), (5, None))
     interactions.record(7, 0.1, HELD._replace(parallel=True))
     path = tmp_path / "recording.jsonl"
-    write_interactions(interactions, "Ein Bär „x“", path)
+    path.write_text(interactions.text("Ein Bär „x“"), encoding="utf-8")
     assert read_interactions(path) == interactions
     path.write_text(path.read_text() + "\n\n")
     assert read_interactions(path) == interactions, "empty lines are none"
@@ -236,7 +236,7 @@ def line(number, **changes):
 
 def test_files_of_version_0_1_are_read(tmp_path):
     path = tmp_path / "recording.jsonl"
-    write_interactions(noted((0, None), (1, HELD)), "x", path)
+    path.write_text(noted((0, None), (1, HELD)).text("x"), encoding="utf-8")
     path.write_text(
         path.read_text().replace("vertigrad interactions", "vertigrad touches").replace('"interaction"', '"touch"')
     )
@@ -292,16 +292,16 @@ def test_files_that_cannot_be_read_or_written(tmp_path):
     with pytest.raises(InputError, match="it is no text"):
         read_interactions(tmp_path / "bytes")
     with pytest.raises(InputError):
-        write_interactions(InteractionRecording(), "x", tmp_path / "none" / "recording.jsonl")
+        write_file(tmp_path / "none" / "recording.jsonl", InteractionRecording().text("x").encode())
 
 
 def test_a_record_of_gestures_that_the_scene_does_not_know(steady, tmp_path, monkeypatch):
     use_interactive(monkeypatch)
     path = tmp_path / "recording.jsonl"
-    write_interactions(noted((0, HELD)), "x", path)
+    path.write_text(noted((0, HELD)).text("x"), encoding="utf-8")
     with Session(steady, written(tmp_path, LINKED)) as session:
         with pytest.raises(ParameterError, match=r"recording\.jsonl: no model of the scene supports drag"):
-            session.play_interactions(path)
+            session.carry_out(PlayInteractions(path, restart=False))
         run_frame(session)
         frame = session.frame
         do(session, PlayInteractions(path))
@@ -314,9 +314,9 @@ def test_a_model_of_ones_own_is_played_too(steady, tmp_path, monkeypatch):
     interactions = InteractionRecording(
         [InteractionChange(0, STEP, None), InteractionChange(2, STEP, HELD._replace(gesture=Gesture.CUT))], 4
     )
-    write_interactions(interactions, "x", path)
+    path.write_text(interactions.text("x"), encoding="utf-8")
     with Session(steady, written(tmp_path, INTERACTIVE)) as session:
-        session.play_interactions(path)
+        session.carry_out(PlayInteractions(path, restart=False))
         for _ in range(6):
             run_frame(session)
         model = session.stage.instances["row"].model

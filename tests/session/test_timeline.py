@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from vertigrad.atomic_file import write_file
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.gpu.timer import Span, Timed
@@ -248,15 +249,15 @@ def test_a_trace_of_nothing_and_a_file_that_cannot_be_written_are_told(opened, t
     session.apply()
     assert "run.json" in session.messages["save trace"]
     with pytest.raises(InputError):
-        trace.write({"traceEvents": []}, tmp_path / "nowhere" / "run.json")
+        write_file(tmp_path / "nowhere" / "run.json", trace.packed({"traceEvents": []}))
     assert [path.name for path in tmp_path.iterdir() if "json" in path.name] == []
 
 
 def test_a_trace_is_written_whole_or_not_at_all(tmp_path: Path):
     path = tmp_path / "run.json"
-    trace.write({"traceEvents": [1]}, path)
+    write_file(path, trace.packed({"traceEvents": [1]}))
     with pytest.raises(TypeError):
-        trace.write({"traceEvents": [object()]}, path)
+        write_file(path, trace.packed({"traceEvents": [object()]}))
     assert json.loads(path.read_text()) == {"traceEvents": [1]}
     assert [other.name for other in tmp_path.iterdir()] == ["run.json"]
 

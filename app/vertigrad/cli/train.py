@@ -34,7 +34,7 @@ def command(
 ) -> None:
     """Let the networks of SCENE learn without drawing, and write what they have learned."""
     from ..session.commands import ExportNetwork, SetParameter
-    from ..session.commands.exporting import learner
+    from ..session.commands.files import learner
     from .running import open_session
 
     for path in output:

@@ -23,6 +23,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import platformdirs
 
+from ..atomic_file import write_file
 from ..errors import GpuError, InputError, TensorError
 from ..gpu import Gpu, Plan, gpu
 
@@ -143,13 +144,10 @@ def keep(families: Iterable[Family], choices: Mapping[str, Mapping[str, str]]) -
         "adapter": _identity(gpu()),
         "families": {name: {"revision": one.revision, "choices": dict(one.choices)} for name, one in cached.items()},
     }
-    temporary = path.with_suffix(f".{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(written, indent=1), encoding="utf-8")
-        temporary.replace(path)  # whole or not at all, for whoever reads it at this moment
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error}); {FOLDER} names another folder") from error
+        write_file(path, json.dumps(written, indent=1).encode(), make_folder=True)
+    except InputError as error:
+        raise InputError(f"{error}; {FOLDER} names another folder") from error
     _read.cache_clear()
     return path
 

@@ -61,7 +61,7 @@ class CameraPanel(Panel):
         )
         width = (imgui.get_content_region_avail().x - imgui.get_style().item_inner_spacing.x * (ABREAST - 1)) / ABREAST
         for at, (word, meaning, command) in enumerate(jumps):
-            imgui.begin_disabled(isinstance(command, PreviousView) and not session.cameras.can_go_back)
+            imgui.begin_disabled(command == PreviousView() and not session.cameras.can_go_back)
             if _cell(word, at, width):
                 session.post(command)
             imgui.set_item_tooltip(meaning)

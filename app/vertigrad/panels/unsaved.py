@@ -136,7 +136,7 @@ class SavingDialogs:
             session.post(Save(then=then))
         elif path.exists():
             reason = f"{path.name} already exists in {path.parent.name or path.parent}."
-            session.post(Ask(Question("replace", reason, command._replace(overwrite=True))))
+            session.post(Ask(Question("replace", reason, replace(command, overwrite=True))))
         else:
             session.post(Ask(None))
             session.post(command)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import resources
+from ..atomic_file import write_file
 from ..errors import FileChanged, FileProtected, InputError, SceneError
 from ..params import shown
 from . import source
@@ -54,7 +54,7 @@ def save(
     if own and text == scene.places.text and path.exists() and not overwrite:
         return
     refuse_protected(path)
-    write_whole(path, _mark(scene) + text.encode("utf-8"), lambda made: _checked(check, made, path))
+    write_file(path, _mark(scene) + text.encode("utf-8"), check=lambda made: _checked(check, made, path))
 
 
 def named(file: Path, folder: Path) -> str:
@@ -85,39 +85,6 @@ def refuse_protected(path: Path) -> None:
             raise FileProtected(f"{path} is read-only; save it under another name")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {shown(str(path.parent))}")
-
-
-def write_whole(path: Path, content: bytes, check: Callable[[Path], object] = lambda path: None) -> None:
-    """Put a file with this content in the place of the one at `path`, in one instant, with the same permissions.
-
-    `check` is called with the new file before that, and may raise. Raises `InputError`.
-    """
-    made = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(made, "xb") as file:
-            with suppress(FileNotFoundError):
-                os.chmod(made, stat.S_IMODE(path.stat().st_mode))
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        check(made)
-        os.replace(made, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        with suppress(OSError):
-            made.unlink()
-    _settle(path.parent)
-
-
-def _settle(folder: Path) -> None:
-    """Let the folder's new entry reach the disk too, where folders can be opened."""
-    with suppress(OSError):
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
 
 
 def _followed(path: Path) -> Path:

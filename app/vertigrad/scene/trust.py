@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from .. import resources
-from ..errors import InputError, UntrustedCode
-from .save import write_whole
+from ..atomic_file import write_state
+from ..errors import UntrustedCode
 
 FILE, VERSION = "trusted.json", 2
 MOST = 1000  # files that are remembered
@@ -24,7 +23,6 @@ TEXTS = 20  # of each, the latest
 
 _allowed: set[tuple[Path, str]] = set()  # files and digests of their texts, in this process
 _followed: dict[Path, bool] = {}  # files whose edits may run in this process, and whether they are remembered
-_log = logging.getLogger("vertigrad")
 
 
 def require(scene: Path, files: Iterable[Path]) -> None:
@@ -107,11 +105,5 @@ def _remembered() -> dict[str, list[str]]:
 
 
 def _write(known: dict[str, list[str]]) -> None:
-    """All or nothing. What goes wrong is only reported in the log: the user is asked again then."""
-    file = resources.state_folder() / FILE
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        kept = dict(list(known.items())[-MOST:])
-        write_whole(file, (json.dumps({"version": VERSION, "files": kept}, indent=1) + "\n").encode())
-    except (OSError, InputError) as error:
-        _log.warning("%s: cannot be written (%s); it will be asked again", file, error)
+    kept = {"version": VERSION, "files": dict(list(known.items())[-MOST:])}
+    write_state(resources.state_folder() / FILE, json.dumps(kept, indent=1) + "\n", "it will be asked again")

@@ -6,13 +6,14 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from ..params import same
 from ..renderer.themes import THEMED
 from ..scene import Scene, load
 from .autosave_slot import Slot, take_slot
+from .command import command
 from .merging import MISSING
 from .parameters import THEME, Key, Values, as_read, each, settings_of
 from .questions import Question
@@ -146,37 +147,25 @@ class Autosave:
             _log.warning("changes that are not saved are not kept for the case of a crash: %s", error)
 
 
-class Restore(NamedTuple):
-    """A command: take the edits in that an earlier run left."""
-
-    topic = "autosave"
-
-    def apply(self, session: Session) -> None:
-        """Carry it out."""
-        if session.autosave is not None:
-            session.autosave.restore(session)
+@command("autosave")
+def Restore(session: Session) -> None:
+    """Take the edits in that an earlier run left."""
+    if session.autosave is not None:
+        session.autosave.restore(session)
 
 
-class DiscardAutosave(NamedTuple):
-    """A command: drop them."""
-
-    topic = "autosave"
-
-    def apply(self, session: Session) -> None:
-        """Carry it out."""
-        if session.autosave is not None:
-            session.autosave.discard()
+@command("autosave")
+def DiscardAutosave(session: Session) -> None:
+    """Drop them."""
+    if session.autosave is not None:
+        session.autosave.discard()
 
 
-class KeepAutosave(NamedTuple):
-    """A command: leave them for the next start."""
-
-    topic = "autosave"
-
-    def apply(self, session: Session) -> None:
-        """Carry it out."""
-        if session.autosave is not None:
-            session.autosave.keep()
+@command("autosave")
+def KeepAutosave(session: Session) -> None:
+    """Leave them for the next start."""
+    if session.autosave is not None:
+        session.autosave.keep()
 
 
 def _offer(scene: Path, slot: Slot) -> str:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ..scene.save import write_whole
+from ..atomic_file import write_file
 
 SLOTS = 8  # windows on one scene that each have an autosave of their own
 
@@ -33,8 +33,8 @@ class Slot:
         """Keep these texts: whole or not at all, and never edits of another text. Raises `InputError`."""
         if _read(self.base) != base:
             self.edited.unlink(missing_ok=True)
-            write_whole(self.base, base.encode())
-        write_whole(self.edited, edited.encode())
+            write_file(self.base, base.encode())
+        write_file(self.edited, edited.encode())
 
     def texts(self) -> tuple[str, str]:
         """The text that the edits were made to, and the one with them. Raises `OSError` and `UnicodeDecodeError`."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,22 +13,11 @@ from ..gpu import shader
 from ..gpu.plan import replace_kernels
 from ..renderer.pipelines import replace_draw_shaders
 from ..scene.renamed import renewed
+from .command import Command, command
 from .file_watcher import FileWatcher
 
 if TYPE_CHECKING:
     from .session import Session
-
-
-@dataclass(frozen=True)
-class ReloadFiles:
-    """A command that reloads edited files. `topic` is that of its messages."""
-
-    topic: str
-    reload: Callable[[Session], None]
-
-    def apply(self, session: Session) -> None:
-        """Carry it out."""
-        self.reload(session)
 
 
 class HotReload:
@@ -44,7 +31,7 @@ class HotReload:
         self.broken: dict[str, str] = {}
         self._watcher = FileWatcher(now)
 
-    def commands(self, session: Session) -> Iterator[ReloadFiles]:
+    def commands(self, session: Session) -> Iterator[Command]:
         """The commands for the files that were written since the last call."""
         if not (self.on and self._watcher.due):
             return
@@ -52,12 +39,12 @@ class HotReload:
         shaders = {resources.root() / "shaders" / name: name for name in shader.used()}
         written = self._watcher.written({scene, source, *shaders, *session.stage.files()})
         if scene in written or source in written:
-            yield ReloadFiles("scene", _reload)
+            yield ReloadScene()
         if edited := [shaders[file] for file in written if file in shaders]:
-            yield ReloadFiles("shaders", partial(self.reload_shaders, names=edited))
+            yield ReloadShaders(tuple(edited))
         for file in written:
             if file not in (scene, source) and file not in shaders:
-                yield ReloadFiles(f"file {file}", partial(_reread, file=file))
+                yield ReloadFile(file)
 
     def reload_shaders(self, session: Session, names: Collection[str]) -> None:
         """Reload shader files that were written; those that failed before are tried again with them.
@@ -82,14 +69,23 @@ class HotReload:
         self.broken.clear()
 
 
-def _reload(session: Session) -> None:
+@command("scene")
+def ReloadScene(session: Session) -> None:
     """Reload the scene's file, unless it has the text that was read or saved last."""
     path = session.running.source.path
     if path.resolve() != session.scene.path or not _has_text(path, session.scene.places.text):
         session.reload()
 
 
-def _reread(session: Session, file: Path) -> None:
+@command("shaders")
+def ReloadShaders(session: Session, names: tuple[str, ...]) -> None:
+    """Reload shader files that were written."""
+    session.hot_reload.reload_shaders(session, names)
+
+
+@command("file {file}")
+def ReloadFile(session: Session, file: Path) -> None:
+    """Reload a file that models were made of."""
     session.reread(file)
 
 

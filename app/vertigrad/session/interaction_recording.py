@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from ..errors import InputError, ParameterError
 from ..models.interaction import Gesture, Interaction
 from ..params import described, shown, unknown
-from ..scene.save import write_whole
 from ..scene.stage import Stage
 from .tool import gestures
 
@@ -114,11 +113,6 @@ def read_interactions(path: Path) -> InteractionRecording:
     if changes and not changes[-1].frame < end:
         raise InputError(f"{path}:1: end is {end}, but the last change is at step {changes[-1].frame}")
     return InteractionRecording(changes, end)
-
-
-def write_interactions(interactions: InteractionRecording, scene: str, path: Path) -> None:
-    """Write a recording, whole or not at all. Raises `InputError` if the file cannot be written."""
-    write_whole(path, interactions.text(scene).encode())
 
 
 def require_known(interactions: InteractionRecording, stage: Stage, path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from .commands import Command
+    from .command import Command
 
 About = Literal["leave", "changed", "name", "replace", "code", "restore"]
 SAVING: tuple[About, ...] = ("changed", "name", "replace")
@@ -54,7 +54,7 @@ class Questions:
 
     def answered(self, command: Command) -> None:
         """What waited for an answer is done now: nothing has to be asked about it."""
-        self._waiting = deque(one for one in self._waiting if (type(one.then), one.then) != (type(command), command))
+        self._waiting = deque(one for one in self._waiting if one.then != command)
 
     def saved(self) -> None:
         """The first one, if it was about saving, is answered by that."""

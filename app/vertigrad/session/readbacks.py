@@ -41,9 +41,9 @@ def collect_readbacks(session: Session) -> None:
     if alarm is not None:
         session.playing = False
         session.messages["watch"] = f"the run was stopped: {alarm}"
-        row = shown_in(session.stage, alarm)
+        row = shown_in(stage, alarm)
         if row is not None:
-            session.select(*row)
+            session.selection.select(stage, *row)
 
 
 def check_limits(session: Session) -> None:

@@ -12,7 +12,7 @@ from .questions import Question
 from .running import Running
 
 if TYPE_CHECKING:
-    from .commands import Command
+    from .command import Command
     from .session import Session
 
 

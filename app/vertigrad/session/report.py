@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..atomic_file import write_file
 from ..gpu import Gpu, Traffic
 from ..gpu.meter import difference
 from ..renderer.bounds import Bounds
@@ -130,11 +130,7 @@ def _exceeded(session: Session) -> list[str]:
 
 def write(report: dict[str, Any], path: Path) -> None:
     """Write the report as JSON. Raises `InputError` if the file cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: the report cannot be written ({error.strerror})") from error
+    write_file(path, (json.dumps(report, indent=2) + "\n").encode(), make_folder=True)
 
 
 def _lies(tensor: Tensor) -> dict[str, Any]:

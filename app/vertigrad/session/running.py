@@ -12,6 +12,7 @@ from ..params import Auto, Params
 from ..scene import Scene, UiHint, load
 from ..scene.change import merged
 from ..scene.stage import Stage
+from ..scene.viewpoints import home
 from . import parameters
 from .cameras import Cameras
 from .clock import Clock
@@ -166,6 +167,13 @@ class Running:
             self.rebuilt()
         self.clock.stale = True
         return self.scene_edits.scene_read(before, ours)
+
+    def go_home(self) -> None:
+        """The camera back to where the scene has it."""
+        if self.scene.camera.fit:
+            self.cameras.frame(self.stage.layers.values(), FITTED_ASPECT)
+        else:
+            self.cameras.go(home(self.scene))
 
     def saved(self, scene: Scene, origin: SceneSource) -> None:
         """The scene's file is `scene` now, and says what runs."""

@@ -23,7 +23,7 @@ from .questions import Question
 from .scene_extras import same_view
 
 if TYPE_CHECKING:
-    from .commands import Command
+    from .command import Command
     from .session import Session
 
 Changes = dict[KeyPath, Any]

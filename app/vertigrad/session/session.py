@@ -22,7 +22,6 @@ from ..renderer.renderer import Renderer
 from ..renderer.view import View
 from ..scene import Scene, UiHint
 from ..scene.stage import Stage
-from ..scene.viewpoints import home
 from . import reading, saving
 from .autosave import Autosave
 from .cameras import Cameras
@@ -32,15 +31,13 @@ from .diagnostics import Diagnostics
 from .failures import Failures, Guarded
 from .hot_reload import HotReload
 from .inspector import Inspector
-from .interaction_recording import read_interactions, require_known, write_interactions
 from .limits import Limits
 from .pacing import Pacing
-from .parameters import Key
 from .quality import Quality, level_in_force
 from .questions import Question, Questions
 from .readbacks import collect_readbacks, has_pending_readbacks, request_readbacks, wait_for_readbacks
 from .rescue import Rescue
-from .running import FITTED_ASPECT, Running, SceneSource
+from .running import Running, SceneSource
 from .scene_edits import SceneEdits
 from .selection import Selection
 from .sizing import Sizes
@@ -49,7 +46,7 @@ from .tool import InteractionTool
 from .watches import Watches
 
 if TYPE_CHECKING:
-    from .commands import Command
+    from .command import Command
 
 
 class Session:
@@ -382,13 +379,6 @@ class Session:
 
     # what commands do -------------------------------------------------------------------------------------------
 
-    def set_parameter(self, owner: str, name: str, value: Any, stroke: int | None = None) -> None:
-        """Set a parameter of one of `parameters()`; a paused model shows it at once. Raises `ParameterError`.
-
-        A file is named as in the scene file: packaged, or in the scene's folder.
-        """
-        self.scene_edits.change({Key(owner, name): value}, name.replace("_", " "), stroke=stroke)
-
     def report(self, topic: str, text: str) -> None:
         """Show a message under `topic`, in the place of the last one; if there is nothing to say, take that away."""
         if text:
@@ -442,30 +432,6 @@ class Session:
             self.require_device(error)
             self.clock.halt()
             self.fail("step", error)
-
-    def save_interactions(self, path: Path) -> None:
-        """Write the interactions up to this frame. Raises `InputError`."""
-        write_interactions(self.clock.interactions.until(self.frame), self.scene.title, path)
-
-    def play_interactions(self, path: Path) -> None:
-        """Do what a file says, each in its frame, from the next step on. Raises `InputError`, and `ParameterError` for
-        what no model of the scene knows.
-        """
-        interactions = read_interactions(path)
-        require_known(interactions, self.stage, path)
-        self.tool.release()
-        self.clock.played = interactions
-
-    def go_home(self) -> None:
-        """The camera back to where the scene has it."""
-        if self.scene.camera.fit:
-            self.cameras.frame(self.stage.layers.values(), FITTED_ASPECT)
-        else:
-            self.cameras.go(home(self.scene))
-
-    def select(self, layer: str, row: int) -> None:
-        """Select a row of a layer. Raises `ParameterError` if there is no such row."""
-        self.selection.select(self.stage, layer, row)
 
     # inside -----------------------------------------------------------------------------------------------------
 

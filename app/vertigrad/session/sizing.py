@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..atomic_file import write_state
 from ..errors import InputError, VertigradError
 from ..gpu import Gpu
 from ..params import Auto, Params, ParamSpec
 from ..resources import state_folder
 from ..scene import ModelSpec, Scene
 from ..scene.model_tables import MAX_OUTPUT_BYTES
-from ..scene.save import write_whole
 from ..scene.stage import Stage
 from .clock import STEP
 
@@ -80,7 +80,8 @@ class Sizes:
             return known
         count = measured(self._gpu, scene, model, parameter, target_ms)
         kept.setdefault(identity, {})[key] = count
-        _write(self._file, kept)
+        text = json.dumps({"version": VERSION, "adapters": kept}, indent=1) + "\n"
+        write_state(self._file, text, "counts will be measured again")
         return count
 
 
@@ -259,12 +260,3 @@ def _counts(kept: Mapping[str, Any]) -> dict[str, int]:
     if not all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in kept.values()):
         raise ValueError("counts must be integers above 0")
     return dict(kept)
-
-
-def _write(file: Path, kept: Mapping[str, Mapping[str, int]]) -> None:
-    """What cannot be written is only told in the log: it is measured again."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps({"version": VERSION, "adapters": kept}, indent=1).encode() + b"\n")
-    except (OSError, InputError) as error:
-        _log.warning("%s: cannot be written (%s); counts will be measured again", file, error)

@@ -13,13 +13,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from ..gpu import Gpu
 from ..gpu.timer import Span, Timed
-from ..scene.save import write_whole
 from .timeline import Frame, Timeline
 
 SECONDS = 10.0  # of the past that a trace has
@@ -51,9 +49,9 @@ def trace(timeline: Timeline, gpu: Gpu, title: str, seconds: float = SECONDS) ->
     }
 
 
-def write(content: dict[str, Any], path: Path) -> None:
-    """Write a trace, whole or not at all. Raises `InputError` if the file cannot be written."""
-    write_whole(path, json.dumps(content, separators=(",", ":")).encode())
+def packed(content: dict[str, Any]) -> bytes:
+    """The trace as the bytes of its file."""
+    return json.dumps(content, separators=(",", ":")).encode()
 
 
 def clock_offset(submissions: Iterable[Timed]) -> float:

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from ..errors import InputError
+from ..atomic_file import write_state
 from ..panels.workspace import RECENT, ZOOMS, Workspace
 from ..resources import state_folder
-from ..scene.save import write_whole
 
 FILE = "viewer.json"
 VERSION = 1
@@ -96,11 +95,7 @@ class NewerSettings(Exception):
 
 def save_settings(settings: Settings, file: Path) -> None:
     """Write them in place of the old, all or nothing. What goes wrong is only told in the log."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, (settings.model_dump_json(indent=1) + "\n").encode())
-    except (OSError, InputError) as error:
-        _log.warning("%s: cannot be written (%s); window and panels will be as before", file, error)
+    write_state(file, settings.model_dump_json(indent=1) + "\n", "window and panels will be as before")
 
 
 def _put_aside(file: Path, error: Any) -> None:

@@ -6,6 +6,7 @@ import pytest
 from vertigrad import scene
 from vertigrad.errors import InputError, SceneError
 from vertigrad.session import Session
+from vertigrad.session.commands import SetParameter
 
 TEXT = """version = 1
 [models.life]
@@ -64,10 +65,10 @@ def test_what_the_table_says_happens(steady, folder):
         assert (instance.outputs["kept"].numpy()[..., 0] == 5 + np.arange(4)).all()
         instance.step(0.1)
         assert instance.outputs["cell"].numpy() == pytest.approx(first + 3.0, abs=1e-6)
-        session.set_parameter("models.life", "gain", 0.5)
+        session.carry_out(SetParameter("models.life", "gain", 0.5))
         instance.step(0.1)
         assert instance.outputs["cell"].numpy() == pytest.approx(first + 3.5, abs=1e-6)
-        session.set_parameter("models.life", "side", 3)
+        session.carry_out(SetParameter("models.life", "side", 3))
         assert session.stage.instances["life"].outputs["cell"].shape == (3, 3)
         specs = {spec.name: spec for spec in instance.params.specs()}
         assert specs["side"].rebuild and specs["gain"].doc == "how much" and specs["tint"].kind == "color"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...atomic_file import write_file
 from ...errors import InputError
 from . import ply
 from .file_cache import cached
@@ -101,10 +102,7 @@ def _tell_harmonics(path: Path, head: ply.Header) -> None:
 
 def write(path: Path, splats: Splats) -> None:
     """A binary PLY, as `read` takes it. Raises `InputError` if it cannot be written."""
-    try:
-        path.write_bytes(packed(splats))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    write_file(path, packed(splats))
 
 
 def packed(splats: Splats) -> bytes:

@@ -1,247 +1,145 @@
-"""Commands that move the camera."""
+"""Commands that move the camera, and its bookmarks."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from ...errors import InputError
 from ...renderer.camera import OrbitCamera
 from ..cameras import STILL, Thrust
+from ..command import command
 from ..session import Session
 
 AROUND = 0.15  # share of the layers' size that is shown around a selected row
 
 
-class Orbit(NamedTuple):
+@command("camera")
+def Orbit(session: Session, dx: float, dy: float) -> None:
     """The eye circles its target, in radians."""
-
-    dx: float
-    dy: float
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.moved_by_user().orbit(self.dx, self.dy)
+    session.cameras.moved_by_user().orbit(dx, dy)
 
 
-class Turn(NamedTuple):
+@command("camera")
+def Turn(session: Session, dx: float, dy: float) -> None:
     """The eye stays and looks elsewhere, in radians."""
-
-    dx: float
-    dy: float
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.moved_by_user().turn(self.dx, self.dy)
+    session.cameras.moved_by_user().turn(dx, dy)
 
 
-class Pan(NamedTuple):
+@command("camera")
+def Pan(session: Session, dx: float, dy: float) -> None:
     """Eye and target move together, in heights of the viewport."""
-
-    dx: float
-    dy: float
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.moved_by_user().pan(self.dx, self.dy)
+    session.cameras.moved_by_user().pan(dx, dy)
 
 
-class Zoom(NamedTuple):
+@command("camera")
+def Zoom(session: Session, factor: float, cursor: tuple[float, float], aspect: float) -> None:
     """Nearer by `factor`, towards the cursor (clip coordinates) in a picture of that aspect."""
-
-    factor: float
-    cursor: tuple[float, float]
-    aspect: float
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.moved_by_user().zoom(self.factor, self.cursor, self.aspect)
+    session.cameras.moved_by_user().zoom(factor, cursor, aspect)
 
 
-class Fly(NamedTuple):
+@command("camera")
+def Fly(session: Session, thrust: Thrust) -> None:
     """Fly on: to the right, up, forward; 1 is full speed, all 0 stands still."""
-
-    thrust: Thrust
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.moved_by_user()
-        session.cameras.thrust = self.thrust
+    session.cameras.moved_by_user()
+    session.cameras.thrust = thrust
 
 
-class FlightMode(NamedTuple):
+@command("camera")
+def FlightMode(session: Session, on: bool) -> None:
     """The flight keys fly, and the mouse looks around, without a button held; or not."""
-
-    on: bool
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.flight_mode = self.on
-        session.cameras.thrust = STILL
+    session.cameras.flight_mode = on
+    session.cameras.thrust = STILL
 
 
-class FlyFaster(NamedTuple):
+@command("camera")
+def FlyFaster(session: Session, factor: float) -> None:
     """Fly so many times as fast from now on."""
-
-    factor: float
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.accelerate(self.factor)
+    session.cameras.accelerate(factor)
 
 
-class Home(NamedTuple):
+@command("camera")
+def Home(session: Session) -> None:
     """The camera back to where the scene has it."""
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.go_home()
+    session.running.go_home()
 
 
-class FrameAll(NamedTuple):
+@command("camera")
+def FrameAll(session: Session) -> None:
     """Frame all layers."""
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        width, height = session.viewport_size
-        session.cameras.frame(session.stage.layers.values(), width / height)
+    width, height = session.viewport_size
+    session.cameras.frame(session.stage.layers.values(), width / height)
 
 
-class FrameSelection(NamedTuple):
+@command("camera")
+def FrameSelection(session: Session) -> None:
     """The selected row into the middle, with what is around it."""
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        place = session.selection.place()
-        if place is None:
-            raise InputError("nothing is selected that could be framed; click a point or a surface first")
-        session.cameras.frame_place(session.stage.layers.values(), place, AROUND)
+    place = session.selection.place()
+    if place is None:
+        raise InputError("nothing is selected that could be framed; click a point or a surface first")
+    session.cameras.frame_place(session.stage.layers.values(), place, AROUND)
 
 
-class Face(NamedTuple):
+@command("camera")
+def Face(session: Session, direction: tuple[float, float, float]) -> None:
     """Look at the target from this direction, in world space."""
-
-    direction: tuple[float, float, float]
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.face(self.direction)
+    session.cameras.face(direction)
 
 
-class ViewFrom(NamedTuple):
+@command("camera")
+def ViewFrom(session: Session, side: str) -> None:
     """Look at the target along an axis, from the front, back, right, left, top or bottom."""
-
-    side: str
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.face_side(self.side)
+    session.cameras.face_side(side)
 
 
-class Parallel(NamedTuple):
+@command("camera")
+def Parallel(session: Session, on: bool) -> None:
     """With perspective or without."""
-
-    on: bool
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.change(orthographic=self.on)
+    session.cameras.change(orthographic=on)
 
 
-class SetLens(NamedTuple):
+@command("camera")
+def SetLens(session: Session, fov: float) -> None:
     """Set the vertical field of view in degrees; the target keeps its size in the viewport."""
-
-    fov: float
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.set_lens(self.fov)
+    session.cameras.set_lens(fov)
 
 
-class RememberView(NamedTuple):
+@command("camera")
+def RememberView(session: Session) -> None:
     """Remember this view for `PreviousView`: the user is about to move the camera."""
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.remember()
+    session.cameras.remember()
 
 
-class PreviousView(NamedTuple):
+@command("camera")
+def PreviousView(session: Session) -> None:
     """Go back to the previous view."""
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.go_back()
+    session.cameras.go_back()
 
 
-class JumpTo(NamedTuple):
+@command("camera")
+def JumpTo(session: Session, camera: OrbitCamera) -> None:
     """Set the camera at once, without a transition."""
-
-    camera: OrbitCamera
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.jump(self.camera)
+    session.cameras.jump(camera)
 
 
-class Turntable(NamedTuple):
+@command("camera")
+def Turntable(session: Session, rate: float) -> None:
     """Auto-rotate around the target, in degrees per second; 0 stops it."""
-
-    rate: float
-
-    topic = "camera"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.turntable = self.rate
+    session.cameras.turntable = rate
 
 
-class GoToBookmark(NamedTuple):
+@command("bookmark")
+def GoToBookmark(session: Session, name: str) -> None:
     """Move to a bookmark."""
-
-    name: str
-
-    topic = "bookmark"
-
-    def apply(self, session: Session) -> None:
-        session.cameras.go(session.scene_edits.extras.bookmark(self.name))
+    session.cameras.go(session.scene_edits.extras.bookmark(name))
 
 
-class AddBookmark(NamedTuple):
+@command("bookmark")
+def AddBookmark(session: Session, name: str) -> None:
     """Keep this view under a name; saving the scene writes it into the file."""
-
-    name: str
-
-    topic = "bookmark"
-
-    def apply(self, session: Session) -> None:
-        extras = session.scene_edits.extras.with_bookmark(self.name, session.cameras.heading)
-        session.scene_edits.change_extras(extras, f"bookmark {self.name}")
+    extras = session.scene_edits.extras.with_bookmark(name, session.cameras.heading)
+    session.scene_edits.change_extras(extras, f"bookmark {name}")
 
 
-class DeleteBookmark(NamedTuple):
+@command("bookmark")
+def DeleteBookmark(session: Session, name: str) -> None:
     """Delete a bookmark."""
-
-    name: str
-
-    topic = "bookmark"
-
-    def apply(self, session: Session) -> None:
-        session.scene_edits.change_extras(
-            session.scene_edits.extras.without_bookmark(self.name), f"delete bookmark {self.name}"
-        )
+    extras = session.scene_edits.extras.without_bookmark(name)
+    session.scene_edits.change_extras(extras, f"delete bookmark {name}")

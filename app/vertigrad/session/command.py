@@ -1,0 +1,50 @@
+"""What a command is, and how one is made of a function of the session."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import field, make_dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
+
+if TYPE_CHECKING:
+    from .session import Session
+
+P = ParamSpec("P")
+
+
+class Command(Protocol):
+    """A change of the session. Applied at the start of a frame and nowhere else."""
+
+    @property
+    def topic(self) -> str:
+        """What it is about: the message that it fails with stands until one of the same topic succeeds."""
+        ...
+
+    def apply(self, session: Session) -> None:
+        """Carry the change out. What it raises of `VertigradError` is shown to the user; the session goes on."""
+
+
+def command(topic: str) -> Callable[[Callable[Concatenate[Session, P], None]], Callable[P, Command]]:
+    """Make a class of commands of a function: `apply` calls it, and its parameters after the session are the fields.
+
+    The commands are immutable values, equal if their fields are. `topic` may name fields, as in "{owner}.{name}".
+    """
+
+    def made(function: Callable[Concatenate[Session, P], None]) -> Callable[P, Command]:
+        call: Callable[..., None] = function
+        members = {
+            "__doc__": function.__doc__,
+            "__module__": function.__module__,
+            "topic": property(lambda self: topic.format_map(vars(self))),
+            "apply": lambda self, session: call(session, **vars(self)),
+        }
+        _, *parameters = inspect.signature(function).parameters.values()
+        fields = [(each.name, Any, field(**_default(each))) for each in parameters]
+        return make_dataclass(function.__name__, fields, frozen=True, namespace=members)
+
+    return made
+
+
+def _default(parameter: inspect.Parameter) -> dict[str, Any]:
+    return {} if parameter.default is parameter.empty else {"default": parameter.default}

@@ -1,0 +1,118 @@
+"""Commands that change what a scene file contains: parameters, seeds, presets; and their history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import ParameterError
+from ...scene import Animation
+from ..command import command
+from ..parameters import MODELS, Key
+from ..session import Session
+
+
+@command("{owner}.{name}")
+def SetParameter(session: Session, owner: str, name: str, value: Any, stroke: int | None = None) -> None:
+    """A parameter gets another value; `owner` as in `Session.parameters`. A file is named as in the scene file.
+
+    All that come with one `stroke`, such as the drag of a slider, are undone together.
+    """
+    session.scene_edits.change({Key(owner, name): value}, name.replace("_", " "), stroke=stroke)
+
+
+@command("parameters")
+def SetParameters(session: Session, values: Mapping[Key, Any], label: str) -> None:
+    """Several parameters get other values, all or none; undone together."""
+    session.scene_edits.change(values, label)
+
+
+@command("parameters")
+def ResetParameters(session: Session, keys: tuple[Key, ...] = ()) -> None:
+    """Parameters back to what the scene has; all of them if none are named."""
+    session.scene_edits.reset(keys or tuple(session.scene_edits.values()))
+
+
+@command("parameters")
+def Randomize(session: Session, keys: tuple[Key, ...], seed: int) -> None:
+    """Parameters get random values, within the ranges of their sliders; always the same ones for a `seed`."""
+    session.scene_edits.randomize(keys, seed)
+
+
+@command("{owner}.{name}")
+def Animate(session: Session, owner: str, name: str, animation: Animation | None, stroke: int | None = None) -> None:
+    """A parameter moves by itself from now on, or in another way; it stands still if `animation` is None."""
+    session.scene_edits.animate(Key(owner, name), animation, stroke)
+
+
+@command("models.{model}.substeps")
+def SetSubsteps(session: Session, model: str, substeps: int) -> None:
+    """A model takes its time in so many steps a frame."""
+    session.scene_edits.change({_setting(session, model, "substeps"): substeps}, f"substeps of {model}")
+
+
+@command("seed")
+def SetSeed(session: Session, seed: int, model: str | None = None) -> None:
+    """All models begin again, one of them or all from another seed."""
+    models = list(session.stage.instances) if model is None else [model]
+    session.scene_edits.change({_setting(session, name, "seed"): seed for name in models}, "seed")
+    session.running.reset()
+
+
+@command("presets")
+def SavePreset(session: Session, name: str) -> None:
+    """Keep what differs from the scene under a name: that of a preset that there is, or a new one."""
+    edits = session.scene_edits
+    edits.change_extras(edits.extras.with_preset(name, edits.differing()), f"save preset {name}")
+
+
+@command("presets")
+def UpdatePreset(session: Session, name: str) -> None:
+    """Give a preset the values that its parameters, and those that differ from the scene, have now."""
+    edits = session.scene_edits
+    preset, now = edits.extras.preset(name), edits.values()
+    values = {key: now[key] for key in preset.values if key in now} | edits.differing()
+    edits.change_extras(edits.extras.with_preset(name, values), f"update preset {name}")
+
+
+@command("presets")
+def ApplyPreset(session: Session, name: str) -> None:
+    """Set the values of a preset."""
+    session.scene_edits.change(session.scene_edits.extras.preset(name).values, f"preset {name}")
+
+
+@command("presets")
+def RenamePreset(session: Session, name: str, other: str) -> None:
+    """Give a preset another name."""
+    session.scene_edits.change_extras(session.scene_edits.extras.renamed(name, other), f"rename preset {name}")
+
+
+@command("presets")
+def DeletePreset(session: Session, name: str) -> None:
+    """Take a preset away."""
+    session.scene_edits.change_extras(session.scene_edits.extras.without_preset(name), f"delete preset {name}")
+
+
+@command("history")
+def Undo(session: Session) -> None:
+    """Undo the last change of parameters, seeds, substeps, presets, animations or bookmarks."""
+    session.report("undo", session.scene_edits.undo())
+
+
+@command("history")
+def Redo(session: Session) -> None:
+    """Redo what was undone last."""
+    session.report("undo", session.scene_edits.redo())
+
+
+@command("parameters")
+def SwitchSide(session: Session) -> None:
+    """Switch between the sides A and B: each keeps its values; B begins as in the file."""
+    session.scene_edits.switch_side()
+
+
+def _setting(session: Session, model: str, name: str) -> Key:
+    """The setting of a model. Raises `ParameterError` if there is no such model."""
+    if model not in session.stage.instances:
+        raise ParameterError(f"there is no model {model!r}")
+    return Key(f"{MODELS}{model}", name)

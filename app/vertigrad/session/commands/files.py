@@ -1,0 +1,222 @@
+"""Commands that read and write files: the scene's own, and those that a run gives, such as images and tensors."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ... import resources
+from ...atomic_file import write_file
+from ...errors import InputError, ParameterError, VertigradError
+from ...gpu import Traffic
+from ...params import unknown
+from ...scene.kinds import INTERACTIONS, require_scene
+from .. import catalog, saving, trace
+from ..capture import CaptureRequest, CaptureService
+from ..command import Command, command
+from ..files import new_file
+from ..interaction_recording import read_interactions, require_known
+from ..open_external import open_external
+from ..questions import Question
+from ..session import Session
+
+# the scene ----------------------------------------------------------------------------------------------------------
+
+
+@command("scene")
+def Open(session: Session, path: Path, discard: bool = False) -> None:
+    """Show a file: from the gallery, the browser, the recent ones, or dropped on the window.
+
+    If something is not saved that would be lost, ask first, unless that is to be so. An interaction recording is
+    played by the scene that runs.
+    """
+    if path.suffix.lower() in INTERACTIONS:
+        return PlayInteractions(path).apply(session)
+    require_scene(path)  # nobody is asked to give anything up for a file that cannot be opened
+    if discard or not saving.ask_before(session, Open(path, discard=True)):
+        session.reload(path)
+
+
+@command("scene")
+def Reload(session: Session, path: Path | None = None, restart: bool = False) -> None:
+    """Read the scene file again: what changed in it is taken over, the models go on.
+
+    With `restart`, or another file, everything is built anew.
+    """
+    session.reload(path, restart)
+
+
+@command("hot reload")
+def SetHotReload(session: Session, on: bool) -> None:
+    """Turn hot reload of the scene's file, its shaders and its Python on or off."""
+    session.hot_reload.on = on
+
+
+@command("save")
+def Save(session: Session, overwrite: bool = False, then: Command | None = None) -> None:
+    """Write what was changed into the scene's file; `then` is done after that. Asks if somebody else wrote it."""
+    saving.try_to_save(session, None, overwrite, then)
+
+
+@dataclass(frozen=True)
+class SaveAs:
+    """Write the scene with what was changed into another file, and go on with that; `overwrite` one that there is."""
+
+    path: Path
+    overwrite: bool = False
+    then: Command | None = None
+
+    topic = "save"
+
+    def apply(self, session: Session) -> None:
+        """Carry it out."""
+        saving.try_to_save(session, self.path, self.overwrite, self.then)
+
+
+@command("question")
+def Ask(session: Session, question: Question | None) -> None:
+    """Let the user decide something, after what is asked already; None: the first question is answered."""
+    if question is None:
+        session.questions.close_first()
+    else:
+        session.questions.ask(question)
+
+
+@command("question")
+def Leave(session: Session, discard: bool = False) -> None:
+    """Close the window; if something is not saved, ask first, unless that is to be lost."""
+    if discard or not saving.ask_before(session, Leave(discard=True)):
+        session.leaving = True
+
+
+# what a run gives ---------------------------------------------------------------------------------------------------
+
+
+@command("export")
+def ExportNetwork(session: Session, suffix: str = ".safetensors", model: str = "", path: Path | None = None) -> None:
+    """Write what a model has learned to a file of the kind that `suffix` or `path` says, one of its `exports`.
+
+    To a new file if no path is named, of the one model that learns if `model` is empty.
+    """
+    name = learner(session, model)
+    learned = session.stage.instances[name].model
+    suffix = path.suffix.lower() if path is not None else suffix
+    if suffix not in learned.exports:
+        raise InputError(f"{name} is exported as {' or '.join(learned.exports)}, not as {suffix or 'a bare name'}")
+    if session.stage.in_progress is not None:
+        session.stage.cancel()
+        session.clock.stale = True  # what is shown may have been on its way
+    content = learned.export(suffix)
+    _write(session, "export", path or new_file(f"{session.scene.path.stem}-{name}", suffix), content)
+
+
+@command("save tensor")
+def SaveTensor(session: Session, name: str, path: Path | None = None) -> None:
+    """Write a tensor to a .npy file, for NumPy's `load`; to a new one if none is named. `name` as in the catalog."""
+    tensor = catalog.find(session.stage, name)
+    if tensor is None:
+        raise ParameterError(unknown("tensor", name, catalog.catalog(session.stage)))
+    file = io.BytesIO()
+    np.save(file, tensor.read_async(Traffic.DIAGNOSTICS).result())
+    _write(session, "save tensor", path or new_file(name, ".npy"), file.getvalue())
+
+
+@command("save trace")
+def SaveTrace(session: Session, path: Path | None = None, seconds: float = trace.SECONDS) -> None:
+    """Write the last seconds as a trace for Perfetto and chrome://tracing; to a new file if none is named."""
+    content = trace.trace(session.timeline, session.gpu, session.scene.title, seconds)
+    _write(session, "save trace", path or new_file(f"{session.scene.path.stem}-trace", ".json"), trace.packed(content))
+
+
+@command("save inputs")
+def SaveInteractions(session: Session, path: Path | None = None) -> None:
+    """Write the interactions since the start of the simulation to a file, to be replayed; by default to a new one."""
+    text = session.clock.interactions.until(session.frame).text(session.scene.title)
+    _write(session, "save inputs", path or new_file(f"{session.scene.path.stem}-interactions", ".jsonl"), text.encode())
+
+
+@command("play inputs")
+def PlayInteractions(session: Session, path: Path, restart: bool = True) -> None:
+    """Reset the simulation, and replay the interactions of a file.
+
+    Without `restart` it continues from the current state, which is right before the first step.
+    """
+    interactions = read_interactions(path)
+    require_known(interactions, session.stage, path)
+    session.tool.release()
+    session.clock.played = interactions
+    if restart:
+        session.running.reset()
+        session.clock.play(True)
+
+
+@command("screenshot")
+def TakeScreenshot(session: Session, request: CaptureRequest | None = None) -> None:
+    """Write the next frame to a file named by scene and time."""
+    _capture_service(session).take_screenshot(request or CaptureRequest())
+
+
+@command("recording")
+def StartRecording(session: Session, folder: Path | None = None) -> None:
+    """Record a video of every frame from now on, to the current folder or another."""
+    _capture_service(session).start_recording(folder)
+
+
+@command("recording")
+def StopRecording(session: Session) -> None:
+    """End the video."""
+    _capture_service(session).stop_recording()
+
+
+@dataclass(frozen=True)
+class CaptureFinished:
+    """A screenshot or a video ended as the file `path`, or with an error, which is shown."""
+
+    topic: str
+    path: Path | None = None
+    error: VertigradError | None = None
+
+    def apply(self, session: Session) -> None:
+        """Carry it out."""
+        if self.error is not None:
+            raise self.error
+        if self.path is not None:
+            session.written[self.topic] = self.path
+
+
+@command("documentation")
+def OpenDocumentation(session: Session) -> None:
+    """Show the documentation, in another program."""
+    open_external(resources.documentation(), lambda error: session.post(DocumentationFailed(error)))
+
+
+@command("documentation")
+def DocumentationFailed(session: Session, error: InputError) -> None:
+    """There is no program to show the documentation, which is found out while frames go on."""
+    raise error
+
+
+def learner(session: Session, name: str = "") -> str:
+    """The model of that name, or the one that learns. Raises `ParameterError` if there is none, or several."""
+    found = [key for key, instance in session.stage.instances.items() if instance.model.exports]
+    if name and name not in found:
+        raise ParameterError(unknown("model that learns", name, found))
+    if not found:
+        raise ParameterError("no model of this scene learns anything that could be exported")
+    if not name and len(found) > 1:
+        raise ParameterError(f"several models learn: {', '.join(found)}; say which is to be exported")
+    return name or found[0]
+
+
+def _write(session: Session, topic: str, path: Path, content: bytes) -> None:
+    write_file(path, content)
+    session.written[topic] = path
+
+
+def _capture_service(session: Session) -> CaptureService:
+    if session.capture is None:
+        raise InputError("there is no window to capture; `vertigrad render` renders without one")
+    return session.capture
