@@ -11,7 +11,6 @@ from vertigrad.params.declare import spec_of
 from vertigrad.scene import Animation, load
 from vertigrad.scene.preset_tables import range_objection
 from vertigrad.session import STEP
-from vertigrad.session.animation import value_at
 from vertigrad.session.commands import (
     Animate,
     ApplyPreset,
@@ -25,6 +24,7 @@ from vertigrad.session.commands import (
     Undo,
 )
 from vertigrad.session.parameters import Key
+from vertigrad.session.ranges import value_at
 
 from .running import SCENE, run_frame, values
 

@@ -9,7 +9,7 @@ from vertigrad.models.base import Limit
 from vertigrad.panels import watch
 from vertigrad.session import RunRecord, Session
 from vertigrad.session.commands import Play, Reset, SetParameter, StopAtLimits
-from vertigrad.session.limits import Limits, limits
+from vertigrad.session.diagnostics import Limits, limits
 
 from .interactive import INTERACTIVE, Interactive, do, run_frame, use_interactive
 from .running import LINKED, written

@@ -12,8 +12,7 @@ from vertigrad.gpu import Gpu, Kernel, Plan
 from vertigrad.gpu.deferred import Deferred, Spares
 from vertigrad.session import STEP, Session
 from vertigrad.session.commands import GoTo, Play, Reset, SetPacing, SetParameter, SetSeed, SetSubsteps, Step
-from vertigrad.session.costs import PROBE
-from vertigrad.session.pacing import Pacer
+from vertigrad.session.pacing import PROBE, Pacer
 from vertigrad.tensor import Tensor
 
 from .running import LINKED, Rising, copied, run_frame, values

@@ -134,7 +134,7 @@ def test_seeds_and_substeps_that_were_changed_are_saved(opened):
     assert not session.unsaved
     do(session, SetSubsteps("row", 3), Save())
     assert text(session) == COMMENTED.replace("the ground\n", "the ground\n  substeps = 3\n") + other
-    assert not session.unsaved and session.seed == 17
+    assert not session.unsaved and session.source.seed == 17
     do(session, SetSeed(9, "row"))
     assert session.unsaved and command_line(session).count("row.seed=9") == 1
     do(session, Save())
@@ -149,7 +149,7 @@ def test_a_seed_of_the_command_line_gives_way_to_one_that_is_saved(opened):
     session = opened(COMMENTED, sets=["row.seed=3", "camera.fov=20"])
     assert not session.unsaved
     do(session, SetSeed(9, "row"), Save())
-    assert not session.unsaved and session.sets == ("camera.fov=20",)
+    assert not session.unsaved and session.source.sets == ("camera.fov=20",)
     assert text(session) == COMMENTED.replace("the ground\n", "the ground\n  seed = 9\n")
 
 

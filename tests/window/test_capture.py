@@ -91,7 +91,7 @@ def test_the_picture_that_the_command_line_renders(opened, here, steady):
     driver.session.post(Orbit(0.3, 0.1))
     driver.frames()
     image = screenshot(driver, CaptureRequest(size=(320, 200), folder=here))
-    with Session(steady, driver.session.scene.path, driver.session.sets) as session:
+    with Session(steady, driver.session.scene.path, driver.session.source.sets) as session:
         session.playing = False
         session.cameras.jump(camera_from(told(driver.session.camera), session.scene))
         render(session, 1, (320, 200), [here / "again.png"])

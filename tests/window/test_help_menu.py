@@ -13,7 +13,7 @@ from imgui_bundle import imgui
 
 import vertigrad
 from vertigrad import resources
-from vertigrad.session import open_external
+from vertigrad.session import files
 
 from .driver import Driver, Items
 from .test_actions import middle_of
@@ -58,7 +58,7 @@ def test_documentation_is_opened_by_the_systems_program(driver: Driver, items: I
 
 
 def test_a_program_that_goes_on_is_not_waited_for(driver: Driver, items: Items, program, monkeypatch) -> None:
-    monkeypatch.setattr(open_external, "WAIT", 0.05)
+    monkeypatch.setattr(files, "WAIT", 0.05)
     noted = program("sleep 0.5; exit 3")
     choose(driver, items, "Documentation")
     driver.frames_until(noted.exists, MANY)
@@ -67,7 +67,7 @@ def test_a_program_that_goes_on_is_not_waited_for(driver: Driver, items: Items, 
 
 
 def test_a_program_that_is_slow_to_fail_holds_no_frame_up(driver, items, program, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(open_external, "WAIT", 600.0)
+    monkeypatch.setattr(files, "WAIT", 600.0)
     noted = program(f"for _ in $(seq 400); do [ -e {tmp_path}/go ] && break; sleep 0.05; done; exit 3")
     choose(driver, items, "Documentation")
     driver.frames_until(noted.exists, MANY)

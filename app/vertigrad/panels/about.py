@@ -6,7 +6,7 @@ from imgui_bundle import ImVec2, imgui
 from imgui_bundle import icons_fontawesome_6 as icons
 
 from ..session import Session
-from ..session.about import facts
+from ..session.failures import facts
 from .rows import scale
 from .theme import DIM
 from .workspace import Workspace

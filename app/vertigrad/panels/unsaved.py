@@ -13,8 +13,7 @@ from ..session import Session
 from ..session.autosave import DiscardAutosave, KeepAutosave
 from ..session.commands import Ask, Reload, Save, SaveAs
 from ..session.files import here
-from ..session.questions import Question
-from ..session.reading import Allow
+from ..session.questions import Allow, Question
 from .files import FileDialog
 from .rows import scale
 from .theme import ACCENT, BAR, bold

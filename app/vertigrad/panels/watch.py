@@ -15,7 +15,7 @@ from ..ops.summary import Condition
 from ..session import Session
 from ..session import catalog as catalogs
 from ..session.commands import AddWatch, DismissAlarm, Guard, RemoveWatch, StopAtLimits
-from ..session.limits import limits
+from ..session.diagnostics import limits
 from ..session.statistics import TimeSeries
 from ..session.watches import STATISTICS, Watch
 from . import plots

@@ -15,7 +15,7 @@ from ..scene import Scene, load
 from .autosave_slot import Slot, take_slot
 from .command import command
 from .merging import MISSING
-from .parameters import THEME, Key, Values, as_read, each, settings_of
+from .parameters import THEME, file_values
 from .questions import Question
 from .saving import text_to_save
 from .scene_extras import SceneExtras, merge_extras
@@ -180,17 +180,12 @@ def _apply(session: Session, base_text: str, edited_text: str) -> None:
     """What was changed between two texts of the scene's file, as one edit. What the file has otherwise now stays."""
     scene, scene_edits = session.scene, session.scene_edits
     base, edited = (load(scene.path, text=text) for text in (base_text, edited_text))
-    before, after = _values(base), _values(edited)
+    before, after = file_values(base), file_values(edited)
     changed = {key: value for key, value in after.items() if not same(value, before.get(key, MISSING))}
     if THEME in changed:  # which sets others, but for those that the text has
         changed |= {key: value for key, value in after.items() if key.owner == "view" and key.name in THEMED}
-    here = _values(scene)
+    here = file_values(scene)
     values = {key: value for key, value in changed.items() if key in here}
     known = scene_edits.file_extras.presets
     kept, _ = merge_extras(SceneExtras.of(base, known), scene_edits.extras, SceneExtras.of(edited, known))
     scene_edits.change(values, "restore what was not saved", kept)
-
-
-def _values(scene: Scene) -> Values:
-    parameters: dict[Key, object] = {key: value for key, _, value in each(as_read(scene))}
-    return parameters | settings_of(scene.models)

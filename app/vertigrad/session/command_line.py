@@ -36,14 +36,14 @@ def command_line(session: Session, size: tuple[int, int] = (1280, 720), output: 
     chosen = {key.path: int(value) for key, value in session.scene_edits.values().items() if isinstance(value, Auto)}
     changes |= chosen  # another adapter would choose otherwise
     words = ["vertigrad", "render", scene_name(session)]
-    for text in session.sets:
+    for text in session.source.sets:
         if parameter_of(session.scene, text) is None:
             words += ["--set", text]
     for path, value in changes.items():
         if value is not None:
             words += ["--set", setting(path, value)]
-    if session.seed is not None:
-        words += ["--seed", str(session.seed)]
+    if session.source.seed is not None:
+        words += ["--seed", str(session.source.seed)]
     if session.camera != home(session.scene):
         words += ["--camera", told(session.camera)]
     words += ["--frames", str(max(1, round(session.time / STEP))), "--size", f"{size[0]}x{size[1]}", "-o", output]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import logging
+import platform
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+
+import wgpu
+
+from .. import __version__, resources
+from ..gpu import Gpu
 
 REPEATED = 3  # frames: the same error so soon after the last time is counted, and not reported again
 MOST = 20  # that are shown at a time
@@ -85,6 +91,19 @@ class Guarded:
         self.failed = True
         self._fail(self._stage, error)
         return True
+
+
+def facts(gpu: Gpu) -> dict[str, str]:
+    """What a report of an error has to say of program and machine, by label."""
+    return {
+        "Vertigrad": __version__,
+        "GPU": str(gpu.adapter),
+        "driver": gpu.adapter.driver or "unknown",
+        "wgpu": wgpu.__version__,
+        "Python": platform.python_version(),
+        "system": platform.platform(),
+        "log": str(resources.log_file()),
+    }
 
 
 def _where(error: BaseException) -> str:

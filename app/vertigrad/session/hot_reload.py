@@ -85,8 +85,12 @@ def ReloadShaders(session: Session, names: tuple[str, ...]) -> None:
 
 @command("file {file}")
 def ReloadFile(session: Session, file: Path) -> None:
-    """Reload a file that models were made of."""
-    session.reread(file)
+    """Reload a file that models were made of. Raises as `Session.reload` and `Stage.reread`."""
+    if file in session.stage.sources():
+        session.reload()
+    elif session.stage.reread(file):
+        session.running.rebuilt()
+    session.clock.code_changed()
 
 
 def _replace(session: Session, texts: Mapping[str, str]) -> None:

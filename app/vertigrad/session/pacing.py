@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..gpu import Gpu
 from ..params import Params, integer, number, switch
-from .costs import PROBE, Cost
 from .statistics import computes
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ EASED = 0.7  # share of the budget under which a step is no longer cut into part
 TRUST = 300  # frames for which a step that was found to be short is taken to be so
 REMEMBERED = 16  # frames whose times may still be on their way
 DRAWINGS = 5  # frames of which the median is what drawing takes: a single slow one counts for nothing
+PROBE = 4  # workgroups of a kernel that was never measured, to begin with
+GROWTH = 4.0  # times as many as were measured last, at most
+APART = 2  # times as many: from there on two measurements tell whether more take longer
+SAME = 1.3  # times as long: not longer
+EASE = 1.3  # times what the least takes, if that alone is beyond the budget
 
 
 class Pacing(Params):
@@ -193,6 +198,45 @@ class Pacer:
                 self._costs[part.key] = Cost(part.count, rest)
             elif part.telling:
                 self._costs[part.key].learn(part.count, ms * expected / total)
+
+
+@dataclass
+class Cost:
+    """`measured` workgroups in one dispatch took `measured_ms` when they were measured last.
+
+    A GPU may take as long for one as for hundreds: `least_ms` is what it takes in any case, 0 if nothing says so.
+    `other` and `other_ms` are an earlier measurement, of many more or fewer.
+    """
+
+    measured: int
+    measured_ms: float
+    least_ms: float = 0.0
+    other: int = 0
+    other_ms: float = 0.0
+
+    def ms(self, count: int) -> float:
+        """What so many are expected to take, at most."""
+        return self.measured_ms / self.measured * count
+
+    def affordable(self, left: float, budget: float) -> int:
+        """How many fit into `left` ms of `budget`; at least one if that is all of it."""
+        if left < budget:
+            return max(int(left * self.measured / self.measured_ms), 0)
+        factor = min(max(budget, EASE * self.least_ms) / self.measured_ms, GROWTH)
+        cost_nothing = self.measured_ms <= SAME * self.least_ms
+        if cost_nothing or (not self.other and self.measured_ms <= APART * budget):  # or it is to be found out
+            factor = max(factor, float(APART))
+        return max(int(self.measured * factor), 1)
+
+    def learn(self, count: int, ms: float) -> None:
+        """So many took so long."""
+        ms = max(ms, 1e-6)
+        if not count / APART < self.measured < count * APART:
+            self.other, self.other_ms = self.measured, self.measured_ms
+        self.measured, self.measured_ms = count, ms
+        if self.other and not count / APART < self.other < count * APART:
+            (_, short), (_, long) = sorted([(count, ms), (self.other, self.other_ms)])
+            self.least_ms = short if long <= SAME * short else 0.0
 
 
 class _Part(NamedTuple):

@@ -75,6 +75,21 @@ def each(owners: Mapping[str, Params]) -> Iterator[tuple[Key, ParamSpec, Any]]:
             yield Key(owner, spec.name), spec, getattr(params, spec.name)
 
 
+def values_of(owners: Mapping[str, Params]) -> dict[Key, Any]:
+    """The values of all parameters."""
+    return {key: value for key, _, value in each(owners)}
+
+
+def specs_of(owners: Mapping[str, Params]) -> dict[Key, ParamSpec]:
+    """What is known of all parameters."""
+    return {key: spec for key, spec, _ in each(owners)}
+
+
+def file_values(scene: Scene) -> dict[Key, Any]:
+    """Parameters, seeds and substeps of file and command line."""
+    return values_of(as_read(scene)) | settings_of(scene.models)
+
+
 def spec_of(owners: Mapping[str, Params], key: Key) -> ParamSpec:
     """What is known of a parameter. Raises `ParameterError` if there is none of that name."""
     if key.owner not in owners:  # a panel may post it in the frame in which another scene is opened

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from ..errors import UntrustedCode
+from ..scene import trust
 
 if TYPE_CHECKING:
     from .command import Command
+    from .session import Session
 
 About = Literal["leave", "changed", "name", "replace", "code", "restore"]
 SAVING: tuple[About, ...] = ("changed", "name", "replace")
 ABOUT_SAVING = (*SAVING, "leave")
+ALWAYS = "Always: in later runs too, and with what you write into it while this one lasts."
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,25 @@ class Question:
     about: About
     reason: str
     then: Command | None = None
+
+
+@dataclass(frozen=True)
+class Allow:
+    """A command: the user lets these texts of Python files run; then what waited for that is done.
+
+    `always`: in later runs too, and whatever is written into the files in this one.
+    """
+
+    texts: tuple[tuple[Path, str], ...]
+    then: Command
+    always: bool = field(default=False, compare=False)  # either answers the same question
+
+    topic = "scene"
+
+    def apply(self, session: Session) -> None:
+        """Carry it out."""
+        trust.allow_texts(dict(self.texts), remember=self.always, edits=self.always)
+        session.post(self.then)
 
 
 class Questions:
@@ -46,6 +71,10 @@ class Questions:
             self._waiting[0] = question
         elif question not in self._waiting:
             self._waiting.append(question)
+
+    def ask_to_run(self, error: UntrustedCode, command: Command) -> None:
+        """Ask whether a scene's Python may run; `command` waits for that."""
+        self.ask(Question("code", f"{error}.\n{ALWAYS}", Allow(tuple(error.texts.items()), command)))
 
     def close_first(self) -> None:
         """The first one is answered."""

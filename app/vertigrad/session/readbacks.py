@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-def request_readbacks(session: Session) -> None:
-    """Record the readbacks of watches and inspector that are due in this frame.
-
-    Not in the middle of a step that takes several frames: the tensors are then of different times.
-    """
-    if session.stage.in_progress is not None:
-        return
-    session.watches.observe(session.stage, session.changes, session.frame, session.time)
-    session.inspector.observe(session.stage, session.changes)
-
-
 def collect_readbacks(session: Session) -> None:
     """Take the results that have been read back; an alarm of a watch stops the run."""
     running = session.running  # once, instead of the session's property for each part, in every frame
@@ -62,9 +51,3 @@ def wait_for_readbacks(gpu: Gpu) -> None:
     gpu.sync()
     while gpu.readback.in_flight:
         gpu.poll()
-
-
-def has_pending_readbacks(session: Session) -> bool:
-    """Whether a readback is pending."""
-    owners = session.diagnostics, session.watches, session.inspector, session.selection, session.tool
-    return any(one.pending for one in owners)

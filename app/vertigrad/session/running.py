@@ -16,9 +16,8 @@ from ..scene.viewpoints import home
 from . import parameters
 from .cameras import Cameras
 from .clock import Clock
-from .diagnostics import Diagnostics
+from .diagnostics import Diagnostics, Limits
 from .inspector import Inspector
-from .limits import Limits
 from .parameters import Values
 from .readbacks import wait_for_readbacks
 from .scene_edits import SceneEdits
@@ -147,12 +146,12 @@ class Running:
         self.clock.rebuilt()
         self.changes += 1
 
-    def take_over(self, scene: Scene) -> list[str]:
-        """Become what `scene` says, its file read again; what the user changed stays, and the models go on.
+    def read_again(self) -> None:
+        """Become what the scene's file says now; what the user changed stays, and the models go on.
 
-        Returns what of the user's changes could not stay, and where the file says otherwise. Raises as `Stage.adopt`;
-        all is as it was then.
+        Raises as `load` and `Stage.adopt`; all is as it was then.
         """
+        scene = self.source.read(self.sizes)
         before, ours = self.scene, self.scene_edits.values() | self.scene_edits.settings()
         self.scene_edits.suspend_animations()
         try:
@@ -166,7 +165,7 @@ class Running:
         if others:
             self.rebuilt()
         self.clock.stale = True
-        return self.scene_edits.scene_read(before, ours)
+        self.scene_edits.scene_read(before, ours)
 
     def go_home(self) -> None:
         """The camera back to where the scene has it."""

@@ -18,7 +18,7 @@ from ..scene.locate import KeyPath
 from ..scene.settings import path_in
 from ..scene.viewpoints import BOOKMARKS
 from .naming import moved, plain, spelled
-from .parameters import THEME, Key, as_read, each, key_at, settings_of
+from .parameters import THEME, Key, as_read, key_at, settings_of, specs_of, values_of
 from .questions import Question
 from .scene_extras import same_view
 
@@ -53,7 +53,7 @@ def unsaved(session: Session) -> bool:
     read = as_read(scene)
     disk: dict[Key, Any] | None = None
     for key, value in scene_edits.differing(read).items():
-        disk = on_disk(scene, session.sets) if disk is None else disk
+        disk = on_disk(scene, session.source.sets) if disk is None else disk
         if not same(value, disk.get(key, _MISSING)):
             return True
     others = _presets(session, scene.path.parent), _animations(session), _bookmarks(session), _settings(session)
@@ -65,13 +65,12 @@ def save_scene(session: Session, target: Path | None = None, overwrite: bool = F
 
     Raises as `scene.save`; then file and session are as they were.
     """
-    scene, origin = session.scene, session.running.source
+    scene, origin = session.scene, session.source
     found = entries(session, scene.path.parent if target is None else target.absolute().parent)
     changes = found.values
-    sets = tuple(
-        text for text in session.sets if parameter_of(scene, text) is None and path_in(scene, text) not in changes
-    )
-    seed = None if any(path[0] == "models" and path[-1] == "seed" for path in changes) else session.seed
+    unset = (text for text in origin.sets if parameter_of(scene, text) is None)
+    sets = tuple(text for text in unset if path_in(scene, text) not in changes)
+    seed = None if any(path[0] == "models" and path[-1] == "seed" for path in changes) else origin.seed
     if target is None and not overwrite and origin.path.resolve() != scene.path:
         raise FileChanged(f"{origin.path.name} leads to another file since it was read")
     path = origin.path if target is None else target.absolute()
@@ -103,8 +102,8 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
     Raises `InputError` if a file of that folder could not name a file that the scene reads.
     """
     scene = session.scene
-    disk, folder = on_disk(scene, session.sets), folder or scene.path.parent
-    specs = {key: spec for key, spec, _ in each(as_read(scene))}
+    disk, folder = on_disk(scene, session.source.sets), folder or scene.path.parent
+    specs = specs_of(as_read(scene))
     changes: Changes = {
         key.path: plain(specs[key], value, folder)
         for key, value in session.scene_edits.values().items()
@@ -142,8 +141,8 @@ def _beneath_theme(session: Session, changes: Changes) -> Changes:
 
 def on_disk(scene: Scene, sets: tuple[str, ...]) -> dict[Key, Any]:
     """The value of each parameter in the file itself, as it was read: without what the command line set."""
-    values = {key: value for key, _, value in each(as_read(scene))}
-    specs = {key: spec for key, spec, _ in each(as_read(scene))}
+    values = values_of(as_read(scene))
+    specs = specs_of(as_read(scene))
     given = [key for text in sets if (key := parameter_of(scene, text)) is not None]
     written = tomllib.loads(scene.places.text) if given else {}
     for key in given:
@@ -178,7 +177,7 @@ def _read(spec: ParamSpec, given: Any, folder: Path) -> Any:
 
 def _presets(session: Session, folder: Path) -> Entries:
     scene = session.scene
-    specs = {key: spec for key, spec, _ in each(as_read(scene))}
+    specs = specs_of(as_read(scene))
     presets, names = (
         session.scene_edits.extras.presets,
         {one.number: one.name for one in session.scene_edits.file_extras.presets},
@@ -239,7 +238,7 @@ def _settings(session: Session) -> Changes:
     """Seeds and substeps that the user changed; with one seed all, since that of the command line is given up then."""
     read, now = settings_of(session.scene.models), session.scene_edits.settings()
     changes: Changes = {key.path: value for key, value in now.items() if value != read.get(key, value)}
-    if session.seed is not None and any(path[-1] == "seed" for path in changes):
+    if session.source.seed is not None and any(path[-1] == "seed" for path in changes):
         changes |= {key.path: value for key, value in now.items() if key.name == "seed"}
     return changes
 

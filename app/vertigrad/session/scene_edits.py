@@ -11,10 +11,20 @@ from ..errors import ParameterError
 from ..params import Params, accept, same
 from ..scene import Animation, Scene
 from ..scene.preset_tables import can_be_animated, range_objection
-from .animation import value_at
 from .merging import MISSING, Conflict, text_of
-from .parameters import MODELS, Key, Values, as_read, each, is_setting, settings_of, spec_of, with_theme
-from .ranges import can_be_random, is_log, random_value
+from .parameters import (
+    MODELS,
+    Key,
+    Values,
+    as_read,
+    file_values,
+    is_setting,
+    settings_of,
+    spec_of,
+    values_of,
+    with_theme,
+)
+from .ranges import can_be_random, is_log, random_value, value_at
 from .scene_extras import SceneExtras, merge_extras
 from .undo import UndoHistory, UndoStep
 
@@ -60,7 +70,7 @@ class SceneEdits:
 
     def values(self) -> dict[Key, Any]:
         """The values of all parameters."""
-        return {key: self._base_values.get(key, value) for key, _, value in each(self._running.parameters())}
+        return {key: self._base_values.get(key, value) for key, value in values_of(self._running.parameters()).items()}
 
     def settings(self) -> dict[Key, int]:
         """Seeds and substeps of all models."""
@@ -152,15 +162,11 @@ class SceneEdits:
         """Change what is kept beside the values, and nothing of them."""
         self.change({}, label, extras)
 
-    def apply_preset(self, name: str) -> None:
-        """Apply the values of a preset. Raises as `change`."""
-        self.change(self.extras.preset(name).values, f"preset {name}")
-
     def switch_side(self) -> None:
         """Switch between the sides A and B, each of which keeps its values. Raises as `change`."""
         here, there = self.values(), self.extras.other
         if there is None:
-            there = {key: value for key, _, value in each(self._running.originals())}
+            there = values_of(self._running.originals())
         values = {key: value for key, value in there.items() if key in here and here[key] != value}
         extras = replace(
             self.extras.without_animations(values), side="B" if self.extras.side == "A" else "A", other=here
@@ -191,10 +197,10 @@ class SceneEdits:
             if key.owner in owners:
                 owners[key.owner].change(key.name, value)
 
-    def scene_read(self, before: Scene, ours: Values) -> list[str]:
+    def scene_read(self, before: Scene, ours: Values) -> None:
         """The scene's file, which was `before`, was read again; `ours` are the values and settings until then.
 
-        The user's changes stay, all else is the file's. Returns conflicts, and which changes could not stay.
+        The user's changes stay, all else is the file's. `notes` say what conflicts, and which changes could not stay.
         """
         theirs = SceneExtras.of(self._running.scene, self.file_extras.presets)
         self.extras, conflicts = merge_extras(self.file_extras, theirs, self.extras)
@@ -203,11 +209,11 @@ class SceneEdits:
         self.revision = next(_revisions)
         notes = [*map(str, conflicts), *self._update_base_values(before, ours)]
         self.apply_animations(self._running.clock.time)
-        return notes + self._overruled(before, ours)
+        self.notes = notes + self._overruled(before, ours)
 
     def continue_from(self, before: SceneEdits) -> None:
         """Take over values, history and all else of `before`, whose scene was rebuilt unchanged."""
-        values = {key: value for key, _, value in each(before._running.parameters())}
+        values = values_of(before._running.parameters())
         self._running.assign(values | before.settings())
         self.extras, self.file_extras, self.history = before.extras, before.file_extras, before.history
         self._base_values = dict(before._base_values)
@@ -230,14 +236,14 @@ class SceneEdits:
         lost = {key: value for key, value in old.items() if key in now and now[key] != value}
         self.history = before.history.known_only(self._known())
         self.history.add(UndoStep("restart", lost, {key: now[key] for key in lost}))
-        read = _file_values(before._running.scene)
+        read = file_values(before._running.scene)
         edited = [key for key, value in old.items() if key in lost and not same(value, read.get(key, MISSING))]
         if edited:
             self.notes.append(f"{label_of(edited)}: reset to the file; Undo restores the edited values")
 
     def _overruled(self, before: Scene, ours: Values) -> list[str]:
         """Notes on edited values that the file changed or removed."""
-        base, theirs = _file_values(before), _file_values(self._running.scene)
+        base, theirs = file_values(before), file_values(self._running.scene)
         now = self.values() | self.settings()
         notes = []
         for key, value in ours.items():
@@ -328,8 +334,3 @@ class SceneEdits:
 def label_of(keys: Collection[Key]) -> str:
     """A parameter's name, or how many there are."""
     return next(iter(keys)).name.replace("_", " ") if len(keys) == 1 else f"{len(keys)} parameters"
-
-
-def _file_values(scene: Scene) -> dict[Key, Any]:
-    """Parameters, seeds and substeps of file and command line."""
-    return {key: value for key, _, value in each(as_read(scene))} | settings_of(scene.models)

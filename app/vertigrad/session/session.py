@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import wgpu
 
@@ -22,20 +22,19 @@ from ..renderer.renderer import Renderer
 from ..renderer.view import View
 from ..scene import Scene, UiHint
 from ..scene.stage import Stage
-from . import reading, saving
+from . import saving
 from .autosave import Autosave
 from .cameras import Cameras
 from .capture import CaptureService
 from .clock import Clock
-from .diagnostics import Diagnostics
+from .diagnostics import Diagnostics, Limits
 from .failures import Failures, Guarded
 from .hot_reload import HotReload
 from .inspector import Inspector
-from .limits import Limits
 from .pacing import Pacing
 from .quality import Quality, level_in_force
 from .questions import Question, Questions
-from .readbacks import collect_readbacks, has_pending_readbacks, request_readbacks, wait_for_readbacks
+from .readbacks import collect_readbacks, wait_for_readbacks
 from .rescue import Rescue
 from .running import Running, SceneSource
 from .scene_edits import SceneEdits
@@ -47,6 +46,19 @@ from .watches import Watches
 
 if TYPE_CHECKING:
     from .command import Command
+
+
+T = TypeVar("T")
+
+
+class OfScene(Generic[T]):
+    """An attribute of the session that is that of `Session.running`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, session: Session, owner: type) -> T:
+        return getattr(session.running, self._name)
 
 
 class Session:
@@ -86,92 +98,24 @@ class Session:
 
     # what belongs to the scene ----------------------------------------------------------------------------------
 
-    @property
-    def scene(self) -> Scene:
-        """As its file was read."""
-        return self.running.scene
-
-    @property
-    def stage(self) -> Stage:
-        """Its models and layers."""
-        return self.running.stage
-
-    @property
-    def view(self) -> View:
-        """How it is drawn."""
-        return self.running.view
-
-    @property
-    def cameras(self) -> Cameras:
-        """From where it is seen."""
-        return self.running.cameras
-
-    @property
-    def clock(self) -> Clock:
-        """Its time."""
-        return self.running.clock
-
-    @property
-    def scene_edits(self) -> SceneEdits:
-        """What the user made of it."""
-        return self.running.scene_edits
-
-    @property
-    def selection(self) -> Selection:
-        """The row that is selected."""
-        return self.running.selection
-
-    @property
-    def tool(self) -> InteractionTool:
-        """The tool by which the mouse acts on its models."""
-        return self.running.tool
-
-    @property
-    def diagnostics(self) -> Diagnostics:
-        """What its models say of themselves."""
-        return self.running.diagnostics
-
-    @property
-    def limits(self) -> Limits:
-        """Which diagnostics are too large."""
-        return self.running.limits
-
-    @property
-    def watches(self) -> Watches:
-        """Figures of its tensors."""
-        return self.running.watches
-
-    @property
-    def inspector(self) -> Inspector:
-        """The tensor that is looked into."""
-        return self.running.inspector
-
-    @property
-    def changes(self) -> int:
-        """How often tensors were made other ones: by a step, a reset, another scene."""
-        return self.running.changes
-
-    def parameters(self) -> dict[str, Params]:
-        """Everything that can be set, by owner: "models.NAME", "layers.NAME" (its style) and "view"."""
-        return self.running.parameters()
-
-    def originals(self) -> dict[str, Params]:
-        """What `parameters()` were when the scene was opened: as its file and the command line have them."""
-        return self.running.originals()
-
-    def hints(self, owner: str) -> Mapping[str, UiHint]:
-        """How the scene wants the parameters of `owner` shown."""
-        return self.running.hints(owner)
-
-    @property
-    def sets(self) -> tuple[str, ...]:
-        """The settings of the command line that hold for this scene."""
-        return self.running.source.sets
-
-    @property
-    def seed(self) -> int | None:
-        """The seed that the command line gave, if it did."""
-        return self.running.source.seed
+    source = OfScene[SceneSource]()  # where it was read from, with the settings and the seed of the command line
+    scene = OfScene[Scene]()  # as its file was read
+    stage = OfScene[Stage]()  # its models and layers
+    view = OfScene[View]()  # how it is drawn
+    cameras = OfScene[Cameras]()  # from where it is seen
+    clock = OfScene[Clock]()  # its time
+    scene_edits = OfScene[SceneEdits]()  # what the user made of it
+    selection = OfScene[Selection]()  # the row that is selected
+    tool = OfScene[InteractionTool]()  # the tool by which the mouse acts on its models
+    diagnostics = OfScene[Diagnostics]()  # what its models say of themselves
+    limits = OfScene[Limits]()  # which diagnostics are too large
+    watches = OfScene[Watches]()  # statistics of its tensors
+    inspector = OfScene[Inspector]()  # the tensor that is looked into
+    changes = OfScene[int]()  # how often tensors were made other ones: by a step, a reset, another scene
+    parameters = OfScene[Callable[[], dict[str, Params]]]()  # see `Running`, as for the next two
+    originals = OfScene[Callable[[], dict[str, Params]]]()
+    hints = OfScene[Callable[[str], Mapping[str, UiHint]]]()
+    reset = OfScene[Callable[[], None]]()  # every model back to its start, time to zero
 
     @property
     def unsaved(self) -> bool:
@@ -223,7 +167,7 @@ class Session:
                 self.carry_out(command)
                 self.messages.pop(command.topic, None)
             except UntrustedCode as error:
-                reading.ask_to_run(self, error, command)
+                self.questions.ask_to_run(error, command)
             except VertigradError as error:
                 self.require_device(error)
                 self.messages[command.topic] = str(error)
@@ -257,7 +201,10 @@ class Session:
     @property
     def idle(self) -> bool:
         """Whether the next frame would be the same as the last one."""
-        return self.clock.idle and not (self._commands or has_pending_readbacks(self) or self.cameras.moving)
+        if not self.clock.idle or self._commands or self.cameras.moving:
+            return False
+        readers = self.diagnostics, self.watches, self.inspector, self.selection, self.tool
+        return not any(one.pending for one in readers)
 
     @property
     def camera(self) -> OrbitCamera:
@@ -348,13 +295,19 @@ class Session:
         self.clock.ask(lambda: self.diagnostics.ask(self.stage, self.time, self.changes))
 
     def request_readbacks(self) -> None:
-        """Record what of the watches, and of the tensor that is looked into, is due in this frame."""
-        request_readbacks(self)
+        """Record what of the watches, and of the tensor that is looked into, is due in this frame.
+
+        Not in the middle of a step that takes several frames: the tensors are then of different times.
+        """
+        running = self.running
+        if running.stage.in_progress is None:
+            running.watches.observe(running.stage, running.changes, running.clock.frame, running.clock.time)
+            running.inspector.observe(running.stage, running.changes)
 
     def inspect_now(self) -> None:
         """Take in what is on its way, then look at the tensors as they are now; waits for the GPU."""
         for _ in range(2):
-            request_readbacks(self)
+            self.request_readbacks()
             wait_for_readbacks(self.gpu)
             collect_readbacks(self)
 
@@ -393,10 +346,6 @@ class Session:
         self.gpu.frames.in_flight = self.pacing.frames_in_flight
         self.timeline.wanted_ms = 1e3 / self.pacing.fps_limit if self.pacing.fps_limit else 0.0
 
-    def reset(self) -> None:
-        """Every model back to its start, time to zero."""
-        self.running.reset()
-
     def reload(self, path: Path | None = None, restart: bool = False) -> None:
         """Read the scene again, or another one. The old one stays, with an error, if the new one cannot be used.
 
@@ -406,13 +355,17 @@ class Session:
         brings back the others.
         """
         if path is None and not restart:
-            reading.take_over(self)
+            self.running.read_again()
         else:
-            reading.open_anew(self, path)
-
-    def reread(self, file: Path) -> None:
-        """Take in a file that models were made of and that was written anew. Raises as `reading.reread`."""
-        reading.reread(self, file)
+            before = self.running
+            self.running = Running(self.gpu, before.source.with_path(path), self.sizes, before)
+            before.close()
+            self.messages.clear()
+            for command in self.questions.nothing_unsaved():
+                self.post(command)
+        notes = self.scene_edits.notes
+        heading = f"{self.scene.path.name} was read again, beside changes that are not saved:"
+        self.report("edits", "\n".join([heading, *notes]) if notes else "")
 
     def try_to_advance(self) -> None:
         """As `advance`; if a model fails, time stands still, and the reason is shown.

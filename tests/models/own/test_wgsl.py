@@ -7,6 +7,7 @@ from vertigrad import scene
 from vertigrad.errors import InputError, SceneError
 from vertigrad.session import Session
 from vertigrad.session.commands import SetParameter
+from vertigrad.session.hot_reload import ReloadFile
 
 TEXT = """version = 1
 [models.life]
@@ -80,13 +81,13 @@ def test_an_edited_shader_is_swapped_and_a_broken_one_is_not(steady, folder):
         instance.step(0.1)
         before = instance.outputs["cell"].numpy()
         (folder / "life.wgsl").write_text(SHADER.replace("+= fields.gain", "-= fields.gain"))
-        session.reread(folder / "life.wgsl")
+        session.carry_out(ReloadFile(folder / "life.wgsl"))
         assert session.stage.instances["life"] is instance and (instance.outputs["cell"].numpy() == before).all()
         instance.step(0.1)
         assert instance.outputs["cell"].numpy() == pytest.approx(before - 3.0, abs=1e-6)
         (folder / "life.wgsl").write_text(SHADER.replace("fields.gain", "fields.gian"))
         with pytest.raises(InputError, match=r"life\.wgsl:10: "):
-            session.reread(folder / "life.wgsl")
+            session.carry_out(ReloadFile(folder / "life.wgsl"))
         instance.step(0.1)
         assert instance.outputs["cell"].numpy() == pytest.approx(before - 6.0, abs=1e-6)
 

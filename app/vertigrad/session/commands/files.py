@@ -17,9 +17,8 @@ from ...scene.kinds import INTERACTIONS, require_scene
 from .. import catalog, saving, trace
 from ..capture import CaptureRequest, CaptureService
 from ..command import Command, command
-from ..files import new_file
+from ..files import new_file, open_external
 from ..interaction_recording import read_interactions, require_known
-from ..open_external import open_external
 from ..questions import Question
 from ..session import Session
 
