@@ -1,102 +1,50 @@
-"""Scenes for files of data by themselves: pictures, arrays of NumPy, and Gaussian splats."""
+"""Scenes for files of data by themselves: networks, meshes, points, splats, images, videos and arrays."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from .kinds import ARRAYS, IMAGES, MADE, NETWORKS, VIDEOS
+from .locate import dotted
 
-HEAD = """version = 1
-title = {title}
+if TYPE_CHECKING:
+    import numpy as np
 
-[camera]
-position = {position}
-target = [0.0, 0.0, 0.0]
-fov = 36
-fit = true
+    from ..onnx_import import Network
 
-[models.data]
-type = "{model}"
-file = {name}
-"""
-SPLATS = """
-[layers.splats]
-type = "splats"
-position = "data.position"
-scale = "data.scale"
-rotation = "data.rotation"
-opacity = "data.opacity"
-color = "data.color"
+Tables = dict[str, dict[str, Any]]  # by header, such as "layers.points"
 
-[view]
-background = "#14161b"
-"""
-PICTURE = """
-[layers.picture]
-type = "image"
-pixels = "data.{output}"
-
-[view]
-background = "#16181d"
-bloom = 0.0
-vignette = 0.0
-"""
-VOLUME = """
-[layers.volume]
-type = "volume"
-density = "data.values"
-color = "data.values"
-extinction = 12.0
-emissive = 0.5
-
-[view]
-background = "#14161b"
-"""
-POINTS = """
-[layers.points]
-type = "points"
-position = "data.position"
-color = "#c9d0da"
-size = {size}
-
-[view]
-background = "#16181d"
-"""
-COLORED = """
-[layers.points]
-type = "marks"
-position = "data.position"
-color = "data.color"
-size = {size}
-
-[view]
-background = "#16181d"
-"""
-VECTORS = """
-[layers.lines]
-type = "streamlines"
-vectors = "data.values"
-count = 400
-width = 0.012
-length = 0.8
-
-[view]
-background = "#171c26"
-"""
-SLANTED, FACING = "[1.9, 1.4, 3.2]", "[0.0, 0.0, 4.0]"
+SLANTED, FACING = (1.9, 1.4, 3.2), (0.0, 0.0, 4.0)  # where the eye is
+UPWARDS = {".stl": "z"}  # most programs that write these have z upwards; of the other formats the convention is y
+MOST_SLIDERS = 32  # elements of an input that get sliders
+POINTS, SIDE, STEPS = 4096, 64, 16  # sizes for dimensions that have none: of points, of pictures, of anything else
+IMAGE_SIDES = 8  # rows and columns from which on numbers look like an image
 
 
-def picture_text(path: Path, model: str) -> str:
-    """The scene file for an image or a video, as `model` is called that reads it: it stands and faces the eye."""
-    return _head(path, model, FACING) + PICTURE.format(output="pixels")
+def scene_text(path: Path) -> str:
+    """The scene file for a file of data, one of `kinds.MADE`; empty for all others.
 
+    Raises `InputError` for a network of which nothing can be drawn, and for an array of a shape that is not drawn.
+    """
+    from ..models.data import splat_file
 
-def splats_text(path: Path) -> str:
-    """The scene file for a PLY of splats, seen whole."""
-    return _head(path, "splats", SLANTED) + SPLATS
+    kind = path.suffix.lower()
+    if kind in NETWORKS:
+        return _network_text(path)
+    if kind in IMAGES | VIDEOS:
+        return _image_text(path, "image" if kind in IMAGES else "video", "pixels")
+    if kind in ARRAYS:
+        return _array_text(path)
+    if kind == splat_file.SUFFIX and splat_file.is_splats(path):
+        return _splats_text(path)
+    if kind == splat_file.SUFFIX and _is_cloud(path):
+        return points_text(path)
+    return _mesh_text(path) if kind in MADE else ""
 
 
 def points_text(path: Path) -> str:
@@ -105,15 +53,59 @@ def points_text(path: Path) -> str:
 
     points = point_file.read(path, 2.0, "y")
     size = round(min(max(1.0 / len(points.positions) ** 0.5, 0.002), 0.05), 4)
-    drawn = POINTS if points.colors is None else COLORED
-    return _head(path, "point_cloud", SLANTED) + drawn.format(size=size)
+    if points.colors is None:
+        layer = {"type": "points", **_outputs("data", ["position"]), "color": "#c9d0da", "size": size}
+    else:
+        layer = {"type": "marks", **_outputs("data", ["position", "color"]), "size": size}
+    return _text(path, SLANTED, {**_data(path, "point_cloud"), "layers.points": layer, **_view("#16181d")})
 
 
-def array_text(path: Path) -> str:
-    """The scene file for an array: points, a volume, a picture or a field of vectors, by its shape.
+def _text(path: Path, position: Sequence[float], tables: Tables, fov: int = 36) -> str:
+    camera = {"position": position, "target": (0.0, 0.0, 0.0), "fov": fov, "fit": True}
+    parts = [_lines({"version": 1, "title": path.stem})]
+    parts += [f"[{header}]\n{_lines(table)}" for header, table in {"camera": camera, **tables}.items()]
+    return "\n".join(parts)
 
-    Raises `InputError` if it is neither, or cannot be read.
-    """
+
+def _lines(table: Mapping[str, Any]) -> str:
+    return "".join(f"{key} = {_literal(value)}\n" for key, value in table.items())
+
+
+def _literal(value: Any) -> str:
+    """A value as TOML has it: what JSON writes is a part of that, but for tables."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{dotted((key,))} = {_literal(inner)}' for key, inner in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _data(path: Path, model: str) -> Tables:
+    return {"models.data": {"type": model, "file": path.name}}
+
+
+def _outputs(model: str, names: Iterable[str]) -> dict[str, str]:
+    return {name: f"{model}.{name}" for name in names}
+
+
+def _view(background: str, **more: float) -> Tables:
+    return {"view": {"background": background, **more}}
+
+
+# files of data ------------------------------------------------------------------------------------------------------
+
+
+def _image_text(path: Path, model: str, output: str) -> str:
+    """It stands and faces the eye."""
+    tables = {**_data(path, model), "layers.picture": {"type": "image", "pixels": f"data.{output}"}}
+    return _text(path, FACING, {**tables, **_view("#16181d", bloom=0.0, vignette=0.0)})
+
+
+def _splats_text(path: Path) -> str:
+    layer = {"type": "splats", **_outputs("data", ["position", "scale", "rotation", "opacity", "color"])}
+    return _text(path, SLANTED, {**_data(path, "splats"), "layers.splats": layer, **_view("#14161b")})
+
+
+def _array_text(path: Path) -> str:
+    """Points, a volume, a picture or a field of vectors, by the array's shape."""
     from ..models.data import array_file, point_file
 
     found = array_file.arrays(path)
@@ -121,18 +113,23 @@ def array_text(path: Path) -> str:
     if named and any(point_file.is_points(one) for one in found.values()):
         return points_text(path)
     array = array_file.read(path)
-    drawn = _drawn(path, array)
-    return _head(path, "array", FACING if drawn == PICTURE else SLANTED) + drawn.format(output="values")
+    if _is_picture(array):
+        return _image_text(path, "array", "values")
+    return _text(path, SLANTED, {**_data(path, "array"), **_grid(path, array)})
 
 
-def _drawn(path: Path, array: np.ndarray) -> str:
+def _is_picture(array: np.ndarray) -> bool:
+    return array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))
+
+
+def _grid(path: Path, array: np.ndarray) -> Tables:
     shape = array.shape
-    if len(shape) == 2 or (len(shape) == 3 and shape[2] in (3, 4)):
-        return PICTURE
     if len(shape) == 3 and min(shape) >= 2:
-        return VOLUME
+        values = {"density": "data.values", "color": "data.values", "extinction": 12.0, "emissive": 0.5}
+        return {"layers.volume": {"type": "volume", **values}, **_view("#14161b")}
     if len(shape) == 4 and shape[3] == 3 and min(shape[:3]) >= 2:
-        return VECTORS
+        style = {"count": 400, "width": 0.012, "length": 0.8}
+        return {"layers.lines": {"type": "streamlines", "vectors": "data.values", **style}, **_view("#171c26")}
     raise InputError(
         f"{path}: its array has the shape {shape}; drawn by themselves are points (n, 3) or with colors (n, 6), "
         "pictures (rows, columns) or with 3 or 4 channels, volumes (nz, ny, nx), and fields of vectors "
@@ -140,6 +137,122 @@ def _drawn(path: Path, array: np.ndarray) -> str:
     )
 
 
-def _head(path: Path, model: str, position: str) -> str:
-    name, title = (json.dumps(words, ensure_ascii=False) for words in (path.name, path.stem))
-    return HEAD.format(title=title, position=position, model=model, name=name)
+def _mesh_text(path: Path) -> str:
+    up = UPWARDS.get(path.suffix.lower(), "y")
+    color = "mesh.color" if _is_colored(path, up) else "#b9bec7"
+    layer = {"type": "surface", **_outputs("mesh", ["position", "normal", "index"]), "color": color, "roughness": 0.45}
+    model = {"type": "mesh", "file": path.name, "up": up}
+    return _text(path, SLANTED, {"models.mesh": model, "layers.mesh": layer, **_view("#20242c")})
+
+
+def _is_cloud(path: Path) -> bool:
+    """Whether a PLY has vertices and no faces."""
+    from ..models.data import ply
+
+    try:
+        header = ply.header(path)
+    except InputError:
+        return False
+    return header.count > 0 and header.faces == 0
+
+
+def _is_colored(path: Path, up: str) -> bool:
+    """Whether the vertices of a mesh have colors; false for what cannot be read, which its model says."""
+    from ..models.data import mesh_file
+
+    try:
+        return mesh_file.read(path, 2.0, up, 40.0).colors is not None
+    except InputError:
+        return False
+
+
+# networks -----------------------------------------------------------------------------------------------------------
+
+
+def _network_text(path: Path) -> str:
+    """Its inputs become sliders, and its output is drawn as what it looks like."""
+    from ..onnx_import import Network
+
+    network = Network(path)
+    dims = _dims(network)
+    output, drawn = _drawn(Network(path, dims))
+    model: dict[str, Any] = {"type": "onnx", "file": path.name}
+    if dims:
+        model["dims"] = dims
+    for name, (dtype, sizes) in network.inputs.items():
+        shape = tuple(size if isinstance(size, int) else dims.get(size or "", 1) for size in sizes or ())
+        model[f"inputs.{dotted((name,))}"] = _feed(dtype, shape)
+    model["outputs"] = {"position" if drawn == "points" else "values": output}
+    position = (2.0, 1.5, 4.0) if drawn == "points" else (0.0, 2.2, 4.0)
+    return _text(path, position, {"models.net": model, **_network_layers(drawn)}, fov=40)
+
+
+def _network_layers(drawn: str) -> Tables:
+    if drawn == "points":
+        return {"layers.points": {"type": "points", "position": "net.position", "color": "#e8a24c", "size": 0.01}}
+    values = {"inputs": {"values": "net.values"}}
+    if drawn == "bars":
+        shape = {**_outputs("bars", ["position", "normal"]), "index": "bars.triangles", "color": "bars.level"}
+        return {"models.bars": {"type": "bars", **values}, "layers.bars": {"type": "surface", **shape}}
+    flat = {"height": 0.0} if drawn == "image" else {}
+    color = "relief.color" if drawn == "image" else "relief.level"
+    shape = {**_outputs("relief", ["position", "normal"]), "color": color}
+    return {"models.relief": {"type": "relief", **values, **flat}, "layers.relief": {"type": "surface", **shape}}
+
+
+def _drawn(network: Network) -> tuple[str, str]:
+    """The output that is drawn, and as what: "points", "image", "relief" (a height field) or "bars"."""
+    found = []
+    for name, spec in network.output_specs().items():
+        if spec.dtype not in ("f32", "f16"):
+            continue
+        shape = tuple(size for size in spec.shape if size != 1)
+        if len(shape) >= 2 and shape[-1] == 3 and not _is_image(shape):
+            found.append((0, name, "points"))
+        elif _is_image(shape):
+            found.append((1, name, "image"))
+        elif len(shape) == 2 and (shape[0] or 0) >= IMAGE_SIDES <= (shape[1] or IMAGE_SIDES):
+            found.append((2, name, "relief"))
+        elif len(shape) <= 2:
+            found.append((3, name, "bars"))
+    if not found:
+        shapes = {name: spec.shape for name, spec in network.output_specs().items()}
+        raise InputError(
+            f"{network.source}: none of its outputs looks like points, an image, a height field or bars: {shapes}; "
+            "write a scene for it (docs/onnx.md)"
+        )
+    _, name, drawn = min(found, key=lambda entry: entry[0])
+    return name, drawn
+
+
+def _is_image(shape: Sequence[int | None]) -> bool:
+    """(3, rows, columns), or (rows, columns, 3)."""
+    if len(shape) != 3:
+        return False
+    sides = shape[1:] if shape[0] == 3 else shape[:2] if shape[2] == 3 else (0,)
+    return all(side is None or side >= IMAGE_SIDES for side in sides)
+
+
+def _dims(network: Network) -> dict[str, int]:
+    """A size for each named dimension but those of batches."""
+    found: dict[str, int] = {}
+    for _, sizes in network.inputs.values():
+        sizes = sizes or ()
+        for axis, size in enumerate(sizes):
+            if not isinstance(size, str) or size in found:
+                continue
+            if len(sizes) == 2 and sizes[1] in (2, 3):
+                found[size] = POINTS
+            elif len(sizes) == 4 and axis >= 2:
+                found[size] = SIDE
+            elif axis > 0:
+                found[size] = STEPS
+    return found
+
+
+def _feed(dtype: Any, shape: tuple[int, ...]) -> Any:
+    if dtype.kind in "iub":
+        return 0
+    if math.prod(shape) <= MOST_SLIDERS:
+        return {"slider": [-2, 2]}
+    return {"start": "uniform" if shape[-1:] in ((2,), (3,)) else "normal"}

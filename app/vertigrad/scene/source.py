@@ -12,8 +12,8 @@ from typing import Any
 
 from ..errors import SceneError, SceneProblem
 from ..params import closest, joined
-from . import data_scene, mesh_scene, network_scene
-from .kinds import ARRAYS, IMAGES, MADE, NETWORKS, UNREAD, VIDEOS, require_scene
+from . import data_scene
+from .kinds import MADE, UNREAD, require_scene
 from .locate import MAX_DEPTH, Places, TooDeep, locate
 from .renamed import renewed, renewed_with_notice
 
@@ -85,11 +85,7 @@ def _made_up(path: Path) -> str:
         return ""
     if kind in UNREAD:
         require_scene(path)
-    if kind in NETWORKS:
-        return network_scene.scene_text(path)
-    if kind in IMAGES | VIDEOS:
-        return data_scene.picture_text(path, "image" if kind in IMAGES else "video")
-    return data_scene.array_text(path) if kind in ARRAYS else mesh_scene.scene_text(path)
+    return data_scene.scene_text(path)
 
 
 def _bytes(path: Path) -> bytes:
