@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from vertigrad.errors import UseAfterFree
 from vertigrad.gpu import Gpu
-from vertigrad.models.model_bases import FixedStepModel, StaticModel
+from vertigrad.models.base import OutputSpec
+from vertigrad.models.model_bases import FixedStepModel, NamedTensorsModel, StaticModel
 from vertigrad.models.parts import Parts
-from vertigrad.models.stepping import FixedStep
 from vertigrad.tensor import Tensor, f32, u32
 
 
@@ -84,9 +85,47 @@ def test_parts_are_named_after_their_model(steady: Gpu) -> None:
 
 def test_a_clocked_model_keeps_the_rest_of_its_time() -> None:
     methods = dict.fromkeys(FixedStepModel.__abstractmethods__, lambda self, *_: None)
+    methods |= {"output_specs": classmethod(lambda cls, params: {})}
     model = type("Clock", (FixedStepModel,), methods)("clock", None, {}, 0)
-    model._clock = FixedStep()
     model._clock.due(0.25, 0.1)
     assert model.numbers() == {"remainder": pytest.approx(0.05)}
     model.resume({"remainder": 0.01})
     assert model._clock.remainder == 0.01
+
+
+def test_outputs_and_state_are_found_by_the_names_of_tensors(steady: Gpu) -> None:
+    class Points(NamedTensorsModel):
+        saved = ("points",)
+        scalars = ("turn", "way")
+        _turn, _way = 0, 0.0
+
+        @classmethod
+        def output_specs(cls, params):
+            return {
+                "points": OutputSpec((6, 4), "f32"),
+                "position": OutputSpec((2, 3, 3), "f32", tensor="points", columns=slice(3)),
+                "mass": OutputSpec((2, 3), "f32", tensor="points", columns=3),
+                "any": OutputSpec((None, 2), "f32", tensor="points", columns=slice(1, 3)),
+            }
+
+        def _create(self, parts):
+            parts.copied("points", np.arange(24.0).reshape(6, 4))
+
+        def step(self, dt):
+            self._turn, self._way = self._turn + 1, self._way + dt
+
+        reset = diagnostics = compare_with_reference = lambda self: None
+
+    with closing(Points("made", None, {}, 0)) as model:
+        rows = np.arange(24.0).reshape(2, 3, 4)
+        expected = {"points": rows.reshape(6, 4), "position": rows[..., :3], "mass": rows[..., 3]}
+        expected["any"] = rows.reshape(6, 4)[:, 1:3]
+        for name, tensor in model.outputs().items():
+            assert np.array_equal(tensor.numpy(), expected[name])
+        assert model.state().keys() == {"points"}
+        model.step(0.5)
+        numbers = model.numbers()
+        model.step(0.5)
+        model.resume({name: float(value) for name, value in numbers.items()})
+        assert model.numbers() == {"turn": 1, "way": 0.5}
+        assert isinstance(model.numbers()["turn"], int)

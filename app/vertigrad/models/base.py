@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import params as declared
-from .interaction import Gesture, Interaction
+from .interaction import NO_INTERACTION, Gesture, Interaction
 from .stepping import FixedStep
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
@@ -25,12 +25,16 @@ _BYTES = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4, "u8": 1}  # bool is
 class OutputSpec:
     """Shape and dtype of an output, known from the parameters alone.
 
-    `shape` has None for a size that is only known when the model runs; `dtype` is the name of a dtype.
+    `shape` has None for a size that is only known when the model runs; `dtype` is the name of a dtype. For models that
+    create their tensors by name, `tensor` is the one that the output is a view of, by default that of the output's own
+    name, and `columns` is what of its last axis is in the output, by default all.
     """
 
     shape: tuple[int | None, ...]
     dtype: str
     doc: str = ""
+    tensor: str = ""
+    columns: int | slice | None = None
 
     def __post_init__(self) -> None:
         if self.dtype not in _BYTES:
@@ -157,6 +161,11 @@ class Model(ABC):
     @abstractmethod
     def step(self, dt: float) -> None:
         """Record one step of `dt` seconds. Parameters are read at each call: changes act from then on."""
+
+    def _tool(self, gesture: Gesture | None = None) -> Interaction:
+        """The interaction, if its gesture is this one; else one without strength."""
+        interaction = self._interaction
+        return NO_INTERACTION if interaction is None or gesture not in (None, interaction.gesture) else interaction
 
     def interact(self, interaction: Interaction | None) -> None:
         """Set the interaction that acts in every step from the next on; None for none.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .base import Model
+from .base import Model, OutputSpec
 from .stepping import FixedStep
 
 if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
@@ -63,13 +64,70 @@ class StaticModel(TensorStateModel):
         return {}
 
 
-class FixedStepModel(NoReloadModel):
-    """A model whose only scalar state is the remainder of its fixed time step."""
+class NamedTensorsModel(NoReloadModel):
+    """A model that declares outputs and state by the names under which it creates its tensors.
 
-    _clock: FixedStep
+    An output is the view that its `OutputSpec` describes. `saved` are the tensors of `state`, and `scalars` the content
+    of `numbers`: attributes of these names with an underscore before them.
+    """
+
+    saved: ClassVar[tuple[str, ...]]
+    scalars: ClassVar[tuple[str, ...]] = ()
+    _params: Any
+
+    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params, self._inputs, self._seed = name, params, inputs, seed
+        with self._building() as parts:
+            self._tensors = parts.tensors
+            self._create(parts)
+            specs = self.output_specs(params)
+            self._views = parts.views(
+                {key: _view(self._tensors[spec.tensor or key], spec) for key, spec in specs.items()}
+            )
+            self.reset()
+
+    @abstractmethod
+    def _create(self, parts: Parts) -> None:
+        """Create tensors and plans."""
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._views
+
+    def state(self) -> dict[str, Tensor]:
+        return {name: self._tensors[name] for name in self.saved}
 
     def numbers(self) -> dict[str, float]:
-        return {"remainder": self._clock.remainder}
+        return {name: getattr(self, f"_{name}") for name in self.scalars}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
+        for name in self.scalars:
+            kind = type(getattr(self, f"_{name}"))
+            setattr(self, f"_{name}", kind(numbers[name]))
+
+
+class FixedStepModel(NamedTensorsModel):
+    """A model that takes steps of fixed length, at most `max_steps` in a frame."""
+
+    max_steps: ClassVar[int] = 64
+
+    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
+        self._clock = FixedStep(self.max_steps)
+        self.clocks = (self._clock,)
+        super().__init__(name, params, inputs, seed)
+
+    def numbers(self) -> dict[str, float]:
+        return super().numbers() | {"remainder": self._clock.remainder}
+
+    def resume(self, numbers: Mapping[str, float]) -> None:
+        super().resume(numbers)
         self._clock.remainder = numbers["remainder"]
+
+
+def _view(tensor: Tensor, spec: OutputSpec) -> Tensor:
+    if spec.columns is None:
+        return tensor[...]
+    leading = spec.shape if isinstance(spec.columns, int) else spec.shape[:-1]
+    if None in leading:
+        return tensor[..., spec.columns]
+    with tensor.reshape(*leading, tensor.shape[-1]) as rows:
+        return rows[..., spec.columns]

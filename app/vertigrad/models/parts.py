@@ -11,24 +11,28 @@ from ..tensor import DType, Tensor, f32
 
 
 class Parts(ExitStack):
-    """Tensors and plans named after their model, closed together in reverse order."""
+    """Tensors and plans named after their model, closed together in reverse order.
+
+    `tensors` are those created here, by name; the last of several that share one.
+    """
 
     def __init__(self, name: str = ""):
         super().__init__()
         self._name = name
+        self.tensors: dict[str, Tensor] = {}
 
     def copied(self, what: str, array: np.ndarray) -> Tensor:
         """A tensor of the array's elements; f64 becomes f32."""
         host = array.astype(np.float32) if array.dtype == np.float64 else array
-        return self.enter_context(Tensor.from_numpy(host, f"{self._name}.{what}"))
+        return self._keep(what, Tensor.from_numpy(host, f"{self._name}.{what}"))
 
     def empty(self, what: str, *shape: int, dtype: DType = f32) -> Tensor:
         """An uninitialized tensor."""
-        return self.enter_context(Tensor.empty(shape, dtype, f"{self._name}.{what}"))
+        return self._keep(what, Tensor.empty(shape, dtype, f"{self._name}.{what}"))
 
     def zeros(self, what: str, *shape: int, dtype: DType = f32) -> Tensor:
         """A tensor of zeros."""
-        return self.enter_context(Tensor.zeros(shape, dtype, f"{self._name}.{what}"))
+        return self._keep(what, Tensor.zeros(shape, dtype, f"{self._name}.{what}"))
 
     def views(self, views: dict[str, Tensor]) -> dict[str, Tensor]:
         """Register views that were just created."""
@@ -43,3 +47,7 @@ class Parts(ExitStack):
     def plans(self, *what: str) -> list[Plan]:
         """Several of them."""
         return [self.plan(one) for one in what]
+
+    def _keep(self, what: str, tensor: Tensor) -> Tensor:
+        self.tensors[what] = self.enter_context(tensor)
+        return tensor

@@ -10,15 +10,14 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel
 from ...params import choice, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture, Interaction
+from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import gray_scott as reference
-from ..stepping import FixedStep
 from . import surfaces
 from .gray_scott_start import discs
 
@@ -29,12 +28,6 @@ FASTEST = 0.4  # [1/time] rate of the reaction that the step allows for: v² whe
 SPIKED = 0.9  # [1/time] more for each unit of diffusion_u / diffusion_v above 2: u that flows in feeds higher spikes
 LEAST_SPREAD = 3e-6  # [length²/time] of v, for that ratio: spikes are no narrower than the spacing of points
 SAFE = 0.9  # of the longest step that is stable
-
-# Fields of the kernels' uniforms, where nothing else is said.
-UNUSED: dict[str, Any] = {
-    **dict.fromkeys(("feed", "kill", "dt", "height", "amount", "goal", "fastest"), 0.0),
-    **{"diffusion": (0.0, 0.0), "origin": (0.0,) * 3, "direction": (0.0,) * 3, "radius": 1.0},
-}
 
 # Feed and kill within the regions of Pearson's figure 3, by the letters that he gave them.
 CLASSES = {
@@ -125,6 +118,7 @@ class GrayScott(FixedStepModel):
         "triangles": "mesh triangles, (t, 3) u32 or i32 indices of vertices",
     }
     gestures = frozenset({Gesture.PAINT})
+    saved = ("field", "position", "normal")
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "the explicit time step is unstable: lower time_step, or diffusion_u and diffusion_v")
     }
@@ -149,10 +143,10 @@ class GrayScott(FixedStepModel):
         n = params.resolution
         rows = (n, n) if params.surface == "plane" else (None,)
         specs = {
-            "position": OutputSpec((*rows, 3), "f32", "surface positions, displaced by v"),
-            "normal": OutputSpec((*rows, 3), "f32", "unit normals"),
-            "u": OutputSpec(rows, "f32", "concentration of the fed substance, 0 to 1"),
-            "v": OutputSpec(rows, "f32", "concentration of the autocatalyst"),
+            "position": OutputSpec((*rows, 3), "f32", "surface positions, displaced by v", columns=slice(3)),
+            "normal": OutputSpec((*rows, 3), "f32", "unit normals", columns=slice(3)),
+            "u": OutputSpec(rows, "f32", "concentration of the fed substance, 0 to 1", "field", 0),
+            "v": OutputSpec(rows, "f32", "concentration of the autocatalyst", "field", 1),
         }
         if params.surface != "plane":
             specs["index"] = OutputSpec((None, 3), "u32", "triangles: three indices of position each")
@@ -162,10 +156,7 @@ class GrayScott(FixedStepModel):
         self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int, start: np.ndarray | None = None
     ):
         """`start` gives u and v (points, 2) at first, instead of spots placed by `seed`."""
-        self.name, self._params, self._seed, self._start = name, params, seed, start
-        self._clock = FixedStep()
-        self.clocks = (self._clock,)
-        self._mesh = _mesh(params, inputs)
+        self._start, self._mesh = start, _mesh(params, inputs)
         if self._mesh is None:
             self._points, self._normals = surfaces.plane(params.resolution)
             self._edge = surfaces.EDGE / params.resolution
@@ -173,10 +164,7 @@ class GrayScott(FixedStepModel):
         else:
             self._points, self._normals, self._edge = self._mesh.points, self._mesh.normals, 0.0
             self._area, self._steepest = self._mesh.area, self._mesh.steepest
-        with self._building() as parts:
-            self._make(parts)
-            self._record(parts)
-            self.reset()
+        super().__init__(name, params, inputs, seed)
 
     def step(self, dt: float) -> None:
         step = self._length()
@@ -189,9 +177,6 @@ class GrayScott(FixedStepModel):
         for _ in range(pairs % BUNDLE):
             self._pair.replay(**values)
         self._show.replay(height=self._params.height)
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         with ops.sum(self._field * self._shares, axis=0) as means:
@@ -227,55 +212,36 @@ class GrayScott(FixedStepModel):
         ops.assign(self._field, np.ascontiguousarray(first, np.float32))
         self._show.replay(height=self._params.height)
 
-    def state(self) -> dict[str, Tensor]:
-        return {"field": self._field, "position": self._raised, "normal": self._tilted}
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
-        n = len(self._points)
-
+    def _create(self, parts: Parts) -> None:
+        n, mesh = len(self._points), self._mesh
         beside = np.zeros((n, 1))
-        self._base = parts.copied("points", np.hstack([self._points, beside]))
-        self._upwards = parts.copied("normals", np.hstack([self._normals, beside]))
-        areas = np.full(n, 1.0 / n) if self._mesh is None else self._mesh.areas / self._mesh.area
+        parts.copied("points", np.hstack([self._points, beside]))
+        parts.copied("normals", np.hstack([self._normals, beside]))
+        areas = np.full(n, 1.0 / n) if mesh is None else mesh.areas / mesh.area
         self._shares = parts.copied("shares", areas[:, None])
-        self._field = parts.empty("field", n, 2)
-        self._between = parts.empty("between", n, 2)
-        self._raised = parts.empty("position", n, 3)
-        self._tilted = parts.empty("normal", n, 3)
-        rows = (self._params.resolution,) * 2 if self._mesh is None else (n,)
-        self._links: dict[str, Tensor] = {}
-        self._views = {
-            "position": self._raised.reshape(*rows, 3),
-            "normal": self._tilted.reshape(*rows, 3),
-            "u": self._field.reshape(*rows, 2)[..., 0],
-            "v": self._field.reshape(*rows, 2)[..., 1],
-        }
-        parts.views(self._views)
-        if self._mesh is not None:
-            for what in ("starts", "neighbors"):
-                self._links[what] = parts.copied(what, getattr(self._mesh, what).astype(np.uint32))
-            self._links["weights"] = parts.copied("weights", self._mesh.weights)
-            self._views["index"] = parts.copied("index", self._mesh.triangles.astype(np.uint32))
+        self._field, between = parts.empty("field", n, 2), parts.empty("between", n, 2)
+        self._raised, self._tilted = parts.empty("position", n, 3), parts.empty("normal", n, 3)
+        if mesh is not None:
+            indices = {"starts": mesh.starts, "neighbors": mesh.neighbors, "index": mesh.triangles}
+            for what, array in indices.items():
+                parts.copied(what, array.astype(np.uint32))
+            parts.copied("weights", mesh.weights)
 
-    def _record(self, parts: Parts) -> None:
         self._pair, self._many, self._paint, self._show = parts.plans("steps", "steps", "paint", "show")
-        n, mesh = len(self._points), self._mesh is not None
-        react, paint, show = (Kernel.load(SHADER, entry, {"MESH": mesh}) for entry in ("react", "paint", "show"))
-        side = 0 if mesh else self._params.resolution
-        here: dict[str, Any] = UNUSED | {"count": n, "side": side, "edge": self._edge}
-        turns = [(self._field, self._between), (self._between, self._field)]
-        stepping = _without(here, "dt", "diffusion", "feed", "kill", "fastest") | self._links
+        side = self._params.resolution if mesh is None else 0
+        known = {"count": n, "side": side, "edge": self._edge}
+        add = Kernels(SHADER, self._tensors, known, {"MESH": mesh is not None}).add
+        turns = [(self._field, between), (between, self._field)]
+        stepping = ("dt", "diffusion", "feed", "kill", "fastest")
         for plan, pairs in ((self._pair, 1), (self._many, BUNDLE)):
             for before, after in turns * pairs:
-                plan.dispatch(react, n, before=before, after=after, overwrites=("after",), **stepping)
-        shape = {"points": self._base, "normals": self._upwards}
-        brush = _without(here, "origin", "direction", "radius", "amount", "goal")
-        self._paint.dispatch(paint, n, after=self._field, **shape, **brush)
+                add(plan, "react", n, "after", before=before, after=after, replayed=stepping)
+        brush = ("origin", "direction", "radius", "amount", "goal")
+        add(self._paint, "paint", n, after=self._field, replayed=brush)
         drawn = {"raised": self._raised, "tilted": self._tilted}
-        showing = _without(here, "height") | shape | drawn | self._links
-        self._show.dispatch(show, n, before=self._field, overwrites=tuple(drawn), **showing)
+        add(self._show, "show", n, *drawn, before=self._field, **drawn, replayed=("height",))
 
     def _reaction(self) -> dict[str, float]:
         own = (self._params.feed, self._params.kill)
@@ -343,8 +309,3 @@ def _brush(interaction: Interaction, time: float) -> dict[str, Any]:
         "amount": 1.0 - math.exp(-0.02 * abs(interaction.strength) * time),
         "goal": PAINTED if interaction.strength > 0.0 else 0.0,
     }
-
-
-def _without(values: dict[str, Any], *open_: str) -> dict[str, Any]:
-    """`values` but for those that are given at each replay."""
-    return {name: value for name, value in values.items() if name not in open_}

@@ -10,16 +10,15 @@ import numpy as np
 
 from ... import ops
 from ...errors import InputError
-from ...gpu import Kernel, Plan
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
+from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import lattice_boltzmann as reference
-from ..stepping import FixedStep
 from .lattice_boltzmann_params import MOST_MACH, Params, section_of, stroke, uniforms
 
 SHADER = "models/lattice_boltzmann.wgsl"
@@ -43,6 +42,18 @@ class LatticeBoltzmann(FixedStepModel):
         "mask": "obstacle mask (rows, columns) f32: wall where above 0.5, stretched over it; replaces the shape"
     }
     gestures = frozenset({Gesture.PAINT, Gesture.CUT})
+    max_steps = 512
+    saved = (
+        "populations",
+        "painted",
+        "distance",
+        "moments",
+        "vorticity",
+        "position",
+        "normal",
+        "obstacle",
+        "obstacle_normal",
+    )
     limits: ClassVar[Mapping[str, Limit]] = {
         "mach": Limit(MOST_MACH, "the Mach number is too high: lower speed, or a smaller obstacle"),
         "coarseness": Limit(
@@ -63,9 +74,11 @@ class LatticeBoltzmann(FixedStepModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         grid = (params.rows, params.columns)
         return {
-            "velocity": OutputSpec((*grid, 2), "f32", "velocity along columns and rows, relative to the inflow speed"),
-            "speed": OutputSpec(grid, "f32", "magnitude of the velocity"),
-            "density": OutputSpec(grid, "f32", "density; 1 at rest"),
+            "velocity": OutputSpec(
+                (*grid, 2), "f32", "velocity along columns and rows, relative to the inflow speed", "moments", slice(2)
+            ),
+            "speed": OutputSpec(grid, "f32", "magnitude of the velocity", "moments", 2),
+            "density": OutputSpec(grid, "f32", "density; 1 at rest", "moments", 3),
             "vorticity": OutputSpec(grid, "f32", "vorticity, times the obstacle's size over the inflow speed"),
             "position": OutputSpec((*grid, 3), "f32", "surface positions, displaced by vorticity, y up"),
             "normal": OutputSpec((*grid, 3), "f32", "unit normals of the surface"),
@@ -75,17 +88,6 @@ class LatticeBoltzmann(FixedStepModel):
                 grid, "f32", "signed distance to the obstacle [cells], negative inside; approximate"
             ),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._clock = FixedStep(max_steps=512)
-        self.clocks = (self._clock,)
-        section_of(params.naca)
-        with self._building() as parts:
-            self._mask = parts.enter_context(_plane(inputs["mask"])) if "mask" in inputs else None
-            self._make(parts)
-            self._record(parts)
-            self.reset()
 
     def step(self, dt: float) -> None:
         pairs = self._clock.due(dt * self._params.steps_per_second, 2.0)
@@ -98,9 +100,6 @@ class LatticeBoltzmann(FixedStepModel):
         for _ in range(pairs % BUNDLE):
             self._pair.replay(**values)
         self._show.replay(**values)
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         values = self._values()
@@ -146,79 +145,43 @@ class LatticeBoltzmann(FixedStepModel):
         self._begin.replay(**values)
         self._show.replay(**values)
 
-    def state(self) -> dict[str, Tensor]:
-        return {
-            "populations": self._now,
-            "painted": self._painted,
-            "distance": self._distance,
-            "moments": self._moments,
-            "vorticity": self._vorticity,
-            "position": self._position,
-            "normal": self._normal,
-            "obstacle": self._obstacle,
-            "obstacle_normal": self._obstacle_normal,
-        }
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
-        rows, columns, empty = self._params.rows, self._params.columns, parts.empty
-        self._now = empty("populations", 9, rows * columns)
-        self._next = empty("next", 9, rows * columns)
-        self._distance = empty("distance", rows, columns)
-        self._painted = empty("painted", rows, columns)
-        self._moments = empty("moments", rows * columns, 4)
-        self._vorticity = empty("vorticity", rows, columns)
-        self._position = empty("position", rows, columns, 3)
-        self._normal = empty("normal", rows, columns, 3)
-        self._obstacle = empty("obstacle", rows, columns, 3)
-        self._obstacle_normal = empty("obstacle_normal", rows, columns, 3)
-        moments = parts.enter_context(self._moments.reshape(rows, columns, 4))
-        self._views = {
-            "velocity": moments[..., :2],
-            "speed": moments[..., 2],
-            "density": moments[..., 3],
-            "vorticity": self._vorticity[:],
-            "position": self._position[:],
-            "normal": self._normal[:],
-            "obstacle": self._obstacle[:],
-            "obstacle_normal": self._obstacle_normal[:],
-            "distance": self._distance[:],
-        }
-        parts.views(self._views)
+    def _create(self, parts: Parts) -> None:
+        params, grid = self._params, (self._params.rows, self._params.columns)
+        cells = math.prod(grid)
+        section_of(params.naca)
+        self._mask = parts.enter_context(_plane(self._inputs["mask"])) if "mask" in self._inputs else None
+        self._now, self._next = parts.empty("populations", 9, cells), parts.empty("next", 9, cells)
+        self._distance, self._painted = parts.empty("distance", *grid), parts.empty("painted", *grid)
+        self._moments, self._vorticity = parts.empty("moments", cells, 4), parts.empty("vorticity", *grid)
+        surfaces = ("position", "normal", "obstacle", "obstacle_normal")
+        position, normal, obstacle, obstacle_normal = (parts.empty(what, *grid, 3) for what in surfaces)
 
-    def _record(self, parts: Parts) -> None:
         self._pair, self._many = parts.plans("pair", "many")
         self._paint, self._obstruct, self._begin, self._show = parts.plans("paint", "obstruct", "begin", "show")
-        params, cells = self._params, self._params.rows * self._params.columns
+        mask, constants = self._mask, {}
+        if mask is not None:
+            constants = {"mask_shape": mask.shape, "mask_strides": element_strides(mask)}
+        tensors = self._tensors | ({} if mask is None else {"mask": mask})
         defines = {
             "COLLISION": params.collision,
             "ENDS": params.ends,
             "SIDES": params.sides,
-            "SHAPE": params.obstacle if self._mask is None else "mask",
+            "SHAPE": params.obstacle if mask is None else "mask",
         }
-        mask: dict[str, Any] = {}
-        if self._mask is not None:
-            mask = {"mask_shape": self._mask.shape, "mask_strides": element_strides(self._mask)}
-
-        def add(plan: Plan, entry: str, *overwrites: str, **tensors: Any) -> None:
-            kernel = Kernel.load(SHADER, entry, defines)
-            unread = {} if entry == "obstruct" or not mask else {"mask_offset": 0}
-            plan.dispatch(kernel, cells, overwrites=overwrites, **tensors, **mask, **unread)
-
-        walls, turns = self._distance, [(self._now, self._next), (self._next, self._now)]
+        add = Kernels(SHADER, tensors, constants, defines).add
+        turns = [(self._now, self._next), (self._next, self._now)]
         for plan, pairs in ((self._pair, 1), (self._many, BUNDLE)):
             for before, after in turns * pairs:
-                add(plan, "stream", "after", before=before, after=after, distance=walls)
-        add(self._paint, "paint", painted=self._painted)
-        seen = {} if self._mask is None else {"mask": self._mask}
-        add(self._obstruct, "obstruct", "found", found=walls, painted=self._painted, **seen)
-        add(self._begin, "begin", "after", after=self._now, distance=walls)
-        add(self._show, "moments", "moment", before=self._now, moment=self._moments, distance=walls)
-        drawn = {"vorticity": self._vorticity, "position": self._position, "obstacle": self._obstacle}
-        add(self._show, "show", *drawn, moved=self._moments, distance=walls, **drawn)
-        record_grid_normals(self._show, self._position, self._normal)
-        record_grid_normals(self._show, self._obstacle, self._obstacle_normal)
+                add(plan, "stream", cells, "after", before=before, after=after)
+        add(self._paint, "paint", cells)
+        add(self._obstruct, "obstruct", cells, "found", found=self._distance)
+        add(self._begin, "begin", cells, "after", after=self._now)
+        add(self._show, "moments", cells, "moment", before=self._now, moment=self._moments)
+        add(self._show, "show", cells, "vorticity", "position", "obstacle", moved=self._moments)
+        record_grid_normals(self._show, position, normal)
+        record_grid_normals(self._show, obstacle, obstacle_normal)
 
     def _values(self) -> dict[str, Any]:
         return uniforms(self._params, self._mask is not None)

@@ -11,17 +11,17 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Plan
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
+from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import shallow_water as reference
-from ..stepping import FixedStep
 
 SHADER = "models/shallow_water.wgsl"
 GRAVITY = 9.81
@@ -100,6 +100,7 @@ class ShallowWater(FixedStepModel):
     inputs: ClassVar[Mapping[str, str]] = {"bed": "bed elevations [m], (rows, columns) f32, used without a copy"}
     interacts_on_surface = True
     gestures = frozenset({Gesture.EMIT, Gesture.DRAG})
+    saved = ("water", "clock", "depth_speed", "color", "position", "normal", "ground", "ground_normal")
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "too few substeps, and the water lags behind: raise max_substeps, or lower time_step")
     }
@@ -125,22 +126,11 @@ class ShallowWater(FixedStepModel):
             "color": OutputSpec(
                 (*grid, 4), "f32", "color and opacity: clear, dark and white where water is shallow, deep and fast"
             ),
-            "depth": OutputSpec(grid, "f32", "water depth [m]"),
-            "speed": OutputSpec(grid, "f32", "water speed [m/s]"),
+            "depth": OutputSpec(grid, "f32", "water depth [m]", "depth_speed", 0),
+            "speed": OutputSpec(grid, "f32", "water speed [m/s]", "depth_speed", 1),
             "ground": OutputSpec((*grid, 3), "f32", "bed surface"),
             "ground_normal": OutputSpec((*grid, 3), "f32", "unit normals of the bed"),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._clock = FixedStep(max_steps=64)
-        self.clocks = (self._clock,)
-        with self._building() as parts:
-            self._bed = parts.enter_context(_given(inputs["bed"]) if "bed" in inputs else _own_bed(name, params))
-            self._rows, self._columns = self._bed.shape
-            self._make(parts)
-            self._record(parts)
-            self.reset()
 
     def step(self, dt: float) -> None:
         steps = self._clock.due(dt * self._params.time_scale, self._params.time_step)
@@ -149,16 +139,13 @@ class ShallowWater(FixedStepModel):
             self._step.replay(**values)
         self._show.replay(**values)
 
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
-
     def diagnostics(self) -> dict[str, Tensor]:
         params = self._params
         self._pace.replay(**self._values())
         lag = self._timing[1:2].contiguous()
         return {
             "volume": ops.sum(self._water[:, 0]) * params.cell**2,
-            "fastest": ops.max(self._depth_speed[:, 1]),
+            "fastest": ops.max(self._views["speed"]),
             "cfl": self._fastest * (params.time_step / (SHARE * params.max_substeps)),
             "lag": lag,
         }
@@ -186,71 +173,43 @@ class ShallowWater(FixedStepModel):
         self._begin.replay(**values)
         self._show.replay(**values)
 
-    def state(self) -> dict[str, Tensor]:
-        return {
-            "water": self._water,
-            "clock": self._timing,
-            "depth_speed": self._depth_speed,
-            "color": self._color,
-            "position": self._position,
-            "normal": self._normal,
-            "ground": self._ground,
-            "ground_normal": self._ground_normal,
-        }
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
-        rows, columns, empty = self._rows, self._columns, parts.empty
+    def _create(self, parts: Parts) -> None:
+        given = _given(self._inputs["bed"]) if "bed" in self._inputs else _own_bed(self.name, self._params)
+        self._bed = parts.enter_context(given)
+        self._rows, self._columns = rows, columns = self._bed.shape
         cells = rows * columns
-        self._water, self._between = empty("water", cells, 4), empty("between", cells, 4)
-        self._timing, self._pace_of = empty("clock", 2), empty("pace", cells)
-        self._fastest = empty("fastest", 1)
-        self._depth_speed, self._color = empty("depth_speed", cells, 2), empty("color", rows, columns, 4)
-        self._position, self._normal = empty("position", rows, columns, 3), empty("normal", rows, columns, 3)
-        self._ground, self._ground_normal = empty("ground", rows, columns, 3), empty("ground_normal", rows, columns, 3)
-        both = parts.enter_context(self._depth_speed.reshape(rows, columns, 2))
-        self._views = {
-            "position": self._position[:],
-            "normal": self._normal[:],
-            "color": self._color[:],
-            "depth": both[..., 0],
-            "speed": both[..., 1],
-            "ground": self._ground[:],
-            "ground_normal": self._ground_normal[:],
-        }
-        parts.views(self._views)
+        water, between = parts.empty("water", cells, 4), parts.empty("between", cells, 4)
+        timing, rate, self._fastest = parts.empty("clock", 2), parts.empty("rate", cells), parts.empty("fastest", 1)
+        parts.empty("depth_speed", rows, columns, 2)
+        parts.empty("color", rows, columns, 4)
+        surfaces = ("position", "normal", "ground", "ground_normal")
+        position, normal, ground, ground_normal = (parts.empty(what, rows, columns, 3) for what in surfaces)
+        self._water, self._timing, self._position = water, timing, position
 
-    def _record(self, parts: Parts) -> None:
         self._step, self._pace, self._begin, self._show = parts.plans("step", "pace", "begin", "show")
-        cells = self._rows * self._columns
-        bed: dict[str, Any] = {"bed": self._bed}
-
-        def add(
-            plan: Plan, entry: str, *overwrites: str, second: bool = False, threads: int = cells, **given: Any
-        ) -> None:
-            kernel = Kernel.load(SHADER, entry, {"EDGES": self._params.edges, "SECOND": second})
-            unread = {} if "bed" in given else {"bed_offset": 0}
-            strides = {"bed_strides": element_strides(self._bed)}
-            plan.dispatch(kernel, threads, overwrites=overwrites, **given, **unread, **strides)
+        tensors, strides = self._tensors | {"bed": self._bed}, {"bed_strides": element_strides(self._bed)}
+        first, second = (
+            Kernels(SHADER, tensors, strides, {"EDGES": self._params.edges, "SECOND": stage}).add
+            for stage in (False, True)
+        )
 
         def pace(plan: Plan) -> None:
-            add(plan, "pace", "rate", before=self._water, rate=self._pace_of)
-            ops.record_reduce(plan, "max", self._pace_of, self._fastest, keepdims=True)
+            first(plan, "pace", cells, "rate", before=water)
+            ops.record_reduce(plan, "max", rate, self._fastest, keepdims=True)
 
-        add(self._step, "wind", threads=1, clock=self._timing)
+        first(self._step, "wind", 1)
         for _ in range(self._params.max_substeps):
             pace(self._step)
-            add(self._step, "tick", threads=1, clock=self._timing, fastest=self._fastest)
-            add(self._step, "advance", "after", before=self._water, after=self._between, timing=self._timing, **bed)
-            add(self._step, "advance", second=True, before=self._between, after=self._water, timing=self._timing, **bed)
+            first(self._step, "tick", 1)
+            first(self._step, "advance", cells, "after", before=water, after=between, timing=timing)
+            second(self._step, "advance", cells, before=between, after=water, timing=timing)
         pace(self._pace)
-        add(self._begin, "begin", "after", after=self._water, **bed)
-        drawn = {"position": self._position, "ground": self._ground}
-        seen: dict[str, Any] = {"depth_speed": self._depth_speed, "color": self._color, **drawn}
-        add(self._show, "show", *seen, before=self._water, **seen, **bed)
-        record_grid_normals(self._show, self._position, self._normal)
-        record_grid_normals(self._show, self._ground, self._ground_normal)
+        first(self._begin, "begin", cells, "after", after=water)
+        first(self._show, "show", cells, "depth_speed", "color", "position", "ground", before=water)
+        record_grid_normals(self._show, position, normal)
+        record_grid_normals(self._show, ground, ground_normal)
 
     def _values(self) -> dict[str, Any]:
         """Uniforms of every kernel, in meters, seconds and cells; without interaction."""

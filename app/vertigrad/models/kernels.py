@@ -1,0 +1,52 @@
+"""`Kernels`: the kernels of a shader file, added to plans with what a model has of their bindings and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..gpu import Kernel, Plan
+from ..tensor import Tensor
+
+
+class Kernels:
+    """The kernels of a shader, compiled with `defines`.
+
+    A binding takes the tensor of its name in `tensors`, and a field the value of its name in `constants`; both may grow
+    after this. An offset of a tensor that a kernel does not bind is 0.
+    """
+
+    def __init__(
+        self,
+        shader: str,
+        tensors: Mapping[str, Tensor],
+        constants: Mapping[str, Any] | None = None,
+        defines: Mapping[str, Any] | None = None,
+    ):
+        self._shader, self._tensors, self._constants = shader, tensors, constants or {}
+        self._defines = dict(defines or {})
+
+    def add(
+        self,
+        plan: Plan,
+        entry: str,
+        threads: int | Sequence[int],
+        *overwrites: str,
+        replayed: Collection[str] | None = None,
+        **arguments: Any,
+    ) -> None:
+        """Add a dispatch of the kernel `entry`; `arguments` come before what is known by name.
+
+        Fields without a value are given at each replay. With `replayed` only those are: all others without a value are
+        ones that the kernel does not use, and are 0. Raises as `Plan.dispatch`.
+        """
+        kernel = Kernel.load(self._shader, entry, self._defines)
+        bound = [binding.name for binding in kernel.bindings]
+        fields = kernel.interface.uniform.fields if kernel.interface.uniform else {}
+        known = {name: self._tensors[name] for name in bound if name in self._tensors}
+        known |= {name: self._constants[name] for name in fields if name in self._constants}
+        known |= {name: 0 for name in fields if name.endswith("_offset") and name.removesuffix("_offset") not in bound}
+        if replayed is not None:
+            unused = fields.keys() - known.keys() - set(replayed)
+            known |= {name: 0 if fields[name].count == 1 else (0.0,) * fields[name].count for name in unused}
+        plan.dispatch(kernel, threads, overwrites=overwrites, **(known | arguments))
