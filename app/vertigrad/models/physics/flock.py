@@ -9,16 +9,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ... import ops, params
-from ...gpu import Kernel
 from ...ops.philox import key_of, stream_words
 from ...params import angle, choice, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
-from ..model_bases import NoReloadModel
+from ..kernels import Kernels
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import flock as flock_reference
-from ..stepping import FixedStep
 
 SHADER = "models/flock.wgsl"
 COMPARED = 256  # birds compared with the reference, whose cost grows with their number times that of all
@@ -108,7 +107,7 @@ class Params(params.Params):
     )
 
 
-class Flock(NoReloadModel):
+class Flock(FixedStepModel):
     """Boids (Reynolds 1987) in three dimensions; the equations are in `reference/flock.py`.
 
     Each step sorts the birds into a grid and searches each bird's neighbors in it. Neighbors are visited in grid order,
@@ -119,6 +118,9 @@ class Flock(NoReloadModel):
 
     Params = Params
     gestures = frozenset({Gesture.DRAG})
+    max_steps = 16
+    saved = ("positions", "velocities", "headings", "predator")
+    scalars = ("turn", "way")
     limits: Mapping[str, Limit] = {
         "cfl": Limit(1.0, "birds fly past each other within a step: lower time_step, or raise separation_radius")
     }
@@ -133,32 +135,17 @@ class Flock(NoReloadModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n = params.count
         return {
-            "position": OutputSpec((n, 3), "f32", "positions of the birds [m]"),
-            "velocity": OutputSpec((n, 3), "f32", "velocities of the birds [m/s]"),
-            "heading": OutputSpec((n, 3), "f32", "unit vectors of flight direction"),
-            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]"),
-            "neighbors": OutputSpec((n,), "f32", "number of visible neighbors"),
+            "position": OutputSpec((n, 3), "f32", "positions of the birds [m]", "positions", slice(3)),
+            "velocity": OutputSpec((n, 3), "f32", "velocities of the birds [m/s]", "velocities", slice(3)),
+            "heading": OutputSpec((n, 3), "f32", "unit vectors of flight direction", "headings", slice(3)),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]", "velocities", 3),
+            "neighbors": OutputSpec((n,), "f32", "number of visible neighbors", "positions", 3),
             "predator": OutputSpec((1, 3), "f32", "position of the predator [m]"),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params, self._seed = name, params, seed
-        self._count, self._periodic = params.count, params.bounds == "periodic"
-        self._extent = (params.width, params.height, params.width)
-        self._clock, self._turn, self._way = FixedStep(max_steps=16), 0, 0.0
-        self.clocks = (self._clock,)
-        with self._building() as parts:
-            self._make(parts)
-            self._record()
-            self._views = parts.views(self._output_views())
-            self.reset()
 
     def step(self, dt: float) -> None:
         for _ in range(self._clock.due(dt * self._params.time_scale, self._params.time_step)):
             self._advance()
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         with ops.mean(self._headings[:, 0:3], axis=0) as mean, ops.max(self._velocities[:, 3]) as fastest:
@@ -191,71 +178,37 @@ class Flock(NoReloadModel):
         ops.assign(self._headings[:, 0:3], self._first_headings)
         ops.assign(self._predator, self._first_predator)
 
-    def state(self) -> dict[str, Tensor]:
-        return {
-            "positions": self._positions,
-            "velocities": self._velocities,
-            "headings": self._headings,
-            "predator": self._predator,
-        }
-
-    def numbers(self) -> dict[str, float]:
-        return {"remainder": self._clock.remainder, "turn": self._turn, "way": self._way}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.remainder, self._turn, self._way = numbers["remainder"], int(numbers["turn"]), numbers["way"]
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
-        n = self._count
+    def _create(self, parts: Parts) -> None:
+        params = self._params
+        self._count = n = params.count
+        self._periodic = params.bounds == "periodic"
+        self._extent = (params.width, params.height, params.width)
+        self._turn, self._way = 0, 0.0
         positions, headings = start(n, self._extent, self._seed)
-        velocities = np.column_stack([headings * self._params.speed, np.full(n, self._params.speed)])
+        velocities = np.column_stack([headings * params.speed, np.full(n, params.speed)])
         self._first_positions = parts.copied("first_positions", np.column_stack([positions, np.zeros(n, np.float32)]))
         self._first_velocities = parts.copied("first_velocities", velocities)
         self._first_headings = parts.copied("first_headings", headings)
         self._first_predator = parts.copied("first_predator", np.array([self._hunter()]))
-        tensors = (parts.zeros(kind, n, 4) for kind in ("positions", "velocities", "headings"))
-        self._positions, self._velocities, self._headings = tensors
-        self._sorted_positions = parts.empty("sorted_positions", n, 4)
-        self._sorted_velocities = parts.empty("sorted_velocities", n, 4)
-        self._predator = parts.zeros("predator", 1, 3)
-        self._cell = max(self._params.perception_radius, max(self._extent) / MOST_CELLS)
+        self._positions, self._velocities = parts.zeros("positions", n, 4), parts.zeros("velocities", n, 4)
+        self._headings, self._predator = parts.zeros("headings", n, 4), parts.zeros("predator", 1, 3)
+        sorted_positions = parts.empty("sorted_positions", n, 4)
+        sorted_velocities = parts.empty("sorted_velocities", n, 4)
+        self._cell = max(params.perception_radius, max(self._extent) / MOST_CELLS)
         low, high = [-0.5 * side for side in self._extent], [0.5 * side for side in self._extent]
-        self._grid = parts.enter_context(ops.NeighborGrid(n, 3, self._cell, low, high, f"{self.name}.grid"))
-        self._plan = parts.plan("step")
+        grid = parts.enter_context(ops.NeighborGrid(n, 3, self._cell, low, high, f"{self.name}.grid"))
 
-    def _record(self) -> None:
-        plan, grid = self._plan, self._grid
-        with self._positions[:, 0:3] as positions:
-            grid.record(plan, positions, live=True)
-        ops.record_reorder(plan, self._positions, grid.order, self._sorted_positions)
-        ops.record_reorder(plan, self._velocities, grid.order, self._sorted_velocities)
-        plan.dispatch(
-            Kernel.load(SHADER, "fly", grid.defines | {"PERIODIC": self._periodic}),
-            self._count,
-            overwrites=("positions", "velocities", "headings", "hunter"),
-            count=self._count,
-            grid_size=grid.size,
-            sorted_positions=self._sorted_positions,
-            sorted_velocities=self._sorted_velocities,
-            starts=grid.starts,
-            order=grid.order,
-            positions=self._positions,
-            velocities=self._velocities,
-            headings=self._headings,
-            hunter=self._predator,
-        )
-
-    def _output_views(self) -> dict[str, Tensor]:
-        return {
-            "position": self._positions[:, 0:3],
-            "velocity": self._velocities[:, 0:3],
-            "heading": self._headings[:, 0:3],
-            "speed": self._velocities[:, 3],
-            "neighbors": self._positions[:, 3],
-            "predator": self._predator[:],
-        }
+        self._plan = plan = parts.plan("step")
+        with self._positions[:, 0:3] as position:
+            grid.record(plan, position, live=True)
+        ops.record_reorder(plan, self._positions, grid.order, sorted_positions)
+        ops.record_reorder(plan, self._velocities, grid.order, sorted_velocities)
+        tensors = self._tensors | {"starts": grid.starts, "order": grid.order, "hunter": self._predator}
+        constants = {"count": n, "grid_size": grid.size}
+        kernels = Kernels(SHADER, tensors, constants, grid.defines | {"PERIODIC": self._periodic})
+        kernels.add(plan, "fly", n, "positions", "velocities", "headings", "hunter")
 
     def _advance(self) -> None:
         self._plan.replay(**self._fields())
@@ -270,7 +223,7 @@ class Flock(NoReloadModel):
         return float(x), float(y), float(z)
 
     def _fields(self) -> dict[str, Any]:
-        p = self._params
+        p, tool = self._params, self._tool()
         return {
             "dt": p.time_step,
             "turn": self._turn,
@@ -293,19 +246,10 @@ class Flock(NoReloadModel):
             "obstacle_radius": p.obstacle_radius,
             "grid_low": tuple(-0.5 * side for side in self._extent),
             "grid_cell": max(p.perception_radius, self._cell),
-            **self._tool_uniforms(),
-        }
-
-    def _tool_uniforms(self) -> dict[str, Any]:
-        interaction = self._interaction
-        if interaction is None:
-            nowhere = (0.0, 0.0, 0.0)
-            return {"tool_point": nowhere, "tool_radius": 0.0, "tool_velocity": nowhere, "attraction": 0.0}
-        return {
-            "tool_point": interaction.point,
-            "tool_radius": interaction.radius,
-            "tool_velocity": interaction.velocity,
-            "attraction": interaction.strength,
+            "tool_point": tool.point,
+            "tool_radius": tool.radius,
+            "tool_velocity": tool.velocity,
+            "attraction": tool.strength,
         }
 
 

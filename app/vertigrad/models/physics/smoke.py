@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 from ... import ops
 from ...errors import ShapeError
-from ...gpu import Kernel, Plan
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
-from ..model_bases import NoReloadModel
+from ..kernels import Kernels
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import smoke as smoke_reference
-from ..stepping import FixedStep
 from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
 
@@ -24,7 +23,7 @@ ADVECT = "models/smoke_advect.wgsl"
 AIR = 1.2  # density of air [kg/m³]
 
 
-class Smoke(NoReloadModel):
+class Smoke(FixedStepModel):
     """Incompressible air on a staggered grid, with smoke and temperature; see `reference/smoke.py` for the equations.
 
     Advection is MacCormack's with a limiter, stable for any step; density and temperature are rescaled to conserve
@@ -38,6 +37,9 @@ class Smoke(NoReloadModel):
         "obstacle": "signed distances [m] to an obstacle, negative inside, at nodes (nz, ny, nx) over the box, f32"
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
+    max_steps = 8
+    saved = ("faces", "matter", "velocity", "pressure", "tracers", "color", "ball")
+    scalars = ("turn",)
     limits: Mapping[str, Limit] = {
         "cfl": Limit(5.0, "advection crosses too many cells per step: lower time_step, or fewer cells"),
         "divergence": Limit(0.02, "the pressure has not converged: raise cycles"),
@@ -52,32 +54,17 @@ class Smoke(NoReloadModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        x, y, z = cells_of(params)
+        (x, y, z), n = cells_of(params), params.tracers
         return {
-            "density": OutputSpec((z, y, x), "f32", "smoke density in each cell"),
-            "temperature": OutputSpec((z, y, x), "f32", "temperature above the surroundings [K]"),
+            "density": OutputSpec((z, y, x), "f32", "smoke density in each cell", "matter", 0),
+            "temperature": OutputSpec((z, y, x), "f32", "temperature above the surroundings [K]", "matter", 1),
             "velocity": OutputSpec((z, y, x, 3), "f32", "air velocity at cell centers [m/s]"),
-            "position": OutputSpec((params.tracers, 3), "f32", "tracer positions"),
-            "color": OutputSpec((params.tracers,), "f32", "temperature at each tracer [K]"),
-            "age": OutputSpec((params.tracers,), "f32", "age of each tracer [s]; negative before it is emitted"),
-            "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle"),
-            "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle; 0: none"),
+            "position": OutputSpec((n, 3), "f32", "tracer positions", "tracers", slice(3)),
+            "color": OutputSpec((n,), "f32", "temperature at each tracer [K]"),
+            "age": OutputSpec((n,), "f32", "age of each tracer [s]; negative before it is emitted", "tracers", 3),
+            "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle", "ball", slice(3)),
+            "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle; 0: none", "ball", 3),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params, self._seed = name, params, seed
-        self._size, self._edge = cells_of(params), edge_of(params)
-        self._obstacle = inputs.get("obstacle")
-        self._clock, self._turn = FixedStep(max_steps=8), 0
-        self.clocks = (self._clock,)
-        if self._obstacle is not None and (self._obstacle.ndim != 3 or self._obstacle.dtype is not f32):
-            shape, dtype = self._obstacle.shape, self._obstacle.dtype
-            raise ShapeError(f"{name}.obstacle: {dtype} of shape {shape}; signed distances are f32 (nz, ny, nx)")
-        with self._building() as parts:
-            self._make(parts)
-            self._record()
-            self._views = parts.views(self._output_views())
-            self.reset()
 
     @property
     def time_step(self) -> float:
@@ -87,9 +74,6 @@ class Smoke(NoReloadModel):
     def step(self, dt: float) -> None:
         for _ in range(self._clock.due(dt, self.time_step)):
             self._advance()
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         volume, courant = self._edge**3, self.time_step / self._edge
@@ -133,28 +117,12 @@ class Smoke(NoReloadModel):
         self._drift.replay(**self._fields())
         self._turn = 1
 
-    def state(self) -> dict[str, Tensor]:
-        return {
-            "faces": self._faces,
-            "matter": self._matter,
-            "velocity": self._velocity,
-            "pressure": self._pressure.pressure,
-            "tracers": self._tracers,
-            "color": self._color,
-            "ball": self._ball,
-        }
-
-    def numbers(self) -> dict[str, float]:
-        return {"remainder": self._clock.remainder, "turn": self._turn}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.remainder, self._turn = numbers["remainder"], int(numbers["turn"])
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
-        x, y, z = self._size
-        zeros, tracers = parts.zeros, self._params.tracers
+    def _create(self, parts: Parts) -> None:
+        self._size, self._edge, self._turn = cells_of(self._params), edge_of(self._params), 0
+        self._obstacle = _checked(self.name, self._inputs.get("obstacle"))
+        (x, y, z), zeros, tracers = self._size, parts.zeros, self._params.tracers
         self._faces, self._guess_faces, self._moved_faces = (
             zeros(what, z + 1, y + 1, x + 1, 4) for what in ("faces", "guess_faces", "moved_faces")
         )
@@ -164,78 +132,51 @@ class Smoke(NoReloadModel):
         self._velocity = zeros("velocity", z, y, x, 3)
         self._spin, self._swirl = zeros("spin", z, y, x, 4), zeros("swirl", z, y, x, 4)
         self._tracers, self._color = zeros("tracers", tracers, 4), zeros("color", tracers)
-        self._ball, self._totals = zeros("ball", 1, 4), zeros("totals", 4)
+        self._totals = zeros("totals", 4)
+        zeros("ball", 1, 4)
         self._pressure = parts.enter_context(Multigrid(self._size, f"{self.name}.pressure"))
+        self._tensors |= {"pressure": self._pressure.pressure, "solid": self._pressure.solid}
         plans = parts.plans("walls", "advect", "spread", "push", "cycle", "drift", "look")
         self._walls, self._advect, self._spread, self._push, self._cycle, self._drift, self._outflow = plans
-
-    def _output_views(self) -> dict[str, Tensor]:
-        return {
-            "density": self._matter[..., 0],
-            "temperature": self._matter[..., 1],
-            "velocity": self._velocity[:],
-            "position": self._tracers[:, 0:3],
-            "color": self._color[:],
-            "age": self._tracers[:, 3],
-            "ball": self._ball[:, 0:3],
-            "ball_radius": self._ball[:, 3],
-        }
+        self._record()
 
     def _record(self) -> None:
-        faces, matter, solid = self._faces, self._matter, self._pressure.solid
         given = {} if self._obstacle is None else {"obstacle": self._obstacle}
-        self._on_cells(self._walls, "solidify", out_solid=solid, ball=self._ball, **given)
+        air = Kernels(SHADER, self._tensors | given, defines={"OBSTACLE": self._obstacle is not None}).add
+        advection = Kernels(ADVECT, self._tensors).add
+        cells, faces = math.prod(self._size), math.prod(n + 1 for n in self._size)
+        guess, moved = self._guess_matter, self._moved_matter
+
+        air(self._walls, "solidify", cells, "out_solid", out_solid=self._pressure.solid)
         self._pressure.record_walls(self._walls)
 
-        advect, guess, moved = self._advect, self._guess_matter, self._moved_matter
-        wind = {"faces": faces, "velocity": self._velocity}
-        self._on_cells(advect, "predict_matter", matter=matter, solid=solid, out_matter=guess, **wind)
-        reading = {"matter": matter, "guess_matter": guess, "solid": solid}
-        self._on_cells(advect, "correct_matter", out_matter=moved, **reading, **wind)
-        self._on_cells(advect, "tally", faces=faces, matter=matter, moved_matter=moved, out_vectors=self._spin)
+        advect = self._advect
+        advection(advect, "predict_matter", cells, "out_matter", out_matter=guess)
+        advection(advect, "correct_matter", cells, "out_matter", out_matter=moved)
+        advection(advect, "tally", cells, "out_vectors", out_vectors=self._spin)
         with self._spin.reshape(-1, 4) as rows:
             ops.record_reduce(advect, "sum", rows, self._totals, axis=0)
-        self._add(advect, "make_good", math.prod(self._size), {"out_matter": moved, "totals": self._totals})
-        self._on_faces(advect, "predict_faces", out_faces=self._guess_faces, **wind)
-        self._on_faces(advect, "correct_faces", guess_faces=self._guess_faces, out_faces=self._moved_faces, **wind)
+        advection(advect, "make_good", cells, out_matter=moved)
+        advection(advect, "predict_faces", faces, "out_faces", out_faces=self._guess_faces)
+        advection(advect, "correct_faces", faces, "out_faces", out_faces=self._moved_faces)
 
         for source, target in ((moved, guess), (guess, moved)):
-            self._on_cells(self._spread, "diffuse", moved_matter=source, solid=solid, out_matter=target)
+            advection(self._spread, "diffuse", cells, "out_matter", moved_matter=source, out_matter=target)
 
         push = self._push
-        self._on_cells(push, "find_spin", velocity=self._velocity, out_vectors=self._spin)
-        self._on_cells(push, "find_swirl", spin=self._spin, out_vectors=self._swirl)
-        self._on_cells(push, "emit_matter", moved_matter=self._moved_matter, solid=solid, out_matter=matter)
-        reading = {"moved_faces": self._moved_faces, "matter": matter, "swirl": self._swirl, "solid": solid}
-        self._on_faces(push, "push", out_faces=faces, **reading)
+        air(push, "find_spin", cells, "out_vectors", out_vectors=self._spin)
+        air(push, "find_swirl", cells, "out_vectors", out_vectors=self._swirl)
+        air(push, "emit_matter", cells, "out_matter", out_matter=self._matter)
+        air(push, "push", faces, "out_faces", out_faces=self._faces)
         for plan in (push, self._outflow):
-            self._on_cells(plan, "diverge", faces=faces, solid=solid, out_numbers=self._pressure.rhs)
+            air(plan, "diverge", cells, "out_numbers", out_numbers=self._pressure.rhs)
         self._pressure.record_cycle(self._cycle)
 
         drift = self._drift
-        self._on_faces(drift, "project", pressure=self._pressure.pressure, solid=solid, out_faces=faces)
-        self._on_faces(drift, "slip", solid=solid, out_faces=faces)
-        self._on_cells(drift, "center", faces=faces, out_numbers=self._velocity)
-        reading = {"faces": faces, "matter": matter, "solid": solid}
-        drifting = {"tracers": self._tracers, "out_numbers": self._color, **reading}
-        self._add(drift, "drift", self._params.tracers, drifting)
-
-    def _on_cells(self, plan: Plan, entry: str, **tensors: Tensor) -> None:
-        over = tuple(name for name in tensors if name.startswith("out_"))
-        self._add(plan, entry, math.prod(self._size), tensors, over)
-
-    def _on_faces(self, plan: Plan, entry: str, **tensors: Tensor) -> None:
-        over = () if entry in ("project", "slip") else ("out_faces",)
-        self._add(plan, entry, math.prod(n + 1 for n in self._size), tensors, over)
-
-    def _add(
-        self, plan: Plan, entry: str, threads: int, tensors: Mapping[str, Tensor], over: tuple[str, ...] = ()
-    ) -> None:
-        if plan in (self._advect, self._spread):
-            kernel = Kernel.load(ADVECT, entry)
-        else:
-            kernel = Kernel.load(SHADER, entry, {"OBSTACLE": self._obstacle is not None})
-        plan.dispatch(kernel, threads, overwrites=over, **tensors)
+        air(drift, "project", faces, out_faces=self._faces)
+        air(drift, "slip", faces, out_faces=self._faces)
+        air(drift, "center", cells, "out_numbers", out_numbers=self._velocity)
+        air(drift, "drift", self._params.tracers, out_numbers=self._color)
 
     def _advance(self) -> None:
         fields = self._fields()
@@ -251,4 +192,12 @@ class Smoke(NoReloadModel):
 
     def _fields(self) -> dict[str, Any]:
         obstacle = (1, 1, 1) if self._obstacle is None else self._obstacle.shape[::-1]
-        return {**uniforms(self._params, self._seed, self._turn, self._interaction), "field_size": obstacle}
+        return {**uniforms(self._params, self._seed, self._turn, self._tool()), "field_size": obstacle}
+
+
+def _checked(name: str, obstacle: Tensor | None) -> Tensor | None:
+    """The grid of distances. Raises `ShapeError` if it is none."""
+    if obstacle is not None and (obstacle.ndim != 3 or obstacle.dtype is not f32):
+        shape, dtype = obstacle.shape, obstacle.dtype
+        raise ShapeError(f"{name}.obstacle: {dtype} of shape {shape}; signed distances are f32 (nz, ny, nx)")
+    return obstacle

@@ -115,7 +115,7 @@ def sweep_pairs(params: Params) -> int:
     return math.ceil(params.diffusivity * time_step_of(params) / edge_of(params) ** 2 / (2.0 * SPREAD))
 
 
-def uniforms(params: Params, seed: int, turn: int, interaction: Interaction | None) -> dict[str, Any]:
+def uniforms(params: Params, seed: int, turn: int, tool: Interaction) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/smoke.wgsl in the step number `turn`, but for the size of an obstacle."""
     edge, time_step, (x, y, z) = edge_of(params), time_step_of(params), cells_of(params)
     opened = OPEN[params.sides]
@@ -143,7 +143,7 @@ def uniforms(params: Params, seed: int, turn: int, interaction: Interaction | No
         "stream": stream_words("tracers"),
         "life": params.lifetime,
         "count": params.tracers,
-        **_tool_uniforms(interaction, time_step),
+        **_tool_uniforms(tool, time_step),
     }
 
 
@@ -163,17 +163,14 @@ def _random_place(seed: int, number: int) -> tuple[float, ...]:
     return tuple(float(word) * 2.0**-31 - 1.0 for word in words)
 
 
-def _tool_uniforms(interaction: Interaction | None, time_step: float) -> dict[str, Any]:
+def _tool_uniforms(tool: Interaction, time_step: float) -> dict[str, Any]:
     """The uniforms of the tool; dragging takes the air along within a tenth of a second."""
-    if interaction is None:
-        nowhere = (0.0, 0.0, 0.0)
-        return {"tool_point": nowhere, "tool_radius": 0.0, "tool_velocity": nowhere, "drag": 0.0, "emit": 0.0}
-    drags = interaction.gesture is Gesture.DRAG
-    share = 1.0 - math.exp(-10.0 * interaction.strength * time_step)
+    drags = tool.gesture is Gesture.DRAG
+    share = 1.0 - math.exp(-10.0 * tool.strength * time_step)
     return {
-        "tool_point": interaction.point,
-        "tool_radius": interaction.radius,
-        "tool_velocity": interaction.velocity,
+        "tool_point": tool.point,
+        "tool_radius": tool.radius,
+        "tool_velocity": tool.velocity,
         "drag": share if drags else 0.0,
-        "emit": 0.0 if drags else interaction.strength,
+        "emit": 0.0 if drags else tool.strength,
     }
