@@ -10,14 +10,13 @@ import numpy as np
 
 from ... import ops
 from ...errors import InputError
-from ...gpu import Kernel
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec
 from ..interaction import Gesture
-from ..model_bases import NoReloadModel
+from ..kernels import Kernels
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import fluid as fluid_reference
-from ..stepping import FixedStep
 from .fluid_params import Params, uniforms
 from .fluid_pour import Nozzle
 from .fluid_start import Start
@@ -26,11 +25,10 @@ SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
 MOST = 56  # neighbors that are kept of each particle; at rest there are 32
 LONGEST = 1.0 / 60.0  # s
-CROWD = {name: name for name in ("sorted_positions", "near", "found")}  # what every walk over neighbors reads
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
 
-class Fluid(NoReloadModel):
+class Fluid(FixedStepModel):
     """Incompressible SPH with an implicit pressure (Ihmsen et al. 2014); shaders/models/fluid.wgsl has the equations.
 
     Walls are free-slip. Particles are sorted by cell at each step, so an index does not name the same particle for
@@ -46,6 +44,7 @@ class Fluid(NoReloadModel):
         "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32"
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
+    saved = ("positions", "velocities", "pressures", "body", "body_normal")
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "particles move more than one spacing per step: lower courant"),
         "compression": Limit(0.05, "the fluid is compressed: more iterations, or a lower courant"),
@@ -75,26 +74,17 @@ class Fluid(NoReloadModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n = Start.of(params).count
         return {
-            "position": OutputSpec((n, 3), "f32", "particle positions [m]"),
-            "velocity": OutputSpec((n, 3), "f32", "particle velocities [m/s]"),
-            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]"),
-            "density": OutputSpec((n,), "f32", "fluid density at each particle [kg/m³]; lower at the free surface"),
+            "position": OutputSpec((n, 3), "f32", "particle positions [m]", "positions", slice(3)),
+            "velocity": OutputSpec((n, 3), "f32", "particle velocities [m/s]", "velocities", slice(3)),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]", "velocities", 3),
+            "density": OutputSpec(
+                (n,), "f32", "fluid density at each particle [kg/m³]; lower at the free surface", "positions", 3
+            ),
             "radius": OutputSpec((n,), "f32", "half the spacing, for drawing [m]"),
             "body": OutputSpec((*FACETS, 3), "f32", "surface of the body in the tank [m]; a point if there is none"),
             "body_normal": OutputSpec((*FACETS, 3), "f32", "unit normals of the body"),
             "floor": OutputSpec((2, 2, 3), "f32", "corners of the tank's floor [m]"),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._start = Start.of(params)
-        self._obstacle = _checked(name, inputs.get("obstacle"))
-        self._clock = FixedStep()
-        self.clocks = (self._clock,)
-        with self._building() as parts:
-            self._make(parts, seed)
-            self._record(parts)
-            self.reset()
 
     @property
     def spacing(self) -> float:
@@ -112,15 +102,12 @@ class Fluid(NoReloadModel):
         )
 
     def step(self, dt: float) -> None:
-        time_step, interaction = self.time_step, self._interaction
+        time_step, pours = self.time_step, self._tool(Gesture.EMIT)
         self._shape_body()
         for _ in range(self._clock.due(dt * self._params.time_scale, time_step)):
-            if interaction is not None and interaction.gesture is Gesture.EMIT:
-                self._nozzle.pour(interaction, time_step)
+            if self._interaction is pours:
+                self._nozzle.pour(pours, time_step)
             self._step.replay(dt=time_step, **self._fields())
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         mass = self._start.mass(self._params.density)
@@ -154,10 +141,7 @@ class Fluid(NoReloadModel):
         self._step.replay(dt=self.time_step, **fields)
         distances = None if self._obstacle is None else self._obstacle.numpy()
         constants = fluid_reference.Constants(**self._static(), **fields, dt=self.time_step, field=distances)
-        kept = {name: tensor.numpy() for name, tensor in self._scratch.items()} | {
-            name: tensor.numpy() for name, tensor in self.state().items()
-        }
-        return fluid_reference.compared(constants, kept)
+        return fluid_reference.compared(constants, {name: tensor.numpy() for name, tensor in self._tensors.items()})
 
     def reset(self) -> None:
         ops.assign(self._positions, self._first)
@@ -167,16 +151,12 @@ class Fluid(NoReloadModel):
         self._clock.remainder, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
         self._shape_body()
 
-    def state(self) -> dict[str, Tensor]:
-        kept = {"positions": self._positions, "velocities": self._velocities, "pressures": self._pressures}
-        return kept | {name: self._views[name] for name in ("body", "body_normal")}
-
     def numbers(self) -> dict[str, float]:
-        return {"remainder": self._clock.remainder, "poured": self._nozzle.poured, "layers": self._nozzle.layers}
+        return super().numbers() | {"poured": self._nozzle.poured, "layers": self._nozzle.layers}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.remainder, self._nozzle.poured = numbers["remainder"], numbers["poured"]
-        self._nozzle.layers = int(numbers["layers"])
+        super().resume(numbers)
+        self._nozzle.poured, self._nozzle.layers = numbers["poured"], int(numbers["layers"])
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -189,93 +169,62 @@ class Fluid(NoReloadModel):
     def _viscosity(self) -> float:
         return self._params.viscosity + self._params.artificial_viscosity * self.spacing * self._fall
 
-    def _make(self, parts: Parts, seed: int) -> None:
-        n, name = self._start.count, self.name
-        first = np.column_stack([self._start.positions(seed), np.full(n, self._params.density)]).astype(np.float32)
+    def _create(self, parts: Parts) -> None:
+        params, self._start = self._params, Start.of(self._params)
+        self._obstacle = _checked(self.name, self._inputs.get("obstacle"))
+        start, n = self._start, self._start.count
+        first = np.column_stack([start.positions(self._seed), np.full(n, params.density)]).astype(np.float32)
         self._first = parts.copied("first", first)
-        self._positions = parts.empty("positions", n, 4)
-        self._velocities = parts.empty("velocities", n, 4)
-        self._pressures = parts.empty("pressures", n)
-        lines = ("sorted_pressures", "before", "excess")
-        shapes = {key: (n, 4) for key in ("sorted_positions", "sorted_velocities", "pushed", "walls")} | dict.fromkeys(
-            lines, (n,)
-        )
-        self._scratch = {key: parts.empty(key, *shape) for key, shape in shapes.items()}
-        self._found = self._scratch["found"] = parts.empty("found", n, dtype=u32)
-        self._scratch["near"] = parts.empty("near", MOST, n, dtype=u32)
-        low, high = self._start.low, self._start.high
-        self._grid = parts.enter_context(ops.NeighborGrid(n, 3, 2.0 * self.spacing, low, high, f"{name}.grid"))
-        self._views = {
-            "position": self._positions[:, 0:3],
-            "velocity": self._velocities[:, 0:3],
-            "speed": self._velocities[:, 3],
-            "density": self._positions[:, 3],
-            "radius": Tensor.from_numpy(np.full(n, 0.5 * self.spacing, np.float32), f"{name}.radius"),
-            "body": Tensor.empty((*FACETS, 3), name=f"{name}.body"),
-            "body_normal": Tensor.empty((*FACETS, 3), name=f"{name}.body_normal"),
-            "floor": Tensor.from_numpy(self._start.floor(), f"{name}.floor"),
-        }
-        parts.views(self._views)
-
-    def _record(self, parts: Parts) -> None:
-        state: dict[str, Any] = {
-            "positions": self._positions,
-            "velocities": self._velocities,
-            "pressures": self._pressures,
-        }
-        self._step = parts.plan("step")
-        self._grid.record(self._step, self._views["position"])
-        made = {
-            "new_positions": "sorted_positions",
-            "new_velocities": "sorted_velocities",
-            "new_pressures": "sorted_pressures",
-            "before": "before",
-        }
-        self._add("gather", made, order=self._grid.order, **state)
-        made = {
-            "sorted_positions": "sorted_positions",
-            "new_near": "near",
-            "new_found": "found",
-            "new_walls": "walls",
-            "excess": "excess",
-        }
-        self._add("meet", made, starts=self._grid.starts)
-        self._add(
-            "push", {**CROWD, "sorted_velocities": "sorted_velocities", "new_velocities": "pushed", "excess": "excess"}
-        )
-        walled = {**CROWD, "walls": "walls"}
-        self._add("predict", {**walled, "sorted_velocities": "pushed", "excess": "excess"})
-        turn = {
-            **walled,
-            "sorted_velocities": "sorted_velocities",
-            "new_pressures": "sorted_pressures",
-            "excess": "excess",
-            "before": "before",
-        }
-        for weight in fluid_reference.chebyshev_weights(self._params.iterations):
-            self._add(
-                "accelerate", {**walled, "sorted_pressures": "sorted_pressures", "new_velocities": "sorted_velocities"}
-            )
-            self._add("relax", turn, weight)
-        self._add("finish", {**walled, "sorted_velocities": "pushed", "sorted_pressures": "sorted_pressures"}, **state)
-        self._nozzle = Nozzle(self.name, self._start, state)
+        self._positions, self._velocities = parts.empty("positions", n, 4), parts.empty("velocities", n, 4)
+        self._pressures, self._found = parts.empty("pressures", n), parts.empty("found", n, dtype=u32)
+        parts.empty("near", MOST, n, dtype=u32)
+        for what in ("sorted_positions", "sorted_velocities", "pushed", "walls"):
+            parts.empty(what, n, 4)
+        for what in ("sorted_pressures", "before", "excess"):
+            parts.empty(what, n)
+        parts.copied("radius", np.full(n, 0.5 * self.spacing, np.float32))
+        body, body_normal = parts.empty("body", *FACETS, 3), parts.empty("body_normal", *FACETS, 3)
+        parts.copied("floor", start.floor())
+        self._record_step(parts)
+        state = {name: self._tensors[name] for name in ("positions", "velocities", "pressures")}
+        self._nozzle = Nozzle(self.name, start, state)
         parts.callback(self._nozzle.close)
         self._body = parts.plan("body")
-        shape: dict[str, Any] = {"positions": self._views["body"], "normals": self._views["body_normal"]}
-        shape |= {"rows": FACETS[0], "columns": FACETS[1]}
-        self._body.dispatch(Kernel.load(BODY), math.prod(FACETS), overwrites=("positions", "normals"), **shape)
+        surface = Kernels(BODY, {"positions": body, "normals": body_normal}, {"rows": FACETS[0], "columns": FACETS[1]})
+        surface.add(self._body, "main", math.prod(FACETS), "positions", "normals")
 
-    def _add(self, entry: str, made: Mapping[str, str], weight: float = 1.0, **tensors: Any) -> None:
-        """One kernel to the step; `made` says which of the scratch tensors its bindings are."""
-        field = self._obstacle
-        kernel = Kernel.load(SHADER, entry, self._grid.defines | {"MOST": MOST, "FIELD": field is not None})
-        tensors |= {binding: self._scratch[name] for binding, name in made.items()}
-        tensors |= self._static() | self._grid.fields | {"chebyshev_weight": weight}
-        if field is not None:
-            tensors |= {"field_size": field.shape[::-1], "field_offset": 0}
-            if any(binding.name == "field" for binding in kernel.bindings):
-                tensors["field"] = field
-        self._step.dispatch(kernel, self._start.count, **tensors)
+    def _record_step(self, parts: Parts) -> None:
+        self._step, tensors, n = parts.plan("step"), self._tensors, self._start.count
+        low, high = self._start.low, self._start.high
+        grid = parts.enter_context(ops.NeighborGrid(n, 3, 2.0 * self.spacing, low, high, f"{self.name}.grid"))
+        with self._positions[:, 0:3] as position:
+            grid.record(self._step, position)
+        found = {f"new_{what}": tensors[what] for what in ("near", "found", "walls")}
+        given = {"order": grid.order, "starts": grid.starts}
+        constants = self._static() | grid.fields | {"chebyshev_weight": 1.0}
+        if self._obstacle is not None:
+            given["field"], constants["field_size"] = self._obstacle, self._obstacle.shape[::-1]
+        defines = grid.defines | {"MOST": MOST, "FIELD": self._obstacle is not None}
+        kernels = Kernels(SHADER, tensors | found | given, constants, defines)
+
+        def add(entry: str, **arguments: Any) -> None:
+            kernels.add(self._step, entry, n, **arguments)
+
+        sorted_velocities, sorted_pressures = tensors["sorted_velocities"], tensors["sorted_pressures"]
+        pushed = tensors["pushed"]
+        add(
+            "gather",
+            new_positions=tensors["sorted_positions"],
+            new_velocities=sorted_velocities,
+            new_pressures=sorted_pressures,
+        )
+        add("meet")
+        add("push", new_velocities=pushed)
+        add("predict", sorted_velocities=pushed)
+        for weight in fluid_reference.chebyshev_weights(self._params.iterations):
+            add("accelerate", new_velocities=sorted_velocities)
+            add("relax", new_pressures=sorted_pressures, chebyshev_weight=weight)
+        add("finish", sorted_velocities=pushed)
 
     def _shape_body(self) -> None:
         fields = self._fields()
@@ -289,7 +238,7 @@ class Fluid(NoReloadModel):
     def _fields(self) -> dict[str, Any]:
         """Values of uniforms as the parameters are now, all but the time step."""
         params = self._params
-        values = uniforms(params, self._interaction) | {"viscosity": self._viscosity}
+        values = uniforms(params, self._tool(Gesture.DRAG)) | {"viscosity": self._viscosity}
         if self._obstacle is None:
             return values
         edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import params
 from ...params import choice, integer, number, vector
-from ..interaction import PULL, Gesture, Interaction
+from ..interaction import PULL, Interaction
 
 BODIES = ("none", "box", "ball", "pillar")
 WARM = 0.9  # share of the last step's pressure that a step begins with
@@ -90,9 +90,8 @@ class Params(params.Params):
     )
 
 
-def uniforms(params: Params, interaction: Interaction | None) -> dict[str, Any]:
-    """Fields of `Params` in shaders/models/fluid.wgsl that follow from these alone, and from the interaction."""
-    drag = interaction if interaction is not None and interaction.gesture is Gesture.DRAG else None
+def uniforms(params: Params, tool: Interaction) -> dict[str, Any]:
+    """Fields of `Params` in shaders/models/fluid.wgsl that follow from these alone, and from the drag tool."""
     return {
         "gravity": params.gravity,
         "density": params.density,
@@ -101,8 +100,8 @@ def uniforms(params: Params, interaction: Interaction | None) -> dict[str, Any]:
         "shape": BODIES.index(params.body),
         "body_center": params.body_center,
         "body_half": tuple(0.5 * edge for edge in params.body_size),
-        "tool_point": drag.point if drag else (0.0, 0.0, 0.0),
-        "tool_velocity": drag.velocity if drag else (0.0, 0.0, 0.0),
-        "tool_reach": drag.radius if drag else 1.0,
-        "tool_drag_rate": PULL * drag.strength if drag else 0.0,
+        "tool_point": tool.point,
+        "tool_velocity": tool.velocity,
+        "tool_reach": tool.radius,
+        "tool_drag_rate": PULL * tool.strength,
     }

@@ -10,14 +10,14 @@ import numpy as np
 
 from ... import ops
 from ...errors import InputError
-from ...gpu import Kernel, Plan, gpu
+from ...gpu import Plan, gpu
 from ...tensor import Tensor, f32, i32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
+from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import mpm as mpm_reference
-from ..stepping import FixedStep
 from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
 from .mpm_matter import CONSTANTS, material_constants, slowest_wave_step
@@ -46,6 +46,7 @@ class Mpm(FixedStepModel):
         "shape": "signed distances (nz, ny, nx), f32, negative inside: the shape of bodies set to mesh",
     }
     gestures = frozenset({Gesture.DRAG})
+    saved = ("particles", "affine", "strains", "nodes", "colors")
     limits: ClassVar = {
         "cfl": Limit(0.5, "particles move more than half a cell per step: lower time_step"),
         "elastic_cfl": Limit(0.6, "waves of the stiffest material are not resolved: lower courant"),
@@ -84,31 +85,13 @@ class Mpm(FixedStepModel):
         bodies(params)
         Grid.of(params)
         return {
-            "position": OutputSpec((n, 3), "f32", "particle positions [m]"),
-            "velocity": OutputSpec((n, 3), "f32", "particle velocities [m/s]"),
-            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]"),
-            "material": OutputSpec((n,), "u32", "0 water, 1 jelly, 2 snow, 3 sand"),
-            "color": OutputSpec((n, 3), "f32", "color of the material"),
+            "position": OutputSpec((n, 3), "f32", "particle positions [m]", "particles", slice(3)),
+            "velocity": OutputSpec((n, 3), "f32", "particle velocities [m/s]", "particles", slice(4, 7)),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity [m/s]", "particles", 7),
+            "material": OutputSpec((n,), "u32", "0 water, 1 jelly, 2 snow, 3 sand", "materials"),
+            "color": OutputSpec((n, 3), "f32", "color of the material", "colors"),
             "floor": OutputSpec((2, 2, 3), "f32", "floor surface just below the box [m]"),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params, self._count = name, params, params.count
-        self._grid = Grid.of(params)
-        self._obstacle = _checked(name, "obstacle", inputs.get("obstacle"))
-        shape = _checked(name, "shape", inputs.get("shape"))
-        if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
-            raise InputError(
-                f"{name}: a body of shape mesh needs the input shape, such as the distance of a mesh model"
-            )
-        self._clock = FixedStep()
-        self.clocks = (self._clock,)
-        start = filled(bodies(params, None if shape is None else shape.numpy()), params.count, seed, self._grid.cell)
-        self._volume = start.volume
-        with self._building() as parts:
-            self._make(parts, start.positions, start.materials, seed)
-            self._record(parts)
-            self.reset()
 
     @property
     def time_step(self) -> float:
@@ -125,9 +108,6 @@ class Mpm(FixedStepModel):
         for _ in range(due % TOGETHER):
             self._step.replay(**fields)
         self._paint.replay(**fields)
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         time_step = self.time_step
@@ -182,95 +162,84 @@ class Mpm(FixedStepModel):
         ops.assign(self._nodes, 0.0)
         self._paint.replay(**self._fields(self.time_step))
 
-    def state(self) -> dict[str, Tensor]:
-        return {
-            "particles": self._particles,
-            "affine": self._affine,
-            "strains": self._strains,
-            "nodes": self._nodes,
-            "colors": self._colors,
-        }
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts, positions: np.ndarray, materials: np.ndarray, seed: int) -> None:
-        n = self._count
+    def _create(self, parts: Parts) -> None:
+        params, n = self._params, self._params.count
+        self._grid = grid = Grid.of(params)
+        self._obstacle = _checked(self.name, "obstacle", self._inputs.get("obstacle"))
+        shape = _checked(self.name, "shape", self._inputs.get("shape"))
+        if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
+            raise InputError(
+                f"{self.name}: a body of shape mesh needs the input shape, such as the distance of a mesh model"
+            )
+        start = filled(bodies(params, None if shape is None else shape.numpy()), n, self._seed, grid.cell)
+        self._volume = start.volume
         particles, strains = np.zeros((n, 8), np.float32), np.zeros((n, 12), np.float32)
-        particles[:, 0:3], particles[:, 3] = positions, np.random.default_rng([seed, 1]).random(n)
+        particles[:, 0:3], particles[:, 3] = start.positions, np.random.default_rng([self._seed, 1]).random(n)
         strains[:, [0, 5, 10]] = 1.0
-        strains[:, 3] = materials != mpm_reference.SAND
+        strains[:, 3] = start.materials != mpm_reference.SAND
         self._first = parts.copied("first_particles", particles)
         self._first_strains = parts.copied("first_strains", strains)
-        self._materials = parts.copied("material", materials)
+        self._materials = parts.copied("materials", start.materials)
         self._particles = parts.empty("particles", n, 8)
-        self._affine = parts.empty("affine", n, 12)
-        self._strains = parts.empty("strains", n, 12)
-        self._colors = parts.empty("color", n, 3)
-        self._floor = parts.copied("floor", self._grid.floor)
-        self._energies = parts.empty("energies", n, 4)
-        self._momenta = parts.empty("momenta", n, 4)
-        self._slots = parts.empty("slots", n, 2, dtype=u32)
-        self._order = parts.empty("order", n, dtype=u32)
-        blocks = math.prod(self._grid.blocks)
-        self._counts = parts.zeros("counts", blocks + 1, dtype=u32)
-        self._starts = parts.empty("starts", blocks + 1, dtype=u32)
-        self._sums = parts.zeros("sums", self._grid.nodes, 4, dtype=i32)
-        self._nodes = parts.zeros("nodes", self._grid.nodes, 4)
-        self._constants = material_constants(self._params, self._volume)
+        self._affine, self._strains = parts.empty("affine", n, 12), parts.empty("strains", n, 12)
+        self._energies, self._momenta = parts.empty("energies", n, 4), parts.empty("momenta", n, 4)
+        self._counts = parts.zeros("counts", math.prod(grid.blocks) + 1, dtype=u32)
+        self._starts = parts.empty("starts", math.prod(grid.blocks) + 1, dtype=u32)
+        self._nodes = parts.zeros("nodes", grid.nodes, 4)
+        parts.zeros("sums", grid.nodes, 4, dtype=i32)
+        parts.empty("slots", n, 2, dtype=u32)
+        parts.empty("order", n, dtype=u32)
+        parts.empty("colors", n, 3)
+        parts.copied("floor", grid.floor)
+        self._constants = material_constants(params, self._volume)
         self._known: dict[str, Any] = {
             "count": n,
             "volume": self._volume,
-            "grain": self._grid.grain(self._volume),
+            "grain": grid.grain(self._volume),
             "obstacle_size": (1, 1, 1) if self._obstacle is None else self._obstacle.shape[::-1],
-            **self._grid.fields,
+            **grid.fields,
         }
-        self._views = {
-            "position": self._particles[:, 0:3],
-            "velocity": self._particles[:, 4:7],
-            "speed": self._particles[:, 7],
-            "material": self._materials[:],
-            "color": self._colors[:],
-            "floor": self._floor[:],
-        }
-        parts.views(self._views)
-
-    def _record(self, parts: Parts) -> None:
         self._step, self._steps, self._paint, self._measure = parts.plans("step", "steps", "paint", "measure")
-        self._record_step(self._step)
+        kernels = self._kernels()
+        self._record_step(self._step, kernels)
         for _ in range(TOGETHER):
-            self._record_step(self._steps)
-        seen = {"particles": self._particles, "strained": self._strains, "materials": self._materials}
-        self._add(self._paint, "paint", self._count, overwrites=("colors",), colors=self._colors, **seen)
-        measured = {"energies": self._energies, "momenta": self._momenta}
-        self._add(self._measure, "measure", self._count, overwrites=tuple(measured), **seen, **measured)
+            self._record_step(self._steps, kernels)
+        kernels.add(self._paint, "paint", n, "colors")
+        kernels.add(self._measure, "measure", n, "energies", "momenta")
 
-    def _record_step(self, plan: Plan) -> None:
-        n, blocks = self._count, self._grid.blocks
-        by_block = (_workgroup() * blocks[0], blocks[1], blocks[2])
-        lists = {"starts": self._starts, "ordered": self._order}
-        counted = {"counts": self._counts, "slots": self._slots}
-        self._add(plan, "list", n, overwrites=("slots",), particles=self._particles, **counted)
-        ops.record_scan(plan, "sum", self._counts, self._starts, exclusive=True)
-        found = {"starts": self._starts, "listed_slots": self._slots}
-        self._add(plan, "put_in_order", n, overwrites=("order",), order=self._order, **found)
-        given = {"particles": self._particles, "materials": self._materials, "gradients": self._affine}
-        taken = {"strains": self._strains, "sums": self._sums, "counts": self._counts}
-        self._add(plan, "to_grid", by_block, **lists, **given, **taken)
-        nodes = {"totals": self._sums, "nodes": self._nodes}
-        if self._obstacle is not None:
-            nodes["obstacle"] = self._obstacle
-        self._add(plan, "move_grid", self._grid.nodes, overwrites=("nodes",), **nodes)
-        moved = {"moved": self._nodes, "new_particles": self._particles, "affine": self._affine}
-        self._add(plan, "to_particles", by_block, **lists, **moved)
-
-    def _add(self, plan: Plan, entry: str, threads: Any, **arguments: Any) -> None:
+    def _kernels(self) -> Kernels:
+        """The kernels, with the names that they have for tensors where they only read or only write them."""
         defines = {"WORKGROUP": _workgroup(), "OBSTACLE": self._obstacle is not None, **CONSTANTS}
-        plan.dispatch(Kernel.load(SHADER, entry, defines), threads, **self._known, **arguments)
+        others = {
+            "gradients": "affine",
+            "listed_slots": "slots",
+            "moved": "nodes",
+            "new_particles": "particles",
+            "ordered": "order",
+            "strained": "strains",
+            "totals": "sums",
+        }
+        tensors = self._tensors | {name: self._tensors[other] for name, other in others.items()}
+        if self._obstacle is not None:
+            tensors["obstacle"] = self._obstacle
+        return Kernels(SHADER, tensors, self._known, defines)
+
+    def _record_step(self, plan: Plan, kernels: Kernels) -> None:
+        n, (x, y, z) = self._params.count, self._grid.blocks
+        by_block = (_workgroup() * x, y, z)
+        kernels.add(plan, "list", n, "slots")
+        ops.record_scan(plan, "sum", self._counts, self._starts, exclusive=True)
+        kernels.add(plan, "put_in_order", n, "order")
+        kernels.add(plan, "to_grid", by_block)
+        kernels.add(plan, "move_grid", self._grid.nodes, "nodes")
+        kernels.add(plan, "to_particles", by_block)
 
     def _fields(self, time_step: float) -> dict[str, Any]:
         """What a step is step_constants, with the parameters as they are."""
         self._constants = material_constants(self._params, self._volume)
-        return {**self._constants.named(), **step_constants(self._params, time_step, self._interaction)}
+        return {**self._constants.named(), **step_constants(self._params, time_step, self._tool())}
 
 
 def _workgroup() -> int:

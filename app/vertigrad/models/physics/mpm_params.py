@@ -10,8 +10,6 @@ from ...params import angle, choice, color, integer, number, vector
 from ..interaction import PULL, Interaction
 from .mpm_bodies import SHAPES
 
-AWAY = -1e6  # m, where what is not there is
-
 
 class Params(params.Params):
     """The box, what falls into it, and what that is made of. Lengths in meters; the floor's middle is the origin."""
@@ -144,7 +142,7 @@ class Params(params.Params):
     sand_color: tuple[float, float, float] = color("#d9a860", doc="color of sand")
 
 
-def step_constants(params: Params, time_step: float, interaction: Interaction | None) -> dict[str, Any]:
+def step_constants(params: Params, time_step: float, tool: Interaction) -> dict[str, Any]:
     """Fields of `Params` in shaders/models/mpm.wgsl for a step of `time_step` seconds, beside those of `mpm_matter`."""
     return {
         "dt": time_step,
@@ -153,10 +151,10 @@ def step_constants(params: Params, time_step: float, interaction: Interaction | 
         "ball": (*params.ball_center, params.ball_radius),
         "obstacle_low": tuple(params.obstacle_corner),
         "obstacle_cell": params.obstacle_spacing,
-        "tool_point": (AWAY,) * 3 if interaction is None else interaction.point,
-        "tool_velocity": (0.0,) * 3 if interaction is None else interaction.velocity,
-        "tool_radius": 1.0 if interaction is None else max(interaction.radius, 1e-6),
-        "tool_share": 0.0 if interaction is None else 1.0 - math.exp(-PULL * interaction.strength * time_step),
+        "tool_point": tool.point,
+        "tool_velocity": tool.velocity,
+        "tool_radius": max(tool.radius, 1e-6),
+        "tool_share": 1.0 - math.exp(-PULL * tool.strength * time_step),
         "foam": 0.5 * math.sqrt(2.0 * params.gravity * params.box[1]) + 1e-6,
         "water": tuple(params.water_color),
         "jelly": tuple(params.jelly_color),
