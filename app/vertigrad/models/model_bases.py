@@ -127,7 +127,7 @@ def _view(tensor: Tensor, spec: OutputSpec) -> Tensor:
     if spec.columns is None:
         return tensor[...]
     leading = spec.shape if isinstance(spec.columns, int) else spec.shape[:-1]
-    if None in leading:
+    if len(leading) == tensor.ndim - 1:
         return tensor[..., spec.columns]
     with tensor.reshape(*leading, tensor.shape[-1]) as rows:
         return rows[..., spec.columns]

@@ -13,20 +13,22 @@ bodies in a row walk together, and a node is far enough if it is for the box aro
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import ops
-from ...gpu import Kernel, Plan
+from ...gpu import Plan
 from ...ops.reduce import record_reduce
 from ...ops.sorting import record_sort
 from ...tensor import Tensor, u32
+from ..kernels import Kernels
 from ..parts import Parts
 
 SHADER = "models/nbody_barnes_hut.wgsl"
 LEAF, FAN, GROUP = 16, 4, 64
+DEFINES = {"LEAF": LEAF, "GROUP": GROUP}
 KEY_BITS = 30  # ten for each axis
 NOT_A_LEAF = 0xFFFFFFFF
 
@@ -59,46 +61,36 @@ def form(count: int) -> Form:
 
 
 class BarnesHutTree:
-    """The tree's tensors for bodies (count, 4): position and mass; closed with `parts`."""
+    """The tree's tensors for bodies (count, 4): position and mass; created with those of a model and closed with them.
+
+    `kernels` are those of the shader. They find the model's tensors as well.
+    """
 
     def __init__(self, bodies: Tensor, parts: Parts):
         self._bodies, self.count = bodies, len(bodies)
         made = form(self.count)
         self._levels = [parts.copied("level", level) for level in made.levels]
-        self._links = parts.copied("links", made.links)
-        self._nodes, self._boxes = parts.empty("nodes", len(made.links), 12), parts.empty("boxes", len(made.links), 8)
+        nodes, boxes = parts.empty("nodes", len(made.links), 12), parts.empty("boxes", len(made.links), 8)
+        parts.copied("links", made.links)
         self._center, self._spread = parts.empty("center", 3), parts.empty("spread", 3)
         self._keys, self._order = (parts.empty(what, self.count, dtype=u32) for what in ("keys", "order"))
         self._sorted = parts.empty("sorted", self.count, 4)
+        tensors = parts.tensors | {"tree": nodes, "bounds": boxes, "level": self._levels[0]}
+        self.kernels = Kernels(SHADER, tensors, {"count": self.count}, DEFINES)
 
-    def record(self, plan: Plan, unused: dict[str, Any]) -> None:
+    def record(self, plan: Plan) -> None:
         """Add to `plan` what builds the tree of the bodies as they are then."""
-        n, fields = self.count, {**unused, "count": self.count}
-        positions = self._bodies[:, 0:3]
+        positions, add = self._bodies[:, 0:3], self.kernels.add
         record_reduce(plan, "mean", positions, self._center, 0)
         with plan.recording():
             ops.mean(ops.absolute(positions - self._center), axis=0, out=self._spread)
-        around = {"center": self._center, "spread": self._spread}
-        plan.dispatch(
-            kernel("assign_keys"), n, bodies=self._bodies, keys=self._keys, overwrites=("keys",), **around, **fields
-        )
+        add(plan, "assign_keys", self.count, "keys", replayed=())
         record_sort(plan, self._keys, sorted_values=self._order, key_bits=KEY_BITS)
         ops.record_reorder(plan, self._bodies, self._order, self._sorted)
-        written = {"nodes": self._nodes, "boxes": self._boxes}
-        leaves, *levels = self._levels
-        plan.dispatch(kernel("gather"), len(leaves), sorted=self._sorted, level=leaves, **written, **fields)
-        for level in levels:
-            sizes = {**fields, "count": len(level)}
-            plan.dispatch(kernel("merge"), len(level), level=level, links=self._links, **written, **sizes)
+        add(plan, "gather", len(self._levels[0]), replayed=())
+        for level in self._levels[1:]:
+            add(plan, "merge", len(level), level=level, count=len(level), replayed=())
 
-    def walk(self, plan: Plan, entry: str, fields: dict[str, Any], **tensors: Any) -> None:
-        """Add to `plan` a walk of all bodies through the tree by the kernel `entry`, which writes `tensors`."""
-        tree: dict[str, Any] = {"sorted": self._sorted, "order": self._order, "links": self._links}
-        seen: dict[str, Any] = {"tree": self._nodes, "bounds": self._boxes, "level": self._levels[0]}
-        groups = -(-self.count // GROUP) * GROUP
-        plan.dispatch(kernel(entry), groups, **{**fields, "count": self.count}, **tree, **seen, **tensors)
-
-
-def kernel(entry: str) -> Kernel:
-    """A kernel of the shader."""
-    return Kernel.load(SHADER, entry, {"LEAF": LEAF, "GROUP": GROUP})
+    def walk(self, plan: Plan, entry: str) -> None:
+        """Add to `plan` a walk of all bodies through the tree by the kernel `entry`."""
+        self.kernels.add(plan, entry, -(-self.count // GROUP) * GROUP)

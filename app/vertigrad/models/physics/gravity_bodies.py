@@ -13,13 +13,15 @@ from ... import ops, params
 from ...gpu import Plan
 from ...params import angle, number
 from ...tensor import Tensor
-from ..base import DiagnosticSpec, Limit, OutputSpec
-from ..interaction import Gesture, Interaction
-from ..model_bases import NoReloadModel
+from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..interaction import NO_INTERACTION, Gesture, Interaction
+from ..model_bases import NamedTensorsModel
 from ..parts import Parts
+from ..reference.gravity import accelerations
 from ..stepping import FixedStep
 from .galaxy import SOFTENING, Bodies, colliding_discs
 
+COMPARED = 256  # bodies compared with the reference, whose cost grows with their number times that of all
 CROSSED = 0.62  # of the softening that a body of root mean square speed may cross in a step
 
 
@@ -56,7 +58,7 @@ class GravityParams(params.Params):
     )
 
 
-class GravityModel(NoReloadModel):
+class GravityModel(NamedTensorsModel):
     """Bodies (n, 4), positions with masses, and velocities (n, 4) with speeds: interleaved, and drawn from there.
 
     A frame is divided into equal leapfrog steps, none longer than `time_step` nor than typical bodies need to cross
@@ -68,7 +70,9 @@ class GravityModel(NoReloadModel):
     limits: ClassVar[Mapping[str, Limit]] = {
         "energy_drift": Limit(0.01, "energy is not conserved: raise softening, or lower time_step")
     }
-    _params: Any
+    saved = ("bodies", "velocities", "accelerations", "reference")
+    scalars = ("conserved",)
+    force_parameters: ClassVar[tuple[str, ...]] = ("softening",)  # those that kernels take
     _step: Plan
     _force: Plan  # the first accelerations
     _energy: Plan
@@ -94,48 +98,41 @@ class GravityModel(NoReloadModel):
     def first(params: Any, seed: int) -> Bodies:
         """The bodies at the start."""
 
+    @property
     @abstractmethod
-    def _record(self, parts: Parts) -> None:
-        """Make the plans."""
+    def _force_bound(self) -> float:
+        """The relative error of forces that is accepted."""
 
     @abstractmethod
-    def _still(self) -> dict[str, Any]:
-        """Fields of the plans for forces and energies; a step takes `dt` and the interaction besides."""
+    def _record(self, parts: Parts) -> None:
+        """Add kernels to the plans; `drifting` and `moving` are names of bodies and velocities as well."""
 
     @classmethod
     def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
         count, stars = params.count, cls.stars(params)
         return {
-            "position": OutputSpec((count, 3), "f32", "positions of the bodies"),
-            "velocity": OutputSpec((count, 3), "f32", "velocities of the bodies"),
-            "speed": OutputSpec((count,), "f32", "magnitude of the velocity"),
-            "mass": OutputSpec((count,), "f32", "masses of the bodies"),
+            "position": OutputSpec((count, 3), "f32", "positions of the bodies", "bodies", slice(3)),
+            "velocity": OutputSpec((count, 3), "f32", "velocities of the bodies", "velocities", slice(3)),
+            "speed": OutputSpec((count,), "f32", "magnitude of the velocity", "velocities", 3),
+            "mass": OutputSpec((count,), "f32", "masses of the bodies", "bodies", 3),
             "galaxy": OutputSpec((count,), "f32", "galaxy of each body, 0 or 1"),
-            "star_position": OutputSpec((stars, 3), "f32", "positions without the dark halo"),
-            "star_speed": OutputSpec((stars,), "f32", "speeds without the dark halo"),
-            "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo"),
+            "star_position": OutputSpec((stars, 3), "f32", "positions without the dark halo", "stars", slice(3)),
+            "star_speed": OutputSpec((stars,), "f32", "speeds without the dark halo", "star_velocities", 3),
+            "star_galaxy": OutputSpec((stars,), "f32", "galaxies without the dark halo", "star_galaxies"),
         }
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int, start: Bodies | None = None):
         """`start` gives the bodies, instead of those made from `seed`; all of them count as stars."""
-        self.name, self._params = name, params
-        self._clock = FixedStep()
-        self.clocks = (self._clock,)
+        self._start = start
+        self.clocks = (FixedStep(),)
         self._conserved = 0.0  # softening for which `_reference` is the energy that is to stay; 0: it changes
-        stars = self.stars(params) if start is None else len(start.masses)
-        with self._building() as parts:
-            start = self.first(params, seed) if start is None else start
-            self._scale = Scale.of(start)
-            self._make(start, parts)
-            self._record(parts)
-            self._views = parts.views(self._output_views(stars))
-            self.reset()
+        super().__init__(name, params, inputs, seed)
 
     def step(self, dt: float) -> None:
-        steps, length = self._clock.divide(dt * self._params.time_scale, self.max_time_step)
-        values = self._still() | {"dt": length} | tool_uniforms(self._interaction)
+        steps, length = self.clocks[0].divide(dt * self._params.time_scale, self.max_time_step)
+        fields = self._fields(length, self._tool())
         for _ in range(steps):
-            self._step.replay(**values)
+            self._step.replay(**fields)
         if self._interaction is not None:
             self._conserved = 0.0
         elif self._conserved != self._params.softening:
@@ -146,9 +143,6 @@ class GravityModel(NoReloadModel):
         """The longest leapfrog step, in model time."""
         reach = max(self._params.softening, self._scale.deflection)
         return min(self._params.time_step, CROSSED * reach / self._scale.speed)
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         with self._measured() as sums:
@@ -166,39 +160,59 @@ class GravityModel(NoReloadModel):
             "drift_of_center": _mass_weighted_length(self._bodies, self._bodies),
         }
 
+    def compare_with_reference(self) -> list[Comparison]:
+        """A kick-drift-kick step of `COMPARED` bodies spread over all, in float64, by all pairs."""
+        dt, tool, softening = self.max_time_step, self._tool(), self._params.softening
+        pick = np.linspace(0, self._count - 1, min(self._count, COMPARED)).astype(int)
+        before, speed = self._bodies.numpy().astype(float), self._velocities.numpy().astype(float)[pick, :3]
+        first = self._accelerations.numpy().astype(float)[pick, :3]
+        self._step.replay(**self._fields(dt, tool))
+        after = self._bodies.numpy().astype(float)
+        force = accelerations(after[:, :3], after[:, 3], softening, at=after[pick, :3])
+        force += accelerations(np.array([tool.point]), np.array([tool.strength]), tool.radius, at=after[pick, :3])
+        position = before[pick, :3] + dt * (speed + 0.5 * dt * first)
+        speed = speed + 0.5 * dt * (first + force)
+        return [
+            compare("position", after[pick, :3], position, 1e-6),
+            compare("velocity", self._velocities.numpy()[pick, :3], speed, self._force_bound),
+            compare("acceleration", self._accelerations.numpy()[pick, :3], force, self._force_bound),
+        ]
+
     def reset(self) -> None:
         ops.assign(self._bodies, self._first_bodies)
         ops.assign(self._velocities, self._first_velocities)
-        self._force.replay(**self._still())
+        self._force.replay(**self._fields())
         self._conserve()
-
-    def state(self) -> dict[str, Tensor]:
-        moving = {"velocities": self._velocities, "accelerations": self._accelerations}
-        return {"bodies": self._bodies, **moving, "reference": self._reference}
-
-    def numbers(self) -> dict[str, float]:
-        return {"conserved": self._conserved}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._conserved = numbers["conserved"]
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, start: Bodies, parts: Parts) -> None:
+    def _create(self, parts: Parts) -> None:
+        start = self.first(self._params, self._seed) if self._start is None else self._start
+        self._scale = Scale.of(start)
         self._count = n = len(start.masses)
         speeds = np.linalg.norm(start.velocities, axis=1)
         self._first_bodies = parts.copied("first_bodies", np.column_stack([start.positions, start.masses]))
         self._first_velocities = parts.copied("first_velocities", np.column_stack([start.velocities, speeds]))
-        self._galaxy = parts.copied("galaxy", start.galaxy.astype(np.float32))
-        self._bodies = parts.empty("bodies", n, 4)
-        self._velocities = parts.empty("velocities", n, 4)
-        self._accelerations = parts.empty("accelerations", n, 4)
-        self._energies = parts.empty("energies", n, 2)
+        self._bodies, self._velocities = parts.empty("bodies", n, 4), parts.empty("velocities", n, 4)
+        self._accelerations, self._energies = parts.empty("accelerations", n, 4), parts.empty("energies", n, 2)
         self._reference = parts.empty("reference")
+        galaxy = parts.copied("galaxy", start.galaxy.astype(np.float32))
+        stars = self.stars(self._params) if self._start is None else n
+        shining = {"stars": self._bodies, "star_velocities": self._velocities, "star_galaxies": galaxy}
+        self._tensors |= parts.views({name: tensor[:stars] for name, tensor in shining.items()})
+        self._tensors |= {"drifting": self._bodies, "moving": self._velocities}
+        self._step, self._force, self._energy = parts.plans("step", "force", "energy")
+        self._record(parts)
+
+    def _fields(self, dt: float = 0.0, tool: Interaction = NO_INTERACTION) -> dict[str, Any]:
+        """Fields of the kernels for a step of `dt`; the drag tool is a body."""
+        given = {name: getattr(self._params, name) for name in self.force_parameters}
+        body = {"tool_point": tool.point, "tool_mass": tool.strength, "tool_softening": tool.radius}
+        return {"dt": dt, **given, **body}
 
     def _measured(self) -> Tensor:
         """Kinetic and potential energy (2,), now."""
-        self._energy.replay(**self._still())
+        self._energy.replay(**self._fields())
         return ops.sum(self._energies, axis=0)
 
     def _conserve(self) -> None:
@@ -206,16 +220,6 @@ class GravityModel(NoReloadModel):
         with self._measured() as sums, ops.sum(sums) as energy:
             ops.assign(self._reference, energy)
         self._conserved = self._params.softening
-
-    def _output_views(self, stars: int) -> dict[str, Tensor]:
-        views = {
-            "position": self._bodies[:, 0:3],
-            "velocity": self._velocities[:, 0:3],
-            "speed": self._velocities[:, 3],
-            "mass": self._bodies[:, 3],
-            "galaxy": self._galaxy[:],
-        }
-        return views | {f"star_{column}": views[column][:stars] for column in ("position", "speed", "galaxy")}
 
 
 class Scale(NamedTuple):
@@ -246,13 +250,6 @@ def galaxies(params: Any, seed: int) -> Bodies:
         inclinations=(params.inclination, params.inclination_2),
         softening=params.softening,
     )
-
-
-def tool_uniforms(interaction: Interaction | None) -> dict[str, Any]:
-    """The uniforms of the drag tool, whose mass is 0 without an interaction."""
-    if interaction is None:
-        return {"tool_point": (0.0, 0.0, 0.0), "tool_mass": 0.0, "tool_softening": 1.0}
-    return {"tool_point": interaction.point, "tool_mass": interaction.strength, "tool_softening": interaction.radius}
 
 
 def _mass_weighted_length(vectors: Tensor, bodies: Tensor) -> Tensor:
