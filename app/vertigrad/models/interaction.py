@@ -59,7 +59,7 @@ class Interaction(NamedTuple):
         return _sum(self.origin, tuple(far * part for part in self.direction))
 
 
-NO_INTERACTION = Interaction(Gesture.DRAG, (0.0,) * 3, (0.0, 0.0, -1.0), (0.0,) * 3, radius=1.0, strength=0.0)
+NO_INTERACTION = Interaction(Gesture.DRAG, (0.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 0.0, 0.0), radius=1.0, strength=0.0)
 
 
 def _sum(one: Vector, other: tuple[float, ...]) -> Vector:

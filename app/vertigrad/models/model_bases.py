@@ -126,7 +126,7 @@ class FixedStepModel(NamedTensorsModel):
 def _view(tensor: Tensor, spec: OutputSpec) -> Tensor:
     if spec.columns is None:
         return tensor[...]
-    leading = spec.shape if isinstance(spec.columns, int) else spec.shape[:-1]
+    leading = [size or 0 for size in (spec.shape if isinstance(spec.columns, int) else spec.shape[:-1])]
     if len(leading) == tensor.ndim - 1:
         return tensor[..., spec.columns]
     with tensor.reshape(*leading, tensor.shape[-1]) as rows:

@@ -13,11 +13,10 @@ from ...errors import InputError
 from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor, f32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..interaction import Gesture, Interaction
-from ..model_bases import NoReloadModel
+from ..interaction import Gesture
+from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import cloth as reference
-from ..stepping import FixedStep
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_sheet import Pins, Sheet, hung, woven
@@ -104,7 +103,7 @@ class Params(params.Params):
     )
 
 
-class Cloth(NoReloadModel):
+class Cloth(FixedStepModel):
     """Cloth by XPBD with substeps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019).
 
     Stiffness is a property of the material and does not depend on the resolution. With one iteration per substep the
@@ -120,6 +119,7 @@ class Cloth(NoReloadModel):
         "obstacle": "signed distances [m] to an obstacle, negative inside, at the nodes of a grid (nz, ny, nx), f32",
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
+    saved = ("vertices", "velocities", "normals", "springs", "index", "ball")
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a substep: raise solver_substeps"),
         "solver_strain": Limit(
@@ -160,44 +160,22 @@ class Cloth(NoReloadModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         columns, rows = params.resolution, _rows(params)
         return {
-            "position": OutputSpec((rows, columns, 3), "f32", "vertex positions"),
-            "normal": OutputSpec((rows, columns, 3), "f32", "unit vertex normals"),
-            "velocity": OutputSpec((rows, columns, 3), "f32", "vertex velocities"),
-            "strain": OutputSpec((rows, columns), "f32", "largest strain of the threads at each vertex"),
+            "position": OutputSpec((rows, columns, 3), "f32", "vertex positions", "vertices", slice(3)),
+            "normal": OutputSpec((rows, columns, 3), "f32", "unit vertex normals", "normals", slice(3)),
+            "velocity": OutputSpec((rows, columns, 3), "f32", "vertex velocities", "velocities", slice(3)),
+            "strain": OutputSpec(
+                (rows, columns), "f32", "largest strain of the threads at each vertex", "velocities", 3
+            ),
             "pattern": OutputSpec((rows, columns), "f32", "woven pattern, 0 to 1"),
-            "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle"),
-            "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle"),
+            "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle", "ball", slice(3)),
+            "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle", "ball", 3),
             "index": OutputSpec((2 * (rows - 1) * (columns - 1), 3), "u32", "triangles; torn ones are degenerate"),
         }
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._clock = FixedStep()
-        self.clocks = (self._clock,)
-        self._phases = [0.0, 0.0, 0.0]
-        self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
-        self._substeps = Substeps(params.solver_substeps, SWEEP / params.solver_substeps)
-        positions, pinned = hung(self._sheet, params.pins, params.span)
-        noise = np.random.default_rng(seed).standard_normal(len(positions)) * CRUMPLE * self._sheet.spacing
-        across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
-        positions = positions + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
-        with self._building() as parts:
-            self._wind = _grid("wind", inputs, 4, parts)
-            self._obstacle = _grid("obstacle", inputs, 3, parts)
-            grids = self._wind, self._obstacle
-            self._fabric = Fabric(name, self._sheet, positions, pinned, self._substeps, *grids, params.self_collision)
-            parts.callback(self._fabric.close)
-            self._knife = Knife(name, self._sheet, self._fabric.threads())
-            parts.callback(self._knife.close)
-            self._pattern = parts.copied("pattern", _pattern(self._sheet, params.pattern))
-            self._views = parts.views(self._output_views())
-            self.reset()
-
     def step(self, dt: float) -> None:
         if self._interaction is not None and self._interaction.gesture is Gesture.CUT:
-            self._knife.cut(
-                self._interaction, dt, {"center": self._params.sphere_center, "radius": self._params.sphere_radius}
-            )
+            ball = {"center": self._params.sphere_center, "radius": self._params.sphere_radius}
+            self._knife.cut(self._interaction, dt, ball)
         values = self._values()
         for _ in range(self._clock.due(dt, SWEEP)):
             values["phases"] = tuple(self._phases)
@@ -206,9 +184,6 @@ class Cloth(NoReloadModel):
             self._phases = [
                 math.fmod(p + q * speed * SWEEP, 2.0 * math.pi) for p, q in zip(self._phases, WAVES, strict=True)
             ]
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
 
     def diagnostics(self) -> dict[str, Tensor]:
         fabric = self._fabric
@@ -264,21 +239,28 @@ class Cloth(NoReloadModel):
         self._fabric.start()
         self._fabric.dress.replay(**self._surface_fields() | {"limit": UNTORN})
 
-    def state(self) -> dict[str, Tensor]:
-        fabric = self._fabric
-        return {
-            **{"vertices": fabric.vertices, "velocities": fabric.velocities, "normals": fabric.normals},
-            **{"springs": fabric.springs, "index": fabric.index, "ball": fabric.ball},
-        }
-
     def numbers(self) -> dict[str, float]:
-        return {"remainder": self._clock.remainder, **{f"phase{k}": phase for k, phase in enumerate(self._phases)}}
+        return super().numbers() | {f"phase{k}": phase for k, phase in enumerate(self._phases)}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._clock.remainder = numbers["remainder"]
+        super().resume(numbers)
         self._phases = [numbers[f"phase{k}"] for k in range(3)]
 
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _create(self, parts: Parts) -> None:
+        params, self._phases = self._params, [0.0, 0.0, 0.0]
+        self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
+        self._substeps = Substeps(params.solver_substeps, SWEEP / params.solver_substeps)
+        positions, pinned = hung(self._sheet, params.pins, params.span)
+        noise = np.random.default_rng(self._seed).standard_normal(len(positions)) * CRUMPLE * self._sheet.spacing
+        across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
+        positions = positions + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
+        self._wind, self._obstacle = _grid("wind", self._inputs, 4, parts), _grid("obstacle", self._inputs, 3, parts)
+        grids = self._wind, self._obstacle
+        self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *grids, params.self_collision)
+        self._knife = Knife(parts, self._sheet, self._tensors | {"triangles": self._fabric.index})
+        parts.copied("pattern", _pattern(self._sheet, params.pattern))
 
     def _hanging_strains(self) -> dict[str, float]:
         """Of the upper threads: by their weight over their stiffness, and by one iteration in a small step."""
@@ -288,22 +270,9 @@ class Cloth(NoReloadModel):
         material = p.density * p.gravity * p.length / p.stretch
         return {"material_strain": material * hangs, "solver_strain": solver * hangs}
 
-    def _output_views(self) -> dict[str, Tensor]:
-        fabric = self._fabric
-        return {
-            "position": fabric.vertices[:, :, 0:3],
-            "normal": fabric.normals[:, :, 0:3],
-            "velocity": fabric.velocities[:, :, 0:3],
-            "strain": fabric.velocities[:, :, 3],
-            "pattern": self._pattern[:],
-            "ball": fabric.ball[:, 0:3],
-            "ball_radius": fabric.ball[:, 3],
-            "index": fabric.index[:],
-        }
-
     def _values(self) -> dict[str, Any]:
         """Every field that a sweep takes, but for the phases."""
-        p = self._params
+        p, tool = self._params, self._tool(Gesture.DRAG)
         return {
             **self._surface_fields(),
             **{
@@ -315,7 +284,8 @@ class Cloth(NoReloadModel):
             **{"ground": p.ground if p.floor else -1e9, "wind": p.wind, "gust": p.gust},
             **_box_fields("wind", self._wind, p.wind_center, p.wind_size),
             **_box_fields("obstacle", self._obstacle, p.obstacle_center, p.obstacle_size),
-            **_tool_uniforms(self._interaction),
+            **{"tool_rate": GRIP * tool.strength, "tool_point": tool.point},
+            **{"tool_radius": max(tool.radius, 1e-6), "tool_velocity": tool.velocity},
         }
 
     def _surface_fields(self) -> dict[str, Any]:
@@ -368,15 +338,3 @@ def _box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size:
         f"{name}_low": tuple(c - 0.5 * s for c, s in zip(center, size, strict=True)),
         f"{name}_scale": tuple(n / s for n, s in zip(cells, size, strict=True)),
     }
-
-
-def _tool_uniforms(interaction: Interaction | None) -> dict[str, Any]:
-    """The uniforms of the drag tool."""
-    if interaction is None or interaction.gesture is not Gesture.DRAG:
-        return {"tool_rate": 0.0, "tool_point": (0.0, 0.0, 0.0), "tool_radius": 1.0, "tool_velocity": (0.0, 0.0, 0.0)}
-    moving = {
-        "tool_point": interaction.point,
-        "tool_radius": max(interaction.radius, 1e-6),
-        "tool_velocity": interaction.velocity,
-    }
-    return {"tool_rate": GRIP * interaction.strength, **moving}

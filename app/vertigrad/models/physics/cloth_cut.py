@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...gpu import Kernel, Plan
-from ...tensor import Tensor
+from ...tensor import Tensor, u32
 from ..interaction import Interaction
+from ..kernels import Kernels
+from ..parts import Parts
 from .cloth_sheet import Sheet
 
 CUT = "models/cloth_cut.wgsl"
@@ -19,30 +20,22 @@ BINS = 256  # parts of a stroke in which it is looked for what is in front
 class Knife:
     """Parts each thread that is seen to cross a stroke, however deep it lies, and those up to `radius` behind it.
 
-    `woven` has the cloth's `vertices`, `edges`, `springs` and `triangles`, those that are left. Close it.
+    The tensors of the cloth are found in `tensors`; `triangles` are those that are left. Closed with `parts`.
     """
 
-    def __init__(self, name: str, sheet: Sheet, woven: Mapping[str, Tensor]):
+    def __init__(self, parts: Parts, sheet: Sheet, tensors: Mapping[str, Tensor]):
         self._spacing = sheet.spacing
-        self._front = Tensor.zeros((BINS,), "u32", name=f"{name}.front")
-        self._plan = Plan(f"{name}.cut")
-        seen: dict[str, Any] = {"front": self._front, "vertices": woven["vertices"], "triangles": woven["triangles"]}
-        threads: dict[str, Any] = {name: woven[name] for name in ("vertices", "edges", "springs")}
-        self._plan.dispatch(_kernel("see_ball"), BINS, count=BINS, front=self._front)
-        triangles, edges = len(sheet.triangles), len(sheet.edges)
-        self._plan.dispatch(_kernel("see_sheet"), triangles, count=triangles, **seen)
-        self._plan.dispatch(_kernel("part"), edges, count=edges, nearest=self._front, **threads)
+        front = parts.zeros("front", BINS, dtype=u32)
+        self._plan = parts.plan("cut")
+        kernels = Kernels(CUT, {**tensors, "front": front, "nearest": front}, defines={"BINS": BINS})
+        for entry, count in (("see_ball", BINS), ("see_sheet", len(sheet.triangles)), ("part", len(sheet.edges))):
+            kernels.add(self._plan, entry, count, count=count)
 
     def cut(self, interaction: Interaction, dt: float, ball: Mapping[str, Any]) -> None:
         """Record what the blade does on its way of `dt` seconds; `ball` has `center` and `radius` of what may hide."""
         way = stroke(interaction, dt)
         if way is not None:
             self._plan.replay(**way, **ball, reach=max(interaction.radius, self._spacing))
-
-    def close(self) -> None:
-        """Give back its tensor. Idempotent."""
-        self._plan.close()
-        self._front.close()
 
 
 def stroke(interaction: Interaction, dt: float) -> dict[str, Any] | None:
@@ -67,7 +60,3 @@ def stroke(interaction: Interaction, dt: float) -> dict[str, Any] | None:
         "meeting": 0.0 if interaction.parallel else 1.0,
         **{name: tuple(vector.tolist()) for name, vector in vectors.items()},
     }
-
-
-def _kernel(entry: str) -> Kernel:
-    return Kernel.load(CUT, entry, {"BINS": BINS})

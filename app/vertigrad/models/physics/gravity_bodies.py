@@ -98,7 +98,6 @@ class GravityModel(NamedTensorsModel):
     def first(params: Any, seed: int) -> Bodies:
         """The bodies at the start."""
 
-    @property
     @abstractmethod
     def _force_bound(self) -> float:
         """The relative error of forces that is accepted."""
@@ -171,11 +170,11 @@ class GravityModel(NamedTensorsModel):
         force = accelerations(after[:, :3], after[:, 3], softening, at=after[pick, :3])
         force += accelerations(np.array([tool.point]), np.array([tool.strength]), tool.radius, at=after[pick, :3])
         position = before[pick, :3] + dt * (speed + 0.5 * dt * first)
-        speed = speed + 0.5 * dt * (first + force)
+        speed, bound = speed + 0.5 * dt * (first + force), self._force_bound()
         return [
             compare("position", after[pick, :3], position, 1e-6),
-            compare("velocity", self._velocities.numpy()[pick, :3], speed, self._force_bound),
-            compare("acceleration", self._accelerations.numpy()[pick, :3], force, self._force_bound),
+            compare("velocity", self._velocities.numpy()[pick, :3], speed, bound),
+            compare("acceleration", self._accelerations.numpy()[pick, :3], force, bound),
         ]
 
     def reset(self) -> None:

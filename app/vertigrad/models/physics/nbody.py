@@ -30,7 +30,6 @@ class NBody(GravityModel):
     """
 
     Params = Params
-    _force_bound = 1e-5
 
     @staticmethod
     def stars(params: Params) -> int:
@@ -39,6 +38,9 @@ class NBody(GravityModel):
     @staticmethod
     def first(params: Params, seed: int) -> Bodies:
         return galaxies(params, seed)
+
+    def _force_bound(self) -> float:
+        return 1e-5
 
     def _record(self, parts: Parts) -> None:
         n, each = self._count, bodies_each(self._count)

@@ -47,7 +47,6 @@ class NBodyBarnesHut(GravityModel):
             return plummer(params.count, seed=seed)
         return galaxies(params, seed)
 
-    @property
     def _force_bound(self) -> float:
         """Twice the errors that were measured, and half of those of nodes without moments."""
         return 0.008 * self._params.theta**3 + 1e-5
