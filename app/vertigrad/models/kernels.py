@@ -48,5 +48,5 @@ class Kernels:
         known |= {name: 0 for name in fields if name.endswith("_offset") and name.removesuffix("_offset") not in bound}
         if replayed is not None:
             unused = fields.keys() - known.keys() - set(replayed)
-            known |= {name: 0 if fields[name].count == 1 else (0.0,) * fields[name].count for name in unused}
+            known |= {name: 0 if fields[name].count == 1 else (0,) * fields[name].count for name in unused}
         plan.dispatch(kernel, threads, overwrites=overwrites, **(known | arguments))

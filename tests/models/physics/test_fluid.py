@@ -190,7 +190,7 @@ def test_water_comes_to_rest_and_bears_its_own_weight(make: Make) -> None:
     deep = positions[:, 1] < 0.4
     slope, _ = np.polyfit(0.5 - positions[deep, 1], pressures[deep], 1)
     assert slope == pytest.approx(11.7, rel=0.05), "the slope that kernels see is coarse: a fifth more than 9.81"
-    pushing, walls = model._scratch["sorted_pressures"].numpy(), model._scratch["walls"].numpy()
+    pushing, walls = model._tensors["sorted_pressures"].numpy(), model._tensors["walls"].numpy()
     assert -(pushing @ walls[:, 1]) / len(pushing) == pytest.approx(9.81, rel=0.02), "the floor bears the weight"
     assert abs(pushing @ walls[:, 0]) / len(pushing) < 0.1
 
@@ -441,7 +441,7 @@ def test_limits_are_of_diagnostics_and_hold_for_a_dam_break(make: Make) -> None:
     found = diagnostics_of(model)
     assert found.keys() >= Fluid.limits.keys()
     assert all(found[name] <= limit.bound for name, limit in Fluid.limits.items())
-    near = model._scratch["found"].numpy()
+    near = model._tensors["found"].numpy()
     assert found["neighbors"] == near.max() <= MOST
     assert found["cfl"] == pytest.approx(output(model, "speed").max() * model.time_step / model.spacing, rel=1e-5)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
-from ...gpu import Kernel, Plan
+from ...gpu import Plan
 from ...tensor import Tensor, u32
+from ..kernels import Kernels
 from ..parts import Parts
 from ..reference.smoke_pressure import LAST_SWEEPS, SMOOTHINGS
 
@@ -32,6 +34,7 @@ class Multigrid:
             self._walls = [parts.empty("walls", *shape, 4) for shape in shapes]
             self._rhs = [parts.zeros("rhs", *shape) for shape in shapes]
             self._pressures = [parts.zeros("pressure", *shape) for shape in shapes]
+            self._kernels = Kernels(SHADER, {"solid": self.solid}, defines={"LAST_SWEEPS": LAST_SWEEPS})
             self._parts = parts.pop_all()
 
     @property
@@ -46,27 +49,24 @@ class Multigrid:
 
     def record_walls(self, plan: Plan) -> None:
         """Add what finds the conductances of all levels from `solid`; leaves `open_low` and `open_high` to replay."""
-        finest = {"solid": self.solid, "made": self._walls[0]}
-        sides = {"size": self.sizes[0], "fine": self.sizes[0], "color": 0}
-        plan.dispatch(_kernel("conduct"), math.prod(self.sizes[0]), overwrites=("made",), **sides, **finest)
+        self._add(plan, "conduct", 0, "made", made=self._walls[0], replayed=("open_low", "open_high"))
         for level in range(1, len(self.sizes)):
-            tensors = {"walls": self._walls[level - 1], "made": self._walls[level]}
-            self._add(plan, "coarsen", level, self.sizes[level], tensors, over=("made",))
+            self._add(plan, "coarsen", level, "made", walls=self._walls[level - 1], made=self._walls[level])
 
     def record_cycle(self, plan: Plan, level: int = 0) -> None:
         """Add one V-cycle."""
-        own = {"walls": self._walls[level], "pressure": self._pressures[level], "rhs": self._rhs[level]}
+        own: dict[str, Any] = {"walls": self._walls[level], "pressure": self._pressures[level], "rhs": self._rhs[level]}
         if level == len(self.sizes) - 1:
-            self._add(plan, "solve", level, (64, 1, 1), own)
+            self._add(plan, "solve", level, threads=(64, 1, 1), **own)
             return
         below = level + 1
-        coarse = {"coarse_pressure": self._pressures[below], "coarse_rhs": self._rhs[below]}
+        coarse: dict[str, Any] = {"coarse_pressure": self._pressures[below], "coarse_rhs": self._rhs[below]}
         self._smooth(plan, level, (0, 1), own)
-        self._add(plan, "restrict_", below, self.sizes[below], own | coarse, over=tuple(coarse))
+        self._add(plan, "restrict_", below, *coarse, **own, **coarse)
         self.record_cycle(plan, below)
         coarse = {"coarse_pressure": self._pressures[below], "coarse_walls": self._walls[below]}
-        correcting = {"walls": self._walls[level], "pressure": self._pressures[level], **coarse}
-        self._add(plan, "prolong", below, self.sizes[level], correcting)
+        correcting: dict[str, Any] = {"walls": self._walls[level], "pressure": self._pressures[level], **coarse}
+        self._add(plan, "prolong", below, threads=self.sizes[level], **correcting)
         self._smooth(plan, level, (1, 0), own)
 
     def close(self) -> None:
@@ -79,26 +79,15 @@ class Multigrid:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _smooth(self, plan: Plan, level: int, colors: tuple[int, int], own: Mapping[str, Tensor]) -> None:
+    def _smooth(self, plan: Plan, level: int, colors: tuple[int, int], own: Mapping[str, Any]) -> None:
         x, y, z = self.sizes[level]
         for color in colors * SMOOTHINGS:
-            self._add(plan, "smooth_color", level, (-(-x // 2), y, z), own, color)
+            self._add(plan, "smooth_color", level, threads=(-(-x // 2), y, z), color=color, **own)
 
     def _add(
-        self,
-        plan: Plan,
-        entry: str,
-        level: int,
-        threads: Cells,
-        tensors: Mapping[str, Tensor],
-        color: int = 0,
-        over: tuple[str, ...] = (),
+        self, plan: Plan, entry: str, level: int, *overwrites: str, threads: Cells | None = None, **arguments: Any
     ) -> None:
-        """A dispatch whose `size` is that of `level`."""
-        sizes = {"size": self.sizes[level], "fine": self.sizes[max(level - 1, 0)], "color": color}
-        sides = {"open_low": (0, 0, 0), "open_high": (0, 0, 0)}  # only the finest level's walls look at these
-        plan.dispatch(_kernel(entry), math.prod(threads), overwrites=over, **sizes, **sides, **tensors)
-
-
-def _kernel(entry: str) -> Kernel:
-    return Kernel.load(SHADER, entry, {"LAST_SWEEPS": LAST_SWEEPS})
+        """A dispatch whose `size` is that of `level`, and whose threads are its cells unless given."""
+        size = self.sizes[level]
+        arguments = {"size": size, "fine": self.sizes[max(level - 1, 0)], "replayed": (), **arguments}
+        self._kernels.add(plan, entry, math.prod(threads or size), *overwrites, **arguments)

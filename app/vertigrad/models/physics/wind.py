@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops, params
-from ...gpu import Kernel
 from ...params import integer, number, switch, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import NoReloadModel
+from ..kernels import Kernels
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 from ..reference import wind as reference
 
 SHADER = "models/wind.wgsl"
@@ -40,7 +41,7 @@ class Params(params.Params):
     floor: bool = switch(False, doc="no flow through the bottom of the box")
 
 
-class Wind(NoReloadModel):
+class Wind(NamedTensorsModel):
     """Curl noise (Bridson et al. 2007): divergence-free by central differences, with eddies that drift.
 
     A function of time and seed alone: the same seed gives the same bits on one GPU. Cells are cubes, velocities are at
@@ -48,6 +49,8 @@ class Wind(NoReloadModel):
     """
 
     Params = Params
+    saved = ("velocity", "speed")
+    scalars = ("turn",)
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "mean_speed": DiagnosticSpec("mean speed", "m/s"),
         "max_speed": DiagnosticSpec("largest speed", "m/s"),
@@ -63,36 +66,12 @@ class Wind(NoReloadModel):
             "position": OutputSpec((nz, ny, nx, 3), "f32", "cell centers [m]"),
         }
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._size = _cells(params)
-        self._cell = max(params.size) / params.resolution
-        self._low = tuple(c - 0.5 * n * self._cell for c, n in zip(params.center, self._size, strict=True))
-        self._lattice = reference.Lattice.random(seed)
-        self._turn, self._drift = 0.0, [0.0, 0.0, 0.0]
-        nx, ny, nz = self._size
-        with self._building() as parts:
-            self._axes = parts.copied("axes", self._lattice.rows())
-            self._gradients = parts.zeros("gradients", 3 * reference.SIDE**3, 4)
-            self._potential = parts.zeros("potential", nz + 2, ny + 2, nx + 2, 4)
-            self._velocities = parts.zeros("velocity", nz, ny, nx, 3)
-            self._speeds = parts.zeros("speed", nz, ny, nx)
-            self._divergences = parts.zeros("divergence", nz, ny, nx)
-            self._positions = parts.copied("position", self._middles())
-            self._plan = parts.plan("step")
-            self._check = parts.plan("divergence")
-            self._record()
-            self.reset()
-
     def step(self, dt: float) -> None:
         p = self._params
         span = reference.SIDE * p.eddy  # the lattice repeats after this, and so do the octaves
         self._turn = math.fmod(self._turn + dt * p.turnover / RECURS, 1.0)
         self._drift = [math.fmod(d + m * dt, span) for d, m in zip(self._drift, p.mean, strict=True)]
         self._plan.replay(**self._values())
-
-    def outputs(self) -> dict[str, Tensor]:
-        return {"velocity": self._velocities, "speed": self._speeds, "position": self._positions}
 
     def diagnostics(self) -> dict[str, Tensor]:
         self._check.replay(**self._values())
@@ -117,28 +96,37 @@ class Wind(NoReloadModel):
         self._turn, self._drift = 0.0, [0.0, 0.0, 0.0]
         self.step(0.0)
 
-    def state(self) -> dict[str, Tensor]:
-        return {"velocity": self._velocities, "speed": self._speeds}
-
     def numbers(self) -> dict[str, float]:
-        return {"turn": self._turn, **{f"drift_{axis}": d for axis, d in zip("xyz", self._drift, strict=True)}}
+        return super().numbers() | {f"drift_{axis}": d for axis, d in zip("xyz", self._drift, strict=True)}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._turn, self._drift = numbers["turn"], [numbers[f"drift_{axis}"] for axis in "xyz"]
+        super().resume(numbers)
+        self._drift = [numbers[f"drift_{axis}"] for axis in "xyz"]
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _record(self) -> None:
-        fixed: dict[str, Any] = {"size": self._size, "low": self._low, "cell": self._cell}
-        cells, padded = math.prod(self._size), math.prod(n + 2 for n in self._size)
-        lattice: dict[str, Any] = {"axes": self._axes, "turned": self._gradients}
-        self._plan.dispatch(_kernel("spin"), len(self._lattice.rows()), overwrites=("turned",), **lattice, **fixed)
-        noise: dict[str, Any] = {"gradients": self._gradients, "potential": self._potential}
-        self._plan.dispatch(_kernel("raise"), padded, overwrites=("potential",), **noise, **fixed)
-        out: dict[str, Any] = {"velocities": self._velocities, "speeds": self._speeds}
-        self._plan.dispatch(_kernel("curl"), cells, overwrites=tuple(out), field=self._potential, **out, **fixed)
-        sources: dict[str, Any] = {"moving": self._velocities, "divergences": self._divergences}
-        self._check.dispatch(_kernel("diverge"), cells, overwrites=("divergences",), **sources, **fixed)
+    def _create(self, parts: Parts) -> None:
+        params, self._size = self._params, _cells(self._params)
+        self._cell = max(params.size) / params.resolution
+        self._low = tuple(c - 0.5 * n * self._cell for c, n in zip(params.center, self._size, strict=True))
+        self._lattice = reference.Lattice.random(self._seed)
+        x, y, z = self._size
+        axes = parts.copied("axes", self._lattice.rows())
+        gradients = parts.zeros("gradients", 3 * reference.SIDE**3, 4)
+        potential = parts.zeros("potential", z + 2, y + 2, x + 2, 4)
+        self._velocities, self._speeds = parts.zeros("velocity", z, y, x, 3), parts.zeros("speed", z, y, x)
+        self._divergences = parts.zeros("divergences", z, y, x)
+        parts.copied("position", self._middles())
+
+        self._plan, self._check = parts.plans("step", "divergence")
+        bound = {"turned": gradients, "field": potential, "moving": self._velocities}
+        bound |= {"velocities": self._velocities, "speeds": self._speeds}
+        constants = {"size": self._size, "low": self._low, "cell": self._cell}
+        add = Kernels(SHADER, self._tensors | bound, constants, {"SIDE": reference.SIDE}).add
+        add(self._plan, "spin", len(axes), "turned")
+        add(self._plan, "raise", (x + 2) * (y + 2) * (z + 2), "potential")
+        add(self._plan, "curl", x * y * z, "velocities", "speeds")
+        add(self._check, "diverge", x * y * z, "divergences")
 
     def _values(self) -> dict[str, Any]:
         """The fields that change."""
@@ -159,7 +147,3 @@ def _cells(params: Params) -> tuple[int, int, int]:
     edge = max(params.size) / params.resolution
     x, y, z = (max(4, round(length / edge)) for length in params.size)
     return x, y, z
-
-
-def _kernel(entry: str) -> Kernel:
-    return Kernel.load(SHADER, entry, {"SIDE": reference.SIDE})
