@@ -8,8 +8,7 @@ import pytest
 from vertigrad.gpu import Gpu
 from vertigrad.scene import Animation
 from vertigrad.session import Session
-from vertigrad.session.autosave import EVERY, Autosave, DiscardAutosave, KeepAutosave, Restore
-from vertigrad.session.autosave_slot import SLOTS, take_slot
+from vertigrad.session.autosave import EVERY, SLOTS, Autosave, DiscardAutosave, KeepAutosave, Restore, take_slot
 from vertigrad.session.commands import (
     AddBookmark,
     Animate,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from vertigrad.session.file_watcher import DELAY, EMPTY_DELAY, EVERY, FileWatcher
+from vertigrad.session.hot_reload import DELAY, EMPTY_DELAY, EVERY, FileWatcher
 
 
 class Clock:

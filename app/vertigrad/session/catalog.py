@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -10,7 +11,7 @@ from ..memory import Owner
 from ..models import Model
 from ..scene.stage import Stage
 from ..tensor import Tensor
-from ..tensor.shape import Layout
+from ..tensor.shape import Layout, Shape
 
 Role = Literal["output", "state", "inside"]
 
@@ -49,6 +50,11 @@ def find(stage: Stage, name: str) -> Tensor | None:
         entry = catalog(stage).get(name)
         tensor = entry.tensor if entry else None
     return tensor if tensor is not None and _alive(tensor) else None
+
+
+def row_axes(shape: Shape, rows: int) -> int | None:
+    """How many leading axes of a tensor of this shape count `rows` rows; None if they do not."""
+    return next((axes for axes in range(len(shape), 0, -1) if math.prod(shape[:axes]) == rows), None)
 
 
 def _tensors(model: Model) -> Iterator[tuple[Role, str, Tensor]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import GpuError
 from ..gpu import Traffic
@@ -19,7 +20,7 @@ DROPPED = "dropped_time"  # of models with clocks: the share of the last frame's
 SLOW = Limit(0.0, "more steps are due in a frame than are taken, so it runs slowly: a lower rate, or longer steps")
 
 
-class Diagnostics(Mapping[str, float]):
+class Diagnostics(UserDict[str, float]):
     """The newest value of each by "model.name"; `history` has those before it, over model time.
 
     They are read without a stall: `ask` records what they are made of, `collect` takes them in some frames later, all
@@ -27,9 +28,9 @@ class Diagnostics(Mapping[str, float]):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.history: dict[str, TimeSeries] = {}
         self.revision = 0  # how often there were other values
-        self._values: dict[str, float] = {}
         self._readings: dict[str, Readback] = {}
         self._counted: dict[str, float] = {}  # what is known without a reading, when `_readings` were asked for
         self._asked = -1, 0.0
@@ -72,9 +73,9 @@ class Diagnostics(Mapping[str, float]):
         except GpuError:
             self._asked = -1, 0.0
             return
-        self._values = read | self._counted
+        self.data = read | self._counted
         self.revision += 1
-        for name, value in self._values.items():
+        for name, value in self.data.items():
             self.history.setdefault(name, TimeSeries(KEPT)).append(self._asked[1], value)
 
     def forget(self) -> None:
@@ -86,22 +87,8 @@ class Diagnostics(Mapping[str, float]):
         """Drop everything, for models that are others."""
         self.forget()
         self.revision += 1
-        self._values.clear()
+        self.data.clear()
         self.history.clear()
-
-    def __getitem__(self, name: str) -> float:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __eq__(self, other: Any) -> bool:
-        return self._values == other
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
 class Excess(NamedTuple):

@@ -219,9 +219,5 @@ def _column(tensor: Tensor, column: int, step: int) -> Tensor:
     """Every `step`th row of a column, packed: rows are read on the GPU, so that only these are read back."""
     if not tensor.ndim:
         return ops.copy(tensor)
-    index: list[int] = []
-    for size in reversed(tensor.shape[1:]):
-        column, at = divmod(column, size)
-        index.append(at)
-    with tensor[(slice(None, None, step), *reversed(index))] as part:
+    with tensor[(slice(None, None, step), *map(int, np.unravel_index(column, tensor.shape[1:])))] as part:
         return ops.copy(part)

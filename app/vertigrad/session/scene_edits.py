@@ -98,10 +98,7 @@ class SceneEdits:
         extras = self.extras.without_animations(values) if extras is None else extras
         self._assign(values, extras)
         after = {key: self.value(key) for key in values}
-        if extras == extras_before:
-            self.history.add(UndoStep(label, before, after), stroke)
-        else:
-            self.history.add(UndoStep(label, before, after, extras_before, extras), stroke)
+        self.history.add(UndoStep(label, before, after, extras_before, extras), stroke)
 
     def undo(self) -> str:
         """Undo the last step, if there is one. Raises as `change`; then nothing has changed.
@@ -110,8 +107,7 @@ class SceneEdits:
         """
         if not self.history.done:
             return ""
-        step = self.history.done[-1]
-        refused = self._apply_step(step.before, step.extras_after, step.extras_before)
+        refused = self._apply_step(self.history.done[-1].reversed)
         self.history.move_back()
         return refused
 
@@ -119,8 +115,7 @@ class SceneEdits:
         """Redo the step that was undone last, as `undo`."""
         if not self.history.undone:
             return ""
-        step = self.history.undone[-1]
-        refused = self._apply_step(step.after, step.extras_before, step.extras_after)
+        refused = self._apply_step(self.history.undone[-1])
         self.history.move_on()
         return refused
 
@@ -235,7 +230,7 @@ class SceneEdits:
         now, old = self.values() | self.settings(), before.values() | before.settings()
         lost = {key: value for key, value in old.items() if key in now and now[key] != value}
         self.history = before.history.known_only(self._known())
-        self.history.add(UndoStep("restart", lost, {key: now[key] for key in lost}))
+        self.history.add(UndoStep("restart", lost, {key: now[key] for key in lost}, self.extras, self.extras))
         read = file_values(before._running.scene)
         edited = [key for key, value in old.items() if key in lost and not same(value, read.get(key, MISSING))]
         if edited:
@@ -264,8 +259,7 @@ class SceneEdits:
         Animations that are not possible end; returns notes on them.
         """
         originals, old = as_read(self._running.scene), as_read(before) if before else {}
-        objections = {key: self._objection(key, animation) for key, animation in self.extras.animations.items()}
-        impossible = {key: objection for key, objection in objections.items() if objection}
+        impossible = self._impossible(self.extras)
         self.extras = self.extras.without_animations(impossible)
         base_values = {}
         for key in self.extras.animations:
@@ -275,23 +269,28 @@ class SceneEdits:
         self._base_values = base_values
         return [f"{key.name} is no longer animated: {objection}" for key, objection in impossible.items()]
 
-    def _objection(self, key: Key, animation: Animation) -> str:
-        """Why a parameter cannot have this animation; empty if it can."""
-        try:
-            spec = spec_of(self._running.originals(), key)
-        except ParameterError as error:
-            return str(error)
-        return range_objection(spec, animation.range) if can_be_animated(spec) else "it cannot be"
+    def _impossible(self, extras: SceneExtras) -> dict[Key, str]:
+        """The parameters that cannot have their animations, and why."""
+        found = dict[Key, str]()
+        for key, animation in extras.animations.items():
+            try:
+                spec = spec_of(self._running.originals(), key)
+                objection = range_objection(spec, animation.range) if can_be_animated(spec) else "it cannot be"
+            except ParameterError as error:
+                objection = str(error)
+            if objection:
+                found[key] = objection
+        return found
 
-    def _apply_step(self, values: Values, base: SceneExtras | None, goal: SceneExtras | None) -> str:
-        """Set `values`, and apply the change of extras from `base` to `goal`.
+    def _apply_step(self, step: UndoStep) -> str:
+        """Set the values that come after a step, and apply its change of extras.
 
         Returns which values were refused: a limit may be tighter than when a value was set.
         """
-        extras = self.extras if base is None or goal is None else merge_extras(base, self.extras, goal)[0]
-        impossible = {
-            key: why for key, animation in extras.animations.items() if (why := self._objection(key, animation))
-        }
+        values, extras = step.after, self.extras
+        if step.extras_after != step.extras_before:
+            extras = merge_extras(step.extras_before, extras, step.extras_after)[0]
+        impossible = self._impossible(extras)
         extras = extras.without_animations(impossible)
         try:
             self._assign(values, extras)

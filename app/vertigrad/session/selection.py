@@ -22,6 +22,7 @@ from ..renderer.view import View
 from ..scene.schema import LayerSpec, OutputRef
 from ..scene.stage import Stage
 from ..tensor import Readback, Tensor
+from . import catalog
 
 EVERY = 0.1  # seconds between readings of the row's values: faster ones cannot be read
 
@@ -187,18 +188,9 @@ def _tensors(stage: Stage, layer: Layer, spec: LayerSpec) -> Iterator[tuple[str,
     outputs: Mapping[str, Tensor] = stage.instances[position.model].outputs
     for name, tensor in outputs.items():
         source = str(OutputRef(position.model, name))
-        if source not in shown and _row_axes(tensor, layer.attributes.rows) is not None:
+        if source not in shown and catalog.row_axes(tensor.shape, layer.attributes.rows) is not None:
             yield source, source, tensor
 
 
-def _row_axes(tensor: Tensor, rows: int) -> int | None:
-    """How many leading axes of a tensor count `rows` rows; None if they do not."""
-    shape = tensor.shape
-    counts = (axes for axes in range(len(shape), 0, -1) if math.prod(shape[:axes]) == rows)
-    return next(counts, None)
-
-
 def _place(tensor: Tensor, row: int, rows: int) -> tuple[int, ...]:
-    """The index of a row."""
-    axes = _row_axes(tensor, rows)
-    return tuple(int(index) for index in np.unravel_index(row, tensor.shape[:axes]))
+    return tuple(map(int, np.unravel_index(row, tensor.shape[: catalog.row_axes(tensor.shape, rows)])))

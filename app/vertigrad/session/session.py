@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -52,13 +53,16 @@ T = TypeVar("T")
 
 
 class OfScene(Generic[T]):
-    """An attribute of the session that is that of `Session.running`."""
+    """An attribute of the session that is one of `Session.running`, or of a part of that, such as "clock.time"."""
+
+    def __init__(self, path: str = ""):
+        self._path = path
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._get = attrgetter(self._path or name)
 
     def __get__(self, session: Session, owner: type) -> T:
-        return getattr(session.running, self._name)
+        return self._get(session.running)
 
 
 class Session:
@@ -111,6 +115,10 @@ class Session:
     limits = OfScene[Limits]()  # which diagnostics are too large
     watches = OfScene[Watches]()  # statistics of its tensors
     inspector = OfScene[Inspector]()  # the tensor that is looked into
+    camera = OfScene[OrbitCamera]("cameras.now")  # the camera that draws
+    speed = OfScene[float]("clock.speed")  # model seconds that pass in a second of 60 frames
+    frame = OfScene[int]("clock.frame")  # steps that the models took since their start
+    time = OfScene[float]("clock.time")  # seconds that passed for the models since their start
     changes = OfScene[int]()  # how often tensors were made other ones: by a step, a reset, another scene
     parameters = OfScene[Callable[[], dict[str, Params]]]()  # see `Running`, as for the next two
     originals = OfScene[Callable[[], dict[str, Params]]]()
@@ -207,11 +215,6 @@ class Session:
         return not any(one.pending for one in readers)
 
     @property
-    def camera(self) -> OrbitCamera:
-        """The camera that draws."""
-        return self.cameras.now
-
-    @property
     def playing(self) -> bool:
         """Whether time passes for the models."""
         return self.clock.playing
@@ -219,21 +222,6 @@ class Session:
     @playing.setter
     def playing(self, on: bool) -> None:
         self.clock.play(on)
-
-    @property
-    def speed(self) -> float:
-        """Model seconds that pass in a second of 60 frames."""
-        return self.clock.speed
-
-    @property
-    def frame(self) -> int:
-        """Steps that the models took since their start."""
-        return self.clock.frame
-
-    @property
-    def time(self) -> float:
-        """Seconds that passed for the models since their start."""
-        return self.clock.time
 
     # a frame ----------------------------------------------------------------------------------------------------
 

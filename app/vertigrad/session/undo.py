@@ -13,13 +13,18 @@ MOST = 300  # steps in the history
 
 @dataclass(frozen=True)
 class UndoStep:
-    """One change: values before and after, and the scene's extras, if it changed them."""
+    """One change: values and the scene's extras before and after it."""
 
     label: str
     before: Values
     after: Values
-    extras_before: SceneExtras | None = None
-    extras_after: SceneExtras | None = None
+    extras_before: SceneExtras
+    extras_after: SceneExtras
+
+    @property
+    def reversed(self) -> UndoStep:
+        """The step that undoes it."""
+        return UndoStep(self.label, self.after, self.before, self.extras_after, self.extras_before)
 
     @property
     def empty(self) -> bool:

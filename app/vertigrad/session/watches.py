@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
+import numpy as np
+
 from ..errors import GpuError, ParameterError
 from ..gpu import Traffic
 from ..ops.summary import WORDS, Condition, Summary, summarize
@@ -221,7 +223,7 @@ class Watches:
         if key in self._met:
             return None
         self._met.add(key)
-        element = _index(summary.first, check.shape)
+        element = tuple(map(int, np.unravel_index(summary.first, check.shape)))
         row = element[0] if element else 0
         return Alarm(check.tensor, check.condition, summary.met, row, element, check.shape, frame, time)
 
@@ -246,12 +248,8 @@ def shown_in(stage: Stage, alarm: Alarm) -> tuple[str, int] | None:
 
 def _row(alarm: Alarm, rows: int) -> int | None:
     """The row of a layer of `rows` rows that the element of an alarm is in; None if they do not go together."""
-    row, counted = 0, 1
-    for at, size in zip(alarm.element, alarm.shape, strict=True):
-        row, counted = row * size + at, counted * size
-        if counted == rows:
-            return row
-    return None
+    axes = catalog.row_axes(alarm.shape, rows)
+    return None if axes is None else int(np.ravel_multi_index(alarm.element[:axes], alarm.shape[:axes]))
 
 
 def guarded(stage: Stage) -> Mapping[str, Tensor]:
@@ -279,12 +277,3 @@ def _part(part: Tensor, whole: Tensor) -> bool:
 def _begins(part: Layout, whole: Layout) -> bool:
     same = part.offset == whole.offset and part.strides == whole.strides
     return same and all(n <= m for n, m in zip(part.shape, whole.shape, strict=True))
-
-
-def _index(number: int, shape: Shape) -> tuple[int, ...]:
-    """The index along each axis of element `number` in row-major order."""
-    index: list[int] = []
-    for size in reversed(shape):
-        number, at = divmod(number, size)
-        index.append(at)
-    return tuple(reversed(index))
