@@ -43,7 +43,7 @@ def between(
     new_params = {
         name: merged(params[name], old.models[name].params, spec.params)
         if name in old.models and old.models[name].type == spec.type
-        else _copy(spec.params)
+        else spec.params.model_copy()
         for name, spec in new.models.items()
     }
     built = _built(specs, new_specs, new.order, params, new_params)
@@ -52,7 +52,7 @@ def between(
         new_specs,
         new_params,
         {
-            name: _copy(spec.style) if name in made else merged(styles[name], old.layers[name].style, spec.style)
+            name: spec.style.model_copy() if name in made else merged(styles[name], old.layers[name].style, spec.style)
             for name, spec in new.layers.items()
         },
         built,
@@ -71,7 +71,7 @@ def merged(now: P, old: Params, new: P) -> P:
 
 def _refitted(now: Params, old: Params, new: P) -> P:
     """`new`, of another class, with the user's values of parameters that both have and that fit."""
-    found = _copy(new)
+    found = new.model_copy()
     for name, value in now:
         if name in type(new).model_fields and not same(value, getattr(old, name, value)):
             with suppress(ParameterError):
@@ -82,10 +82,6 @@ def _refitted(now: Params, old: Params, new: P) -> P:
 def reshapes(old: Params, new: Params) -> bool:
     """Whether a change of parameters needs tensors of other shapes."""
     return any(spec.rebuild and getattr(old, spec.name, None) != getattr(new, spec.name) for spec in new.specs())
-
-
-def _copy(params: P) -> P:
-    return params.model_copy()
 
 
 def _built(

@@ -20,8 +20,7 @@ def read_hints(kind: type[Params], values: Mapping[str, Any], path: KeyPath, rea
     reader.refuse_unknown(tables, specs, path, "parameter")
     hints = {}
     for name in tables.keys() & specs.keys():
-        reader.refuse_unknown(tables[name], UiHint.model_fields, (*path, name), "key")
-        checked = reader.params(UiHint, tables[name], (*path, name))
+        checked = reader.section(UiHint, tables, (*path, name))
         if checked.params is not None and checked.sound:
             _check(checked.params, specs[name], (*path, name), reader)
             hints[name] = checked.params

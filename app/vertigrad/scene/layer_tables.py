@@ -49,9 +49,7 @@ def _colorbar(
     place = (*path, COLORBAR)
     if not any(isinstance(attributes.get(name), OutputRef) for name in ("color", "pixels")):
         reader.problems.at_key(place, "color is one for all rows; a color bar needs a color that is a scalar")
-    given = reader.table(table, place)
-    reader.refuse_unknown(given, ColorBar.model_fields, place, "key")
-    return reader.params(ColorBar, given, place).params
+    return reader.section(ColorBar, table, place).params
 
 
 def _refuse_unknown(layer: type[Layer], table: Mapping[str, Any], path: KeyPath, reader: Reader) -> None:

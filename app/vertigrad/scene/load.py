@@ -17,7 +17,6 @@ from ..renderer.themes import themed_values
 from ..renderer.view import View
 from . import code, link, trust, viewpoints
 from .layer_tables import read_layers
-from .locate import KeyPath
 from .model_tables import finish, read_drafts
 from .preset_tables import Named, read_animations, read_presets
 from .problems import SceneProblems
@@ -25,7 +24,7 @@ from .renamed import renewed_path, renewed_value, types_of
 from .schema import SECTIONS, VERSION, Camera, ModelSettings, Scene
 from .settings import apply, parse
 from .source import Source, read
-from .tables import P, Reader
+from .tables import Reader
 
 
 def load(
@@ -79,9 +78,9 @@ def _scene(
     values, problems = source.values, reader.problems
     reader.refuse_unknown(values, SECTIONS, (), "key")
     heading = reader.params(_Heading, values, ()).params
-    camera = _section(Camera, values, ("camera",), reader, beside=(viewpoints.BOOKMARKS,))
+    camera = reader.section(Camera, values, ("camera",), beside=(viewpoints.BOOKMARKS,)).params
     bookmarks = viewpoints.read_bookmarks(values, reader)
-    view = _section(View, _themed(values), ("view",), reader)
+    view = reader.section(View, _themed(values), ("view",)).params
     drafts = read_drafts(values, model_types, reader)
     named = values.get("models")
     if named is None or named == {}:
@@ -116,14 +115,6 @@ def _themed(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """With the values of the look that the view asks for, beneath its own."""
     view = values.get("view")
     return {**values, "view": themed_values(view)} if isinstance(view, dict) else values
-
-
-def _section(
-    kind: type[P], values: Mapping[str, Any], path: KeyPath, reader: Reader, beside: Sequence[str] = ()
-) -> P | None:
-    table = reader.table(values, path)
-    reader.refuse_unknown(table, (*kind.model_fields, *beside), path, "key")
-    return reader.params(kind, table, path).params
 
 
 def _check_version(values: Mapping[str, Any], problems: SceneProblems) -> None:

@@ -11,10 +11,9 @@ from ..params import Params, ParamSpec, hint, joined, shown, unknown
 from .locate import KeyPath
 from .schema import Animation, LayerSpec, ModelSpec
 from .settings import entry
-from .tables import Reader
+from .tables import Reader, name_objection
 
 ANIMATED = ("number", "integer", "angle", "vector", "color")  # kinds of parameter that can move by themselves
-LONGEST_NAME = 60  # characters of a preset's name
 
 
 @dataclass(frozen=True)
@@ -61,27 +60,20 @@ def read_presets(values: Mapping[str, Any], named: Named, reader: Reader) -> dic
     """Every preset, by name: its values by the path of their parameters."""
     found = {}
     for name, table in reader.tables(values, ("presets",)).items():
-        if objection := name_objection(name):
+        if objection := name_objection("preset", name):
             reader.problems.at_key(("presets", name), objection)
         found[name] = _preset(table, ("presets", name), named, reader)
     return found
 
 
-def name_objection(name: str) -> str:
-    """What is wrong with a preset's name; empty if nothing is."""
-    if not name.strip() or not name.isprintable():
-        return "a preset needs a name that can be read"
-    return f"a preset's name has at most {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else ""
-
-
 def read_animations(values: Mapping[str, Any], named: Named, reader: Reader) -> dict[KeyPath, Animation]:
     """Every animation, by the path of the parameter that it moves."""
     found: dict[KeyPath, Animation] = {}
-    for key, table in reader.tables(values, ("animations",)).items():
+    tables = reader.tables(values, ("animations",))
+    for key in tables:
         place = ("animations", key)
         spec, path = _parameter(key, place, found, named, reader)
-        reader.refuse_unknown(table, Animation.model_fields, place, "key")
-        checked = reader.params(Animation, table, place)
+        checked = reader.section(Animation, tables, place)
         if spec is None or checked.params is None or not checked.sound:
             continue
         if not can_be_animated(spec):

@@ -34,7 +34,20 @@ class OutputRef(NamedTuple):
         return f"{self.model}.{self.output}"
 
 
-class Camera(Params):
+class Viewpoint(Params):
+    """Where an image is taken from, and what is in its middle."""
+
+    position: Vector
+    target: Vector
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.position == self.target:
+            raise ValueError("position and target are the same point")
+        return self
+
+
+class Camera(Viewpoint):
     """Where the picture is taken from when the scene opens. The world is right-handed."""
 
     position: Vector = vector((0.0, 2.0, 8.0), doc="where the eye is")
@@ -44,26 +57,14 @@ class Camera(Params):
     orthographic: bool = switch(False, doc="no perspective: what is farther away is as large")
     fit: bool = switch(False, doc="at the start, as far away that everything is seen")
 
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        if self.position == self.target:
-            raise ValueError("position and target are the same point")
-        return self
 
-
-class Bookmark(Params):
+class Bookmark(Viewpoint):
     """A view to come back to; what is left out is as the scene's camera has it."""
 
     position: Vector = vector(..., doc="where the eye is")
     target: Vector = vector(..., doc="what it looks at and circles")
     fov: float | None = angle(None, min=1.0, max=170.0, doc="vertical field of view")
     orthographic: bool | None = switch(None, doc="no perspective")
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        if self.position == self.target:
-            raise ValueError("position and target are the same point")
-        return self
 
 
 class ModelSettings(Params):

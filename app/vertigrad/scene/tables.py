@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -17,6 +17,8 @@ from .locate import KeyPath
 from .problems import SceneProblems
 
 P = TypeVar("P", bound=Params)
+
+LONGEST_NAME = 60  # characters
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -68,6 +70,17 @@ class Reader:
             if name not in known:
                 self.problems.at_key((*path, name), joined(f"unknown {kind}", hint(name, known)))
 
+    def section(
+        self, kind: type[P], values: Mapping[str, Any], path: KeyPath, beside: Sequence[str] = ()
+    ) -> Checked[P]:
+        """Parameters of `kind` from the table at the end of `path`; keys that are none of theirs become problems.
+
+        But for those `beside` them, which are not looked at.
+        """
+        table = self.table(values, path)
+        self.refuse_unknown(table, (*kind.model_fields, *beside), path, "key")
+        return self.params(kind, table, path)
+
     def params(self, kind: type[P], values: Mapping[str, Any], path: KeyPath) -> Checked[P]:
         """Parameters of `kind` from those of its names that `values` has; other names are not looked at."""
         given = {name: value for name, value in values.items() if name in kind.model_fields}
@@ -109,6 +122,13 @@ class Reader:
                 self.problems.at_value((*path, spec.name), str(error))
                 del kept[spec.name]
         return kept
+
+
+def name_objection(what: str, name: str) -> str:
+    """What is wrong with the name of a preset or a bookmark; empty if nothing is."""
+    if not name.strip() or not name.isprintable():
+        return f"a {what} needs a name that can be read"
+    return f"a {what}'s name has at most {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else ""
 
 
 def _rest(kind: type[P], values: Mapping[str, Any], wrong: set[str]) -> P | None:

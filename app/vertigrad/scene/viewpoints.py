@@ -11,10 +11,9 @@ from ..params import hint, joined, shown
 from ..renderer.camera import OrbitCamera
 from .locate import KeyPath
 from .schema import Bookmark, Scene
-from .tables import Reader
+from .tables import Reader, name_objection
 
 BOOKMARKS = "bookmarks"
-LONGEST_NAME = 60  # characters
 FORM = '"x,y,z;x,y,z" (where the eye is; what it looks at), then ";fov=45" or ";orthographic" if wanted'
 DIGITS, STEEP_DIGITS = 6, 9  # behind the distance's first; looking straight up or down they alone tell the yaw
 STEEP = math.radians(89.0)
@@ -25,22 +24,14 @@ def read_bookmarks(values: Mapping[str, Any], reader: Reader) -> dict[str, Bookm
     camera = values.get("camera")
     tables = reader.tables(camera, ("camera", BOOKMARKS)) if isinstance(camera, dict) else {}
     found = {}
-    for name, table in tables.items():
+    for name in tables:
         path: KeyPath = ("camera", BOOKMARKS, name)
-        if objection := name_objection(name):
+        if objection := name_objection("bookmark", name):
             reader.problems.at_key(path, objection)
-        reader.refuse_unknown(table, Bookmark.model_fields, path, "key")
-        checked = reader.params(Bookmark, table, path)
+        checked = reader.section(Bookmark, tables, path)
         if checked.params is not None and checked.sound:
             found[name] = checked.params
     return found
-
-
-def name_objection(name: str) -> str:
-    """What is wrong with a bookmark's name; empty if nothing is."""
-    if not name.strip() or not name.isprintable():
-        return "a bookmark needs a name that can be read"
-    return f"a bookmark's name has at most {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else ""
 
 
 def home(scene: Scene) -> OrbitCamera:

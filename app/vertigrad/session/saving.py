@@ -17,6 +17,7 @@ from ..scene.files import find
 from ..scene.locate import KeyPath
 from ..scene.settings import path_in
 from ..scene.viewpoints import BOOKMARKS
+from .merging import MISSING
 from .naming import moved, plain, spelled
 from .parameters import THEME, Key, as_read, key_at, settings_of, specs_of, values_of
 from .questions import Question
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from .session import Session
 
 Changes = dict[KeyPath, Any]
-_MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def unsaved(session: Session) -> bool:
     disk: dict[Key, Any] | None = None
     for key, value in scene_edits.differing(read).items():
         disk = on_disk(scene, session.source.sets) if disk is None else disk
-        if not same(value, disk.get(key, _MISSING)):
+        if not same(value, disk.get(key, MISSING)):
             return True
     others = _presets(session, scene.path.parent), _animations(session), _bookmarks(session), _settings(session)
     return any(map(bool, others))
@@ -107,7 +107,7 @@ def entries(session: Session, folder: Path | None = None) -> Entries:
     changes: Changes = {
         key.path: plain(specs[key], value, folder)
         for key, value in session.scene_edits.values().items()
-        if key in specs and not same(value, disk.get(key, _MISSING))
+        if key in specs and not same(value, disk.get(key, MISSING))
     }
     changes = _beneath_theme(session, changes)
     found = _presets(session, folder)
@@ -133,7 +133,7 @@ def _beneath_theme(session: Session, changes: Changes) -> Changes:
     for key in (Key("view", name) for name in THEMED):
         found.pop(key.path, None)
         given, spec = _entry(written, key.path), specs[key.name]
-        base = getattr(source, key.name) if given is _MISSING else _read(spec, given, folder)
+        base = getattr(source, key.name) if given is MISSING else _read(spec, given, folder)
         if not same(values[key], base):
             found[key.path] = plain(spec, values[key], folder)
     return found
@@ -161,18 +161,18 @@ def parameter_of(scene: Scene, text: str) -> Key | None:
 
 def _entry(values: Any, path: KeyPath) -> Any:
     for part in path:
-        values = values.get(part, _MISSING) if isinstance(values, dict) else _MISSING
+        values = values.get(part, MISSING) if isinstance(values, dict) else MISSING
     return values
 
 
 def _read(spec: ParamSpec, given: Any, folder: Path) -> Any:
-    """What the file says; `_MISSING` if that is nothing, or something that cannot be."""
+    """What the file says; `MISSING` if that is nothing, or something that cannot be."""
     try:
-        if given is _MISSING:
-            return _MISSING if spec.required else spec.default
+        if given is MISSING:
+            return MISSING if spec.required else spec.default
         return accept(spec, find(given, folder) if spec.kind == "file" else given)
     except ParameterError:
-        return _MISSING
+        return MISSING
 
 
 def _presets(session: Session, folder: Path) -> Entries:

@@ -11,9 +11,8 @@ from ..errors import ParameterError
 from ..params import same, shown, unknown
 from ..renderer.camera import OrbitCamera
 from ..scene import Animation, Scene
-from ..scene.preset_tables import name_objection
+from ..scene.tables import name_objection
 from ..scene.viewpoints import entries, marked
-from ..scene.viewpoints import name_objection as bookmark_objection
 from .merging import MISSING, Conflict, merged, merged_value
 from .parameters import Key, Values, key_at
 
@@ -69,7 +68,7 @@ class SceneExtras:
 
     def with_preset(self, name: str, values: Values) -> SceneExtras:
         """With `values` under a name: of a preset that there is, or of a new one. Raises `ParameterError`."""
-        if objection := name_objection(name):
+        if objection := name_objection("preset", name):
             raise ParameterError(objection)
         if not values:
             raise ParameterError("a preset saves the values that differ from the file, and none do now")
@@ -80,7 +79,7 @@ class SceneExtras:
     def renamed(self, name: str, other: str) -> SceneExtras:
         """With another name for a preset. Raises `ParameterError`."""
         self.preset(name)
-        if objection := name_objection(other):
+        if objection := name_objection("preset", other):
             raise ParameterError(objection)
         if other != name and any(preset.name == other for preset in self.presets):
             raise ParameterError(f"a preset {shown(other)} already exists")
@@ -114,7 +113,7 @@ class SceneExtras:
 
     def with_bookmark(self, name: str, camera: OrbitCamera) -> SceneExtras:
         """With this view under a name, in place of another of that name. Raises `ParameterError`."""
-        if objection := bookmark_objection(name):
+        if objection := name_objection("bookmark", name):
             raise ParameterError(objection)
         return replace(self, bookmarks={**self.bookmarks, name: OrbitCamera(**vars(camera))})
 
