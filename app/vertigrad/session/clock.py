@@ -91,7 +91,7 @@ class Clock:
         self._again.clear()
         self.stale = False
 
-    def step_frames(self, count: int) -> None:
+    def step_frames(self, count: int = 1) -> None:
         """Let `count` frames' steps pass, then stand still; go back as many if it is negative."""
         if count < 0:
             self.go_to(self.heading + count)

@@ -1,16 +1,17 @@
-"""What a command is, and how one is made of a function of the session."""
+"""What a command is, and how one is made of a function, or of a method of a part of the session."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from dataclasses import field, make_dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from .session import Session
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Command(Protocol):
@@ -32,18 +33,35 @@ def command(topic: str) -> Callable[[Callable[Concatenate[Session, P], None]], C
     """
 
     def made(function: Callable[Concatenate[Session, P], None]) -> Callable[P, Command]:
-        call: Callable[..., None] = function
-        members = {
-            "__doc__": function.__doc__,
-            "__module__": function.__module__,
-            "topic": property(lambda self: topic.format_map(vars(self))),
-            "apply": lambda self, session: call(session, **vars(self)),
-        }
-        _, *parameters = inspect.signature(function).parameters.values()
-        fields = [(each.name, Any, field(**_default(each))) for each in parameters]
-        return make_dataclass(function.__name__, fields, frozen=True, namespace=members)
+        return _class(topic, function, function)
 
     return made
+
+
+def command_of(
+    topic: str, part: Callable[[Session], T]
+) -> Callable[[Callable[Concatenate[T, P], None]], Callable[P, Command]]:
+    """As `command`, of methods of a part of the session."""
+
+    def made(method: Callable[Concatenate[T, P], None]) -> Callable[P, Command]:
+        def call(session: Session, **values: Any) -> None:
+            getattr(part(session), method.__name__)(**values)
+
+        return _class(topic, method, call)
+
+    return made
+
+
+def _class(topic: str, function: Callable[..., None], call: Callable[..., None]) -> type[Any]:
+    members = {
+        "__doc__": function.__doc__,
+        "__module__": function.__module__,
+        "topic": property(lambda self: topic.format_map(vars(self))),
+        "apply": lambda self, session: call(session, **vars(self)),
+    }
+    _, *parameters = inspect.signature(function).parameters.values()
+    fields = [(each.name, Any, field(**_default(each))) for each in parameters]
+    return make_dataclass(function.__name__, fields, frozen=True, namespace=members)
 
 
 def _default(parameter: inspect.Parameter) -> dict[str, Any]:

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 from ...errors import InputError
 from ...renderer.camera import OrbitCamera
-from ..cameras import STILL, Thrust
-from ..command import command
+from ..cameras import STILL, Cameras, Thrust
+from ..command import command, command_of
+from ..running import Running
 from ..session import Session
 
 AROUND = 0.15  # share of the layers' size that is shown around a selected row
 
+_move = command_of("camera", lambda session: session.cameras.moved_by_user())
+Orbit = _move(OrbitCamera.orbit)
+Turn = _move(OrbitCamera.turn)
+Pan = _move(OrbitCamera.pan)
+Zoom = _move(OrbitCamera.zoom)
 
-@command("camera")
-def Orbit(session: Session, dx: float, dy: float) -> None:
-    """The eye circles its target, in radians."""
-    session.cameras.moved_by_user().orbit(dx, dy)
-
-
-@command("camera")
-def Turn(session: Session, dx: float, dy: float) -> None:
-    """The eye stays and looks elsewhere, in radians."""
-    session.cameras.moved_by_user().turn(dx, dy)
-
-
-@command("camera")
-def Pan(session: Session, dx: float, dy: float) -> None:
-    """Eye and target move together, in heights of the viewport."""
-    session.cameras.moved_by_user().pan(dx, dy)
-
-
-@command("camera")
-def Zoom(session: Session, factor: float, cursor: tuple[float, float], aspect: float) -> None:
-    """Nearer by `factor`, towards the cursor (clip coordinates) in a picture of that aspect."""
-    session.cameras.moved_by_user().zoom(factor, cursor, aspect)
+_camera = command_of("camera", lambda session: session.cameras)
+Face = _camera(Cameras.face)
+ViewFrom = _camera(Cameras.face_side)
+SetLens = _camera(Cameras.set_lens)
+JumpTo = _camera(Cameras.jump)
+RememberView = _camera(Cameras.remember)
+PreviousView = _camera(Cameras.go_back)
+FlyFaster = _camera(Cameras.accelerate)
+Home = command_of("camera", lambda session: session.running)(Running.go_home)
 
 
 @command("camera")
@@ -47,18 +40,6 @@ def FlightMode(session: Session, on: bool) -> None:
     """The flight keys fly, and the mouse looks around, without a button held; or not."""
     session.cameras.flight_mode = on
     session.cameras.thrust = STILL
-
-
-@command("camera")
-def FlyFaster(session: Session, factor: float) -> None:
-    """Fly so many times as fast from now on."""
-    session.cameras.accelerate(factor)
-
-
-@command("camera")
-def Home(session: Session) -> None:
-    """The camera back to where the scene has it."""
-    session.running.go_home()
 
 
 @command("camera")
@@ -78,45 +59,9 @@ def FrameSelection(session: Session) -> None:
 
 
 @command("camera")
-def Face(session: Session, direction: tuple[float, float, float]) -> None:
-    """Look at the target from this direction, in world space."""
-    session.cameras.face(direction)
-
-
-@command("camera")
-def ViewFrom(session: Session, side: str) -> None:
-    """Look at the target along an axis, from the front, back, right, left, top or bottom."""
-    session.cameras.face_side(side)
-
-
-@command("camera")
 def Parallel(session: Session, on: bool) -> None:
     """With perspective or without."""
     session.cameras.change(orthographic=on)
-
-
-@command("camera")
-def SetLens(session: Session, fov: float) -> None:
-    """Set the vertical field of view in degrees; the target keeps its size in the viewport."""
-    session.cameras.set_lens(fov)
-
-
-@command("camera")
-def RememberView(session: Session) -> None:
-    """Remember this view for `PreviousView`: the user is about to move the camera."""
-    session.cameras.remember()
-
-
-@command("camera")
-def PreviousView(session: Session) -> None:
-    """Go back to the previous view."""
-    session.cameras.go_back()
-
-
-@command("camera")
-def JumpTo(session: Session, camera: OrbitCamera) -> None:
-    """Set the camera at once, without a transition."""
-    session.cameras.jump(camera)
 
 
 @command("camera")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ParameterError
 from ...scene import Animation
-from ..command import command
+from ..command import command, command_of
 from ..parameters import MODELS, Key
+from ..scene_edits import SceneEdits
 from ..session import Session
+
+_edits = command_of("parameters", lambda session: session.scene_edits)
+SetParameters = _edits(SceneEdits.change)
+Randomize = _edits(SceneEdits.randomize)
+SwitchSide = _edits(SceneEdits.switch_side)
 
 
 @command("{owner}.{name}")
@@ -22,21 +27,9 @@ def SetParameter(session: Session, owner: str, name: str, value: Any, stroke: in
 
 
 @command("parameters")
-def SetParameters(session: Session, values: Mapping[Key, Any], label: str) -> None:
-    """Several parameters get other values, all or none; undone together."""
-    session.scene_edits.change(values, label)
-
-
-@command("parameters")
 def ResetParameters(session: Session, keys: tuple[Key, ...] = ()) -> None:
     """Parameters back to what the scene has; all of them if none are named."""
     session.scene_edits.reset(keys or tuple(session.scene_edits.values()))
-
-
-@command("parameters")
-def Randomize(session: Session, keys: tuple[Key, ...], seed: int) -> None:
-    """Parameters get random values, within the ranges of their sliders; always the same ones for a `seed`."""
-    session.scene_edits.randomize(keys, seed)
 
 
 @command("{owner}.{name}")
@@ -103,12 +96,6 @@ def Undo(session: Session) -> None:
 def Redo(session: Session) -> None:
     """Redo what was undone last."""
     session.report("undo", session.scene_edits.redo())
-
-
-@command("parameters")
-def SwitchSide(session: Session) -> None:
-    """Switch between the sides A and B: each keeps its values; B begins as in the file."""
-    session.scene_edits.switch_side()
 
 
 def _setting(session: Session, model: str, name: str) -> Key:

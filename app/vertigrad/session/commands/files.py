@@ -39,13 +39,7 @@ def Open(session: Session, path: Path, discard: bool = False) -> None:
         session.reload(path)
 
 
-@command("scene")
-def Reload(session: Session, path: Path | None = None, restart: bool = False) -> None:
-    """Read the scene file again: what changed in it is taken over, the models go on.
-
-    With `restart`, or another file, everything is built anew.
-    """
-    session.reload(path, restart)
+Reload = command("scene")(Session.reload)
 
 
 @command("hot reload")

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from ..command import command
-from ..inspector import TensorRange
+from ..command import command, command_of
+from ..inspector import Inspector, TensorRange
+from ..selection import Selection
 from ..session import Session
-from ..watches import Watch
+from ..watches import Watch, Watches
+
+Deselect = command_of("selection", lambda session: session.selection)(Selection.clear)
+Thaw = command_of("tensors", lambda session: session.inspector)(Inspector.thaw)
+_watches = command_of("watch", lambda session: session.watches)
+RemoveWatch = _watches(Watches.remove)
+DismissAlarm = _watches(Watches.dismiss_alarm)
 
 
 @command("selection")
@@ -20,12 +27,6 @@ def Select(session: Session, layer: str, row: int) -> None:
     session.selection.select(session.stage, layer, row)
 
 
-@command("selection")
-def Deselect(session: Session) -> None:
-    """Deselect."""
-    session.selection.clear()
-
-
 @command("tensors")
 def InspectTensor(session: Session, target: TensorRange | None) -> None:
     """Inspect a tensor: statistics, rows, and one of its columns; None for nothing."""
@@ -38,22 +39,10 @@ def Freeze(session: Session) -> None:
     session.inspector.freeze(session.stage)
 
 
-@command("tensors")
-def Thaw(session: Session) -> None:
-    """Release the frozen copy."""
-    session.inspector.thaw()
-
-
 @command("watch")
 def AddWatch(session: Session, watch: Watch) -> None:
     """Add a watch of a statistic of a tensor."""
     session.watches.add(watch, session.stage)
-
-
-@command("watch")
-def RemoveWatch(session: Session, watch: Watch) -> None:
-    """Remove a watch."""
-    session.watches.remove(watch)
 
 
 @command("watch")
@@ -72,12 +61,6 @@ def StopOnNan(session: Session, on: bool) -> None:
 def StopAtLimits(session: Session, on: bool) -> None:
     """Stop the run where a diagnostic comes above the limit that its model names, or only tell of it."""
     session.limits.stopping = on
-
-
-@command("watch")
-def DismissAlarm(session: Session) -> None:
-    """Dismiss the alarm that stopped the run."""
-    session.watches.dismiss_alarm()
 
 
 @command("messages")

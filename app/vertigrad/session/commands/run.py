@@ -5,40 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from ...models.interaction import Gesture
-from ..command import command
+from ..clock import Clock
+from ..command import command, command_of
 from ..quality import Quality
+from ..running import Running
 from ..session import Session
-from ..tool import Pixels
+from ..tool import InteractionTool, Pixels
 
+_time = command_of("time", lambda session: session.clock)
+Play = _time(Clock.play)
+Step = _time(Clock.step_frames)
+GoTo = _time(Clock.go_to)
+SetSpeed = _time(Clock.set_speed)
+SetRewindMemory = command_of("rewind memory", lambda session: session.clock)(Clock.set_rewind_memory)
+Reset = command_of("reset", lambda session: session.running)(Running.reset)
 
-@command("time")
-def Play(session: Session, on: bool) -> None:
-    """Time passes, or stands still."""
-    session.clock.play(on)
-
-
-@command("time")
-def Step(session: Session, frames: int = 1) -> None:
-    """Stand still after some more frames; before the present one if they are negative."""
-    session.clock.step_frames(frames)
-
-
-@command("time")
-def GoTo(session: Session, frame: int) -> None:
-    """Pause at an earlier or later frame of the rewind buffer, or the nearest one."""
-    session.clock.go_to(frame)
-
-
-@command("time")
-def SetSpeed(session: Session, speed: float) -> None:
-    """Model seconds that pass in a second of 60 frames."""
-    session.clock.set_speed(speed)
-
-
-@command("reset")
-def Reset(session: Session) -> None:
-    """Every model back to its start."""
-    session.running.reset()
+_tool = command_of("interaction", lambda session: session.tool)
+MoveInteraction = _tool(InteractionTool.move)
+EndInteraction = _tool(InteractionTool.release)
 
 
 @command("pacing.{name}")
@@ -51,12 +35,6 @@ def SetPacing(session: Session, name: str, value: Any) -> None:
 def SetQuality(session: Session, quality: Quality) -> None:
     """Draw at another level where the view says "auto"."""
     session.quality = quality
-
-
-@command("rewind memory")
-def SetRewindMemory(session: Session, nbytes: int) -> None:
-    """Set the memory of the rewind buffer, in bytes; 0 for none."""
-    session.clock.set_rewind_memory(nbytes)
 
 
 @command("performance")
@@ -85,15 +63,3 @@ def BeginInteraction(session: Session, gesture: Gesture, cursor: Pixels, size: t
     """
     session.tool.press(gesture, session.stage, session.camera, cursor, size, session.view)
     session.clock.played = None
-
-
-@command("interaction")
-def MoveInteraction(session: Session, cursor: Pixels, size: tuple[int, int]) -> None:
-    """Move the tool to another pixel."""
-    session.tool.move(cursor, size)
-
-
-@command("interaction")
-def EndInteraction(session: Session) -> None:
-    """End the interaction."""
-    session.tool.release()
