@@ -11,7 +11,6 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,9 @@ import pytest
 import typer
 from tests.onnx_import.networks import model, node
 
-from vertigrad import Tensor, resources, scene
+from vertigrad import resources, scene
 from vertigrad.cli import app
 from vertigrad.gpu import Gpu, Kernel
-from vertigrad.models.model_bases import StaticModel
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -128,30 +126,29 @@ def test_every_page_is_in_the_index() -> None:
     assert pages - {"README.md"} == {link for link in links if not link.startswith(("..", "decisions"))}
 
 
-def test_the_pendulum_of_the_page_about_models_swings(steady: Gpu, tmp_path: Path, monkeypatch) -> None:
+def test_the_pendulum_of_the_page_about_models_swings(steady: Gpu, monkeypatch) -> None:
     (code,), (shader,) = blocks("add-a-model.md", "python"), blocks("add-a-model.md", "wgsl")
-    constructor, method = code.split("\n\n\ndef step")
-    start = np.array([[0.3, 0.0], [1.0, -0.5], [-2.0, 0.1]], np.float32)
+    assert len(code.splitlines()) <= 60, "a model with one kernel takes no more"
+    load = Kernel.load
 
-    class Pendulum(StaticModel):
-        def __init__(self) -> None:
-            self.name, self._params = "pendulum", SimpleNamespace(stiffness=9.0)
-            monkeypatch.setattr(Kernel, "load", lambda path, entry: Kernel(shader, entry, path))
-            exec(constructor, {"self": self, "Kernel": Kernel, "start": start})
+    def load_pendulum(path: str, entry: str = "main", *options: Any, **named: Any) -> Kernel:
+        return Kernel(shader, entry, path) if "pendulum" in path else load(path, entry, *options, **named)
 
-        def outputs(self) -> dict[str, Tensor]:
-            return {"angles": self._angles}  # pyright: ignore
-
-    names: dict[str, Any] = {}
-    exec(f"def step{method}", names)
-    Pendulum.step = names["step"]  # pyright: ignore
-    Pendulum.__abstractmethods__ = frozenset()
-    pendulum = Pendulum()  # pyright: ignore
-    expected = start.astype(np.float64)
+    monkeypatch.setattr(Kernel, "load", load_pendulum)
+    names: dict[str, Any] = {"__name__": "pendulum"}
+    exec(code, names)
+    kind = names["Pendulum"]
+    pendulum = kind("pendulum", kind.Params(count=100), {}, 3)
+    first = pendulum.state()["angles"].numpy().astype(float)
+    angle, velocity = first.T
     for _ in range(5):
         with steady.frames.frame():
             pendulum.step(0.01)
-        expected[:, 1] -= 9.0 * np.sin(expected[:, 0]) * 0.01
-        expected[:, 0] += expected[:, 1] * 0.01
-    assert pendulum.outputs()["angles"].numpy() == pytest.approx(expected, abs=1e-5)
+        velocity = velocity - 9.0 * np.sin(angle) * 0.01
+        angle = angle + velocity * 0.01
+    assert pendulum.outputs()["angle"].numpy() == pytest.approx(angle, abs=1e-5)
+    assert pendulum.diagnostics()["fastest"].item() == pytest.approx(np.abs(velocity).max(), rel=1e-5)
+    assert all(comparison.holds for comparison in pendulum.compare_with_reference())
+    pendulum.reset()
+    assert np.array_equal(pendulum.state()["angles"].numpy(), first)
     pendulum.close()
