@@ -1,4 +1,4 @@
-"""A `Sketch` whose step is recorded once: the same bits, and errors for what a replay would get wrong."""
+"""A `CustomModel` whose step is recorded once: the same bits, and errors for what a replay would get wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from vertigrad import ops
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
-from vertigrad.models import Sketch
+from vertigrad.models import CustomModel
 from vertigrad.params import Params, integer, number
 from vertigrad.tensor import Tensor
 
@@ -29,7 +29,7 @@ fn push(@builtin(global_invocation_id) id: vec3u) {
 CALLS: list[float] = []  # what `advance` was called with
 
 
-class Plain(Sketch):
+class Plain(CustomModel):
     """Temporaries, writes in place, a branch on a parameter, a kernel, another model's tensor."""
 
     class Params(Params):
@@ -65,9 +65,9 @@ Make = Callable[..., Any]
 @pytest.fixture
 def make(steady: Gpu) -> Iterator[Make]:
     wind = Tensor.from_numpy(np.arange(5, dtype=np.float32), "wind")
-    models: list[Sketch] = []
+    models: list[CustomModel] = []
 
-    def make_(kind: type[Sketch], seed: int = 7, **values: Any) -> Any:
+    def make_(kind: type[CustomModel], seed: int = 7, **values: Any) -> Any:
         models.append(kind("own", kind.Params(**values), {"wind": wind} if kind.inputs else {}, seed))
         CALLS.clear()
         return models[-1]
@@ -78,11 +78,11 @@ def make(steady: Gpu) -> Iterator[Make]:
     wind.close()
 
 
-def bits(model: Sketch) -> dict[str, bytes]:
+def bits(model: CustomModel) -> dict[str, bytes]:
     return {name: tensor.numpy().tobytes() for name, tensor in model.outputs().items()}
 
 
-def set_to(model: Sketch, **values: Any) -> None:
+def set_to(model: CustomModel, **values: Any) -> None:
     model.params.take(model.params.with_values(values))
 
 
@@ -154,7 +154,7 @@ def test_nothing_stays_of_what_was_recorded(make: Make, steady: Gpu) -> None:
     assert {(block.id, block.generation) for block in steady.tracker.live} <= before
 
 
-class Wrong(Sketch):
+class Wrong(CustomModel):
     replayed = True
     Params = Plain.Params
     tensors: ClassVar = {"place": ("count",)}
@@ -204,7 +204,9 @@ class TimeInShader(Wrong):
         (Reads, r"own\.advance: a replayed step cannot read values of tensors"),
     ],
 )
-def test_what_a_replay_would_get_wrong_is_refused_in_the_first_step(make: Make, kind: type[Sketch], message) -> None:
+def test_what_a_replay_would_get_wrong_is_refused_in_the_first_step(
+    make: Make, kind: type[CustomModel], message
+) -> None:
     model = make(kind)
     with pytest.raises(InputError, match=message):
         model.step(0.0)

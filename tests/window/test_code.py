@@ -14,11 +14,11 @@ from vertigrad.session.commands import Open
 from .driver import Items
 
 CODE = """
-from vertigrad.models import Sketch
+from vertigrad.models import CustomModel
 from vertigrad.params import Params, integer, number
 import numpy as np
 
-class Dots(Sketch):
+class Dots(CustomModel):
     class Params(Params):
         count: int = integer(200, min=1, max=1000, rebuild=True, doc="points")
         speed: float = number(0.0, min=-9.0, max=9.0, doc="of the rise")

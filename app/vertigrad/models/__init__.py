@@ -1,6 +1,8 @@
 """Models: simulations and networks whose outputs are tensors. One file per type, in a folder per family."""
 
 from .base import Limit, Model, OutputSpec
-from .sketch import Sketch
+from .custom_model import CustomModel
 
-__all__ = ["Limit", "Model", "OutputSpec", "Sketch"]
+Sketch = CustomModel  # its name up to version 0.1
+
+__all__ = ["CustomModel", "Limit", "Model", "OutputSpec"]

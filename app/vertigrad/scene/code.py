@@ -51,7 +51,7 @@ def model_class(file: Path, name: str) -> type[Model]:
         raise CodeError(f"{file.name}: {unknown('class', name, own)}")
     where = f"{file.name}:{_line(kind)}: {name}"
     if not _is_model(kind):
-        raise CodeError(f"{where} is no model; derive it from vertigrad.models.Sketch or vertigrad.models.Model")
+        raise CodeError(f"{where} is no model; derive it from vertigrad.models.CustomModel or vertigrad.models.Model")
     if missing := sorted(getattr(kind, "__abstractmethods__", ())):
         raise CodeError(f"{where} lacks {', '.join(missing)}")
     if not (isinstance(getattr(kind, "Params", None), type) and issubclass(kind.Params, Params)):

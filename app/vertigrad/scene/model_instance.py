@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..models.custom_model import CustomModel
 from ..models.interaction import Interaction
-from ..models.sketch import Sketch
 from ..params import Params
 from ..tensor import Publication, Tensor
 from . import code
@@ -30,7 +30,7 @@ class ModelInstance:
         self.publication = Publication()
         self._interacting = False
         self.model = spec.kind(spec.name, params, inputs, spec.seed)
-        if self.source is not None or issubclass(spec.kind, Sketch):
+        if self.source is not None or issubclass(spec.kind, CustomModel):
             self._try()
         self.publish()
 

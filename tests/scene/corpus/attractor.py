@@ -1,11 +1,11 @@
 """A strange attractor in three lines of arithmetic: a model in a Python file, as `docs/models.md` explains it."""
 
 from vertigrad import ops
-from vertigrad.models import Sketch
+from vertigrad.models import CustomModel
 from vertigrad.params import Params, integer, number
 
 
-class Thomas(Sketch):
+class Thomas(CustomModel):
     """Thomas' cyclically symmetric attractor, x' = sin(y) - b x and so on in a circle (Thomas 1999).
 
     Below b = 0.33 points settle on loops, below 0.21 on an attractor that fills more and more of space.

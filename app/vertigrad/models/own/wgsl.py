@@ -13,7 +13,7 @@ from ... import params
 from ...errors import InputError, ParameterError
 from ...params import file
 from ..base import Fault, Model
-from ..sketch import Sketch
+from ..custom_model import CustomModel
 from .wgsl_table import KEYS, First, Pass, declared_inputs, declared_params, declared_passes, declared_tensors
 
 MAX_BYTES = 1 << 20
@@ -27,7 +27,7 @@ class Params(params.Params):
     shader: Path = file(..., suffixes=[".wgsl"], rebuild=False, doc="WGSL file with the kernels")
 
 
-class Wgsl(Sketch):
+class Wgsl(CustomModel):
     """A model described by a scene: each step runs its passes in order, a reset those of `start`.
 
     The class of a scene's model is created by `declare`, since tensors, passes and parameters depend on the scene.

@@ -14,7 +14,7 @@ from ...errors import ParameterError, ShaderError
 from ...params import described, shown, unknown
 from ...params.declare import spec_of
 from ..base import Fault, OutputSpec
-from ..sketch import name_objection
+from ..custom_model import name_objection
 
 KEYS = ("tensors", "passes", "start", "params")  # of a model's table, beside its parameters and what all models have
 TAKEN = ("shader", "type", "seed", "substeps", "inputs", "ui", *KEYS)  # what no parameter can be called

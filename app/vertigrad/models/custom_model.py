@@ -1,4 +1,4 @@
-"""`Sketch`: base class of small models in a Python file beside a scene.
+"""`CustomModel`: base class of small models in a Python file beside a scene.
 
 A subclass declares tensors, their initial values and a step; the rest of the model interface is implemented here.
 """
@@ -26,7 +26,7 @@ SETS = "a replayed step sets it only when recorded; make it a tensor, or omit re
 Shape = tuple[int | str, ...]
 
 
-class Sketch(NoReloadModel):
+class CustomModel(NoReloadModel):
     """A model with `tensors`, each with its shape: {"position": ("count", 3), "cell": ("count", "u32")}.
 
     A size may be the name of an integer parameter; a dtype other than f32 comes last. All tensors are outputs and
@@ -242,8 +242,10 @@ def _placed(error: str, entry: str, text: str, file: str) -> str:
 
 def name_objection(name: str) -> str:
     """What is wrong with the name of a tensor; empty if nothing is."""
-    if hasattr(Sketch, name) or name in ("name", "params", "seed", "time", "dt"):
-        return f"a tensor cannot be called {name}: self.{name} is an attribute of every Sketch; choose another name"
+    if hasattr(CustomModel, name) or name in ("name", "params", "seed", "time", "dt"):
+        return (
+            f"a tensor cannot be called {name}: self.{name} is an attribute of every CustomModel; choose another name"
+        )
     return "" if name.isidentifier() else f"a tensor cannot be called {name}: not a Python identifier"
 
 

@@ -1,4 +1,4 @@
-"""`Sketch`: what a few lines give, and what is said when they do not fit."""
+"""`CustomModel`: what a few lines give, and what is said when they do not fit."""
 
 from typing import ClassVar
 
@@ -7,8 +7,8 @@ import pytest
 
 from vertigrad import ops
 from vertigrad.errors import InputError, ShapeError
-from vertigrad.models import Sketch
-from vertigrad.models.sketch import name_objection
+from vertigrad.models import CustomModel, Sketch
+from vertigrad.models.custom_model import name_objection
 from vertigrad.params import Params, color, integer, number, switch
 from vertigrad.tensor import Tensor
 
@@ -26,7 +26,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 """
 
 
-class Made(Sketch):
+class Made(CustomModel):
     class Params(Params):
         count: int = integer(5, min=1, rebuild=True)
         gain: float = number(2.0)
@@ -143,8 +143,12 @@ def test_a_start_that_does_not_fit(made):
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("state", "self.state is an attribute of every Sketch"), ("two words", "not a Python identifier")],
+    [("state", "self.state is an attribute of every CustomModel"), ("two words", "not a Python identifier")],
 )
 def test_a_name_that_a_tensor_cannot_have_is_explained(name: str, reason: str) -> None:
     assert reason in name_objection(name)
     assert not name_objection("position")
+
+
+def test_its_old_name_is_the_same_class() -> None:
+    assert Sketch is CustomModel
