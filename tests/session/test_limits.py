@@ -47,19 +47,19 @@ def test_it_is_told_while_it_lasts(row):
 
 
 def test_a_value_at_its_limit_is_well_and_one_that_is_none_is_not(row):
-    tested = Limits()
-    assert tested.check(row.stage, {"row.top": 0.4}) is None and not tested.exceeded
-    assert tested.check(row.stage, {"row.top": math.nan}).name == "row.top"
-    assert tested.check(row.stage, {"row.top": math.inf}) is None and tested.exceeded, "it was exceeded before"
-    assert tested.check(row.stage, {}) is None and not tested.exceeded
-    assert tested.check(row.stage, {"row.bottom": 9.0}) is None, "it has no limit"
+    tested = Limits(row.stage)
+    assert tested.check({"row.top": 0.4}) is None and not tested.exceeded
+    assert tested.check({"row.top": math.nan}).name == "row.top"
+    assert tested.check({"row.top": math.inf}) is None and tested.exceeded, "it was exceeded before"
+    assert tested.check({}) is None and not tested.exceeded
+    assert tested.check({"row.bottom": 9.0}) is None, "it has no limit"
 
 
 def test_the_worst_is_the_largest_that_was_ever_seen(row):
-    tested = Limits()
+    tested = Limits(row.stage)
 
     def worst(value):
-        tested.check(row.stage, {"row.top": value})
+        tested.check({"row.top": value})
         return tested.worst["row.top"].value
 
     assert [worst(value) for value in (0.5, 0.9, 0.6, 0.3, 0.7, 1.1)] == [0.5, 0.9, 0.9, 0.9, 0.9, 1.1]

@@ -187,13 +187,13 @@ def test_the_later_of_two_clicks_counts(opened):
 
 def test_what_was_asked_for_in_a_frame_that_was_dropped(opened, steady: Gpu):
     session = opened()
-    session.selection.pick(session.stage, session.camera, SIZE, cursor(session, (0, 0, 0)))
+    session.selection.pick(cursor(session, (0, 0, 0)), SIZE)
     steady.abandon()
     assert session.selection.pending
     settle(session, 2)
     assert not session.selection.pending and session.selection.row is None
-    session.selection.select(session.stage, "dots", 1)
-    session.selection.follow(session.stage, session.changes)
+    session.selection.select("dots", 1)
+    session.selection.follow(session.changes)
     steady.abandon()
     settle(session)
     assert not session.selection.pending

@@ -217,7 +217,7 @@ def test_a_brush_that_cannot_be(row, name, value):
 
 def test_a_tool_without_a_scene_refuses(row):
     with pytest.raises(ParameterError, match="emit"):
-        InteractionTool(row.gpu).press(Gesture.EMIT, row.stage, row.camera, MIDDLE, SIZE)
+        InteractionTool(row.gpu, row.stage, row.camera, row.view).press(Gesture.EMIT, MIDDLE, SIZE)
 
 
 def test_a_viewport_of_no_size_has_no_interactions(row):

@@ -223,7 +223,7 @@ def test_a_warning_over_the_picture(row, monkeypatch):
     driver.frames()
     seen = lambda: [w.name for w in driver.viewer.gui._context.windows if w.active and w.name == "##warnings"]  # noqa: E731
     assert not seen()
-    driver.session.limits.check(driver.session.stage, {"row.top": 2.0})
+    driver.session.limits.check({"row.top": 2.0})
     monkeypatch.setattr(readbacks, "check_limits", lambda session: None)
     driver.frames(2)
     assert seen()

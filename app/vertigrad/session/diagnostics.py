@@ -27,8 +27,9 @@ class Diagnostics(UserDict[str, float]):
     at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stage: Stage) -> None:
         super().__init__()
+        self._stage = stage
         self.history: dict[str, TimeSeries] = {}
         self.revision = 0  # how often there were other values
         self._readings: dict[str, Readback] = {}
@@ -40,7 +41,7 @@ class Diagnostics(UserDict[str, float]):
         """Whether values are on their way."""
         return bool(self._readings)
 
-    def ask(self, stage: Stage, time: float, changes: int) -> None:
+    def ask(self, time: float, changes: int) -> None:
         """Record the models' diagnostics as they are now, at model time `time` [s].
 
         Does nothing while values are on their way, or if `changes` is what it was the last time. Raises what a model
@@ -50,11 +51,11 @@ class Diagnostics(UserDict[str, float]):
             return
         counted = {
             f"{model}.{DROPPED}": max(clock.dropped for clock in instance.model.clocks)
-            for model, instance in stage.instances.items()
+            for model, instance in self._stage.instances.items()
             if instance.model.clocks
         }
         readings: dict[str, Readback] = {}
-        for model, instance in stage.instances.items():
+        for model, instance in self._stage.instances.items():
             figures = instance.model.diagnostics()
             with ExitStack() as stack:
                 for tensor in figures.values():
@@ -108,18 +109,19 @@ class Limits:
     `worst` has the largest excess of each that was ever seen.
     """
 
-    def __init__(self, stopping: bool = False) -> None:
+    def __init__(self, stage: Stage, stopping: bool = False) -> None:
+        self._stage = stage
         self.exceeded: tuple[Excess, ...] = ()
         self.worst: dict[str, Excess] = {}
         self.stopping = stopping
         self.checked = -1  # the revision of the diagnostics that were checked last
 
-    def check(self, stage: Stage, diagnostics: Mapping[str, float]) -> Excess | None:
+    def check(self, diagnostics: Mapping[str, float]) -> Excess | None:
         """Compare the values that there are; returns the first that was not exceeded before."""
         before = {excess.name for excess in self.exceeded}
         self.exceeded = tuple(
             Excess(name, diagnostics[name], limit)
-            for name, limit in limits(stage).items()
+            for name, limit in limits(self._stage).items()
             if name in diagnostics and not diagnostics[name] <= limit.bound
         )
         for excess in self.exceeded:

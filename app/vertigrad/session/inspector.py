@@ -59,7 +59,8 @@ class Inspector:
     `observe` records what is due, `collect` takes what has been read back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self.target: TensorRange | None = None
         self.result: Inspection | None = None
         self.pages: OrderedDict[int, np.ndarray] = OrderedDict()
@@ -74,17 +75,17 @@ class Inspector:
         """Whether a readback is pending."""
         return bool(self._readbacks)
 
-    def inspect(self, target: TensorRange | None, stage: Stage) -> None:
+    def inspect(self, target: TensorRange | None) -> None:
         """Inspect this from now on; None for nothing. Raises `ParameterError` for an unknown tensor."""
-        if target is not None and catalog.find(stage, target.tensor) is None:
-            raise ParameterError(unknown("tensor", target.tensor, catalog.catalog(stage)))
+        if target is not None and catalog.find(self._stage, target.tensor) is None:
+            raise ParameterError(unknown("tensor", target.tensor, catalog.catalog(self._stage)))
         if target is None or self.target is None or target.tensor != self.target.tensor:
             self.forget()
         self.target = target
 
-    def freeze(self, stage: Stage) -> None:
+    def freeze(self) -> None:
         """Keep a copy of the tensor to compare with: nothing is copied until the model writes to it."""
-        tensor = self._tensor(stage)
+        tensor = self._tensor()
         if tensor is None or self.target is None:
             raise ParameterError("there is no tensor to freeze: choose one in the Tensors panel first")
         self.thaw()
@@ -98,10 +99,10 @@ class Inspector:
         self.frozen, self.frozen_at = None, ""
         self._inspected = None
 
-    def observe(self, stage: Stage, changes: int) -> None:
+    def observe(self, changes: int) -> None:
         """Record what is due: at once for another target, some frames later if the tensor changed."""
         self._frames += 1
-        target, tensor = self.target, self._tensor(stage)
+        target, tensor = self.target, self._tensor()
         if target is None or tensor is None or self._readbacks or self._inspected == (changes, target):
             return
         other_target = self._inspected is None or self._inspected[1] != target
@@ -138,8 +139,8 @@ class Inspector:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _tensor(self, stage: Stage) -> Tensor | None:
-        return catalog.find(stage, self.target.tensor) if self.target is not None else None
+    def _tensor(self) -> Tensor | None:
+        return catalog.find(self._stage, self.target.tensor) if self.target is not None else None
 
     def _summarize(self, tensor: Tensor, target: TensorRange, stack: ExitStack) -> None:
         record = stack.enter_context(summarize(tensor))

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 def collect_readbacks(session: Session) -> None:
     """Take the results that have been read back; an alarm of a watch stops the run."""
     running = session.running  # once, instead of the session's property for each part, in every frame
-    stage = running.stage
     running.diagnostics.collect()
     if running.limits.checked != running.diagnostics.revision:
         check_limits(session)
     running.inspector.collect()
-    running.tool.update(stage, running.cameras.now, running.view)
-    running.selection.follow(stage, running.changes)
+    running.tool.update()
+    running.selection.follow(running.changes)
     try:
         running.cameras.collect()
     except VertigradError as error:
@@ -30,9 +29,9 @@ def collect_readbacks(session: Session) -> None:
     if alarm is not None:
         session.playing = False
         session.messages["watch"] = f"the run was stopped: {alarm}"
-        row = shown_in(stage, alarm)
+        row = shown_in(running.stage, alarm)
         if row is not None:
-            session.selection.select(stage, *row)
+            running.selection.select(*row)
 
 
 def check_limits(session: Session) -> None:
@@ -40,7 +39,7 @@ def check_limits(session: Session) -> None:
     if session.limits.checked == session.diagnostics.revision:
         return
     session.limits.checked = session.diagnostics.revision
-    found = session.limits.check(session.stage, session.diagnostics)
+    found = session.limits.check(session.diagnostics)
     if found is not None and session.limits.stopping:
         session.playing = False
         session.messages["limits"] = f"the run was stopped: {found}"

@@ -73,13 +73,14 @@ class Running:
         self.changes = before.changes + 1 if before else 0  # how often tensors were made other ones
         self.scene = scene or origin.read(sizes)
         self.view = self.scene.view.model_copy()
-        self.diagnostics, self.inspector = Diagnostics(), Inspector()
-        self.watches = Watches(before.watches if before else None, same)
-        self.limits = Limits(before is not None and before.limits.stopping)
-        self.selection, self.tool = Selection(gpu), InteractionTool(gpu, before.tool if before else None)
         self.stage = Stage(self.scene, gpu)
         try:
             self.cameras = before.cameras if before and same else self._cameras(before)
+            self.diagnostics, self.inspector = Diagnostics(self.stage), Inspector(self.stage)
+            self.watches = Watches(self.stage, before.watches if before else None, same)
+            self.limits = Limits(self.stage, before is not None and before.limits.stopping)
+            seen = gpu, self.stage, self.cameras.now, self.view
+            self.selection, self.tool = Selection(*seen), InteractionTool(*seen, before.tool if before else None)
             self.scene_edits = SceneEdits(self, before.scene_edits if before and same else None)
             self.clock = Clock(gpu, self.stage, before.clock if before else None, same)
         except BaseException:

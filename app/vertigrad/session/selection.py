@@ -19,7 +19,7 @@ from ..renderer.highlight import Mark
 from ..renderer.layers import Constant, Layer
 from ..renderer.picking import Corners, Picker, Seen
 from ..renderer.view import View
-from ..scene.schema import LayerSpec, OutputRef
+from ..scene.schema import OutputRef
 from ..scene.stage import Stage
 from ..tensor import Readback, Tensor
 from . import catalog
@@ -53,8 +53,8 @@ class Selection:
     Values are read without a stall, a few times a second while the models move.
     """
 
-    def __init__(self, gpu: Gpu):
-        self._gpu = gpu
+    def __init__(self, gpu: Gpu, stage: Stage, camera: OrbitCamera, view: View):
+        self._gpu, self._stage, self._camera, self._view = gpu, stage, camera, view
         self.row: Row | None = None
         self._picker: Picker | None = None
         self._picking: Reading | None = None
@@ -75,40 +75,35 @@ class Selection:
         constants = [Fact(name, "", value) for name, value in self._constants.items()]
         return [Fact(name, source, self._values.get(name)) for name, source in self._sources.items()] + constants
 
-    def pick(
-        self,
-        stage: Stage,
-        camera: OrbitCamera,
-        size: tuple[int, int],
-        cursor: tuple[float, float],
-        view: View | None = None,
-    ) -> None:
+    def pick(self, cursor: tuple[float, float], size: tuple[int, int]) -> None:
         """Select what is seen at the pixel `cursor` of a viewport of `size`, as it was drawn last; nothing if that is
         the background. Known some frames later. Raises `LimitError`.
         """
-        names = list(stage.layers)
+        layers = dict(self._stage.layers)
 
         def take(seen: Seen | None) -> None:
             if self._picking is not reading:  # something else was selected since
                 return
             self._picking = None
             self.clear()
-            if seen is not None and names == list(stage.layers):
-                self._set(stage, Row(names[seen.layer], seen.row, seen.cell, seen.corners))
+            names = list(layers)
+            if seen is not None and names == list(self._stage.layers):
+                self._set(Row(names[seen.layer], seen.row, seen.cell, seen.corners))
 
         self._picker = self._picker or Picker(self._gpu)
-        reading = self._picker.ask(list(stage.layers.values()), camera, size, cursor, take, view)
+        reading = self._picker.ask(list(layers.values()), self._camera, size, cursor, take, self._view)
         self._picking = reading
 
-    def select(self, stage: Stage, layer: str, row: int) -> None:
+    def select(self, layer: str, row: int) -> None:
         """Select a row by its number. Raises `ParameterError` if there is no such row."""
-        if layer not in stage.layers:
-            raise ParameterError(unknown("layer", layer, stage.layers))
-        rows = stage.layers[layer].attributes.rows
+        layers = self._stage.layers
+        if layer not in layers:
+            raise ParameterError(unknown("layer", layer, layers))
+        rows = layers[layer].attributes.rows
         if not 0 <= row < rows:
             raise ParameterError(f"{layer} has no row {row:,}; its rows are 0 to {rows - 1:,}")
         self.clear()
-        self._set(stage, Row(layer, row))
+        self._set(Row(layer, row))
 
     def clear(self) -> None:
         """Deselect."""
@@ -116,7 +111,7 @@ class Selection:
         for kept in (self._constants, self._sources, self._values, self._readings):
             kept.clear()
 
-    def follow(self, stage: Stage, changes: int) -> None:
+    def follow(self, changes: int) -> None:
         """Take in what has arrived, and ask for the row's values if tensors have changed since; once a frame.
 
         `changes` counts how often they did. A row that is no more, since its layer was rebuilt, is let go.
@@ -125,20 +120,21 @@ class Selection:
             self._picking = None
         if self.row is None:
             return
-        layer = stage.layers.get(self.row.layer)
+        layer = self._stage.layers.get(self.row.layer)
         if layer is None or self.row.row >= layer.attributes.rows:
             return self.clear()
         self._collect()
-        idle = not self._readings and stage.in_progress is None  # in the middle of a step tensors are of no one time
-        if idle and changes != self._read_changes and time.perf_counter() - self._read_at >= EVERY:
-            self._ask(stage, layer, self.row.row)
+        if self._readings or self._stage.in_progress is not None:  # amid a step, tensors are of different times
+            return
+        if changes != self._read_changes and time.perf_counter() - self._read_at >= EVERY:
+            self._ask(layer, self.row.row)
             self._read_at, self._read_changes = time.perf_counter(), changes
 
-    def mark(self, stage: Stage) -> Mark | None:
+    def mark(self) -> Mark | None:
         """The selected row as it is marked in the viewport."""
-        if self.row is None or self.row.layer not in stage.layers:
+        layer = self._stage.layers.get(self.row.layer) if self.row is not None else None
+        if self.row is None or layer is None:
             return None
-        layer = stage.layers[self.row.layer]
         rows = layer.attributes.rows
         corners = self.row.corners if self.row.corners and max(self.row.corners) < rows else None
         return Mark(layer, self.row.row, corners) if self.row.row < rows else None
@@ -153,12 +149,11 @@ class Selection:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _set(self, stage: Stage, row: Row) -> None:
+    def _set(self, row: Row) -> None:
         self.row = row
         self._read_at, self._read_changes = -math.inf, -1
-        layer = stage.layers[row.layer]
-        spec = stage.scene.layers[row.layer]
-        self._sources = {name: source for name, source, _ in _tensors(stage, layer, spec)}
+        layer = self._stage.layers[row.layer]
+        self._sources = {name: source for name, source, _ in _tensors(self._stage, layer)}
         self._constants = {n: value for n, value in layer.attributes.constants.items() if n in layer.ATTRIBUTES}
 
     def _collect(self) -> None:
@@ -168,15 +163,15 @@ class Selection:
         with suppress(GpuError):  # the frame they were recorded in was dropped: asked again at the next change
             self._values = {name: reading.result() for name, reading in readings.items()}
 
-    def _ask(self, stage: Stage, layer: Layer, row: int) -> None:
-        for name, _, tensor in _tensors(stage, layer, stage.scene.layers[layer.name]):
+    def _ask(self, layer: Layer, row: int) -> None:
+        for name, _, tensor in _tensors(self._stage, layer):
             with tensor[_place(tensor, row, layer.attributes.rows)] as part:
                 self._readings[name] = part.read_async(Traffic.DIAGNOSTICS)
 
 
-def _tensors(stage: Stage, layer: Layer, spec: LayerSpec) -> Iterator[tuple[str, str, Tensor]]:
+def _tensors(stage: Stage, layer: Layer) -> Iterator[tuple[str, str, Tensor]]:
     """(name, source, tensor) of each attribute, then of the other outputs of the position's model with as many rows."""
-    shown = set()
+    shown, spec = set(), stage.scene.layers[layer.name]
     for name, bound in layer.attributes.tensors.items():
         if name in layer.ATTRIBUTES:
             source = str(spec.attributes.get(name, ""))

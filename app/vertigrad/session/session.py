@@ -265,7 +265,7 @@ class Session:
         running = self.running
         stage, view, camera = running.stage, running.view, running.cameras.now
         level = level_in_force(view.quality, self.quality).supersampled(supersample)
-        layers, mark = list(stage.layers.values()), running.selection.mark(stage)
+        layers, mark = list(stage.layers.values()), running.selection.mark()
         renderer.draw(layers, camera, view, target, size, running.clock.time, corner, mark, level, handles)
         if min(size) > 0:  # while panels leave no room for the viewport, its last size is kept
             self.viewport_size = size
@@ -280,7 +280,7 @@ class Session:
 
         Costs nothing if no model moved since, or if values are still on their way.
         """
-        self.clock.ask(lambda: self.diagnostics.ask(self.stage, self.time, self.changes))
+        self.clock.ask(lambda: self.diagnostics.ask(self.time, self.changes))
 
     def request_readbacks(self) -> None:
         """Record what of the watches, and of the tensor that is looked into, is due in this frame.
@@ -289,8 +289,8 @@ class Session:
         """
         running = self.running
         if running.stage.in_progress is None:
-            running.watches.observe(running.stage, running.changes, running.clock.frame, running.clock.time)
-            running.inspector.observe(running.stage, running.changes)
+            running.watches.observe(running.changes, running.clock.frame, running.clock.time)
+            running.inspector.observe(running.changes)
 
     def inspect_now(self) -> None:
         """Take in what is on its way, then look at the tensors as they are now; waits for the GPU."""
@@ -381,7 +381,7 @@ class Session:
         if not clock.moves:
             self.tool.pause()
         else:
-            clock.set_interaction(lambda seconds: self.tool.interaction(self.camera, seconds))
+            clock.set_interaction(self.tool.interaction)
 
     def _spill(self) -> None:
         self.clock.rewind.give_way()

@@ -76,8 +76,8 @@ class InteractionTool:
     over from the tool `before`, of another scene.
     """
 
-    def __init__(self, gpu: Gpu, before: InteractionTool | None = None):
-        self._gpu = gpu
+    def __init__(self, gpu: Gpu, stage: Stage, camera: OrbitCamera, view: View, before: InteractionTool | None = None):
+        self._gpu, self._stage, self._camera, self._view = gpu, stage, camera, view
         self.gesture: Gesture | None = before.gesture if before else None
         self.brush = before.brush if before else Brush()
         self._active: Gesture | None = None  # of the interaction in progress
@@ -100,34 +100,26 @@ class InteractionTool:
         """Whether its depth is still being read back."""
         return self._picking is not None
 
-    def select(self, gesture: Gesture | None, stage: Stage) -> None:
+    def select(self, tool: Gesture | None) -> None:
         """Select a gesture; None for the camera. Raises `ParameterError` if no model of the scene supports it."""
-        if gesture is not None:
-            _require(gesture, stage)
-        self.gesture = gesture
+        if tool is not None:
+            self._require(tool)
+        self.gesture = tool
 
-    def press(
-        self,
-        gesture: Gesture,
-        stage: Stage,
-        camera: OrbitCamera,
-        cursor: Pixels,
-        size: tuple[int, int],
-        view: View | None = None,
-    ) -> None:
+    def press(self, gesture: Gesture, cursor: Pixels, size: tuple[int, int]) -> None:
         """Begin an interaction with what is visible at the pixel `cursor` of a viewport of `size`.
 
         Over nothing, its depth is that of the camera's target. Raises as `select` and `Picker.ask`.
         """
-        _require(gesture, stage)
+        self._require(gesture)
         self._clear()
         if min(size) <= 0:  # panels leave no room for the viewport
             return
         self.move(cursor, size)
-        self._pick_depth(stage, camera, view)
+        self._pick_depth()
         self._active = gesture
         if gesture is Gesture.CUT:
-            self._depth, self._previous_ray = camera.distance, ray(camera, cursor, size)
+            self._depth, self._previous_ray = self._camera.distance, ray(self._camera, cursor, size)
 
     def move(self, cursor: Pixels, size: tuple[int, int]) -> None:
         """Move the cursor."""
@@ -141,34 +133,35 @@ class InteractionTool:
         else:
             self._clear()
 
-    def update(self, stage: Stage, camera: OrbitCamera, view: View | None = None) -> None:
+    def update(self) -> None:
         """Call once per frame: drop gestures that the scene no longer supports, and a depth whose readback was dropped;
         read the depth of a surface again after the cursor moved.
         """
         if self.gesture is None and self._active is None:
             return
-        known = gestures(stage)
+        known = gestures(self._stage)
         if self.gesture not in known:
             self.gesture = None
         if self._active is not None and self._active not in known:
             self._clear()
         if self._picking is not None and self._picking.dropped:
-            self._picking, self._depth = None, self._depth or camera.distance
+            self._picking, self._depth = None, self._depth or self._camera.distance
         if (
             self.pressed
             and self._picking is None
             and self._cursor != self._picked_at
-            and _on_surface(self._active, stage)
+            and _on_surface(self._active, self._stage)
         ):
-            self._pick_depth(stage, camera, view)
+            self._pick_depth()
 
-    def interaction(self, camera: OrbitCamera, seconds: float) -> Interaction | None:
+    def interaction(self, seconds: float) -> Interaction | None:
         """The interaction at the end of the next step, or steps, of `seconds` of simulated time in all.
 
         Its velocity leads from where the tool was at the last call to where it is now.
         """
         if self._active is None or self._depth is None:
             return None
+        camera = self._camera
         cursor_ray = ray(camera, self._cursor, self._size)
         point, previous = cursor_ray.point(self._depth), (self._previous_ray or cursor_ray).point(self._depth)
         moved, self._previous_ray = point - previous, cursor_ray
@@ -188,9 +181,9 @@ class InteractionTool:
         if self._ending:
             self._clear()
 
-    def _pick_depth(self, stage: Stage, camera: OrbitCamera, view: View | None) -> None:
+    def _pick_depth(self) -> None:
         """Request the depth under the cursor; over nothing it stays, or is that of the target."""
-        target = camera.distance
+        target = self._camera.distance
 
         def take(seen: Seen | None) -> None:
             if self._picking is reading:
@@ -199,9 +192,13 @@ class InteractionTool:
                 self._depth = depth or self._depth or target
 
         self._picker = self._picker or Picker(self._gpu)
-        layers = list(stage.layers.values())
-        reading = self._picker.ask(layers, camera, self._size, self._cursor, take, view)
+        layers = list(self._stage.layers.values())
+        reading = self._picker.ask(layers, self._camera, self._size, self._cursor, take, self._view)
         self._picking, self._picked_at = reading, self._cursor
+
+    def _require(self, gesture: Gesture) -> None:
+        if gesture not in gestures(self._stage):
+            raise ParameterError(f"no model of the scene supports {gesture}")
 
     def _clear(self) -> None:
         self._active = self._picking = self._depth = self._previous_ray = None
@@ -218,11 +215,6 @@ def _on_surface(gesture: Gesture | None, stage: Stage) -> bool:
     """Whether a model that supports the gesture is edited on its surface."""
     models = (instance.model for instance in stage.instances.values())
     return any(gesture in model.gestures and model.interacts_on_surface for model in models)
-
-
-def _require(gesture: Gesture, stage: Stage) -> None:
-    if gesture not in gestures(stage):
-        raise ParameterError(f"no model of the scene supports {gesture}")
 
 
 def _vector(values: np.ndarray) -> Vector:

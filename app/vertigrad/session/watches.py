@@ -83,7 +83,8 @@ class Watches:
     for another one only what the guard does.
     """
 
-    def __init__(self, before: Watches | None = None, same: bool = False) -> None:
+    def __init__(self, stage: Stage, before: Watches | None = None, same: bool = False) -> None:
+        self._stage = stage
         self.history: dict[Watch, TimeSeries] = dict(before.history) if before and same else {}
         self.latest: dict[Watch, Summary] = dict(before.latest) if before and same else {}
         self.guarding = before.guarding if before else True
@@ -111,9 +112,9 @@ class Watches:
     def __len__(self) -> int:
         return len(self.history)
 
-    def add(self, watch: Watch, stage: Stage) -> None:
+    def add(self, watch: Watch) -> None:
         """Add a watch. Raises `ParameterError` for an unknown tensor or statistic."""
-        entries = catalog.catalog(stage)
+        entries = catalog.catalog(self._stage)
         if watch.tensor not in entries:
             raise ParameterError(unknown("tensor", watch.tensor, entries))
         if watch.statistic not in STATISTICS:
@@ -126,7 +127,7 @@ class Watches:
         self.history.pop(watch, None)
         self.latest.pop(watch, None)
 
-    def observe(self, stage: Stage, changes: int, frame: int, time: float) -> None:
+    def observe(self, changes: int, frame: int, time: float) -> None:
         """Record what is due in this frame; `changes` tells whether tensors changed since the last check.
 
         While a readback is pending this check is skipped, unless it is `thorough`.
@@ -140,7 +141,7 @@ class Watches:
             return
         self._checked = changes
         self._steps += 1
-        due = [*self._watched(stage), *self._guard(stage)]
+        due = [*self._watched(), *self._guard()]
         if not due:
             return
         self._fresh = False
@@ -186,10 +187,10 @@ class Watches:
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _watched(self, stage: Stage) -> Iterator[tuple[_Check, Tensor]]:
+    def _watched(self) -> Iterator[tuple[_Check, Tensor]]:
         if not self.history or not (self._fresh or self._steps % EVERY == 0):
             return
-        entries = catalog.catalog(stage)
+        entries = catalog.catalog(self._stage)
         together: dict[tuple[str, Condition], list[Watch]] = {}  # one readback of a tensor gives all its statistics
         for watch in self.history:
             if watch.tensor in entries:
@@ -198,10 +199,10 @@ class Watches:
             tensor = entries[name].tensor
             yield _Check(tuple(watches), name, stop, tensor.shape, tensor.dtype), tensor
 
-    def _guard(self, stage: Stage) -> Iterator[tuple[_Check, Tensor]]:
+    def _guard(self) -> Iterator[tuple[_Check, Tensor]]:
         if not self.guarding or (not self.thorough and self._steps % GUARD_EVERY):
             return
-        outputs = list(guarded(stage).items())
+        outputs = list(guarded(self._stage).items())
         if not self.thorough and outputs:
             self._guarded += 1
             outputs = [outputs[self._guarded % len(outputs)]]

@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 from ..command import command, command_of
-from ..inspector import Inspector, TensorRange
+from ..inspector import Inspector
 from ..selection import Selection
 from ..session import Session
-from ..watches import Watch, Watches
+from ..watches import Watches
 
-Deselect = command_of("selection", lambda session: session.selection)(Selection.clear)
-Thaw = command_of("tensors", lambda session: session.inspector)(Inspector.thaw)
+_selection = command_of("selection", lambda session: session.selection)
+Pick = _selection(Selection.pick)
+Select = _selection(Selection.select)
+Deselect = _selection(Selection.clear)
+
+_inspector = command_of("tensors", lambda session: session.inspector)
+InspectTensor = _inspector(Inspector.inspect)
+Freeze = _inspector(Inspector.freeze)
+Thaw = _inspector(Inspector.thaw)
+
 _watches = command_of("watch", lambda session: session.watches)
+AddWatch = _watches(Watches.add)
 RemoveWatch = _watches(Watches.remove)
 DismissAlarm = _watches(Watches.dismiss_alarm)
-
-
-@command("selection")
-def Pick(session: Session, cursor: tuple[float, float], size: tuple[int, int]) -> None:
-    """Select what is seen at a pixel of a viewport of `size`; nothing if that is the background."""
-    session.selection.pick(session.stage, session.camera, size, cursor, session.view)
-
-
-@command("selection")
-def Select(session: Session, layer: str, row: int) -> None:
-    """Select a row of a layer by its number."""
-    session.selection.select(session.stage, layer, row)
-
-
-@command("tensors")
-def InspectTensor(session: Session, target: TensorRange | None) -> None:
-    """Inspect a tensor: statistics, rows, and one of its columns; None for nothing."""
-    session.inspector.inspect(target, session.stage)
-
-
-@command("tensors")
-def Freeze(session: Session) -> None:
-    """Keep a copy of the inspected tensor, to compare with."""
-    session.inspector.freeze(session.stage)
-
-
-@command("watch")
-def AddWatch(session: Session, watch: Watch) -> None:
-    """Add a watch of a statistic of a tensor."""
-    session.watches.add(watch, session.stage)
 
 
 @command("watch")

@@ -21,6 +21,7 @@ SetRewindMemory = command_of("rewind memory", lambda session: session.clock)(Clo
 Reset = command_of("reset", lambda session: session.running)(Running.reset)
 
 _tool = command_of("interaction", lambda session: session.tool)
+SetTool = _tool(InteractionTool.select)
 MoveInteraction = _tool(InteractionTool.move)
 EndInteraction = _tool(InteractionTool.release)
 
@@ -43,12 +44,6 @@ def TimeKernels(session: Session, on: bool) -> None:
     session.gpu.timer.each_kernel = on
 
 
-@command("interaction")
-def SetTool(session: Session, tool: Gesture | None) -> None:
-    """Select the tool that a drag in the viewport uses; None: it moves the camera."""
-    session.tool.select(tool, session.stage)
-
-
 @command("brush")
 def SetBrush(session: Session, name: str, value: Any) -> None:
     """Set the radius or the strength of the brush."""
@@ -61,5 +56,5 @@ def BeginInteraction(session: Session, gesture: Gesture, cursor: Pixels, size: t
 
     Ends a replay of an interaction recording.
     """
-    session.tool.press(gesture, session.stage, session.camera, cursor, size, session.view)
+    session.tool.press(gesture, cursor, size)
     session.clock.played = None
