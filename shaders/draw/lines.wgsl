@@ -81,12 +81,12 @@ struct Corner {
 
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var<uniform> style: Style;
-//% if COLORMAPPED
-@group(0) @binding(2) var colormap: texture_2d<f32>;
-@group(0) @binding(3) var smooth_sampler: sampler;
-//% endif
 //% if TRAILS
-@group(0) @binding(4) var<storage, read> ring: array<f32>;
+@group(0) @binding(2) var<storage, read> ring: array<f32>;
+//% endif
+//% if COLORMAPPED
+@group(0) @binding(${3 if TRAILS else 2}) var colormap: texture_2d<f32>;
+@group(0) @binding(${4 if TRAILS else 3}) var smooth_sampler: sampler;
 //% endif
 
 const NOWHERE = vec4f(0.0, 0.0, -1.0, 1.0);     // outside the clip volume

@@ -238,7 +238,8 @@ def lines_through(layer, picture, places):
 
 def shown(picture, walk):
     """The picture without a moment: none is remembered for it."""
-    walk.trail.prepare, kept = lambda moment=None: None, walk.trail.prepare
+    kept = walk.trail.prepare
+    walk.trail.prepare = lambda moment=None: kept(None)
     try:
         return picture([walk.trail], CAMERA, VIEW)[..., 1] / 255  # of what blends, coverage is the share that is shown
     finally:

@@ -176,7 +176,7 @@ def test_spheres_out_of_sight_are_not_drawn(layer, picture, monkeypatch, orthogr
         points = layer("points", {}, position=place, size=0.12)
         shown.append(picture([points], camera).astype(int))
     np.testing.assert_allclose(*shown, atol=1)
-    assert 0.2 * COUNT < int(points._splatting._many.numpy()[1]) < 0.6 * COUNT
+    assert 0.2 * COUNT < int(points._drawing.splatting._many.numpy()[1]) < 0.6 * COUNT
 
 
 def test_ten_million_points(picture, layer):
@@ -202,7 +202,7 @@ def test_all_that_is_added_up_in_stays_until_it_is_submitted(gpu: Gpu, layer, mo
     gpu.wait_idle()
     with gpu.frames.frame():
         Renderer(gpu, "rgba8unorm").draw([points], CAMERA, View(), target, (32, 24))
-        summed = points._splatting
+        summed = points._drawing.splatting
         blocks = [tensor.block for tensor in (summed._seen, summed._spheres, summed._many, summed._sums)]
         points.close()
         gpu.tracker.collect()

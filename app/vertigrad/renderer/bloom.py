@@ -5,7 +5,9 @@ from __future__ import annotations
 import wgpu
 
 from ..gpu import Gpu, Recorder, RenderPass
-from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
+from .bindings import FRAGMENT, bind_group, bind_group_layout
+from .pipelines import fullscreen_pipeline, smooth_sampler
+from .target import create_view
 
 SHADER = "draw/bloom.wgsl"
 FORMAT = "rgba16float"
@@ -22,16 +24,16 @@ class Bloom:
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
-        self._layout = bloom_layout(gpu)
+        self._layout = bind_group_layout(gpu, ("texture", "sampler"), FRAGMENT)
         self.compile()
         self._levels: list[wgpu.GPUTextureView] = []
 
     def compile(self) -> None:
         """Make the pipelines, or make them anew from a shader that has changed. Raises `ShaderError`."""
-        widen = {"color": _WIDEN, "alpha": _WIDEN}
+        target, widen = {"format": FORMAT}, {"blend": {"color": _WIDEN, "alpha": _WIDEN}}
         self._shrink, self._down, self._up = (
-            fullscreen_pipeline(self._gpu, SHADER, entry, FORMAT, self._layout, blend=widen if entry == "up" else None)
-            for entry in ("shrink", "down", "up")
+            fullscreen_pipeline(self._gpu, SHADER, entry, self._layout, [{**target, **blend}])
+            for entry, blend in (("shrink", {}), ("down", {}), ("up", widen))
         )
 
     @property
@@ -49,8 +51,9 @@ class Bloom:
             width, height = (max(1, int(n / (FIRST * scale)) >> level) for n in size)
             if level and min(width, height) < SMALLEST:
                 break
-            self._levels.append(self._texture(width, height))
-        self._sources = [self._group(view) for view in (light, *self._levels)]
+            self._levels.append(create_view(self._gpu, (width, height), FORMAT))
+        sampler = smooth_sampler(self._gpu)
+        self._sources = [bind_group(self._gpu, self._layout, (view, sampler)) for view in (light, *self._levels)]
         self._smaller = [_pass_into(level, "clear") for level in self._levels]
         self._larger = [_pass_into(level, "load") for level in self._levels]
 
@@ -71,24 +74,6 @@ class Bloom:
                 pass_.set_blend_constant((SPREAD, SPREAD, SPREAD, SPREAD))
             pass_.draw(3)
 
-    def _texture(self, width: int, height: int) -> wgpu.GPUTextureView:
-        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
-        return self._gpu.create_texture(size=(width, height, 1), format=FORMAT, usage=usage).create_view()
-
-    def _group(self, view: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
-        entries = [{"binding": 0, "resource": view}, {"binding": 1, "resource": smooth_sampler(self._gpu)}]
-        return self._gpu.device.create_bind_group(layout=self._layout, entries=entries)
-
 
 def _pass_into(level: wgpu.GPUTextureView, load: str) -> RenderPass:
     return RenderPass([{"view": level, "load_op": load, "store_op": "store"}])
-
-
-def bloom_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
-    """A texture and a sampler."""
-    fragment = wgpu.ShaderStage.FRAGMENT
-    entries = [
-        {"binding": 0, "visibility": fragment, "texture": {"sample_type": "float"}},
-        {"binding": 1, "visibility": fragment, "sampler": {"type": "filtering"}},
-    ]
-    return draw_cache(gpu).get("bloom layout", lambda: gpu.device.create_bind_group_layout(entries=entries))

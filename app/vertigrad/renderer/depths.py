@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import wgpu
-
 from ..gpu import Gpu, RenderPass
 from .layers.base import Frame, Layer
-from .target import DEPTH
+from .target import DEPTH, create_view
 
 
 class Depths:
@@ -16,9 +14,7 @@ class Depths:
 
     def __init__(self, gpu: Gpu, width: int, height: int = 0):
         self._gpu = gpu
-        usage = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING
-        size = (width, height or width, 1)
-        self.view = gpu.create_texture(size=size, format=DEPTH, usage=usage).create_view()
+        self.view = create_view(gpu, (width, height or width), DEPTH)
         clear = {"depth_clear_value": 0.0, "depth_load_op": "clear", "depth_store_op": "store"}
         self._pass = RenderPass([], {"view": self.view, **clear})
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import wgpu
 
 from ..gpu import Gpu, RenderPass
-from .pipelines import draw_cache, draw_shader
+from .bindings import Bindings
+from .pipelines import draw_cache, render_pipeline
 from .target import BLEND_OVER, SAMPLES, handles_samples
 
 SHADER = "draw/handles.wgsl"
@@ -40,9 +41,7 @@ class HandleDrawing:
     def __init__(self, gpu: Gpu, color_format: str):
         self._gpu, self._format = gpu, color_format
         self._samples = SAMPLES if handles_samples(gpu) else 0
-        self._layout = _layout(gpu, self._samples)
-        self._depth: Any = None
-        self._group: wgpu.GPUBindGroup | None = None
+        self._bindings = Bindings(gpu, (AXES.size,), ("depth samples",) if self._samples else ())
         self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
 
     def record(
@@ -61,36 +60,23 @@ class HandleDrawing:
             pass_.set_viewport(*corner, *size, 0.0, 1.0)
             pass_.set_scissor_rect(*corner, *size)
             pass_.set_pipeline(self._pipeline())
-            pass_.set_bind_group(0, self._bound(depth), (offset,))
+            resources = (depth,) if self._samples else ()
+            pass_.set_bind_group(0, self._bindings.group(resources, lambda: resources), (offset,))
             pass_.draw(4)
 
-    def _bound(self, depth: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
-        if self._group is None or depth is not self._depth:
-            ring: Any = {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": AXES.size}
-            entries: list[Any] = [{"binding": 0, "resource": ring}]
-            entries += [{"binding": 1, "resource": depth}] if self._samples else []
-            self._group = self._gpu.device.create_bind_group(layout=self._layout, entries=entries)
-            self._depth = depth
-        return self._group
-
     def _pipeline(self) -> wgpu.GPURenderPipeline:
-        defines = {"SAMPLES": self._samples, "ENCODED_BY_TARGET": self._format.endswith("-srgb")}
-
-        def make() -> wgpu.GPURenderPipeline:
-            module, device = draw_shader(self._gpu, SHADER, defines), self._gpu.device
-            return device.create_render_pipeline(
-                label=SHADER,
-                layout=device.create_pipeline_layout(bind_group_layouts=[self._layout]),
-                vertex={"module": module, "entry_point": "handles_vertex", "buffers": []},
-                fragment={
-                    "module": module,
-                    "entry_point": "handles_fragment",
-                    "targets": [{"format": self._format, "blend": BLEND_OVER}],  # pyright: ignore
-                },
-                primitive={"topology": "triangle-strip"},
+        def create() -> wgpu.GPURenderPipeline:
+            return render_pipeline(
+                self._gpu,
+                SHADER,
+                ("handles_vertex", "handles_fragment"),
+                [self._bindings.layout],
+                [{"format": self._format, "blend": BLEND_OVER}],
+                defines={"SAMPLES": self._samples, "ENCODED_BY_TARGET": self._format.endswith("-srgb")},
+                topology="triangle-strip",
             )
 
-        return draw_cache(self._gpu).get((SHADER, self._format), make)
+        return draw_cache(self._gpu).get((SHADER, self._format), create)
 
 
 def _packed(handles: Handles, size: tuple[int, int]) -> bytes:
@@ -110,12 +96,3 @@ def _packed(handles: Handles, size: tuple[int, int]) -> bytes:
         *low,
         *np.maximum(high, low),
     )
-
-
-def _layout(gpu: Gpu, samples: int) -> wgpu.GPUBindGroupLayout:
-    both = wgpu.ShaderStage.VERTEX | wgpu.ShaderStage.FRAGMENT
-    entries: list[Any] = [{"binding": 0, "visibility": both, "buffer": {"type": "uniform", "has_dynamic_offset": True}}]
-    if samples:
-        texture = {"sample_type": "depth", "multisampled": True}
-        entries.append({"binding": 1, "visibility": wgpu.ShaderStage.FRAGMENT, "texture": texture})
-    return draw_cache(gpu).get("handles layout", lambda: gpu.device.create_bind_group_layout(entries=entries))

@@ -10,9 +10,10 @@ from typing import Any
 import wgpu
 
 from ..gpu import Gpu, RenderPass
+from .bindings import Bindings
 from .layers.attributes import Bound
 from .layers.base import Layer
-from .pipelines import draw_cache, draw_shader
+from .pipelines import draw_cache, render_pipeline
 from .target import BLEND_OVER
 from .view import VIEW_SIZE
 
@@ -36,13 +37,8 @@ class Highlight:
     def __init__(self, gpu: Gpu, color_format: str):
         self._gpu = gpu
         self._format = color_format
-        self._layout = _layout(gpu)
-        ring = gpu.uniforms.buffer
-        entries: list[Any] = [
-            {"binding": number, "resource": {"buffer": ring, "offset": 0, "size": size}}
-            for number, size in enumerate((VIEW_SIZE, MARK.size))
-        ]
-        self._group = gpu.device.create_bind_group(layout=self._layout, entries=entries)
+        self._bindings = Bindings(gpu, (VIEW_SIZE, MARK.size))
+        self._group = self._bindings.create()
         self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
 
     def record(
@@ -83,29 +79,26 @@ class Highlight:
 
     def _pipeline(self, stage: str, position: Bound, sizes: Bound | None) -> wgpu.GPURenderPipeline:
         second = position if stage == "edge" else sizes
-        buffers = [_descriptor(bound, slot) for slot, bound in enumerate((position, second)) if bound is not None]
-        defines = {
-            "POSITION": position.layout.wgsl,
-            "SIZE": sizes.layout.wgsl if sizes else "",
-            "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
-        }
+        found = [bound for bound in (position, second) if bound is not None]
 
-        def make() -> wgpu.GPURenderPipeline:
-            module, device = draw_shader(self._gpu, SHADER, defines), self._gpu.device
-            return device.create_render_pipeline(
-                label=f"{SHADER}:{stage}",
-                layout=device.create_pipeline_layout(bind_group_layouts=[self._layout]),
-                vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": buffers},
-                fragment={
-                    "module": module,
-                    "entry_point": f"{stage}_fragment",
-                    "targets": [{"format": self._format, "blend": BLEND_OVER}],  # pyright: ignore
+        def create() -> wgpu.GPURenderPipeline:
+            return render_pipeline(
+                self._gpu,
+                SHADER,
+                (f"{stage}_vertex", f"{stage}_fragment"),
+                [self._bindings.layout],
+                [{"format": self._format, "blend": BLEND_OVER}],
+                defines={
+                    "POSITION": position.layout.wgsl,
+                    "SIZE": sizes.layout.wgsl if sizes else "",
+                    "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
                 },
-                primitive={"topology": "triangle-strip"},
+                buffers=[_descriptor(bound, slot) for slot, bound in enumerate(found)],
+                topology="triangle-strip",
             )
 
-        formats = tuple(bound.layout.format for bound in (position, second) if bound)
-        return draw_cache(self._gpu).get((SHADER, stage, self._format, formats), make)
+        key = (SHADER, stage, self._format, *[bound.layout.format for bound in found])
+        return draw_cache(self._gpu).get(key, create)
 
 
 def _descriptor(bound: Bound, slot: int) -> dict[str, Any]:
@@ -118,10 +111,3 @@ def _set_row(pass_: wgpu.GPURenderPassEncoder, slot: int, bound: Bound, row: int
     tensor, layout = bound.tensor, bound.layout
     nbytes = layout.nbytes - (layout.rows - 1) * layout.stride
     pass_.set_vertex_buffer(slot, tensor.block.buffer, tensor.offset + row * layout.stride, nbytes)
-
-
-def _layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
-    both = wgpu.ShaderStage.VERTEX | wgpu.ShaderStage.FRAGMENT
-    uniform = {"type": "uniform", "has_dynamic_offset": True}
-    entries: list[Any] = [{"binding": number, "visibility": both, "buffer": uniform} for number in (0, 1)]
-    return draw_cache(gpu).get("highlight layout", lambda: gpu.device.create_bind_group_layout(entries=entries))

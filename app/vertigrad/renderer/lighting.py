@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import wgpu
 
 from ..gpu import Gpu
+from .bindings import bind_group, lighting_layout
 from .depths import Depths
 from .layers.base import Frame, Layer
-from .lighting_layout import lighting_layout
 from .occlusion import Occlusion
 from .quality import HIGH, Level
+from .target import create_view
 from .view import View, darkened
 
 
@@ -28,7 +28,7 @@ class Lighting:
         self._layout = lighting_layout(gpu)
         self._sampler = gpu.device.create_sampler(mag_filter="linear", min_filter="linear", compare="greater-equal")
         self._nothing = Depths(gpu, 1)
-        self._no_occlusion = _share_of_one(gpu)
+        self._no_occlusion = create_view(gpu, (1, 1), "rg16float", wgpu.TextureUsage.TEXTURE_BINDING)
         self._sun: Depths | None = None
         self._eye: Depths | None = None
         self._occlusion: Occlusion | None = None
@@ -99,12 +99,5 @@ class Lighting:
         if wanted not in self._groups:
             sun = self._sun if wanted[0] and self._sun is not None else self._nothing
             sky = self._occlusion.open if wanted[1] and self._occlusion is not None else self._no_occlusion
-            resources = (sun.view, self._sampler, sky)
-            entries: list[Any] = [{"binding": n, "resource": part} for n, part in enumerate(resources)]
-            self._groups[wanted] = self._gpu.device.create_bind_group(layout=self._layout, entries=entries)
+            self._groups[wanted] = bind_group(self._gpu, self._layout, (sun.view, self._sampler, sky))
         return self._groups[wanted]
-
-
-def _share_of_one(gpu: Gpu) -> wgpu.GPUTextureView:
-    usage = wgpu.TextureUsage.TEXTURE_BINDING
-    return gpu.create_texture(size=(1, 1, 1), format="rg16float", usage=usage).create_view()

@@ -12,8 +12,7 @@ import wgpu
 from ..gpu import Direction, Gpu, Reading, RenderPass, Traffic
 from .camera import OrbitCamera
 from .layers.base import Frame, Layer
-from .rows import BESIDE, BESIDE_BYTES, ROW, ROW_BYTES
-from .target import DEPTH
+from .target import CORNERS, CORNERS_BYTES, DEPTH, ROW, ROW_BYTES
 from .view import LAYER_AT, VIEW_SIZE, View, view_uniform
 
 REGION = 9  # pixels a side that are looked at, the cursor's in the middle
@@ -46,10 +45,10 @@ class Picker:
         self._gpu = gpu
         drawn, read = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.COPY_SRC
         self._rows = self._texture(ROW, drawn | read)
-        self._beside = self._texture(BESIDE, drawn | read)
+        self._corners = self._texture(CORNERS, drawn | read)
         color = {"clear_value": (0, 0, 0, 0), "load_op": "clear", "store_op": "store"}
         self._pass = RenderPass(
-            [{"view": texture.create_view(), **color} for texture in (self._rows, self._beside)],
+            [{"view": texture.create_view(), **color} for texture in (self._rows, self._corners)],
             {
                 "view": self._texture(DEPTH, drawn).create_view(),
                 "depth_clear_value": 0.0,
@@ -85,7 +84,7 @@ class Picker:
         with gpu.recorder.render_pass("picking", self._pass) as pass_:
             for number, layer in enumerate(layers, start=1):
                 struct.pack_into("<I", packed, LAYER_AT, number)
-                layer.draw_rows(pass_, Frame(gpu.uniforms.push(packed)))
+                layer.draw_rows(pass_, Frame(gpu.uniforms.push(packed), drawn="rows"))
         return self._read(then)
 
     def _read(self, then: Callable[[Seen | None], None]) -> Reading:
@@ -100,8 +99,8 @@ class Picker:
             then(_nearest(rows[0], np.frombuffer(data, np.uint32).reshape(REGION, REGION, 2)))
 
         gpu.readback.copy_texture(encoder, self._rows, REGION * ROW_BYTES, keep)
-        gpu.meter.count(Direction.DEVICE_TO_HOST, REGION * REGION * (ROW_BYTES + BESIDE_BYTES), Traffic.DIAGNOSTICS)
-        return gpu.readback.copy_texture(encoder, self._beside, REGION * BESIDE_BYTES, finish)
+        gpu.meter.count(Direction.DEVICE_TO_HOST, REGION * REGION * (ROW_BYTES + CORNERS_BYTES), Traffic.DIAGNOSTICS)
+        return gpu.readback.copy_texture(encoder, self._corners, REGION * CORNERS_BYTES, finish)
 
     def _texture(self, format: str, usage: int) -> wgpu.GPUTexture:
         size = (REGION, REGION, 1)
@@ -120,7 +119,7 @@ def _region(camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, flo
     return closer @ camera.projection(width / height)
 
 
-def _nearest(rows: np.ndarray, beside: np.ndarray) -> Seen | None:
+def _nearest(rows: np.ndarray, corners: np.ndarray) -> Seen | None:
     y, x = np.nonzero(rows[:, :, 0])
     if not len(x):
         return None
@@ -130,5 +129,5 @@ def _nearest(rows: np.ndarray, beside: np.ndarray) -> Seen | None:
     depth = float(np.uint32(bits).view(np.float32))
     if not cell:
         return Seen(layer - 1, row, depth)
-    second, third = (int(value) for value in beside[y[best], x[best]])
+    second, third = (int(value) for value in corners[y[best], x[best]])
     return Seen(layer - 1, row, depth, cell - 1, (row, second, third))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -113,29 +113,61 @@ def smooth_sampler(gpu: Gpu) -> wgpu.GPUSampler:
     )
 
 
-def fullscreen_pipeline(
+def render_pipeline(
     gpu: Gpu,
-    path: str,
-    entry: str,
-    target: str,
-    layout: wgpu.GPUBindGroupLayout,
+    shader: str,
+    entries: tuple[str, str],
+    layouts: Sequence[wgpu.GPUBindGroupLayout],
+    targets: Sequence[Mapping[str, Any]],
     *,
     defines: Mapping[str, Any] | None = None,
-    blend: Mapping[str, Any] | None = None,
+    buffers: Sequence[Mapping[str, Any]] = (),
+    topology: str = "triangle-list",
+    cull: str = "none",
+    depth: Mapping[str, Any] | None = None,
+    multisample: Mapping[str, Any] | None = None,
 ) -> wgpu.GPURenderPipeline:
-    """A pass over the whole target with format `target`, whose fragment shader is `entry` of the file `path`."""
+    """The pipeline of the vertex and the fragment stage `entries` of a shader file, created once for each device."""
+    values = tuple((defines or {}).items())
+    states = repr((targets, buffers, topology, cull, depth, multisample))
 
     def make() -> wgpu.GPURenderPipeline:
-        module = draw_shader(gpu, path, defines or {})
+        module, (vertex, fragment) = draw_shader(gpu, shader, dict(values)), entries
         return gpu.device.create_render_pipeline(
-            label=f"{path}:{entry}",
-            layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
-            vertex={"module": module, "entry_point": "fullscreen_vertex"},
-            fragment={
-                "module": module,
-                "entry_point": entry,
-                "targets": [{"format": target, **({"blend": blend} if blend else {})}],
-            },
+            label=f"{shader}:{fragment}",
+            layout=gpu.device.create_pipeline_layout(bind_group_layouts=list(layouts)),
+            vertex={"module": module, "entry_point": vertex, "buffers": list(buffers)},  # pyright: ignore
+            fragment={"module": module, "entry_point": fragment, "targets": list(targets)},  # pyright: ignore
+            primitive={"topology": topology, "cull_mode": cull},  # pyright: ignore
+            depth_stencil=depth,  # pyright: ignore
+            multisample=multisample,  # pyright: ignore
         )
 
-    return draw_cache(gpu).get((path, entry, target, tuple((defines or {}).items())), make)
+    return draw_cache(gpu).get((shader, entries, tuple(layouts), values, states), make)
+
+
+def compute_pipeline(
+    gpu: Gpu, shader: str, entry: str, layout: wgpu.GPUBindGroupLayout, defines: Mapping[str, Any]
+) -> wgpu.GPUComputePipeline:
+    """The pipeline of an entry point of a shader file, created once for each device."""
+
+    def make() -> wgpu.GPUComputePipeline:
+        return gpu.device.create_compute_pipeline(
+            label=f"{shader}:{entry}",
+            layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
+            compute={"module": draw_shader(gpu, shader, defines), "entry_point": entry},
+        )
+
+    return draw_cache(gpu).get((shader, entry, layout, tuple(defines.items())), make)
+
+
+def fullscreen_pipeline(
+    gpu: Gpu,
+    shader: str,
+    fragment: str,
+    layout: wgpu.GPUBindGroupLayout,
+    targets: Sequence[Mapping[str, Any]],
+    **options: Any,
+) -> wgpu.GPURenderPipeline:
+    """A pass over whole targets; `options` as those of `render_pipeline`."""
+    return render_pipeline(gpu, shader, ("fullscreen_vertex", fragment), [layout], targets, **options)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import wgpu
 
 from ..gpu import Gpu, RenderPass
+from .bindings import FRAGMENT, bind_group, bind_group_layout, uniform_range
 from .bloom import Bloom
-from .pipelines import draw_cache, fullscreen_pipeline, smooth_sampler
+from .pipelines import fullscreen_pipeline, smooth_sampler
 from .target import Target
 from .view import POST_PROCESS_SIZE
 
@@ -86,39 +87,31 @@ class PostProcess:
             "ENCODED_BY_TARGET": self._format.endswith("-srgb"),
             "TRANSPARENT": self._transparent,
         }
-        layout = self._layout(finish)
-        return fullscreen_pipeline(self._gpu, SHADER, "post_process_fragment", self._format, layout, defines=defines)
+        layout, targets = self._layout(finish), [{"format": self._format}]
+        return fullscreen_pipeline(self._gpu, SHADER, "post_process_fragment", layout, targets, defines=defines)
 
     def _group(self, finish: Finish, depths: wgpu.GPUTextureView) -> wgpu.GPUBindGroup:
         if finish not in self._pipelines:  # edges are seldom drawn
             self._pipelines[finish] = self._pipeline(finish)
-        ring = {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": POST_PROCESS_SIZE}
-        entries: list[dict[str, Any]] = [
-            {"binding": 0, "resource": ring},
-            {"binding": 1, "resource": self._target.picture},
-        ]
-        if finish.glow:
-            entries.append({"binding": 2, "resource": self._bloom.glow})
-            entries.append({"binding": 3, "resource": smooth_sampler(self._gpu)})
-        if finish.edges:
-            entries.append({"binding": 4, "resource": depths})
-        if finish.split:
-            entries.append({"binding": 5, "resource": self._target.display})
-        return self._gpu.device.create_bind_group(layout=self._layout(finish), entries=entries)
+        sources = {
+            0: uniform_range(self._gpu, POST_PROCESS_SIZE),
+            1: self._target.picture,
+            2: self._bloom.glow if finish.glow else None,
+            3: smooth_sampler(self._gpu),
+            4: depths,
+            5: self._target.display,
+        }
+        return bind_group(self._gpu, self._layout(finish), {n: sources[n] for n in self._kinds(finish)})
 
     def _layout(self, finish: Finish) -> wgpu.GPUBindGroupLayout:
-        fragment, gpu = wgpu.ShaderStage.FRAGMENT, self._gpu
-        picture = {"sample_type": "unfilterable-float", "multisampled": self._target.by_sample}
-        entries: list[dict[str, Any]] = [
-            {"binding": 0, "visibility": fragment, "buffer": {"type": "uniform", "has_dynamic_offset": True}},
-            {"binding": 1, "visibility": fragment, "texture": picture},
-        ]
-        if finish.glow:
-            entries.append({"binding": 2, "visibility": fragment, "texture": {"sample_type": "float"}})
-            entries.append({"binding": 3, "visibility": fragment, "sampler": {"type": "filtering"}})
-        if finish.edges:
-            entries.append({"binding": 4, "visibility": fragment, "texture": {"sample_type": "depth"}})
-        if finish.split:
-            entries.append({"binding": 5, "visibility": fragment, "texture": picture})
-        wanted = ("post-process layout", finish)
-        return draw_cache(gpu).get(wanted, lambda: gpu.device.create_bind_group_layout(entries=entries))
+        return bind_group_layout(self._gpu, self._kinds(finish), FRAGMENT)
+
+    def _kinds(self, finish: Finish) -> dict[int, str]:
+        """What is bound, by its binding in the shader."""
+        image = "samples" if self._target.by_sample else "unfilterable"
+        return {
+            **{0: "uniform", 1: image},
+            **({2: "texture", 3: "sampler"} if finish.glow else {}),
+            **({4: "depth"} if finish.edges else {}),
+            **({5: image} if finish.split else {}),
+        }

@@ -141,15 +141,15 @@ class Renderer:
         """The same in two passes: what is drawn over may read the depth of what is solid, which is finished by then."""
         recorder, target = self._gpu.recorder, self._target
         over = replace(frame, depth=target.depth)
-        deep = [layer for layer in layers if layer.reads_depth]
-        for layer in deep:
+        surveying = [layer for layer in layers if layer.surveys]
+        for layer in surveying:
             layer.survey(over)
         with recorder.render_pass("layers", target.solid_pass) as pass_:
             pass_.set_bind_group(1, self._lighting.group)
             for layer in layers:
                 if layer.transparency != "all":
                     layer.draw(pass_, frame)
-        for layer in deep:
+        for layer in surveying:
             layer.gather(over)
         clear = [layer for layer in layers if layer.transparency != "none"]
         if clear:

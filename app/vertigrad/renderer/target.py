@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import wgpu
 
@@ -12,6 +13,12 @@ SAMPLES = 4
 COLOR = "rgba16float"  # linear light, or what a screen shows, premultiplied by coverage
 WEIGHED, THROUGH = "rgba16float", "r16float"  # of what is transparent: shaders/common/transparency.wgsl
 DEPTH = "depth32float"  # reversed: 1 at the near plane, cleared to 0
+ROW, CORNERS = "rgba32uint", "rg32uint"  # when picking, of `SeenPixel` in shaders/common/seen.wgsl
+ROW_BYTES, CORNERS_BYTES = 16, 8  # of a pixel
+LEAST_ALPHA = 0.125  # what is more transparent is not picked
+
+# "color"; "depth": of solid things, one sample per pixel; "clear": what is transparent; "rows": rows instead of colors
+Drawn = Literal["color", "depth", "clear", "rows"]
 
 _ADDED = {"src_factor": "one", "dst_factor": "one", "operation": "add"}
 _MULTIPLIED = {"src_factor": "zero", "dst_factor": "src", "operation": "add"}
@@ -23,6 +30,8 @@ CLEAR_TARGETS: tuple[dict[str, Any], ...] = (
     {"format": WEIGHED, "blend": {"color": _ADDED, "alpha": _ADDED}},
     {"format": THROUGH, "blend": {"color": _MULTIPLIED, "alpha": _MULTIPLIED}},
 )
+ROW_TARGETS: tuple[dict[str, Any], ...] = ({"format": ROW}, {"format": CORNERS})
+NO_DEPTH_TEST: Mapping[str, Any] = {"format": DEPTH, "depth_write_enabled": False, "depth_compare": "always"}
 
 
 def handles_samples(gpu: Gpu) -> bool:
@@ -58,6 +67,36 @@ def depth_state(write: bool) -> dict[str, object]:
     return {"format": DEPTH, "depth_write_enabled": write, "depth_compare": "greater"}
 
 
+class PassStates(NamedTuple):
+    """What of a pipeline depends on the pass that it draws in."""
+
+    targets: Sequence[Mapping[str, Any]]
+    depth: Mapping[str, Any]
+    multisample: Mapping[str, Any]
+
+
+def pass_states(gpu: Gpu, drawn: Drawn, over: bool, split: bool, display_referred: bool) -> PassStates:
+    """The states of a pipeline that draws what is `drawn`; the other arguments are those of `color_targets`."""
+    if drawn in ("depth", "rows"):
+        return PassStates(ROW_TARGETS if drawn == "rows" else (), depth_state(write=True), {"count": 1})
+    over = over or drawn == "clear"
+    targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, split, display_referred)
+    return PassStates(targets, depth_state(write=not over), multisample_state(gpu, solid=not over))
+
+
+def create_view(
+    gpu: Gpu, size: tuple[int, ...], format: str, usage: int | None = None, samples: int = 1
+) -> wgpu.GPUTextureView:
+    """A new texture of `size` pixels that is drawn into and read, or of another usage."""
+    texture = gpu.create_texture(
+        size=(*size, 1),  # pyright: ignore[reportArgumentType]
+        format=format,  # pyright: ignore[reportArgumentType]
+        usage=wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING if usage is None else usage,
+        sample_count=samples,
+    )
+    return texture.create_view()
+
+
 class Target:
     """Multisampled color and depth, and the color resolved to one sample (`light`), all of one size in pixels.
 
@@ -83,9 +122,9 @@ class Target:
         self.size, self.split = size, split
         drawn, read = wgpu.TextureUsage.RENDER_ATTACHMENT, wgpu.TextureUsage.TEXTURE_BINDING
         sampled = drawn | read if self.by_sample else drawn
-        self._samples = self._texture(size, COLOR, sampled, SAMPLES)
-        self.depth = self._texture(size, DEPTH, sampled, SAMPLES)
-        self.light = self._texture(size, COLOR, drawn | read, 1)
+        self._samples = create_view(self._gpu, size, COLOR, sampled, SAMPLES)
+        self.depth = create_view(self._gpu, size, DEPTH, sampled, SAMPLES)
+        self.light = create_view(self._gpu, size, COLOR, drawn | read, 1)
         self.picture = self._samples if self.by_sample else self.light
         self._make_display(sampled)
         self.layers_pass = {resolve: self._layers_pass(resolve) for resolve in (False, True)}
@@ -98,9 +137,9 @@ class Target:
         self._display_samples = self._display = self.display = None
         if not self.split:
             return
-        self._display_samples = self._texture(self.size, COLOR, sampled, SAMPLES)
+        self._display_samples = create_view(self._gpu, self.size, COLOR, sampled, SAMPLES)
         if not self.by_sample:
-            self._display = self._texture(self.size, COLOR, sampled | wgpu.TextureUsage.TEXTURE_BINDING, 1)
+            self._display = create_view(self._gpu, self.size, COLOR, sampled | wgpu.TextureUsage.TEXTURE_BINDING, 1)
         self.display = self._display_samples if self.by_sample else self._display
 
     def _layers_pass(self, resolve: bool) -> RenderPass:
@@ -131,12 +170,3 @@ class Target:
             "depth_load_op": "clear",
             "depth_store_op": store,
         }
-
-    def _texture(self, size: tuple[int, int], format: str, usage: int, samples: int) -> wgpu.GPUTextureView:
-        texture = self._gpu.create_texture(
-            size=(*size, 1),
-            format=format,  # pyright: ignore[reportArgumentType]
-            usage=usage,
-            sample_count=samples,
-        )
-        return texture.create_view()

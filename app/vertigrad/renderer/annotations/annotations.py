@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -10,14 +10,13 @@ import numpy as np
 import wgpu
 
 from ...gpu import Direction, Gpu, RenderPass, Traffic
+from ..bindings import Bindings, lighting_layout, whole_buffer
 from ..camera import OrbitCamera
 from ..colormap import colormap_texture
 from ..layers.base import Frame, Layer
-from ..layers.stored import Stored
-from ..lighting_layout import lighting_layout
-from ..pipelines import draw_cache, draw_shader, smooth_sampler
-from ..target import BLEND_OVER, color_targets, depth_state, multisample_state
-from ..view import View
+from ..pipelines import draw_cache, render_pipeline, smooth_sampler
+from ..target import BLEND_OVER, pass_states
+from ..view import VIEW_SIZE, View
 from .axes_bounds import AxesBounds
 from .font import Font, font
 from .overlay import (
@@ -39,8 +38,15 @@ PER_BAR = 3 + PER_TICK * MOST_TICKS
 AXES_QUADS = 3 * PER_TICK * MOST_TICKS
 SCALE = 3 + PER_TICK  # the line with its two feet, and a number
 BOX_LINES = 12 + 3 * 2 * MOST_TICKS
+UNIFORMS = (VIEW_SIZE, OVERLAY_SIZE)
 BAR_KINDS = ("storage", "texture", "texture", "sampler", "storage")  # glyphs, atlas, colormap, extent
-GLYPH_BYTES = 32  # of an instance of a text
+GLYPH_BUFFERS = [
+    {
+        "array_stride": 32,
+        "step_mode": "instance",
+        "attributes": [{"format": "float32x4", "offset": 16 * slot, "shader_location": slot} for slot in (0, 1)],
+    }
+]
 REPLACED = {
     "color": {"src_factor": "one", "dst_factor": "zero", "operation": "add"},
     "alpha": {"src_factor": "one", "dst_factor": "one-minus-src-alpha", "operation": "add"},
@@ -79,10 +85,10 @@ class Annotations:
         self._format = color_format
         self._transparent = transparent
         self._bounds = AxesBounds(gpu)
-        self._lines = Stored(gpu, OVERLAY_SIZE, ["storage"])
-        self._axes = Stored(gpu, OVERLAY_SIZE, ["storage", "texture", "storage"])
-        self._bar_layout = Stored(gpu, OVERLAY_SIZE, BAR_KINDS).layout
-        self._colored: dict[Layer, Stored] = {}
+        self._lines = Bindings(gpu, UNIFORMS, ["storage"])
+        self._axes = Bindings(gpu, UNIFORMS, ["storage", "texture", "storage"])
+        self._bar_layout = Bindings(gpu, UNIFORMS, BAR_KINDS).layout
+        self._colored: dict[Layer, Bindings] = {}
         self._texts = _TextBuffer((), None, 0)
         self._pass = RenderPass([{"load_op": "load", "store_op": "store"}])
         self._offset = 0
@@ -120,7 +126,7 @@ class Annotations:
         """Draw floor and axes box, in the pass of the transparent layers."""
         self._offset = self._gpu.uniforms.push(self._overlay)
         offsets = (frame.view_offset, self._offset)
-        group = self._lines.group(id(self._bounds.buffer), lambda: [_all(self._bounds.buffer)])
+        group = self._lines.group(id(self._bounds.buffer), lambda: [whole_buffer(self._bounds.buffer)])
         if self._view.floor != "none":
             pass_.set_pipeline(self._line_pipeline(FLOOR_SHADER, "floor", frame.split))
             pass_.set_bind_group(0, group, offsets)
@@ -155,7 +161,7 @@ class Annotations:
         if not drawn:
             return
         key = self._font.size, id(self._bounds.buffer)
-        group = self._axes.group(key, lambda: [*self._glyphs(), _all(self._bounds.buffer)])
+        group = self._axes.group(key, lambda: [*self._glyphs(), whole_buffer(self._bounds.buffer)])
         if self._texts.buffer is not None:
             pass_.set_vertex_buffer(0, self._texts.buffer)
         for fragment, (stage, count) in product(self._fragments("overlay"), drawn):
@@ -188,13 +194,13 @@ class Annotations:
 
     def _bar_group(self, layer: Layer) -> wgpu.GPUBindGroup:
         style, extent = layer.style, layer.attributes.tensors["extent"].tensor
-        stored = self._colored.get(layer)
-        if stored is None:
-            self._colored = {one: kept for one, kept in self._colored.items() if one in self._bars}
-            stored = self._colored[layer] = Stored(self._gpu, OVERLAY_SIZE, BAR_KINDS)
+        bindings = self._colored.get(layer)
+        if bindings is None:
+            self._colored = {one: cached for one, cached in self._colored.items() if one in self._bars}
+            bindings = self._colored[layer] = Bindings(self._gpu, UNIFORMS, BAR_KINDS)
         block = extent.block
         key = self._font.size, style.colormap, style.colormap_flip, block.id, block.generation, extent.offset
-        return stored.group(
+        return bindings.group(
             key,
             lambda: [
                 *self._glyphs(),
@@ -210,62 +216,33 @@ class Annotations:
     def _line_pipeline(self, shader: str, stage: str, split: bool) -> wgpu.GPURenderPipeline:
         found = self._pipelines.get((stage, split))
         if found is None:
-            targets, layout = color_targets(over=True, split=split), self._lines.layout
-            states = {
-                "depth_stencil": depth_state(write=False),
-                "multisample": multisample_state(self._gpu, solid=False),
-            }
-            found = self._pipelines[stage, split] = self._create_pipeline(
-                shader, stage, stage, layout, {}, targets, **states
+            states, layouts = pass_states(self._gpu, "color", True, split, False), [self._lines.layout]
+            lit = stage == "floor"  # shadows fall on it
+            found = self._pipelines[stage, split] = render_pipeline(
+                self._gpu,
+                shader,
+                (f"{stage}_vertex", f"{stage}_fragment"),
+                [*layouts, lighting_layout(self._gpu)] if lit else layouts,
+                topology="triangle-list" if lit else "triangle-strip",
+                **states._asdict(),
             )
         return found
 
     def _text_pipeline(self, shader: str, stage: str, fragment: str) -> wgpu.GPURenderPipeline:
         found = self._pipelines.get((stage, fragment))
         if found is None:
-            layout = self._bar_layout if stage == "bar" else self._axes.layout
-            encoded = self._format.endswith("-srgb")
-            defines: dict[str, Any] = {"ENCODED_BY_TARGET": encoded, "TRANSPARENT": self._transparent}
-            if stage == "bar":
-                defines["PER_BAR"] = PER_BAR
-            targets = [{"format": self._format, "blend": REPLACED if self._transparent else BLEND_OVER}]
-            found = self._create_pipeline(shader, stage, fragment, layout, defines, targets)
-            self._pipelines[stage, fragment] = found
-        return found
-
-    def _create_pipeline(
-        self,
-        shader: str,
-        stage: str,
-        fragment: str,
-        layout: wgpu.GPUBindGroupLayout,
-        defines: Mapping[str, Any],
-        targets: Sequence[Mapping[str, Any]],
-        **states: Any,
-    ) -> wgpu.GPURenderPipeline:
-        device = self._gpu.device
-        layouts = [layout, lighting_layout(self._gpu)] if stage == "floor" else [layout]  # shadows fall on it
-
-        def make() -> wgpu.GPURenderPipeline:
-            module = draw_shader(self._gpu, shader, defines)
-            return device.create_render_pipeline(
-                label=f"{shader}:{stage}",
-                layout=device.create_pipeline_layout(bind_group_layouts=layouts),
-                vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": _buffers(stage)},
-                fragment={"module": module, "entry_point": f"{fragment}_fragment", "targets": list(targets)},
-                primitive={"topology": "triangle-list" if stage == "floor" else "triangle-strip"},
-                **states,
+            defines = {"ENCODED_BY_TARGET": self._format.endswith("-srgb"), "TRANSPARENT": self._transparent}
+            found = self._pipelines[stage, fragment] = render_pipeline(
+                self._gpu,
+                shader,
+                (f"{stage}_vertex", f"{fragment}_fragment"),
+                [self._bar_layout if stage == "bar" else self._axes.layout],
+                [{"format": self._format, "blend": REPLACED if self._transparent else BLEND_OVER}],
+                defines=defines | ({"PER_BAR": PER_BAR} if stage == "bar" else {}),
+                buffers=GLYPH_BUFFERS if stage == "text" else (),
+                topology="triangle-strip",
             )
-
-        key = (shader, stage, fragment, self._format, self._transparent, len(targets))
-        return draw_cache(self._gpu).get(key, make)
-
-
-def _buffers(stage: str) -> list[Any]:
-    if stage != "text":
-        return []
-    attributes = [{"format": "float32x4", "offset": 16 * slot, "shader_location": slot} for slot in (0, 1)]
-    return [{"array_stride": GLYPH_BYTES, "step_mode": "instance", "attributes": attributes}]
+        return found
 
 
 def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
@@ -280,7 +257,7 @@ def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
         rows = {"bytes_per_row": width * channels}
         gpu.queue.write_texture({"texture": texture}, drawn.atlas, rows, texture.size)
         gpu.meter.count(Direction.HOST_TO_DEVICE, drawn.atlas.nbytes, Traffic.IMAGE)
-        return _all(_uploaded(gpu, drawn.table, wgpu.BufferUsage.STORAGE)), texture.create_view()
+        return whole_buffer(_uploaded(gpu, drawn.table, wgpu.BufferUsage.STORAGE)), texture.create_view()
 
     return draw_cache(gpu).get(("glyphs", drawn.size), make)
 
@@ -288,7 +265,3 @@ def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
 def _uploaded(gpu: Gpu, rows: np.ndarray, usage: int) -> wgpu.GPUBuffer:
     gpu.meter.count(Direction.HOST_TO_DEVICE, rows.nbytes, Traffic.IMAGE)
     return gpu.create_buffer(rows.nbytes, usage, "glyphs", rows)
-
-
-def _all(buffer: wgpu.GPUBuffer) -> dict[str, Any]:
-    return {"buffer": buffer, "offset": 0, "size": buffer.size}

@@ -9,10 +9,11 @@ from typing import Any
 import wgpu
 
 from ...gpu import Gpu
+from ..bindings import COMPUTE, bind_group, bind_group_layout, uniform_range, whole_buffer
 from ..layers.attributes import Bound
 from ..layers.base import Layer
 from ..layers.field import storage_range
-from ..pipelines import draw_cache, draw_shader
+from ..pipelines import compute_pipeline, draw_cache
 
 SHADER = "draw/axes_bounds.wgsl"
 ROWS = struct.Struct("<4I")  # `Rows` in the shader
@@ -64,8 +65,7 @@ class AxesBounds:
         self.buffer = gpu.create_buffer(BOX_BYTES, storage | wgpu.BufferUsage.COPY_SRC, "axes bounds")
         self._boxes = gpu.create_buffer(size, storage, "axes bounds of layers")
         self._groups = {}
-        entries = [*self._shared(), {"binding": 3, "resource": _all(self.buffer)}]
-        self._combine_group = gpu.device.create_bind_group(layout=self._layout("combine"), entries=entries)
+        self._combine_group = self._bind("combine", {3: whole_buffer(self.buffer)})
 
     def _gather_group(self, position: Bound) -> tuple[wgpu.GPUBindGroup, int]:
         """The bind group of positions as they lie now, and the element of it at which they begin."""
@@ -73,39 +73,21 @@ class AxesBounds:
         resource, first = storage_range(self._gpu, tensor, "the box around everything")
         key = tensor.block.id, tensor.block.generation, resource["offset"], resource["size"]
         if key not in self._groups:
-            entries = [*self._shared(), {"binding": 1, "resource": resource}]
-            self._groups[key] = self._gpu.device.create_bind_group(layout=self._layout("gather"), entries=entries)
+            self._groups[key] = self._bind("gather", {1: resource})
             if len(self._groups) > REMEMBERED + len(self._layers):
                 del self._groups[next(iter(self._groups))]
         return self._groups[key], first // tensor.itemsize
 
-    def _shared(self) -> list[Any]:
-        ring = {"buffer": self._gpu.uniforms.buffer, "offset": 0, "size": ROWS.size}
-        return [{"binding": 0, "resource": ring}, {"binding": 2, "resource": _all(self._boxes)}]
+    def _bind(self, entry: str, own: dict[int, Any]) -> wgpu.GPUBindGroup:
+        shared = {0: uniform_range(self._gpu, ROWS.size), 2: whole_buffer(self._boxes)}
+        return bind_group(self._gpu, self._layout(entry), shared | own)
 
     def _layout(self, entry: str) -> wgpu.GPUBindGroupLayout:
-        compute = wgpu.ShaderStage.COMPUTE
-        other, kind = (1, "read-only-storage") if entry == "gather" else (3, "storage")
-        entries: list[Any] = [
-            {"binding": 0, "visibility": compute, "buffer": {"type": "uniform", "has_dynamic_offset": True}},
-            {"binding": other, "visibility": compute, "buffer": {"type": kind}},
-            {"binding": 2, "visibility": compute, "buffer": {"type": "storage"}},
-        ]
-        device = self._gpu.device
-        return draw_cache(self._gpu).get(
-            ("axes bounds layout", entry), lambda: device.create_bind_group_layout(entries=entries)
-        )
+        own = {1: "storage"} if entry == "gather" else {3: "written"}
+        return bind_group_layout(self._gpu, {0: "uniform", 2: "written"} | own, COMPUTE)
 
     def _pipeline(self, entry: str, scalar: str) -> wgpu.GPUComputePipeline:
-        device = self._gpu.device
+        def create() -> wgpu.GPUComputePipeline:
+            return compute_pipeline(self._gpu, SHADER, entry, self._layout(entry), {"TYPE": scalar})
 
-        def make() -> wgpu.GPUComputePipeline:
-            module = draw_shader(self._gpu, SHADER, {"TYPE": scalar})
-            layout = device.create_pipeline_layout(bind_group_layouts=[self._layout(entry)])
-            return device.create_compute_pipeline(layout=layout, compute={"module": module, "entry_point": entry})
-
-        return draw_cache(self._gpu).get((SHADER, entry, scalar), make)
-
-
-def _all(buffer: wgpu.GPUBuffer) -> dict[str, Any]:
-    return {"buffer": buffer, "offset": 0, "size": buffer.size}
+        return draw_cache(self._gpu).get((SHADER, entry, scalar), create)

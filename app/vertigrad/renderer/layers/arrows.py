@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from ...errors import ParameterError
-from ...params import Params, choice, interval, number, switch
-from ..colormap import COLORMAPS
+from ...params import Params, choice, number, switch
+from ...tensor import Tensor
+from . import styles
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec
-from .field import ends
-from .instances import RECIPE, STYLE
-from .meshes import Meshes, MeshesLayer
+from .base import Attribute, AttributeSpec, Layer
+from .meshes import RECIPE, MeshesDrawing
+from .styles import Range
 
 ARROWS = replace(RECIPE, defines={"ARROW": True})
 ANCHORS = {"tail": 0.0, "middle": 0.5, "tip": 1.0}
@@ -22,13 +21,11 @@ ANCHORS = {"tail": 0.0, "middle": 0.5, "tip": 1.0}
 class ArrowsStyle(Params):
     """How arrows look."""
 
-    colormap: str = choice("batlow", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="reverse the colormap")
-    range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
-    )
-    metallic: float = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
-    roughness: float = number(0.5, min=0.05, max=1.0, doc="0.05: polished, 1: matte")
+    colormap: str = styles.colormap("batlow")
+    colormap_flip: bool = styles.colormap_flip()
+    range: Range = styles.color_range()
+    metallic: float = styles.metallic()
+    roughness: float = styles.roughness(0.5)
     scale: float = number(
         0.1,
         min=0.0,
@@ -47,37 +44,35 @@ class ArrowsStyle(Params):
     anchor: str = choice("tail", tuple(ANCHORS), doc="the part of the arrow that is at its position")
 
 
-class ArrowsLayer(MeshesLayer):
+class ArrowsDrawing(MeshesDrawing):
+    """An arrow for each row."""
+
+    def build(self, values: Mapping[str, Attribute]) -> None:
+        """See `Drawing`."""
+        self.create_arrows(values)
+
+    def create_arrows(self, values: Mapping[str, Attribute], *others: Tensor) -> Attributes:
+        """Draw these, and set `attributes` to them."""
+        self.bind_rows(values, ArrowsLayer.ATTRIBUTES)
+        self.create_meshes(ARROWS, self.attributes, {}, "arrow", *others)
+        return self.attributes
+
+    def uniform(self) -> bytes:
+        """`Style` in shaders/draw/instances.wgsl."""
+        style = self.style
+        form = (style.scale, style.head, style.thickness)
+        return self.pack(form, (style.max_length, style.normalize, ANCHORS[style.anchor]))
+
+
+class ArrowsLayer(Layer):
     """An arrow for each row of `position`, along `direction`. A row without a finite length is not drawn."""
 
-    casts: ClassVar[bool] = True
-    blends: ClassVar[bool] = True
-    Style: ClassVar[type[Params]] = ArrowsStyle
+    casts = True
+    blends = True
+    Style = ArrowsStyle
+    DRAWING = ArrowsDrawing
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
-        "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
+        "position": styles.POSITION,
         "direction": AttributeSpec(True, (3,), None, "the vector"),
-        "color": AttributeSpec(
-            False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
-        ),
+        "color": styles.color_attribute(styles.BLUE_GRAY),
     }
-
-    def bind(self, attributes: Mapping[str, Attribute]) -> None:
-        """Draw these from now on.
-
-        Raises `LayoutError` or `ParameterError` for what cannot be drawn; what was bound before stays then.
-        """
-        bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
-        if "direction" in bound.constants:
-            raise ParameterError(f"layer {self.name!r}: direction must be a tensor, in each row the vector")
-        color = bound.color()
-        meshes = Meshes(self._gpu, self.name, ARROWS, bound, {}, "arrow")
-        self._take(meshes)
-        self._color = color
-
-    def _uniform(self) -> bytes:
-        style = self.style
-        looks = (*self._color, *ends(style.range), style.metallic, style.roughness)
-        form = (style.scale, style.head, style.thickness)
-        return STYLE.pack(
-            *looks, *form, style.range == "auto", style.max_length, style.normalize, ANCHORS[style.anchor]
-        )

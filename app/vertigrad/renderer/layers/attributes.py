@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ...params.color_space import linear
 from ...tensor import Tensor
 from ..vertex_layout import StepMode, VertexLayout, vertex_layout
 from .base import Attribute, AttributeSpec, Constant, Transparency
+from .storage import storage_range
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,20 @@ class Bound:
     tensor: Tensor
     layout: VertexLayout
 
+    @property
+    def stride(self) -> int:
+        """Elements from one row to the next."""
+        return self.layout.stride // self.tensor.itemsize
+
+    def resource(self, gpu: Gpu, where: str = "a layer") -> tuple[dict[str, Any], int]:
+        """The range of its block to bind as storage, and the element of it that is the first. Raises `LimitError`."""
+        resource, first = storage_range(gpu, self.tensor, where, self.layout.nbytes)
+        return resource, first // self.tensor.itemsize
+
 
 @dataclass(frozen=True)
 class Shared:
-    """Attributes, by name, whose rows lie among each other in one block: a single vertex buffer serves them all."""
+    """Attributes, by name, whose rows are interleaved in one block: a single vertex buffer serves them all."""
 
     parts: list[tuple[str, Bound]]
 
@@ -37,12 +48,12 @@ class Shared:
     @property
     def offsets(self) -> list[int]:
         """Bytes from where the buffer begins to each attribute."""
-        return [bound.tensor.offset - self.place[0] for _, bound in self.parts]
+        return [bound.tensor.offset - self.range[0] for _, bound in self.parts]
 
     @property
-    def place(self) -> tuple[int, int]:
-        """Where the buffer begins in the block, and its bytes."""
-        (low, high), layout = _reach([bound for _, bound in self.parts]), self.first.layout
+    def range(self) -> tuple[int, int]:
+        """The offset of the buffer in the block, and its bytes."""
+        (low, high), layout = _first_rows([bound for _, bound in self.parts]), self.first.layout
         return low, (layout.rows - 1) * layout.stride + high - low
 
     @property
@@ -50,9 +61,9 @@ class Shared:
         """One of them."""
         return self.parts[0][1]
 
-    def takes(self, bound: Bound) -> bool:
-        """Whether the rows of one more lie among these."""
-        first, (low, high) = self.first, _reach([*[one for _, one in self.parts], bound])
+    def fits(self, bound: Bound) -> bool:
+        """Whether the rows of one more are interleaved with these."""
+        first, (low, high) = self.first, _first_rows([*[one for _, one in self.parts], bound])
         alike = first.tensor.owner is bound.tensor.owner and first.layout.step_mode == bound.layout.step_mode
         return alike and first.layout.stride == bound.layout.stride >= high - low
 
@@ -66,8 +77,8 @@ class Shared:
         return {"array_stride": layout.stride, "step_mode": layout.step_mode, "attributes": attributes}
 
 
-def _reach(bounds: Sequence[Bound]) -> tuple[int, int]:
-    """The bytes of the block between which the first rows lie."""
+def _first_rows(bounds: Sequence[Bound]) -> tuple[int, int]:
+    """The bytes of the block between which the first rows are."""
     sizes = [one.layout.nbytes - (one.layout.rows - 1) * one.layout.stride for one in bounds]
     ends = [one.tensor.offset + size for one, size in zip(bounds, sizes, strict=True)]
     return min(one.tensor.offset for one in bounds), max(ends)
@@ -76,8 +87,8 @@ def _reach(bounds: Sequence[Bound]) -> tuple[int, int]:
 class Attributes:
     """One checked set of attributes. All tensors have as many rows as the one bound as "position".
 
-    `beside` names attributes that are no vertex buffers; the layer checks those itself. Raises `LayoutError` for a
-    tensor that cannot be drawn as it lies, `ParameterError` for what is unknown, missing or no tensor where it must be.
+    `excluded` names attributes that are no vertex buffers; the layer checks those itself. Raises `LayoutError` for a
+    tensor that cannot be drawn as it is laid out, `ParameterError` for what is unknown, missing or must be a tensor.
     """
 
     def __init__(
@@ -85,11 +96,11 @@ class Attributes:
         gpu: Gpu,
         layer: str,
         specs: Mapping[str, AttributeSpec],
-        given: Mapping[str, Attribute],
+        values: Mapping[str, Attribute],
         step_mode: StepMode,
-        beside: tuple[str, ...] = (),
+        excluded: Iterable[str] = (),
     ):
-        for name in given:
+        for name in values:
             if name not in specs:
                 raise ParameterError(f"layer {layer!r}: {unknown('attribute', name, specs)}")
         self._layer = layer
@@ -100,8 +111,8 @@ class Attributes:
         self.constants: dict[str, Constant] = {}
         self.rows = 0
         for name, spec in specs.items():
-            if name not in beside:
-                self._take(name, spec, given.get(name, spec.default))
+            if name not in excluded:
+                self._add_value(name, spec, values.get(name, spec.default))
         self.transparency: Transparency = "some" if self.components("color") == 4 else self._constant_transparency()
 
     @property
@@ -141,7 +152,7 @@ class Attributes:
         found: list[Shared] = []
         for item in self.tensors.items():
             for one in found:
-                if one.takes(item[1]):
+                if one.fits(item[1]):
                     one.parts.append(item)
                     break
             else:
@@ -166,10 +177,23 @@ class Attributes:
             raise ParameterError(f"layer {self._layer!r}: {name} must be a number above 0, got {value!r}")
         return float(value)
 
+    def factors(self, name: str) -> tuple[float, ...]:
+        """The same along three axes, for which there may be a number each. Raises `ParameterError`."""
+        value = self.constants.get(name, 1.0)
+        values = value if isinstance(value, list | tuple) else [value] * 3
+        if len(values) != 3 or not all(
+            isinstance(v, int | float) and not isinstance(v, bool) and v > 0 for v in values
+        ):
+            raise ParameterError(f"layer {self._layer!r}: {name} must be one or three numbers above 0, got {value!r}")
+        return tuple(float(v) for v in values)
+
     def report(self) -> dict[str, Any]:
         """{attribute: {tensor, block, offset, stride, format}, or the constant}, of those in the layer's specs."""
-        drawn = {name: _drawn(bound) for name, bound in self.tensors.items() if name in self._specs}
-        return drawn | self.constants
+        tensors = {name: bound for name, bound in self.tensors.items() if name in self._specs}
+        found = {
+            name: describe(bound.tensor, bound.layout.stride, bound.layout.format) for name, bound in tensors.items()
+        }
+        return found | self.constants
 
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.tensors.values())
@@ -178,21 +202,23 @@ class Attributes:
         color = self.constants.get("color")
         return "all" if isinstance(color, tuple | list) and len(color) == 4 and color[3] < 1.0 else "none"
 
-    def _take(self, name: str, spec: AttributeSpec, value: Attribute | None) -> None:
+    def _add_value(self, name: str, spec: AttributeSpec, value: Attribute | None) -> None:
         if isinstance(value, Tensor):
             self.add(name, value, spec.components)
         elif spec.required:
             raise ParameterError(f"layer {self._layer!r}: {name} must be a tensor, in each row {spec.doc}")
+        elif value is not None and spec.without:
+            raise ParameterError(f"layer {self._layer!r}: {name} must be a tensor; leave it out for {spec.without}")
         elif value is not None:
             self.constants[name] = value
 
 
-def _drawn(bound: Bound) -> dict[str, Any]:
-    tensor, layout = bound.tensor, bound.layout
+def describe(tensor: Tensor, stride: int, format: str) -> dict[str, Any]:
+    """Where a tensor is and how it is read, for a layer's report."""
     return {
         "tensor": tensor.name,
         "block": tensor.block.id,
         "offset": tensor.offset,
-        "stride": layout.stride,
-        "format": layout.format,
+        "stride": stride,
+        "format": format,
     }

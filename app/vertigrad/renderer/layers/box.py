@@ -1,4 +1,4 @@
-"""`Box`: where in the world a grid of samples lies, also as the positions of its corners."""
+"""`Box`: where in the world a grid of samples is, also as the positions of its corners."""
 
 from __future__ import annotations
 
@@ -15,41 +15,51 @@ Vector = tuple[float, float, float]
 
 
 class Boxed(Protocol):
-    """What of a layer's style says where its grid lies."""
+    """What of a layer's style says where its grid is."""
 
     low: tuple[float, ...] | Literal["auto"]
     high: tuple[float, ...] | Literal["auto"]
     samples: str
 
 
-class Box:
-    """The box of a grid with `size` samples along x, y and z. `positions` are its corners, a tensor (8, 3).
+class Corners:
+    """The corners of a box on the GPU: `positions`, a tensor (8, 3).
 
-    A layer has them as its "position", which the camera asks for what is to be seen. They are written when `place`
-    finds that the box has become another.
+    Layers of a grid have them as their "position", which the camera asks for what is to be seen.
     """
 
-    def __init__(self, name: str, size: tuple[int, ...]):
-        self._size = size
-        self._asked: tuple[object, ...] = ()
-        self._placed: tuple[Vector, Vector] = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    def __init__(self, name: str):
         self.positions = Tensor.zeros((CORNERS, 3), name=f"{name}.corners")
         self._plan = Plan(f"{name}.corners")
         self._plan.dispatch(Kernel.load(SHADER), CORNERS, overwrites=("positions",), positions=self.positions)
 
-    def place(self, style: Boxed) -> tuple[Vector, Vector]:
-        """The low and the high corner that the style asks for, in world space; records what must follow from that."""
-        asked = (style.low, style.high, style.samples)
-        if asked != self._asked:
-            low, high = self._ends(style)
-            self._plan.replay(low=low, high=high)
-            self._asked, self._placed = asked, (low, high)
-        return self._placed
+    def set(self, low: tuple[float, ...], high: tuple[float, ...]) -> None:
+        """Record that they are those of this box."""
+        self._plan.replay(low=low, high=high)
 
     def close(self) -> None:
-        """Give up the memory. Idempotent."""
+        """Release the memory. Idempotent."""
         self._plan.close()
         self.positions.close()
+
+
+class Box(Corners):
+    """The box of a grid with `size` samples along x, y and z."""
+
+    def __init__(self, name: str, size: tuple[int, ...]):
+        super().__init__(name)
+        self._size = size
+        self._style: tuple[object, ...] = ()
+        self._placed: tuple[Vector, Vector] = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+
+    def place(self, style: Boxed) -> tuple[Vector, Vector]:
+        """The low and the high corner that the style asks for, in world space; records them if they are others."""
+        values = (style.low, style.high, style.samples)
+        if values != self._style:
+            low, high = self._ends(style)
+            self.set(low, high)
+            self._style, self._placed = values, (low, high)
+        return self._placed
 
     def _ends(self, style: Boxed) -> tuple[Vector, Vector]:
         fill = [n if style.samples == "cells" else n - 1 for n in self._size]

@@ -2,276 +2,356 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol, TypeVar
 
 import wgpu
 
 from ...gpu import Gpu, Plan, VertexBuffers
 from ...memory import Block
 from ...tensor import Tensor
+from ..bindings import Bindings, lighting_layout
 from ..colormap import colormap_texture
 from ..extent import Extent
-from ..lighting_layout import lighting_layout
-from ..pipelines import draw_cache, draw_shader, smooth_sampler
-from ..rows import ROW_TARGETS, rows_depth
-from ..target import CLEAR_TARGETS, color_targets, depth_state, handles_samples, multisample_state
+from ..moment import Moment
+from ..pipelines import render_pipeline, smooth_sampler
+from ..target import NO_DEPTH_TEST, Drawn, handles_samples, pass_states
+from ..vertex_layout import StepMode
 from ..view import VIEW_SIZE
 from .attributes import Attributes, Bound
-from .base import Drawn, Frame
-from .content import Content
-from .field import whole
+from .base import Attribute, AttributeSpec, Frame
 from .places import Places
+from .storage import storage_range
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A pair of entry points, VERTEX_vertex and FRAGMENT_fragment.
+
+    FRAGMENT_depth and FRAGMENT_clear draw frames of these. `over`: it blends over what is there and leaves the depth;
+    `rows`: it is also drawn in frames of rows.
+    """
+
+    vertex: str
+    fragment: str
+    over: bool = False
+    rows: bool = True
 
 
 @dataclass(frozen=True)
 class Recipe:
     """What all drawings of one kind of layer share.
 
-    `stages` names its pairs of entry points, STAGE_vertex and STAGE_fragment, and says whether each blends over what
-    is there, leaving the depth. `locations` are those of the attributes in the shader, `style_size` is the number of
-    bytes of its uniform `Style`. `defines` are values for the shader beside those that every layer gives.
+    `locations` are those of the attributes in the shader, `style_size` is the size of its uniform `Style` in bytes,
+    `defines` are values for the shader in addition to those that every drawing gives. With `depth` the shader reads
+    the depth of solid things as its first resource, and does the depth test itself.
     """
 
     shader: str
-    stages: Mapping[str, bool]
-    locations: Mapping[str, int]
+    stages: Sequence[Stage]
     style_size: int
-    primitive: Mapping[str, str]
+    locations: Mapping[str, int] = field(default_factory=dict)
+    topology: str = "triangle-list"
+    cull: str = "none"
+    depth: bool = False
     defines: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Coloring(Protocol):
-    """What of a layer's style says how scalars are colored."""
+class Closable(Protocol):
+    """What a drawing may own."""
 
-    colormap: str
-    colormap_flip: bool
-    range: tuple[float, float] | Literal["auto"]
+    def close(self) -> None: ...
 
 
-class Drawing(Content):
-    """Pipelines, bind group and vertex buffers for `attributes`.
+T = TypeVar("T", bound=Closable)
 
-    A color of one component goes through the colormap; its extent is bound beside it, for the range "auto". `mesh` are
-    attributes of another number of rows, those of the mesh that is drawn for each row; `storage` is a tensor that the
-    shader reads as such, `scalars` what the colormap's range is found of, if that is more than the color drawn.
+
+class Drawing(ABC):
+    """Pipelines, bind groups, vertex buffers and uniforms for one set of attributes.
+
+    A kind of layer gives `build`, which sets `attributes`, holds what it owns and calls `create`; `uniform`; and
+    `draw_call`. A color of one component goes through the colormap: `extent` is its range, for the range "auto".
     """
 
-    def __init__(
-        self,
-        gpu: Gpu,
-        recipe: Recipe,
-        attributes: Attributes,
-        mesh: Attributes | None = None,
-        storage: Tensor | None = None,
-        scalars: Bound | None = None,
-    ):
-        self._gpu = gpu
-        self._recipe = recipe
-        self.attributes = attributes
-        self._sets = [attributes] if mesh is None else [attributes, mesh]
-        self._storage = storage
+    attributes: Attributes
+    plan: Plan  # what `record` has recorded
+    reads_depth = False
+    surveys = False  # whether `survey` and `gather` do anything
+
+    def __init__(self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute]):
+        self.gpu, self.name, self.style = gpu, name, style
         self.extent: Extent | None = None
-        self._found_elsewhere = False
-        self._group: tuple[Any, wgpu.GPUBindGroup] | None = None
-        if attributes.components("color") == 1:
-            color = scalars or attributes.tensors["color"]
-            self.extent = Extent(color.tensor, color.layout)
-        self._pipelines: dict[tuple[str, Drawn, bool, bool], wgpu.GPURenderPipeline] = {}
+        self.reported: dict[str, dict[str, Any] | Any] = {}
+        self._held = ExitStack()
+        self._plan_key: tuple[object, ...] | None = None
+        self._pipelines: dict[tuple[Stage, Drawn, bool, bool], wgpu.GPURenderPipeline] = {}
+        self._resident: list[Block] | None = None  # the blocks when the vertex buffers were looked up
+        self._buffers = VertexBuffers(())
+        self._group: wgpu.GPUBindGroup | None = None
+        self._depth: wgpu.GPUTextureView | None = None  # that is bound in it
+        self._offset = 0  # of the style in the uniform ring
+        self.form = self.wanted_form
         try:
-            if self.extent is not None:
-                attributes.add("extent", self.extent.pair.expand(attributes.rows, 2), (2,))
-            for stage in recipe.stages:
-                self._pipeline_of(stage, "color", False, False)
-        except Exception:
+            self.build(values)
+            self.restyle()
+            for stage in self._recipe.stages:
+                self._pipeline(stage, "color", self.display_referred, self.display_referred)
+        except BaseException:
             self.close()
             raise
-        self._bound = [bound for one in self._sets for bound in one]
-        self._places = Places(gpu, [bound.tensor for bound in self._bound])
-        self._lying: list[Block] | None = None  # where tensors lay when the vertex buffers were looked up
-        self._buffers = VertexBuffers(())
 
-    def prepare(self, style: Coloring) -> None:
-        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
-        if self._places.blocks is not self._lying:
+    @abstractmethod
+    def build(self, values: Mapping[str, Attribute]) -> None:
+        """Create everything for these attributes. Raises as `Layer.bind` does."""
+
+    @abstractmethod
+    def uniform(self) -> bytes:
+        """The style as the shader reads it; called when it has changed."""
+
+    @abstractmethod
+    def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        """Record the draw call of a stage."""
+
+    def record(self, plan: Plan, *key: object) -> None:  # noqa: B027  few layers need it
+        """Record what is computed before each frame, for a key that is not None."""
+
+    @property
+    def plan_key(self) -> tuple[object, ...] | None:
+        """The values on which `record` depends: it is called again when they change; None: nothing is computed."""
+        return None
+
+    @property
+    def wanted_form(self) -> object:
+        """The values of the style on which `build` depends: the attributes are bound again when they change."""
+        return None
+
+    @property
+    def is_display_referred(self) -> bool:
+        """Whether the screen shows the colors as they are, with this style."""
+        return False
+
+    def hold(self, owned: T) -> T:
+        """Close it with the drawing."""
+        self._held.callback(owned.close)
+        return owned
+
+    def add_extent(self, extent: Extent, *sets: Attributes) -> None:
+        """Use the extent of the colors; it becomes the attribute "extent" of these sets."""
+        self.extent = self.hold(extent)
+        for one in sets:
+            one.add("extent", self.hold(extent.pair.expand(one.rows, 2)), (2,))
+
+    def bind_rows(
+        self,
+        values: Mapping[str, Attribute],
+        specs: Mapping[str, AttributeSpec],
+        excluded: Iterable[str] = (),
+        step_mode: StepMode = "instance",
+    ) -> None:
+        """Set `attributes` for layers that draw something for each row, and `color`, with the extent of its scalars."""
+        self.attributes = Attributes(self.gpu, self.name, specs, values, step_mode, excluded)
+        self.color = self.attributes.color()
+        if self.attributes.components("color") == 1:
+            scalars = self.attributes.tensors["color"]
+            self.add_extent(Extent(scalars.tensor, scalars.layout), self.attributes)
+
+    def bind_grid(
+        self,
+        values: Mapping[str, Attribute],
+        specs: Mapping[str, AttributeSpec],
+        excluded: Iterable[str],
+        corners: Tensor,
+    ) -> None:
+        """Set `attributes` for layers of a grid, whose positions are the corners of its box, and `color`."""
+        self.attributes = Attributes(self.gpu, self.name, specs, values, "vertex", excluded)
+        self.color = self.attributes.color()
+        self.attributes.add("position", corners, (3,))
+
+    def create(
+        self,
+        recipe: Recipe,
+        vertices: Sequence[Attributes] = (),
+        storage: Sequence[Tensor | Bound] = (),
+        others: Iterable[Tensor] = (),
+        defines: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Draw by `recipe`: `vertices` are read as vertex buffers, `storage` as such; `others` are kept resident."""
+        self._recipe, self.vertices, self._storage = recipe, vertices, storage
+        self._defines = defines or {}
+        self.solid = [stage for stage in recipe.stages if not stage.over]
+        self.over = [stage for stage in recipe.stages if stage.over]
+        self.rows = [stage for stage in recipe.stages if stage.rows]
+        self._stored_extent = [self.extent.pair] if self.extent and "extent" not in recipe.locations else []
+        tensors = [bound.tensor for one in vertices for bound in one]
+        tensors += [one.tensor if isinstance(one, Bound) else one for one in storage]
+        self.places = Places(self.gpu, [*tensors, *self._stored_extent, *others])
+        kinds = ["depth samples"] if recipe.depth else []
+        kinds += ["storage"] * (len(storage) + len(self._stored_extent))
+        kinds += ["texture", "sampler"] if self.extent else []
+        self._bindings = Bindings(self.gpu, (VIEW_SIZE, recipe.style_size), kinds)
+
+    def restyle(self) -> None:
+        """Follow a style that has changed."""
+        self.style_values = tuple(vars(self.style).values())
+        self.packed = self.uniform()
+        self.display_referred = self.is_display_referred
+        self._group = None
+        key = self.plan_key
+        if key is not None and key != self._plan_key:
+            self._record_plan(key)
+
+    def prepare(self, moment: Moment | None) -> None:
+        """Upload what is borrowed, and compute what is drawn."""
+        if self.places.blocks is not self._resident:
             self._look_up()
-        if self.extent is not None and style.range == "auto" and not self._found_elsewhere:
+        self.compute(moment)
+
+    def compute(self, moment: Moment | None) -> None:
+        """Record what is computed before each frame: the extent of the colors, for the range "auto"."""
+        if self.extent is not None and self.style.range == "auto":
             self.extent.record()
 
-    def find_extent(self, plan: Plan) -> None:
-        """Leave it to `plan`, which makes the colors, to find their extent: one replay instead of two."""
-        if self.extent is not None:
-            self.extent.add_to(plan)
-        self._found_elsewhere = True
+    def survey(self, frame: Frame) -> None:  # noqa: B027
+        """See `Layer.survey`."""
 
-    def start(
-        self,
-        pass_: wgpu.GPURenderPassEncoder,
-        frame: Frame,
-        stage: str,
-        style: Coloring,
-        style_offset: int,
-        display_referred: bool = False,
-    ) -> None:
-        """Set pipeline, bind group and vertex buffers; draw calls follow."""
-        pass_.set_pipeline(self._pipeline_of(stage, frame.drawn, frame.split, display_referred))
-        self._set_resources(pass_, frame, style, style_offset)
+    def gather(self, frame: Frame) -> None:  # noqa: B027
+        """See `Layer.gather`."""
 
-    def start_again(
-        self,
-        pass_: wgpu.GPURenderPassEncoder,
-        frame: Frame,
-        stage: str,
-        style_offset: int,
-        display_referred: bool = False,
-    ) -> None:
-        """`start` of another stage in the same picture: nothing can have moved since."""
-        assert self._group is not None, "set by `start`"
-        pass_.set_pipeline(self._pipeline_of(stage, frame.drawn, frame.split, display_referred))
-        pass_.set_bind_group(0, self._group[1], (frame.view_offset, style_offset))
-        self._buffers.set(pass_)
+    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Record the stages that do not blend."""
+        if self.solid:
+            self._draw(pass_, frame, self.solid)
 
-    def start_rows(
-        self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stage: str, style: Coloring, style_offset: int
-    ) -> None:
-        """The same for a picture of rows."""
-        pass_.set_pipeline(self._rows_pipeline(stage))
-        self._set_resources(pass_, frame, style, style_offset)
+    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Record the stages that blend; after `draw` in the same frame nothing can have moved."""
+        if self.over and self.solid and self._group is not None:
+            self._draw_stages(pass_, frame, self.over, self._group)
+        elif self.over:
+            self._draw(pass_, frame, self.over)
 
-    def _set_resources(
-        self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, style_offset: int
-    ) -> None:
-        pass_.set_bind_group(0, self._bind_group(style), (frame.view_offset, style_offset))
-        if self._places.blocks is not self._lying:
-            self._look_up()
-        self._buffers.set(pass_)
+    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
+        """Record the stages with a pixel for each row."""
+        if self.rows:
+            self._draw(pass_, frame, self.rows)
 
-    def blocks(self) -> Iterable[Block]:
-        """The blocks of the vertex buffers, and of what is read beside them."""
-        found = self._places.blocks
-        return found if self._storage is None else [*found, self._storage.block]
+    def push(self) -> int:
+        """Write the style into the uniform ring: its offset."""
+        return self.gpu.uniforms.push(self.packed)
+
+    def blocks(self) -> list[Block]:
+        """Every block that is read."""
+        return self.places.blocks
 
     def report(self) -> dict[str, Any]:
-        """{attribute: {tensor, block, offset, stride, format}, or the constant}: as it would be drawn now."""
-        return self.attributes.report()
+        """See `Layer.report`; `reported` are tensors that are not among the attributes, or constants."""
+        others = {name: one() if callable(one) else one for name, one in self.reported.items()}
+        return self.attributes.report() | others
 
-    def colormap(self, style: Coloring) -> list[Any]:
-        """The texture and the sampler through which scalars go; nothing where colors are none."""
+    def colormap(self) -> list[Any]:
+        """The texture and the sampler of the colormap; none without scalars."""
         if self.extent is None:
             return []
-        return [colormap_texture(self._gpu, style.colormap, style.colormap_flip), smooth_sampler(self._gpu)]
+        return [colormap_texture(self.gpu, self.style.colormap, self.style.colormap_flip), smooth_sampler(self.gpu)]
 
     def close(self) -> None:
-        """Give up the memory that was made here. Idempotent."""
-        if self.extent is not None:
-            self.extent.close()
-            self.extent = None
+        """Release the memory that is held here. Idempotent."""
+        self._close_plan()
+        self._held.close()
+        self.extent = None
+
+    def _record_plan(self, key: tuple[object, ...]) -> None:
+        plan = Plan(f"{self.name}.plan")
+        try:
+            self.record(plan, *key)
+        except BaseException:
+            plan.close()
+            raise
+        self._close_plan()
+        self.plan, self._plan_key = plan, key
+
+    def _close_plan(self) -> None:
+        if self._plan_key is not None:
+            self.plan.close()
+            self._plan_key = None
 
     def _look_up(self) -> None:
         """Find the vertex buffers: tensors were borrowed, or copy-on-write moved them."""
-        for bound in self._bound:
-            self._gpu.make_resident(bound.tensor.owner)
-        self._lying = self._places.blocks
-        shared = [one for attributes in self._sets for one in attributes.buffers]
-        self._buffers = VertexBuffers([(one.first.tensor.block.buffer, *one.place) for one in shared])
+        for tensor in self.places.tensors:
+            self.gpu.make_resident(tensor.owner)
+        self._resident, self._group = self.places.blocks, None
+        shared = [one for attributes in self.vertices for one in attributes.buffers]
+        self._buffers = VertexBuffers([(one.first.tensor.block.buffer, *one.range) for one in shared])
 
-    def _defines(self, picking: bool, display_referred: bool) -> dict[str, Any]:
-        names = self._recipe.locations
-        types = {name.upper(): next(filter(None, (one.wgsl(name) for one in self._sets)), "") for name in names}
-        return {
-            **types,
-            **self._recipe.defines,
-            "COLOR_COMPONENTS": self.attributes.components("color"),
-            "COLORMAPPED": self.extent is not None,
-            "SAMPLE_MASK": handles_samples(self._gpu),
-            "PICKING": picking,
-            "DISPLAY_REFERRED": display_referred,
-        }
+    def _draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stages: Sequence[Stage]) -> None:
+        self._offset = self.push()
+        if self.places.blocks is not self._resident:
+            self._look_up()
+        if self._group is None or (frame.depth is not self._depth and self._recipe.depth):
+            self._group, self._depth = self._find_group(frame), frame.depth
+        self._draw_stages(pass_, frame, stages, self._group)
 
-    def _pipeline_of(self, stage: str, drawn: Drawn, split: bool, display_referred: bool) -> wgpu.GPURenderPipeline:
+    def _draw_stages(
+        self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, stages: Sequence[Stage], group: wgpu.GPUBindGroup
+    ) -> None:
+        pass_.set_bind_group(0, group, (frame.view_offset, self._offset))
+        if self.vertices:
+            self._buffers.set(pass_)
+        for stage in stages:
+            pass_.set_pipeline(self._pipeline(stage, frame.drawn, frame.split, self.display_referred))
+            self.draw_call(pass_)
+
+    def _find_group(self, frame: Frame) -> wgpu.GPUBindGroup:
+        key = (self.style.colormap, self.style.colormap_flip, frame.depth if self._recipe.depth else None)
+        if self._storage:
+            key += tuple(self.places.blocks)
+        return self._bindings.group(key, lambda: self._resources(frame))
+
+    def _resources(self, frame: Frame) -> list[Any]:
+        found: list[Any] = [frame.depth] if self._recipe.depth else []
+        for one in [*self._storage, *self._stored_extent]:
+            found.append(
+                (one.resource(self.gpu) if isinstance(one, Bound) else storage_range(self.gpu, one, "a layer"))[0]
+            )
+        return found + self.colormap()
+
+    def _pipeline(self, stage: Stage, drawn: Drawn, split: bool, display_referred: bool) -> wgpu.GPURenderPipeline:
         if drawn != "color":
             split = display_referred = False
         key = stage, drawn, split, display_referred
         if key not in self._pipelines:
-            self._pipelines[key] = self._drawing_pipeline(*key)
+            self._pipelines[key] = self._create_pipeline(*key)
         return self._pipelines[key]
 
-    def _drawing_pipeline(
-        self, stage: str, drawn: Drawn, split: bool, display_referred: bool
-    ) -> wgpu.GPURenderPipeline:
-        if drawn == "depth":
-            return self._pipeline(stage, (), depth_state(write=True), {"count": 1}, drawn=drawn)
-        over = drawn == "clear" or self._recipe.stages[stage]
-        targets = CLEAR_TARGETS if drawn == "clear" else color_targets(over, split, display_referred)
-        multisample = multisample_state(self._gpu, solid=not over)
-        variant = (split, display_referred)
-        return self._pipeline(stage, targets, depth_state(write=not over), multisample, drawn=drawn, variant=variant)
-
-    def _rows_pipeline(self, stage: str) -> wgpu.GPURenderPipeline:
-        return self._pipeline(stage, ROW_TARGETS, rows_depth(), {"count": 1}, picking=True)
-
-    def _pipeline(
-        self,
-        stage: str,
-        targets: Sequence[Mapping[str, Any]],
-        depth: Mapping[str, Any],
-        multisample: Mapping[str, Any],
-        picking: bool = False,
-        drawn: Drawn = "color",
-        variant: tuple[bool, bool] = (False, False),
-    ) -> wgpu.GPURenderPipeline:
-        recipe, device = self._recipe, self._gpu.device
-        part = "fragment" if drawn == "color" else drawn
-
-        def make() -> wgpu.GPURenderPipeline:
-            module = draw_shader(self._gpu, recipe.shader, self._defines(picking, display_referred=variant[1]))
-            buffers = [shared.descriptor(recipe.locations) for one in self._sets for shared in one.buffers]
-            layouts = [self._layout()] if picking or drawn == "depth" else [self._layout(), lighting_layout(self._gpu)]
-            return device.create_render_pipeline(
-                label=f"{recipe.shader}:{stage}",
-                layout=device.create_pipeline_layout(bind_group_layouts=layouts),
-                vertex={"module": module, "entry_point": f"{stage}_vertex", "buffers": buffers},
-                fragment={"module": module, "entry_point": f"{stage}_{part}", "targets": list(targets)},
-                primitive=dict(recipe.primitive),
-                depth_stencil=dict(depth),
-                multisample=dict(multisample),
-            )
-
-        keys = tuple(one.key for one in self._sets)
-        key = (recipe.shader, stage, picking, drawn, variant, *recipe.defines.items(), *keys)
-        return draw_cache(self._gpu).get(key, make)
-
-    def _bind_group(self, style: Coloring) -> wgpu.GPUBindGroup:
-        """The bind group; made anew when the colormap changes."""
-        key = (style.colormap, style.colormap_flip) if self.extent is not None else None
-        if self._storage is not None:
-            key = key, self._storage.block.id
-        if self._group is None or self._group[0] != key:
-            self._group = key, self._made_group(style)
-        return self._group[1]
-
-    def _made_group(self, style: Coloring) -> wgpu.GPUBindGroup:
-        ring = self._gpu.uniforms.buffer
-        sizes = (VIEW_SIZE, self._recipe.style_size)
-        entries: list[dict[str, Any]] = [
-            {"binding": i, "resource": {"buffer": ring, "offset": 0, "size": size}} for i, size in enumerate(sizes)
-        ]
-        entries += [{"binding": 2 + n, "resource": part} for n, part in enumerate(self.colormap(style))]
-        if self._storage is not None:
-            entries.append({"binding": 4, "resource": whole(self._storage)})
-        return self._gpu.device.create_bind_group(layout=self._layout(), entries=entries)
-
-    def _layout(self) -> wgpu.GPUBindGroupLayout:
-        both = wgpu.ShaderStage.VERTEX | wgpu.ShaderStage.FRAGMENT
-        uniform = {"type": "uniform", "has_dynamic_offset": True}
-        entries: list[dict[str, Any]] = [{"binding": i, "visibility": both, "buffer": uniform} for i in (0, 1)]
-        if self.extent is not None:
-            entries.append({"binding": 2, "visibility": both, "texture": {"sample_type": "float"}})
-            entries.append({"binding": 3, "visibility": both, "sampler": {"type": "filtering"}})
-        if self._storage is not None:
-            entries.append({"binding": 4, "visibility": both, "buffer": {"type": "read-only-storage"}})
-        return draw_cache(self._gpu).get(
-            ("layer layout", len(entries), self._storage is not None),
-            lambda: self._gpu.device.create_bind_group_layout(entries=entries),
+    def _create_pipeline(self, stage: Stage, drawn: Drawn, split: bool, display: bool) -> wgpu.GPURenderPipeline:
+        recipe, gpu = self._recipe, self.gpu
+        types = {
+            name.upper(): next(filter(None, (one.wgsl(name) for one in self.vertices)), "") for name in recipe.locations
+        }
+        defines = {
+            **types,
+            "COLOR_COMPONENTS": self.vertices[0].components("color") if self.vertices else 0,
+            "COLORMAPPED": self.extent is not None,
+            "SAMPLE_MASK": handles_samples(gpu),
+            "PICKING": drawn == "rows",
+            "DISPLAY_REFERRED": display,
+            **recipe.defines,
+            **self._defines,
+        }
+        states = pass_states(gpu, drawn, stage.over, split, display)
+        unlit = [self._bindings.layout]
+        return render_pipeline(
+            gpu,
+            recipe.shader,
+            (f"{stage.vertex}_vertex", f"{stage.fragment}_{drawn if drawn in ('depth', 'clear') else 'fragment'}"),
+            unlit if drawn in ("depth", "rows") else [*unlit, lighting_layout(gpu)],
+            states.targets,
+            defines=defines,
+            buffers=[shared.descriptor(recipe.locations) for one in self.vertices for shared in one.buffers],
+            topology=recipe.topology,
+            cull=recipe.cull,
+            depth=NO_DEPTH_TEST if recipe.depth else states.depth,
+            multisample=states.multisample,
         )

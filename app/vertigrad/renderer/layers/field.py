@@ -1,18 +1,22 @@
-"""`Field`: a tensor of samples on a grid of three axes, as shaders of layers read it: where it lies."""
+"""`Field`: a tensor of samples on a grid of three axes, as shaders of layers read it, from its own block."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ...errors import LayoutError, LimitError, ParameterError
+from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
 from ...tensor import Tensor
-from .base import Attribute
+from ..extent import Extent
+from .attributes import describe
+from .base import Attribute, AttributeSpec
+from .box import Box
+from .drawing import Drawing, Recipe
+from .storage import storage_range
 
 FIELD = struct.Struct("<4I4i")  # `Field` in shaders/common/field.wgsl
-NO_FIELD = bytes(FIELD.size)
 
 
 class Field:
@@ -24,7 +28,6 @@ class Field:
     """
 
     def __init__(self, gpu: Gpu, layer: str, name: str, tensor: Tensor, components: int = 1):
-        self._gpu = gpu
         self.tensor = tensor
         self.components = components
         self._check(f"layer {layer!r}: {name} {tensor.name!r}")
@@ -35,15 +38,10 @@ class Field:
         _, first = storage_range(gpu, tensor, f"layer {layer!r}: {name}")
         self.packed = FIELD.pack(*self.size, first // tensor.itemsize, *self.strides, component)
 
-    def resource(self) -> dict[str, Any]:
-        """The part of its block to bind, as it lies now."""
-        return storage_range(self._gpu, self.tensor, "a layer")[0]
-
     def report(self) -> dict[str, Any]:
-        """Where it lies and how it is read."""
+        """Where it is and how it is read."""
         tensor = self.tensor
-        place = {"block": tensor.block.id, "offset": tensor.offset, "stride": tensor.strides[2]}
-        return {"tensor": tensor.name, **place, "format": "float32" if self.components == 1 else "float32x3"}
+        return describe(tensor, tensor.strides[2], "float32" if self.components == 1 else "float32x3")
 
     def _check(self, where: str) -> None:
         tensor = self.tensor
@@ -55,40 +53,31 @@ class Field:
             raise LayoutError(f"{where} has the shape {tensor.shape}; a grid has {wanted}, 2 samples along each axis")
 
 
-def storage_range(gpu: Gpu, tensor: Tensor, where: str, nbytes: int | None = None) -> tuple[dict[str, Any], int]:
-    """The part of a block to bind as storage, and the byte of it at which the first of the elements lies.
+class FieldDrawing(Drawing):
+    """Draws samples on a grid in a box, and a color that is constant or on another grid."""
 
-    `nbytes` counts from the tensor's offset, where not all that it spans is wanted. Raises `LimitError`, which begins
-    with `where`, if that is more than this adapter binds.
-    """
-    alignment, limit = (
-        gpu.limits[name] for name in ("min-storage-buffer-offset-alignment", "max-storage-buffer-binding-size")
-    )
-    lowest = tensor.start
-    start = lowest // alignment * alignment
-    end = lowest + tensor.extent if nbytes is None else tensor.offset + nbytes
-    size = -(-(end - start) // 4) * 4
-    if size > limit:
-        raise LimitError(f"{where}: tensor {tensor.name!r} spans {size:,} bytes; this adapter binds {limit:,} at most")
-    return {"buffer": tensor.block.buffer, "offset": start, "size": size}, tensor.offset - start
+    def bind_fields(self, values: Mapping[str, Attribute], specs: Mapping[str, AttributeSpec], main: str) -> None:
+        """Set `fields`, `box` and `attributes`. Raises `ParameterError`, `LayoutError`, `LimitError`."""
+        samples, color = values.get(main), values.get("color")
+        if not isinstance(samples, Tensor):
+            raise ParameterError(f"layer {self.name!r}: {main} must be a tensor, samples on a grid (nz, ny, nx)")
+        self.fields = {main: Field(self.gpu, self.name, main, samples)}
+        if isinstance(color, Tensor):
+            self.fields["color"] = Field(self.gpu, self.name, "color", color, 3 if color.ndim == 4 else 1)
+        self.box = self.hold(Box(self.name, self.fields[main].size))
+        self.bind_grid(values, specs, (main, *self.fields), self.box.positions)
+        self.reported |= {name: field.report for name, field in self.fields.items()}
+        packed = [self.fields[name].packed if name in self.fields else bytes(FIELD.size) for name in (main, "color")]
+        self.packed_fields = b"".join(packed)
 
+    def add_color_extent(self) -> None:
+        """Find the extent of the colors, if they are scalars."""
+        color = self.fields.get("color")
+        if color is not None and color.components == 1:
+            self.add_extent(Extent(color.tensor), self.attributes)
 
-def fields(gpu: Gpu, layer: str, main: str, given: Mapping[str, Attribute]) -> dict[str, Field]:
-    """The attribute `main` of a layer, and its "color" if that is a tensor. Raises `ParameterError`, `LayoutError`."""
-    values, color = given.get(main), given.get("color")
-    if not isinstance(values, Tensor):
-        raise ParameterError(f"layer {layer!r}: {main} must be a tensor, samples on a grid (nz, ny, nx)")
-    found = {main: Field(gpu, layer, main, values)}
-    if isinstance(color, Tensor):
-        found["color"] = Field(gpu, layer, "color", color, 3 if color.ndim == 4 else 1)
-    return found
-
-
-def ends(range: tuple[float, float] | Literal["auto"]) -> tuple[float, float]:
-    """The two ends of a range as a shader is told them; it knows better where they are "auto"."""
-    return (0.0, 1.0) if range == "auto" else (float(range[0]), float(range[1]))
-
-
-def whole(tensor: Tensor) -> dict[str, Any]:
-    """All of a tensor that a layer made, to be bound."""
-    return {"buffer": tensor.block.buffer, "offset": tensor.offset, "size": tensor.nbytes}
+    def create_fields(self, recipe: Recipe, storage: Sequence[Tensor], *others: Tensor) -> None:
+        """Draw with these, and the color as one more, bound as storage."""
+        color = self.fields.get("color")
+        colors, components = ([color.tensor], color.components) if color else ([], 0)
+        self.create(recipe, storage=[*storage, *colors], others=others, defines={"COLOR_COMPONENTS": components})

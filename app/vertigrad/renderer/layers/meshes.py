@@ -1,26 +1,29 @@
-"""`MeshesLayer`: what layers that draw a mesh for each row have in common; `Meshes`: what they keep on the device."""
+"""`MeshesDrawing`: what layers that draw a mesh for each row have in common."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+import struct
+from collections.abc import Mapping
 from typing import Any
 
 import wgpu
 
-from ...errors import ParameterError
-from ...gpu import Gpu, Plan
-from ...memory import Block
+from ...errors import LayoutError, ParameterError
 from ...tensor import Tensor
-from ..moment import Moment
-from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame
-from .content import Content, ContentLayer
-from .drawing import Coloring, Drawing, Recipe
-from .indexed import checked_index
+from .attributes import Attributes, describe
+from .base import Attribute, AttributeSpec
+from .drawing import Drawing, Recipe, Stage
 from .shapes import shape
+from .styles import ends
 
+STYLE = struct.Struct("<4f2f2f3f4f4x")  # `Style` in shaders/draw/instances.wgsl
+RECIPE = Recipe(
+    shader="draw/instances.wgsl",
+    stages=[Stage("instance", "instance")],
+    locations={"position": 0, "color": 1, "size": 2, "extent": 3, "direction": 4, "mesh": 5, "mesh_normal": 6},
+    style_size=STYLE.size,
+    defines={"ARROW": False},
+)
 MESH: Mapping[str, AttributeSpec] = {
     "mesh": AttributeSpec(False, (3,), None, "vertices of the mesh", own_rows=True),
     "mesh_normal": AttributeSpec(
@@ -30,92 +33,60 @@ MESH: Mapping[str, AttributeSpec] = {
 }
 
 
-class Meshes(Content):
-    """Draws the mesh that is `given`, or else the shape of this name, for each row of `attributes`."""
+class IndexedDrawing(Drawing):
+    """Draws the triangles of `index`, for each of `count` instances."""
 
-    def __init__(
-        self,
-        gpu: Gpu,
-        layer: str,
-        recipe: Recipe,
-        attributes: Attributes,
-        given: Mapping[str, Attribute],
-        name: str,
-    ):
-        self._gpu = gpu
-        self.attributes = attributes
-        self.shape = name
-        self.given = {key: value for key, value in given.items() if key in MESH and isinstance(value, Tensor)}
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            tensors = self.given or self._made(layer, stack)
-            if "mesh" not in tensors or "index" not in tensors:
-                raise ParameterError(f"layer {layer!r}: a mesh needs mesh, its vertices, and index, its triangles")
-            beside = {key: value for key, value in tensors.items() if key != "index"}
-            mesh = Attributes(gpu, layer, MESH, beside, "vertex", beside=("index",))
-            self.index = checked_index(layer, tensors["index"])
-            self.drawing = Drawing(gpu, recipe, attributes, mesh)
-            stack.callback(self.drawing.close)
-            self._held = stack.pop_all()
+    index: Tensor
+    count = 1
 
-    def prepare(self, style: Coloring) -> None:
-        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
-        self.drawing.prepare(style)
-        self._gpu.make_resident(self.index.owner)
+    def report_index(self) -> dict[str, Any]:
+        """Where the index is."""
+        return describe(self.index, self.index.itemsize, "uint32")
 
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, style: Coloring, offset: int, rows: bool) -> None:
-        """Draw everything, as colors or as the numbers of rows."""
-        drawing, index = self.drawing, self.index
-        start = drawing.start_rows if rows else drawing.start
-        start(pass_, frame, "instance", style, offset)
+    def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        """All triangles."""
+        index = self.index
         pass_.set_index_buffer(index.block.buffer, "uint32", index.offset, index.nbytes)
-        pass_.draw_indexed(index.size, self.attributes.rows)
+        pass_.draw_indexed(index.size, self.count)
 
-    def blocks(self) -> Iterable[Block]:
-        """Every block that is read."""
-        return [*self.drawing.blocks(), self.index.block]
 
-    def report(self) -> dict[str, Any]:
-        """Where the attributes lie, and the mesh if it is a model's."""
-        found = self.attributes.report()
-        for key, tensor in self.given.items():
-            place = {"block": tensor.block.id, "offset": tensor.offset, "stride": tensor.strides[0]}
-            found[key] = {"tensor": tensor.name, **place, "format": "uint32" if key == "index" else "float32x3"}
-        return found
+class MeshesDrawing(IndexedDrawing):
+    """Draws one mesh for each row."""
 
-    def close(self) -> None:
-        """Give up the memory that was made here. Idempotent."""
-        self._held.close()
+    def create_meshes(
+        self, recipe: Recipe, rows: Attributes, bound: Mapping[str, Attribute], name: str, *others
+    ) -> None:
+        """Draw the mesh that is bound, or else the shape of this name, for each of `rows`."""
+        self.bound_mesh = {key: value for key, value in bound.items() if key in MESH and isinstance(value, Tensor)}
+        tensors = self.bound_mesh or self._shape(name)
+        if "mesh" not in tensors or "index" not in tensors:
+            raise ParameterError(f"layer {self.name!r}: a mesh needs mesh, its vertices, and index, its triangles")
+        vertices = {key: value for key, value in tensors.items() if key != "index"}
+        mesh = Attributes(self.gpu, self.name, MESH, vertices, "vertex", excluded=("index",))
+        self.index, self.count = checked_index(self.name, tensors["index"]), rows.rows
+        self.create(recipe, [rows, mesh], others=[self.index, *others])
 
-    def _made(self, layer: str, stack: ExitStack) -> dict[str, Tensor]:
-        made = shape(self.shape)
+    def pack(self, form: tuple[float, ...], more: tuple[float, ...]) -> bytes:
+        """`Style` in shaders/draw/instances.wgsl: three numbers of the size or the form, and three of arrows."""
+        style = self.style
+        return STYLE.pack(
+            *(*self.color, *ends(style.range), style.metallic, style.roughness, *form, style.range == "auto", *more)
+        )
+
+    def _shape(self, name: str) -> dict[str, Tensor]:
+        made = shape(name)
         arrays = {"mesh": made.positions, "mesh_normal": made.normals, "index": made.index}
-        return {
-            key: stack.enter_context(Tensor.from_numpy(array, name=f"{layer}.{key}")) for key, array in arrays.items()
-        }
+        return {key: self.hold(Tensor.from_numpy(array, name=f"{self.name}.{key}")) for key, array in arrays.items()}
 
 
-class MeshesLayer(ContentLayer[Meshes]):
-    """A layer that draws a mesh for each row: all of it but what it takes and how it looks."""
-
-    def prepare(self, moment: Moment | None = None) -> None:
-        """Upload what is borrowed, and find the extent of the colors if it is wanted."""
-        self._bound.prepare(self.style)
-
-    def find_extent(self, plan: Plan) -> None:
-        """Leave it to `plan`, which makes what is drawn, to find the extent of the colors."""
-        self._bound.drawing.find_extent(plan)
-
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the meshes."""
-        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=False)
-
-    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Meshes are solid throughout: nothing."""
-
-    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the meshes as the numbers of their rows."""
-        self._bound.draw(pass_, frame, self.style, self._gpu.uniforms.push(self._uniform()), rows=True)
-
-    @abstractmethod
-    def _uniform(self) -> bytes:
-        """The style as the shader has it."""
+def checked_index(layer: str, index: Attribute) -> Tensor:
+    """The index, three rows for each triangle. Raises `LayoutError` if it cannot be drawn as it is laid out."""
+    if not isinstance(index, Tensor) or index.dtype.name != "u32":
+        found = f"the {index.dtype} tensor {index.name!r}" if isinstance(index, Tensor) else repr(index)
+        raise LayoutError(f"layer {layer!r}: index must be a u32 tensor, got {found}; cast it")
+    if not index.is_contiguous or index.size == 0 or index.size % 3:
+        raise LayoutError(
+            f"layer {layer!r}: index {index.name!r} of shape {index.shape} and strides {index.strides} must "
+            "be contiguous and hold three rows of position for each triangle; call .contiguous()"
+        )
+    return index

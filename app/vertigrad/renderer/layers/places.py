@@ -14,7 +14,7 @@ class Places:
 
     def __init__(self, gpu: Gpu, tensors: Iterable[Tensor]):
         self._tracker = gpu.tracker
-        self._tensors = tuple(tensors)
+        self.tensors = tuple(tensors)
         self._moves = self._drops = -1
         self._found: list[Block] = []
 
@@ -23,7 +23,7 @@ class Places:
         """Each once: the same list as the last time if they are the same. Raises `UseAfterFree`."""
         tracker = self._tracker
         if self._moves != tracker.moves or self._drops != tracker.drops:
-            found = list(dict.fromkeys([tensor.block for tensor in self._tensors]))
+            found = list(dict.fromkeys([tensor.block for tensor in self.tensors]))
             if found != self._found:
                 self._found = found
             self._moves, self._drops = tracker.moves, tracker.drops

@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from contextlib import ExitStack
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import wgpu
 
-from ...errors import LayoutError, ParameterError
-from ...gpu import Gpu, Kernel, Plan
-from ...memory import Block
+from ...errors import LayoutError
+from ...gpu import Kernel, Plan
 from ...ops.sorting import record_sort
-from ...params import Params, choice, interval, number, switch
+from ...params import Params, number, switch
 from ...tensor import Tensor
-from ..colormap import COLORMAPS, colormap_texture
-from ..extent import Extent
 from ..moment import Moment
-from ..pipelines import draw_cache, draw_shader, smooth_sampler
-from ..rows import ROW_TARGETS, rows_depth
-from ..target import color_targets, depth_state, multisample_state
-from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame
-from .content import Content, ContentLayer
-from .field import ends, storage_range, whole
-from .places import Places
-from .stored import Stored
+from . import styles
+from .base import Attribute, AttributeSpec, Layer
+from .drawing import Drawing, Recipe, Stage
+from .styles import Range, ends
 
-SHADER, ORDER_SHADER = "draw/splats.wgsl", "draw/splat_order.wgsl"
+ORDER_SHADER = "draw/splat_order.wgsl"
 STYLE = struct.Struct("<4f3ff2f2f12I2f8x")  # `Style` in the shader
-BOUND = ("position", "scale", "rotation", "opacity", "color")
-ARRAYS = ("positions", "scales", "rotations", "opacities", "colors")  # what shaders call them
+ARRAYS = {  # by attribute, what the kernel calls them
+    "position": "positions",
+    "scale": "scales",
+    "rotation": "rotations",
+    "opacity": "opacities",
+    "color": "colors",
+}
+RECIPE = Recipe(
+    shader="draw/splats.wgsl",
+    stages=[Stage("splat", "splat", over=True)],
+    style_size=STYLE.size,
+    topology="triangle-strip",
+)
 
 
 class SplatsStyle(Params):
@@ -41,243 +43,125 @@ class SplatsStyle(Params):
         1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=5.0, scale="log", doc="factor of all standard deviations"
     )
     opacity_scale: float = number(1.0, min=0.0, max=1.0, doc="factor of all opacities")
-    colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="reverse the colormap")
-    range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
-    )
-    brightness: float = number(
-        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the color"
-    )
+    colormap: str = styles.colormap("viridis")
+    colormap_flip: bool = styles.colormap_flip()
+    range: Range = styles.color_range()
+    brightness: float = styles.brightness()
     blur: float = number(
         0.3, min=0.0, max=16.0, slider_max=2.0, unit="pixels²", doc="variance of the low-pass filter on the screen"
     )
     antialiased: bool = switch(False, doc="compensate the opacity of splats that the filter enlarges")
 
 
-class SplatsLayer(ContentLayer["_Content"]):
+class SplatsDrawing(Drawing):
+    """`order` are the rows as they are drawn, i32; those that are not drawn are the last.
+
+    `size` is the indirect draw, u32 (4,): its second number is how many rows are drawn, all others were not finite.
+    """
+
+    def build(self, values: Mapping[str, Attribute]) -> None:
+        """See `Drawing`."""
+        self.bind_rows(values, SplatsLayer.ATTRIBUTES)
+        self._scale, self._opacity = self.attributes.factors("scale"), self.attributes.number("opacity")
+        self._read = {name: self.attributes.tensors[name] for name in ARRAYS if name in self.attributes.tensors}
+        self._check()
+        self._layout: list[int] = []  # of each array, its first element and the elements from one row to the next
+        for name in ARRAYS:
+            bound = self._read.get(name)
+            first = bound.resource(self.gpu, f"layer {self.name!r}: {name}")[1] if bound else 0
+            self._layout += [first, bound.stride if bound else 0]
+        rows = self.attributes.rows
+        self._keys = self.hold(Tensor.empty(rows, "u32", name=f"{self.name}.keys"))
+        self.order = self.hold(Tensor.empty(rows, "i32", name=f"{self.name}.order"))
+        self.size = self.hold(Tensor.empty(4, "u32", name=f"{self.name}.draw"))
+        self._is_sorted = False
+        self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
+        self.create(RECIPE, storage=[self.order, *self._read.values()], others=[self.size], defines=self._components)
+
+    def compute(self, moment: Moment | None) -> None:
+        """Sort the rows by their depth, and find the extent of the colors if the range is automatic."""
+        if moment is not None:
+            self.plan.replay(forward=moment.forward)
+            self._is_sorted = True
+        elif not self._is_sorted:
+            self.plan.replay(forward=(0.0, 0.0, -1.0))
+
+    @property
+    def plan_key(self) -> tuple[object, ...]:
+        """Whether the extent of the colors is needed."""
+        return (self.extent is not None and self.style.range == "auto",)
+
+    def record(self, plan: Plan, *key: object) -> None:
+        """Sort the rows, after the extent if the key says so."""
+        if self.extent is not None and key[0]:
+            self.extent.add_to(plan)
+        arrays: dict[str, Any] = {}
+        for name, bound in self._read.items():
+            arrays |= {ARRAYS[name]: bound.tensor, f"{ARRAYS[name]}_strides": bound.stride}
+        begin, rank = (Kernel.load(ORDER_SHADER, entry, self._components) for entry in ("begin", "rank"))
+        rows = self.attributes.rows
+        plan.dispatch(begin, 1, overwrites=("draw",), draw=self.size)
+        plan.dispatch(rank, rows, overwrites=("keys",), keys=self._keys, draw=self.size, rows=rows, **arrays)
+        record_sort(plan, self._keys, sorted_values=self.order)
+
+    @property
+    def is_display_referred(self) -> bool:
+        """Always."""
+        return True
+
+    def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        """As many rows as the GPU has found."""
+        pass_.draw_indirect(self.size.block.buffer, self.size.offset)
+
+    def uniform(self) -> bytes:
+        """`Style` in the shader."""
+        style = self.style
+        return STYLE.pack(
+            *(*self.color, *(style.size * s for s in self._scale), style.opacity_scale * self._opacity),
+            *(*ends(style.range), style.range == "auto", style.brightness),
+            *(*self._layout, 0, 0, style.blur, style.antialiased),
+        )
+
+    def _check(self) -> None:
+        """Raise `LayoutError` for what shaders do not read as storage."""
+        for name, bound in self._read.items():
+            if bound.tensor.dtype.name != "f32":
+                raise LayoutError(
+                    f"layer {self.name!r}, {name}: tensor {bound.tensor.name!r} is {bound.tensor.dtype}; splats take "
+                    "f32: cast it"
+                )
+
+
+class SplatsLayer(Layer):
     """A Gaussian cloud for each row of `position`, projected as an ellipse, blended from the farthest to the nearest.
 
     A row in which anything is not finite is not drawn. Splats blend over what is solid, by the depth of their middles.
     Colors are display-referred and blend as sRGB, which captured scenes were fitted to.
     """
 
-    Style: ClassVar[type[Params]] = SplatsStyle
+    Style = SplatsStyle
+    DRAWING = SplatsDrawing
     ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
-        "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
+        "position": styles.POSITION,
         "scale": AttributeSpec(False, (1, 3), 0.02, "standard deviation, or one along each of the splat's own axes"),
-        "rotation": AttributeSpec(False, (4,), None, "rotation of those axes as a quaternion x, y, z, w"),
-        "opacity": AttributeSpec(False, (1,), 0.8, "opacity at the center"),
-        "color": AttributeSpec(
-            False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
+        "rotation": AttributeSpec(
+            *(False, (4,), None, "rotation of those axes as a quaternion x, y, z, w"), without="splats as they are"
         ),
+        "opacity": AttributeSpec(False, (1,), 0.8, "opacity at the center"),
+        "color": styles.color_attribute(styles.BLUE_GRAY),
     }
-
-    def bind(self, attributes: Mapping[str, Attribute]) -> None:
-        """Draw these from now on.
-
-        Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for more rows than this adapter
-        binds; what was bound before stays then.
-        """
-        self._take(_Content(self._gpu, self.name, attributes))
-
-    def prepare(self, moment: Moment | None = None) -> None:
-        """Sort the rows by their depth, and find the extent of the colors if it is wanted."""
-        self._bound.prepare(self.style, moment)
-
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Nothing of a splat is solid."""
-
-    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the splats."""
-        self._record(pass_, frame, picking=False)
-
-    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the splats, where they are dense enough to be seen, as the numbers of their rows."""
-        self._record(pass_, frame, picking=True)
-
-    @property
-    def display_referred(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def size(self) -> Tensor:
         """The indirect draw, u32 (4,): its second number is how many rows are drawn, all others were not finite."""
-        return self._bound.size
+        return self._splats.size
 
     @property
     def order(self) -> Tensor:
         """Rows as they are drawn, i32; those that are not drawn are the last."""
-        return self._bound.order
+        return self._splats.order
 
-    def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, picking: bool) -> None:
-        content = self._bound
-        offset = self._gpu.uniforms.push(content.uniform(self.style))
-        pass_.set_pipeline(content.pipeline(picking))
-        pass_.set_bind_group(0, content.group(self.style), (frame.view_offset, offset))
-        pass_.draw_indirect(content.size.block.buffer, content.size.offset)
-
-
-class _Content(Content):
-    """Everything on the device that is needed to draw one set of attributes."""
-
-    def __init__(self, gpu: Gpu, name: str, given: Mapping[str, Attribute]):
-        self._gpu = gpu
-        self._packed: tuple[Any, bytes] = (), b""  # the style's uniform, and the values it was made of
-        self._forward: tuple[float, float, float] | None = None
-        self._resident: list[Block] | None = None
-        self.attributes = Attributes(gpu, name, SplatsLayer.ATTRIBUTES, given, "instance")
-        _check(name, self.attributes)
-        self._color, self._scale = self.attributes.color(), _deviations(name, self.attributes)
-        self._opacity = self.attributes.number("opacity")
-        self._bound = {name: self.attributes.tensors[name] for name in BOUND if name in self.attributes.tensors}
-        self._places = self._found_places(name)
-        rows = self.attributes.rows
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
-            color = self._bound.get("color")
-            self._extent = None
-            if color and color.layout.components == 1:
-                self._extent = Extent(color.tensor, color.layout)
-                stack.callback(self._extent.close)
-                self.attributes.add("extent", self._extent.pair.expand(self.attributes.rows, 2), (2,))
-            self._keys = held(Tensor.empty(rows, "u32", name=f"{name}.keys"))
-            self.order = held(Tensor.empty(rows, "i32", name=f"{name}.order"))
-            self.size = held(Tensor.empty(4, "u32", name=f"{name}.draw"))
-            self._plan = self._recorded(ranged=True)
-            stack.callback(lambda: self._plan.close())
-            made = [self._extent.pair] if self._extent is not None else []
-            self._lying = Places(gpu, [self.order, *(b.tensor for b in self._bound.values()), self.size, *made])
-            kinds = ["storage"] * (1 + len(self._bound)) + (["storage", "texture", "sampler"] if self._extent else [])
-            self._stored = Stored(gpu, STYLE.size, kinds)
-            self._pipelines = {False: self._pipeline(picking=False)}
-            self._held = stack.pop_all()
-
-    def prepare(self, style: SplatsStyle, moment: Moment | None) -> None:
-        if self._lying.blocks is not self._resident:
-            for bound in self._bound.values():
-                self._gpu.make_resident(bound.tensor.owner)
-            self._resident = self._lying.blocks
-        if moment is not None or self._forward is None:
-            self._forward = moment.forward if moment is not None else (0.0, 0.0, -1.0)
-            self._ordered(style.range == "auto").replay(forward=self._forward)
-
-    def uniform(self, style: SplatsStyle) -> bytes:
-        key = tuple(vars(style).values())
-        if key != self._packed[0]:
-            values = (*self._color, *(style.size * s for s in self._scale), style.opacity_scale * self._opacity)
-            looks = (*ends(style.range), style.range == "auto", style.brightness)
-            self._packed = key, STYLE.pack(*values, *looks, *self._places, style.blur, style.antialiased)
-        return self._packed[1]
-
-    def group(self, style: SplatsStyle) -> wgpu.GPUBindGroup:
-        key = (style.colormap, style.colormap_flip, *self.blocks())
-        return self._stored.group(key, lambda: self._resources(style))
-
-    def blocks(self) -> list[Block]:
-        return self._lying.blocks
-
-    def report(self) -> dict[str, Any]:
-        return self.attributes.report()
-
-    def pipeline(self, picking: bool) -> wgpu.GPURenderPipeline:
-        if picking not in self._pipelines:
-            self._pipelines[picking] = self._pipeline(picking)
-        return self._pipelines[picking]
-
-    def close(self) -> None:
-        self._held.close()
-
-    def _components(self) -> dict[str, int]:
-        return {name.upper(): self.attributes.components(name) for name in BOUND[1:]}
-
-    def _found_places(self, layer: str) -> list[int]:
-        """Of each array, the first element in what is bound and the elements from one row to the next."""
-        found: list[int] = []
-        for name in BOUND:
-            bound = self._bound.get(name)
-            if bound is None:
-                found += [0, 0]
-                continue
-            itemsize = bound.tensor.itemsize
-            _, first = storage_range(self._gpu, bound.tensor, f"layer {layer!r}: {name}", bound.layout.nbytes)
-            found += [first // itemsize, bound.layout.stride // itemsize]
-        return [*found, 0, 0]
-
-    def _ordered(self, ranged: bool) -> Plan:
-        """The plan that sorts the rows; if `ranged`, with what finds the extent of the colors."""
-        if ranged != self._ranged:
-            self._plan.close()
-            self._plan = self._recorded(ranged)
-        return self._plan
-
-    def _recorded(self, ranged: bool) -> Plan:
-        plan, rows = Plan(self.order.name), self.attributes.rows
-        self._ranged = ranged
-        if ranged and self._extent is not None:
-            self._extent.add_to(plan)
-        given: dict[str, Any] = {}
-        for name, array in zip(BOUND, ARRAYS, strict=True):
-            if name in self._bound:
-                bound = self._bound[name]
-                given |= {array: bound.tensor, f"{array}_strides": bound.layout.stride // bound.tensor.itemsize}
-        defines = self._components()
-        plan.dispatch(Kernel.load(ORDER_SHADER, "begin", defines), 1, overwrites=("draw",), draw=self.size)
-        rank = Kernel.load(ORDER_SHADER, "rank", defines)
-        plan.dispatch(rank, rows, overwrites=("keys",), keys=self._keys, draw=self.size, rows=rows, **given)
-        record_sort(plan, self._keys, sorted_values=self.order)
-        return plan
-
-    def _resources(self, style: SplatsStyle) -> list[Any]:
-        found: list[Any] = [whole(self.order)]
-        found += [storage_range(self._gpu, b.tensor, "a layer", b.layout.nbytes)[0] for b in self._bound.values()]
-        if self._extent is not None:
-            texture = colormap_texture(self._gpu, style.colormap, style.colormap_flip)
-            found += [whole(self._extent.pair), texture, smooth_sampler(self._gpu)]
-        return found
-
-    def _pipeline(self, picking: bool) -> wgpu.GPURenderPipeline:
-        gpu, layout, components = self._gpu, self._stored.layout, self._components()
-
-        def make() -> wgpu.GPURenderPipeline:
-            module = draw_shader(gpu, SHADER, {**components, "PICKING": picking})
-            colors = color_targets(over=True, split=True, display_referred=True)
-            return gpu.device.create_render_pipeline(
-                label=SHADER,
-                layout=gpu.device.create_pipeline_layout(bind_group_layouts=[layout]),
-                vertex={"module": module, "entry_point": "splat_vertex"},
-                fragment={
-                    "module": module,
-                    "entry_point": "splat_fragment",
-                    "targets": list(ROW_TARGETS) if picking else colors,  # pyright: ignore
-                },
-                primitive={"topology": "triangle-strip"},
-                depth_stencil=rows_depth() if picking else depth_state(write=False),  # pyright: ignore
-                multisample={"count": 1} if picking else multisample_state(gpu, solid=False),  # pyright: ignore
-            )
-
-        return draw_cache(gpu).get((SHADER, picking, *components.items()), make)
-
-
-def _check(layer: str, attributes: Attributes) -> None:
-    """Raises `LayoutError` for what shaders do not read as storage, `ParameterError` for a constant rotation."""
-    if "rotation" in attributes.constants:
-        raise ParameterError(f"layer {layer!r}: rotation must be a tensor; leave it out for splats as they are")
-    for name in BOUND:
-        bound = attributes.tensors.get(name)
-        if bound is not None and bound.tensor.dtype.name != "f32":
-            raise LayoutError(
-                f"layer {layer!r}, {name}: tensor {bound.tensor.name!r} is {bound.tensor.dtype}; splats take f32: "
-                "cast it"
-            )
-
-
-def _deviations(layer: str, attributes: Attributes) -> tuple[float, ...]:
-    """A constant scale along the three axes; 1, as a factor, where it is a tensor. Raises `ParameterError`."""
-    value = attributes.constants.get("scale", 1.0)
-    values = [value] * 3 if isinstance(value, int | float) else value
-    sound = isinstance(values, list | tuple) and len(values) == 3
-    if not sound or not all(isinstance(v, int | float) and not isinstance(v, bool) and v > 0 for v in values):
-        raise ParameterError(f"layer {layer!r}: scale must be one or three numbers above 0, got {value!r}")
-    return tuple(float(v) for v in values)
+    @property
+    def _splats(self) -> SplatsDrawing:
+        assert isinstance(self._drawing, SplatsDrawing)
+        return self._drawing

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
-from typing import Any, ClassVar, Literal
-
-import wgpu
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ...errors import LayoutError, LimitError, ParameterError
-from ...gpu import Gpu, Kernel, Plan
-from ...memory import Block
-from ...params import Params, choice, integer, number, switch, vector
+from ...gpu import Kernel, Plan
+from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor
 from ..moment import Moment
+from . import styles
 from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame
-from .content import Content, ContentLayer
+from .base import Attribute, AttributeSpec, Layer
 from .field import Field
-from .lines import LinesLayer, LinesStyle
-from .places import Places
+from .lines import LinesDrawing, LinesStyle
+from .styles import Corner
 from .vector_field import PLANES, VectorField, longest
 
 SHADER = "draw/streamlines.wgsl"
@@ -30,28 +26,20 @@ MOST_SUBSTEPS = 64
 
 
 class StreamlinesStyle(LinesStyle):
-    """How lines through a field look, where it lies, and where they begin."""
+    """How lines through a field look, where it is, and where they begin."""
 
     tube: bool = switch(True, doc="draw lit tubes that cast shadows, with widths in world units")
-    low: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), doc="low corner of the box in world space; auto: cubic cells around the origin"
-    )
-    high: tuple[float, ...] | Literal["auto"] = vector("auto", words=("auto",), doc="high corner of the box")
-    samples: str = choice(
-        "cells",
-        ("cells", "nodes"),
-        doc="cells: samples are at cell centers; nodes: the outer samples are on the faces of the box",
-    )
+    low: Corner = styles.box_low()
+    high: Corner = styles.box_high()
+    samples: str = styles.box_samples("cells")
     plane: str = choice("xz", tuple(PLANES), rebuild=True, doc="plane of a two-dimensional field")
     count: int = integer(
         256, min=1, max=1 << 20, slider_max=4096, scale="log", doc="number of lines if no seeds are bound"
     )
-    seed_low: tuple[float, ...] | Literal["auto"] = vector(
+    seed_low: Corner = vector(
         "auto", words=("auto",), doc="low corner of the box in which seeds are spread; auto: that of the field"
     )
-    seed_high: tuple[float, ...] | Literal["auto"] = vector(
-        "auto", words=("auto",), doc="high corner of the box in which seeds are spread"
-    )
+    seed_high: Corner = vector("auto", words=("auto",), doc="high corner of the box in which seeds are spread")
     vertices: int = integer(96, min=2, max=4096, slider_max=512, scale="log", doc="number of vertices of each line")
     length: float = number(
         1.0,
@@ -90,176 +78,99 @@ class StreamlinesStyle(LinesStyle):
     )
 
 
-class StreamlinesLayer(ContentLayer["_Content"]):
-    """Lines of one length along the vectors as they are now, worked out on the GPU for each picture.
+class StreamlinesDrawing(LinesDrawing):
+    """Lines through positions that a kernel computes in each frame: (lines, vertices, 5) with color and width."""
 
-    They end where the box does, where nothing moves, and where a vector is not finite. What moves fast is no longer:
-    lines show the way, and their color the speed.
-    """
-
-    casts: ClassVar[bool] = True
-    Style: ClassVar[type[Params]] = StreamlinesStyle
-    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
-        "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or on a two-dimensional one"),
-        "seeds": AttributeSpec(False, (3,), None, "x, y, z of a point on each line", own_rows=True),
-        "color": AttributeSpec(
-            False, (1, 3, 4), SPEED, "scalars on a grid (nz, ny, nx), or one sRGB; without it, the speed", own_rows=True
-        ),
-    }
-
-    def bind(self, attributes: Mapping[str, Attribute]) -> None:
-        """Draw these from now on.
-
-        Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for more places than this
-        adapter binds; what was bound before stays then.
-        """
-        self._take(_Content(self._gpu, self.name, attributes, self.style))
-        self._given = attributes
-
-    def prepare(self, moment: Moment | None = None) -> None:
-        """Follow the field as it is now."""
-        if self._bound.form != _form(self.style):
-            self.bind(self._given)
-        self._bound.prepare(self.style, moment)
+    def build(self, values: Mapping[str, Attribute]) -> None:
+        """See `Drawing`."""
+        style, specs = self.style, StreamlinesLayer.ATTRIBUTES
+        self._time = 0.0
+        self._field = self.hold(VectorField(self.gpu, self.name, "vectors", values, style.plane))
+        corners = Attributes(self.gpu, self.name, specs, values, "vertex", excluded=specs)
+        corners.add("position", self._field.box.positions, (3,))
+        self._seeds = self._bound_seeds(values)
+        color = values.get("color", SPEED)
+        self._scalars = Field(self.gpu, self.name, "color", color) if isinstance(color, Tensor) else None
+        self._lines, self._rows = self._seeds.rows if self._seeds else style.count, style.vertices
+        self._check()
+        self._places = self.hold(Tensor.empty((self._lines, self._rows, 5), name=f"{self.name}.places"))
+        parts = {"position": slice(0, 3), "color": 3, "width": 4}
+        drawn: dict[str, Attribute] = {key: self.hold(self._places[..., part]) for key, part in parts.items()}
+        if not isinstance(color, Tensor) and color != SPEED:
+            drawn["color"] = color
+        seeds = [bound.tensor for bound in self._seeds] if self._seeds else []
+        scalars = [self._scalars.tensor] if self._scalars else []
+        self.create_lines(drawn, self._field.tensor, *scalars, *seeds)
+        self.attributes = corners
+        if self.extent is not None:
+            corners.add("extent", self.hold(self.extent.pair.expand(corners.rows, 2)), (2,))
+        self.reported |= {"vectors": self._field.report, "color": self._scalars.report if self._scalars else color}
+        if self._seeds:
+            self.reported["seeds"] = self._report_seeds
 
     @property
-    def display_referred(self) -> bool:
-        """As its lines are."""
-        return self._bound.lines.display_referred
+    def wanted_form(self) -> object:
+        """The sizes of tensors, and how the field is read."""
+        return self.style.count, self.style.vertices, self.style.plane
 
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the lines."""
-        self._bound.lines.draw(pass_, frame)
-
-    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw what of them is thinner than a pixel."""
-        self._bound.lines.draw_over(pass_, frame)
-
-    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the lines as the numbers of their places: line × rows + row."""
-        self._bound.lines.draw_rows(pass_, frame)
-
-
-class _Content(Content):
-    """Everything on the device that is needed to draw one set of attributes."""
-
-    def __init__(self, gpu: Gpu, name: str, given: Mapping[str, Attribute], style: StreamlinesStyle):
-        self._gpu = gpu
-        self.form = _form(style)
-        self._time = 0.0
-        self._asked: tuple[Any, ...] = ()
-        self._plan: Plan | None = None
-        self._resident: list[Block] | None = None
-        specs = StreamlinesLayer.ATTRIBUTES
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
-            self._field = VectorField(gpu, name, "vectors", given, style.plane)
-            stack.callback(self._field.close)
-            self.attributes = Attributes(gpu, name, specs, given, "vertex", beside=tuple(specs))
-            self.attributes.add("position", self._field.box.positions, (3,))
-            self._seeds = _seeds(gpu, name, given)
-            color = given.get("color", SPEED)
-            self._scalars = Field(gpu, name, "color", color) if isinstance(color, Tensor) else None
-            self._lines, self._rows = self._seeds.rows if self._seeds else style.count, style.vertices
-            self._check(name)
-            self._places = held(Tensor.empty((self._lines, self._rows, 5), name=f"{name}.places"))
-            parts = {"position": slice(0, 3), "color": 3, "width": 4}
-            drawn: dict[str, Attribute] = {key: held(self._places[..., part]) for key, part in parts.items()}
-            self.lines = LinesLayer(gpu, name, style)
-            stack.callback(self.lines.close)
-            if not isinstance(color, Tensor) and color != SPEED:
-                drawn["color"] = color
-            self.lines.bind(drawn)
-            if "extent" in self.lines.attributes.tensors:
-                extent = self.lines.attributes.tensors["extent"].tensor
-                self.attributes.add("extent", extent[:1].expand(self.attributes.rows, 2), (2,))
-            self._color = SPEED if isinstance(color, Tensor) else color
-            self._field.ends(style)  # so that it can be framed before it is drawn
-            self._read = Places(gpu, self._given())
-            stack.callback(self._drop_plan)
-            self._held = stack.pop_all()
-
-    def prepare(self, style: StreamlinesStyle, moment: Moment | None) -> None:
-        if self._read.blocks is not self._resident:
-            for tensor in self._given():
-                self._gpu.make_resident(tensor.owner)
-            self._resident = self._read.blocks
+    def compute(self, moment: Moment | None) -> None:
+        """Follow the field as it is now."""
+        style = self.style
         if moment is not None:
             self._time = moment.time
-        place = math.fmod(self._time * style.dash_speed / style.dash_spacing, 1.0) if style.dashes else 0.0
-        self._followed(style).replay(dash_phase=place)
-        self.lines.prepare(moment)
+        phase = math.fmod(self._time * style.dash_speed / style.dash_spacing, 1.0) if style.dashes else 0.0
+        self.plan.replay(dash_phase=phase)
 
-    def blocks(self) -> Iterable[Block]:
-        return [*self.lines.blocks(), *self._read.blocks]
+    @property
+    def plan_key(self) -> tuple[object, ...]:
+        """All of the style."""
+        return self.style_values
 
-    def report(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"vectors": self._field.report(), "color": self._color}
-        if self._scalars:
-            found["color"] = self._scalars.report()
+    def record(self, plan: Plan, *key: object) -> None:
+        """Follow the field with this style, then find the extent of the colors if the range is automatic."""
+        values: dict[str, Any] = {"seeds_offset": 0, "seeds_strides": 0}
         if self._seeds:
-            found |= self._seeds.report()
-        return found
-
-    def close(self) -> None:
-        self._held.close()
-
-    def _given(self) -> list[Tensor]:
-        seeds = [bound.tensor for bound in self._seeds] if self._seeds else []
-        return [self._field.tensor, *([self._scalars.tensor] if self._scalars else []), *seeds]
-
-    def _check(self, name: str) -> None:
-        nbytes, limit = 12 * self._lines * self._rows, self._gpu.limits["max-storage-buffer-binding-size"]
-        if nbytes > limit:
-            raise LimitError(
-                f"layer {name!r}: {self._rows} places on {self._lines:,} lines are {nbytes:,} bytes; this adapter "
-                f"binds {limit:,}; take fewer rows or fewer lines"
-            )
-
-    def _followed(self, style: StreamlinesStyle) -> Plan:
-        """The plan that follows the field, made anew only when the style has changed."""
-        asked = tuple(vars(style).values())
-        if self._plan is None or asked != self._asked:
-            plan = self._recorded(style)
-            self._drop_plan()
-            self._plan, self._asked = plan, asked
-        return self._plan
-
-    def _recorded(self, style: StreamlinesStyle) -> Plan:
-        given: dict[str, Any] = {"seeds_offset": 0, "seeds_strides": 0}
-        if self._seeds:
-            bound = self._seeds.tensors["seeds"]
-            given = {"seeds": bound.tensor, "seeds_strides": bound.layout.stride // bound.tensor.itemsize}
+            seeds = self._seeds.tensors["seeds"]
+            values = {"seeds": seeds.tensor, "seeds_strides": seeds.stride}
         if self._scalars:
             scalars = self._scalars
-            given |= {"scalars": scalars.tensor, "scalars_size": scalars.size, "scalars_strides": scalars.strides}
+            values |= {"scalars": scalars.tensor, "scalars_size": scalars.size, "scalars_strides": scalars.strides}
         else:
-            given |= {"scalars_offset": 0, "scalars_size": (0, 0, 0), "scalars_strides": (0, 0, 0)}
-        plan = Plan(f"{self._places.name}.plan")
+            values |= {"scalars_offset": 0, "scalars_size": (0, 0, 0), "scalars_strides": (0, 0, 0)}
         plan.dispatch(
             Kernel.load(SHADER, defines={"SEEDS": self._seeds is not None, "SCALARS": self._scalars is not None}),
             self._lines,
             overwrites=("places",),
             vectors=self._field.tensor,
             places=self._places,
-            **self._field.told,
-            **given,
-            **self._told(style),
+            **self._field.constants,
+            **values,
+            **self._style_fields(),
         )
-        self.lines.find_extent(plan, style)
-        return plan
+        if self.extent is not None and self.style.range == "auto":
+            self.extent.add_to(plan)
 
-    def _drop_plan(self) -> None:
-        if self._plan is not None:
-            self._plan.close()
+    def restyle(self) -> None:
+        """Place the box as well, so that it can be framed before it is drawn."""
+        super().restyle()
+        self._field.place(self.style)
 
-    def _told(self, style: StreamlinesStyle) -> dict[str, Any]:
-        """What of the style the kernel is told."""
-        place = self._field.place(style)
-        low, high = place["low"], place["high"]
+    def _check(self) -> None:
+        nbytes, limit = 12 * self._lines * self._rows, self.gpu.limits["max-storage-buffer-binding-size"]
+        if nbytes > limit:
+            raise LimitError(
+                f"layer {self.name!r}: {self._rows} places on {self._lines:,} lines are {nbytes:,} bytes; this adapter "
+                f"binds {limit:,}; take fewer rows or fewer lines"
+            )
+
+    def _style_fields(self) -> dict[str, Any]:
+        """The fields of the kernel that depend on the style."""
+        style = self.style
+        box = self._field.place(style)
+        low, high = box["low"], box["high"]
         cell = longest((low, high)) / max(self._field.size)
         step = style.length / (self._rows - 1)
-        return place | {
+        return box | {
             "count": self._lines,
             "rows": self._rows,
             "nothing": math.nan,
@@ -274,19 +185,40 @@ class _Content(Content):
             "dash_spacing": style.dash_spacing,
         }
 
+    def _report_seeds(self) -> Any:
+        assert self._seeds is not None
+        return self._seeds.report()["seeds"]
 
-def _form(style: StreamlinesStyle) -> tuple[Any, ...]:
-    """What tensors depend on."""
-    return style.count, style.vertices, style.plane
+    def _bound_seeds(self, values: Mapping[str, Attribute]) -> Attributes | None:
+        seeds = values.get("seeds")
+        if seeds is None:
+            return None
+        if not isinstance(seeds, Tensor):
+            raise ParameterError(
+                f"layer {self.name!r}: seeds must be a tensor, in each row x, y, z of a place on a line"
+            )
+        if seeds.dtype.name != "f32":
+            raise LayoutError(
+                f"layer {self.name!r}: seeds {seeds.name!r} are {seeds.dtype}; they must be f32: cast them"
+            )
+        specs = {"seeds": StreamlinesLayer.ATTRIBUTES["seeds"]}
+        return Attributes(self.gpu, self.name, specs, {"seeds": seeds}, "instance")
 
 
-def _seeds(gpu: Gpu, name: str, given: Mapping[str, Attribute]) -> Attributes | None:
-    seeds = given.get("seeds")
-    if seeds is None:
-        return None
-    if not isinstance(seeds, Tensor):
-        raise ParameterError(f"layer {name!r}: seeds must be a tensor, in each row x, y, z of a place on a line")
-    if seeds.dtype.name != "f32":
-        raise LayoutError(f"layer {name!r}: seeds {seeds.name!r} are {seeds.dtype}; they must be f32: cast them")
-    specs = {"seeds": StreamlinesLayer.ATTRIBUTES["seeds"]}
-    return Attributes(gpu, name, specs, {"seeds": seeds}, "instance")
+class StreamlinesLayer(Layer):
+    """Lines of one length along the vectors as they are now, computed on the GPU for each frame.
+
+    They end where the box does, where nothing moves, and where a vector is not finite. What moves fast is no longer:
+    lines show the direction, and their color the speed. When picking, a row is line × vertices + vertex.
+    """
+
+    casts = True
+    Style = StreamlinesStyle
+    DRAWING = StreamlinesDrawing
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "vectors": AttributeSpec(True, (2, 3), None, "vectors on a grid (nz, ny, nx, 3), or on a two-dimensional one"),
+        "seeds": AttributeSpec(False, (3,), None, "x, y, z of a point on each line", own_rows=True),
+        "color": AttributeSpec(
+            False, (1, 3, 4), SPEED, "scalars on a grid (nz, ny, nx), or one sRGB; without it, the speed", own_rows=True
+        ),
+    }

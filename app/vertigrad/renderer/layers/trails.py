@@ -1,30 +1,26 @@
-"""`TrailsLayer`: where rows were before, as lines behind them."""
+"""`TrailsLayer`: the past positions of rows, as lines behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import wgpu
 
 from ...errors import LimitError
-from ...gpu import Gpu, Kernel, Plan
-from ...memory import Block
-from ...params import Params, choice, integer, interval, number, switch
+from ...gpu import Kernel, Plan
+from ...params import Params, integer, number
 from ...tensor import Tensor
-from ..colormap import COLORMAPS
 from ..moment import Moment
-from .attributes import Attributes
-from .base import Attribute, AttributeSpec, Frame
-from .content import Content, ContentLayer
-from .drawing import Drawing
-from .field import ends
+from . import styles
+from .base import Attribute, AttributeSpec, Layer
+from .drawing import Drawing, Stage
 from .lines import RECIPE, STYLE
+from .styles import Range, ends
 
 SHADER = "draw/trail.wgsl"
-TRAILS = replace(RECIPE, stages={"line": True}, defines={"TRAILS": True})
+TRAILS = replace(RECIPE, stages=[Stage("line", "line", over=True)], defines={"TRAILS": True})
 
 
 class TrailsStyle(Params):
@@ -34,135 +30,103 @@ class TrailsStyle(Params):
     sample_interval: float = number(
         0.0, min=0.0, max=1e3, slider_max=0.5, unit="s", doc="simulated time between these positions; 0: every frame"
     )
-    colormap: str = choice("viridis", COLORMAPS, doc="colors of a scalar color")
-    colormap_flip: bool = switch(False, doc="reverse the colormap")
-    range: tuple[float, float] | Literal["auto"] = interval(
-        "auto", words=("auto",), doc="values at the two ends of the colormap; auto: minimum and maximum"
-    )
-    brightness: float = number(
-        1.0, min=0.0, max=1e4, slider_min=0.05, slider_max=50.0, scale="log", doc="factor of the color"
-    )
-    tone_mapped: bool = switch(False, doc="apply exposure, tone mapping and bloom")
+    colormap: str = styles.colormap("viridis")
+    colormap_flip: bool = styles.colormap_flip()
+    range: Range = styles.color_range()
+    brightness: float = styles.brightness()
+    tone_mapped: bool = styles.tone_mapped()
     fade: float = number(1.0, min=0.0, max=1.0, doc="transparency at the end of a trail")
     taper: float = number(0.7, min=0.0, max=1.0, doc="how much thinner trails are at their end")
 
 
-class TrailsLayer(ContentLayer["_Ring"]):
-    """A line back through the last positions of each row, kept in a ring on the GPU.
+class TrailsDrawing(Drawing):
+    """The last positions of all rows are in a ring (slots, rows, 3) of f32.
 
-    A position is remembered when simulated time has passed since the last; when time goes back, trails begin anew.
-    Colors are those of the rows now.
+    `filled` slots are set, the latest is slot `head`.
     """
 
-    Style: ClassVar[type[Params]] = TrailsStyle
-    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
-        "position": AttributeSpec(True, (3,), None, "x, y, z in world space"),
-        "color": AttributeSpec(
-            False, (1, 3, 4), (0.72, 0.76, 0.82), "a scalar for the colormap, or sRGB, or sRGB and alpha"
-        ),
-        "width": AttributeSpec(False, (1,), 2.0, "pixels"),
-    }
-
-    def bind(self, attributes: Mapping[str, Attribute]) -> None:
-        """Draw these from now on; trails begin anew if there are other rows.
-
-        Raises `LayoutError` or `ParameterError` for what cannot be drawn, `LimitError` for more positions than this
-        adapter binds; what was bound before stays then.
-        """
-        bound = Attributes(self._gpu, self.name, self.ATTRIBUTES, attributes, "instance")
-        color, width = bound.color(), bound.number("width")
-        self._take(_Ring(self._gpu, self.name, bound, self.style.length))
-        self._color, self._width, self._given = color, width, attributes
-
-    def prepare(self, moment: Moment | None = None) -> None:
-        """Remember where the rows are, if time has passed, and find the extent of the colors if it is wanted."""
-        if self._bound.slots != self.style.length:
-            self.bind(self._given)
-        ring = self._bound
-        ring.drawing.prepare(self.style)
-        if moment is not None:
-            ring.remember(moment.time, self.style.sample_interval)
-
-    def draw(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Trails fade, so none of them is solid: nothing."""
-
-    def draw_over(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the trails."""
-        self._record(pass_, frame, rows=False)
-
-    def draw_rows(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame) -> None:
-        """Draw the trails as the numbers of their rows."""
-        self._record(pass_, frame, rows=True)
+    def build(self, values: Mapping[str, Attribute]) -> None:
+        """See `Drawing`."""
+        self.bind_rows(values, TrailsLayer.ATTRIBUTES)
+        self._width = self.attributes.number("width")
+        self.slots, self.head, self.filled, self._time = self.style.length, 0, 0, 0.0
+        rows = self.attributes.rows
+        nbytes, limit = 12 * self.slots * rows, self.gpu.limits["max-storage-buffer-binding-size"]
+        if nbytes > limit:
+            raise LimitError(
+                f"layer {self.name!r}: {self.slots} positions of {rows:,} rows are {nbytes:,} bytes; this adapter "
+                f"binds {limit:,}; take a shorter length or fewer rows"
+            )
+        self._ring = self.hold(Tensor.empty((self.slots, rows, 3), name=f"{self.name}.ring"))
+        self.create(TRAILS, [self.attributes], [self._ring])
 
     @property
-    def display_referred(self) -> bool:
+    def plan_key(self) -> tuple[object, ...]:
+        """Always the same."""
+        return ()
+
+    def record(self, plan: Plan, *key: object) -> None:
+        """Copy the positions into a slot of the ring."""
+        position, rows = self.attributes.tensors["position"], self.attributes.rows
+        plan.dispatch(
+            Kernel.load(SHADER, defines={"TYPE": position.tensor.scalar}),
+            rows,
+            positions=position.tensor,
+            ring=self._ring,
+            rows=rows,
+            positions_strides=position.stride,
+        )
+
+    @property
+    def wanted_form(self) -> object:
+        """The length of the trails."""
+        return self.style.length
+
+    @property
+    def is_display_referred(self) -> bool:
         """Unless the style makes light of the colors."""
         return not self.style.tone_mapped
 
-    def _record(self, pass_: wgpu.GPURenderPassEncoder, frame: Frame, rows: bool) -> None:
-        ring = self._bound
-        if ring.filled < 2:
-            return
-        offset = self._gpu.uniforms.push(self._uniform(ring))
-        if rows:
-            ring.drawing.start_rows(pass_, frame, "line", self.style, offset)
-        else:
-            ring.drawing.start(pass_, frame, "line", self.style, offset, self.display_referred)
-        pass_.draw(6 * (ring.filled - 1), ring.attributes.rows)
+    def compute(self, moment: Moment | None) -> None:
+        """Store the positions, if they are those of a later time."""
+        super().compute(moment)
+        if moment is not None and self._is_due(moment.time):
+            self.head = (self.head + 1) % self.slots
+            self.filled = min(self.filled + 1, self.slots)
+            self._time = moment.time
+            self.plan.replay(slot=self.head)
+            self.packed = self.uniform()
+        self.over = self.rows = self._recipe.stages if self.filled > 1 else ()
 
-    def _uniform(self, ring: _Ring) -> bytes:
+    def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
+        """A rectangle between each two positions."""
+        pass_.draw(6 * (self.filled - 1), self.attributes.rows)
+
+    def uniform(self) -> bytes:
+        """`Style` in shaders/draw/lines.wgsl."""
         style = self.style
-        looks = (*self._color, *ends(style.range), style.range == "auto", style.brightness, self._width)
-        rows = ring.attributes.rows
-        return STYLE.pack(*looks, style.fade, style.taper, rows, ring.head, ring.slots, ring.filled)
+        return STYLE.pack(
+            *(*self.color, *ends(style.range), style.range == "auto", style.brightness, self._width),
+            *(style.fade, style.taper, self.attributes.rows, self.head, self.slots, self.filled),
+        )
 
-
-class _Ring(Content):
-    """The last positions of all rows, (slots, rows, 3) of f32: `filled` of them are set, the latest is slot `head`."""
-
-    def __init__(self, gpu: Gpu, name: str, attributes: Attributes, slots: int):
-        self.attributes = attributes
-        self.slots, self.head, self.filled = slots, 0, 0
-        self._time = 0.0
-        position, rows = attributes.tensors["position"], attributes.rows
-        nbytes, limit = 12 * slots * rows, gpu.limits["max-storage-buffer-binding-size"]
-        if nbytes > limit:
-            raise LimitError(
-                f"layer {name!r}: {slots} positions of {rows:,} rows are {nbytes:,} bytes; this adapter binds "
-                f"{limit:,}; take a shorter length or fewer rows"
-            )
-        with ExitStack() as stack:  # closes what was made if something that follows cannot be
-            held = stack.enter_context
-            self._ring = held(Tensor.empty((slots, rows, 3), name=f"{name}.ring"))
-            self._plan = held(Plan(f"{name}.ring"))
-            self._plan.dispatch(
-                Kernel.load(SHADER, defines={"TYPE": position.tensor.scalar}),
-                rows,
-                positions=position.tensor,
-                ring=self._ring,
-                rows=rows,
-                positions_strides=position.layout.stride // position.tensor.itemsize,
-            )
-            self.drawing = Drawing(gpu, TRAILS, attributes, storage=self._ring)
-            stack.callback(self.drawing.close)
-            self._held = stack.pop_all()
-
-    def remember(self, time: float, interval: float) -> None:
-        """Record that the positions are kept, if they are those of a later time."""
+    def _is_due(self, time: float) -> bool:
         if time < self._time:
             self.filled = 0
-        if self.filled and (time <= self._time or time - self._time < interval):
-            return
-        self.head = (self.head + 1) % self.slots
-        self.filled = min(self.filled + 1, self.slots)
-        self._time = time
-        self._plan.replay(slot=self.head)
+        return not self.filled or (time > self._time and time - self._time >= self.style.sample_interval)
 
-    def blocks(self) -> Iterable[Block]:
-        return self.drawing.blocks()
 
-    def report(self) -> dict[str, Any]:
-        return self.attributes.report()
+class TrailsLayer(Layer):
+    """A line back through the last positions of each row, stored in a ring on the GPU.
 
-    def close(self) -> None:
-        self._held.close()
+    A position is stored when simulated time has passed since the last; when time goes back, trails begin anew, as they
+    do when other rows are bound. Colors are those of the rows now.
+    """
+
+    Style = TrailsStyle
+    DRAWING = TrailsDrawing
+    ATTRIBUTES: ClassVar[Mapping[str, AttributeSpec]] = {
+        "position": styles.POSITION,
+        "color": styles.color_attribute(styles.BLUE_GRAY),
+        "width": AttributeSpec(False, (1,), 2.0, "pixels"),
+    }

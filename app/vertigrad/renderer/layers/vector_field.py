@@ -1,4 +1,4 @@
-"""`VectorField`: a tensor of vectors on a grid, as shaders of layers read it, and where it lies in the world."""
+"""`VectorField`: a tensor of vectors on a grid, as shaders of layers read it, and where it is in the world."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any, Protocol
 from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
 from ...tensor import Tensor
+from .attributes import describe
 from .base import Attribute
 from .box import Box, Boxed, Vector, inset
-from .field import storage_range
+from .storage import storage_range
 
 PLANES = {"xz": 2, "xy": 1}  # of a flat field: the axis along which its rows follow each other
 
 
 class InPlane(Boxed, Protocol):
-    """What of a layer's style says where its field lies, if that is flat too."""
+    """What of a layer's style says where its field is, if that is flat too."""
 
     plane: str
 
@@ -24,17 +25,16 @@ class InPlane(Boxed, Protocol):
 class VectorField:
     """Vectors (nz, ny, nx, 3), or a flat field (rows, columns, 2 or 3), of f32, in a box.
 
-    A flat field lies across `plane`: its columns go along x, its rows along the plane's other axis, and of two
-    components the second points along that. `told` are the fields of common/vectors.wgsl that stay. Raises
+    A flat field is across `plane`: its columns go along x, its rows along the plane's other axis, and of two
+    components the second points along that. `constants` are the fields of common/vectors.wgsl that stay. Raises
     `LayoutError` for another shape or type, `ParameterError` if it is none, `LimitError` for more bytes than this
     adapter binds.
     """
 
-    def __init__(self, gpu: Gpu, layer: str, name: str, given: Mapping[str, Attribute], plane: str):
-        tensor = given.get(name)
+    def __init__(self, gpu: Gpu, layer: str, name: str, values: Mapping[str, Attribute], plane: str):
+        tensor = values.get(name)
         if not isinstance(tensor, Tensor):
             raise ParameterError(f"layer {layer!r}: {name} must be a tensor, vectors on a grid (nz, ny, nx, 3)")
-        self._gpu = gpu
         self.tensor = tensor
         self._check(f"layer {layer!r}: {name} {tensor.name!r}")
         storage_range(gpu, tensor, f"layer {layer!r}: {name}")
@@ -45,7 +45,7 @@ class VectorField:
             shape.insert(across, 1)
             steps.insert(across, 0)
         self.size = (shape[2], shape[1], shape[0])
-        self.told: dict[str, Any] = {
+        self.constants: dict[str, Any] = {
             "vectors_size": self.size,
             "vectors_strides": (steps[2], steps[1], steps[0]),
             "component": steps[3],
@@ -54,22 +54,16 @@ class VectorField:
         self.box = Box(layer, self.size)
 
     def place(self, style: InPlane) -> dict[str, Any]:
-        """The fields that say where it lies; a flat field has no thickness."""
-        low, high = self.ends(style)
+        """The fields of a kernel that say where it is; a flat field has no thickness. Records changed corners."""
+        low, high = self.box.place(style)
+        if style.low == "auto":
+            low, high = self._flat(low), self._flat(high)
         return {"low": low, "high": high, "inset": inset(style)}
 
-    def ends(self, style: InPlane) -> tuple[Vector, Vector]:
-        """The low and the high corner; records their positions if they have changed."""
-        low, high = self.box.place(style)
-        if style.low != "auto":
-            return low, high
-        return self._flat(low), self._flat(high)
-
     def report(self) -> dict[str, Any]:
-        """Where it lies and how it is read."""
+        """Where it is and how it is read."""
         tensor = self.tensor
-        place = {"block": tensor.block.id, "offset": tensor.offset, "stride": tensor.strides[-2]}
-        return {"tensor": tensor.name, **place, "format": f"float32x{tensor.shape[-1]}"}
+        return describe(tensor, tensor.strides[-2], f"float32x{tensor.shape[-1]}")
 
     def close(self) -> None:
         """Give up the memory that was made here. Idempotent."""

@@ -1,0 +1,87 @@
+"""Bind group layouts by the kinds of what is bound, and bind groups that follow tensors that move."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import wgpu
+
+from ..gpu import Gpu
+from .pipelines import draw_cache
+
+BOTH = wgpu.ShaderStage.VERTEX | wgpu.ShaderStage.FRAGMENT
+FRAGMENT, COMPUTE = wgpu.ShaderStage.FRAGMENT, wgpu.ShaderStage.COMPUTE
+CACHED = 4  # sets of blocks with bind groups: outputs that are drawn while the next are computed alternate
+
+KINDS: Mapping[str, dict[str, Any]] = {
+    "uniform": {"buffer": {"type": "uniform", "has_dynamic_offset": True}},
+    "storage": {"buffer": {"type": "read-only-storage"}},
+    "written": {"buffer": {"type": "storage"}},
+    "texture": {"texture": {"sample_type": "float"}},
+    "unfilterable": {"texture": {"sample_type": "unfilterable-float"}},
+    "samples": {"texture": {"sample_type": "unfilterable-float", "multisampled": True}},
+    "depth": {"texture": {"sample_type": "depth"}},
+    "depth samples": {"texture": {"sample_type": "depth", "multisampled": True}},
+    "sampler": {"sampler": {"type": "filtering"}},
+    "comparison": {"sampler": {"type": "comparison"}},
+}
+
+
+def bind_group_layout(
+    gpu: Gpu, kinds: Sequence[str] | Mapping[int, str], visibility: int = BOTH
+) -> wgpu.GPUBindGroupLayout:
+    """The layout of one of `KINDS` at each binding, which count from 0 in a sequence; created once for each device."""
+    numbered = tuple(kinds.items() if isinstance(kinds, Mapping) else enumerate(kinds))
+    entries: list[Any] = [{"binding": n, "visibility": visibility, **KINDS[kind]} for n, kind in numbered]
+    return draw_cache(gpu).get(
+        ("bind group layout", visibility, numbered), lambda: gpu.device.create_bind_group_layout(entries=entries)
+    )
+
+
+def bind_group(
+    gpu: Gpu, layout: wgpu.GPUBindGroupLayout, resources: Sequence[Any] | Mapping[int, Any]
+) -> wgpu.GPUBindGroup:
+    """A bind group of `resources`, by binding; they count from 0 in a sequence."""
+    numbered = resources.items() if isinstance(resources, Mapping) else enumerate(resources)
+    entries: list[Any] = [{"binding": n, "resource": resource} for n, resource in numbered]
+    return gpu.device.create_bind_group(layout=layout, entries=entries)
+
+
+def uniform_range(gpu: Gpu, size: int) -> dict[str, Any]:
+    """A uniform of `size` bytes in the uniform ring, whose offset is set with the bind group."""
+    return {"buffer": gpu.uniforms.buffer, "offset": 0, "size": size}
+
+
+def whole_buffer(buffer: wgpu.GPUBuffer) -> dict[str, Any]:
+    """All of a buffer, to be bound."""
+    return {"buffer": buffer, "offset": 0, "size": buffer.size}
+
+
+class Bindings:
+    """Binds uniforms of these sizes from the uniform ring, then a resource of each of `kinds`."""
+
+    def __init__(self, gpu: Gpu, uniforms: Sequence[int], kinds: Sequence[str] = (), visibility: int = BOTH):
+        self._gpu, self._uniforms = gpu, uniforms
+        self.layout = bind_group_layout(gpu, (*["uniform"] * len(uniforms), *kinds), visibility)
+        self._groups: OrderedDict[Hashable, wgpu.GPUBindGroup] = OrderedDict()
+
+    def group(self, key: Hashable, resources: Callable[[], Sequence[Any]]) -> wgpu.GPUBindGroup:
+        """The bind group of `resources`, created when `key`, on which they depend, is not among the latest."""
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = self.create(resources())
+            if len(self._groups) > CACHED:
+                self._groups.popitem(last=False)
+        return group
+
+    def create(self, resources: Sequence[Any] = ()) -> wgpu.GPUBindGroup:
+        """A bind group of `resources`."""
+        uniforms = [uniform_range(self._gpu, size) for size in self._uniforms]
+        return bind_group(self._gpu, self.layout, [*uniforms, *resources])
+
+
+def lighting_layout(gpu: Gpu) -> wgpu.GPUBindGroupLayout:
+    """Group 1 of pipelines that light their fragments: shadow map, its sampler, ambient occlusion (shadows.wgsl)."""
+    return bind_group_layout(gpu, ("depth", "comparison", "unfilterable"), FRAGMENT)
