@@ -17,6 +17,7 @@ from ..interaction import Gesture
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import cloth as reference
+from . import quantities
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_sheet import Pins, Sheet, hung, woven
@@ -60,9 +61,7 @@ class Params(params.Params):
     )
     bend: float = number(2e-5, min=0.0, max=1.0, slider_max=1e-3, unit="N m", doc="bending stiffness per width")
     damping: float = number(0.2, min=0.0, max=100.0, slider_max=5.0, unit="1/s", doc="velocity damping")
-    gravity: float = number(
-        9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="gravitational acceleration, along -y"
-    )
+    gravity: float = quantities.gravity()
     drag: float = number(1.4, min=0.0, max=10.0, slider_max=3.0, doc="drag coefficient of the air, across the sheet")
     wind: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0),

@@ -18,6 +18,7 @@ from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import flock as flock_reference
+from .quantities import sphere_radius
 
 SHADER = "models/flock.wgsl"
 COMPARED = 256  # birds compared with the reference, whose cost grows with their number times that of all
@@ -102,9 +103,7 @@ class Params(params.Params):
     obstacle_center: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0), unit="m", gizmo="position", doc="center of a sphere obstacle"
     )
-    obstacle_radius: float = number(
-        0.0, min=0.0, max=1e3, slider_max=20.0, unit="m", doc="radius of the sphere obstacle; 0: none"
-    )
+    obstacle_radius: float = sphere_radius(0.0, max=1e3, slider_max=20.0)
 
 
 class Flock(FixedStepModel):

@@ -7,6 +7,7 @@ from typing import Any
 from ... import params
 from ...params import choice, integer, number, vector
 from ..interaction import PULL, Interaction
+from . import quantities
 
 BODIES = ("none", "box", "ball", "pillar")
 WARM = 0.9  # share of the last step's pressure that a step begins with
@@ -30,18 +31,12 @@ class Params(params.Params):
     tank: tuple[float, ...] = vector(
         (3.2, 2.0, 1.2), min=0.05, max=100.0, unit="m", rebuild=True, doc="inner size of the tank"
     )
-    corner: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0),
-        min=-100.0,
-        max=100.0,
-        unit="m",
-        rebuild=True,
-        doc="corner of the tank with the lowest coordinates",
+    corner: tuple[float, ...] = quantities.position(
+        (0.0, 0.0, 0.0), "corner of the tank with the lowest coordinates", rebuild=True
     )
-    column: tuple[float, ...] = vector(
-        (1.0, 1.0, 1.2), min=0.01, max=100.0, unit="m", rebuild=True,
-        doc="initial size of the fluid column, at most that of the tank",
-    )  # fmt: skip
+    column: tuple[float, ...] = quantities.size(
+        (1.0, 1.0, 1.2), "initial size of the fluid column, at most that of the tank", rebuild=True
+    )
     column_offset: tuple[float, ...] = vector(
         (0.0, 0.0, 0.0),
         min=0.0,
@@ -50,9 +45,7 @@ class Params(params.Params):
         rebuild=True,
         doc="position of the column relative to the corner of the tank",
     )
-    gravity: float = number(
-        9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="gravitational acceleration, along -y"
-    )
+    gravity: float = quantities.gravity()
     viscosity: float = number(
         1e-6,
         min=0.0,
@@ -72,22 +65,14 @@ class Params(params.Params):
     )
     time_scale: float = number(1.0, min=0.0, max=10.0, slider_max=2.0, doc="simulation speed: 2 is twice real time")
     body: str = choice("none", BODIES, doc="obstacle in the tank")
-    body_center: tuple[float, ...] = vector(
-        (2.2, 0.3, 0.6), min=-100.0, max=100.0, unit="m", gizmo="position", doc="center of the body"
+    body_center: tuple[float, ...] = quantities.position((2.2, 0.3, 0.6), "center of the body", gizmo="position")
+    body_size: tuple[float, ...] = quantities.size(
+        (0.3, 0.6, 0.3), "size of the body; balls and pillars use the first component as diameter"
     )
-    body_size: tuple[float, ...] = vector(
-        (0.3, 0.6, 0.3),
-        min=0.01,
-        max=100.0,
-        unit="m",
-        doc="size of the body; balls and pillars use the first component as diameter",
+    obstacle_center: tuple[float, ...] = quantities.position(
+        (0.0, 0.0, 0.0), "center of the grid of the input obstacle"
     )
-    obstacle_center: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), min=-100.0, max=100.0, unit="m", doc="center of the grid of the input obstacle"
-    )
-    obstacle_spacing: float = number(
-        0.05, min=1e-3, max=10.0, unit="m", scale="log", doc="grid spacing of the input obstacle"
-    )
+    obstacle_spacing: float = quantities.obstacle_spacing()
 
 
 def uniforms(params: Params, tool: Interaction) -> dict[str, Any]:

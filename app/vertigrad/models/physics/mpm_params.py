@@ -8,7 +8,16 @@ from typing import Any
 from ... import params
 from ...params import angle, choice, color, integer, number, vector
 from ..interaction import PULL, Interaction
+from . import quantities
 from .mpm_bodies import SHAPES
+
+
+def _body_center(default: tuple[float, float, float], matter: str) -> Any:
+    return quantities.position(default, f"center of the {matter}", rebuild=True, gizmo="position")
+
+
+def _body_size(default: tuple[float, float, float]) -> Any:
+    return quantities.size(default, "initial size; a ball uses the first component as diameter", rebuild=True)
 
 
 class Params(params.Params):
@@ -29,9 +38,7 @@ class Params(params.Params):
     box: tuple[float, ...] = vector(
         (1.2, 0.9, 0.8), min=0.1, max=100.0, slider_max=3.0, unit="m", rebuild=True, doc="inner size of the box"
     )
-    gravity: float = number(
-        9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="gravitational acceleration, along -y"
-    )
+    gravity: float = quantities.gravity()
     time_step: float = number(
         2e-3, min=1e-5, max=1e-2, unit="s", scale="log", doc="longest time step; shorter where fast waves require it"
     )
@@ -42,48 +49,21 @@ class Params(params.Params):
     )
 
     water: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the water")
-    water_center: tuple[float, ...] = vector(
-        (-0.44, 0.25, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the water"
-    )
-    water_size: tuple[float, ...] = vector(
-        (0.28, 0.46, 0.7),
-        min=0.01,
-        max=100.0,
-        unit="m",
-        rebuild=True,
-        doc="initial size; a ball uses the first component as diameter",
-    )
+    water_center: tuple[float, ...] = _body_center((-0.44, 0.25, 0.0), "water")
+    water_size: tuple[float, ...] = _body_size((0.28, 0.46, 0.7))
     bulk_modulus: float = number(5e4, min=1e3, max=1e7, unit="Pa", scale="log", doc="bulk modulus of the water")
     viscosity: float = number(
         0.05, min=0.0, max=100.0, slider_max=10.0, unit="Pa s", doc="dynamic viscosity of the water; honey 10"
     )
     jelly: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the jelly")
-    jelly_center: tuple[float, ...] = vector(
-        (0.02, 0.62, 0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the jelly"
-    )
-    jelly_size: tuple[float, ...] = vector(
-        (0.22, 0.22, 0.22),
-        min=0.01,
-        max=100.0,
-        unit="m",
-        rebuild=True,
-        doc="initial size; a ball uses the first component as diameter",
-    )
+    jelly_center: tuple[float, ...] = _body_center((0.02, 0.62, 0.2), "jelly")
+    jelly_size: tuple[float, ...] = _body_size((0.22, 0.22, 0.22))
     jelly_youngs_modulus: float = number(
         1.5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the jelly"
     )
     snow: str = choice("ball", SHAPES, rebuild=True, doc="initial shape of the snow")
-    snow_center: tuple[float, ...] = vector(
-        (0.02, 0.6, -0.2), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the snow"
-    )
-    snow_size: tuple[float, ...] = vector(
-        (0.28, 0.28, 0.28),
-        min=0.01,
-        max=100.0,
-        unit="m",
-        rebuild=True,
-        doc="initial size; a ball uses the first component as diameter",
-    )
+    snow_center: tuple[float, ...] = _body_center((0.02, 0.6, -0.2), "snow")
+    snow_size: tuple[float, ...] = _body_size((0.28, 0.28, 0.28))
     # Stomakhin et al. 2013 have 140 kPa, whose waves would need steps a quarter as long for all that is in the box.
     snow_youngs_modulus: float = number(
         8e3,
@@ -101,40 +81,22 @@ class Params(params.Params):
         0.0075, min=1e-4, max=0.5, scale="log", doc="critical stretch of snow: strain at which it yields"
     )
     sand: str = choice("box", SHAPES, rebuild=True, doc="initial shape of the sand")
-    sand_center: tuple[float, ...] = vector(
-        (0.4, 0.35, 0.0), min=-100.0, max=100.0, unit="m", rebuild=True, gizmo="position", doc="center of the sand"
-    )
-    sand_size: tuple[float, ...] = vector(
-        (0.22, 0.5, 0.3),
-        min=0.01,
-        max=100.0,
-        unit="m",
-        rebuild=True,
-        doc="initial size; a ball uses the first component as diameter",
-    )
+    sand_center: tuple[float, ...] = _body_center((0.4, 0.35, 0.0), "sand")
+    sand_size: tuple[float, ...] = _body_size((0.22, 0.5, 0.3))
     sand_youngs_modulus: float = number(
         5e4, min=100.0, max=1e7, unit="Pa", scale="log", doc="Young's modulus of the sand"
     )
     friction_angle: float = angle(35.0, min=0.0, max=60.0, doc="friction angle of the sand")
     poissons_ratio: float = number(0.25, min=0.0, max=0.45, doc="Poisson's ratio of jelly, snow and sand")
 
-    ball_center: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0),
-        min=-100.0,
-        max=100.0,
-        unit="m",
-        gizmo="position",
-        doc="center of a sphere obstacle",
+    ball_center: tuple[float, ...] = quantities.position(
+        (0.0, 0.0, 0.0), "center of a sphere obstacle", gizmo="position"
     )
-    ball_radius: float = number(
-        0.0, min=0.0, max=100.0, slider_max=0.5, unit="m", doc="radius of the sphere obstacle; 0: none"
+    ball_radius: float = quantities.sphere_radius(0.0, max=100.0, slider_max=0.5)
+    obstacle_corner: tuple[float, ...] = quantities.position(
+        (0.0, 0.0, 0.0), "position of the first node of the input obstacle"
     )
-    obstacle_corner: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), min=-100.0, max=100.0, unit="m", doc="position of the first node of the input obstacle"
-    )
-    obstacle_spacing: float = number(
-        0.05, min=1e-3, max=10.0, unit="m", scale="log", doc="grid spacing of the input obstacle"
-    )
+    obstacle_spacing: float = quantities.obstacle_spacing()
 
     water_color: tuple[float, float, float] = color("#2f8fd0", doc="color of water; fast water is white")
     jelly_color: tuple[float, float, float] = color("#e2567a", doc="color of jelly")

@@ -10,6 +10,7 @@ from ... import params
 from ...ops.philox import key_of, stream, stream_words
 from ...params import choice, integer, number, vector
 from ..interaction import Gesture, Interaction
+from .quantities import sphere_radius
 from .smoke_pressure import Cells
 
 BLOCK = 16  # cells come in such blocks along each axis, so that the pressure has coarse grids that fit
@@ -85,9 +86,7 @@ class Params(params.Params):
     ball_center: tuple[float, ...] = vector(
         (0.0, 0.85, 0.0), unit="m", gizmo="position", doc="center of a sphere obstacle"
     )
-    ball_radius: float = number(
-        0.22, min=0.0, max=100.0, slider_max=0.6, unit="m", doc="radius of the sphere obstacle; 0: none"
-    )
+    ball_radius: float = sphere_radius(0.22, max=100.0, slider_max=0.6)
     tracers: int = integer(20_000, min=1, max=1 << 22, scale="log", rebuild=True, doc="number of tracer particles")
     lifetime: float = number(5.0, min=0.1, max=1e3, slider_max=20.0, unit="s", doc="lifetime of a tracer particle")
 
