@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InputError
+from ..reference.grids import interpolated
 
 MATERIALS = ("water", "jelly", "snow", "sand")
 SHAPES = ("none", "box", "ball", "mesh")
@@ -47,7 +48,8 @@ class Body(NamedTuple):
     def holds(self, unit: np.ndarray) -> np.ndarray:
         """Which positions (n, 3), from -½ to ½ along each edge of the box, are inside."""
         if self.distances is not None:
-            return _between(self.distances, unit) < 0.0
+            last = np.array(self.distances.shape[::-1]) - 1
+            return interpolated(self.distances, (unit + 0.5) * last) < 0.0
         return np.einsum("ij,ij->i", unit, unit) <= 0.25 if self.shape == "ball" else np.ones(len(unit), bool)
 
 
@@ -108,19 +110,6 @@ def _inside(body: Body, count: int, shift: np.ndarray) -> np.ndarray:
     if len(unit) < count:  # a mesh of which the samples saw too little
         raise InputError(f"only {len(unit)} of {count} particles fit into the {body.shape}; use a finer grid")
     return body.middle + unit[:count] * body.size
-
-
-def _between(grid: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Values of a grid (nz, ny, nx) at positions (n, 3) from -½ to ½ along x, y and z; linear between its samples."""
-    sizes = np.array(grid.shape[::-1])
-    position = (unit + 0.5) * (sizes - 1)
-    first = np.minimum(position.astype(int), sizes - 2)
-    part = position - first
-    found = np.zeros(len(unit))
-    for corner in np.ndindex(2, 2, 2):
-        x, y, z = (first + corner).T
-        found += grid[z, y, x] * np.prod(np.where(corner, part, 1.0 - part), axis=1)
-    return found
 
 
 def _by_block(positions: np.ndarray, cell: float) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..physics.cloth_sheet import Color, Sheet, around
+from . import grids
 
 Doubles = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -45,36 +46,19 @@ class Box:
 
     def at(self, positions: Doubles) -> Doubles:
         """Trilinear between samples, the nearest beyond them."""
-        most = np.array(self.samples.shape[2::-1]) - 1
-        inner = np.clip((positions - self.low) * self.scale - self.inset, 0.0, most)
-        cell = inner.astype(int)
-        part = inner - cell
-        total = np.zeros(len(positions)) if self.samples.ndim == 3 else np.zeros((len(positions), 3))
-        for corner in np.ndindex(2, 2, 2):
-            x, y, z = np.minimum(cell + corner, most).T
-            weight = np.prod(np.where(corner, part, 1.0 - part), axis=1)
-            total += (self.samples[z, y, x].T * weight).T
-        return total
+        return grids.interpolated(self.samples, self._counted(positions))
 
     def slope(self, positions: Doubles) -> Doubles:
         """Gradient [1/m] of `at`, samples being numbers."""
-        most = np.array(self.samples.shape[::-1]) - 1
-        inner = np.clip((positions - self.low) * self.scale - self.inset, 0.0, most)
-        cell = inner.astype(int)
-        part = inner - cell
-        total = np.zeros_like(positions)
-        for corner in np.ndindex(2, 2, 2):
-            x, y, z = np.minimum(cell + corner, most).T
-            weights = np.where(corner, part, 1.0 - part)
-            for axis in range(3):
-                others = np.prod(np.delete(weights, axis, axis=1), axis=1)
-                total[:, axis] += (2 * corner[axis] - 1) * others * self.samples[z, y, x]
-        return total * self.scale
+        return grids.slope(self.samples, self._counted(positions)) * self.scale
 
     def holds(self, positions: Doubles) -> NDArray[np.bool_]:
         """Which positions are inside."""
         at = (positions - self.low) * self.scale
         return np.all((at >= 0.0) & (at <= np.array(self.samples.shape[2::-1]) + 2.0 * self.inset - 1.0), axis=1)
+
+    def _counted(self, positions: Doubles) -> Doubles:
+        return (positions - self.low) * self.scale - self.inset
 
 
 def sweep(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import Comparison, compare
+from .grids import interpolated
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -113,17 +114,9 @@ def solid(constants: Constants, at: Doubles) -> Doubles:
 
 def sampled(constants: Constants, field: np.ndarray, at: Doubles) -> Doubles:
     """The grid of distances between its samples, and beyond it the nearest value and the way there."""
-    last = np.array(field.shape[::-1]) - 1.0
     free = (at - np.array(constants.field_low)) / constants.field_spacing
-    position = np.clip(free, 0.0, last)
-    low = np.minimum(np.floor(position), last - 1.0).astype(int)
-    share = position - low
-    total = np.zeros(len(at))
-    for corner in np.ndindex(2, 2, 2):
-        part = np.prod(np.where(np.array(corner), share, 1.0 - share), axis=1)
-        x, y, z = (low + np.array(corner)).T
-        total += part * field.astype(float)[z, y, x]
-    return total + np.linalg.norm(free - position, axis=1) * constants.field_spacing
+    beyond = free - np.clip(free, 0.0, np.array(field.shape[::-1]) - 1.0)
+    return interpolated(field, free) + np.linalg.norm(beyond, axis=1) * constants.field_spacing
 
 
 def outwards(constants: Constants, at: Doubles) -> Doubles:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..physics.mpm_matter import DENSEST, HARDEST, LOOSEST
+from . import grids
 
 WATER, JELLY, SNOW, SAND = range(4)
 WALL = 3
@@ -226,17 +227,6 @@ def _stopped(velocity: np.ndarray, normal: np.ndarray, where: np.ndarray, fricti
 def _obstacle(position: np.ndarray, known: Known, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Signed distance [m] and its slope at each position, linear between the given ones; far away outside of them."""
     at = (position - np.array(known["obstacle_low"])) / known["obstacle_cell"]
-    last = np.array(distances.shape[::-1]) - 1
-    inside = ((at >= 0.0) & (at <= last)).all(axis=1)
-    low = np.floor(np.clip(at, 0, last)).astype(int)
-    t = np.clip(at, 0, last) - low
-    value, slope = np.zeros(len(at)), np.zeros((len(at), 3))
-    for corner in product((0, 1), repeat=3):
-        x, y, z = np.minimum(low + corner, last).T
-        found = distances[z, y, x].astype(float)
-        shares = np.where(np.array(corner), t, 1.0 - t)
-        value += found * np.prod(shares, axis=1)
-        for axis in range(3):
-            others = [other for other in range(3) if other != axis]
-            slope[:, axis] += found * np.prod(shares[:, others], axis=1) * (1.0 if corner[axis] else -1.0)
+    inside = ((at >= 0.0) & (at <= np.array(distances.shape[::-1]) - 1)).all(axis=1)
+    value, slope = grids.interpolated(distances, at), grids.slope(distances, at)
     return np.where(inside, value, 1e9), np.where(inside[:, None], slope, [0.0, 1.0, 0.0])
