@@ -11,7 +11,7 @@ from vertigrad.errors import LayoutError
 from vertigrad.models import OutputSpec
 from vertigrad.renderer.vertex_layout import vertex_layout
 from vertigrad.scene import OutputRef
-from vertigrad.scene.fit import rows_drawn
+from vertigrad.scene.layer_tables import rows_drawn
 
 REFERENCE = OutputRef("galaxy", "speed")
 

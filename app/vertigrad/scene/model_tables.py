@@ -9,10 +9,9 @@ from typing import Any
 from ..errors import CodeError, InputError, ParameterError
 from ..models.base import Model, OutputSpec
 from ..models.registry import declared
-from ..params import Params, described, unknown
+from ..params import Params, ParamSpec, described, shown, unknown
 from . import code
 from .files import find
-from .hints import read_hints
 from .link import Links
 from .locate import KeyPath
 from .problems import SceneProblems
@@ -20,6 +19,7 @@ from .schema import MODEL_KEYS, ModelSettings, ModelSpec, OutputRef, UiHint
 from .tables import Checked, Reader
 
 MAX_OUTPUT_BYTES = 2 << 30  # what a binding holds at most with common drivers
+_WITH_SLIDER = ("number", "integer", "angle", "vector", "interval")  # kinds of parameter
 MAX_TOTAL_BYTES = 64 << 30  # more than GPUs have that draw to a window
 
 
@@ -187,3 +187,34 @@ def _input(draft: Draft, path: KeyPath, given: Any, links: Links, problems: Scen
     else:
         return links.reference(given, path)
     return None
+
+
+# hints for the GUI ----------------------------------------------------------------------------------------------------
+
+
+def read_hints(kind: type[Params], values: Mapping[str, Any], path: KeyPath, reader: Reader) -> dict[str, UiHint]:
+    """The hints in the `ui` table at `path` of a model whose parameters are `kind`."""
+    specs = {spec.name: spec for spec in kind.specs()}
+    tables = reader.tables(values, path)
+    reader.refuse_unknown(tables, specs, path, "parameter")
+    hints = {}
+    for name in tables.keys() & specs.keys():
+        checked = reader.section(UiHint, tables, (*path, name))
+        if checked.params is not None and checked.sound:
+            _check(checked.params, specs[name], (*path, name), reader)
+            hints[name] = checked.params
+    return {name: hints[name] for name in specs if name in hints}
+
+
+def _check(ui: UiHint, spec: ParamSpec, path: KeyPath, reader: Reader) -> None:
+    if spec.kind not in _WITH_SLIDER:
+        if ui.model_fields_set & {"min", "max", "scale"}:
+            reader.problems.at_key(path, f"{spec.name} has no slider, so only a label can be given")
+        return
+    for end, limit, beyond in (("min", spec.min, "below"), ("max", spec.max, "above")):
+        given = getattr(ui, end)
+        if given is not None and limit is not None and (given < limit if end == "min" else given > limit):
+            reader.problems.at_value((*path, end), f"{shown(given)} is {beyond} the parameter's limit {shown(limit)}")
+    low = next((end for end in (ui.min, spec.slider_min, spec.min) if end is not None), None)
+    if ui.scale == "log" and (low is None or low <= 0):
+        reader.problems.at_value((*path, "scale"), "a log scale needs a min above 0")

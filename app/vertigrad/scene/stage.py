@@ -64,6 +64,12 @@ class Stage:
             return self.in_progress.numbers
         return {name: dict(instance.model.numbers()) for name, instance in self.instances.items()}
 
+    def resume(self, numbers: Mapping[str, Mapping[str, float]]) -> None:
+        """Let models go on with what they held outside of tensors."""
+        for name, instance in self.instances.items():
+            if name in numbers:
+                instance.model.resume(numbers[name])
+
     def apply_interaction(self, interaction: Interaction | None) -> None:
         """Set the interaction that acts on all models in the next steps."""
         for instance in self.instances.values():

@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..params import same
 from ..renderer.themes import THEMED
 from ..scene import Scene, load
-from .command import command
+from .command import command, command_of
 from .merging import MISSING
 from .parameters import THEME, file_values
 from .questions import Question
@@ -155,25 +155,19 @@ class Autosave:
             _log.warning("changes that are not saved are not kept for the case of a crash: %s", error)
 
 
+def _autosave(session: Session) -> Autosave:
+    assert session.autosave is not None, "only an autosave asks about itself"
+    return session.autosave
+
+
 @command("autosave")
 def Restore(session: Session) -> None:
     """Take the edits in that an earlier run left."""
-    if session.autosave is not None:
-        session.autosave.restore(session)
+    _autosave(session).restore(session)
 
 
-@command("autosave")
-def DiscardAutosave(session: Session) -> None:
-    """Drop them."""
-    if session.autosave is not None:
-        session.autosave.discard()
-
-
-@command("autosave")
-def KeepAutosave(session: Session) -> None:
-    """Leave them for the next start."""
-    if session.autosave is not None:
-        session.autosave.keep()
+DiscardAutosave = command_of("autosave", _autosave)(Autosave.discard)
+KeepAutosave = command_of("autosave", _autosave)(Autosave.keep)
 
 
 def _offer(scene: Path, slot: Slot) -> str:

@@ -164,7 +164,9 @@ class Clock:
         Raises what a model raises; the models are where they were then, as far as nothing was submitted in between.
         """
         self.pacer.begin(self._stage.in_progress is not None)
-        self._marked = None if self.idle else self._mark()
+        stage, submitted = self._stage, self._tracker.submitted
+        mark = None if self.idle else _Mark(stage, self.time, self.rewind.mark(), stage.numbers(), submitted)
+        self._marked = mark
         try:
             moved = self._move()
             self.pacer.end()
@@ -183,9 +185,7 @@ class Clock:
             return
         self.time = marked.time
         self.rewind.take_back(marked.rewind)
-        for name, instance in self._stage.instances.items():
-            if name in marked.numbers:
-                instance.model.resume(marked.numbers[name])
+        self._stage.resume(marked.numbers)
 
     def ask(self, record: Callable[[], object]) -> None:
         """Record something that looks at the models, between two steps; over several frames if these take as long."""
@@ -196,9 +196,6 @@ class Clock:
             record()
 
     # inside -----------------------------------------------------------------------------------------------------
-
-    def _mark(self) -> _Mark:
-        return _Mark(self._stage, self.time, self.rewind.mark(), self._stage.numbers(), self._tracker.submitted)
 
     def _move(self) -> bool:
         """Take the steps of this frame that there is time for; returns whether there were any."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .. import resources
 from ..errors import InputError
@@ -126,12 +126,7 @@ def _has_text(file: Path, text: str) -> bool:
         return False
 
 
-class _FileState(NamedTuple):
-    """The state of a file without reading it; None for all if it does not exist."""
-
-    changed: int | None
-    nbytes: int | None
-    inode: int | None
+_FileState = tuple[int, int, int] | None  # when it was changed, its bytes and its inode; None if it does not exist
 
 
 class FileWatcher:
@@ -163,11 +158,11 @@ class FileWatcher:
         if self._known.setdefault(file, state) == state:
             self._changed.pop(file, None)
             return False
-        previous, since = self._changed.get(file, (None, now))
-        if previous != state:
+        previous, since = self._changed.get(file, (state, None))
+        if since is None or previous != state:
             self._changed[file] = state, now
             return False
-        if now - since < (DELAY if state.nbytes else EMPTY_DELAY):
+        if now - since < (DELAY if state and state[1] else EMPTY_DELAY):
             return False
         self._known[file] = state
         del self._changed[file]
@@ -178,5 +173,5 @@ def _file_state(file: Path) -> _FileState:
     try:
         found = file.stat()
     except OSError:
-        return _FileState(None, None, None)
-    return _FileState(found.st_mtime_ns, found.st_size, found.st_ino)
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -46,7 +46,8 @@ class RunRecord:
     def finish(self, session: Session) -> dict[str, Any]:
         """The report; closes the session, to see whether anything stays behind."""
         report = self._report(session) | {"rows": _rows(session), "limits": _exceeded(session)}
-        report |= {"diagnostics": dict(session.diagnostics), "parameters": _parameters(session)}
+        report["diagnostics"] = dict(session.diagnostics)
+        report["parameters"] = {owner: params.model_dump(mode="json") for owner, params in session.parameters().items()}
         session.close()
         gc.collect()  # what was dropped without being closed is found by its finaliser
         left = session.left_behind()
@@ -112,11 +113,6 @@ def _rows(session: Session) -> dict[str, dict[str, int]]:
     finite = Bounds(layers.values()).finite()
     given = {name: layer.attributes.tensors["position"].layout.rows for name, layer in layers.items()}
     return {name: {"given": n, "dropped": n - kept} for (name, n), kept in zip(given.items(), finite, strict=True)}
-
-
-def _parameters(session: Session) -> dict[str, dict[str, Any]]:
-    """All parameters as they are, by owner, such as "models.galaxy"."""
-    return {owner: params.model_dump(mode="json") for owner, params in session.parameters().items()}
 
 
 def _exceeded(session: Session) -> list[str]:

@@ -36,7 +36,7 @@ class HostState:
 
     def __init__(self, gpu: Gpu, stage: Stage, clock: Clock):
         self.frame, self.time, self.start = clock.frame, clock.time, clock.rewind.starts
-        self.numbers = {name: dict(instance.model.numbers()) for name, instance in stage.instances.items()}
+        self.numbers = stage.numbers()
         self.nbytes = 0
         self._readings: dict[tuple[str, str], Reading] = {}
         for key, owner in state(stage):
@@ -69,8 +69,7 @@ class HostState:
                 data = self._readings[key].data
                 assert data is not None
                 gpu.upload(owner.block.buffer, data[: owner.block.nbytes], traffic=Traffic.SNAPSHOTS)
-        for name, instance in stage.instances.items():
-            instance.model.resume(self.numbers[name])
+        stage.resume(self.numbers)
 
 
 class Rescue:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +101,9 @@ def measured(gpu: Gpu, scene: Scene, model: str, parameter: str, target_ms: floa
     least, most = _bounds(gpu, spec, parameter)
     try:
         start = min(START, (_spec(spec.params, parameter).default or START * SHARE) // SHARE)
-        return fitted(partial(_take_step, gpu, scene, model, parameter), least, most, target_ms, start)
+        return fitted(
+            lambda count: _step_ms(gpu, _with(scene, model, parameter, count), model), least, most, target_ms, start
+        )
     except VertigradError as error:
         raise InputError(f"models.{model}.{parameter}: no count could be measured for auto: {error}") from error
 
@@ -182,10 +183,6 @@ def _step_ms(gpu: Gpu, scene: Scene, model: str) -> float:
         once = seconds(1) * 1e3
         steps = min(max(round(BATCH_MS / max(once, 1e-3)), 1), BATCH)
         return max(min(seconds(steps) for _ in range(3)) / steps * 1e3, 1e-6)
-
-
-def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int) -> float:
-    return _step_ms(gpu, _with(scene, model, parameter, count), model)
 
 
 def _alone(scene: Scene, model: str) -> Scene:

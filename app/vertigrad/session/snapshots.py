@@ -24,7 +24,7 @@ class Snapshot:
     def __init__(self, gpu: Gpu, stage: Stage, frame: int, time: float):
         self.frame, self.time = frame, time
         self._gpu = gpu
-        self._numbers = {name: dict(instance.model.numbers()) for name, instance in stage.instances.items()}
+        self._numbers = stage.numbers()
         self._kept: dict[tuple[str, str], Owner] = {}
         try:
             for key, owner in state(stage):
@@ -45,8 +45,7 @@ class Snapshot:
             gpu.make_writable(owner, keep=False)
             kept, target = self._kept[key].block, owner.block
             gpu.recorder.copy(kept, 0, target, 0, words(kept.nbytes), Traffic.SNAPSHOTS)
-        for name, instance in stage.instances.items():
-            instance.model.resume(self._numbers[name])
+        stage.resume(self._numbers)
 
     def close(self) -> None:
         """Give the blocks back. Idempotent."""

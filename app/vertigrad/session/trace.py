@@ -61,29 +61,20 @@ def clock_offset(submissions: Iterable[Timed]) -> float:
 
 
 def _names(title: str, kernels: bool) -> Iterator[Event]:
-    yield _meta("process_name", 0, {"name": f"Vertigrad: {title}"})
+    yield _event("M", "process_name", 0, args={"name": f"Vertigrad: {title}"})
     for number, name in _TRACKS.items():
         if number != KERNELS or kernels:
-            yield _meta("thread_name", number, {"name": name})
-            yield _meta("thread_sort_index", number, {"sort_index": number})
+            yield _event("M", "thread_name", number, args={"name": name})
+            yield _event("M", "thread_sort_index", number, args={"sort_index": number})
 
 
-def _meta(name: str, track: int, arguments: dict[str, Any]) -> Event:
-    return {"ph": "M", "name": name, "pid": _PROCESS, "tid": track, "args": arguments}
+def _event(phase: str, name: str, track: int, **more: Any) -> Event:
+    return {"ph": phase, "name": name, "pid": _PROCESS, "tid": track, **more}
 
 
 def _complete(name: str, kind: str, track: int, begin: float, end: float, arguments: dict[str, Any]) -> Event:
     """From `begin` to `end`, in s since the trace begins."""
-    return {
-        "ph": "X",
-        "name": name,
-        "cat": kind,
-        "pid": _PROCESS,
-        "tid": track,
-        "ts": begin * 1e6,
-        "dur": max(end - begin, 0.0) * 1e6,
-        "args": arguments,
-    }
+    return _event("X", name, track, cat=kind, ts=begin * 1e6, dur=max(end - begin, 0.0) * 1e6, args=arguments)
 
 
 def _frame(frame: Frame, since: float) -> Iterator[Event]:
@@ -100,14 +91,7 @@ def _counters(frame: Frame, since: float) -> Iterator[Event]:
         "GPU memory [bytes]": {"in use": frame.used, "kept for reuse": frame.spare},
     }
     for name, values in figures.items():
-        yield {
-            "ph": "C",
-            "name": name,
-            "pid": _PROCESS,
-            "tid": 0,
-            "ts": (frame.end - since) * 1e6,
-            "args": values,
-        }
+        yield _event("C", name, 0, ts=(frame.end - since) * 1e6, args=values)
 
 
 def _passes(submissions: Sequence[Timed], since: float) -> Iterator[Event]:
