@@ -122,7 +122,6 @@ def told(error: BaseException, file: Path) -> CodeError:
 
 
 def _guard(kind: type[Model], file: Path) -> None:
-    """Let every method of a class tell file and line of what it raises."""
     for name, value in list(vars(kind).items()):
         if isinstance(value, classmethod):
             setattr(kind, name, classmethod(_guarded(value.__func__, file)))
@@ -148,7 +147,6 @@ def _is_model(thing: object) -> bool:
 
 
 def _line(thing: Any) -> int:
-    """Where a class is defined; 1 if that cannot be found out."""
     try:
         return inspect.getsourcelines(thing)[1]
     except (OSError, TypeError):

@@ -105,7 +105,6 @@ def _splats_text(path: Path) -> str:
 
 
 def _array_text(path: Path) -> str:
-    """Points, a volume, a picture or a field of vectors, by the array's shape."""
     from ..models.data import array_file, point_file
 
     found = array_file.arrays(path)
@@ -146,7 +145,6 @@ def _mesh_text(path: Path) -> str:
 
 
 def _is_cloud(path: Path) -> bool:
-    """Whether a PLY has vertices and no faces."""
     from ..models.data import ply
 
     try:
@@ -234,7 +232,6 @@ def _is_image(shape: Sequence[int | None]) -> bool:
 
 
 def _dims(network: Network) -> dict[str, int]:
-    """A size for each named dimension but those of batches."""
     found: dict[str, int] = {}
     for _, sizes in network.inputs.values():
         sizes = sizes or ()

@@ -192,7 +192,6 @@ def _new_table(places: Places, table: KeyPath, entries: Mapping[str, Any]) -> Sp
 
 
 def _shared(path: KeyPath, other: KeyPath) -> int:
-    """How many parts two paths begin with in common."""
     return next((at for at, (a, b) in enumerate(zip(path, other, strict=False)) if a != b), min(len(path), len(other)))
 
 

@@ -69,12 +69,6 @@ class ModelInstance:
             self.model.interact(known)
         self._interacting = known is not None
 
-    def reset(self) -> None:
-        """Back to the start."""
-        self.publication.withdraw()
-        self.model.reset()
-        self.publish()
-
     def carry_on(self, other: ModelInstance) -> bool:
         """Take the state of another one over; returns whether it fits, and so was.
 

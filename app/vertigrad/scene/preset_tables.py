@@ -121,7 +121,6 @@ def _preset(table: Mapping[str, Any], place: KeyPath, named: Named, reader: Read
 def _parameter(
     key: str, place: KeyPath, others: Mapping[KeyPath, Any], named: Named, reader: Reader
 ) -> tuple[ParamSpec | None, KeyPath]:
-    """The parameter that a key names, and its path."""
     path = entry(key)
     try:
         if path in others:

@@ -103,7 +103,6 @@ def _refuse_changed(scene: Scene, path: Path, own: bool) -> None:
 
 
 def _mark(scene: Scene) -> bytes:
-    """The byte order mark, if the file begins with one."""
     with suppress(OSError), scene.path.open("rb") as file:
         return _BYTE_ORDER_MARK if file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else b""
     return b""

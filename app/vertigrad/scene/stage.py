@@ -112,21 +112,23 @@ class Stage:
 
     def reset(self) -> None:
         """Every model back to its start; if one raises, as in `step`."""
-        self.cancel()
-        with self._all_or_nothing():
+        with self.rewriting():
             for instance in self.instances.values():
-                instance.reset()
+                instance.model.reset()
 
     @contextmanager
     def rewriting(self) -> Iterator[None]:
         """For what gives the models another state: their outputs are published as they lie afterwards."""
         self.cancel()
-        with self._all_or_nothing():
+        try:
             for instance in self.instances.values():
                 instance.publication.withdraw()
             yield
             for instance in self.instances.values():
                 instance.publish()
+        except BaseException:
+            self._drop()
+            raise
 
     def adopt(self, scene: Scene) -> bool:
         """Become what `scene` says, the file of `self.scene` read again; returns whether models were built or dropped.
@@ -252,7 +254,6 @@ class Stage:
         return layer
 
     def _take_over(self, change: Change) -> None:
-        """Values that need nothing to be built."""
         for name, instance in self.instances.items():
             instance.params.take(change.params[name])
             instance.spec, instance.substeps = change.specs[name], change.specs[name].substeps
@@ -261,23 +262,13 @@ class Stage:
             layer.colorbar = self.scene.layers[name].colorbar
 
     def _bind_all(self, models: Collection[str]) -> None:
-        """Bind every layer that draws an output of one of `models`."""
         for name in layers_of(self.scene, models):
             self._bind(name)
 
     def _bind(self, name: str) -> None:
         bind(self.scene, name, self.layers[name], self.instances)
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self._drop()
-            raise
-
     def _drop(self) -> None:
-        """Drop what was recorded, after an error in it."""
         self._gpu.abandon()
         for instance in self.instances.values():
             instance.publish()  # what lies where it lay before

@@ -219,6 +219,5 @@ class Cameras:
 
 
 def _alike(one: OrbitCamera, other: OrbitCamera) -> bool:
-    """Whether they look at about the same, from about as far."""
     room = ALIKE * other.distance
     return math.dist(one.target, other.target) <= room and abs(one.distance - other.distance) <= room

@@ -141,10 +141,6 @@ class Clock:
         if not self.rewind.snapshots:
             self._restart_rewind(self.frame)
 
-    def close(self) -> None:
-        """Release the rewind buffer. Idempotent."""
-        self.rewind.close()
-
     # a frame ----------------------------------------------------------------------------------------------------
 
     def set_interaction(self, ask: Callable[[float], Interaction | None]) -> None:
@@ -220,7 +216,6 @@ class Clock:
         return not self._answering
 
     def _advance(self) -> bool:
-        """Go on with a step, begun now or before; returns whether it has ended."""
         step = self._due()
         if step is None or not self._go_on(step):
             return False
@@ -248,13 +243,11 @@ class Clock:
         return self.rewind.next_step(self._stage, 0.0, 0) if self.stale else None
 
     def _next_interaction(self) -> tuple[float, Interaction | None]:
-        """The next step: its seconds, and its interaction."""
         dt = STEP * self.speed
         self._interaction_steps = max(0, self._interaction_steps - 1)
         return dt, self.interaction and self.interaction.later(-self._interaction_steps * dt)
 
     def _go_on(self, step: RecordedStep) -> bool:
-        """Record the step, or the next part of it; returns whether it has ended."""
         stage, pacer = self._stage, self.pacer
         if stage.in_progress is None or step is not self._begun:
             stage.apply_interaction(step.interaction)

@@ -119,7 +119,6 @@ def _read(name: str) -> str:
 
 
 def _has_text(file: Path, text: str) -> bool:
-    """Whether the file has this text, as after our own saving."""
     try:
         return renewed(file.read_text(encoding="utf-8").removeprefix("\ufeff")) == text
     except (OSError, UnicodeDecodeError):

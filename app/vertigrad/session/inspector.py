@@ -209,7 +209,6 @@ def page_rows(shape: Shape, itemsize: int) -> int:
 
 
 def _difference(now: Tensor, before: Tensor) -> Tensor:
-    """now − before in f32."""
     if now.dtype is f32:
         return ops.subtract(now, before)
     with ops.cast(now, f32) as a, ops.cast(before, f32) as b:

@@ -180,7 +180,6 @@ class Pacer:
             self._long, self.step_ms = True, took.ms / sent.steps
 
     def _take(self, sent: _Sent, times: dict[str, float]) -> None:
-        """What was sent in one frame took these times, by group."""
         self._drawings.append(sum(ms for group, ms in times.items() if not computes(group)))
         if sent.steps and not sent.parts and not sent.mixed:
             self.step_ms = sum(ms for group, ms in times.items() if computes(group)) / sent.steps

@@ -130,7 +130,6 @@ def write(report: dict[str, Any], path: Path) -> None:
 
 
 def _lies(tensor: Tensor) -> dict[str, Any]:
-    """Which block a tensor lies in, and where."""
     return {
         "block": tensor.block.id,
         "dtype": tensor.dtype.name,

@@ -154,10 +154,6 @@ class RewindBuffer:
         """Memory is short: release all snapshots, and take none for a while."""
         self.snapshots.give_way(self.frame)
 
-    def close(self) -> None:
-        """Release the snapshots. Idempotent."""
-        self.snapshots.clear()
-
     # inside -----------------------------------------------------------------------------------------------------
 
     def _take_if_due(self, stage: Stage, time: float) -> None:
@@ -178,7 +174,6 @@ class RewindBuffer:
                 self.give_way()
 
     def _drop_future(self) -> None:
-        """Drop the steps and snapshots after the current state."""
         self.snapshots.drop_after(self.frame)
         while self._steps and next(reversed(self._steps)) > self.frame:  # in the order of their frames
             self._steps.popitem()

@@ -188,7 +188,7 @@ class Running:
         self.inspector.clear()
         self.selection.clear()
         self.tool.release()
-        self.clock.close()
+        self.clock.rewind.snapshots.clear()
         self.stage.close()
 
     # inside -----------------------------------------------------------------------------------------------------
@@ -204,7 +204,6 @@ class Running:
             cameras.fit(self.stage.layers.values(), FITTED_ASPECT, lambda: wait_for_readbacks(self.gpu), step)
 
     def _as_it_runs(self) -> Scene:
-        """The scene with the parameters that its models have now."""
         models: Mapping[str, Any] = {
             name: replace(self.stage.specs[name], params=self.stage.instances[name].params)
             for name in self.scene.models

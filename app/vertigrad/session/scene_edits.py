@@ -270,7 +270,6 @@ class SceneEdits:
         return [f"{key.name} is no longer animated: {objection}" for key, objection in impossible.items()]
 
     def _impossible(self, extras: SceneExtras) -> dict[Key, str]:
-        """The parameters that cannot have their animations, and why."""
         found = dict[Key, str]()
         for key, animation in extras.animations.items():
             try:

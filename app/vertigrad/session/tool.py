@@ -212,7 +212,6 @@ def gestures(stage: Stage) -> tuple[Gesture, ...]:
 
 
 def _on_surface(gesture: Gesture | None, stage: Stage) -> bool:
-    """Whether a model that supports the gesture is edited on its surface."""
     models = (instance.model for instance in stage.instances.values())
     return any(gesture in model.gestures and model.interacts_on_surface for model in models)
 

@@ -99,7 +99,6 @@ def Redo(session: Session) -> None:
 
 
 def _setting(session: Session, model: str, name: str) -> Key:
-    """The setting of a model. Raises `ParameterError` if there is no such model."""
     if model not in session.stage.instances:
         raise ParameterError(f"there is no model {model!r}")
     return Key(f"{MODELS}{model}", name)
