@@ -13,6 +13,8 @@ from ..scene.stage import Stage
 from ..tensor import Tensor
 from ..tensor.shape import Layout, Shape
 
+TENSORS = "tensors"  # the field of models with all that they made, by the names that these have anyway
+
 Role = Literal["output", "state", "inside"]
 
 
@@ -73,7 +75,8 @@ def _held(fields: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
         if isinstance(value, Tensor):
             yield name, value
         elif isinstance(value, Mapping):
-            yield from ((f"{name}.{key}", each) for key, each in value.items() if isinstance(each, Tensor))
+            prefix = "" if name == TENSORS else f"{name}."
+            yield from ((f"{prefix}{key}", each) for key, each in value.items() if isinstance(each, Tensor))
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
             yield from ((f"{name}.{number}", each) for number, each in enumerate(value) if isinstance(each, Tensor))
 
