@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import field, make_dataclass
+from dataclasses import make_dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -53,16 +53,14 @@ def command_of(
 
 
 def _class(topic: str, function: Callable[..., None], call: Callable[..., None]) -> type[Any]:
-    members = {
+    members: dict[str, Any] = {
         "__doc__": function.__doc__,
         "__module__": function.__module__,
         "topic": property(lambda self: topic.format_map(vars(self))),
         "apply": lambda self, session: call(session, **vars(self)),
     }
     _, *parameters = inspect.signature(function).parameters.values()
-    fields = [(each.name, Any, field(**_default(each))) for each in parameters]
-    return make_dataclass(function.__name__, fields, frozen=True, namespace=members)
-
-
-def _default(parameter: inspect.Parameter) -> dict[str, Any]:
-    return {} if parameter.default is parameter.empty else {"default": parameter.default}
+    for each in parameters:
+        if each.default is not each.empty:
+            members[each.name] = each.default
+    return make_dataclass(function.__name__, [each.name for each in parameters], frozen=True, namespace=members)

@@ -88,7 +88,9 @@ class Rescue:
         now = time.perf_counter()
         if not self.every or now < self._due or self._coming is not None:
             return
-        if stage.in_progress is not None or changes == self._of or _nbytes(stage) > LARGEST:
+        if stage.in_progress is not None or changes == self._of:
+            return
+        if sum(owner.block.nbytes for _, owner in state(stage)) > LARGEST:
             return
         try:
             self._coming = HostState(self._gpu, stage, clock)
@@ -157,7 +159,3 @@ def _reopen(gpu: Gpu) -> None:
             if attempt == ATTEMPTS - 1:
                 raise DeviceLost(f"the GPU was lost, and cannot be opened again: {error}") from error
             time.sleep(WAIT * 2**attempt)
-
-
-def _nbytes(stage: Stage) -> int:
-    return sum(owner.block.nbytes for _, owner in state(stage))

@@ -150,7 +150,7 @@ class SceneEdits:
             raise ParameterError(f"{key.name} cannot be animated")
         if objection := range_objection(spec, animation.range):
             raise ParameterError(f"{key.name}: {objection}")
-        extras = self.extras.with_animation(key, animation)
+        extras = replace(self.extras, animations={**self.extras.animations, key: animation})
         self.change({key: self.value(key)}, f"animate {label_of([key])}", extras, stroke)
 
     def change_extras(self, extras: SceneExtras, label: str) -> None:

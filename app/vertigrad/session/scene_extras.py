@@ -92,10 +92,6 @@ class SceneExtras:
 
     # animations -------------------------------------------------------------------------------------------------
 
-    def with_animation(self, key: Key, animation: Animation) -> SceneExtras:
-        """With an animation of a parameter."""
-        return replace(self, animations={**self.animations, key: animation})
-
     def without_animations(self, keys: Iterable[Key]) -> SceneExtras:
         """Without animations of these parameters."""
         keys = set(keys)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Sizes:
 
     def __init__(self, gpu: Gpu, file: Path | None = None):
         self._gpu = gpu
-        self._file = file or counts_file()
+        self._file = file or state_folder() / FILE
         self._known: dict[tuple[Path, str, str, str], int] = {}  # of this run: they stay, whatever else is changed
 
     def settled(self, scene: Scene) -> Scene:
@@ -101,9 +102,7 @@ def measured(gpu: Gpu, scene: Scene, model: str, parameter: str, target_ms: floa
     least, most = _bounds(gpu, spec, parameter)
     try:
         start = min(START, (_spec(spec.params, parameter).default or START * SHARE) // SHARE)
-        return fitted(
-            lambda count: _step_ms(gpu, _with(scene, model, parameter, count), model), least, most, target_ms, start
-        )
+        return fitted(partial(_take_step, gpu, scene, model, parameter), least, most, target_ms, start)
     except VertigradError as error:
         raise InputError(f"models.{model}.{parameter}: no count could be measured for auto: {error}") from error
 
@@ -185,6 +184,10 @@ def _step_ms(gpu: Gpu, scene: Scene, model: str) -> float:
         return max(min(seconds(steps) for _ in range(3)) / steps * 1e3, 1e-6)
 
 
+def _take_step(gpu: Gpu, scene: Scene, model: str, parameter: str, count: int) -> float:
+    return _step_ms(gpu, _with(scene, model, parameter, count), model)
+
+
 def _alone(scene: Scene, model: str) -> Scene:
     """A model and those whose outputs it takes, directly or not; nothing is drawn."""
     needed = {model}
@@ -223,11 +226,6 @@ def _spec(params: Params, parameter: str) -> ParamSpec:
 
 
 # remembering --------------------------------------------------------------------------------------------------------
-
-
-def counts_file() -> Path:
-    """Where counts are kept."""
-    return state_folder() / FILE
 
 
 def _key(spec: ModelSpec, parameter: str, target_ms: float) -> str:
