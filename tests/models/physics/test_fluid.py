@@ -311,7 +311,7 @@ def test_the_body_that_is_drawn_is_the_one_that_is_met(make: Make, kind: str) ->
     [
         (np.zeros((4, 4), np.float32), r"shape \(4, 4\)"),
         (np.zeros((4, 1, 4), np.float32), r"shape \(4, 1, 4\)"),
-        (np.zeros((4, 4, 4), np.int32), "i32 tensor"),
+        (np.zeros((4, 4, 4), np.int32), "obstacle is i32"),
     ],
 )
 def test_what_is_no_grid_of_distances_is_refused(make: Make, obstacle: np.ndarray, shape: str) -> None:

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops, params
-from ...errors import InputError
 from ...params import choice, integer, number, switch, vector
-from ...tensor import Tensor, f32
+from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
 from ..model_bases import FixedStepModel
@@ -21,6 +20,7 @@ from . import quantities
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_sheet import Pins, Sheet, hung, woven
+from .grid_inputs import grid_input
 
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
@@ -255,7 +255,8 @@ class Cloth(FixedStepModel):
         noise = np.random.default_rng(self._seed).standard_normal(len(positions)) * CRUMPLE * self._sheet.spacing
         across = np.array([0.0, 1.0, 0.0] if params.pins in ("none", "ends") else [0.0, 0.0, 1.0])
         positions = positions + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
-        self._wind, self._obstacle = _grid("wind", self._inputs, 4, parts), _grid("obstacle", self._inputs, 3, parts)
+        self._wind = grid_input(parts, self._inputs, "wind", "nz", "ny", "nx", "3")
+        self._obstacle = grid_input(parts, self._inputs, "obstacle", "nz", "ny", "nx")
         grids = self._wind, self._obstacle
         self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *grids, params.self_collision)
         self._knife = Knife(parts, self._sheet, self._tensors | {"triangles": self._fabric.index})
@@ -316,17 +317,6 @@ def _pattern(sheet: Sheet, kind: str) -> np.ndarray:
     else:
         values = 0.5 * (3 * row // sheet.rows) if kind == "bands" else 0.0 * row
     return values.astype(np.float32).reshape(sheet.rows, sheet.columns)
-
-
-def _grid(name: str, inputs: Mapping[str, Tensor], rank: int, parts: Parts) -> Tensor | None:
-    """A view of an input. Raises `InputError` if it is no such grid."""
-    if name not in inputs:
-        return None
-    given = inputs[name]
-    if given.ndim != rank or (rank == 4 and given.shape[3] != 3) or given.dtype is not f32 or not given.size:
-        expected = "(nz, ny, nx, 3)" if rank == 4 else "(nz, ny, nx)"
-        raise InputError(f"{name} is {given.dtype} of shape {given.shape}; a cloth takes f32 of shape {expected}")
-    return parts.enter_context(given[:])
 
 
 def _box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:

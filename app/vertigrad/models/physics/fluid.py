@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops
-from ...errors import InputError
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec
 from ..interaction import Gesture
@@ -20,6 +19,7 @@ from ..reference import fluid as fluid_reference
 from .fluid_params import Params, uniforms
 from .fluid_pour import Nozzle
 from .fluid_start import Start
+from .grid_inputs import distance_input
 
 SHADER = "models/fluid.wgsl"
 BODY = "models/fluid_body.wgsl"
@@ -171,7 +171,7 @@ class Fluid(FixedStepModel):
 
     def _create(self, parts: Parts) -> None:
         params, self._start = self._params, Start.of(self._params)
-        self._obstacle = _checked(self.name, self._inputs.get("obstacle"))
+        self._obstacle = distance_input(parts, self._inputs, "obstacle")
         start, n = self._start, self._start.count
         first = np.column_stack([start.positions(self._seed), np.full(n, params.density)]).astype(np.float32)
         self._first = parts.copied("first", first)
@@ -244,15 +244,3 @@ class Fluid(FixedStepModel):
         edge, size = params.obstacle_spacing, self._obstacle.shape[::-1]
         low = tuple(at - 0.5 * edge * (n - 1) for at, n in zip(params.obstacle_center, size, strict=True))
         return values | {"field_low": low, "field_spacing": edge}
-
-
-def _checked(name: str, obstacle: Tensor | None) -> Tensor | None:
-    """The grid of distances, if it is one. Raises `InputError`."""
-    if obstacle is None:
-        return None
-    if obstacle.ndim != 3 or min(obstacle.shape) < 2 or obstacle.dtype.name != "f32" or not obstacle.is_contiguous:
-        raise InputError(
-            f"{name}: obstacle is a {obstacle.dtype} tensor of shape {obstacle.shape}; it must be signed distances "
-            "(nz, ny, nx), f32, contiguous, at least 2 along each axis"
-        )
-    return obstacle

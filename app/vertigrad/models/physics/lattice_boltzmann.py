@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops
-from ...errors import InputError
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
-from ...tensor import Tensor, f32
+from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
 from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import lattice_boltzmann as reference
+from .grid_inputs import grid_input
 from .lattice_boltzmann_params import MOST_MACH, Params, section_of, stroke, uniforms
 
 SHADER = "models/lattice_boltzmann.wgsl"
@@ -151,7 +151,7 @@ class LatticeBoltzmann(FixedStepModel):
         params, grid = self._params, (self._params.rows, self._params.columns)
         cells = math.prod(grid)
         section_of(params.naca)
-        self._mask = parts.enter_context(_plane(self._inputs["mask"])) if "mask" in self._inputs else None
+        self._mask = grid_input(parts, self._inputs, "mask", "rows", "columns")
         self._now, self._next = parts.empty("populations", 9, cells), parts.empty("next", 9, cells)
         self._distance, self._painted = parts.empty("distance", *grid), parts.empty("painted", *grid)
         self._moments, self._vorticity = parts.empty("moments", cells, 4), parts.empty("vorticity", *grid)
@@ -185,10 +185,3 @@ class LatticeBoltzmann(FixedStepModel):
 
     def _values(self) -> dict[str, Any]:
         return uniforms(self._params, self._mask is not None)
-
-
-def _plane(mask: Tensor) -> Tensor:
-    """A view of it. Raises `InputError` if it is no plane."""
-    if mask.ndim != 2 or not mask.size or mask.dtype is not f32:
-        raise InputError(f"mask is {mask.dtype} of shape {mask.shape}; it must be f32, (rows, columns)")
-    return mask[:]

@@ -11,13 +11,14 @@ import numpy as np
 from ... import ops
 from ...errors import InputError
 from ...gpu import Plan, gpu
-from ...tensor import Tensor, f32, i32, u32
+from ...tensor import Tensor, i32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
 from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import mpm as mpm_reference
+from .grid_inputs import distance_input
 from .mpm_bodies import bodies, filled
 from .mpm_grid import Grid
 from .mpm_matter import CONSTANTS, material_constants, slowest_wave_step
@@ -167,8 +168,8 @@ class Mpm(FixedStepModel):
     def _create(self, parts: Parts) -> None:
         params, n = self._params, self._params.count
         self._grid = grid = Grid.of(params)
-        self._obstacle = _checked(self.name, "obstacle", self._inputs.get("obstacle"))
-        shape = _checked(self.name, "shape", self._inputs.get("shape"))
+        self._obstacle = distance_input(parts, self._inputs, "obstacle")
+        shape = distance_input(parts, self._inputs, "shape")
         if shape is None and "mesh" in (params.water, params.jelly, params.snow, params.sand):
             raise InputError(
                 f"{self.name}: a body of shape mesh needs the input shape, such as the distance of a mesh model"
@@ -244,13 +245,3 @@ class Mpm(FixedStepModel):
 
 def _workgroup() -> int:
     return WORKGROUP.get(gpu().adapter.kind, 128)
-
-
-def _checked(name: str, what: str, distances: Tensor | None) -> Tensor | None:
-    """The distances of the input `what`. Raises `InputError` if they are not a volume of them."""
-    if distances is not None and (distances.ndim != 3 or distances.dtype is not f32 or min(distances.shape) < 2):
-        raise InputError(
-            f"{name}: {what} is {distances.dtype} of shape {distances.shape}; "
-            "it must be f32 signed distances (nz, ny, nx), two or more along each axis"
-        )
-    return distances

@@ -15,13 +15,14 @@ from ...gpu import Plan
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import choice, integer, number, vector
-from ...tensor import Tensor, f32
+from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
 from ..kernels import Kernels
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import shallow_water as reference
+from .grid_inputs import grid_input
 
 SHADER = "models/shallow_water.wgsl"
 GRAVITY = 9.81
@@ -176,9 +177,11 @@ class ShallowWater(FixedStepModel):
     # inside -----------------------------------------------------------------------------------------------------
 
     def _create(self, parts: Parts) -> None:
-        given = _given(self._inputs["bed"]) if "bed" in self._inputs else _own_bed(self.name, self._params)
-        self._bed = parts.enter_context(given)
+        given = grid_input(parts, self._inputs, "bed", "rows", "columns")
+        self._bed = parts.copied("bed", _own_bed(self._params)) if given is None else given
         self._rows, self._columns = rows, columns = self._bed.shape
+        if min(rows, columns) < 2:
+            raise InputError(f"bed has the shape {self._bed.shape}; it must have 2 rows and columns at least")
         cells = rows * columns
         water, between = parts.empty("water", cells, 4), parts.empty("between", cells, 4)
         timing, rate, self._fastest = parts.empty("clock", 2), parts.empty("rate", cells), parts.empty("fastest", 1)
@@ -274,21 +277,11 @@ def _spot_sum(x: float, z: float, radius: float, rows: int, columns: int) -> flo
     return max(float((near**2).sum()), 0.1)
 
 
-def _given(bed: Tensor) -> Tensor:
-    """A view of it. Raises `InputError` if it is no plane of elevations."""
-    if bed.ndim != 2 or min(bed.shape) < 2 or bed.dtype is not f32:
-        raise InputError(
-            f"bed is {bed.dtype} of shape {bed.shape}; it must be f32, (rows, columns), 2 of each at least"
-        )
-    return bed[:]
-
-
-def _own_bed(name: str, params: Params) -> Tensor:
+def _own_bed(params: Params) -> np.ndarray:
     z, x = np.meshgrid(*(np.linspace(0.0, 1.0, n) for n in (params.rows, params.columns)), indexing="ij")
     shapes = {
         "flat": 0.0 * x,
         "beach": np.maximum(x - 0.4, 0.0) / 0.6 + 0.06 * np.cos(3.0 * np.pi * z) * x**2,
         "hills": 0.5 - 0.25 * np.cos(4.0 * np.pi * x) - 0.25 * np.cos(4.0 * np.pi * z),
     }
-    heights = np.ascontiguousarray(params.relief * shapes[params.ground], np.float32)
-    return Tensor.from_numpy(heights, f"{name}.bed")
+    return np.ascontiguousarray(params.relief * shapes[params.ground], np.float32)

@@ -1,0 +1,35 @@
+"""Grids that models take from others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...errors import InputError
+from ...tensor import Tensor, f32
+from ..parts import Parts
+
+
+def grid_input(parts: Parts, inputs: Mapping[str, Tensor], name: str, *axes: str) -> Tensor | None:
+    """A view of the input `name`, None if it is not connected; an axis named by a number has that size.
+
+    Raises `InputError` if it is not f32 with these axes.
+    """
+    tensor = inputs.get(name)
+    if tensor is None:
+        return None
+    sizes = zip(tensor.shape, axes, strict=False)
+    fits = all(size == int(axis) if axis.isdigit() else size > 0 for size, axis in sizes)
+    if tensor.dtype is not f32 or tensor.ndim != len(axes) or not fits:
+        raise InputError(
+            f"{name} is {tensor.dtype} of shape {tensor.shape}; it must be f32 of shape ({', '.join(axes)})"
+        )
+    return parts.enter_context(tensor[...])
+
+
+def distance_input(parts: Parts, inputs: Mapping[str, Tensor], name: str) -> Tensor | None:
+    """A view of signed distances at the nodes of a grid. Raises `InputError` if the input `name` is something else."""
+    tensor = grid_input(parts, inputs, name, "nz", "ny", "nx")
+    if tensor is not None and (min(tensor.shape) < 2 or not tensor.is_contiguous):
+        problem = f"{name} has the shape {tensor.shape}; signed distances are contiguous"
+        raise InputError(f"{problem}, with 2 samples or more along each axis")
+    return tensor
