@@ -1,4 +1,4 @@
-"""Looks: sets of values of `View` by name, each of which makes a finished picture of any scene."""
+"""Themes: sets of values of `View` by name, each of which makes a finished image of any scene."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from types import MappingProxyType
 from typing import Any
 
 CUSTOM = "custom"  # no theme: a scene's own values, and the defaults
+
+_NO_EDGES_NO_TINT = {
+    "edges": 0.0,
+    "edge_color": "#000000",
+    "edge_width": 1.2,
+    "tint": 0.0,
+    "tint_dark": "#000000",
+    "tint_light": "#ffffff",
+}
 
 # Where the sun stands is left to the scene: it belongs to what is shown, not to the way.
 THEMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -24,12 +33,7 @@ THEMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "ground_color": "#8d8883",
             "occlusion": 0.9,
             "occlusion_radius": 0.16,
-            "edges": 0.0,
-            "edge_color": "#000000",
-            "edge_width": 1.2,
-            "tint": 0.0,
-            "tint_dark": "#000000",
-            "tint_light": "#ffffff",
+            **_NO_EDGES_NO_TINT,
             "bloom": 0.03,
             "vignette": 0.18,
             "floor": "under",
@@ -47,12 +51,7 @@ THEMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "ground_color": "#262a3a",
             "occlusion": 0.85,
             "occlusion_radius": 0.2,
-            "edges": 0.0,
-            "edge_color": "#000000",
-            "edge_width": 1.2,
-            "tint": 0.0,
-            "tint_dark": "#000000",
-            "tint_light": "#ffffff",
+            **_NO_EDGES_NO_TINT,
             "bloom": 0.14,
             "vignette": 0.42,
             "floor": "none",
@@ -106,10 +105,10 @@ THEMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 NAMES = (CUSTOM, *THEMES)
-THEMED = tuple(THEMES["studio"])  # names of what a look sets; the same in each
+THEMED = tuple(THEMES["studio"])  # names of what a theme sets; the same in each
 
 
 def themed_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a view with those of the look that they name beneath them."""
+    """Values of a view over those of the theme that they name."""
     theme = values.get("theme")
     return {**THEMES.get(theme, {}), **values} if isinstance(theme, str) else dict(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import field_validator
@@ -23,6 +23,17 @@ VIEW_SIZE = 384  # bytes of `View` in shaders/common/view.wgsl
 TIME_AT = 172  # byte of `View` that holds the time
 LAYER_AT = 204  # and the number of the layer
 POST_PROCESS_SIZE = 80  # bytes of `PostProcess` in shaders/draw/post_process.wgsl
+
+
+Normal = tuple[float, ...] | Literal["none"]
+
+
+def _clip_normal(doc: str) -> Any:
+    return vector("none", words=("none",), slider_min=-1.0, slider_max=1.0, doc=doc)
+
+
+def _clip_origin(doc: str) -> Any:
+    return vector((0.0, 0.0, 0.0), gizmo="position", doc=doc)
 
 
 class View(Params):
@@ -94,26 +105,12 @@ class View(Params):
     text_size: float = number(
         14.0, min=6.0, max=64.0, slider_max=32.0, unit="pixels", doc="font size, in an image 800 pixels high"
     )
-    clip_normal: tuple[float, ...] | Literal["none"] = vector(
-        "none",
-        words=("none",),
-        slider_min=-1.0,
-        slider_max=1.0,
-        doc="normal of a clipping plane: the side it points to is cut off",
-    )
-    clip_origin: tuple[float, ...] = vector((0.0, 0.0, 0.0), gizmo="position", doc="a point on the clipping plane")
-    clip_normal_2: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="normal of a second clipping plane"
-    )
-    clip_origin_2: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), gizmo="position", doc="a point on the second clipping plane"
-    )
-    clip_normal_3: tuple[float, ...] | Literal["none"] = vector(
-        "none", words=("none",), slider_min=-1.0, slider_max=1.0, doc="normal of a third clipping plane"
-    )
-    clip_origin_3: tuple[float, ...] = vector(
-        (0.0, 0.0, 0.0), gizmo="position", doc="a point on the third clipping plane"
-    )
+    clip_normal: Normal = _clip_normal("normal of a clipping plane: the side it points to is cut off")
+    clip_origin: tuple[float, ...] = _clip_origin("a point on the clipping plane")
+    clip_normal_2: Normal = _clip_normal("normal of a second clipping plane")
+    clip_origin_2: tuple[float, ...] = _clip_origin("a point on the second clipping plane")
+    clip_normal_3: Normal = _clip_normal("normal of a third clipping plane")
+    clip_origin_3: tuple[float, ...] = _clip_origin("a point on the third clipping plane")
 
     @field_validator("labels")
     @classmethod

@@ -9,7 +9,6 @@ from typing import ClassVar
 from ...params import Params, choice, number, switch
 from ...tensor import Tensor
 from . import styles
-from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Layer
 from .meshes import RECIPE, MeshesDrawing
 from .styles import Range
@@ -48,17 +47,14 @@ class ArrowsDrawing(MeshesDrawing):
     """An arrow for each row."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.create_arrows(values)
 
-    def create_arrows(self, values: Mapping[str, Attribute], *others: Tensor) -> Attributes:
+    def create_arrows(self, values: Mapping[str, Attribute], *others: Tensor) -> None:
         """Draw these, and set `attributes` to them."""
         self.bind_rows(values, ArrowsLayer.ATTRIBUTES)
         self.create_meshes(ARROWS, self.attributes, {}, "arrow", *others)
-        return self.attributes
 
     def uniform(self) -> bytes:
-        """`Style` in shaders/draw/instances.wgsl."""
         style = self.style
         form = (style.scale, style.head, style.thickness)
         return self.pack(form, (style.max_length, style.normalize, ANCHORS[style.anchor]))

@@ -28,6 +28,10 @@ class Bound:
         """Elements from one row to the next."""
         return self.layout.stride // self.tensor.itemsize
 
+    def report(self) -> dict[str, Any]:
+        """Where it is and how it is read."""
+        return describe(self.tensor, self.layout.stride, self.layout.format)
+
     def resource(self, gpu: Gpu, where: str = "a layer") -> tuple[dict[str, Any], int]:
         """The range of its block to bind as storage, and the element of it that is the first. Raises `LimitError`."""
         resource, first = storage_range(gpu, self.tensor, where, self.layout.nbytes)
@@ -189,11 +193,7 @@ class Attributes:
 
     def report(self) -> dict[str, Any]:
         """{attribute: {tensor, block, offset, stride, format}, or the constant}, of those in the layer's specs."""
-        tensors = {name: bound for name, bound in self.tensors.items() if name in self._specs}
-        found = {
-            name: describe(bound.tensor, bound.layout.stride, bound.layout.format) for name, bound in tensors.items()
-        }
-        return found | self.constants
+        return {name: one.report() for name, one in self.tensors.items() if name in self._specs} | self.constants
 
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.tensors.values())

@@ -98,7 +98,7 @@ class Layer:
         """
         drawing = self._drawing
         if drawing.style_values != tuple(vars(self.style).values()):
-            if drawing.form != drawing.wanted_form:
+            if drawing.is_outdated():
                 self.bind(self._values)
                 drawing = self._drawing
             else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import wgpu
@@ -13,51 +12,19 @@ import wgpu
 from ...gpu import Gpu, Plan, VertexBuffers
 from ...memory import Block
 from ...tensor import Tensor
-from ..bindings import Bindings, lighting_layout
+from ..bindings import Bindings
 from ..colormap import colormap_texture
 from ..extent import Extent
 from ..moment import Moment
-from ..pipelines import render_pipeline, smooth_sampler
-from ..target import NO_DEPTH_TEST, Drawn, handles_samples, pass_states
+from ..pipelines import smooth_sampler
+from ..target import Drawn, handles_samples, pass_states
 from ..vertex_layout import StepMode
 from ..view import VIEW_SIZE
 from .attributes import Attributes, Bound
 from .base import Attribute, AttributeSpec, Frame
 from .places import Places
+from .recipe import Recipe, Stage, stage_pipeline
 from .storage import storage_range
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """A pair of entry points, VERTEX_vertex and FRAGMENT_fragment.
-
-    FRAGMENT_depth and FRAGMENT_clear draw frames of these. `over`: it blends over what is there and leaves the depth;
-    `rows`: it is also drawn in frames of rows.
-    """
-
-    vertex: str
-    fragment: str
-    over: bool = False
-    rows: bool = True
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What all drawings of one kind of layer share.
-
-    `locations` are those of the attributes in the shader, `style_size` is the size of its uniform `Style` in bytes,
-    `defines` are values for the shader in addition to those that every drawing gives. With `depth` the shader reads
-    the depth of solid things as its first resource, and does the depth test itself.
-    """
-
-    shader: str
-    stages: Sequence[Stage]
-    style_size: int
-    locations: Mapping[str, int] = field(default_factory=dict)
-    topology: str = "triangle-list"
-    cull: str = "none"
-    depth: bool = False
-    defines: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Closable(Protocol):
@@ -79,6 +46,8 @@ class Drawing(ABC):
     attributes: Attributes
     plan: Plan  # what `record` has recorded
     reads_depth = False
+    plans_extent = False  # whether `plan` finds the extent of the colors, after what `record` has recorded
+    rebuilds: tuple[str, ...] = ()  # values of the style on which `build` depends
     surveys = False  # whether `survey` and `gather` do anything
 
     def __init__(self, gpu: Gpu, name: str, style: Any, values: Mapping[str, Attribute]):
@@ -93,7 +62,7 @@ class Drawing(ABC):
         self._group: wgpu.GPUBindGroup | None = None
         self._depth: wgpu.GPUTextureView | None = None  # that is bound in it
         self._offset = 0  # of the style in the uniform ring
-        self.form = self.wanted_form
+        self._built_for = self._rebuild_values()
         try:
             self.build(values)
             self.restyle()
@@ -115,18 +84,18 @@ class Drawing(ABC):
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         """Record the draw call of a stage."""
 
-    def record(self, plan: Plan, *key: object) -> None:  # noqa: B027  few layers need it
-        """Record what is computed before each frame, for a key that is not None."""
+    def record(self, plan: Plan) -> None:  # noqa: B027  few layers need it
+        """Record what is computed before each frame, where `plan_key` is not None."""
 
     @property
     def plan_key(self) -> tuple[object, ...] | None:
-        """The values on which `record` depends: it is called again when they change; None: nothing is computed."""
-        return None
+        """The values on which `plan` depends: it is recorded again when they change; None: nothing is computed."""
+        return (self.is_automatic,) if self.plans_extent else None
 
     @property
-    def wanted_form(self) -> object:
-        """The values of the style on which `build` depends: the attributes are bound again when they change."""
-        return None
+    def is_automatic(self) -> bool:
+        """Whether the range of the colors is that of the scalars."""
+        return self.extent is not None and self.style.range == "auto"
 
     @property
     def is_display_referred(self) -> bool:
@@ -138,11 +107,15 @@ class Drawing(ABC):
         self._held.callback(owned.close)
         return owned
 
-    def add_extent(self, extent: Extent, *sets: Attributes) -> None:
-        """Use the extent of the colors; it becomes the attribute "extent" of these sets."""
+    def add_extent(self, extent: Extent) -> None:
+        """Use the extent of the colors."""
         self.extent = self.hold(extent)
-        for one in sets:
-            one.add("extent", self.hold(extent.pair.expand(one.rows, 2)), (2,))
+        self.extend(self.attributes)
+
+    def extend(self, attributes: Attributes) -> None:
+        """Add the extent of the colors, if there is one, as the attribute "extent"."""
+        if self.extent is not None:
+            attributes.add("extent", self.hold(self.extent.pair.expand(attributes.rows, 2)), (2,))
 
     def bind_rows(
         self,
@@ -156,7 +129,7 @@ class Drawing(ABC):
         self.color = self.attributes.color()
         if self.attributes.components("color") == 1:
             scalars = self.attributes.tensors["color"]
-            self.add_extent(Extent(scalars.tensor, scalars.layout), self.attributes)
+            self.add_extent(Extent(scalars.tensor, scalars.layout))
 
     def bind_grid(
         self,
@@ -165,10 +138,10 @@ class Drawing(ABC):
         excluded: Iterable[str],
         corners: Tensor,
     ) -> None:
-        """Set `attributes` for layers of a grid, whose positions are the corners of its box, and `color`."""
+        """Set `attributes` for layers of a grid, whose positions are the corners of its box."""
         self.attributes = Attributes(self.gpu, self.name, specs, values, "vertex", excluded)
-        self.color = self.attributes.color()
         self.attributes.add("position", corners, (3,))
+        self.extend(self.attributes)
 
     def create(
         self,
@@ -193,15 +166,19 @@ class Drawing(ABC):
         kinds += ["texture", "sampler"] if self.extent else []
         self._bindings = Bindings(self.gpu, (VIEW_SIZE, recipe.style_size), kinds)
 
+    def is_outdated(self) -> bool:
+        """Whether the attributes have to be bound again, for a style that has changed."""
+        return self._rebuild_values() != self._built_for
+
     def restyle(self) -> None:
         """Follow a style that has changed."""
-        self.style_values = tuple(vars(self.style).values())
         self.packed = self.uniform()
         self.display_referred = self.is_display_referred
         self._group = None
         key = self.plan_key
         if key is not None and key != self._plan_key:
             self._record_plan(key)
+        self.style_values = tuple(vars(self.style).values())
 
     def prepare(self, moment: Moment | None) -> None:
         """Upload what is borrowed, and compute what is drawn."""
@@ -262,10 +239,15 @@ class Drawing(ABC):
         self._held.close()
         self.extent = None
 
+    def _rebuild_values(self) -> list[object]:
+        return [getattr(self.style, name) for name in self.rebuilds]
+
     def _record_plan(self, key: tuple[object, ...]) -> None:
         plan = Plan(f"{self.name}.plan")
         try:
-            self.record(plan, *key)
+            self.record(plan)
+            if self.plans_extent and self.extent is not None and self.is_automatic:
+                self.extent.add_to(plan)
         except BaseException:
             plan.close()
             raise
@@ -326,32 +308,15 @@ class Drawing(ABC):
         return self._pipelines[key]
 
     def _create_pipeline(self, stage: Stage, drawn: Drawn, split: bool, display: bool) -> wgpu.GPURenderPipeline:
-        recipe, gpu = self._recipe, self.gpu
-        types = {
-            name.upper(): next(filter(None, (one.wgsl(name) for one in self.vertices)), "") for name in recipe.locations
-        }
         defines = {
-            **types,
             "COLOR_COMPONENTS": self.vertices[0].components("color") if self.vertices else 0,
             "COLORMAPPED": self.extent is not None,
-            "SAMPLE_MASK": handles_samples(gpu),
+            "SAMPLE_MASK": handles_samples(self.gpu),
             "PICKING": drawn == "rows",
             "DISPLAY_REFERRED": display,
-            **recipe.defines,
             **self._defines,
         }
-        states = pass_states(gpu, drawn, stage.over, split, display)
-        unlit = [self._bindings.layout]
-        return render_pipeline(
-            gpu,
-            recipe.shader,
-            (f"{stage.vertex}_vertex", f"{stage.fragment}_{drawn if drawn in ('depth', 'clear') else 'fragment'}"),
-            unlit if drawn in ("depth", "rows") else [*unlit, lighting_layout(gpu)],
-            states.targets,
-            defines=defines,
-            buffers=[shared.descriptor(recipe.locations) for one in self.vertices for shared in one.buffers],
-            topology=recipe.topology,
-            cull=recipe.cull,
-            depth=NO_DEPTH_TEST if recipe.depth else states.depth,
-            multisample=states.multisample,
+        states = pass_states(self.gpu, drawn, stage.over, split, display)
+        return stage_pipeline(
+            self.gpu, self._recipe, stage, drawn, states, self._bindings.layout, self.vertices, defines
         )

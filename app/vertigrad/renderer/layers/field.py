@@ -13,7 +13,8 @@ from ..extent import Extent
 from .attributes import describe
 from .base import Attribute, AttributeSpec
 from .box import Box
-from .drawing import Drawing, Recipe
+from .drawing import Drawing
+from .recipe import Recipe
 from .storage import storage_range
 
 FIELD = struct.Struct("<4I4i")  # `Field` in shaders/common/field.wgsl
@@ -66,6 +67,7 @@ class FieldDrawing(Drawing):
             self.fields["color"] = Field(self.gpu, self.name, "color", color, 3 if color.ndim == 4 else 1)
         self.box = self.hold(Box(self.name, self.fields[main].size))
         self.bind_grid(values, specs, (main, *self.fields), self.box.positions)
+        self.color = self.attributes.color()
         self.reported |= {name: field.report for name, field in self.fields.items()}
         packed = [self.fields[name].packed if name in self.fields else bytes(FIELD.size) for name in (main, "color")]
         self.packed_fields = b"".join(packed)
@@ -74,7 +76,7 @@ class FieldDrawing(Drawing):
         """Find the extent of the colors, if they are scalars."""
         color = self.fields.get("color")
         if color is not None and color.components == 1:
-            self.add_extent(Extent(color.tensor), self.attributes)
+            self.add_extent(Extent(color.tensor))
 
     def create_fields(self, recipe: Recipe, storage: Sequence[Tensor], *others: Tensor) -> None:
         """Draw with these, and the color as one more, bound as storage."""

@@ -18,7 +18,8 @@ from . import styles
 from .attributes import describe
 from .base import Attribute, AttributeSpec, Layer
 from .box import Corners
-from .drawing import Drawing, Recipe, Stage
+from .drawing import Drawing
+from .recipe import Recipe, Stage
 from .storage import storage_range
 from .styles import Range, ends
 
@@ -66,7 +67,6 @@ class ImageDrawing(Drawing):
     """A rectangle with the pixels of a tensor, which the fragment stage reads from its block."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self._pixels = pixels = _checked(self.name, values)
         channels = pixels.shape[2] if pixels.ndim == 3 else 1
         self._has_alpha = channels == 4
@@ -77,7 +77,7 @@ class ImageDrawing(Drawing):
         self._corners = self.hold(Corners(self.name))
         self.bind_grid(values, ImageLayer.ATTRIBUTES, ImageLayer.ATTRIBUTES, self._corners.positions)
         if channels == 1:
-            self.add_extent(Extent(pixels), self.attributes)
+            self.add_extent(Extent(pixels))
         format = f"{pixels.dtype.name}x{channels}"
         self.reported["pixels"] = partial(describe, pixels, pixels.strides[1], format)
         self.create(RECIPE, storage=[pixels], defines={"DTYPE": pixels.dtype.name, "CHANNELS": channels})
@@ -93,15 +93,12 @@ class ImageDrawing(Drawing):
 
     @property
     def is_display_referred(self) -> bool:
-        """Always."""
         return True
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """The rectangle."""
         pass_.draw(4)
 
     def uniform(self) -> bytes:
-        """`Style` in the shader; records the corners."""
         style = self.style
         rows, columns = self._pixels.shape[:2]
         origin, right, down = _rectangle(style, rows / columns)

@@ -29,8 +29,9 @@ class InstancesStyle(Params):
 class InstancesDrawing(MeshesDrawing):
     """A mesh for each row, with its own size and direction."""
 
+    rebuilds = ("shape",)
+
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.bind_rows(values, InstancesLayer.ATTRIBUTES, excluded=MESH)
         self._size = self.attributes.factors("size")
         self.create_meshes(RECIPE, self.attributes, values, self.style.shape)
@@ -38,13 +39,7 @@ class InstancesDrawing(MeshesDrawing):
             format = "uint32" if key == "index" else "float32x3"
             self.reported[key] = partial(describe, tensor, tensor.strides[0], format)
 
-    @property
-    def wanted_form(self) -> object:
-        """The shape."""
-        return self.style.shape
-
     def uniform(self) -> bytes:
-        """`Style` in shaders/draw/instances.wgsl."""
         return self.pack(self._size, (0.0, 0.0, 0.0))
 
 

@@ -17,9 +17,9 @@ from ..target import LEAST_ALPHA
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .box import inset
-from .drawing import Recipe, Stage
 from .field import FIELD, FieldDrawing
 from .marching import MOST, packed
+from .recipe import Recipe, Stage
 from .styles import HEIGHT, Corner, Range, ends
 
 CELLS_SHADER = "draw/isosurface_cells.wgsl"
@@ -55,8 +55,9 @@ class IsosurfaceStyle(Params):
 class IsosurfaceDrawing(FieldDrawing):
     """The cells that the surface passes through, and the indirect draw of their triangles: `size`."""
 
+    plans_extent = True
+
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.bind_fields(values, IsosurfaceLayer.ATTRIBUTES, "values")
         samples = self.fields["values"]
         x, y, z = (n - 1 for n in samples.size)
@@ -78,15 +79,8 @@ class IsosurfaceDrawing(FieldDrawing):
         """Find the cells, and the extent of the colors if the range is automatic."""
         self.plan.replay(level=self.style.level)
 
-    @property
-    def plan_key(self) -> tuple[object, ...]:
-        """Whether the extent of the colors is needed."""
-        return (self.extent is not None and self.style.range == "auto",)
-
-    def record(self, plan: Plan, *key: object) -> None:
-        """Find the cells, after the extent if the key says so."""
-        if self.extent is not None and key[0]:
-            self.extent.add_to(plan)
+    def record(self, plan: Plan) -> None:
+        """Find the cells."""
         begin, find = (Kernel.load(CELLS_SHADER, entry, RECIPE.defines) for entry in ("begin", "find"))
         values = self.fields["values"]
         plan.dispatch(begin, 1, overwrites=("draw",), draw=self.size)
@@ -102,11 +96,9 @@ class IsosurfaceDrawing(FieldDrawing):
         )
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """As many triangles as the GPU has found."""
         pass_.draw_indirect(self.size.block.buffer, self.size.offset)
 
     def uniform(self) -> bytes:
-        """`Style` in the shader."""
         style = self.style
         low, high = self.box.place(style)
         return self.packed_fields + STYLE.pack(

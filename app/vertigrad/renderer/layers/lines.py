@@ -16,7 +16,8 @@ from ..quality import LOW
 from . import styles
 from .attributes import Attributes, Bound
 from .base import Attribute, AttributeSpec, Frame, Layer
-from .drawing import Drawing, Recipe, Stage
+from .drawing import Drawing
+from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 STYLE = struct.Struct("<4f2f5f4I4x")  # `Style` in shaders/draw/lines.wgsl
@@ -49,7 +50,6 @@ class LinesDrawing(Drawing):
     """A piece of a line from each row to the next."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.create_lines(values)
 
     def create_lines(self, values: Mapping[str, Attribute], *others: Tensor) -> None:
@@ -64,8 +64,7 @@ class LinesDrawing(Drawing):
         self._row_count, self._same_width = position.shape[-2], "width" not in self.attributes.tensors
         pieces = self._pieces(self.attributes)
         self._piece_count = pieces.rows
-        if self.extent is not None:
-            pieces.add("extent", self.hold(self.extent.pair.expand(pieces.rows, 2)), (2,))
+        self.extend(pieces)
         self.create(RECIPE, [pieces], others=others)
 
     @property
@@ -85,11 +84,9 @@ class LinesDrawing(Drawing):
             super().draw(pass_, frame)
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """A rectangle for each piece."""
         pass_.draw(6, self._piece_count)
 
     def uniform(self) -> bytes:
-        """`Style` in shaders/draw/lines.wgsl."""
         style = self.style
         return STYLE.pack(
             *(*self.color, *ends(style.range), style.range == "auto", style.brightness, self._width),

@@ -11,7 +11,8 @@ import wgpu
 from ...params import Params, choice, number, switch
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
-from .drawing import Drawing, Recipe, Stage
+from .drawing import Drawing
+from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 STYLE = struct.Struct("<4f2f6f")  # `Style` in shaders/draw/marks.wgsl
@@ -48,16 +49,12 @@ class MarksStyle(Params):
 class MarksDrawing(Drawing):
     """A quad or a point for each row."""
 
+    rebuilds = ("shape",)
+
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.bind_rows(values, MarksLayer.ATTRIBUTES)
         self._size = self.attributes.number("size")
         self.create(RECIPES[self.style.shape], [self.attributes])
-
-    @property
-    def wanted_form(self) -> object:
-        """The shape."""
-        return self.style.shape
 
     @property
     def is_display_referred(self) -> bool:
@@ -65,11 +62,9 @@ class MarksDrawing(Drawing):
         return not self.style.tone_mapped
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """A mark for each row."""
-        pass_.draw(1 if self.form == "pixel" else 4, self.attributes.rows)
+        pass_.draw(1 if self._recipe is RECIPES["pixel"] else 4, self.attributes.rows)
 
     def uniform(self) -> bytes:
-        """`Style` in shaders/draw/marks.wgsl."""
         style = self.style
         return STYLE.pack(
             *(*self.color, *ends(style.range), style.range == "auto", self._size, style.pixels, style.brightness),

@@ -12,7 +12,8 @@ from ...errors import LayoutError, ParameterError
 from ...tensor import Tensor
 from .attributes import Attributes, describe
 from .base import Attribute, AttributeSpec
-from .drawing import Drawing, Recipe, Stage
+from .drawing import Drawing
+from .recipe import Recipe, Stage
 from .shapes import shape
 from .styles import ends
 
@@ -44,7 +45,6 @@ class IndexedDrawing(Drawing):
         return describe(self.index, self.index.itemsize, "uint32")
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """All triangles."""
         index = self.index
         pass_.set_index_buffer(index.block.buffer, "uint32", index.offset, index.nbytes)
         pass_.draw_indexed(index.size, self.count)

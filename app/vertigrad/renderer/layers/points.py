@@ -12,8 +12,9 @@ from ...memory import Block
 from ...params import Params, number
 from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
-from .drawing import Drawing, Recipe, Stage
+from .drawing import Drawing
 from .point_splatting import PointSplatting, adds_up
+from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 STYLE = struct.Struct("<13f12x")  # `Style` in shaders/draw/points.wgsl
@@ -46,7 +47,6 @@ class PointsDrawing(Drawing):
     """An instance of a quad for each row; where there are many, those that are small are added up instead."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.bind_rows(values, PointsLayer.ATTRIBUTES)
         self._size = self.attributes.number("size")
         self.create(RECIPE, [self.attributes])
@@ -86,11 +86,9 @@ class PointsDrawing(Drawing):
         return blocks if self.splatting is None else [*blocks, *self.splatting.blocks()]
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """A quad for each row."""
         pass_.draw(4, self.attributes.rows)
 
     def uniform(self) -> bytes:
-        """`Style` in shaders/draw/points.wgsl."""
         style = self.style
         return STYLE.pack(
             *(*self.color, *ends(style.range), self._size, style.min_pixels, style.metallic, style.roughness),

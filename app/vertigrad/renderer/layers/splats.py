@@ -16,7 +16,8 @@ from ...tensor import Tensor
 from ..moment import Moment
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
-from .drawing import Drawing, Recipe, Stage
+from .drawing import Drawing
+from .recipe import Recipe, Stage
 from .styles import Range, ends
 
 ORDER_SHADER = "draw/splat_order.wgsl"
@@ -59,8 +60,9 @@ class SplatsDrawing(Drawing):
     `size` is the indirect draw, u32 (4,): its second number is how many rows are drawn, all others were not finite.
     """
 
+    plans_extent = True
+
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.bind_rows(values, SplatsLayer.ATTRIBUTES)
         self._scale, self._opacity = self.attributes.factors("scale"), self.attributes.number("opacity")
         self._read = {name: self.attributes.tensors[name] for name in ARRAYS if name in self.attributes.tensors}
@@ -86,15 +88,8 @@ class SplatsDrawing(Drawing):
         elif not self._is_sorted:
             self.plan.replay(forward=(0.0, 0.0, -1.0))
 
-    @property
-    def plan_key(self) -> tuple[object, ...]:
-        """Whether the extent of the colors is needed."""
-        return (self.extent is not None and self.style.range == "auto",)
-
-    def record(self, plan: Plan, *key: object) -> None:
-        """Sort the rows, after the extent if the key says so."""
-        if self.extent is not None and key[0]:
-            self.extent.add_to(plan)
+    def record(self, plan: Plan) -> None:
+        """Sort the rows."""
         arrays: dict[str, Any] = {}
         for name, bound in self._read.items():
             arrays |= {ARRAYS[name]: bound.tensor, f"{ARRAYS[name]}_strides": bound.stride}
@@ -106,15 +101,12 @@ class SplatsDrawing(Drawing):
 
     @property
     def is_display_referred(self) -> bool:
-        """Always."""
         return True
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """As many rows as the GPU has found."""
         pass_.draw_indirect(self.size.block.buffer, self.size.offset)
 
     def uniform(self) -> bytes:
-        """`Style` in the shader."""
         style = self.style
         return STYLE.pack(
             *(*self.color, *(style.size * s for s in self._scale), style.opacity_scale * self._opacity),
@@ -150,18 +142,3 @@ class SplatsLayer(Layer):
         "opacity": AttributeSpec(False, (1,), 0.8, "opacity at the center"),
         "color": styles.color_attribute(styles.BLUE_GRAY),
     }
-
-    @property
-    def size(self) -> Tensor:
-        """The indirect draw, u32 (4,): its second number is how many rows are drawn, all others were not finite."""
-        return self._splats.size
-
-    @property
-    def order(self) -> Tensor:
-        """Rows as they are drawn, i32; those that are not drawn are the last."""
-        return self._splats.order
-
-    @property
-    def _splats(self) -> SplatsDrawing:
-        assert isinstance(self._drawing, SplatsDrawing)
-        return self._drawing

@@ -81,13 +81,14 @@ class StreamlinesStyle(LinesStyle):
 class StreamlinesDrawing(LinesDrawing):
     """Lines through positions that a kernel computes in each frame: (lines, vertices, 5) with color and width."""
 
+    plans_extent = True
+    rebuilds = ("count", "vertices", "plane")
+
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         style, specs = self.style, StreamlinesLayer.ATTRIBUTES
         self._time = 0.0
-        self._field = self.hold(VectorField(self.gpu, self.name, "vectors", values, style.plane))
-        corners = Attributes(self.gpu, self.name, specs, values, "vertex", excluded=specs)
-        corners.add("position", self._field.box.positions, (3,))
+        self._field = VectorField(self.gpu, self.name, "vectors", values, style.plane)
+        self.hold(self._field.box)
         self._seeds = self._bound_seeds(values)
         color = values.get("color", SPEED)
         self._scalars = Field(self.gpu, self.name, "color", color) if isinstance(color, Tensor) else None
@@ -101,17 +102,10 @@ class StreamlinesDrawing(LinesDrawing):
         seeds = [bound.tensor for bound in self._seeds] if self._seeds else []
         scalars = [self._scalars.tensor] if self._scalars else []
         self.create_lines(drawn, self._field.tensor, *scalars, *seeds)
-        self.attributes = corners
-        if self.extent is not None:
-            corners.add("extent", self.hold(self.extent.pair.expand(corners.rows, 2)), (2,))
+        self.bind_grid(values, specs, specs, self._field.box.positions)
         self.reported |= {"vectors": self._field.report, "color": self._scalars.report if self._scalars else color}
         if self._seeds:
-            self.reported["seeds"] = self._report_seeds
-
-    @property
-    def wanted_form(self) -> object:
-        """The sizes of tensors, and how the field is read."""
-        return self.style.count, self.style.vertices, self.style.plane
+            self.reported["seeds"] = self._seeds.tensors["seeds"].report
 
     def compute(self, moment: Moment | None) -> None:
         """Follow the field as it is now."""
@@ -124,10 +118,10 @@ class StreamlinesDrawing(LinesDrawing):
     @property
     def plan_key(self) -> tuple[object, ...]:
         """All of the style."""
-        return self.style_values
+        return tuple(vars(self.style).values())
 
-    def record(self, plan: Plan, *key: object) -> None:
-        """Follow the field with this style, then find the extent of the colors if the range is automatic."""
+    def record(self, plan: Plan) -> None:
+        """Follow the field with this style."""
         values: dict[str, Any] = {"seeds_offset": 0, "seeds_strides": 0}
         if self._seeds:
             seeds = self._seeds.tensors["seeds"]
@@ -147,13 +141,6 @@ class StreamlinesDrawing(LinesDrawing):
             **values,
             **self._style_fields(),
         )
-        if self.extent is not None and self.style.range == "auto":
-            self.extent.add_to(plan)
-
-    def restyle(self) -> None:
-        """Place the box as well, so that it can be framed before it is drawn."""
-        super().restyle()
-        self._field.place(self.style)
 
     def _check(self) -> None:
         nbytes, limit = 12 * self._lines * self._rows, self.gpu.limits["max-storage-buffer-binding-size"]
@@ -184,10 +171,6 @@ class StreamlinesDrawing(LinesDrawing):
             "dashes": style.dashes,
             "dash_spacing": style.dash_spacing,
         }
-
-    def _report_seeds(self) -> Any:
-        assert self._seeds is not None
-        return self._seeds.report()["seeds"]
 
     def _bound_seeds(self, values: Mapping[str, Attribute]) -> Attributes | None:
         seeds = values.get("seeds")

@@ -15,9 +15,9 @@ from ..target import LEAST_ALPHA
 from . import styles
 from .base import Attribute, AttributeSpec, Frame, Layer
 from .cells import draw_cells
-from .drawing import Recipe, Stage
 from .grid import grid_triangles
 from .meshes import IndexedDrawing, checked_index
+from .recipe import Recipe, Stage
 from .styles import HEIGHT, Range, ends
 
 STYLE = struct.Struct("<16f")  # `Style` in shaders/draw/surface.wgsl
@@ -47,7 +47,6 @@ class SurfaceDrawing(IndexedDrawing):
     """Triangles between rows."""
 
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.bind_rows(values, SurfaceLayer.ATTRIBUTES, excluded=("index",), step_mode="vertex")
         index = values.get("index")
         if index is None:
@@ -64,7 +63,6 @@ class SurfaceDrawing(IndexedDrawing):
             draw_cells(self.gpu, pass_, frame, self.attributes.tensors["position"], self.index)
 
     def uniform(self) -> bytes:
-        """`Style` in shaders/draw/surface.wgsl."""
         style = self.style
         return STYLE.pack(
             *(*self.color, *ends(style.range), style.metallic, style.roughness, style.contours),

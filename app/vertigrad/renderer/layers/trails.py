@@ -15,8 +15,9 @@ from ...tensor import Tensor
 from ..moment import Moment
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
-from .drawing import Drawing, Stage
+from .drawing import Drawing
 from .lines import RECIPE, STYLE
+from .recipe import Stage
 from .styles import Range, ends
 
 SHADER = "draw/trail.wgsl"
@@ -45,8 +46,9 @@ class TrailsDrawing(Drawing):
     `filled` slots are set, the latest is slot `head`.
     """
 
+    rebuilds = ("length",)
+
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         self.bind_rows(values, TrailsLayer.ATTRIBUTES)
         self._width = self.attributes.number("width")
         self.slots, self.head, self.filled, self._time = self.style.length, 0, 0, 0.0
@@ -62,10 +64,9 @@ class TrailsDrawing(Drawing):
 
     @property
     def plan_key(self) -> tuple[object, ...]:
-        """Always the same."""
         return ()
 
-    def record(self, plan: Plan, *key: object) -> None:
+    def record(self, plan: Plan) -> None:
         """Copy the positions into a slot of the ring."""
         position, rows = self.attributes.tensors["position"], self.attributes.rows
         plan.dispatch(
@@ -76,11 +77,6 @@ class TrailsDrawing(Drawing):
             rows=rows,
             positions_strides=position.stride,
         )
-
-    @property
-    def wanted_form(self) -> object:
-        """The length of the trails."""
-        return self.style.length
 
     @property
     def is_display_referred(self) -> bool:
@@ -99,11 +95,9 @@ class TrailsDrawing(Drawing):
         self.over = self.rows = self._recipe.stages if self.filled > 1 else ()
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """A rectangle between each two positions."""
         pass_.draw(6 * (self.filled - 1), self.attributes.rows)
 
     def uniform(self) -> bytes:
-        """`Style` in shaders/draw/lines.wgsl."""
         style = self.style
         return STYLE.pack(
             *(*self.color, *ends(style.range), style.range == "auto", style.brightness, self._width),

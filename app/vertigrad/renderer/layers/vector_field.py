@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from ...errors import LayoutError, ParameterError
 from ...gpu import Gpu
@@ -14,12 +14,6 @@ from .box import Box, Boxed, Vector, inset
 from .storage import storage_range
 
 PLANES = {"xz": 2, "xy": 1}  # of a flat field: the axis along which its rows follow each other
-
-
-class InPlane(Boxed, Protocol):
-    """What of a layer's style says where its field is, if that is flat too."""
-
-    plane: str
 
 
 class VectorField:
@@ -53,7 +47,7 @@ class VectorField:
         }
         self.box = Box(layer, self.size)
 
-    def place(self, style: InPlane) -> dict[str, Any]:
+    def place(self, style: Boxed) -> dict[str, Any]:
         """The fields of a kernel that say where it is; a flat field has no thickness. Records changed corners."""
         low, high = self.box.place(style)
         if style.low == "auto":
@@ -64,10 +58,6 @@ class VectorField:
         """Where it is and how it is read."""
         tensor = self.tensor
         return describe(tensor, tensor.strides[-2], f"float32x{tensor.shape[-1]}")
-
-    def close(self) -> None:
-        """Give up the memory that was made here. Idempotent."""
-        self.box.close()
 
     def _flat(self, corner: Vector) -> Vector:
         x, y, z = (0.0 if n == 1 else end for n, end in zip(self.size, corner, strict=True))

@@ -11,7 +11,6 @@ from ...tensor import Tensor
 from ..moment import Moment
 from . import styles
 from .arrows import ArrowsDrawing, ArrowsStyle
-from .attributes import Attributes
 from .base import Attribute, AttributeSpec, Layer
 from .box import Vector
 from .styles import Corner
@@ -37,12 +36,13 @@ class VectorsStyle(ArrowsStyle):
 class VectorsDrawing(ArrowsDrawing):
     """Arrows that a kernel computes in each frame: (count, 7) with direction and color."""
 
+    plans_extent = True
+    rebuilds = ("low", "high", "samples", "plane", "count")
+
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         style, specs = self.style, VectorsLayer.ATTRIBUTES
-        self._field = self.hold(VectorField(self.gpu, self.name, "vectors", values, style.plane))
-        corners = Attributes(self.gpu, self.name, specs, values, "vertex", excluded=specs)
-        corners.add("position", self._field.box.positions, (3,))
+        self._field = VectorField(self.gpu, self.name, "vectors", values, style.plane)
+        self.hold(self._field.box)
         box = self._field.place(style)
         self._lattice = _lattice(box["low"], box["high"], style.count)
         x, y, z = self._lattice
@@ -53,28 +53,15 @@ class VectorsDrawing(ArrowsDrawing):
         if color != LENGTH:
             drawn["color"] = color
         self.create_arrows(drawn, self._field.tensor)
-        self.attributes = corners
-        if self.extent is not None:
-            corners.add("extent", self.hold(self.extent.pair.expand(corners.rows, 2)), (2,))
+        self.bind_grid(values, specs, specs, self._field.box.positions)
         self.reported |= {"vectors": self._field.report, "color": color}
-
-    @property
-    def wanted_form(self) -> object:
-        """What the lattice depends on."""
-        style = self.style
-        return style.low, style.high, style.samples, style.plane, style.count
 
     def compute(self, moment: Moment | None) -> None:
         """Take the field at the points of the lattice."""
         self.plan.replay()
 
-    @property
-    def plan_key(self) -> tuple[object, ...]:
-        """Whether the extent of the colors is needed."""
-        return (self.extent is not None and self.style.range == "auto",)
-
-    def record(self, plan: Plan, *key: object) -> None:
-        """Take the field, then find the extent of the colors if the key says so."""
+    def record(self, plan: Plan) -> None:
+        """Take the field at the points of the lattice."""
         plan.dispatch(
             Kernel.load(SHADER),
             self._arrows.shape[0],
@@ -85,8 +72,6 @@ class VectorsDrawing(ArrowsDrawing):
             **self._field.constants,
             **self._field.place(self.style),
         )
-        if self.extent is not None and key[0]:
-            self.extent.add_to(plan)
 
 
 class VectorsLayer(Layer):

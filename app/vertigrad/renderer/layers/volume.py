@@ -18,8 +18,8 @@ from ..target import handles_samples
 from . import styles
 from .base import Attribute, AttributeSpec, Layer
 from .box import inset
-from .drawing import Recipe, Stage
 from .field import FIELD, FieldDrawing
+from .recipe import Recipe, Stage
 from .styles import Corner, Range, ends
 
 LIGHT_SHADER = "draw/volume_light.wgsl"
@@ -66,7 +66,6 @@ class VolumeDrawing(FieldDrawing):
     reads_depth = True
 
     def build(self, values: Mapping[str, Attribute]) -> None:
-        """See `Drawing`."""
         if not handles_samples(self.gpu):
             raise LimitError(
                 f"layer {self.name!r}: a volume needs the depth of each sample, which cannot be read through OpenGL "
@@ -77,7 +76,7 @@ class VolumeDrawing(FieldDrawing):
         self._light_size = tuple(min(max(-(-n // 2), 2), MOST_LIGHT) for n in density.size)
         self._density_extent = self.hold(Extent(density.tensor))
         if color is not None and color.tensor is density.tensor:
-            self.add_extent(self._density_extent, self.attributes)
+            self.add_extent(self._density_extent)
         else:
             self.add_color_extent()
         x, y, z = self._light_size
@@ -112,10 +111,9 @@ class VolumeDrawing(FieldDrawing):
             for extent in self._extents:
                 extent.record()
 
-    def record(self, plan: Plan, *key: object) -> None:
-        """Find the extents of the key, then how far the light reaches."""
-        for extent in key:
-            assert isinstance(extent, Extent)
+    def record(self, plan: Plan) -> None:
+        """Find the extents, then how far the light reaches."""
+        for extent in self.plan_key:
             extent.add_to(plan)
         density = self.fields["density"]
         plan.dispatch(
@@ -132,11 +130,9 @@ class VolumeDrawing(FieldDrawing):
         )
 
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
-        """The box."""
         pass_.draw(36)
 
     def uniform(self) -> bytes:
-        """`Style` in the shader."""
         style = self.style
         low, high = self.box.place(style)
         return self.packed_fields + STYLE.pack(
