@@ -1,4 +1,4 @@
-"""The renderer: camera, view, layers, and the drawer of a whole picture."""
+"""The renderer: camera, view, layers, and the renderer of a whole image."""
 
 from .camera import OrbitCamera
 from .colormap import COLORMAPS

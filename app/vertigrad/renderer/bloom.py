@@ -1,4 +1,4 @@
-"""`Bloom`: light scattered in the lens, from a chain of ever smaller pictures: a quarter of the size, then halves."""
+"""`Bloom`: light scattered in the lens, from a chain of ever smaller images: a quarter of the size, then halves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .target import create_view
 SHADER = "draw/bloom.wgsl"
 FORMAT = "rgba16float"
 LEVELS = 5
-FIRST = 4  # how many times smaller than the picture the first level is
+FIRST = 4  # how many times smaller than the image the first level is
 SMALLEST = 8  # pixels
 SPREAD = 0.65  # share that each level takes from the next wider one
 
@@ -20,7 +20,7 @@ _WIDEN = {"src_factor": "constant", "dst_factor": "one-minus-constant", "operati
 
 
 class Bloom:
-    """Shrinks a picture several times and adds the small ones up again; `glow` is the result."""
+    """Shrinks an image several times and adds the small ones up again; `glow` is the result."""
 
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
@@ -29,7 +29,7 @@ class Bloom:
         self._levels: list[wgpu.GPUTextureView] = []
 
     def compile(self) -> None:
-        """Make the pipelines, or make them anew from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipelines, again from a shader that has changed. Raises `ShaderError`."""
         target, widen = {"format": FORMAT}, {"blend": {"color": _WIDEN, "alpha": _WIDEN}}
         self._shrink, self._down, self._up = (
             fullscreen_pipeline(self._gpu, SHADER, entry, self._layout, [{**target, **blend}])
@@ -38,13 +38,13 @@ class Bloom:
 
     @property
     def glow(self) -> wgpu.GPUTextureView:
-        """The picture's light, spread out."""
+        """The image's light, spread out."""
         return self._levels[0]
 
     def resize(self, light: wgpu.GPUTextureView, size: tuple[int, int], scale: float = 1.0) -> None:
-        """Work on `light`, a picture of `size` pixels, from now on: `scale` times as many as are shown.
+        """Work on `light`, an image of `size` pixels, from now on: `scale` times as many as are shown.
 
-        Light spreads over as much of the picture whatever that is.
+        Light spreads over as much of the image whatever that is.
         """
         self._levels = []
         for level in range(LEVELS):
@@ -58,7 +58,7 @@ class Bloom:
         self._larger = [_pass_into(level, "load") for level in self._levels]
 
     def record(self, recorder: Recorder) -> None:
-        """Record the passes that make `glow` from the picture."""
+        """Record the passes that make `glow` from the image."""
         for index, pass_ in enumerate(self._smaller):
             self._draw(recorder, self._down if index else self._shrink, self._sources[index], pass_)
         for index in range(len(self._levels) - 1, 0, -1):

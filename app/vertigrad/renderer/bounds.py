@@ -1,4 +1,4 @@
-"""`Bounds`: the box around the rows of layers, found on the GPU and told some frames later."""
+"""`Bounds`: the box around the rows of layers, found on the GPU and read some frames later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Bounds:
     """
 
     def __init__(self, layers: Iterable[Layer]):
-        self._readings = [_asked(layer.attributes.tensors["position"]) for layer in layers]
+        self._readings = [_reduced(layer.attributes.tensors["position"]) for layer in layers]
 
     @property
     def done(self) -> bool:
@@ -46,7 +46,7 @@ class Bounds:
         return np.min([box[0, :3] for box in boxes], axis=0), np.max([box[1, :3] for box in boxes], axis=0)
 
 
-def _asked(position: Bound) -> Readback:
+def _reduced(position: Bound) -> Readback:
     tensor, layout = position.tensor, position.layout
     groups = min(GROUPS, -(-layout.rows // WORKGROUP))
     defines = {"TYPE": tensor.scalar, "WORKGROUP": WORKGROUP}

@@ -3,7 +3,7 @@
 World space is right-handed. Matrices are 4x4, float64, for column vectors: `clip = projection @ view @ position`.
 Eye space has the camera at its origin, looking along -z, with y up on the screen. Depth is reversed with the far plane
 at infinity: 1 at the near plane, 0 infinitely far away, which keeps float32 depth accurate at every distance. An
-orthographic camera shows what lies as deep as the target in the same size; its depth is linear, reversed too, and
+orthographic camera shows what is as deep as the target in the same size; its depth is linear, reversed too, and
 reaches as far behind the eye as in front of it.
 """
 
@@ -70,7 +70,7 @@ class OrbitCamera:
 
     @property
     def near(self) -> float:
-        """Distance of the near plane; of an orthographic camera it lies behind the eye, and this is below zero."""
+        """Distance of the near plane; of an orthographic camera it is behind the eye, and this is below zero."""
         return self.distance * (1.0 - REACH if self.orthographic else NEAR_SHARE)
 
     @property
@@ -104,7 +104,7 @@ class OrbitCamera:
         return matrix
 
     def projection(self, aspect: float) -> np.ndarray:
-        """Eye space to clip space, for a picture `aspect` times as wide as it is high."""
+        """Eye space to clip space, for an image `aspect` times as wide as it is high."""
         if self.orthographic:
             return self._parallel_projection(aspect)
         scale = 1.0 / self._half_height()
@@ -118,7 +118,7 @@ class OrbitCamera:
         )
 
     def pixel(self, height: int) -> float:
-        """Width of one pixel in a picture of `height` pixels, in world units; with perspective that at distance 1."""
+        """Width of one pixel in an image of `height` pixels, in world units; with perspective that at distance 1."""
         return 2.0 * (self.half_height if self.orthographic else self._half_height()) / height
 
     def orbit(self, dx: float, dy: float) -> None:
@@ -127,7 +127,7 @@ class OrbitCamera:
         self.pitch = _clamp(self.pitch + dy, -MAX_PITCH, MAX_PITCH)
 
     def pan(self, dx: float, dy: float) -> None:
-        """Move eye and target `dx` to the right and `dy` up, in heights of the picture at the target."""
+        """Move eye and target `dx` to the right and `dy` up, in heights of the image at the target."""
         self._shift(dx, dy, 2.0 * self.half_height)
 
     def turn(self, dx: float, dy: float) -> None:
@@ -151,9 +151,9 @@ class OrbitCamera:
         self.yaw, self.pitch = yaw, _clamp(pitch, -MAX_PITCH, MAX_PITCH)
 
     def zoom(self, factor: float, cursor: tuple[float, float] = (0.0, 0.0), aspect: float = 1.0) -> None:
-        """Divide the distance by `factor`; what lies under the cursor, as deep as the target, stays there.
+        """Divide the distance by `factor`; what is under the cursor, as deep as the target, stays there.
 
-        `cursor` is in clip coordinates: (-1, -1) is the lower left corner of the picture, (1, 1) the upper right.
+        `cursor` is in clip coordinates: (-1, -1) is the lower left corner of the image, (1, 1) the upper right.
         Raises `ValueError` unless the factor is above zero.
         """
         if not factor > 0.0:
@@ -163,7 +163,7 @@ class OrbitCamera:
         self.distance = distance
 
     def fit(self, low: Sequence[float], high: Sequence[float], aspect: float = 1.0) -> None:
-        """Look at the middle of the box from `low` to `high` from where all of it is in the picture.
+        """Look at the middle of the box from `low` to `high` from where all of it is in the image.
 
         A box of no size comes into the middle, seen from as far as before.
         """
@@ -191,7 +191,7 @@ class OrbitCamera:
         )
 
     def _half_height(self) -> float:
-        """Half the picture's height at distance 1."""
+        """Half the image's height at distance 1."""
         return math.tan(math.radians(self.fov) / 2.0)
 
     def _shift(self, dx: float, dy: float, length: float) -> None:

@@ -48,7 +48,7 @@ def colormap_colors(name: str, flip: bool = False) -> np.ndarray:
 
 
 def colormap_texture(gpu: Gpu, name: str, flip: bool = False) -> wgpu.GPUTextureView:
-    """The colormap as a texture of 256 x 1 texels of linear light, made once for each device."""
+    """The colormap as a texture of 256 x 1 texels of linear light, created once for each device."""
 
     def make() -> wgpu.GPUTextureView:
         texture = gpu.create_texture(

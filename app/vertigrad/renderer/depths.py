@@ -1,4 +1,4 @@
-"""`Depths`: how deep solid things lie for one eye, one sample a pixel."""
+"""`Depths`: the depth of solid things for one eye, one sample a pixel."""
 
 from __future__ import annotations
 

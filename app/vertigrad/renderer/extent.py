@@ -16,11 +16,11 @@ FEW = 1024  # values for which one workgroup does, in one dispatch
 
 
 class Extent:
-    """Finds (lowest, highest) of `values`, of which `layout` says where each row's number lies.
+    """Finds (lowest, highest) of `values`, of which `layout` says where each row's number is.
 
-    `pair` is the result, shape (1, 2), and `rows` the same with that pair in every row, to be drawn beside the values.
-    It is set when `record` is called. NaN and infinities do not count; without any other number the result is (0, 1).
-    Without a layout the values are all elements, along three axes at most, however they lie.
+    `pair` is the result, shape (1, 2). It is set when `record` is called. NaN and infinities do not count; without any
+    other number the result is (0, 1). Without a layout the values are all elements, along three axes at most, with any
+    strides.
     """
 
     def __init__(self, values: Tensor, layout: VertexLayout | None = None):
@@ -39,7 +39,6 @@ class Extent:
             self._pairs.close()
             raise
         self._plan: Plan | None = None
-        self.rows = self.pair.expand(self._count, 2)
 
     def record(self) -> None:
         """Record the reduction into the open submission."""
@@ -48,10 +47,10 @@ class Extent:
         self._plan.replay()
 
     def close(self) -> None:
-        """Give up the memory. Idempotent."""
+        """Release the memory. Idempotent."""
         if self._plan is not None:
             self._plan.close()
-        for tensor in (self._pairs, self.rows, self.pair):
+        for tensor in (self._pairs, self.pair):
             tensor.close()
 
     def _recorded(self) -> Plan:

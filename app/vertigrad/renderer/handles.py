@@ -1,4 +1,4 @@
-"""`Handles`: arrows in the picture by which a place is moved, faint where something lies in front of them."""
+"""`Handles`: arrows in the image by which a position is moved, faint where something is in front of them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Color = tuple[float, float, float]
 
 
 class Handles(NamedTuple):
-    """Where they lie in a picture.
+    """Where they are in an image.
 
-    `ends` (4, 3): the place and the tips of the arrows along x, y and z: pixels from the picture's upper left, and the
+    `ends` (4, 3): the position and the tips of the arrows along x, y and z: pixels from the image's upper left, and the
     depth of clip space. `tints` are sRGB from 0 to 1. `lit` is the part under the mouse: 0 to 2 an arrow, 3 to 5 the
     plane across that axis, 6 the middle. `unit` is a line's width, and `reach` the length of an arrow across the view,
     in pixels.
@@ -36,7 +36,7 @@ class Handles(NamedTuple):
 
 
 class HandleDrawing:
-    """Draws handles over pictures of one format."""
+    """Draws handles over images of one format."""
 
     def __init__(self, gpu: Gpu, color_format: str):
         self._gpu, self._format = gpu, color_format
@@ -52,7 +52,7 @@ class HandleDrawing:
         corner: tuple[int, int],
         target_view: wgpu.GPUTextureView,
     ) -> None:
-        """Record them over the picture of `size`, at `corner` of the target; `depth` is that of the picture's solids,
+        """Record them over the image of `size`, at `corner` of the target; `depth` is that of the image's solids,
         of any size.
         """
         offset = self._gpu.uniforms.push(_packed(handles, size))

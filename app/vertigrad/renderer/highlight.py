@@ -1,4 +1,4 @@
-"""`Highlight`: a ring around one row, drawn over the finished picture where the row lies at this moment."""
+"""`Highlight`: a ring around one row, drawn over the finished image where the row is now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .view import VIEW_SIZE
 
 SHADER = "draw/highlight.wgsl"
 MARK = struct.Struct("<4f")  # `Mark` in the shader
-UNIT_HEIGHT = 800.0  # pixels of a picture in which lines are one unit wide; they grow with larger ones
+UNIT_HEIGHT = 800.0  # pixels of an image in which lines are one unit wide; they grow with larger ones
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Mark:
 
 
 class Highlight:
-    """Draws marks over pictures of one format. Reads positions where they lie: nothing is copied, or waited for."""
+    """Draws marks over images of one format. Reads positions from their own blocks, without a copy or a wait."""
 
     def __init__(self, gpu: Gpu, color_format: str):
         self._gpu = gpu
@@ -49,7 +49,7 @@ class Highlight:
         corner: tuple[int, int],
         target_view: wgpu.GPUTextureView,
     ) -> None:
-        """Record the mark over the picture of `size`, at `corner` of the target, with the view it was drawn with."""
+        """Record the mark over the image of `size`, at `corner` of the target, with the view it was drawn with."""
         attributes = mark.layer.attributes
         position, sizes = attributes.tensors["position"], attributes.tensors.get("size")
         factor = attributes.constants.get("size", 0.0) if sizes is None else 1.0

@@ -1,4 +1,4 @@
-"""`Lighting`: what stands in the way of sun and sky, found before a picture is drawn and bound for its layers."""
+"""`Lighting`: what stands in the way of sun and sky, found before an image is drawn and bound for its layers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .view import View, darkened
 
 
 class Lighting:
-    """Makes the map of what the sun sees and the share of the sky that each place sees, each only where it is wanted.
+    """Makes the map of what the sun sees and the share of the sky that each point sees, each only where it is needed.
 
-    `group` is bound at group 1 of pipelines that light their fragments (shaders/common/shadows.wgsl); `depths` is how
-    deep solid things lie, one sample a pixel, or a texel of nothing.
+    `group` is bound at group 1 of pipelines that light their fragments (shaders/common/shadows.wgsl); `depths` is the
+    depth of solid things, one sample per pixel, or a texel of nothing.
     """
 
     def __init__(self, gpu: Gpu):
@@ -51,20 +51,20 @@ class Lighting:
         sun: bytes | bytearray,
         level: Level = HIGH,
     ) -> None:
-        """Record what the next picture of `layers` needs, as finely as `level` says; sets `group` and `depths`.
+        """Record what the next image of `layers` needs, as finely as `level` says; sets `group` and `depths`.
 
         `size` is in pixels that are drawn; `sun` is `View` in shaders/common/view.wgsl as the sun has it.
         """
         if size != self._size or level is not self._level:
             self._take(level, size)
-        wanted = view.shadows > 0.0, darkened(view, level)
-        if any(wanted) or view.edges > 0.0:
-            self._find(wanted, layers, frame, view, size, sun, level)
-        self.group = self._group(wanted)
+        needed = view.shadows > 0.0, darkened(view, level)
+        if any(needed) or view.edges > 0.0:
+            self._find(needed, layers, frame, view, size, sun, level)
+        self.group = self._group(needed)
 
     def _find(
         self,
-        wanted: tuple[bool, bool],
+        needed: tuple[bool, bool],
         layers: Sequence[Layer],
         frame: Frame,
         view: View,
@@ -73,19 +73,19 @@ class Lighting:
         level: Level,
     ) -> None:
         solid = [layer for layer in layers if layer.casts]
-        if wanted[0]:
+        if needed[0]:
             self._sun = self._sun or Depths(self._gpu, level.sun_texels)
             self._sun.record("shadows", solid, self._gpu.uniforms.push(sun))
-        if wanted[1] or view.edges > 0.0:
+        if needed[1] or view.edges > 0.0:
             self._eye = self._eye or Depths(self._gpu, *size)
             self.depths = self._eye.view
             self._eye.record("depths", [layer for layer in solid if layer.transparency != "all"], frame.view_offset)
-        if wanted[1] and self._eye is not None:
+        if needed[1] and self._eye is not None:
             self._occlusion = self._occlusion or Occlusion(self._gpu, self._eye.view, size, level)
             self._occlusion.record(frame.view_offset)
 
     def _take(self, level: Level, size: tuple[int, int]) -> None:
-        """Drop what was made for another level or size: it is made anew when it is wanted."""
+        """Drop what was made for another level or size: it is created again when it is needed."""
         if level.sun_texels != self._level.sun_texels:
             self._sun = None
         if size != self._size:
@@ -95,9 +95,9 @@ class Lighting:
             self._level, self._size = level, size
             self._groups.clear()
 
-    def _group(self, wanted: tuple[bool, bool]) -> wgpu.GPUBindGroup:
-        if wanted not in self._groups:
-            sun = self._sun if wanted[0] and self._sun is not None else self._nothing
-            sky = self._occlusion.open if wanted[1] and self._occlusion is not None else self._no_occlusion
-            self._groups[wanted] = bind_group(self._gpu, self._layout, (sun.view, self._sampler, sky))
-        return self._groups[wanted]
+    def _group(self, needed: tuple[bool, bool]) -> wgpu.GPUBindGroup:
+        if needed not in self._groups:
+            sun = self._sun if needed[0] and self._sun is not None else self._nothing
+            sky = self._occlusion.open if needed[1] and self._occlusion is not None else self._no_occlusion
+            self._groups[needed] = bind_group(self._gpu, self._layout, (sun.view, self._sampler, sky))
+        return self._groups[needed]

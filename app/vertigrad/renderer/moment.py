@@ -1,4 +1,4 @@
-"""`Moment`: where light comes from, and what time it is, when a picture is drawn."""
+"""`Moment`: where light comes from, and what time it is, when an image is drawn."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ class Moment(NamedTuple):
     sun: tuple[float, float, float]
     up: tuple[float, float, float]
     time: float = 0.0
-    forward: tuple[float, float, float] = (0.0, 0.0, -1.0)  # along the line of sight in the middle of the picture
+    forward: tuple[float, float, float] = (0.0, 0.0, -1.0)  # along the line of sight in the middle of the image

@@ -1,4 +1,4 @@
-"""`Occlusion`: the share of the sky that each place sees past what is near, from how deep things on the screen lie."""
+"""`Occlusion`: the share of the sky that each point sees past what is near, from the depths on the screen."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .view import VIEW_SIZE
 
 SHADER = "draw/occlusion.wgsl"
 FORMAT = "rg16float"
-SMALLER = 2  # than the picture
+SMALLER = 2  # than the image
 
 
 class Occlusion:
-    """Works on pictures of `size` pixels, as finely as `level` says; `open` is the result, half as wide and high."""
+    """Works on images of `size` pixels, as finely as `level` says; `open` is the result, half as wide and high."""
 
     def __init__(self, gpu: Gpu, depths: wgpu.GPUTextureView, size: tuple[int, int], level: Level = HIGH):
         self._gpu = gpu
@@ -34,7 +34,7 @@ class Occlusion:
         ]
 
     def compile(self) -> None:
-        """Make the pipelines, or make them anew from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipelines, again from a shader that has changed. Raises `ShaderError`."""
         self._pipelines = [
             fullscreen_pipeline(self._gpu, SHADER, entry, layout, [{"format": FORMAT}], defines=self._defines)
             for entry, layout in zip(("search_fragment", "smooth_fragment"), self._layouts, strict=True)

@@ -1,4 +1,4 @@
-"""`Picker`: which row of which layer lies under the cursor, found on the GPU and told some frames later."""
+"""`Picker`: which row of which layer is under the cursor, found on the GPU and read some frames later."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Corners = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Seen:
-    """What is seen at a place of the picture.
+    """What is seen at a place of the image.
 
     `layer` is its place among the layers that were drawn. `cell` is the triangle of a surface, of which `row` is the
-    nearest corner and `corners` are all; None of points. `depth` is how far it lies before the eye, in world units
+    nearest corner and `corners` are all; None of points. `depth` is how far it is before the eye, in world units
     along the middle of the view.
     """
 
@@ -66,7 +66,7 @@ class Picker:
         then: Callable[[Seen | None], None],
         view: View | None = None,
     ) -> Reading:
-        """Record the search at the pixel `cursor` of a picture of `size`; `then` is called when its result arrived.
+        """Record the search at the pixel `cursor` of an image of `size`; `then` is called when its result arrived.
 
         What is nearest to the eye counts, in the pixel nearest to the cursor that shows anything, up to half of
         `REGION` away; None if there is nothing. What the planes of `view` cut off is not there.
@@ -108,7 +108,7 @@ class Picker:
 
 
 def _region(camera: OrbitCamera, size: tuple[int, int], cursor: tuple[float, float]) -> np.ndarray:
-    """Eye space to the clip space of the few pixels around the cursor's. They lie just as the picture's own do."""
+    """Eye space to the clip space of the few pixels around the cursor's. They are just as the image's own do."""
     width, height = size
     x, y = (int(place) + 0.5 for place in cursor)
     scale = np.array([width, height]) / REGION

@@ -1,4 +1,4 @@
-"""Render pipelines, made once for what they depend on and shared by all layers of a device."""
+"""Render pipelines, created once for what they depend on and shared by all layers of a device."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ class DrawCache:
     """Shader modules, pipelines, samplers and colormap textures of one device, the least recently used dropped."""
 
     def __init__(self) -> None:
-        self._made: OrderedDict[Hashable, Any] = OrderedDict()
+        self._cached: OrderedDict[Hashable, Any] = OrderedDict()
         self.users: WeakSet[CacheUser] = WeakSet()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` returned the first time that `key` was asked for."""
-        if key not in self._made:
-            self._made[key] = make()
-            if len(self._made) > REMEMBERED:
-                self._made.popitem(last=False)
-        self._made.move_to_end(key)
-        return self._made[key]
+        if key not in self._cached:
+            self._cached[key] = make()
+            if len(self._cached) > REMEMBERED:
+                self._cached.popitem(last=False)
+        self._cached.move_to_end(key)
+        return self._cached[key]
 
     def drop(self, files: Collection[str]) -> dict[Hashable, Any]:
-        """Forget what was made of shader files, so that it is made anew; returns all there was, for `restore`."""
-        before = dict(self._made)
+        """Forget what was created from shader files; returns all there was, for `restore`."""
+        before = dict(self._cached)
         for key in before:
             if isinstance(key, tuple) and any(isinstance(part, str) and part in files for part in key):
-                del self._made[key]
+                del self._cached[key]
         return before
 
-    def restore(self, made: Mapping[Hashable, Any]) -> None:
+    def restore(self, cached: Mapping[Hashable, Any]) -> None:
         """What `drop` returned is what there is."""
-        self._made = OrderedDict(made)
+        self._cached = OrderedDict(cached)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._cached)
 
 
 class CacheUser(Protocol):
-    """What keeps pipelines of its own, beside layers."""
+    """What keeps pipelines of its own, besides layers."""
 
     def compile(self) -> None:
         """Take them from the cache again."""
 
 
 def replace_draw_shaders(gpu: Gpu, files: Collection[str], bind_layers: Callable[[], object]) -> None:
-    """Compile shader files again, for all who draw with them; `bind_layers` binds every layer anew.
+    """Compile shader files again, for all who draw with them; `bind_layers` binds every layer again.
 
     Raises `ShaderError`, and what binding raises; then all is as it was.
     """

@@ -1,4 +1,4 @@
-"""`PostProcess`: light becomes a picture: glow, exposure, film, edges, vignette and the encoding of the screen."""
+"""`PostProcess`: light becomes an image: glow, exposure, film, edges, vignette and the encoding of the screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHADER = "draw/post_process.wgsl"
 
 
 class Finish(NamedTuple):
-    """What a picture has besides its light."""
+    """What an image has besides its light."""
 
     glow: bool
     edges: bool
@@ -27,7 +27,7 @@ class Finish(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a picture is shown: `size` pixels of a target, the upper left at its pixel `corner`."""
+    """Where an image is shown: `size` pixels of a target, the upper left at its pixel `corner`."""
 
     view: wgpu.GPUTextureView
     corner: tuple[int, int]
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
 
 class PostProcess:
-    """Post-processes what lies in `target` into textures of one format."""
+    """Post-processes what is in `target` into textures of one format."""
 
     def __init__(self, gpu: Gpu, target: Target, bloom: Bloom, color_format: str, transparent: bool):
         self._gpu = gpu
@@ -50,7 +50,7 @@ class PostProcess:
         self.compile()
 
     def compile(self) -> None:
-        """Make the pipelines, or make them anew from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipelines, again from a shader that has changed. Raises `ShaderError`."""
         known = self._pipelines or (Finish(glow=True, edges=False), Finish(glow=False, edges=False))
         self._pipelines = {finish: self._pipeline(finish) for finish in known}
 
@@ -59,9 +59,9 @@ class PostProcess:
         self._groups.clear()
 
     def record(self, finish: Finish, depths: wgpu.GPUTextureView, offset: int, place: Place) -> None:
-        """Record the picture into its place.
+        """Record the image into its place.
 
-        `depths` is how deep solid things lie, for edges; `offset` that of `PostProcess` in the uniform ring.
+        `depths` is the depth of solid things, for edges; `offset` that of `PostProcess` in the uniform ring.
         """
         if finish.glow:
             self._bloom.record(self._gpu.recorder)
@@ -95,7 +95,7 @@ class PostProcess:
             self._pipelines[finish] = self._pipeline(finish)
         sources = {
             0: uniform_range(self._gpu, POST_PROCESS_SIZE),
-            1: self._target.picture,
+            1: self._target.image,
             2: self._bloom.glow if finish.glow else None,
             3: smooth_sampler(self._gpu),
             4: depths,

@@ -1,4 +1,4 @@
-"""`Level`: how finely a picture is drawn. The view says what is wanted, the level what it may cost."""
+"""`Level`: how finely an image is drawn. The view says what is to be seen, the level what it may cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ AUTO = "auto"  # no level: by how long frames take in a window, the best of the 
 
 
 class Level(NamedTuple):
-    """What each part of a picture may cost. Those of "high" are what the shaders were made for."""
+    """What each part of an image may cost. Those of "high" are what the shaders were made for."""
 
     name: str
     scale: float  # pixels drawn to each one shown, along each side
@@ -46,7 +46,7 @@ def level_of(quality: str) -> Level:
 
 
 def drawn_size(size: tuple[int, int], level: Level) -> tuple[int, int]:
-    """How many pixels are drawn of a picture that is shown with `size`; one at least."""
+    """How many pixels are drawn of an image that is shown with `size`; one at least."""
     width, height = size
     if level.scale == 1.0:
         return max(1, width), max(1, height)

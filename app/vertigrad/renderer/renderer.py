@@ -1,4 +1,4 @@
-"""`Renderer`: draws a whole picture: the layers as light, then tone-mapped for the screen."""
+"""`Renderer`: draws a whole image: the layers as light, then tone-mapped for the screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import wgpu
 
 from ..gpu import Gpu
-from .annotations.annotations import Annotations, wanted
+from .annotations.annotations import Annotations, has_annotations
 from .bloom import Bloom
 from .camera import OrbitCamera
 from .handles import HandleDrawing, Handles
@@ -20,14 +20,14 @@ from .post_process import Finish, Place, PostProcess
 from .quality import Level, drawn_size, level_of
 from .target import Target
 from .transparency import Transparency
-from .view import PictureUniforms, View
+from .view import FrameUniforms, View
 
-UNIFORM_BYTES = 64 << 10  # more than one picture pushes; if less is left, the submission before is closed first
+UNIFORM_BYTES = 64 << 10  # more than one image pushes; if less is left, the submission before is closed first
 
 
 class Renderer:
-    """Draws pictures of any size into textures of one format. Records into the open submission, never submits the
-    picture itself.
+    """Draws images of any size into textures of one format. Records into the open submission, never submits the
+    image itself.
 
     With `transparent` there is no background: pixels have an alpha, and colors that are not multiplied by it.
     """
@@ -39,7 +39,7 @@ class Renderer:
         self._bloom = Bloom(gpu)
         self._lighting = Lighting(gpu)
         self._transparency: Transparency | None = None
-        self._uniforms = PictureUniforms()
+        self._uniforms = FrameUniforms()
         self._transparent = transparent
         self._post_process = PostProcess(gpu, self._target, self._bloom, color_format, transparent)
         draw_cache(gpu).users.add(self)
@@ -60,10 +60,10 @@ class Renderer:
         level: Level | None = None,
         handles: Handles | None = None,
     ) -> None:
-        """Record the picture, of `size` pixels, into `target_view`; nothing if that is no pixels at all.
+        """Record the image, of `size` pixels, into `target_view`; nothing if that is no pixels at all.
 
-        `time` is in seconds. `corner` is the pixel of the target at which the upper left of the picture lies; what the
-        picture leaves of the target turns black. `mark` and `handles` are drawn over it. `level` is how finely it is
+        `time` is in seconds. `corner` is the pixel of the target at which the upper left of the image is; what the
+        image leaves of the target turns black. `mark` and `handles` are drawn over it. `level` is how finely it is
         drawn, if not as `view.quality` says. The layers must have been bound. Raises `UseAfterFree` if a tensor was
         closed since.
         """
@@ -76,7 +76,7 @@ class Renderer:
             for layer in layers:
                 layer.prepare(moment)
                 split = split or layer.display_referred
-            notes = self._noted(layers, camera, view, size) if wanted(view, layers) else None
+            notes = self._annotate(layers, camera, view, size) if has_annotations(view, layers) else None
             if not gpu.uniforms.fits(UNIFORM_BYTES):
                 gpu.submit()
             drawn = drawn_size(size, level)
@@ -101,7 +101,7 @@ class Renderer:
                 self._handles.record(handles, self._target.depth, size, corner, target_view)
 
     def compile(self) -> None:
-        """Make the pipelines, or make them anew from shaders that have changed. Raises `ShaderError`."""
+        """Create the pipelines, again from shaders that have changed. Raises `ShaderError`."""
         self._post_process.compile()
         self._bloom.compile()
         self._lighting.compile()
@@ -113,7 +113,7 @@ class Renderer:
         self._transparency = None
         self._post_process.resized()
 
-    def _noted(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> Annotations:
+    def _annotate(self, layers: Sequence[Layer], camera: OrbitCamera, view: View, size: tuple[int, int]) -> Annotations:
         if self._annotations is None:
             self._annotations = Annotations(self._gpu, self._format, self._transparent)
         self._annotations.prepare(layers, camera, view, size)

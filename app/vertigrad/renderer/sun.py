@@ -1,7 +1,7 @@
 """`SunCamera`: how the sun sees what the camera looks at. Pure arithmetic, no GPU.
 
-Its picture is square and parallel. It is fitted to what the camera sees as deep as its target, with room around it, so
-that shadows are as fine as the picture wherever one zooms in, and stand still when one only turns around.
+Its image is square and parallel. It is fitted to what the camera sees as deep as its target, with a margin, so that
+shadows are as fine as the image wherever one zooms in, and at rest when one only turns around.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Target`: the textures that a picture is drawn into before it is tone-mapped."""
+"""`Target`: the textures that an image is drawn into before it is tone-mapped."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def handles_samples(gpu: Gpu) -> bool:
     """Whether shaders may choose the samples that they cover, and read samples one by one.
 
     Through OpenGL they may not with wgpu-native 29: a sample mask does not compile (a uint is assigned to an int[1]),
-    and a multisampled texture that is also bound stays empty. Coverage goes through alpha there and the picture is
+    and a multisampled texture that is also bound stays empty. Coverage goes through alpha there and the image is
     resolved before it is tone-mapped, so very bright outlines are less smooth.
     """
     return not gpu.adapter.backend.startswith("OpenGL")
@@ -47,7 +47,7 @@ def handles_samples(gpu: Gpu) -> bool:
 def color_targets(over: bool, split: bool, display_referred: bool = False) -> list[dict[str, Any]]:
     """The color targets of a pipeline that draws into a `Target`; `over` if it blends, `split` as the target is.
 
-    Each fragment goes to both targets of a split one: it is kept in one and takes away from the other.
+    Each fragment goes to both targets of a split one: it is drawn into one and takes away from the other.
     """
     kept = {"format": COLOR, **({"blend": BLEND_OVER} if over else {})}
     if not split:
@@ -104,7 +104,7 @@ class Target:
     display take away from each other where they are drawn over each other, so their coverages never exceed 1 together.
 
     `layers_pass` draws everything at once; `solid_pass` and `over_pass` do the same in two parts, and in the second
-    `depth` can be read. `picture` is what is tone-mapped: the samples where they can be read, else `light`. Textures
+    `depth` can be read. `image` is what is tone-mapped: the samples where they can be read, else `light`. Textures
     are dropped, never destroyed, when the size changes: commands recorded with the old ones may still wait for their
     submit, and wgpu frees a texture when the last of them has finished.
     """
@@ -125,7 +125,7 @@ class Target:
         self._samples = create_view(self._gpu, size, COLOR, sampled, SAMPLES)
         self.depth = create_view(self._gpu, size, DEPTH, sampled, SAMPLES)
         self.light = create_view(self._gpu, size, COLOR, drawn | read, 1)
-        self.picture = self._samples if self.by_sample else self.light
+        self.image = self._samples if self.by_sample else self.light
         self._make_display(sampled)
         self.layers_pass = {resolve: self._layers_pass(resolve) for resolve in (False, True)}
         kept = [{**color, "resolve_target": None, "store_op": "store"} for color in self._colors("clear", False)]

@@ -29,7 +29,7 @@ SHADER = "draw/transparency.wgsl"
 
 
 class Transparency:
-    """The sums for pictures as large as `target` is now; it is made anew when that is resized."""
+    """The sums for images as large as `target` is now; it is created again when that is resized."""
 
     def __init__(self, gpu: Gpu, target: Target):
         self._gpu = gpu
@@ -52,7 +52,7 @@ class Transparency:
         self._group = bind_group(gpu, self._layout, sums)
 
     def compile(self) -> None:
-        """Make the pipeline, or make it anew from a shader that has changed. Raises `ShaderError`."""
+        """Create the pipeline, again from a shader that has changed. Raises `ShaderError`."""
         self._pipeline = fullscreen_pipeline(
             self._gpu,
             SHADER,

@@ -1,7 +1,7 @@
-"""`vertex_layout`: how a vertex shader reads a tensor, straight from the block it lies in.
+"""`vertex_layout`: how a vertex shader reads a tensor, straight from its block.
 
 The last axis holds the components of one row's attribute, all axes before it count the rows. Nothing is copied: what
-WebGPU cannot read as it lies raises `LayoutError` with the tensor's name, the number that does not fit, and the fix.
+WebGPU cannot read raises `LayoutError` with the tensor's name, the number that does not fit, and the fix.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def vertex_layout(
     """The layout with which `tensor` is read, one of `components` elements a row.
 
     1 among `components` also allows a tensor with no axis of components, one element a row. `rows` is the number of
-    rows wanted, if that is known; `max_stride` is the device's max-vertex-buffer-array-stride. Raises `LayoutError`.
+    rows needed, if that is known; `max_stride` is the device's max-vertex-buffer-array-stride. Raises `LayoutError`.
     """
     row_axes, count = _split(tensor, tuple(components), rows)
     element, itemsize = tensor.dtype.name, tensor.dtype.itemsize

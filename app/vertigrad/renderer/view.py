@@ -1,4 +1,4 @@
-"""`View`: what the picture looks like as a whole, and the uniforms made from it and a camera."""
+"""`View`: what the image looks like as a whole, and its uniforms with a camera."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _clip_origin(doc: str) -> Any:
 
 
 class View(Params):
-    """Background, light and post-processing of the picture. Colors are as a screen shows them (sRGB)."""
+    """Background, light and post-processing of the image. Colors are as a screen shows them (sRGB)."""
 
     theme: str = choice(
         CUSTOM, NAMES, doc="preset of light, shading, edges and background; custom: the scene's own values"
@@ -119,11 +119,11 @@ class View(Params):
         return value
 
 
-UNIT_HEIGHT = 800.0  # pixels of a picture in which edges are as wide as they are said to be; they grow with larger ones
+UNIT_HEIGHT = 800.0  # pixels of an image in which edges are as wide as they are said to be; they grow with larger ones
 
 
 def themed_view(theme: str) -> View:
-    """The view that a look makes; that of "custom" has the defaults."""
+    """The view of a theme; that of "custom" has the defaults."""
     return View(theme=theme, **THEMES.get(theme, {}))
 
 
@@ -140,18 +140,18 @@ def sun_direction(view: View, camera: OrbitCamera) -> np.ndarray:
 
 
 def moment_of(view: View, camera: OrbitCamera, time: float) -> Moment:
-    """What layers are told before the picture, such as where light comes from."""
+    """What layers get before the image, such as where light comes from."""
     directions = sun_in_world(view, camera), camera.up_direction, -camera.rotation()[:, 2]
     sun, up, forward = ((float(x), float(y), float(z)) for x, y, z in directions)
     return Moment(sun, up, time, forward)
 
 
 def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH) -> bytes:
-    """The bytes of `View` in shaders/common/view.wgsl, of a picture that is shown with `size` in pixels."""
+    """The bytes of `View` in shaders/common/view.wgsl, of an image that is shown with `size` in pixels."""
     width, height = size
     drawn = drawn_size(size, level)
     to_eye = camera.rotation().T
-    # Matrices lie column by column in WGSL.
+    # Matrices are stored by columns in WGSL.
     matrices = np.stack((camera.view().T, camera.projection(width / height).T)).astype("<f4")
     lights = struct.pack(
         "<24f",
@@ -179,7 +179,7 @@ def darkened(view: View, level: Level) -> bool:
 
 
 def ambient_occlusion(view: View, camera: OrbitCamera, aspect: float, level: Level) -> bytes:
-    """What shaders/common/shadows.wgsl is told of shadows and of what takes the sky's light away."""
+    """The fields of shaders/common/shadows.wgsl: shadows and ambient occlusion."""
     to_map, shadow = bytes(64), (0.0, 0.0, 0.0, 0)
     if view.shadows > 0.0:
         sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
@@ -191,10 +191,10 @@ def ambient_occlusion(view: View, camera: OrbitCamera, aspect: float, level: Lev
 
 
 def sun_uniform(view: View, camera: OrbitCamera, aspect: float, level: Level = HIGH) -> bytes:
-    """The bytes of `View` with which layers draw how deep things lie for the sun."""
+    """The bytes of `View` with which layers draw depths as the sun sees them."""
     sun = SunCamera(camera, sun_in_world(view, camera), aspect, level.sun_texels)
     matrices = np.stack((sun.view().T, sun.projection().T)).astype("<f4")
-    # Nothing lies behind this eye, and no sphere is too small to be one.
+    # Nothing is behind this eye, and no sphere is too small to be one.
     lights = struct.pack("<24f", 0.0, 0.0, 1.0, 1e-20, 0.0, 0.0, 0.0, -3e38, *([0.0] * 7), 1.0, *([0.0] * 8))
     cost = struct.pack("<3f4x", 1.0, 1.0, level.march)
     return matrices.tobytes() + lights + clip_planes(view, sun) + bytes(VIEW_SIZE - 272 - len(cost)) + cost
@@ -239,20 +239,20 @@ def post_process_uniform(view: View, size: tuple[int, int], parallel: bool = Fal
 _TIME = struct.Struct("<f")
 
 
-class PictureUniforms:
-    """The uniforms of a picture, worked out anew only when camera, view or size have changed since the last one."""
+class FrameUniforms:
+    """The uniforms of an image, computed again only when camera, view or size have changed since the last one."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] = ()
         self._view, self._over = bytearray(), bytearray()
         self._post_process = b""
         self.sun = b""  # what `View` is while the sun's map is drawn, if there are shadows
-        self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the picture that was packed last
+        self.moment = Moment((0.0, 1.0, 0.0), (0.0, 1.0, 0.0))  # of the image that was packed last
 
     def pack(
         self, view: View, camera: OrbitCamera, size: tuple[int, int], time: float, level: Level = HIGH
     ) -> tuple[bytearray, bytearray, bytes]:
-        """The bytes of `View` for what is drawn and for what is drawn over the picture, and of `PostProcess`."""
+        """The bytes of `View` for what is drawn and for what is drawn over the image, and of `PostProcess`."""
         key = (size, level, *vars(view).values(), *vars(camera).values())
         if key != self._key:
             self._view = bytearray(view_uniform(view, camera, size, time, level))

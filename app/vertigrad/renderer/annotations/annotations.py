@@ -61,7 +61,7 @@ class _TextBuffer(NamedTuple):
     count: int
 
 
-def wanted(view: View, layers: Sequence[Layer]) -> bool:
+def has_annotations(view: View, layers: Sequence[Layer]) -> bool:
     """Whether any annotation is shown. Cheap if none is."""
     return (
         view.axes
@@ -246,7 +246,7 @@ class Annotations:
 
 
 def _face(gpu: Gpu, drawn: Font) -> tuple[dict[str, Any], wgpu.GPUTextureView]:
-    """A font's table and atlas on the device, made once for each size."""
+    """A font's table and atlas on the device, created once for each size."""
 
     def make() -> tuple[dict[str, Any], wgpu.GPUTextureView]:
         height, width, channels = drawn.atlas.shape

@@ -1,4 +1,4 @@
-"""`AxesBounds`: the box around everything that is drawn, kept on the GPU and never read back."""
+"""`AxesBounds`: the box around everything that is drawn, computed on the GPU and never read back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REMEMBERED = 8  # bind groups of blocks that were drawn last
 class AxesBounds:
     """`buffer` holds two corners, (4,) f32 each; `record` brings them up to date with where the layers are now.
 
-    It starts anew when other layers are drawn. Rows that have a NaN or an infinity in them do not count.
+    It starts again when other layers are drawn. Rows that have a NaN or an infinity in them do not count.
     """
 
     def __init__(self, gpu: Gpu):
@@ -35,7 +35,7 @@ class AxesBounds:
         self._start(0)
 
     def record(self, layers: Sequence[Layer]) -> None:
-        """Record the reduction of all positions; before the picture's pass."""
+        """Record the reduction of all positions; before the image's pass."""
         gpu, recorder = self._gpu, self._gpu.recorder
         if self._layers != (drawn := tuple(map(id, layers))):
             self._start(len(layers))
@@ -68,7 +68,7 @@ class AxesBounds:
         self._combine_group = self._bind("combine", {3: whole_buffer(self.buffer)})
 
     def _gather_group(self, position: Bound) -> tuple[wgpu.GPUBindGroup, int]:
-        """The bind group of positions as they lie now, and the element of it at which they begin."""
+        """The bind group of positions as they are now, and the element of it at which they begin."""
         tensor = position.tensor
         resource, first = storage_range(self._gpu, tensor, "the box around everything")
         key = tensor.block.id, tensor.block.generation, resource["offset"], resource["size"]

@@ -1,4 +1,4 @@
-"""`Font`: the letters of one size, drawn once into an atlas, with a soft rim around each for busy pictures."""
+"""`Font`: the letters of one size, drawn once into an atlas, with a soft rim around each for busy images."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ class Font:
 @lru_cache(maxsize=6)
 def font(size: int) -> Font:
     """The letters with an em of `size` pixels."""
-    from PIL import ImageFont  # not needed by pictures without letters
+    from PIL import ImageFont  # not needed by images without letters
 
     face = str(resources.font())
     full = ImageFont.truetype(face, size, layout_engine=ImageFont.Layout.BASIC)
     small = ImageFont.truetype(face, max(round(RAISED_SIZE * size), 5), layout_engine=ImageFont.Layout.BASIC)
     lift = round(RAISED_BY * size)
-    asked = [(full, letter, 0) for letter in NUMERALS] + [(small, letter, lift) for letter in RAISED]
+    entries = [(full, letter, 0) for letter in NUMERALS] + [(small, letter, lift) for letter in RAISED]
     index = {letter: row for row, letter in enumerate(NUMERALS)}
     for letter in TEXT:
         if letter not in index:
-            index[letter] = len(asked)
-            asked.append((full, letter, 0))
-    return _drawn(size, asked, index)
+            index[letter] = len(entries)
+            entries.append((full, letter, 0))
+    return _drawn(size, entries, index)
 
 
-def _drawn(size: int, asked: list, index: dict[str, int]) -> Font:
+def _drawn(size: int, entries: list, index: dict[str, int]) -> Font:
     rim = max(RIM, round(RIM * size / 13))
-    drawn = [_letter(face, letter, lift, rim) for face, letter, lift in asked]
+    drawn = [_letter(face, letter, lift, rim) for face, letter, lift in entries]
     places, height = _packed([image.shape for image, *_ in drawn])
     atlas = np.zeros((height, WIDTH, 2), np.uint8)
     table = np.zeros((len(drawn), 8), np.float32)
@@ -95,7 +95,7 @@ def _letter(face, letter: str, lift: int, rim: int) -> tuple[np.ndarray, tuple[f
 
 
 def _packed(sizes: list[tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
-    """Where each lies, (x, y), in lines as high as their highest; and the height of all."""
+    """Where each is, (x, y), in lines as high as their highest; and the height of all."""
     places, x, y, line = [], 0, 0, 0
     for height, width in sizes:
         if x + width > WIDTH:
@@ -106,7 +106,7 @@ def _packed(sizes: list[tuple[int, ...]]) -> tuple[list[tuple[int, int]], int]:
 
 
 def _rim(cover: np.ndarray, reach: int) -> np.ndarray:
-    """Coverage spread out and soft: letters lie apart by twice the reach, so none takes from its neighbor."""
+    """Coverage spread out and soft: letters are apart by twice the reach, so none takes from its neighbor."""
     spread = cover.astype(np.float32) / 255.0
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / (0.55 * reach)) ** 2)
     for axis in (0, 1):

@@ -29,7 +29,7 @@ NUMBERS = 3.4  # width of the numbers next to a bar, in ems
 SCALE_MOST = 180.0  # length of the scale bar
 INK, DARK_INK = (0.93, 0.94, 0.96, 1.0), (0.10, 0.11, 0.13, 1.0)
 HALO, LIGHT_HALO = (0.03, 0.04, 0.06, 0.55), (1.0, 1.0, 1.0, 0.6)
-PLATE = 0.6  # how much of a picture the plate behind a bar hides
+PLATE = 0.6  # how much of an image the plate behind a bar hides
 LIGHT, DARK = 0.8, 0.02  # of lines in the scene, as light before exposure
 AXIS_NAMES = ("x", "y", "z")
 AXIS, UNIT, POINT = 1.0, 2.0, 3.0  # kinds of text; mirrored by shaders/draw/axes.wgsl
@@ -59,7 +59,7 @@ class Text:
 
 
 def unit_of(size: tuple[int, int]) -> float:
-    """Pixels to a unit in a picture of this size."""
+    """Pixels to a unit in an image of this size."""
     return max(size[1] / UNIT_HEIGHT, 1.0)
 
 
@@ -72,8 +72,8 @@ def layers_with_bar(layers: Sequence[Layer], view: View) -> list[Layer]:
     """The layers that have a color bar, at most `MOST_BARS`."""
     if view.color_bars == "none":
         return []
-    wanted = [layer for layer in layers if layer.colorbar is not None or view.color_bars == "all"]
-    return [layer for layer in wanted if "extent" in layer.attributes.tensors][:MOST_BARS]
+    chosen = [layer for layer in layers if layer.colorbar is not None or view.color_bars == "all"]
+    return [layer for layer in chosen if "extent" in layer.attributes.tensors][:MOST_BARS]
 
 
 def headings(bars: Sequence[Layer]) -> list[str]:
@@ -115,7 +115,7 @@ def fitting_bars(bars: Sequence[Layer], size: tuple[int, int], font: Font) -> li
 
 
 def _covered(layouts: Sequence[BarLayout], size: tuple[int, int], font: Font) -> float:
-    """The share of a picture from the upper left of the bars with their titles to the picture's lower right corner."""
+    """The share of an image from the upper left of the bars with their titles to the image's lower right corner."""
     width, height = size
     wide = width - min(layout.left for layout in layouts)
     tall = height - min(layout.top for layout in layouts) + 1.05 * font.size

@@ -1,4 +1,4 @@
-"""Layers: each draws one kind of thing from tensors, as they lie in their blocks."""
+"""Layers: each draws one kind of thing from tensors, from their own blocks."""
 
 from .base import AttributeSpec, Constant, Frame, Layer
 from .registry import types

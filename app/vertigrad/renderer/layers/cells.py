@@ -1,4 +1,4 @@
-"""Triangles as the numbers of their corners' rows, for a picture of rows."""
+"""Triangles as the numbers of their corners' rows, for an image of rows."""
 
 from __future__ import annotations
 

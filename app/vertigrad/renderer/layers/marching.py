@@ -1,9 +1,9 @@
-"""The table of marching cubes: which triangles cut a cell, for each set of its corners that lie inside.
+"""The table of marching cubes: which triangles cut a cell, for each set of its corners that are inside.
 
-Corner c of a cell lies at x = c & 1, y = c >> 1 & 1, z = c >> 2. Edge 4 axis + k runs along `axis`; the bits of k say
-on which side it lies along the other two axes, the next one (cyclically) first.
+Corner c of a cell is at x = c & 1, y = c >> 1 & 1, z = c >> 2. Edge 4 axis + k runs along `axis`; the bits of k say
+on which side it is along the other two axes, the next one (cyclically) first.
 
-The idea is that of Lorensen and Cline 1987, "Marching Cubes"; the table is worked out: the boundary of what is inside
+The idea is that of Lorensen and Cline 1987, "Marching Cubes"; the table is computed: the boundary of what is inside
 is drawn on each face of the cell, and the lines join to loops. Where the corners of a face alternate, each one inside
 is cut off by itself; the cell on the other side of the face does the same, so that surfaces have no holes.
 """
@@ -36,7 +36,7 @@ def ends(number: int) -> tuple[int, int]:
 
 @cache
 def triangles(inside: int) -> tuple[tuple[int, int, int], ...]:
-    """The triangles, by the edges their corners lie on; bit c of `inside` tells of corner c. They look outwards."""
+    """The triangles, by the edges their corners lie on; bit c of `inside` stands for corner c. They face outwards."""
     found = []
     for loop in _loops(inside):
         found += [(loop[0], loop[i], loop[i + 1]) for i in range(1, len(loop) - 1)]

@@ -1,4 +1,4 @@
-"""`Places`: the blocks in which tensors lie now."""
+"""`Places`: the blocks of tensors now."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...tensor import Tensor
 
 
 class Places:
-    """Looks blocks up, which takes longer than drawing, only when some tensor has been moved or closed."""
+    """Looks up blocks, which takes longer than drawing, only when some tensor has been moved or closed."""
 
     def __init__(self, gpu: Gpu, tensors: Iterable[Tensor]):
         self._tracker = gpu.tracker

@@ -1,4 +1,4 @@
-"""Small meshes that layers draw for each row: vertices, unit normals and triangles that look outwards."""
+"""Small meshes that layers draw for each row: vertices, unit normals and triangles that face outwards."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def cone() -> Shape:
 
 
 def arrow() -> Shape:
-    """As shaders/draw/instances.wgsl wants it: y counts the parts, and the normal's y tells which part it is of."""
+    """As shaders/draw/instances.wgsl needs it: y counts the parts, and the normal's y says of which part it is."""
     shaft = _turned([(1, 0), (1, 1)], [(1, 0), (1, 0)], caps=((0, -1),), round=ARROW_ROUND)
     head = _turned([(1, 2), (0, 3)], [(1, 1), (1, 1)], caps=((2, -1),), round=ARROW_ROUND)
     return Shape(

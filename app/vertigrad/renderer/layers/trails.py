@@ -113,7 +113,7 @@ class TrailsDrawing(Drawing):
 class TrailsLayer(Layer):
     """A line back through the last positions of each row, stored in a ring on the GPU.
 
-    A position is stored when simulated time has passed since the last; when time goes back, trails begin anew, as they
+    A position is stored when simulated time has passed since the last; when time goes back, trails begin again, as they
     do when other rows are bound. Colors are those of the rows now.
     """
 
