@@ -10,12 +10,12 @@ from onnx.reference import ReferenceEvaluator
 
 from vertigrad.gpu import Gpu
 from vertigrad.onnx_import import Network, tail
+from vertigrad.ops.activation import PARAMETERS
 
 from .networks import model, node, reals
 
 ACTIVATIONS: dict[str, list[dict[str, Any]]] = {
-    **{op: [{}] for op in tail._WITHOUT_PARAMETERS},
-    **{op: [{}, {"alpha": 0.3}] for op in tail._WITH_ALPHA},
+    **{op: [{}, {"alpha": 0.3}] if PARAMETERS[name] else [{}] for op, name in tail.ACTIVATIONS.items()},
     "Gelu": [{"approximate": "none"}, {"approximate": "tanh"}],
     "HardSigmoid": [{}, {"alpha": 0.3}, {"beta": 0.3}],
     "Clip": [{}],

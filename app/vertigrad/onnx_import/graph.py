@@ -12,6 +12,30 @@ from ..errors import InputError
 DEEPEST = 8  # functions that are made of functions
 
 
+def domain_of(entry: onnx.NodeProto | onnx.OperatorSetIdProto) -> str:
+    """The domain of an operator or an opset; empty for ONNX's own, which has two names."""
+    return "" if entry.domain == "ai.onnx" else entry.domain
+
+
+def opset_versions(model: onnx.ModelProto) -> dict[str, int]:
+    """The version of each opset that a model imports, by domain."""
+    return {domain_of(entry): entry.version for entry in model.opset_import}
+
+
+def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """The graphs within a node: branches, and bodies of loops."""
+    for attribute in node.attribute:
+        yield from [attribute.g] if attribute.HasField("g") else attribute.graphs
+
+
+def all_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """A graph, and those within its nodes at any depth."""
+    yield graph
+    for node in graph.node:
+        for inner in subgraphs(node):
+            yield from all_graphs(inner)
+
+
 def prepared(model: onnx.ModelProto, source: str, is_lowered: Callable[[onnx.NodeProto], bool]) -> onnx.ModelProto:
     """`model` without functions of its own, operators that are not lowered replaced by what ONNX defines them to be.
 
@@ -24,10 +48,12 @@ def prepared(model: onnx.ModelProto, source: str, is_lowered: Callable[[onnx.Nod
         model = onnx.shape_inference.infer_shapes(model, check_type=True)
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:
         raise InputError(f"{source}: {str(error).strip()}") from error
-    _declare_constants(model.graph)
+    for graph in all_graphs(model.graph):
+        _declare_constants(graph)
     tried: set[tuple[str, str]] = set()
     for _ in range(DEEPEST):
-        unknown = {key for key in _operators(model.graph, is_lowered) if _is_function(key, model)} - tried
+        nodes = (node for graph in all_graphs(model.graph) for node in graph.node if not is_lowered(node))
+        unknown = {key for node in nodes if _is_function(key := (domain_of(node), node.op_type), model)} - tried
         if not unknown:
             break
         tried |= unknown
@@ -69,10 +95,6 @@ def _declare_constants(graph: onnx.GraphProto) -> None:
     for array in graph.initializer:
         if array.name not in known:
             graph.value_info.append(onnx.helper.make_tensor_value_info(array.name, array.data_type, array.dims))
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                _declare_constants(inner)
 
 
 def _without(model: onnx.ModelProto, key: tuple[str, str]) -> onnx.ModelProto:
@@ -83,24 +105,11 @@ def _without(model: onnx.ModelProto, key: tuple[str, str]) -> onnx.ModelProto:
         return model
 
 
-def _operators(graph: onnx.GraphProto, is_lowered: Callable[[onnx.NodeProto], bool]) -> set[tuple[str, str]]:
-    """Operators with nodes that are not lowered."""
-    found = set()
-    for node in graph.node:
-        if not is_lowered(node):
-            found.add(("" if node.domain == "ai.onnx" else node.domain, node.op_type))
-        for attribute in node.attribute:
-            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                found |= _operators(inner, is_lowered)
-    return found
-
-
 def _is_function(key: tuple[str, str], model: onnx.ModelProto) -> bool:
     """Whether ONNX defines the operator by other operators."""
     domain, op = key
-    versions = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
     try:
-        schema = onnx.defs.get_schema(op, versions.get(domain, 1), domain)
+        schema = onnx.defs.get_schema(op, opset_versions(model).get(domain, 1), domain)
     except onnx.defs.SchemaError:
         return False
     return bool(getattr(schema, "has_function", False) or getattr(schema, "has_context_dependent_function", False))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..errors import InputError, UnsupportedOp
 from ..gpu import Plan
 from ..tensor import Tensor
 from . import lowerings, reader
-from .graph import prepared
+from .graph import opset_versions, prepared
 from .node import DataDependent, is_lowered
 from .program import Program
 from .trace import Trace
@@ -48,7 +47,7 @@ class Network:
             self.source, self._folder = str(path), path.parent
             model = reader.read(path)
         self.dims = dict(dims or {})
-        self._versions = {"" if e.domain == "ai.onnx" else e.domain: e.version for e in model.opset_import}
+        self._versions = opset_versions(model)
         self._model = prepared(model, self.source, is_lowered)
         initialized = {tensor.name for tensor in self._model.graph.initializer}
         self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
@@ -132,9 +131,7 @@ class Network:
     def __enter__(self) -> Network:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # inside -----------------------------------------------------------------------------------------------------

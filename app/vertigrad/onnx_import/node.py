@@ -10,9 +10,10 @@ import onnx
 
 from ..errors import InputError
 from ..ops import Expression
-from ..tensor import Tensor, broadcast_shapes
+from ..tensor import DType, Tensor, broadcast_shapes
+from .graph import domain_of
 from .tail import Tail
-from .values import INTEGERS, WIDE, WORD, Value, type_name
+from .values import INTEGERS, STORAGE, WIDE, WORD, Value, type_name
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -42,8 +43,15 @@ F = TypeVar("F", bound="Callable[[Node], Result | Sequence[Result]]")
 
 def is_lowered(proto: onnx.NodeProto) -> bool:
     """Whether there is a lowering for this node."""
-    key = ("" if proto.domain == "ai.onnx" else proto.domain), proto.op_type
+    key = domain_of(proto), proto.op_type
     return key in LOWERINGS and (key not in CONDITIONS or CONDITIONS[key](proto))
+
+
+def storage_of(elem: int) -> DType:
+    """How an element type lies on the GPU. Raises `Refused` if it cannot."""
+    if elem not in STORAGE:
+        raise Refused(f"{type_name(elem)} does not exist on the GPU")
+    return STORAGE[elem]
 
 
 def lowers(
@@ -66,6 +74,19 @@ def lowers(
         return function
 
     return register
+
+
+def lowers_to(op: str, function: Callable[..., Tensor], *, elementwise: bool = False, **attributes: str) -> None:
+    """Lower an operator to a function of all its inputs, and of `attributes`: their names in ONNX by the function's.
+
+    Attributes that are left out have the default that ONNX gives them.
+    """
+
+    def lowering(node: Node) -> Tensor:
+        inputs = node.operands() if elementwise else node.tensors()
+        return function(*inputs, **{ours: node.attribute_or_default(theirs) for ours, theirs in attributes.items()})
+
+    lowers(op, elementwise=elementwise)(lowering)
 
 
 class Node:
@@ -94,7 +115,7 @@ class Node:
         self.version = version
         self.trace = trace
         self.op = proto.op_type
-        self.domain = "" if proto.domain == "ai.onnx" else proto.domain
+        self.domain = domain_of(proto)
         self._attributes = {entry.name: entry for entry in proto.attribute}
         self._used: set[str | int] = set()  # names of attributes and indices of inputs that the lowering asked for
 
@@ -194,12 +215,12 @@ class Node:
         """An attribute as a Python value: text decoded, lists as lists, tensors and graphs as they are in the file."""
         self._used.add(name)
         entry = self._attributes.get(name)
-        if entry is None:
-            return default
-        value = onnx.helper.get_attribute_value(entry)
-        if isinstance(value, bytes):
-            return value.decode("utf-8", "replace")
-        return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        return default if entry is None else _python_value(entry)
+
+    def attribute_or_default(self, name: str) -> Any:
+        """As `attribute`; the value that ONNX gives it if it is left out, None if there is none."""
+        default = None if name in self._attributes else self._default(name)
+        return self.attribute(name, None if default is None else _python_value(default))
 
     def axes(self, index: int = 1, name: str = "axes") -> list[int] | None:
         """Axes given as an attribute, as older opsets have it, or as an input; None if they are not given."""
@@ -245,14 +266,15 @@ class Node:
 
     def _is_default(self, name: str) -> bool:
         """Whether an attribute has the value that it would have if it were left out."""
+        default = self._default(name)
+        return default is not None and _python_value(default) == _python_value(self._attributes[name])
+
+    def _default(self, name: str) -> onnx.AttributeProto | None:
         try:
-            schema = onnx.defs.get_schema(self.op, self.version, self.domain)
+            declared = onnx.defs.get_schema(self.op, self.version, self.domain).attributes.get(name)
         except onnx.defs.SchemaError:
-            return False
-        if name not in schema.attributes or not schema.attributes[name].default_value.name:
-            return False
-        default = onnx.helper.get_attribute_value(schema.attributes[name].default_value)
-        return onnx.helper.get_attribute_value(self._attributes[name]) == default
+            return None
+        return declared.default_value if declared is not None and declared.default_value.name else None
 
     # outputs ----------------------------------------------------------------------------------------------------
 
@@ -288,3 +310,10 @@ class Node:
         if self.elem() in WIDE and bound > WORD:
             raise Refused("64-bit integers whose result could pass the 32 bits that the GPU has")
         return min(bound, WORD) if self.elem() in INTEGERS else WORD
+
+
+def _python_value(attribute: onnx.AttributeProto) -> Any:
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

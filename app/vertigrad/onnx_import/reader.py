@@ -11,10 +11,15 @@ from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
 from ..errors import InputError, UnsupportedOp
+from .graph import all_graphs, opset_versions
 
 OLDEST_OPSET = 7
 MOST_NODES = 1_000_000
-_STANDARD = ("", "ai.onnx")
+_KINDS = onnx.TensorProto
+_BELOW_A_BYTE: dict[int, int] = {  # bits of an element
+    **dict.fromkeys((_KINDS.INT4, _KINDS.UINT4, _KINDS.FLOAT4E2M1), 4),
+    **dict.fromkeys((_KINDS.INT2, _KINDS.UINT2), 2),
+}
 
 
 def read(path: Path) -> onnx.ModelProto:
@@ -44,7 +49,8 @@ def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> No
     opset_version(model, source)
     for tensor in all_tensors(model.graph):
         _check_size(tensor, source)
-        _check_external(tensor, source, folder)
+        if _is_external(tensor):
+            _location(tensor, folder, source)
     try:
         # weights outside of the file were looked at above; the checker would look for them in the current folder
         onnx.checker.check_model(_without_external(model))
@@ -54,24 +60,17 @@ def check(model: onnx.ModelProto, source: str, folder: Path | None = None) -> No
 
 def opset_version(model: onnx.ModelProto, source: str) -> int:
     """The version of ONNX's own operators that the model uses. Raises `InputError` if it is not known here."""
-    versions = [entry.version for entry in model.opset_import if entry.domain in _STANDARD]
     newest = onnx.defs.onnx_opset_version()
-    if not versions:
-        return newest
-    if not OLDEST_OPSET <= versions[0] <= newest:
-        raise UnsupportedOp(
-            source,
-            [
-                f"opset {versions[0]}; {OLDEST_OPSET} to {newest} are understood: convert it with "
-                "onnx.version_converter, or export it anew"
-            ],
-        )
-    return versions[0]
+    version = opset_versions(model).get("", newest)
+    if not OLDEST_OPSET <= version <= newest:
+        advice = "convert it with onnx.version_converter, or export it anew"
+        raise UnsupportedOp(source, [f"opset {version}; {OLDEST_OPSET} to {newest} are understood: {advice}"])
+    return version
 
 
 def array_of(tensor: onnx.TensorProto, folder: Path | None, source: str) -> np.ndarray:
     """The numbers of a constant; those in an external file are mapped, not read. Raises `InputError`."""
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+    if _is_external(tensor):
         return _mapped(tensor, folder, source)
     try:
         return numpy_helper.to_array(tensor)
@@ -81,17 +80,13 @@ def array_of(tensor: onnx.TensorProto, folder: Path | None, source: str) -> np.n
 
 def all_tensors(graph: onnx.GraphProto) -> list[onnx.TensorProto]:
     """Every constant in a graph, and in the graphs within its nodes."""
-    found = list(graph.initializer)
-    for sparse in graph.sparse_initializer:
-        found += [sparse.values, sparse.indices]
-    for node in graph.node:
-        for attribute in node.attribute:
-            found += [attribute.t] if attribute.HasField("t") else []
-            found += attribute.tensors
-            for inner in [attribute.g] if attribute.HasField("g") else []:
-                found += all_tensors(inner)
-            for inner in attribute.graphs:
-                found += all_tensors(inner)
+    found: list[onnx.TensorProto] = []
+    for one in all_graphs(graph):
+        found += one.initializer
+        for sparse in one.sparse_initializer:
+            found += [sparse.values, sparse.indices]
+        for attribute in (attribute for node in one.node for attribute in node.attribute):
+            found += [attribute.t] if attribute.HasField("t") else attribute.tensors
     return found
 
 
@@ -100,7 +95,7 @@ def _check_size(tensor: onnx.TensorProto, source: str) -> None:
     count = math.prod(tensor.dims)
     if min(tensor.dims, default=0) < 0:
         raise InputError(f"{source}: the tensor {tensor.name!r} has a size below 0: {list(tensor.dims)}")
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+    if _is_external(tensor):
         return
     held = len(tensor.raw_data) * 8 // _bits(tensor, source) if tensor.HasField("raw_data") else _listed(tensor)
     if count != held and not (tensor.HasField("raw_data") and held - count in (1, 2, 3) and _bits(tensor, source) < 8):
@@ -109,13 +104,10 @@ def _check_size(tensor: onnx.TensorProto, source: str) -> None:
 
 def _listed(tensor: onnx.TensorProto) -> int:
     """How many numbers stand in the fields that list them one by one."""
-    kinds = onnx.TensorProto
-    if tensor.data_type in (kinds.COMPLEX64, kinds.COMPLEX128):
+    if tensor.data_type in (_KINDS.COMPLEX64, _KINDS.COMPLEX128):
         return (len(tensor.float_data) + len(tensor.double_data)) // 2
-    packed: dict[int, int] = {kinds.INT4: 2, kinds.UINT4: 2, kinds.FLOAT4E2M1: 2, kinds.INT2: 4, kinds.UINT2: 4}
-    each = packed.get(tensor.data_type)
-    if each:
-        count = math.prod(tensor.dims)
+    if tensor.data_type in _BELOW_A_BYTE:
+        each, count = 8 // _BELOW_A_BYTE[tensor.data_type], math.prod(tensor.dims)
         return count if len(tensor.int32_data) == -(-count // each) else len(tensor.int32_data) * each
     fields = (tensor.float_data, tensor.int32_data, tensor.int64_data, tensor.double_data, tensor.uint64_data)
     return sum(len(field) for field in fields) + len(tensor.string_data)
@@ -123,11 +115,8 @@ def _listed(tensor: onnx.TensorProto) -> int:
 
 def _bits(tensor: onnx.TensorProto, source: str) -> int:
     """Bits of one number."""
-    kinds = onnx.TensorProto
-    small: dict[int, int] = dict.fromkeys((kinds.INT4, kinds.UINT4, kinds.FLOAT4E2M1), 4)
-    small |= dict.fromkeys((kinds.INT2, kinds.UINT2), 2)
-    if tensor.data_type in small:
-        return small[tensor.data_type]
+    if tensor.data_type in _BELOW_A_BYTE:
+        return _BELOW_A_BYTE[tensor.data_type]
     try:
         return onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize * 8
     except (KeyError, TypeError) as error:
@@ -136,12 +125,12 @@ def _bits(tensor: onnx.TensorProto, source: str) -> int:
 
 def _without_external(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with weights that lie outside of the file left out, for the checker."""
-    if not any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in all_tensors(model.graph)):
+    if not any(map(_is_external, all_tensors(model.graph))):
         return model
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     for tensor in all_tensors(bare.graph):
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        if _is_external(tensor):
             tensor.ClearField("external_data")
             tensor.ClearField("data_location")
             tensor.ClearField("dims")
@@ -153,19 +142,14 @@ def _without_external(model: onnx.ModelProto) -> onnx.ModelProto:
 # external files ---------------------------------------------------------------------------------------------------
 
 
-def _external(tensor: onnx.TensorProto) -> dict[str, str]:
-    return {entry.key: entry.value for entry in tensor.external_data}
-
-
-def _check_external(tensor: onnx.TensorProto, source: str, folder: Path | None) -> None:
-    if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        _location(tensor, folder, source)
+def _is_external(tensor: onnx.TensorProto) -> bool:
+    return tensor.data_location == onnx.TensorProto.EXTERNAL
 
 
 def _location(tensor: onnx.TensorProto, folder: Path | None, source: str) -> tuple[Path, int, int]:
     """(file, first byte, bytes) of a tensor that lies in another file: one inside of the model's folder."""
     where = f"{source}: the tensor {tensor.name!r}"
-    entries = _external(tensor)
+    entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
         raise InputError(f"{where} lies in the file {location!r}, but the model has no folder: load it from its file")

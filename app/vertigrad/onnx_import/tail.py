@@ -8,11 +8,12 @@ from typing import NamedTuple
 import onnx
 from onnx import helper
 
-from ..ops.activation import Activation
+from ..ops.activation import PARAMETERS, Activation
+from .graph import domain_of
 from .values import Value
 
 HEADS = ("Conv", "ConvTranspose", "MatMul", "Gemm")
-_WITHOUT_PARAMETERS: dict[str, str] = {
+ACTIVATIONS = {  # names in `ops`; their parameters are the attributes alpha and beta
     "Relu": "relu",
     "Sigmoid": "sigmoid",
     "Tanh": "tanh",
@@ -22,9 +23,12 @@ _WITHOUT_PARAMETERS: dict[str, str] = {
     "HardSwish": "hard_swish",
     "Sin": "sine",
     "Cos": "cosine",
+    "LeakyRelu": "leaky_relu",
+    "Elu": "elu",
+    "Celu": "celu",
+    "ThresholdedRelu": "thresholded_relu",
+    "HardSigmoid": "hard_sigmoid",
 }
-_WITH_ALPHA = {"LeakyRelu": 0.01, "Elu": 1.0, "Celu": 1.0, "ThresholdedRelu": 1.0}
-_UNDERSTOOD = {op: {"alpha"} for op in _WITH_ALPHA} | {"Gelu": {"approximate"}, "HardSigmoid": {"alpha", "beta"}}
 
 
 class Tail(NamedTuple):
@@ -64,18 +68,15 @@ def _activation(proto: onnx.NodeProto, known: Mapping[str, Value | None]) -> Act
     """The activation that a node is, as `ops` has it; None if it is none."""
     attributes = {entry.name: helper.get_attribute_value(entry) for entry in proto.attribute}
     op = proto.op_type
-    if proto.domain not in ("", "ai.onnx") or not set(attributes) <= _UNDERSTOOD.get(op, set()):
+    if domain_of(proto):
         return None
-    if op in _WITHOUT_PARAMETERS:
-        return _WITHOUT_PARAMETERS[op]
-    if op in _WITH_ALPHA:
-        name = "".join("_" + c.lower() if c.isupper() else c for c in op).strip("_")
-        return name, attributes.get("alpha", _WITH_ALPHA[op])
+    if op in ACTIVATIONS:
+        defaults = PARAMETERS[ACTIVATIONS[op]]
+        values = dict(zip(("alpha", "beta"), defaults, strict=False)) | attributes
+        return (ACTIVATIONS[op], *values.values()) if len(values) == len(defaults) else None
     if op == "Gelu":
         return "gelu_tanh" if attributes.get("approximate") == b"tanh" else "gelu"
-    if op == "HardSigmoid":
-        return "hard_sigmoid", attributes.get("alpha", 0.2), attributes.get("beta", 0.5)
-    if op == "Clip" and len(proto.input) == 3:
+    if op == "Clip" and len(proto.input) == 3 and not attributes:
         ends = [known.get(name) for name in proto.input[1:]]
         if all(end is not None and end.host is not None and end.host.size == 1 for end in ends):
             return "clip", *(float(end.host.reshape(-1)[0]) for end in ends)  # type: ignore[union-attr]

@@ -15,7 +15,8 @@ from ..errors import GpuError, InputError, TensorError
 from ..gpu import Plan
 from ..tensor import Tensor, bool_, f16, f32, i32, u32
 from . import fold
-from .node import ELEMENTWISE, LOWERINGS, Node, Refused, Result, is_lowered
+from .graph import domain_of, subgraphs
+from .node import ELEMENTWISE, LOWERINGS, Node, Refused, Result, is_lowered, storage_of
 from .reader import array_of
 from .tail import HEADS, Tail, tail_of
 from .values import STORAGE, Guard, Value, constant, to_storage, type_name
@@ -80,8 +81,7 @@ class Trace:
         if value.items is not None or value.absent:
             raise Refused("a sequence or an optional in the place of a tensor")
         if value.tensor is None:
-            if value.elem not in STORAGE:
-                raise Refused(f"{value.type_name} does not exist on the GPU")
+            storage_of(value.elem)
             if value.expression is not None:
                 value.tensor, value.expression = ops.evaluate(value.expression), None
             else:
@@ -121,7 +121,7 @@ class Trace:
         node = Node(
             proto,
             [scope.get(name) if name else None for name in proto.input],
-            self.versions.get("" if proto.domain == "ai.onnx" else proto.domain, 1),
+            self.versions.get(domain_of(proto), 1),
             self,
             scope,
             deferred=bool(after) and after[0].op_type in ELEMENTWISE and all(other is after[0] for other in after),
@@ -208,11 +208,10 @@ def _consumers(graph: onnx.GraphProto) -> dict[str, list[onnx.NodeProto]]:
 def names_used(proto: onnx.NodeProto) -> set[str]:
     """The values that a node reads, and those of its surroundings that the graphs within it read."""
     names = {name for name in proto.input if name}
-    for attribute in proto.attribute:
-        for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-            inner = {name for node in graph.node for name in names_used(node)}
-            inner |= {entry.name for entry in graph.output}
-            names |= inner - {name for node in graph.node for name in node.output}
+    for graph in subgraphs(proto):
+        inner = {name for node in graph.node for name in names_used(node)}
+        inner |= {entry.name for entry in graph.output}
+        names |= inner - {name for node in graph.node for name in node.output}
     return names
 
 

@@ -10,14 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ... import ops, params
-from ...errors import InputError
 from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
-from ...tensor.weights import read_arrays
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import PartsModel
+from .mlp_file import Layers, evaluate, read_layers, same_shapes
 
 SHADER = "models/flow.wgsl"
 COMPARED = 2048  # points that the reference works out
@@ -133,7 +132,7 @@ class Flow(PartsModel):
 
     def reread(self, name: str) -> bool:
         layers = _read(self._params.weights)
-        if [weight.shape for weight, _ in layers] != [weight.shape for weight, _ in self._layers]:
+        if not same_shapes(layers, self._layers):
             return False
         self._net.load(*zip(*layers, strict=True))
         self._layers = layers
@@ -188,29 +187,10 @@ class Flow(PartsModel):
         return shape
 
 
-def velocity(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, time: float, shape: np.ndarray) -> np.ndarray:
+def velocity(layers: Layers, x: np.ndarray, time: float, shape: np.ndarray) -> np.ndarray:
     """The network's reference in float64: velocities (n, 3) of points (n, 3)."""
-    condition = np.broadcast_to(np.concatenate([[time], shape]), (len(x), 4))
-    values = np.concatenate([x, condition], axis=1)
-    for weight, bias in layers[:-1]:
-        values = values @ weight.T.astype(float) + bias
-        values = values / (1.0 + np.exp(-values))
-    return values @ layers[-1][0].T.astype(float) + layers[-1][1]
+    return evaluate(layers, x, np.array([time, *shape]))
 
 
-def _read(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Weights and biases of each layer. Raises `InputError` if the file holds something else."""
-    arrays = read_arrays(path)
-    count = sum(name.endswith(".weight") for name in arrays)
-    names = [f"layer{i}.{part}" for i in range(count) for part in ("weight", "bias")]
-    if not count or sorted(names) != sorted(arrays):
-        raise InputError(f"{path}: not the network of a flow; expected layer0.weight, layer0.bias, layer1.weight …")
-    layers = [(arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"]) for i in range(count)]
-    width = 7
-    for index, (weight, bias) in enumerate(layers):
-        if weight.ndim != 2 or weight.shape[1] != width or bias.shape != weight.shape[:1]:
-            raise InputError(f"{path}: layer {index}: weight {weight.shape} and bias {bias.shape} after {width} values")
-        width = weight.shape[0]
-    if width != 3:
-        raise InputError(f"{path}: the last layer gives {width} values, not a velocity of 3")
-    return [(np.asarray(weight, np.float32), np.asarray(bias, np.float32)) for weight, bias in layers]
+def _read(path: Path) -> Layers:
+    return read_layers(path, "a flow", 7, 3, "a velocity of 3")[0]

@@ -14,9 +14,9 @@ from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
-from ...tensor.weights import read_arrays
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import PartsModel
+from .mlp_file import Layers, evaluate, read_layers, same_shapes
 from .sdf_lattice import Lattice, grid_points
 
 SHADER = "models/sdf_surface.wgsl"
@@ -66,7 +66,7 @@ class Params(params.Params):
 class Network(NamedTuple):
     """A signed distance f(x, z) and the latents z (solids, 3) that it was trained with."""
 
-    layers: list[tuple[np.ndarray, np.ndarray]]
+    layers: Layers
     latents: np.ndarray
 
 
@@ -173,7 +173,7 @@ class SdfSurface(PartsModel):
 
     def reread(self, name: str) -> bool:
         network = _read(self._params.weights)
-        if [weight.shape for weight, _ in network.layers] != [weight.shape for weight, _ in self._network.layers]:
+        if not same_shapes(network.layers, self._network.layers):
             return False
         self._net.load(*zip(*network.layers, strict=True))
         self._network = network
@@ -252,13 +252,9 @@ def directions(n: int) -> np.ndarray:
     return np.stack([x, y, z], axis=-1).reshape(-1, 3)
 
 
-def distance(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray, latent: np.ndarray) -> np.ndarray:
+def distance(layers: Layers, x: np.ndarray, latent: np.ndarray) -> np.ndarray:
     """The network's reference in float64: signed distances (n,) of points (n, 3)."""
-    values = np.concatenate([x, np.broadcast_to(latent, x.shape)], axis=1)
-    for weight, bias in layers[:-1]:
-        values = values @ weight.T.astype(float) + bias
-        values = values / (1.0 + np.exp(-values))
-    return (values @ layers[-1][0].T.astype(float) + layers[-1][1])[:, 0]
+    return evaluate(layers, x, latent)[:, 0]
 
 
 def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -278,20 +274,8 @@ def surface(network: Network, along: np.ndarray, latent: np.ndarray) -> tuple[np
 
 def _read(path: Path) -> Network:
     """Layers and latents. Raises `InputError` if the file holds something else."""
-    arrays = read_arrays(path)
-    count = sum(name.endswith(".weight") for name in arrays)
-    names = [f"layer{i}.{part}" for i in range(count) for part in ("weight", "bias")]
-    if not count or sorted([*names, "latents"]) != sorted(arrays):
-        raise InputError(f"{path}: not the network of an sdf_surface; expected latents, layer0.weight, layer0.bias …")
+    layers, arrays = read_layers(path, "an sdf_surface", 6, 1, "a distance", ["latents"])
     latents = np.asarray(arrays["latents"], np.float64)
     if latents.ndim != 2 or latents.shape[1] != 3 or not len(latents):
         raise InputError(f"{path}: expected latents of shape (solids, 3), got {latents.shape}")
-    layers = [(arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"]) for i in range(count)]
-    width = 6
-    for index, (weight, bias) in enumerate(layers):
-        if weight.ndim != 2 or weight.shape[1] != width or bias.shape != weight.shape[:1]:
-            raise InputError(f"{path}: layer {index}: weight {weight.shape} and bias {bias.shape} after {width} values")
-        width = weight.shape[0]
-    if width != 1:
-        raise InputError(f"{path}: the last layer gives {width} values, not a distance")
-    return Network([(np.asarray(w, np.float32), np.asarray(b, np.float32)) for w, b in layers], latents)
+    return Network(layers, latents)

@@ -1,33 +1,11 @@
 """How each ONNX operator is done with `ops`: a function for one or several, registered by `lowers`."""
 
-from ..node import LOWERINGS
-from . import (
-    arithmetic,
-    comparing,
-    control,
-    moving,
-    networks,
-    products,
-    recurrent,
-    reducing,
-    sampling,
-    sequences,
-    shaping,
-    spectra,
-)
+import pkgutil
+from importlib import import_module
 
-__all__ = [
-    "LOWERINGS",
-    "arithmetic",
-    "comparing",
-    "control",
-    "moving",
-    "networks",
-    "products",
-    "recurrent",
-    "reducing",
-    "sampling",
-    "sequences",
-    "shaping",
-    "spectra",
-]
+from ..node import LOWERINGS
+
+__all__ = ["LOWERINGS"]
+
+for _module in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 
 from onnx import TensorProto
 
 from ... import ops
 from ...tensor import Tensor, f32
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused, lowers, lowers_to
 from ..values import INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
 
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
@@ -58,6 +59,12 @@ def require_real(node: Node) -> None:
         raise Refused("integers")
 
 
+def require_narrow(node: Node) -> None:
+    """Raise `Refused` for integers of 64 bits, where nothing bounds the result."""
+    if node.elem() in WIDE:
+        raise Refused("64-bit integers, of which the GPU has 32 bits")
+
+
 @lowers(*_FUNCTIONS, elementwise=True)
 def function(node: Node) -> Tensor:
     """One of the table, of one variable."""
@@ -65,25 +72,19 @@ def function(node: Node) -> Tensor:
     return _FUNCTIONS[node.op](node.operand(0))
 
 
-@lowers("Add", elementwise=True)
-def add(node: Node) -> Value:
-    a, b = node.bounds(0, 1)
-    bound = node.require_word(a + b)
-    return node.result(wrapped(ops.add(node.operand(0), node.operand(1)), node.elem()), bound=bound)
+_WITH_BOUNDS: dict[str, tuple[Callable[..., Tensor], Callable[[int, int], int]]] = {
+    "Add": (ops.add, operator.add),
+    "Sub": (ops.subtract, operator.add),
+    "Mul": (ops.multiply, operator.mul),
+}
 
 
-@lowers("Sub", elementwise=True)
-def subtract(node: Node) -> Value:
-    a, b = node.bounds(0, 1)
-    bound = node.require_word(a + b)
-    return node.result(wrapped(ops.subtract(node.operand(0), node.operand(1)), node.elem()), bound=bound)
-
-
-@lowers("Mul", elementwise=True)
-def multiply(node: Node) -> Value:
-    a, b = node.bounds(0, 1)
-    bound = node.require_word(a * b)
-    return node.result(wrapped(ops.multiply(node.operand(0), node.operand(1)), node.elem()), bound=bound)
+@lowers(*_WITH_BOUNDS, elementwise=True)
+def with_bounds(node: Node) -> Value:
+    """One of the table: the function, and what its result cannot pass."""
+    function, bound_of = _WITH_BOUNDS[node.op]
+    bound = node.require_word(bound_of(*node.bounds(0, 1)))
+    return node.result(wrapped(function(*node.operands()), node.elem()), bound=bound)
 
 
 @lowers("Div", elementwise=True)
@@ -121,14 +122,10 @@ def _like(tensor: Tensor, like: Tensor) -> Tensor:
     return tensor if tensor.dtype is like.dtype else ops.cast(tensor, like.dtype)
 
 
-@lowers("Neg", elementwise=True)
-def negative(node: Node) -> Value:
-    return node.result(wrapped(ops.negative(node.operand(0)), node.elem()), bound=node.bounds(0)[0])
-
-
-@lowers("Abs", elementwise=True)
-def absolute(node: Node) -> Value:
-    return node.result(wrapped(ops.absolute(node.operand(0)), node.elem()), bound=node.bounds(0)[0])
+@lowers("Neg", "Abs", elementwise=True)
+def negative_or_absolute(node: Node) -> Value:
+    function = ops.negative if node.op == "Neg" else ops.absolute
+    return node.result(wrapped(function(node.operand(0)), node.elem()), bound=node.bounds(0)[0])
 
 
 @lowers("Sign", elementwise=True)
@@ -166,14 +163,14 @@ def clip(node: Node) -> Value:
     return node.result(tensor, bound=max(value.bound for value in node.inputs if value))
 
 
-@lowers("Relu", elementwise=True)
-def relu(node: Node) -> Tensor:
-    return ops.relu(node.operand(0))
-
-
-@lowers("LeakyRelu", elementwise=True)
-def leaky_relu(node: Node) -> Tensor:
-    return ops.leaky_relu(node.operand(0), node.attribute("alpha", 0.01))
+lowers_to("Relu", ops.relu, elementwise=True)
+lowers_to("LeakyRelu", ops.leaky_relu, elementwise=True, slope="alpha")
+lowers_to("ThresholdedRelu", ops.thresholded_relu, elementwise=True, threshold="alpha")
+lowers_to("Elu", ops.elu, elementwise=True, alpha="alpha")
+lowers_to("Celu", ops.celu, elementwise=True, alpha="alpha")
+lowers_to("Selu", ops.selu, elementwise=True, alpha="alpha", gamma="gamma")
+lowers_to("Swish", ops.swish, elementwise=True, beta="alpha")
+lowers_to("HardSigmoid", ops.hard_sigmoid, elementwise=True, slope="alpha", middle="beta")
 
 
 @lowers("PRelu", elementwise=True)
@@ -182,37 +179,10 @@ def prelu(node: Node) -> Value:
     return node.result(ops.where(ops.less(x, 0), ops.multiply(x, node.operand(1)), x))
 
 
-@lowers("ThresholdedRelu", elementwise=True)
-def thresholded_relu(node: Node) -> Tensor:
-    return ops.thresholded_relu(node.operand(0), node.attribute("alpha", 1.0))
-
-
-@lowers("Elu", "Celu", elementwise=True)
-def elu(node: Node) -> Tensor:
-    function = ops.elu if node.op == "Elu" else ops.celu
-    return function(node.operand(0), node.attribute("alpha", 1.0))
-
-
-@lowers("Selu", elementwise=True)
-def selu(node: Node) -> Tensor:
-    return ops.selu(node.operand(0), node.attribute("alpha", 1.6732632), node.attribute("gamma", 1.0507010))
-
-
 @lowers("Gelu", elementwise=True)
 def gelu(node: Node) -> Tensor:
-    return (
-        ops.gelu_tanh(node.operand(0)) if node.attribute("approximate", "none") == "tanh" else ops.gelu(node.operand(0))
-    )
-
-
-@lowers("Swish", elementwise=True)
-def swish(node: Node) -> Tensor:
-    return ops.swish(node.operand(0), node.attribute("alpha", 1.0))
-
-
-@lowers("HardSigmoid", elementwise=True)
-def hard_sigmoid(node: Node) -> Tensor:
-    return ops.hard_sigmoid(node.operand(0), node.attribute("alpha", 0.2), node.attribute("beta", 0.5))
+    function = ops.gelu_tanh if node.attribute("approximate", "none") == "tanh" else ops.gelu
+    return function(node.operand(0))
 
 
 @lowers("Shrink", elementwise=True)

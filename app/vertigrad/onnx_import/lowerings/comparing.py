@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ... import ops
 from ...tensor import Tensor
-from ..node import Node, lowers
+from ..node import Node, lowers, lowers_to
 from ..values import Value
 
-_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    "Equal": ops.equal,
-    "Less": ops.less,
-    "LessOrEqual": ops.less_equal,
-    "Greater": ops.greater,
-    "GreaterOrEqual": ops.greater_equal,
-    "And": ops.logical_and,
-    "Or": ops.logical_or,
-    "Xor": ops.logical_xor,
-}
-
-
-@lowers(*_FUNCTIONS, elementwise=True)
-def comparison(node: Node) -> Tensor:
-    return _FUNCTIONS[node.op](node.operand(0), node.operand(1))
-
-
-@lowers("Not", elementwise=True)
-def logical_not(node: Node) -> Tensor:
-    return ops.logical_not(node.operand(0))
-
-
-@lowers("IsNaN", elementwise=True)
-def is_nan(node: Node) -> Tensor:
-    return ops.isnan(node.operand(0))
+lowers_to("Equal", ops.equal, elementwise=True)
+lowers_to("Less", ops.less, elementwise=True)
+lowers_to("LessOrEqual", ops.less_equal, elementwise=True)
+lowers_to("Greater", ops.greater, elementwise=True)
+lowers_to("GreaterOrEqual", ops.greater_equal, elementwise=True)
+lowers_to("And", ops.logical_and, elementwise=True)
+lowers_to("Or", ops.logical_or, elementwise=True)
+lowers_to("Xor", ops.logical_xor, elementwise=True)
+lowers_to("Not", ops.logical_not, elementwise=True)
+lowers_to("IsNaN", ops.isnan, elementwise=True)
 
 
 @lowers("IsInf", elementwise=True)

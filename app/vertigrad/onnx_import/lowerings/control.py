@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import onnx
 
 from ... import ops
 from ...errors import InputError
@@ -25,28 +28,35 @@ def loop(node: Node) -> list[Value | None]:
     body = node.attribute("body")
     trips = node.ints(0)[0] if node.has(0) else None
     condition = bool(node.host(1).reshape(-1)[0]) if node.has(1) else True
-    carried = node.values()[2:]
+    carried: Sequence[Value | None] = node.values()[2:]
     gathered: list[list[Value]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
     turn = 0
     while condition and (trips is None or turn < trips):
         if turn >= MOST_TURNS:
             raise Refused(f"a loop of more than {MOST_TURNS:,} turns")
         inputs = [constant(np.array(turn, np.int64)), constant(np.array(condition)), *carried]
-        results = node.trace.graph(body, inputs, node.scope)
-        if any(result is None for result in results):
-            raise Refused("its body cannot be run")
+        results = run_body(node, body, inputs)
         condition = _known(results[0])
         carried = results[1 : 1 + len(carried)]
         for gathered_values, result in zip(gathered, results[1 + len(carried) :], strict=True):
-            gathered_values.append(result)  # type: ignore[arg-type]
+            gathered_values.append(result)
         turn += 1
     if not turn and gathered:
         raise Refused("a loop of no turns, which gathers nothing of a known shape")
     return [*carried, *(_stacked(node, gathered_values) for gathered_values in gathered)]
 
 
-def _known(value: Value | None) -> bool:
-    if value is None or value.host is None:
+def run_body(node: Node, body: onnx.GraphProto, inputs: Sequence[Value | None]) -> list[Value]:
+    """The results of one turn. Raises `Refused` if one of them cannot be computed."""
+    results = node.trace.graph(body, inputs, node.scope)
+    found = [result for result in results if result is not None]
+    if len(found) < len(results):
+        raise Refused("its body cannot be run")
+    return found
+
+
+def _known(value: Value) -> bool:
+    if value.host is None:
         raise Refused("whether the loop goes on is known only on the GPU")
     return bool(value.host.reshape(-1)[0])
 
@@ -57,7 +67,8 @@ def scan(node: Node) -> list[Value | None]:
     if node.version < 9:
         raise Refused("Scan before opset 9")
     body, count = node.attribute("body"), node.attribute("num_scan_inputs")
-    states, scanned = node.values()[:-count], node.values()[-count:]
+    states: Sequence[Value | None] = node.values()[:-count]
+    scanned = node.values()[-count:]
     outputs = len(body.output) - len(states)
     axes = node.attribute("scan_input_axes", [0] * count)
     back = node.attribute("scan_input_directions", [0] * count)
@@ -68,12 +79,10 @@ def scan(node: Node) -> list[Value | None]:
             _row(node, value, axis, steps - 1 - step if reverse else step)
             for value, axis, reverse in zip(scanned, axes, back, strict=True)
         ]
-        results = node.trace.graph(body, [*states, *rows], node.scope)
-        if any(result is None for result in results):
-            raise Refused("its body cannot be run")
+        results = run_body(node, body, [*states, *rows])
         states = results[: len(states)]
         for gathered_values, result in zip(gathered, results[len(states) :], strict=True):
-            gathered_values.append(result)  # type: ignore[arg-type]
+            gathered_values.append(result)
     out_axes = node.attribute("scan_output_axes", [0] * outputs)
     out_back = node.attribute("scan_output_directions", [0] * outputs)
     found = [

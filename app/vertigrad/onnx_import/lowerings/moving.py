@@ -11,8 +11,8 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from ... import ops
 from ...errors import InputError
 from ...tensor import Tensor
-from ..node import Node, Refused, lowers
-from ..values import STORAGE, Value, constant, type_name
+from ..node import Node, Refused, lowers, storage_of
+from ..values import Value, constant
 from .shaping import reshaped
 
 
@@ -39,9 +39,7 @@ def constant_of_shape(node: Node) -> Value:
 
 
 def _filled(node: Node, shape: list[int], value: np.generic, elem: int) -> Value:
-    if elem not in STORAGE:
-        raise Refused(f"{type_name(elem)} does not exist on the GPU")
-    tensor = Tensor.empty(shape, STORAGE[elem], temporary=True)
+    tensor = Tensor.empty(shape, storage_of(elem), temporary=True)
     ops.assign(tensor, value.item())
     return Value(
         elem, tensor=tensor, sources=node.sources, bound=abs(int(value)) if np.isfinite(value) else Value.bound
@@ -54,9 +52,7 @@ def arange(node: Node) -> Value:
     if not step:
         raise InputError(f"{node}: a step of 0")
     count = max(math.ceil((limit - start) / step), 0)
-    if node.elem() not in STORAGE:
-        raise Refused(f"{node.value(0).type_name} does not exist on the GPU")
-    index = np.arange(count, dtype=STORAGE[node.elem()].numpy)
+    index = np.arange(count, dtype=storage_of(node.elem()).numpy)
     result = ops.add(ops.multiply(index, step.item()), start.item())
     reach = abs(int(start)) + count * abs(math.ceil(step))
     return node.result(result, bound=node.require_word(reach))
@@ -113,7 +109,7 @@ def tensor_scatter(node: Node) -> Value:
     """New rows written into a cache, at an offset of each batch member's own."""
     axis, circular = node.axis(-2), node.attribute("mode", "linear") == "circular"
     sizes, update = node.shape(), node.shape(1)
-    first = node.tensor(2) if node.has(2) else None
+    first = node.optional(2)
     steps = np.arange(update[axis], dtype=np.int32).reshape([-1 if a == axis else 1 for a in range(len(sizes))])
     if first is None:
         positions = ops.add(Tensor.from_numpy(np.broadcast_to(steps, update).copy()), 0)
@@ -142,10 +138,8 @@ def one_hot(node: Node) -> Value:
 @lowers("EyeLike")
 def eye_like(node: Node) -> Value:
     elem = node.attribute("dtype") or node.elem()
-    if elem not in STORAGE:
-        raise Refused(f"{type_name(elem)} does not exist on the GPU")
     rows, columns = node.shape()
-    eye = np.eye(rows, columns, node.attribute("k", 0), STORAGE[elem].numpy)
+    eye = np.eye(rows, columns, node.attribute("k", 0), storage_of(elem).numpy)
     return Value(elem, host=eye.astype(tensor_dtype_to_np_dtype(elem)), sources=node.sources, bound=1)
 
 
@@ -205,8 +199,7 @@ def compress(node: Node) -> Value:
 def window(node: Node) -> Value:
     """A sum of cosines over as many points as the input says, which is a constant of its own."""
     size, elem = node.ints(0)[0], node.attribute("output_datatype", TensorProto.FLOAT)
-    if elem not in STORAGE:
-        raise Refused(f"{type_name(elem)} does not exist on the GPU")
+    storage_of(elem)
     weights = {"BlackmanWindow": (0.42, 0.5, 0.08), "HammingWindow": (25 / 46, 21 / 46), "HannWindow": (0.5, 0.5)}
     steps = size if node.attribute("periodic", 1) else max(size - 1, 1)
     angle = ops.multiply(np.arange(size, dtype=np.float32), 2.0 * math.pi / steps)

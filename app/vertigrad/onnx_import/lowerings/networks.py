@@ -13,7 +13,7 @@ from onnx import TensorProto
 from ... import ops
 from ...errors import DtypeError, ShapeError
 from ...tensor import Tensor, f32, i32
-from ..node import Node, Refused, lowers
+from ..node import Node, Refused, lowers, lowers_to
 from ..values import Value
 from .shaping import reshaped
 
@@ -100,38 +100,35 @@ def _for_shape(node: Node, spatial: int, options: dict[str, Any]) -> dict[str, A
     return {"padding": paddings, "output_padding": added}
 
 
+def _pool_options(node: Node) -> dict[str, Any]:
+    size = node.attribute("kernel_shape")
+    return {"kernel_size": size, "ceil_mode": bool(node.attribute("ceil_mode", 0)), **window(node, len(size))}
+
+
 @lowers("MaxPool")
 def max_pool(node: Node) -> Sequence[Tensor | Value]:
-    x, size = node.tensor(0), node.attribute("kernel_shape")
-    options: dict[str, Any] = window(node, len(size)) | {"ceil_mode": bool(node.attribute("ceil_mode", 0))}
+    x, options = node.tensor(0), _pool_options(node)
     if not node.is_used(1):
-        return [ops.max_pool(x, size, **options)]
+        return [ops.max_pool(x, **options)]
     column_major = bool(node.attribute("storage_order", 0))
-    largest, indices = ops.max_pool(x, size, return_indices=True, column_major=column_major, **options)
+    largest, indices = ops.max_pool(x, return_indices=True, column_major=column_major, **options)
     return [largest, node.result(indices, TensorProto.INT64, math.prod(x.shape))]
 
 
 @lowers("AveragePool")
 def average_pool(node: Node) -> Tensor:
-    size = node.attribute("kernel_shape")
-    options: dict[str, Any] = window(node, len(size)) | {"ceil_mode": bool(node.attribute("ceil_mode", 0))}
     counts = bool(node.attribute("count_include_pad", 0))
-    return ops.average_pool(node.tensor(0), size, count_include_pad=counts, **options)
+    return ops.average_pool(node.tensor(0), count_include_pad=counts, **_pool_options(node))
 
 
 @lowers("LpPool")
 def lp_pool(node: Node) -> Tensor:
-    size = node.attribute("kernel_shape")
-    options: dict[str, Any] = window(node, len(size)) | {"ceil_mode": bool(node.attribute("ceil_mode", 0))}
-    return ops.lp_pool(node.tensor(0), size, p=node.attribute("p", 2), **options)
+    return ops.lp_pool(node.tensor(0), p=node.attribute("p", 2), **_pool_options(node))
 
 
-@lowers("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
-def global_pool(node: Node) -> Tensor:
-    x = node.tensor(0)
-    if node.op == "GlobalLpPool":
-        return ops.global_lp_pool(x, node.attribute("p", 2))
-    return ops.global_average_pool(x) if node.op == "GlobalAveragePool" else ops.global_max_pool(x)
+lowers_to("GlobalAveragePool", ops.global_average_pool)
+lowers_to("GlobalMaxPool", ops.global_max_pool)
+lowers_to("GlobalLpPool", ops.global_lp_pool, p="p")
 
 
 @lowers("BatchNormalization")
@@ -145,9 +142,9 @@ def batch_norm(node: Node) -> Tensor:
     return ops.batch_norm(x, *parameters, node.attribute("epsilon", 1e-5))  # type: ignore[arg-type]
 
 
-@lowers("InstanceNormalization")
-def instance_norm(node: Node) -> Tensor:
-    return ops.instance_norm(*node.tensors(), epsilon=node.attribute("epsilon", 1e-5))
+lowers_to("InstanceNormalization", ops.instance_norm, epsilon="epsilon")
+lowers_to("LpNormalization", ops.lp_normalize, axis="axis", p="p")
+lowers_to("LRN", ops.local_response_norm, size="size", alpha="alpha", beta="beta", k="bias")
 
 
 @lowers("GroupNormalization")
@@ -172,22 +169,6 @@ def layer_norm(node: Node) -> list[Tensor | Value | None]:
 def rms_norm(node: Node) -> Tensor:
     x = node.tensor(0)
     return ops.rms_norm(x, node.tensor(1), axes=x.ndim - node.axis(-1), epsilon=node.attribute("epsilon", 1e-5))
-
-
-@lowers("LpNormalization")
-def lp_normalization(node: Node) -> Tensor:
-    return ops.lp_normalize(node.tensor(0), node.attribute("axis", -1), node.attribute("p", 2))
-
-
-@lowers("LRN")
-def local_response_norm(node: Node) -> Tensor:
-    return ops.local_response_norm(
-        node.tensor(0),
-        node.attribute("size"),
-        alpha=node.attribute("alpha", 1e-4),
-        beta=node.attribute("beta", 0.75),
-        k=node.attribute("bias", 1.0),
-    )
 
 
 @lowers("Softmax", "LogSoftmax", "Hardmax")

@@ -12,7 +12,7 @@ from ...ops.linear import linear
 from ...tensor import Tensor, f32, i32
 from ..node import Node, Refused, lowers
 from ..values import SIGNED, STORAGE, UNSIGNED, WIDE, Value, type_name
-from .arithmetic import wrapped
+from .arithmetic import require_narrow, wrapped
 
 
 @lowers("MatMul")
@@ -69,8 +69,7 @@ def _scaled(tensor: Tensor, factor: float) -> Tensor:
 
 @lowers("Einsum")
 def einsum(node: Node) -> Value:
-    if node.elem() in WIDE:
-        raise Refused("64-bit integers, of which the GPU has 32 bits")
+    require_narrow(node)
     return node.result(wrapped(ops.einsum(node.attribute("equation"), *node.tensors()), node.elem()))
 
 

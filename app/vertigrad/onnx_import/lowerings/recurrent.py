@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from ...ops.activation import PARAMETERS
 from ...tensor import Tensor
 from ..node import Node, Refused, lowers
+from ..tail import ACTIVATIONS
 
-_SCALED = {"LeakyRelu": ("leaky_relu", 0.01), "ThresholdedRelu": ("thresholded_relu", 1.0), "Elu": ("elu", 1.0)}
-_PLAIN = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softsign": "softsign", "Softplus": "softplus"}
-_TWO = {
-    "Affine": ("affine", 1.0, 0.0),
-    "ScaledTanh": ("scaled_tanh", 1.0, 1.0),
-    "HardSigmoid": ("hard_sigmoid", 0.2, 0.5),
+_OPERATORS = ("Relu", "Tanh", "Sigmoid", "Softsign", "Softplus", "LeakyRelu", "ThresholdedRelu", "Elu", "HardSigmoid")
+_ACTIVATIONS = {  # names in `ops`, and defaults of alpha and beta
+    **{op: (ACTIVATIONS[op], PARAMETERS[ACTIVATIONS[op]]) for op in _OPERATORS},
+    "Affine": ("affine", (1.0, 0.0)),
+    "ScaledTanh": ("scaled_tanh", (1.0, 1.0)),
 }
 
 
@@ -55,17 +56,11 @@ def _activations(node: Node) -> list[Any] | None:
     names = node.attribute("activations")
     if names is None:
         return None
-    alphas, betas = iter(node.attribute("activation_alpha", [])), iter(node.attribute("activation_beta", []))
+    given = [iter(node.attribute(f"activation_{which}", [])) for which in ("alpha", "beta")]
     found: list[Any] = []
-    for name in names:
-        name = name.decode() if isinstance(name, bytes) else name
-        if name in _PLAIN:
-            found.append(_PLAIN[name])
-        elif name in _SCALED:
-            found.append((_SCALED[name][0], next(alphas, _SCALED[name][1])))
-        elif name in _TWO:
-            kind, alpha, beta = _TWO[name]
-            found.append((kind, next(alphas, alpha), next(betas, beta)))
-        else:
+    for name in (name.decode() if isinstance(name, bytes) else name for name in names):
+        if name not in _ACTIVATIONS:
             raise Refused(f"the activation {name}")
+        kind, defaults = _ACTIVATIONS[name]
+        found.append((kind, *(next(values, default) for values, default in zip(given, defaults, strict=False))))
     return found

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-import numpy as np
 from onnx import TensorProto
 
 from ... import ops
 from ...tensor import Tensor, bool_, i32
 from ..node import Node, Refused, lowers
 from ..values import INTEGERS, WIDE, Value
-from .arithmetic import wrapped
+from .arithmetic import require_narrow, require_real, wrapped
 
 MOST_AVERAGED = 46_340  # integers of a mean: the square fits 32 bits
 
@@ -23,7 +23,7 @@ def _mean(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     """
     if tensor.dtype.kind == "float":
         return ops.mean(tensor, axes, keepdims)
-    count = int(np.prod([tensor.shape[axis] for axis in axes]))
+    count = math.prod(tensor.shape[axis] for axis in axes)
     if not 0 < count <= MOST_AVERAGED:
         raise Refused(f"a mean of {count:,} integers; 1 to {MOST_AVERAGED:,} are averaged exactly")
     quotients = ops.sum(ops.floor_divide(tensor, count), axes, keepdims)
@@ -69,9 +69,9 @@ def reduction(node: Node) -> Value:
     keep = bool(node.attribute("keepdims", 1))
     if node.op in ("ReduceMax", "ReduceMin"):
         return node.result(_extreme(node, tensor, axes, keep), bound=node.value(0).bound)
-    if node.elem() in WIDE and node.op != "ReduceSum":
-        raise Refused("64-bit integers, of which the GPU has 32 bits")
-    count = int(np.prod([node.shape()[axis] for axis in axes], initial=1))
+    if node.op != "ReduceSum":
+        require_narrow(node)
+    count = math.prod(node.shape()[axis] for axis in axes)
     bound = node.require_word(node.bounds(0)[0] * max(count, 1))
     result = _REDUCTIONS[node.op](tensor, axes, keepdims=keep) if axes else tensor
     if result.dtype is not tensor.dtype:  # small integers are added up in wider ones
@@ -102,16 +102,16 @@ def _of_nothing(node: Node, axes: tuple[int, ...], keep: bool) -> Tensor:
     return ops.assign(filled, value)
 
 
-@lowers("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")
+@lowers(*_NORMS)
 def norm(node: Node) -> Value:
     axes, x = reduced_axes(node), node.tensor(0)
-    if node.elem() in INTEGERS and node.op not in ("ReduceL1", "ReduceSumSquare"):
-        raise Refused("integers")
+    if node.op not in ("ReduceL1", "ReduceSumSquare"):
+        require_real(node)
     keep = bool(node.attribute("keepdims", 1))
     function = _NORMS[node.op]
     result = function(x, axes, keep) if axes else function(x[None], 0)  # no axes: of each number by itself
     if node.elem() in WIDE:
-        count = int(np.prod([node.shape()[axis] for axis in axes or ()], initial=1))
+        count = math.prod(node.shape()[axis] for axis in axes or ())
         (a,) = node.bounds(0)
         node.require_word((a if node.op == "ReduceL1" else a * a) * max(count, 1))
     return node.result(wrapped(result, node.elem()))
@@ -127,23 +127,17 @@ def arg_extreme(node: Node) -> Value:
     return node.result(index, TensorProto.INT64, node.shape()[axis])
 
 
-@lowers("CumSum")
+@lowers("CumSum", "CumProd")
 def cumulative(node: Node) -> Value:
-    axis = node.ints(1)[0] % len(node.shape())
-    bound = node.require_word(node.bounds(0)[0] * max(node.shape()[axis], 1))
+    axis, bound = node.ints(1)[0] % len(node.shape()), None
     exclusive, reverse = bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
-    result = ops.cumsum(node.tensor(0), axis, exclusive=exclusive, reverse=reverse)
+    if node.op == "CumSum":
+        bound = node.require_word(node.bounds(0)[0] * max(node.shape()[axis], 1))
+    else:
+        require_narrow(node)
+    function = ops.cumsum if node.op == "CumSum" else ops.cumprod
+    result = function(node.tensor(0), axis, exclusive=exclusive, reverse=reverse)
     return node.result(wrapped(result, node.elem()), bound=bound)
-
-
-@lowers("CumProd")
-def cumulative_product(node: Node) -> Value:
-    if node.elem() in WIDE:
-        raise Refused("64-bit integers, of which the GPU has 32 bits")
-    axis = node.ints(1)[0] % len(node.shape())
-    exclusive, reverse = bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
-    result = ops.cumprod(node.tensor(0), axis, exclusive=exclusive, reverse=reverse)
-    return node.result(wrapped(result, node.elem()))
 
 
 @lowers("MeanVarianceNormalization")

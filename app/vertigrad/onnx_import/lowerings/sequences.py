@@ -7,8 +7,9 @@ from onnx import TensorProto
 
 from ... import ops
 from ...errors import InputError
-from ..node import Node, Refused, lowers
+from ..node import Node, lowers
 from ..values import Value, constant
+from .control import run_body
 from .shaping import pieces, reshaped
 
 
@@ -98,10 +99,7 @@ def sequence_map(node: Node) -> list[Value]:
     gathered: list[list[Value]] = [[] for _ in body.output]
     for index in range(len(items)):
         inputs = [v.items[index] if v is not None and v.items is not None else v for v in node.values()]
-        results = node.trace.graph(body, inputs, node.scope)
-        for part, result in zip(gathered, results, strict=True):
-            if result is None:
-                raise Refused("its body cannot be run")
+        for part, result in zip(gathered, run_body(node, body, inputs), strict=True):
             part.append(result)
     return [_sequence(node, part) for part in gathered]
 
