@@ -17,8 +17,9 @@ from PIL import Image
 from vertigrad import resources
 from vertigrad.errors import InputError, SceneError
 from vertigrad.gpu import Gpu
-from vertigrad.models.data.mesh import Mesh, Params, distances, lattice, sample
+from vertigrad.models.data.mesh import Mesh, Params, distances, sample
 from vertigrad.models.data.mesh_file import FORMATS, MeshFile, read, with_normals
+from vertigrad.models.data.sdf_grid import lattice
 from vertigrad.scene import load
 from vertigrad.scene.save import refuse_protected
 from vertigrad.session import Session

@@ -10,6 +10,7 @@ import pytest
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
 from vertigrad.models.data import splat_file
+from vertigrad.models.data.placement import AXES_BY_UP
 from vertigrad.models.data.splats import Params
 from vertigrad.models.data.splats import Splats as Model
 
@@ -78,11 +79,11 @@ def test_what_stands_in_the_file_is_what_the_paper_says(tmp_path: Path) -> None:
         assert np.array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("up", list(splat_file.UPWARDS))
+@pytest.mark.parametrize("up", list(AXES_BY_UP))
 def test_size_and_the_upward_axis(tmp_path: Path, up: str) -> None:
     splat_file.write(tmp_path / "a.ply", some())
     plain, got = splat_file.read(tmp_path / "a.ply"), splat_file.read(tmp_path / "a.ply", 4.0, up)
-    axes, factor = splat_file.UPWARDS[up], 4.0 / np.ptp(plain.position, axis=0).max()
+    axes, factor = AXES_BY_UP[up], 4.0 / np.ptp(plain.position, axis=0).max()
     assert np.isclose(np.linalg.det(axes), 1.0)
     assert np.allclose(axes @ {"y": (0, 1, 0), "-y": (0, -1, 0), "z": (0, 0, 1)}[up], (0, 1, 0))
     assert np.allclose(got.position, factor * plain.position @ axes.T, atol=1e-5)

@@ -12,9 +12,10 @@ from ...errors import InputError
 from ...gpu import Kernel
 from ...ops.launch import element_strides
 from ...params import number
-from ...tensor import Tensor, f16, f32
+from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import TensorStateModel
+from .planes import without_leading_ones
 
 CORNERS = 24  # of a box, each once for every face that it belongs to
 
@@ -142,12 +143,7 @@ def box_triangles(boxes: int) -> np.ndarray:
 
 def _rows_of(values: Tensor) -> Tensor:
     """A view (rows, columns). Raises `InputError` if there is none."""
-    if values.dtype not in (f32, f16):
-        raise InputError(f"values are {values.dtype}; bars need f32 or f16")
-    ones = 0
-    while values.ndim - ones > 1 and values.shape[ones] == 1:
-        ones += 1
-    view = values[(0,) * ones] if ones else values[...]
+    view = without_leading_ones(values, 1, "values", "bars need")
     if view.ndim == 0:
         view = view[None]
     if view.ndim == 1:

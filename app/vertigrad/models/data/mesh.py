@@ -10,11 +10,13 @@ import numpy as np
 
 from ... import ops, params
 from ...gpu import Kernel
-from ...params import angle, choice, file, integer, number
+from ...params import angle, file, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import StaticModel
 from .mesh_file import FORMATS, MeshFile, read
+from .placement import longest_edge, up_axis
+from .sdf_grid import distance_specs, lattice, samples_of
 
 SHADER = "models/mesh.wgsl"
 PART = 1024  # triangles that one dispatch looks at
@@ -25,10 +27,8 @@ class Params(params.Params):
     """Mesh file, size, and signed distance grid."""
 
     file: Path = file("assets/data/knot.ply", suffixes=FORMATS, doc="mesh file")
-    size: float = number(
-        2.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="longest edge of the bounding box; 0: as in the file"
-    )
-    up: str = choice("y", ("y", "z"), rebuild=True, doc="axis of the file that points up")
+    size: float = longest_edge(2.0)
+    up: str = up_axis()
     crease: float = angle(40.0, min=0.0, max=180.0, rebuild=True, doc="edges sharper than this angle are not smoothed")
     sdf_resolution: int = integer(
         0,
@@ -62,7 +62,7 @@ class Mesh(StaticModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        mesh, side = _mesh(params), _side(params)
+        mesh = _mesh(params)
         outputs = {
             "position": OutputSpec((len(mesh.positions), 3), "f32", "vertex positions"),
             "normal": OutputSpec((len(mesh.positions), 3), "f32", "unit normals, outwards"),
@@ -70,9 +70,7 @@ class Mesh(StaticModel):
         }
         if mesh.colors is not None:
             outputs["color"] = OutputSpec((len(mesh.positions), 3), "f32", "vertex colors, sRGB from 0 to 1")
-        if side:
-            outputs["distance"] = OutputSpec((side,) * 3, "f32", "signed distances on a cube, z first; negative inside")
-        return outputs
+        return outputs | distance_specs(samples_of(params.sdf_resolution))
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
@@ -86,7 +84,7 @@ class Mesh(StaticModel):
             }
             if mesh.colors is not None:
                 self._outputs["color"] = parts.copied("color", mesh.colors)
-            side = _side(params)
+            side = samples_of(params.sdf_resolution)
             if side:
                 distance = parts.empty("distance", side, side, side)
                 sample(mesh, params.sdf_extent, distance)
@@ -105,7 +103,7 @@ class Mesh(StaticModel):
         if "distance" in self._outputs:
             distance = self._outputs["distance"].numpy().ravel()
             pick = np.random.default_rng(0).integers(0, len(distance), COMPARED)
-            positions = lattice(_side(self._params), self._params.sdf_extent)[pick]
+            positions = lattice(samples_of(self._params.sdf_resolution), self._params.sdf_extent)[pick]
             found.append(compare("distance", distance[pick], distances(mesh, positions), 1e-4))
         return found
 
@@ -126,12 +124,6 @@ def sample(mesh: MeshFile, reach: float, distance: Tensor) -> None:
             Kernel.load(SHADER, "gather")(count, corners=corners, **sums, **fields, **part)
         finish = Kernel.load(SHADER, "finish")
         finish(count, overwrites=("distances",), distances=distance, **sums, **fields, first=0, count=0)
-
-
-def lattice(side: int, reach: float) -> np.ndarray:
-    """The positions of the samples, float64 (side³, 3), x fastest."""
-    z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
-    return np.stack([x, y, z], axis=-1).reshape(-1, 3)
 
 
 def distances(mesh: MeshFile, positions: np.ndarray) -> np.ndarray:
@@ -160,7 +152,3 @@ def _distance(corners: np.ndarray) -> float:
 
 def _mesh(params: Params) -> MeshFile:
     return read(params.file, params.size, params.up, params.crease)
-
-
-def _side(params: Params) -> int:
-    return max(params.sdf_resolution, 2) if params.sdf_resolution else 0

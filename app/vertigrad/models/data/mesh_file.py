@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from .file_cache import cached
+from .placement import placed
 
 FORMATS = (".glb", ".gltf", ".obj", ".off", ".ply", ".stl")
 MOST_AROUND = 64  # triangles around a vertex up to which creases are looked for
@@ -45,7 +46,7 @@ def read(path: Path, size: float, up: str, crease: float) -> MeshFile:
         raise InputError(f"{path}: has no triangle with an area")
     kept = index[sound]
     used, kept = np.unique(kept, return_inverse=True)
-    positions = _centered(positions[used], size, up)
+    positions, _ = placed(positions[used], size, up)
     if (reach := np.abs(positions).max()) > np.finfo(np.float32).max:
         raise InputError(f"{path}: coordinates reach {reach:.3g}, beyond float32; set size to scale the mesh")
     vertex, normals, triangles = _split(positions, kept.reshape(-1, 3), crease)
@@ -97,13 +98,6 @@ def _sound(positions: np.ndarray, index: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", over="ignore"):
         area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=-1)
     return np.isfinite(area) & (area > 0)
-
-
-def _centered(positions: np.ndarray, size: float, up: str) -> np.ndarray:
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    scale = size / (high - low).max() if size else 1.0
-    middled = (positions - 0.5 * (low + high)) * scale
-    return np.stack([middled[:, 0], middled[:, 2], -middled[:, 1]], axis=-1) if up == "z" else middled
 
 
 def with_normals(positions: np.ndarray, index: np.ndarray, crease: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

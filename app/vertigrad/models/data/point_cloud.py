@@ -9,21 +9,20 @@ from typing import ClassVar
 import numpy as np
 
 from ... import ops, params
-from ...params import choice, file, number
+from ...params import file
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import StaticModel
 from . import point_file
+from .placement import longest_edge, up_axis
 
 
 class Params(params.Params):
     """Point file and size."""
 
     file: Path = file(..., suffixes=point_file.SUFFIXES, doc="point file: (n, 3) or (n, 6) in .npy or .npz, or a PLY")
-    size: float = number(
-        2.0, min=0.0, max=1e6, slider_max=10.0, rebuild=True, doc="longest edge of the bounding box; 0: as in the file"
-    )
-    up: str = choice("y", ("y", "z"), rebuild=True, doc="axis of the file that points up")
+    size: float = longest_edge(2.0)
+    up: str = up_axis()
 
 
 class PointCloud(StaticModel):

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import InputError
 from . import array_file, ply
 from .file_cache import cached
+from .placement import placed
 
 SUFFIXES = (*array_file.SUFFIXES, ".ply")
 POSITION_NAMES = ("position", "positions", "points", "xyz")
@@ -36,11 +37,7 @@ def read(path: Path, size: float, up: str) -> Points:
     sound = np.isfinite(positions).all(axis=1)
     if not sound.any():
         raise InputError(f"{path}: no point with a finite position, of {len(positions):,}")
-    positions = positions[sound].astype(float)
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    positions = (positions - 0.5 * (low + high)) * (size / max((high - low).max(), 1e-30) if size else 1.0)
-    if up == "z":
-        positions = np.stack([positions[:, 0], positions[:, 2], -positions[:, 1]], axis=-1)
+    positions, _ = placed(positions[sound].astype(float), size, up)
     kept = None if colors is None else np.ascontiguousarray(np.nan_to_num(unit_colors(colors[sound])), np.float32)
     return Points(np.ascontiguousarray(positions, np.float32), kept, int((~sound).sum()))
 

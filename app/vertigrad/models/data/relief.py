@@ -13,9 +13,10 @@ from ...gpu import Kernel
 from ...ops.grid import record_grid_normals
 from ...ops.launch import element_strides
 from ...params import number
-from ...tensor import Tensor, f16, f32
+from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import TensorStateModel
+from .planes import without_leading_ones
 
 LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
 
@@ -157,10 +158,7 @@ def stretched(plane: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 def _plane(heights: Tensor) -> Tensor:
     """A view (rows, columns). Raises `InputError` if it is anything else."""
-    if heights.dtype not in (f32, f16):
-        raise InputError(f"heights are {heights.dtype}; a relief needs f32 or f16")
-    ones = _leading_ones(heights)
-    view = heights[(0,) * ones] if ones else heights[:]
+    view = without_leading_ones(heights, 2, "heights", "a relief needs")
     if view.ndim != 2 or not view.size:
         raise InputError(f"height of shape {heights.shape} is not (rows, columns)")
     return view
@@ -168,9 +166,7 @@ def _plane(heights: Tensor) -> Tensor:
 
 def _by_channel(values: Tensor) -> Tensor:
     """A view (rows, columns, channels) with 1 or 3 channels. Raises `InputError` if there is none."""
-    if values.dtype not in (f32, f16):
-        raise InputError(f"values are {values.dtype}; a relief needs f32 or f16")
-    view = values[(0,) * _leading_ones(values)] if _leading_ones(values) else values[:]
+    view = without_leading_ones(values, 2, "values", "a relief needs")
     if view.ndim == 2:
         return view[:, :, None]
     if view.ndim == 3 and view.shape[0] == 3:
@@ -178,11 +174,3 @@ def _by_channel(values: Tensor) -> Tensor:
     if view.ndim == 3 and view.shape[2] in (1, 3):
         return view
     raise InputError(f"values of shape {values.shape} are neither (rows, columns) nor an image of 3 channels")
-
-
-def _leading_ones(values: Tensor) -> int:
-    """How many leading axes of size 1 can go, so that two axes are left."""
-    found = 0
-    while found < values.ndim - 2 and values.shape[found] == 1:
-        found += 1
-    return found

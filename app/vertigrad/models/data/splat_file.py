@@ -16,17 +16,13 @@ from ...atomic_file import write_file
 from ...errors import InputError
 from . import ply
 from .file_cache import cached
+from .placement import AXES_BY_UP, placed
 
 SUFFIX = ".ply"
 FIRST_HARMONIC = 0.28209479177387814  # 1 / (2 sqrt(pi))
 POSITION, COLOR = ("x", "y", "z"), ("f_dc_0", "f_dc_1", "f_dc_2")
 SCALE, TURN = ("scale_0", "scale_1", "scale_2"), ("rot_0", "rot_1", "rot_2", "rot_3")
 NEEDED = (*POSITION, *COLOR, "opacity", *SCALE, *TURN)
-UPWARDS = {  # what turns the file's axes so that y points upwards
-    "y": np.eye(3),
-    "-y": np.diag([1.0, -1.0, -1.0]),
-    "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
-}
 
 
 class Splats(NamedTuple):
@@ -58,7 +54,7 @@ def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
     """The splats of a file, their middle at the origin.
 
     `size` is the longest edge of their bounding box; 0 keeps that of the file. `up` is the file's upward
-    axis, one of `UPWARDS`. Raises `InputError` for a file that is none, or without a splat that could be drawn.
+    axis, one of `AXES_BY_UP`. Raises `InputError` for a file that is none, or without a splat that could be drawn.
     """
     head = ply.header(path)
     missing = [name for name in NEEDED if name not in head.fields]
@@ -76,14 +72,11 @@ def read(path: Path, size: float = 0.0, up: str = "y") -> Splats:
     sound = np.isfinite(all_columns.astype(np.float32)).all(axis=1)
     if not sound.any():
         raise InputError(f"{path}: no splat with finite values, of {len(rows):,}")
-    position, scale, turn = position[sound], scale[sound], turn[sound]
-    low, high = position.min(axis=0), position.max(axis=0)
-    factor = size / max((high - low).max(), 1e-30) if size else 1.0
-    axes = UPWARDS[up]
+    position, factor = placed(position[sound], size, up)
     arrays = (
-        (position - 0.5 * (low + high)) * factor @ axes.T,
-        scale * factor,
-        _after(axes, turn[:, [1, 2, 3, 0]]),
+        position,
+        scale[sound] * factor,
+        _after(AXES_BY_UP[up], turn[sound][:, [1, 2, 3, 0]]),
         opacity[sound],
         np.clip(color[sound], 0.0, None),
     )

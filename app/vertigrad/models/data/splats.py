@@ -9,26 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import ops, params
-from ...params import choice, file, number
+from ...params import file
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import StaticModel
 from . import splat_file
+from .placement import AXES_BY_UP, longest_edge, up_axis
 
 
 class Params(params.Params):
     """Which splats, and how large."""
 
     file: Path = file(..., suffixes=(splat_file.SUFFIX,), doc="splat file: a PLY as written by Gaussian splatting")
-    size: float = number(
-        0.0,
-        min=0.0,
-        max=1e6,
-        slider_max=10.0,
-        rebuild=True,
-        doc="longest edge of the bounding box of the centers; 0: as in the file",
-    )
-    up: str = choice("-y", tuple(splat_file.UPWARDS), rebuild=True, doc="axis of the file that points up")
+    size: float = longest_edge(0.0, " of the centers")
+    up: str = up_axis("-y", tuple(AXES_BY_UP))
 
 
 class Splats(StaticModel):

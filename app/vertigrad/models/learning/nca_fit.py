@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import learn, ops, params
 from ...gpu import Kernel
-from ...params import choice, integer, number, switch
+from ...params import choice, integer, number
 from ...tensor import Tensor, f32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
@@ -18,6 +18,7 @@ from ..parts import Parts
 from ..reference import nca_fit as reference
 from .nca_fit_images import IMAGES, image
 from .training_model import TrainingModel
+from .training_params import learning_rate, steps_per_second, train_switch
 
 SHADER = "models/nca_fit.wgsl"
 COLORS = 4  # red, green, blue, alpha: the first numbers of a cell
@@ -37,14 +38,12 @@ class Params(params.Params):
     steps: int = integer(
         24, min=4, max=200, rebuild=True, doc="growth steps to the image; at least half the resolution"
     )
-    learning_rate: float = number(
-        5e-3, min=0.0, max=1.0, slider_min=1e-5, slider_max=0.05, scale="log", doc="learning rate of Adam"
-    )
-    steps_per_second: float = number(20.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="training steps per second")
+    learning_rate: float = learning_rate(5e-3, "Adam", slider_max=0.05)
+    steps_per_second: float = steps_per_second(20.0)
     playback_rate: float = number(
         24.0, min=1.0, max=240.0, scale="log", unit="1/s", doc="growth steps shown per second"
     )
-    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
+    train: bool = train_switch()
 
 
 class NcaFit(TrainingModel):

@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ... import learn, ops, params
-from ...params import choice, color, file, integer, number, switch
+from ...params import choice, color, file, integer, number
 from ...params.color_space import linear
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..data import splat_file
 from ..data.mesh_file import FORMATS, read
+from ..data.placement import up_axis
 from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import splat_fit as reference
@@ -25,6 +26,7 @@ from .splat_fit_densify import record_densification
 from .splat_fit_raster import Splats, decoded, drawn, encoded
 from .splat_fit_start import STARTS, beginning
 from .splat_fit_views import Views
+from .training_params import learning_rate, steps_per_second, train_switch
 
 ALIKE = 0.2  # share of structural similarity in the loss, as in the paper
 DENSIFIED = 2  # times `learning_rate_half_life`: until then splats are divided
@@ -35,7 +37,7 @@ class Params(params.Params):
     """Mesh, cameras and training."""
 
     file: Path = file("assets/data/knot.ply", suffixes=FORMATS, rebuild=True, doc="mesh file")
-    up: str = choice("y", ("y", "z"), rebuild=True, doc="axis of the file that points up")
+    up: str = up_axis()
     light: tuple[float, float, float] = color("#f6e7cb", doc="color of the bands")
     dark: tuple[float, float, float] = color("#c8424f", doc="color between the bands")
     bands: float = number(9.0, min=0.0, max=64.0, doc="number of bands around the mesh")
@@ -52,21 +54,11 @@ class Params(params.Params):
     test_view: int = integer(
         0, min=0, max=511, slider_max=31, doc="index of the view that is shown and not used for training"
     )
-    position_learning_rate: float = number(
-        4e-3, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of positions"
-    )
-    scale_learning_rate: float = number(
-        2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of log scales"
-    )
-    rotation_learning_rate: float = number(
-        2e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of rotations"
-    )
-    opacity_learning_rate: float = number(
-        5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of opacity logits"
-    )
-    color_learning_rate: float = number(
-        5e-2, min=0.0, max=1.0, slider_min=1e-5, scale="log", doc="learning rate of color logits"
-    )
+    position_learning_rate: float = learning_rate(4e-3, "positions")
+    scale_learning_rate: float = learning_rate(2e-2, "log scales")
+    rotation_learning_rate: float = learning_rate(2e-2, "rotations")
+    opacity_learning_rate: float = learning_rate(5e-2, "opacity logits")
+    color_learning_rate: float = learning_rate(5e-2, "color logits")
     learning_rate_half_life: int = integer(
         400,
         min=1,
@@ -82,9 +74,9 @@ class Params(params.Params):
         slider_max=1000,
         doc="steps between densifications: large splats are split, invisible ones reused; 0: never",
     )
-    steps_per_second: float = number(12.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="training steps per second")
+    steps_per_second: float = steps_per_second(12.0)
     background: tuple[float, float, float] = color("#2b3544", doc="background of the shown image")
-    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
+    train: bool = train_switch()
 
 
 class SplatFit(NoReloadModel):

@@ -16,7 +16,7 @@ from ...learn.export import to_onnx, to_safetensors
 from ...learn.weights import Weights
 from ...ops.lines import words
 from ...ops.philox import key_of, stream_words
-from ...params import choice, file, integer, number, switch
+from ...params import choice, file, integer, number
 from ...tensor import Tensor, f32, i32
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Fault, Model, OutputSpec, compare
@@ -27,6 +27,7 @@ from .train_files import CHECKPOINT, checkpoint, read_start, restore
 from .train_network import loss_gradient, loss_of, network_of, optimizer_of, prepared
 from .train_tables import NAMES, Classes, Find, Tables, read_tables
 from .train_views import specs_of, view_of
+from .training_params import learning_rate, train_switch
 
 NOT_YET = 3e38  # the best loss before any was seen
 COMPARED = 256  # examples that the reference works out
@@ -35,9 +36,7 @@ COMPARED = 256  # examples that the reference works out
 class Params(params.Params):
     """What can be changed while it learns."""
 
-    learning_rate: float = number(
-        3e-3, min=0.0, max=10.0, slider_min=1e-5, slider_max=0.1, scale="log", doc="learning rate of the optimizer"
-    )
+    learning_rate: float = learning_rate(3e-3, "the optimizer", slider_max=0.1, max=10.0)
     weight_decay: float = number(0.0, min=0.0, max=1.0, slider_max=0.1, doc="weight decay of the optimizer")
     steps: int = integer(1, min=1, max=1024, slider_max=32, doc="training steps per simulation step")
     batch_size: int = integer(
@@ -48,7 +47,7 @@ class Params(params.Params):
         rebuild=True,
         doc="examples per training step, chosen at random; 0: all",
     )
-    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
+    train: bool = train_switch()
     show: str = choice(
         "newest", ("newest", "best"), doc="weights that are drawn and exported: newest, or best test_loss"
     )

@@ -14,6 +14,7 @@ from ...params import choice, described, file, integer, number, switch, unknown
 from ..base import Fault
 from ..data.footage import STILLS
 from ..data.mesh_file import FORMATS
+from ..data.placement import up_axis
 
 Find = Callable[[str], Path]
 P = TypeVar("P", bound=params.Params)
@@ -46,7 +47,7 @@ class Solid(params.Params):
 
     file: Path = file(..., suffixes=FORMATS, doc="mesh file; the mesh must be closed")
     size: float = number(1.6, min=0.1, max=2.0, doc="longest edge of the mesh; the network's domain is -1 to 1")
-    up: str = choice("y", ("y", "z"), doc="axis of the file that points up")
+    up: str = up_axis(rebuild=False)
     samples: int = integer(16384, min=64, max=1 << 20, doc="number of training samples")
     spread: float = number(0.06, min=1e-4, max=1.0, doc="typical distance of samples from the surface")
 

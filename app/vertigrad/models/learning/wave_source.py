@@ -10,13 +10,14 @@ import numpy as np
 from ... import learn, ops, params
 from ...gpu import Kernel, Plan
 from ...ops.grid import record_grid_normals
-from ...params import integer, number, switch
+from ...params import integer, number
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..parts import Parts
 from ..reference import wave_source as reference
 from .training_model import TrainingModel
+from .training_params import steps_per_second, train_switch
 from .wave_source_drawing import GAP, LIFT, LOUD, claims, drawn
 from .wave_source_scene import bay, beginning, plane, shares
 from .wave_source_waves import SHADER, Waves
@@ -43,10 +44,10 @@ class Params(params.Params):
     learning_rate: float = number(
         0.25, min=0.0, max=2.0, doc="learning rate, relative to the largest stable one; diverges above about 1.3"
     )
-    steps_per_second: float = number(8.0, min=0.1, max=240.0, scale="log", unit="1/s", doc="training steps per second")
+    steps_per_second: float = steps_per_second(8.0)
     playback_rate: float = number(60.0, min=1.0, max=1000.0, scale="log", unit="1/s", doc="wave steps shown per second")
     height: float = number(0.42, min=0.0, max=5.0, doc="drawn height of a wave of amplitude 1")
-    train: bool = switch(True, doc="train while the simulation runs; off: weights stay as they are")
+    train: bool = train_switch()
 
 
 class WaveSource(TrainingModel):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ..parts import Parts
@@ -44,9 +42,3 @@ class Lattice:
     def close(self) -> None:
         """Give up the memory. Idempotent."""
         self._parts.close()
-
-
-def grid_points(side: int, reach: float) -> np.ndarray:
-    """The reference: all points (side³, 3) in the order of the distances."""
-    z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
-    return np.stack([x, y, z], axis=-1).reshape(-1, 3)

@@ -15,9 +15,10 @@ from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
+from ..data.sdf_grid import distance_specs, lattice, samples_of
 from ..model_bases import PartsModel
 from .mlp_file import Layers, evaluate, read_layers, same_shapes
-from .sdf_lattice import Lattice, grid_points
+from .sdf_lattice import Lattice
 
 SHADER = "models/sdf_surface.wgsl"
 COMPARED = 1024  # directions that the reference follows
@@ -96,10 +97,7 @@ class SdfSurface(PartsModel):
             "normal": OutputSpec((n, n, 3), "f32", "unit normals, outwards"),
             "level": OutputSpec((n, n), "f32", "mean curvature: above 0 on ridges, below 0 in valleys"),
         }
-        side = _side(params)
-        if side:
-            outputs["distance"] = OutputSpec((side,) * 3, "f32", "signed distances on a cube, z first; negative inside")
-        return outputs
+        return outputs | distance_specs(samples_of(params.sdf_resolution))
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
@@ -121,7 +119,8 @@ class SdfSurface(PartsModel):
             self._levels = parts.empty("level", n, n)
             self._plan = parts.plan("step")
             self._record()
-            self._lattice = Lattice(name, self._net, side, params.sdf_extent) if (side := _side(params)) else None
+            side = samples_of(params.sdf_resolution)
+            self._lattice = Lattice(name, self._net, side, params.sdf_extent) if side else None
             if self._lattice is not None:
                 parts.callback(self._lattice.close)
             self.reset()
@@ -209,7 +208,7 @@ class SdfSurface(PartsModel):
             return []
         distances = self._lattice.distances.numpy()
         pick = slice(None, None, max(distances.size // COMPARED, 1))
-        at = grid_points(len(distances), self._params.sdf_extent)[pick]
+        at = lattice(len(distances), self._params.sdf_extent)[pick]
         reference = distance(self._network.layers, at, np.array(self._latent()))
         return [compare("distance", distances.ravel()[pick], reference, 1e-5)]
 
@@ -228,11 +227,6 @@ class SdfSurface(PartsModel):
         share = gone * gone * (3.0 - 2.0 * gone)
         here, there = known[way % len(known)], known[(way + 1) % len(known)]
         return tuple(float(x) for x in here + share * (there - here))
-
-
-def _side(params: Params) -> int:
-    """Samples along each axis of the grid of distances: none, or enough to have a slope."""
-    return max(params.sdf_resolution, 2) if params.sdf_resolution else 0
 
 
 def directions(n: int) -> np.ndarray:

@@ -1,0 +1,24 @@
+"""A grid of signed distances on a cube around the origin, as simulations take it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base import OutputSpec
+
+
+def samples_of(resolution: int) -> int:
+    """Samples along each axis for a parameter `sdf_resolution`: none, or enough to have a slope."""
+    return max(resolution, 2) if resolution else 0
+
+
+def distance_specs(side: int) -> dict[str, OutputSpec]:
+    """The output `distance`, if there are samples."""
+    spec = OutputSpec((side,) * 3, "f32", "signed distances on a cube, z first; negative inside")
+    return {"distance": spec} if side else {}
+
+
+def lattice(side: int, reach: float) -> np.ndarray:
+    """The positions of the samples, float64 (side³, 3), x fastest."""
+    z, y, x = np.meshgrid(*3 * [np.linspace(-reach, reach, side)], indexing="ij")
+    return np.stack([x, y, z], axis=-1).reshape(-1, 3)
