@@ -1,6 +1,6 @@
 """Learning on the GPU: losses, optimizers, schedules of their rates, and what saves memory in the backward pass."""
 
-from .checkpoint import checkpoint, custom
+from .checkpoint import checkpoint, checkpointed_steps, custom
 from .losses import cross_entropy, huber_loss, l1_loss, l2_loss
 from .optimizer import Adam, Optimizer, Sgd, adam_w
 from .point_sets import chamfer, nearest
@@ -16,6 +16,7 @@ __all__ = [
     "adam_w",
     "chamfer",
     "checkpoint",
+    "checkpointed_steps",
     "constant",
     "cosine",
     "cross_entropy",

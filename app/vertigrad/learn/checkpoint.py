@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from ..errors import GradientError
@@ -59,3 +60,18 @@ def checkpoint(function: Callable[..., Tensor], *operands: Tensor) -> Tensor:
         return [leaf.grad for leaf in leaves]
 
     return custom("checkpoint", function, backward)(*operands)
+
+
+def checkpointed_steps(step: Callable[..., Tensor], count: int, state: Tensor, *operands: Tensor) -> Tensor:
+    """`state` after `count` steps `step(number, state, *operands)`: √count checkpoints of √count steps each."""
+    length = math.isqrt(count - 1) + 1
+    for first in range(0, count, length):
+        numbers = range(first, min(first + length, count))
+
+        def stretch(state: Tensor, *operands: Tensor, numbers: range = numbers) -> Tensor:
+            for number in numbers:
+                state = step(number, state, *operands)
+            return state
+
+        state = checkpoint(stretch, state, *operands)
+    return state

@@ -102,6 +102,13 @@ class Optimizer(ABC):
         for tensor in self.weights:
             tensor.grad = None
 
+    def reset(self) -> None:
+        """Forget all steps: the state is zeros again."""
+        with no_grad():
+            for tensor in self.state.values():
+                tensor.fill_(0.0)
+        self.step_count = 0
+
     def norm(self) -> Tensor:
         """The norm of all gradients together, one element. Raises `GradientError` as `step`."""
         gradients = self._gradients()

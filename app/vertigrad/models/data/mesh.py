@@ -13,7 +13,7 @@ from ...gpu import Kernel
 from ...params import angle, file, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import StaticModel
+from .file_model import FileContent, FileModel
 from .mesh_file import FORMATS, MeshFile, read
 from .placement import longest_edge, up_axis
 from .sdf_grid import distance_specs, lattice, samples_of
@@ -48,7 +48,7 @@ class Params(params.Params):
     )
 
 
-class Mesh(StaticModel):
+class Mesh(FileModel):
     """A mesh from a file, centered at the origin. It has an output `color` if its vertices have colors.
 
     `distance` is computed once, when the model is built, by brute force over all triangles and samples. A software
@@ -60,51 +60,43 @@ class Mesh(StaticModel):
         "highest": DiagnosticSpec("height of the highest vertex"),
     }
 
+    output_docs: ClassVar[Mapping[str, str]] = {
+        "position": "vertex positions",
+        "normal": "unit normals, outwards",
+        "index": "triangles: three vertex indices each",
+        "color": "vertex colors, sRGB from 0 to 1",
+    }
+
+    @staticmethod
+    def read(params: Params) -> FileContent:
+        mesh = _mesh(params)
+        arrays = {"position": mesh.positions, "normal": mesh.normals, "index": mesh.index}
+        return FileContent(arrays if mesh.colors is None else {**arrays, "color": mesh.colors})
+
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        mesh = _mesh(params)
-        outputs = {
-            "position": OutputSpec((len(mesh.positions), 3), "f32", "vertex positions"),
-            "normal": OutputSpec((len(mesh.positions), 3), "f32", "unit normals, outwards"),
-            "index": OutputSpec((len(mesh.index), 3), "u32", "triangles: three vertex indices each"),
-        }
-        if mesh.colors is not None:
-            outputs["color"] = OutputSpec((len(mesh.positions), 3), "f32", "vertex colors, sRGB from 0 to 1")
-        return outputs | distance_specs(samples_of(params.sdf_resolution))
+        return {**super().output_specs(params), **distance_specs(samples_of(params.sdf_resolution))}
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        mesh = _mesh(params)
-        self._dropped = mesh.dropped
-        with self._building() as parts:
-            self._outputs = {
-                "position": parts.copied("position", mesh.positions),
-                "normal": parts.copied("normal", mesh.normals),
-                "index": parts.copied("index", mesh.index),
-            }
-            if mesh.colors is not None:
-                self._outputs["color"] = parts.copied("color", mesh.colors)
-            side = samples_of(params.sdf_resolution)
-            if side:
-                distance = parts.empty("distance", side, side, side)
-                sample(mesh, params.sdf_extent, distance)
-                self._outputs["distance"] = distance
-
-    def outputs(self) -> dict[str, Tensor]:
-        return dict(self._outputs)
+        super().__init__(name, params, inputs, seed)
+        side = samples_of(params.sdf_resolution)
+        if side:
+            with self._building() as parts:
+                parts.callback(self._parts.close)
+                self._outputs["distance"] = distance = parts.empty("distance", side, side, side)
+                sample(_mesh(params), params.sdf_extent, distance)
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {"highest": ops.max(self._outputs["position"][:, 1])}
 
     def compare_with_reference(self) -> list[Comparison]:
-        """Positions as they were read; some of the distances, in float64."""
-        mesh = _mesh(self._params)
-        found = [compare("position", self._outputs["position"].numpy(), mesh.positions.astype(float), 1e-7)]
+        """The mesh as it was read; some of the distances, in float64."""
+        found = super().compare_with_reference()
         if "distance" in self._outputs:
             distance = self._outputs["distance"].numpy().ravel()
             pick = np.random.default_rng(0).integers(0, len(distance), COMPARED)
             positions = lattice(samples_of(self._params.sdf_resolution), self._params.sdf_extent)[pick]
-            found.append(compare("distance", distance[pick], distances(mesh, positions), 1e-4))
+            found.append(compare("distance", distance[pick], distances(_mesh(self._params), positions), 1e-4))
         return found
 
 

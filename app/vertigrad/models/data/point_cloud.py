@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-
 from ... import ops, params
 from ...params import file
 from ...tensor import Tensor
-from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import StaticModel
+from ..base import DiagnosticSpec
 from . import point_file
+from .file_model import FileContent, FileModel
 from .placement import longest_edge, up_axis
 
 
@@ -25,7 +23,7 @@ class Params(params.Params):
     up: str = up_axis()
 
 
-class PointCloud(StaticModel):
+class PointCloud(FileModel):
     """Points from a file, centered at the origin. Points that are not finite are left out.
 
     There is an output `color` only if the file has colors.
@@ -37,38 +35,16 @@ class PointCloud(StaticModel):
         "dropped": DiagnosticSpec("number of points left out because they are not finite"),
     }
 
-    @classmethod
-    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        points = _points(params)
-        outputs = {"position": OutputSpec((len(points.positions), 3), "f32", "point positions")}
-        if points.colors is not None:
-            outputs["color"] = OutputSpec((len(points.positions), 3), "f32", "point colors, sRGB from 0 to 1")
-        return outputs
+    output_docs: ClassVar[Mapping[str, str]] = {
+        "position": "point positions",
+        "color": "point colors, sRGB from 0 to 1",
+    }
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._dropped = _points(params).dropped
-        with self._building() as parts:
-            self._outputs = {key: parts.copied(key, array) for key, array in _arrays(params).items()}
-
-    def outputs(self) -> dict[str, Tensor]:
-        return dict(self._outputs)
+    @staticmethod
+    def read(params: Params) -> FileContent:
+        points = point_file.read(params.file, params.size, params.up)
+        colors = {} if points.colors is None else {"color": points.colors}
+        return FileContent({"position": points.positions, **colors}, {"dropped": points.dropped})
 
     def diagnostics(self) -> dict[str, Tensor]:
-        return {"highest": ops.max(self._outputs["position"][:, 1]), "dropped": Tensor.full((), self._dropped)}
-
-    def compare_with_reference(self) -> list[Comparison]:
-        """The points as they were read."""
-        return [
-            compare(key, self._outputs[key].numpy(), np.asarray(array, float), 1e-7)
-            for key, array in _arrays(self._params).items()
-        ]
-
-
-def _points(params: Params) -> point_file.Points:
-    return point_file.read(params.file, params.size, params.up)
-
-
-def _arrays(params: Params) -> dict[str, np.ndarray]:
-    points = _points(params)
-    return {"position": points.positions} | ({} if points.colors is None else {"color": points.colors})
+        return {"highest": ops.max(self._outputs["position"][:, 1]), **super().diagnostics()}

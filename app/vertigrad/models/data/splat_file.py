@@ -14,6 +14,7 @@ import numpy as np
 
 from ...atomic_file import write_file
 from ...errors import InputError
+from ..base import OutputSpec
 from . import ply
 from .file_cache import cached
 from .placement import AXES_BY_UP, placed
@@ -39,6 +40,17 @@ class Splats(NamedTuple):
 
 
 _log = logging.getLogger("vertigrad")
+
+
+def output_specs(count: int | None) -> dict[str, OutputSpec]:
+    """The outputs of a model that has splats."""
+    return {
+        "position": OutputSpec((count, 3), "f32", "centers"),
+        "scale": OutputSpec((count, 3), "f32", "standard deviations along the splat's axes"),
+        "rotation": OutputSpec((count, 4), "f32", "quaternions x, y, z, w"),
+        "opacity": OutputSpec((count,), "f32", "opacity at the center"),
+        "color": OutputSpec((count, 3), "f32", "colors, sRGB"),
+    }
 
 
 def is_splats(path: Path) -> bool:

@@ -16,9 +16,14 @@ from ...params.color_space import linear
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..model_bases import NoReloadModel
+from . import splat_file
 
 SHADER = "models/splat_mesh.wgsl"
 COMPARED = 500  # splats that the reference works out
+PLAIN_FIELDS = (  # parameters that the shader takes as they are
+    *("size_factor", "elongation", "thickness", "opacity"),
+    *("wave_height", "wave_vector", "color_variation"),
+)
 
 
 class Params(params.Params):
@@ -73,13 +78,7 @@ class SplatMesh(NoReloadModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        return {
-            "position": OutputSpec((None, 3), "f32", "centers"),
-            "scale": OutputSpec((None, 3), "f32", "standard deviations along the splat's axes"),
-            "rotation": OutputSpec((None, 4), "f32", "quaternions x, y, z, w"),
-            "opacity": OutputSpec((None,), "f32", "opacity at the center"),
-            "color": OutputSpec((None, 3), "f32", "colors, sRGB"),
-        }
+        return splat_file.output_specs(None)
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params, self._inputs = name, params, inputs
@@ -87,8 +86,9 @@ class SplatMesh(NoReloadModel):
         _check(inputs)
         count = inputs["index"].shape[0] * params.subdivisions**2
         with self._building() as parts:
-            rows = {"position": (3,), "scale": (3,), "rotation": (4,), "opacity": (), "color": (3,)}
-            self._outputs = {key: parts.empty(key, count, *row) for key, row in rows.items()}
+            self._outputs = {
+                key: parts.empty(key, count, *spec.shape[1:]) for key, spec in splat_file.output_specs(count).items()
+            }
             self._plan = parts.plan("step")
             self._plan.dispatch(
                 Kernel.load(SHADER),
@@ -148,16 +148,11 @@ class SplatMesh(NoReloadModel):
         p = self._params
         length = math.hypot(*p.sun)
         return {
-            **{
-                "size_factor": p.size_factor,
-                "elongation": p.elongation,
-                "thickness": p.thickness,
-                "opacity": p.opacity,
-                "wave_height": p.wave_height,
-            },
-            **{"phase": self._turn, "wave_vector": p.wave_vector, "color_variation": p.color_variation},
+            **{name: getattr(p, name) for name in PLAIN_FIELDS},
+            "phase": self._turn,
             "sun": tuple(s / length for s in p.sun) if length else (0.0, 1.0, 0.0),
-            **{"light": linear(p.light), "dark": linear(p.dark)},
+            "light": linear(p.light),
+            "dark": linear(p.dark),
         }
 
     def _reference(self, pick: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

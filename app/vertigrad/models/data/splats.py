@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from ... import ops, params
 from ...params import file
 from ...tensor import Tensor
-from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import StaticModel
+from ..base import DiagnosticSpec
 from . import splat_file
+from .file_model import FileContent, FileModel
 from .placement import AXES_BY_UP, longest_edge, up_axis
 
 
@@ -25,7 +23,7 @@ class Params(params.Params):
     up: str = up_axis("-y", tuple(AXES_BY_UP))
 
 
-class Splats(StaticModel):
+class Splats(FileModel):
     """Gaussian splats from a file, centered at the origin. Splats that are not finite are left out.
 
     Colors are those of spherical harmonics of degree 0: independent of the view direction.
@@ -37,37 +35,12 @@ class Splats(StaticModel):
         "dropped": DiagnosticSpec("number of splats left out because they are not finite"),
     }
 
-    @classmethod
-    def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        count = len(_splats(params).position)
-        return {
-            "position": OutputSpec((count, 3), "f32", "centers"),
-            "scale": OutputSpec((count, 3), "f32", "standard deviations along the splat's axes"),
-            "rotation": OutputSpec((count, 4), "f32", "quaternions x, y, z, w"),
-            "opacity": OutputSpec((count,), "f32", "opacity at the center"),
-            "color": OutputSpec((count, 3), "f32", "colors, sRGB"),
-        }
+    output_docs: ClassVar[Mapping[str, str]] = {key: spec.doc for key, spec in splat_file.output_specs(None).items()}
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        arrays = _splats(params)._asdict()
-        self._dropped = arrays.pop("dropped")
-        with self._building() as parts:
-            self._outputs = {key: parts.copied(key, array) for key, array in arrays.items()}
-
-    def outputs(self) -> dict[str, Tensor]:
-        return dict(self._outputs)
+    @staticmethod
+    def read(params: Params) -> FileContent:
+        arrays = splat_file.read(params.file, params.size, params.up)._asdict()
+        return FileContent(arrays, {"dropped": arrays.pop("dropped")})
 
     def diagnostics(self) -> dict[str, Tensor]:
-        return {"opacity": ops.mean(self._outputs["opacity"]), "dropped": Tensor.full((), self._dropped)}
-
-    def compare_with_reference(self) -> list[Comparison]:
-        """The splats as they were read."""
-        arrays: dict[str, Any] = _splats(self._params)._asdict()
-        return [
-            compare(key, tensor.numpy(), np.asarray(arrays[key], float), 1e-7) for key, tensor in self._outputs.items()
-        ]
-
-
-def _splats(params: Params) -> splat_file.Splats:
-    return splat_file.read(params.file, params.size, params.up)
+        return {"opacity": ops.mean(self._outputs["opacity"]), **super().diagnostics()}

@@ -80,7 +80,7 @@ class NcaFit(TrainingModel):
         self._first = (spread * random.normal(size=(params.hidden, 3 * params.channels))).astype(np.float32)
         with self._building() as parts:
             self._make(parts)
-            self._optimizer = parts.enter_context(learn.Adam([self._one, self._two], clip=CLIP))
+            self._optimizers = [parts.enter_context(learn.Adam([self._one, self._two], clip=CLIP))]
             self._record(parts)
             self.reset()
 
@@ -98,9 +98,6 @@ class NcaFit(TrainingModel):
     def outputs(self) -> dict[str, Tensor]:
         drawn = {"position": self._position, "color": self._color, "radius": self._radius}
         return {"image": self._image, "height": self._height, "target": self._target, **drawn}
-
-    def diagnostics(self) -> dict[str, Tensor]:
-        return self._training_statistics()
 
     def compare_with_reference(self) -> list[Comparison]:
         """What is grown by the rule as it is, and the gradients of the loss by both layers."""
@@ -125,7 +122,7 @@ class NcaFit(TrainingModel):
         with no_grad():
             self._one[...] = self._first
             self._two.fill_(0.0)
-        self._reset_optimizer()
+        self._reset_training()
         self._evaluate.replay()
         self._begin()
         self._show.replay()
@@ -133,7 +130,7 @@ class NcaFit(TrainingModel):
     def state(self) -> dict[str, Tensor]:
         kept = {"one": self._one, "two": self._two, "now": self._now}
         drawn = {"image": self._image, "height": self._height, "radius": self._radius}
-        return kept | self._memory() | drawn
+        return kept | self._training_state() | drawn
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -152,22 +149,16 @@ class NcaFit(TrainingModel):
         self._position, self._radius = copied("position", _positions(side)), copied("radius", np.zeros(side * side))
         self._one = copied("one", self._first)
         self._two = copied("two", np.zeros((channels, params.hidden)))
-        self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
+        self._create_statistics(parts, "loss", "gradient_norm")
 
     def _record(self, parts: Parts) -> None:
         self._step, self._evaluate, self._grow, self._show = parts.plans("step", "evaluate", "grow", "show")
         with self._step.recording():
-            loss = learn.l2_loss(self._grown(self._one, self._two)[:, :COLORS], self._target_cells)
-            loss.backward()
-            with no_grad():
-                ops.assign(self._loss, loss.detach())
-                ops.assign(self._norm, self._optimizer.norm())
-            self._optimizer.step()
+            self._record_step(self._error())
         with self._evaluate.recording(), no_grad():
-            grown = self._grown(self._one, self._two)
-            ops.assign(self._loss, learn.l2_loss(grown[:, :COLORS], self._target_cells))
+            ops.assign(self._statistics["loss"], self._error())
         with self._grow.recording(), no_grad():
-            ops.assign(self._now, self._stepped(self._now, self._one, self._two))
+            ops.assign(self._now, self._stepped(0, self._now, self._one, self._two))
         with self._show.recording(), no_grad():
             shape = self._height.shape
             cells = self._now.reshape(*shape, self._params.channels)
@@ -176,25 +167,18 @@ class NcaFit(TrainingModel):
             ops.clip(cells[..., 3], 0.0, 1.0, out=self._height)
             ops.multiply(self._height.reshape(-1), LARGEST / shape[0], out=self._radius)
 
+    def _error(self) -> Tensor:
+        return learn.l2_loss(self._grown(self._one, self._two)[:, :COLORS], self._target_cells)
+
     def _begin(self) -> None:
         self._shown = 0
         ops.assign(self._now, self._seed)
 
     def _grown(self, one: Tensor, two: Tensor) -> Tensor:
-        """The cells (side · side, channels) after all steps; in the backward pass stretches are gone through again."""
-        steps, state = self._params.steps, self._seed
-        stretch = math.isqrt(steps - 1) + 1
-        for first in range(0, steps, stretch):
+        """The cells (side · side, channels) after all steps."""
+        return learn.checkpointed_steps(self._stepped, self._params.steps, self._seed, one, two)
 
-            def run(state: Tensor, one: Tensor, two: Tensor, count: int = min(stretch, steps - first)) -> Tensor:
-                for _ in range(count):
-                    state = self._stepped(state, one, two)
-                return state
-
-            state = learn.checkpoint(run, state, one, two)
-        return state
-
-    def _stepped(self, state: Tensor, one: Tensor, two: Tensor) -> Tensor:
+    def _stepped(self, number: int, state: Tensor, one: Tensor, two: Tensor) -> Tensor:
         seen = learn.custom("perceive", self._perceived, lambda gradient, _, __: [self._perceive_backward(gradient)])(
             state
         )

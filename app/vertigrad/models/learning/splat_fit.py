@@ -18,14 +18,13 @@ from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..data import splat_file
 from ..data.mesh_file import FORMATS, read
 from ..data.placement import up_axis
-from ..model_bases import NoReloadModel
 from ..parts import Parts
 from ..reference import splat_fit as reference
-from ..stepping import FixedStep
 from .splat_fit_densify import record_densification
 from .splat_fit_raster import Splats, decoded, drawn, encoded
 from .splat_fit_start import STARTS, beginning
 from .splat_fit_views import Views
+from .training_model import TrainingModel
 from .training_params import learning_rate, steps_per_second, train_switch
 
 ALIKE = 0.2  # share of structural similarity in the loss, as in the paper
@@ -79,7 +78,7 @@ class Params(params.Params):
     train: bool = train_switch()
 
 
-class SplatFit(NoReloadModel):
+class SplatFit(TrainingModel):
     """Gaussian splats trained on views of a mesh (Kerbl, Kopanas, Leimkühler and Drettakis 2023, 3D Gaussian splatting
     for real-time radiance field rendering; without spherical harmonics and with a constant number of splats).
 
@@ -100,21 +99,18 @@ class SplatFit(NoReloadModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         count, side = params.count, params.resolution
         return {
-            "position": OutputSpec((count, 3), "f32", "centers of the splats"),
-            "scale": OutputSpec((count, 3), "f32", "standard deviations along the splat's axes"),
+            **splat_file.output_specs(count),
             "rotation": OutputSpec((count, 4), "f32", "quaternions x, y, z, w, not of unit length"),
-            "opacity": OutputSpec((count,), "f32", "opacity at the center"),
-            "color": OutputSpec((count, 3), "f32", "colors, sRGB"),
             "image": OutputSpec((side, side, 3), "f32", "splats rendered in the test view"),
             "target": OutputSpec((side, side, 3), "f32", "mesh rendered in the test view"),
             "camera": OutputSpec((params.views, 3), "f32", "camera positions"),
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params, self._seed = name, params, seed
-        self._learning = FixedStep(max_steps=4)
-        self.clocks = (self._learning,)
+        super().__init__(name, params, inputs, seed)
+        self._seed = seed
         self._rendered_with: tuple[object, ...] = ()  # that the images were made with
+        self._drawn_with: tuple[object, ...] = ()  # and the outputs
         mesh = read(params.file, SIZE, params.up, CREASE)
         random = np.random.default_rng(seed)
         self._first = beginning(params.start, params.count, mesh.positions, mesh.index, random)
@@ -128,24 +124,21 @@ class SplatFit(NoReloadModel):
     def step(self, dt: float) -> None:
         params = self._params
         self._render_views()
-        for _ in range(self._learning.due(dt, 1.0 / params.steps_per_second) if params.train else 0):
-            self._backpropagate.replay(**self._view_fields(self._taken))
-            for name, optimizer in self._optimizers.items():
+        for _ in range(self._steps_due(dt)):
+            self._backpropagate.replay(**self._view_fields(self._steps_taken))
+            for name, optimizer in zip(self._learned, self._optimizers, strict=True):
                 optimizer.lr = getattr(params, f"{name}_learning_rate")
                 self._updates[name].replay(**optimizer.fields())
             if (
                 params.densify_interval
-                and self._taken % params.densify_interval == 0
-                and self._taken <= DENSIFIED * params.learning_rate_half_life
+                and self._steps_taken % params.densify_interval == 0
+                and self._steps_taken <= DENSIFIED * params.learning_rate_half_life
             ):
-                self._densify.replay(step=self._taken)
+                self._densify.replay(step=self._steps_taken)
         self._draw()
 
     def outputs(self) -> dict[str, Tensor]:
         return self._outputs
-
-    def diagnostics(self) -> dict[str, Tensor]:
-        return {"loss": ops.copy(self._loss), "psnr": ops.copy(self._psnr)}
 
     def compare_with_reference(self) -> list[Comparison]:
         """The view that is not learned from, and gradients of a weighted sum of its pixels by all that is learned."""
@@ -171,31 +164,19 @@ class SplatFit(NoReloadModel):
         with no_grad():
             for name, array in self._first.items():
                 self._learned[name][...] = array
-            for optimizer in self._optimizers.values():
-                optimizer.step_count = 0
-                for tensor in optimizer.state.values():
-                    tensor.fill_(0.0)
-            self._loss.fill_(0.0)
-        self._learning.remainder = 0.0
-        self._shown: tuple[object, ...] = ()
+        self._reset_training()
+        self._drawn_with = ()
         self._render_views()
         self._draw()
 
     def state(self) -> dict[str, Tensor]:
         kept = {f"learned.{name}": tensor for name, tensor in self._learned.items()}
-        for name, optimizer in self._optimizers.items():
-            kept |= {f"{name}.{what}": tensor for what, tensor in optimizer.state.items()}
         made = {name: self._outputs[name] for name in ("scale", "opacity", "color", "image", "target")}
-        return kept | made | {"loss": self._loss, "psnr": self._psnr}
-
-    def numbers(self) -> dict[str, float]:
-        return {"taken": self._taken, "learning": self._learning.remainder}
+        return kept | made | self._training_state()
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        for optimizer in self._optimizers.values():
-            optimizer.step_count = int(numbers["taken"])
-        self._learning.remainder = numbers["learning"]
-        self._shown = ()
+        super().resume(numbers)
+        self._drawn_with = ()
 
     def export(self, suffix: str) -> bytes:
         """A PLY of the splats, as the model `splats` and other programs read it."""
@@ -206,16 +187,12 @@ class SplatFit(NoReloadModel):
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _taken(self) -> int:
-        return self._optimizers["position"].step_count
-
     def _make(self, parts: Parts) -> None:
         side, count, rows = self._params.resolution, self._params.count, self._views.rows
         self._learned = {name: parts.copied(name, array) for name, array in self._first.items()}
         self._gradients = {name: parts.zeros(f"by {name}", *array.shape) for name, array in self._first.items()}
         self._target = parts.zeros("target", side, side, 3)
-        self._loss, self._psnr = parts.zeros("loss", 1), parts.zeros("psnr", 1)
+        self._create_statistics(parts, "loss", "psnr")
         shapes = {"scale": (count, 3), "opacity": (count,), "color": (count, 3)}
         shapes |= dict.fromkeys(("image", "target"), (side, side, 3))
         made = {name: parts.zeros(name, *shape) for name, shape in shapes.items()}
@@ -227,10 +204,10 @@ class SplatFit(NoReloadModel):
         def schedule(step: int) -> float:
             return 0.5 ** (step / self._params.learning_rate_half_life)
 
-        self._optimizers = {
-            name: parts.enter_context(learn.Adam([tensor], epsilon=1e-15, schedule=schedule))
-            for name, tensor in self._learned.items()
-        }
+        self._optimizers = [
+            parts.enter_context(learn.Adam([tensor], epsilon=1e-15, schedule=schedule))
+            for tensor in self._learned.values()
+        ]
         self._backpropagate, self._densify, self._show = parts.plans("gradients", "divide", "show")
         self._updates = {name: parts.plan(f"move {name}") for name in self._learned}
         with self._backpropagate.recording():
@@ -238,16 +215,16 @@ class SplatFit(NoReloadModel):
             loss = _loss(encoded(self._drawn(self._splats())), self._target)
             loss.backward()
             with no_grad():
-                ops.assign(self._loss, loss.detach())
+                ops.assign(self._statistics["loss"], loss.detach())
                 for name, tensor in self._learned.items():
                     assert tensor.grad is not None
                     ops.assign(self._gradients[name], tensor.grad)
                     tensor.grad = None
-        for name, plan in self._updates.items():
+        for (name, plan), optimizer in zip(self._updates.items(), self._optimizers, strict=True):
             with plan.recording():
                 self._learned[name].grad = self._gradients[name]
-                self._optimizers[name].step()
-        memory = [tensor for optimizer in self._optimizers.values() for tensor in optimizer.state.values()]
+                optimizer.step()
+        memory = [tensor for optimizer in self._optimizers for tensor in optimizer.state.values()]
         with self._densify.recording(), no_grad():
             record_densification(self._learned, memory, self._seed)
         with self._show.recording(), no_grad():
@@ -261,7 +238,9 @@ class SplatFit(NoReloadModel):
         self._views.record_choice(made["target"])
         image = encoded(self._drawn(self._splats()))
         ops.assign(made["image"], image)
-        ops.multiply(ops.log(ops.square(image - made["target"]).mean()), -10.0 / math.log(10.0), out=self._psnr)
+        ops.multiply(
+            ops.log(ops.square(image - made["target"]).mean()), -10.0 / math.log(10.0), out=self._statistics["psnr"]
+        )
 
     def _splats(self) -> Splats:
         """What is learned, as the rasterizer takes it."""
@@ -285,14 +264,14 @@ class SplatFit(NoReloadModel):
         params = self._params
         colors = params.bands, params.light, params.dark
         if colors != self._rendered_with:
-            self._rendered_with, self._shown = colors, ()
+            self._rendered_with, self._drawn_with = colors, ()
             self._views.record(params.bands, linear(params.light), linear(params.dark))
 
     def _draw(self) -> None:
         """The outputs, if something of them is another now."""
-        shown = self._taken, self._shown_view(), self._params.background
-        if shown != self._shown:
-            self._shown = shown
+        shown = self._steps_taken, self._shown_view(), self._params.background
+        if shown != self._drawn_with:
+            self._drawn_with = shown
             self._show.replay(view=shown[1], background=linear(shown[2]))
 
     def _drawn(self, splats: Splats, **open_fields: Any) -> Tensor:

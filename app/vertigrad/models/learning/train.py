@@ -141,15 +141,12 @@ class Train(NoReloadModel):
             for name, array in self._network.trainable(self._start).items():
                 self._weights[name][...] = array
                 self._best[name][...] = array
+            self._statistics["best_loss"].fill_(NOT_YET)
         self._optimizer.step_count = 0
         rate, self._optimizer.lr = self._optimizer.lr, 0.0
         self._step()  # which moves nothing: so there are a loss and a gradient from the start
         self._optimizer.lr = rate
-        with no_grad():
-            for tensor in self._optimizer.state.values():
-                tensor.fill_(0.0)
-            self._statistics["best_loss"].fill_(NOT_YET)
-        self._optimizer.step_count = 0
+        self._optimizer.reset()
         self._evaluate.replay()
         if self._file is not None and self._goes_on:
             self._optimizer.step_count = restore(self._file, self._memory())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from ...errors import InputError
+from ..data import array_file
 from ..data.file_cache import cached
 from ..data.footage import STILLS
 from ..data.mesh_file import MeshFile, read
@@ -129,7 +130,7 @@ def _of_solid(path: Path, size: float, up: str, samples: int, spread: float, see
 @cached(4)  # a scene asks for the shapes before it builds the model
 def _classes(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Inputs f32, integers brought to 0 to 1, and labels i32."""
-    arrays = _arrays(path)
+    arrays = array_file.arrays(path)
     missing = {"inputs", "labels"} - set(arrays)
     if missing:
         raise InputError(f"{path}: no array {' and none '.join(sorted(missing))}; it has {', '.join(arrays) or 'none'}")
@@ -152,7 +153,11 @@ def _classes(path: Path) -> tuple[np.ndarray, np.ndarray]:
 def _plane(path: Path, resolution: int, square: bool) -> np.ndarray:
     if path.suffix.lower() in STILLS:
         return _picture(path, resolution, square)
-    found = (array for array in _arrays(path).values() if array.ndim == 2 and array.dtype.kind in "fiu" and array.size)
+    found = (
+        array
+        for array in array_file.arrays(path).values()
+        if array.ndim == 2 and array.dtype.kind in "fiu" and array.size
+    )
     values = next(found, None)
     if values is None:
         raise InputError(f"{path}: no two-dimensional array of numbers")
@@ -177,11 +182,3 @@ def _sizes(shape: tuple[int, ...], resolution: int, square: bool) -> list[tuple[
     """Each side as it is, and as it is target."""
     longest = max(shape)
     return [(size, resolution if square else max(round(resolution * size / longest), 2)) for size in shape]
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        content: Any = np.load(path, allow_pickle=False)
-        return {key: content[key] for key in content.files} if hasattr(content, "files") else {"": content}
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path}: not a readable NumPy file: {error}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import ExitStack
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ... import ops
 from ...learn.network import Network
 from ...tensor import Tensor
 from ..base import OutputSpec
+from ..parts import Parts
 from .train_data import Examples, Kind, grid_positions
 from .train_tables import Classes, Draw, Plane, Tables
 
@@ -30,18 +30,12 @@ class View(ABC):
     """Tensors that are drawn, and how a network and its weights give them. Close it."""
 
     def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
-        self._parts = ExitStack()
-        self.outputs = {
-            key: self._parts.enter_context(Tensor.zeros(_known(spec.shape), spec.dtype, f"{name}.{key}"))
-            for key, spec in specs.items()
-        }
+        self._parts = Parts(name)
+        self.outputs = {key: self._parts.zeros(key, *(size or 0 for size in spec.shape)) for key, spec in specs.items()}
 
     @abstractmethod
     def record(self, network: Network, weights: Weights) -> None:
         """Record into the open plan how the tensors follow from the weights."""
-
-    def _keep(self, array: np.ndarray, name: str) -> Tensor:
-        return self._parts.enter_context(Tensor.from_numpy(np.ascontiguousarray(array), name))
 
     def close(self) -> None:
         """Give the tensors back. Idempotent."""
@@ -94,11 +88,12 @@ class _Land(View):
         side, labels = draw.resolution, shown.shown_targets
         self._classes = int(labels.max()) + 1
         colors = palette(self._classes)
-        self._examples = self._keep(shown.shown, f"{name}.examples")
+        copied = self._parts.copied
+        self._examples = copied("examples", shown.shown)
         coordinates = grid_positions((side, side))[:, ::-1]
-        self._coordinates = self._keep(coordinates, f"{name}.coordinates")
-        self._network_points = self._keep(_unspread(coordinates), f"{name}.network_points")
-        self._colors = self._keep(_land_colors(colors), f"{name}.colors")
+        self._coordinates = copied("coordinates", np.ascontiguousarray(coordinates))
+        self._network_points = copied("network_points", _unspread(coordinates))
+        self._colors = copied("colors", _land_colors(colors))
         self.outputs["point_color"][...] = colors[labels]
         self.outputs["label"][...] = labels.astype(np.float32)
 
@@ -134,7 +129,7 @@ class _Flat(View):
 
     def __init__(self, name: str, specs: Mapping[str, OutputSpec], shown: Examples):
         super().__init__(name, specs)
-        self._coordinates = self._keep(shown.shown, f"{name}.coordinates")
+        self._coordinates = self._parts.copied("coordinates", shown.shown)
         self.outputs["target"][...] = shown.shown_targets.reshape(self.outputs["target"].shape)
 
     def record(self, network: Network, weights: Weights) -> None:
@@ -150,7 +145,7 @@ class _Box(View):
     def __init__(self, name: str, specs: Mapping[str, OutputSpec]):
         super().__init__(name, specs)
         coordinates = grid_positions(self.outputs["distance"].shape)[:, ::-1]
-        self._coordinates = self._keep(coordinates, f"{name}.coordinates")
+        self._coordinates = self._parts.copied("coordinates", np.ascontiguousarray(coordinates))
 
     def record(self, network: Network, weights: Weights) -> None:
         _apply_in_parts(network, self._coordinates, weights, self.outputs["distance"])
@@ -177,7 +172,3 @@ def _apply_in_parts(network: Network, coordinates: Tensor, weights: Weights, out
     for first in range(0, coordinates.shape[0], PART):
         part = slice(first, first + PART)
         ops.assign(rows[part], network.apply(coordinates[part], weights))
-
-
-def _known(shape: tuple[int | None, ...]) -> tuple[int, ...]:
-    return tuple(size or 0 for size in shape)

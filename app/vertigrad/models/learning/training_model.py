@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import learn, ops
@@ -10,56 +10,81 @@ from ...gpu import Plan
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
 from ..model_bases import NoReloadModel
+from ..parts import Parts
 from ..stepping import FixedStep
 
 
 class TrainingModel(NoReloadModel):
     """A model whose `Params` have `train`, and `steps_per_second` of training [1/s].
 
-    Its `_step` is a plan: forward, backward and the optimizer, whose fields are left open. What is shown may go on in
-    time by `_playing`; its step has the number `_shown`.
+    Its `_optimizers` take steps together. If there is one, `_step` is the plan of a step: forward, backward and the
+    optimizer, whose fields are left open. What is shown may go on in time by `_playing`; its step has the number
+    `_shown`.
     """
 
     _params: Any
-    _optimizer: learn.Optimizer
+    _optimizers: Sequence[learn.Optimizer]
     _step: Plan
-    _loss: Tensor
-    _norm: Tensor
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
         self.name, self._params = name, params
         self._learning, self._playing, self._shown = FixedStep(max_steps=4), FixedStep(max_steps=64), 0
         self.clocks = self._learning, self._playing
 
+    def diagnostics(self) -> dict[str, Tensor]:
+        return {name: ops.copy(tensor) for name, tensor in self._statistics.items()}
+
     def numbers(self) -> dict[str, float]:
         rests = {"learning": self._learning.remainder, "playing": self._playing.remainder}
-        return {"taken": self._optimizer.step_count, "shown": self._shown, **rests}
+        return {"taken": self._steps_taken, "shown": self._shown, **rests}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._optimizer.step_count, self._shown = int(numbers["taken"]), int(numbers["shown"])
+        for optimizer in self._optimizers:
+            optimizer.step_count = int(numbers["taken"])
+        self._shown = int(numbers["shown"])
         self._learning.remainder, self._playing.remainder = numbers["learning"], numbers["playing"]
 
     # for subclasses ---------------------------------------------------------------------------------------------
 
-    def _train(self, dt: float, rate: float) -> None:
-        """Take the training steps that are due in `dt` seconds, if training is on."""
-        if self._params.train:
-            self._optimizer.lr = rate
-            for _ in range(self._learning.due(dt, 1.0 / self._params.steps_per_second)):
-                self._step.replay(**self._optimizer.fields())
+    @property
+    def _steps_taken(self) -> int:
+        return self._optimizers[0].step_count
 
-    def _reset_optimizer(self) -> None:
-        """What the optimizer remembers, and what is left over of times. The weights are the subclass's."""
+    def _create_statistics(self, parts: Parts, *names: str) -> None:
+        """Tensors of one element, which are the model's diagnostics."""
+        self._statistics = {name: parts.zeros(name, 1) for name in names}
+
+    def _record_step(self, loss: Tensor) -> None:
+        """Record into the open plan: backward, the statistics `loss` and `gradient_norm`, and the optimizer."""
+        (optimizer,) = self._optimizers
+        loss.backward()
         with no_grad():
-            for tensor in (*self._optimizer.state.values(), self._norm):
+            ops.assign(self._statistics["loss"], loss.detach())
+            ops.assign(self._statistics["gradient_norm"], optimizer.norm())
+        optimizer.step()
+
+    def _steps_due(self, dt: float) -> int:
+        """How many training steps are to be taken in `dt` seconds: none if training is off."""
+        return self._learning.due(dt, 1.0 / self._params.steps_per_second) if self._params.train else 0
+
+    def _train(self, dt: float, lr: float) -> None:
+        """Take the training steps that are due in `dt` seconds."""
+        (optimizer,) = self._optimizers
+        optimizer.lr = lr
+        for _ in range(self._steps_due(dt)):
+            self._step.replay(**optimizer.fields())
+
+    def _reset_training(self) -> None:
+        """Reset the optimizers, the statistics, and what is left over of times. The weights are the subclass's."""
+        for optimizer in self._optimizers:
+            optimizer.reset()
+        with no_grad():
+            for tensor in self._statistics.values():
                 tensor.fill_(0.0)
-        self._optimizer.step_count = 0
         self._learning.remainder = self._playing.remainder = 0.0
 
-    def _training_statistics(self) -> dict[str, Tensor]:
-        """`loss` before the last step, and `gradient_norm`."""
-        return {"loss": ops.copy(self._loss), "gradient_norm": ops.copy(self._norm)}
-
-    def _memory(self) -> dict[str, Tensor]:
-        """What a step of learning changes beside the weights."""
-        return {"loss": self._loss, "norm": self._norm} | self._optimizer.state
+    def _training_state(self) -> dict[str, Tensor]:
+        """What a step of training changes beside the weights."""
+        states = [optimizer.state.items() for optimizer in self._optimizers]
+        memory = {f"optimizer{number}.{name}": tensor for number, state in enumerate(states) for name, tensor in state}
+        return self._statistics | memory

@@ -106,7 +106,7 @@ class WaveSource(TrainingModel):
             self._make(parts)
             self._listen(random)
             self._steepest = self._curvature(random)
-            self._optimizer = parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))
+            self._optimizers = [parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))]
             self._record(parts)
             self.reset()
 
@@ -124,7 +124,7 @@ class WaveSource(TrainingModel):
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {
-            **self._training_statistics(),
+            **super().diagnostics(),
             "error": ops.sqrt(ops.sum_square(self._found - self._truth) / ops.sum_square(self._truth)).reshape(1),
             "distance": self._distance(),
         }
@@ -143,7 +143,7 @@ class WaveSource(TrainingModel):
             for wrong in (heard - recorded, recorded)
         )
         ours = self._heard(self._weights)
-        (learn.l2_loss(ours, self._recorded) * (1.0 / self._power)).backward()
+        self._error(ours).backward()
         gradient, self._weights.grad = self._weights.grad, None
         assert gradient is not None
         side, before = len(weights), self._true.numpy()[: 2 * weights.size].astype(float).reshape(2, *weights.shape)
@@ -158,7 +158,7 @@ class WaveSource(TrainingModel):
     def reset(self) -> None:
         with no_grad():
             self._weights.fill_(0.0)
-        self._reset_optimizer()
+        self._reset_training()
         self._shown = -HOLD
         self._evaluate.replay()
         self._draw()
@@ -166,7 +166,7 @@ class WaveSource(TrainingModel):
     def state(self) -> dict[str, Tensor]:
         kept = {"weights": self._weights, "now": self._now, "true": self._true}
         drawn = {key: value for key, value in self._outputs.items() if key not in UNCHANGED}
-        return kept | self._memory() | drawn
+        return kept | self._training_state() | drawn
 
     # inside -----------------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class WaveSource(TrainingModel):
         self._bay, self._truth = copied("bay", bay(side)), copied("truth", given.start)
         self._weights, self._found = copied("weights", np.zeros((side, side))), copied("found", np.zeros((side, side)))
         self._recorded = copied("recorded", np.zeros((self._params.steps, receivers)))
-        self._loss, self._norm = copied("loss", np.zeros(1)), copied("norm", np.zeros(1))
+        self._create_statistics(parts, "loss", "gradient_norm")
         self._now, self._true = (copied(what, np.zeros(2 * side**2 + receivers)) for what in ("now", "true"))
         self._claims = copied("claims", claims(given))
         x, z = plane(side)
@@ -234,21 +234,18 @@ class WaveSource(TrainingModel):
         self._step, self._evaluate, self._wave, self._begin, self._show = plans
         with self._step.recording():
             heard = self._heard(self._weights)
-            loss = learn.l2_loss(heard, self._recorded) * (1.0 / self._power)
-            loss.backward()
+            self._record_step(self._error(heard))
             with no_grad():
-                self._note(heard.detach(), loss.detach())
-                ops.assign(self._norm, self._optimizer.norm())
-            self._optimizer.step()
-            with no_grad():
+                self._note(heard.detach())
                 self._believe()
         with self._evaluate.recording(), no_grad():
             heard = self._heard(self._weights)
-            self._note(heard, learn.l2_loss(heard, self._recorded) * (1.0 / self._power))
+            ops.assign(self._statistics["loss"], self._error(heard))
+            self._note(heard)
             self._believe()
         with self._wave.recording(), no_grad():
             for state in (self._now, self._true):
-                ops.assign(state, self._waves.stepped(state, 0))
+                ops.assign(state, self._waves.stepped(0, state))
         with self._begin.recording(), no_grad():
             for state, start in ((self._now, self._found), (self._true, self._truth)):
                 ops.assign(state, self._waves.started(start, 1))
@@ -274,9 +271,12 @@ class WaveSource(TrainingModel):
             )
             record_grid_normals(self._show, shown[f"{side}position"], shown[f"{side}normal"])
 
-    def _note(self, heard: Tensor, loss: Tensor) -> None:
-        """Keep how wrong all of it is, and each receiver, in both ponds."""
-        ops.assign(self._loss, loss)
+    def _error(self, heard: Tensor) -> Tensor:
+        """The mean squared residual, relative to the signal."""
+        return learn.l2_loss(heard, self._recorded) * (1.0 / self._power)
+
+    def _note(self, heard: Tensor) -> None:
+        """Keep how wrong each receiver is, in both ponds."""
         wrong = ops.sqrt(ops.square(heard - self._recorded).mean(0) * (1.0 / self._power))
         ops.assign(self._outputs["mismatch"].reshape(2, -1), wrong)
         self._draw_traces(1, heard)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ... import learn, ops
@@ -43,7 +41,7 @@ class Waves:
         silence = ops.assign(Tensor.empty(steps * self.receivers, f32, temporary=True), 0.0)
         return ops.concatenate([flat, flat, silence])
 
-    def stepped(self, state: Tensor, slot: int) -> Tensor:
+    def stepped(self, slot: int, state: Tensor) -> Tensor:
         """The state a step later, what is heard being kept in row `slot`; gradients flow through it."""
 
         def forward(before: Tensor) -> Tensor:
@@ -59,18 +57,7 @@ class Waves:
 
         In the backward pass √steps stretches of √steps steps are gone through again, and no more states kept at once.
         """
-        state = self.started(start, steps)
-        stretch = math.isqrt(steps - 1) + 1
-
-        for first in range(0, steps, stretch):
-            slots = range(first, min(first + stretch, steps))
-
-            def run(state: Tensor, slots: range = slots) -> Tensor:
-                for slot in slots:
-                    state = self.stepped(state, slot)
-                return state
-
-            state = learn.checkpoint(run, state)
+        state = learn.checkpointed_steps(self.stepped, steps, self.started(start, steps))
         return state[2 * self.cells :].reshape(steps, self.receivers)
 
     def close(self) -> None:

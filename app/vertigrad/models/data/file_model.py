@@ -1,0 +1,61 @@
+"""`FileModel`: hands out the arrays of a file."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...tensor import Tensor
+from ..base import Comparison, OutputSpec, compare
+from ..model_bases import StaticModel
+
+
+class FileContent(NamedTuple):
+    """The outputs, f32 or u32, and diagnostics that are counted when the file is read."""
+
+    arrays: Mapping[str, np.ndarray]
+    counts: Mapping[str, int] = {}
+
+
+class FileModel(StaticModel):
+    """A model whose outputs are arrays of a file; `output_docs` says by name what they are."""
+
+    output_docs: ClassVar[Mapping[str, str]]
+
+    @staticmethod
+    @abstractmethod
+    def read(params: Any) -> FileContent:
+        """What the parameters name. Raises `InputError` for a file that cannot be used."""
+
+    @classmethod
+    def output_specs(cls, params: Any) -> Mapping[str, OutputSpec]:
+        return {
+            name: OutputSpec(array.shape, "u32" if array.dtype.kind == "u" else "f32", cls.output_docs[name])
+            for name, array in cls.read(params).arrays.items()
+        }
+
+    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
+        self.name, self._params = name, params
+        arrays, self._counts = self.read(params)
+        with self._building() as parts:
+            self._outputs = {key: parts.copied(key, array) for key, array in arrays.items()}
+
+    def outputs(self) -> dict[str, Tensor]:
+        return self._outputs
+
+    def diagnostics(self) -> dict[str, Tensor]:
+        return {name: Tensor.full((), count) for name, count in self._counts.items()}
+
+    def compare_with_reference(self) -> list[Comparison]:
+        """The arrays as they were read, numbers that are not finite as 0."""
+        return [
+            compare(name, _finite(self._outputs[name].numpy()), _finite(array).astype(float), 1e-7)
+            for name, array in self.read(self._params).arrays.items()
+        ]
+
+
+def _finite(array: np.ndarray) -> np.ndarray:
+    return np.nan_to_num(array, posinf=0.0, neginf=0.0)
