@@ -14,7 +14,8 @@ from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import TensorStateModel
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 from .planes import without_leading_ones
 
 CORNERS = 24  # of a box, each once for every face that it belongs to
@@ -30,13 +31,14 @@ class Params(params.Params):
     )
 
 
-class Bars(TensorStateModel):
+class Bars(NamedTensorsModel):
     """A bar chart of boxes on the plane y = 0, as high as the values; negative values point down.
 
     `values` has shape (columns,) or (rows, columns); leading axes of size 1 are ignored. A pure function of it.
     """
 
     Params = Params
+    saved = ("position", "normal", "level")
     inputs: ClassVar[Mapping[str, str]] = {"values": "a row (columns,) or a plane (rows, columns); f32 or f16"}
     required_inputs = frozenset({"values"})
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
@@ -54,43 +56,9 @@ class Bars(TensorStateModel):
             "triangles": OutputSpec((None, 3), "u32", "12 triangles per box, counter-clockwise from outside"),
         }
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        with self._building() as parts:
-            held = parts.enter_context
-            self._values = held(_rows_of(inputs["values"]))
-            rows, columns = self._values.shape
-            count = rows * columns * CORNERS
-            self._positions = parts.empty("position", count, 3)
-            self._normals = parts.empty("normal", count, 3)
-            self._levels = parts.empty("level", count)
-            self._triangles = parts.copied("triangles", box_triangles(rows * columns))
-            self._plan = parts.plan("step")
-            self._plan.dispatch(
-                Kernel.load("models/bars.wgsl", defines={"DTYPE": self._values.scalar}),
-                count,
-                overwrites=("positions", "normals", "levels"),
-                values=self._values,
-                positions=self._positions,
-                normals=self._normals,
-                levels=self._levels,
-                rows=rows,
-                columns=columns,
-                values_strides=element_strides(self._values),
-            )
-            self.reset()
-
     def step(self, dt: float) -> None:
         spacing, values = self._spacing(), self._params
         self._plan.replay(step=spacing, width=spacing * values.width, height=values.height)
-
-    def outputs(self) -> dict[str, Tensor]:
-        return {
-            "position": self._positions,
-            "normal": self._normals,
-            "level": self._levels,
-            "triangles": self._triangles,
-        }
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {"lowest": ops.min(self._values), "highest": ops.max(self._values), "sum": ops.sum(self._values)}
@@ -109,8 +77,26 @@ class Bars(TensorStateModel):
     def reset(self) -> None:
         self.step(0.0)
 
-    def state(self) -> dict[str, Tensor]:
-        return {name: tensor for name, tensor in self.outputs().items() if name != "triangles"}
+    def _create(self, parts: Parts) -> None:
+        self._values = parts.enter_context(_rows_of(self._inputs["values"]))
+        rows, columns = self._values.shape
+        count = rows * columns * CORNERS
+        self._positions, normals = parts.empty("position", count, 3), parts.empty("normal", count, 3)
+        self._levels = parts.empty("level", count)
+        parts.copied("triangles", box_triangles(rows * columns))
+        self._plan = parts.plan("step")
+        self._plan.dispatch(
+            Kernel.load("models/bars.wgsl", defines={"DTYPE": self._values.scalar}),
+            count,
+            overwrites=("positions", "normals", "levels"),
+            values=self._values,
+            positions=self._positions,
+            normals=normals,
+            levels=self._levels,
+            rows=rows,
+            columns=columns,
+            values_strides=element_strides(self._values),
+        )
 
     def _spacing(self) -> float:
         """Distance of neighboring bars."""

@@ -15,7 +15,8 @@ from ...ops.launch import element_strides
 from ...params import number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import TensorStateModel
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 from .planes import without_leading_ones
 
 LUMINANCE = (0.2126, 0.7152, 0.0722)  # Rec. 709
@@ -31,7 +32,7 @@ class Params(params.Params):
     base: float = number(0.0, min=-1e6, max=1e6, slider_min=-1.0, slider_max=1.0, doc="value at height 0")
 
 
-class Relief(TensorStateModel):
+class Relief(NamedTensorsModel):
     """Vertices on a grid, y up, as high as the values: no other model need know that it is drawn.
 
     `values` is a plane (rows, columns) or a picture of 3 channels, before or behind its other axes; leading axes of 1
@@ -40,6 +41,7 @@ class Relief(TensorStateModel):
     """
 
     Params = Params
+    saved = ("position", "normal", "color", "level")
     inputs: ClassVar[Mapping[str, str]] = {
         "values": "a plane (rows, columns), or a picture (3, rows, columns) or (rows, columns, 3); f32 or f16",
         "height": "a plane (rows, columns) that says how high the surface is, in place of the values; f32 or f16",
@@ -60,47 +62,9 @@ class Relief(TensorStateModel):
             "level": OutputSpec((None, None), "f32", "values drawn as height: the single channel, or the luminance"),
         }
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        with self._building() as parts:
-            held = parts.enter_context
-            self._values = held(_by_channel(inputs["values"]))
-            self._heights = held(_plane(inputs["height"])) if "height" in inputs else None
-            rows, columns, channels = self._values.shape
-            self._positions = parts.empty("position", rows, columns, 3)
-            self._normals = parts.empty("normal", rows, columns, 3)
-            self._colors = parts.empty("color", rows, columns, 3)
-            self._levels = parts.empty("level", rows, columns)
-            self._plan = parts.plan("step")
-            plane = "" if self._heights is None else self._heights.scalar
-            defines = {"DTYPE": self._values.scalar, "CHANNELS": channels, "HEIGHT": plane}
-            self._plan.dispatch(
-                Kernel.load("models/relief.wgsl", defines=defines),
-                rows * columns,
-                overwrites=("positions", "colors", "levels"),
-                values=self._values,
-                positions=self._positions,
-                colors=self._colors,
-                levels=self._levels,
-                rows=rows,
-                columns=columns,
-                values_strides=element_strides(self._values),
-                **self._plane_arguments(),
-            )
-            record_grid_normals(self._plan, self._positions, self._normals)
-            self.reset()
-
     def step(self, dt: float) -> None:
         values = self._params
         self._plan.replay(step=self._spacing(), height=values.height, base=values.base)
-
-    def outputs(self) -> dict[str, Tensor]:
-        return {
-            "position": self._positions,
-            "normal": self._normals,
-            "color": self._colors,
-            "level": self._levels,
-        }
 
     def diagnostics(self) -> dict[str, Tensor]:
         levels = self._levels
@@ -129,8 +93,31 @@ class Relief(TensorStateModel):
     def reset(self) -> None:
         self.step(0.0)
 
-    def state(self) -> dict[str, Tensor]:
-        return self.outputs()
+    def _create(self, parts: Parts) -> None:
+        held, inputs = parts.enter_context, self._inputs
+        self._values = held(_by_channel(inputs["values"]))
+        self._heights = held(_plane(inputs["height"])) if "height" in inputs else None
+        rows, columns, channels = self._values.shape
+        surfaces = ("position", "normal", "color")
+        self._positions, normals, self._colors = (parts.empty(what, rows, columns, 3) for what in surfaces)
+        self._levels = parts.empty("level", rows, columns)
+        self._plan = parts.plan("step")
+        plane = "" if self._heights is None else self._heights.scalar
+        defines = {"DTYPE": self._values.scalar, "CHANNELS": channels, "HEIGHT": plane}
+        self._plan.dispatch(
+            Kernel.load("models/relief.wgsl", defines=defines),
+            rows * columns,
+            overwrites=("positions", "colors", "levels"),
+            values=self._values,
+            positions=self._positions,
+            colors=self._colors,
+            levels=self._levels,
+            rows=rows,
+            columns=columns,
+            values_strides=element_strides(self._values),
+            **self._plane_arguments(),
+        )
+        record_grid_normals(self._plan, self._positions, normals)
 
     def _plane_arguments(self) -> dict[str, Any]:
         """Uniforms about `height`."""

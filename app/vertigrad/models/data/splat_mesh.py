@@ -15,7 +15,8 @@ from ...params import color, integer, number, vector
 from ...params.color_space import linear
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import NoReloadModel
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 from . import splat_file
 
 SHADER = "models/splat_mesh.wgsl"
@@ -58,7 +59,7 @@ class Params(params.Params):
     )
 
 
-class SplatMesh(NoReloadModel):
+class SplatMesh(NamedTensorsModel):
     """One splat for each part of a triangle, with the covariance of its area: flat, and as long and wide as that.
 
     A triangle without an area, or with a corner that is not finite, makes splats that are not finite; the layer leaves
@@ -66,6 +67,8 @@ class SplatMesh(NoReloadModel):
     """
 
     Params = Params
+    saved = ("position", "scale", "rotation", "opacity", "color")
+    scalars = ("turn",)
     inputs: ClassVar[Mapping[str, str]] = {
         "position": "vertices (n, 3)",
         "normal": "their unit normals (n, 3)",
@@ -80,47 +83,19 @@ class SplatMesh(NoReloadModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         return splat_file.output_specs(None)
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params, self._inputs = name, params, inputs
-        self._turn = 0.0
-        _check(inputs)
-        count = inputs["index"].shape[0] * params.subdivisions**2
-        with self._building() as parts:
-            self._outputs = {
-                key: parts.empty(key, count, *spec.shape[1:]) for key, spec in splat_file.output_specs(count).items()
-            }
-            self._plan = parts.plan("step")
-            self._plan.dispatch(
-                Kernel.load(SHADER),
-                count,
-                overwrites=tuple(self._outputs),
-                vertices=inputs["position"],
-                normals=inputs["normal"],
-                index=inputs["index"],
-                vertices_strides=inputs["position"].strides[0] // 4,
-                normals_strides=inputs["normal"].strides[0] // 4,
-                count=count,
-                subdivisions=params.subdivisions,
-                **self._outputs,
-            )
-            self.reset()
-
     def step(self, dt: float) -> None:
         self._turn = math.fmod(self._turn + dt * self._params.frequency, 1.0)
         self._plan.replay(**self._values())
 
-    def outputs(self) -> dict[str, Tensor]:
-        return dict(self._outputs)
-
     def diagnostics(self) -> dict[str, Tensor]:
-        return {"largest": ops.max(self._outputs["scale"])}
+        return {"largest": ops.max(self._views["scale"])}
 
     def compare_with_reference(self) -> list[Comparison]:
         """Compare some of the splats without the wave, in float64: positions, and covariances as matrices."""
         self._plan.replay(**self._values() | {"wave_height": 0.0})
-        total = len(self._outputs["position"])
+        total = len(self._views["position"])
         pick = np.random.default_rng(0).integers(0, total, min(COMPARED, total))
-        ours = {key: tensor.numpy()[pick].astype(float) for key, tensor in self._outputs.items()}
+        ours = {key: tensor.numpy()[pick].astype(float) for key, tensor in self._views.items()}
         position, covariance = self._reference(pick)
         self.step(0.0)
         return [
@@ -132,16 +107,28 @@ class SplatMesh(NoReloadModel):
         self._turn = 0.0
         self.step(0.0)
 
-    def state(self) -> dict[str, Tensor]:
-        return dict(self._outputs)
-
-    def numbers(self) -> dict[str, float]:
-        return {"turn": self._turn}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._turn = numbers["turn"]
-
     # inside -----------------------------------------------------------------------------------------------------
+
+    def _create(self, parts: Parts) -> None:
+        inputs = self._inputs
+        _check(inputs)
+        count = inputs["index"].shape[0] * self._params.subdivisions**2
+        specs = splat_file.output_specs(count)
+        outputs = {key: parts.empty(key, count, *spec.shape[1:]) for key, spec in specs.items()}  # type: ignore[misc]
+        self._plan = parts.plan("step")
+        self._plan.dispatch(
+            Kernel.load(SHADER),
+            count,
+            overwrites=tuple(outputs),
+            vertices=inputs["position"],
+            normals=inputs["normal"],
+            index=inputs["index"],
+            vertices_strides=inputs["position"].strides[0] // 4,
+            normals_strides=inputs["normal"].strides[0] // 4,
+            count=count,
+            subdivisions=self._params.subdivisions,
+            **outputs,
+        )
 
     def _values(self) -> dict[str, Any]:
         """The fields that change."""

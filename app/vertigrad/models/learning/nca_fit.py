@@ -56,6 +56,7 @@ class NcaFit(TrainingModel):
     """
 
     Params = Params
+    saved = ("one", "two", "now", "image", "height", "radius")
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "loss": DiagnosticSpec("mean squared error of RGBA, before the last training step"),
         "gradient_norm": DiagnosticSpec("norm of the gradient"),
@@ -69,20 +70,9 @@ class NcaFit(TrainingModel):
             "height": OutputSpec((side, side), "f32", "alpha of the cells, 0 to 1"),
             "target": OutputSpec((side, side, 3), "f32", "image to grow"),
             "position": OutputSpec((side * side, 3), "f32", "cell positions, y up, on a square of edge 2"),
-            "color": OutputSpec((side * side, 3), "f32", "colors of the cells"),
+            "color": OutputSpec((side * side, 3), "f32", "colors of the cells", "image", slice(3)),
             "radius": OutputSpec((side * side,), "f32", "radius of the cells; 0 where alpha is 0"),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        super().__init__(name, params, inputs, seed)
-        random = np.random.default_rng(seed)
-        spread = 1.0 / math.sqrt(params.channels)
-        self._first = (spread * random.normal(size=(params.hidden, 3 * params.channels))).astype(np.float32)
-        with self._building() as parts:
-            self._make(parts)
-            self._optimizers = [parts.enter_context(learn.Adam([self._one, self._two], clip=CLIP))]
-            self._record(parts)
-            self.reset()
 
     def step(self, dt: float) -> None:
         params = self._params
@@ -95,15 +85,11 @@ class NcaFit(TrainingModel):
                 self._grow.replay()
         self._show.replay()
 
-    def outputs(self) -> dict[str, Tensor]:
-        drawn = {"position": self._position, "color": self._color, "radius": self._radius}
-        return {"image": self._image, "height": self._height, "target": self._target, **drawn}
-
     def compare_with_reference(self) -> list[Comparison]:
         """What is grown by the rule as it is, and the gradients of the loss by both layers."""
         side, channels = self._params.resolution, self._params.channels
         first, second = self._one.numpy().astype(float), self._two.numpy().astype(float)
-        seed, target = (tensor.numpy().astype(float) for tensor in (self._seed, self._target_cells))
+        seed, target = (tensor.numpy().astype(float) for tensor in (self._cell, self._target_cells))
         states = reference.grown(seed.reshape(side, side, channels), first, second, self._params.steps)
         gradient = np.zeros_like(states[-1])
         gradient[..., :COLORS] = 2.0 * (states[-1][..., :COLORS] - target.reshape(side, side, COLORS)) / target.size
@@ -127,31 +113,26 @@ class NcaFit(TrainingModel):
         self._begin()
         self._show.replay()
 
-    def state(self) -> dict[str, Tensor]:
-        kept = {"one": self._one, "two": self._two, "now": self._now}
-        drawn = {"image": self._image, "height": self._height, "radius": self._radius}
-        return kept | self._training_state() | drawn
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
-        params = self._params
+    def _create(self, parts: Parts) -> None:
+        params, random = self._params, np.random.default_rng(self._seed)
         side, channels, copied = params.resolution, params.channels, parts.copied
+        spread = 1.0 / math.sqrt(channels)
+        self._first = (spread * random.normal(size=(params.hidden, 3 * channels))).astype(np.float32)
         seed = np.zeros((side, side, channels))
         seed[side // 2, side // 2, COLORS - 1 :] = 1.0
         target = image(params.image, side)
-        self._seed, self._now = copied("seed", seed.reshape(-1, channels)), copied("now", seed.reshape(-1, channels))
-        self._target_cells = copied("target", target.reshape(-1, COLORS))
-        self._target = copied("target", target[..., :3] + PAPER * (1.0 - target[..., 3:]))
-        self._image = copied("image", np.zeros((side, side, 3)))
-        self._height = copied("height", np.zeros((side, side)))
-        self._color = parts.enter_context(self._image.reshape(-1, 3))
-        self._position, self._radius = copied("position", _positions(side)), copied("radius", np.zeros(side * side))
+        self._cell, self._now = (copied(what, seed.reshape(-1, channels)) for what in ("seed", "now"))
+        self._target_cells = copied("target_cells", target.reshape(-1, COLORS))
+        copied("target", target[..., :3] + PAPER * (1.0 - target[..., 3:]))
+        copied("position", _positions(side))
+        self._image, self._height = parts.zeros("image", side, side, 3), parts.zeros("height", side, side)
+        self._radius = parts.zeros("radius", side * side)
         self._one = copied("one", self._first)
-        self._two = copied("two", np.zeros((channels, params.hidden)))
+        self._two = parts.zeros("two", channels, params.hidden)
         self._create_statistics(parts, "loss", "gradient_norm")
-
-    def _record(self, parts: Parts) -> None:
+        self._optimizers = [parts.enter_context(learn.Adam([self._one, self._two], clip=CLIP))]
         self._step, self._evaluate, self._grow, self._show = parts.plans("step", "evaluate", "grow", "show")
         with self._step.recording():
             self._record_step(self._error())
@@ -172,11 +153,11 @@ class NcaFit(TrainingModel):
 
     def _begin(self) -> None:
         self._shown = 0
-        ops.assign(self._now, self._seed)
+        ops.assign(self._now, self._cell)
 
     def _grown(self, one: Tensor, two: Tensor) -> Tensor:
         """The cells (side · side, channels) after all steps."""
-        return learn.checkpointed_steps(self._stepped, self._params.steps, self._seed, one, two)
+        return learn.checkpointed_steps(self._stepped, self._params.steps, self._cell, one, two)
 
     def _stepped(self, number: int, state: Tensor, one: Tensor, two: Tensor) -> Tensor:
         seen = learn.custom("perceive", self._perceived, lambda gradient, _, __: [self._perceive_backward(gradient)])(

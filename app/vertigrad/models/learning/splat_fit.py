@@ -89,6 +89,7 @@ class SplatFit(TrainingModel):
     """
 
     Params = Params
+    saved = ("scale", "opacity", "color", "image", "target")
     exports = (splat_file.SUFFIX,)
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "loss": DiagnosticSpec("loss before the last training step"),
@@ -107,19 +108,9 @@ class SplatFit(TrainingModel):
         }
 
     def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        super().__init__(name, params, inputs, seed)
-        self._seed = seed
         self._rendered_with: tuple[object, ...] = ()  # that the images were made with
         self._drawn_with: tuple[object, ...] = ()  # and the outputs
-        mesh = read(params.file, SIZE, params.up, CREASE)
-        random = np.random.default_rng(seed)
-        self._first = beginning(params.start, params.count, mesh.positions, mesh.index, random)
-        with self._building() as parts:
-            self._views = Views(mesh, params.views, params.resolution, name)
-            parts.callback(self._views.close)
-            self._make(parts)
-            self._record(parts)
-            self.reset()
+        super().__init__(name, params, inputs, seed)
 
     def step(self, dt: float) -> None:
         params = self._params
@@ -137,22 +128,19 @@ class SplatFit(TrainingModel):
                 self._densify.replay(step=self._steps_taken)
         self._draw()
 
-    def outputs(self) -> dict[str, Tensor]:
-        return self._outputs
-
     def compare_with_reference(self) -> list[Comparison]:
         """The view that is not learned from, and gradients of a weighted sum of its pixels by all that is learned."""
         view, background = self._shown_view(), (0.25, 0.5, 0.75)
         leaves = Splats(*(tensor.detach() for tensor in self._splats()))
         for leaf in leaves:
             leaf.requires_grad = True
-        shape = self._outputs["image"].shape
+        shape = self._tensors["image"].shape
         weights = np.random.default_rng(0).normal(size=shape).astype(np.float32)
         made = self._drawn(leaves, view=view, background=background)
         with Tensor.from_numpy(weights) as factors:
             made.backward(factors)
         arrays = [leaf.numpy().astype(float) for leaf in leaves]
-        eye = reference.Eye(self._views.rows[view], *self._views.lens, np.array(background))
+        eye = reference.Eye(self._mesh_views.rows[view], *self._mesh_views.lens, np.array(background))
         found = [compare("image", made.numpy(), reference.image(arrays, eye), 1e-3)]
         for name, leaf, theirs in zip(Splats._fields, leaves, reference.gradients(weights, arrays, eye), strict=True):
             assert leaf.grad is not None
@@ -170,9 +158,7 @@ class SplatFit(TrainingModel):
         self._draw()
 
     def state(self) -> dict[str, Tensor]:
-        kept = {f"learned.{name}": tensor for name, tensor in self._learned.items()}
-        made = {name: self._outputs[name] for name in ("scale", "opacity", "color", "image", "target")}
-        return kept | made | self._training_state()
+        return super().state() | {f"learned.{name}": tensor for name, tensor in self._learned.items()}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
         super().resume(numbers)
@@ -181,24 +167,33 @@ class SplatFit(TrainingModel):
     def export(self, suffix: str) -> bytes:
         """A PLY of the splats, as the model `splats` and other programs read it."""
         names = ("position", "scale", "rotation", "opacity", "color")
-        position, scale, rotation, opacity, color = (self._outputs[name].numpy() for name in names)
+        position, scale, rotation, opacity, color = (self._tensors[name].numpy() for name in names)
         rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
         return splat_file.packed(splat_file.Splats(position, scale, rotation, opacity, color))
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
-        side, count, rows = self._params.resolution, self._params.count, self._views.rows
+    def _create(self, parts: Parts) -> None:
+        params = self._params
+        mesh = read(params.file, SIZE, params.up, CREASE)
+        random = np.random.default_rng(self._seed)
+        self._first = beginning(params.start, params.count, mesh.positions, mesh.index, random)
+        self._mesh_views = Views(mesh, params.views, params.resolution, self.name)
+        parts.callback(self._mesh_views.close)
+        self._create_tensors(parts)
+        self._record(parts)
+
+    def _create_tensors(self, parts: Parts) -> None:
+        side, count, rows = self._params.resolution, self._params.count, self._mesh_views.rows
         self._learned = {name: parts.copied(name, array) for name, array in self._first.items()}
         self._gradients = {name: parts.zeros(f"by {name}", *array.shape) for name, array in self._first.items()}
         self._target = parts.zeros("target", side, side, 3)
         self._create_statistics(parts, "loss", "psnr")
         shapes = {"scale": (count, 3), "opacity": (count,), "color": (count, 3)}
         shapes |= dict.fromkeys(("image", "target"), (side, side, 3))
-        made = {name: parts.zeros(name, *shape) for name, shape in shapes.items()}
-        eyes = -np.einsum("nij,ni->nj", rows[..., :3], rows[..., 3])
-        learned = {name: self._learned[name] for name in ("position", "rotation")}
-        self._outputs = {**learned, **made, "camera": parts.copied("camera", eyes)}
+        for name, shape in shapes.items():
+            parts.zeros(name, *shape)
+        parts.copied("camera", -np.einsum("nij,ni->nj", rows[..., :3], rows[..., 3]))
 
     def _record(self, parts: Parts) -> None:
         def schedule(step: int) -> float:
@@ -211,7 +206,7 @@ class SplatFit(TrainingModel):
         self._backpropagate, self._densify, self._show = parts.plans("gradients", "divide", "show")
         self._updates = {name: parts.plan(f"move {name}") for name in self._learned}
         with self._backpropagate.recording():
-            self._views.record_choice(self._target)
+            self._mesh_views.record_choice(self._target)
             loss = _loss(encoded(self._drawn(self._splats())), self._target)
             loss.backward()
             with no_grad():
@@ -231,11 +226,11 @@ class SplatFit(TrainingModel):
             self._record_show()
 
     def _record_show(self) -> None:
-        made, learned = self._outputs, self._learned
+        made, learned = self._tensors, self._learned
         ops.exp(learned["scale"], out=made["scale"])
         ops.sigmoid(learned["opacity"], out=made["opacity"])
         ops.sigmoid(learned["color"], out=made["color"])
-        self._views.record_choice(made["target"])
+        self._mesh_views.record_choice(made["target"])
         image = encoded(self._drawn(self._splats()))
         ops.assign(made["image"], image)
         ops.multiply(
@@ -265,7 +260,7 @@ class SplatFit(TrainingModel):
         colors = params.bands, params.light, params.dark
         if colors != self._rendered_with:
             self._rendered_with, self._drawn_with = colors, ()
-            self._views.record(params.bands, linear(params.light), linear(params.dark))
+            self._mesh_views.record(params.bands, linear(params.light), linear(params.dark))
 
     def _draw(self) -> None:
         """The outputs, if something of them is another now."""
@@ -275,7 +270,7 @@ class SplatFit(TrainingModel):
             self._show.replay(view=shown[1], background=linear(shown[2]))
 
     def _drawn(self, splats: Splats, **open_fields: Any) -> Tensor:
-        return drawn(splats, self._views.cameras, self._views.lens, **open_fields)
+        return drawn(splats, self._mesh_views.cameras, self._mesh_views.lens, **open_fields)
 
 
 def _loss(image: Tensor, target: Tensor) -> Tensor:

@@ -9,12 +9,12 @@ from ... import learn, ops
 from ...gpu import Plan
 from ...tensor import Tensor
 from ...tensor.graph import no_grad
-from ..model_bases import NoReloadModel
+from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from ..stepping import FixedStep
 
 
-class TrainingModel(NoReloadModel):
+class TrainingModel(NamedTensorsModel):
     """A model whose `Params` have `train`, and `steps_per_second` of training [1/s].
 
     Its `_optimizers` take steps together. If there is one, `_step` is the plan of a step: forward, backward and the
@@ -22,26 +22,31 @@ class TrainingModel(NoReloadModel):
     `_shown`.
     """
 
-    _params: Any
+    scalars = ("shown",)
     _optimizers: Sequence[learn.Optimizer]
     _step: Plan
 
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
         self._learning, self._playing, self._shown = FixedStep(max_steps=4), FixedStep(max_steps=64), 0
         self.clocks = self._learning, self._playing
+        super().__init__(name, params, inputs, seed)
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {name: ops.copy(tensor) for name, tensor in self._statistics.items()}
 
+    def state(self) -> dict[str, Tensor]:
+        states = [optimizer.state.items() for optimizer in self._optimizers]
+        memory = {f"optimizer{number}.{name}": tensor for number, state in enumerate(states) for name, tensor in state}
+        return super().state() | self._statistics | memory
+
     def numbers(self) -> dict[str, float]:
         rests = {"learning": self._learning.remainder, "playing": self._playing.remainder}
-        return {"taken": self._steps_taken, "shown": self._shown, **rests}
+        return super().numbers() | {"taken": self._steps_taken, **rests}
 
     def resume(self, numbers: Mapping[str, float]) -> None:
+        super().resume(numbers)
         for optimizer in self._optimizers:
             optimizer.step_count = int(numbers["taken"])
-        self._shown = int(numbers["shown"])
         self._learning.remainder, self._playing.remainder = numbers["learning"], numbers["playing"]
 
     # for subclasses ---------------------------------------------------------------------------------------------
@@ -82,9 +87,3 @@ class TrainingModel(NoReloadModel):
             for tensor in self._statistics.values():
                 tensor.fill_(0.0)
         self._learning.remainder = self._playing.remainder = 0.0
-
-    def _training_state(self) -> dict[str, Tensor]:
-        """What a step of training changes beside the weights."""
-        states = [optimizer.state.items() for optimizer in self._optimizers]
-        memory = {f"optimizer{number}.{name}": tensor for number, state in enumerate(states) for name, tensor in state}
-        return self._statistics | memory

@@ -24,7 +24,6 @@ from .wave_source_waves import SHADER, Waves
 
 MOMENTUM = 0.9
 POWER_STEPS = 6  # of the search for the steepest direction
-UNCHANGED = ("truth", "drop", "drop_pin", "found_drop")  # by a step; the last is a view of what is
 HOLD = 36  # steps for which a start is shown before it is let go
 
 
@@ -61,6 +60,10 @@ class WaveSource(TrainingModel):
     """
 
     Params = Params
+    saved = (
+        *("weights", "now", "true", "found", "position", "normal", "wave"),
+        *("true_position", "true_normal", "true_wave", "receiver", "mismatch", "found_pin", "trace", "trace_wave"),
+    )
     limits: ClassVar[Mapping[str, Limit]] = {
         "loss": Limit(100.0, "the optimization diverges: lower learning_rate, and reset"),
     }
@@ -95,21 +98,6 @@ class WaveSource(TrainingModel):
             "truth": OutputSpec((side, side), "f32", "true initial state"),
         }
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        super().__init__(name, params, inputs, seed)
-        random = np.random.default_rng(seed)
-        side = params.resolution
-        self._given = beginning(random, side, params.receivers, params.drops, params.shoals)
-        with self._building() as parts:
-            self._waves = Waves(self._given.medium, self._given.receiver_cells, name)
-            parts.callback(self._waves.close)
-            self._make(parts)
-            self._listen(random)
-            self._steepest = self._curvature(random)
-            self._optimizers = [parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))]
-            self._record(parts)
-            self.reset()
-
     def step(self, dt: float) -> None:
         params = self._params
         self._train(dt, params.learning_rate / self._steepest)
@@ -118,9 +106,6 @@ class WaveSource(TrainingModel):
             if self._shown > 0:
                 self._wave.replay()
         self._draw()
-
-    def outputs(self) -> dict[str, Tensor]:
-        return self._outputs
 
     def diagnostics(self) -> dict[str, Tensor]:
         return {
@@ -163,30 +148,37 @@ class WaveSource(TrainingModel):
         self._evaluate.replay()
         self._draw()
 
-    def state(self) -> dict[str, Tensor]:
-        kept = {"weights": self._weights, "now": self._now, "true": self._true}
-        drawn = {key: value for key, value in self._outputs.items() if key not in UNCHANGED}
-        return kept | self._training_state() | drawn
-
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _make(self, parts: Parts) -> None:
+    def _create(self, parts: Parts) -> None:
+        params, random = self._params, np.random.default_rng(self._seed)
+        side, receivers = params.resolution, params.receivers
+        self._given = given = beginning(random, side, receivers, params.drops, params.shoals)
+        self._waves = Waves(given.medium, given.receiver_cells, self.name)
+        parts.callback(self._waves.close)
+        self._create_tensors(parts)
+        self._listen(random)
+        self._steepest = self._curvature(random)
+        self._optimizers = [parts.enter_context(learn.Sgd([self._weights], momentum=MOMENTUM, nesterov=True))]
+        self._record(parts)
+
+    def _create_tensors(self, parts: Parts) -> None:
         given, side, receivers = self._given, self._params.resolution, self._params.receivers
         copied, curve = parts.copied, shares(side)
         self._along = copied("along", curve.reshape(1, 1, 1, -1))
         self._down = copied("down", curve.reshape(1, 1, -1, 1))
         self._bay, self._truth = copied("bay", bay(side)), copied("truth", given.start)
-        self._weights, self._found = copied("weights", np.zeros((side, side))), copied("found", np.zeros((side, side)))
-        self._recorded = copied("recorded", np.zeros((self._params.steps, receivers)))
+        self._weights, self._found = (parts.zeros(what, side, side) for what in ("weights", "found"))
+        self._recorded = parts.zeros("recorded", self._params.steps, receivers)
         self._create_statistics(parts, "loss", "gradient_norm")
-        self._now, self._true = (copied(what, np.zeros(2 * side**2 + receivers)) for what in ("now", "true"))
+        self._now, self._true = (parts.zeros(what, 2 * side**2 + receivers) for what in ("now", "true"))
         self._claims = copied("claims", claims(given))
         x, z = plane(side)
         self._cell_positions = copied("cell_positions", np.stack([x, z], axis=-1).reshape(-1, 2))
-        shown = {name: copied(name, array) for name, array in drawn(given, self._params.steps).items()}
-        heads = {"drop": shown["drop_pin"][:, 1], "found_drop": shown["found_pin"][:, 1]}
-        parts.views(heads)
-        self._outputs = {"found": self._found, "truth": self._truth} | shown | heads
+        for name, array in drawn(given, self._params.steps).items():
+            copied(name, array)
+        heads = {head: self._tensors[pin][:, 1] for head, pin in (("drop", "drop_pin"), ("found_drop", "found_pin"))}
+        self._tensors.update(parts.views(heads))
 
     def _listen(self, random: np.random.Generator) -> None:
         """What the receivers hear of the true start, with noise."""
@@ -252,7 +244,7 @@ class WaveSource(TrainingModel):
         self._record_show()
 
     def _record_show(self) -> None:
-        shown = self._outputs
+        shown = self._tensors
         for state, side, at in ((self._now, "", self._params.receivers), (self._true, "true_", 0)):
             self._show.dispatch(
                 Kernel.load(SHADER, "show"),
@@ -278,7 +270,7 @@ class WaveSource(TrainingModel):
     def _note(self, heard: Tensor) -> None:
         """Keep how wrong each receiver is, in both ponds."""
         wrong = ops.sqrt(ops.square(heard - self._recorded).mean(0) * (1.0 / self._power))
-        ops.assign(self._outputs["mismatch"].reshape(2, -1), wrong)
+        ops.assign(self._tensors["mismatch"].reshape(2, -1), wrong)
         self._draw_traces(1, heard)
 
     def _believe(self) -> None:
@@ -286,19 +278,19 @@ class WaveSource(TrainingModel):
         ops.assign(self._found, self._start(self._weights))
         parts = ops.maximum(self._claims * self._found.reshape(1, -1), 0.0)
         middles = (parts @ self._cell_positions) / (parts.sum(1, keepdims=True) + 1e-6)
-        pins = self._outputs["found_pin"]
+        pins = self._tensors["found_pin"]
         ops.assign(pins[..., 0], middles[:, :1] + GAP)
         ops.assign(pins[..., 2], middles[:, 1:])
 
     def _draw_traces(self, pond: int, heard: Tensor) -> None:
         """What is heard (steps, receivers), as lines before the pond, 0 or 1."""
         rows = slice(pond * self._params.receivers, (pond + 1) * self._params.receivers)
-        ops.assign(self._outputs["trace_wave"][rows], heard.T)
-        ops.multiply(heard.T, LOUD, out=self._outputs["trace"][rows, :, 1])
+        ops.assign(self._tensors["trace_wave"][rows], heard.T)
+        ops.multiply(heard.T, LOUD, out=self._tensors["trace"][rows, :, 1])
 
     def _distance(self) -> Tensor:
         drops = self._params.drops
-        away = ops.square(self._outputs["found_drop"] - self._outputs["drop"][drops:])
+        away = ops.square(self._tensors["found_drop"] - self._tensors["drop"][drops:])
         return ops.sqrt(away[:, 0] + away[:, 2]).mean().reshape(1)
 
     def _draw(self) -> None:

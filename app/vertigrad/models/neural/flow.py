@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from ... import ops, params
-from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import PartsModel
+from ..kernels import Kernels
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 from .mlp_file import Layers, evaluate, read_layers, same_shapes
 
 SHADER = "models/flow.wgsl"
@@ -38,7 +39,7 @@ class Params(params.Params):
     hold_time: float = number(1.5, min=0.0, max=1e3, slider_max=5.0, unit="s", doc="time for which a shape is held")
 
 
-class Flow(PartsModel):
+class Flow(NamedTensorsModel):
     """A neural ordinary differential equation, dx/dt = v(x, t, shape), solved with the midpoint rule.
 
     Points start as normally distributed noise, from the seed. At t = 1 they form the shape; then time runs back to 0,
@@ -47,6 +48,8 @@ class Flow(PartsModel):
     """
 
     Params = Params
+    saved = ("points",)
+    scalars = ("phase", "turn", "now")
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "speed": DiagnosticSpec("mean speed"),
         "distance": DiagnosticSpec("root mean square distance from the center"),
@@ -56,34 +59,10 @@ class Flow(PartsModel):
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
         n = params.count
         return {
-            "position": OutputSpec((n, 3), "f32", "point positions"),
-            "speed": OutputSpec((n,), "f32", "magnitude of the velocity in flow time"),
+            "position": OutputSpec((n, 3), "f32", "point positions", "points", slice(3)),
+            "speed": OutputSpec((n,), "f32", "magnitude of the velocity in flow time", "points", 7),
             "origin": OutputSpec((n,), "f32", "initial distance from the center"),
         }
-
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._layers = _read(params.weights)
-        self._count, self._phase, self._turn, self._now = params.count, 0.0, 0, 0.0
-        noise = np.random.default_rng(seed).standard_normal((params.count, 3)).astype(np.float32)
-        with self._building() as parts:
-            held = parts.enter_context
-            weights, biases = zip(*self._layers, strict=True)
-            self._net = held(Mlp(weights, biases, "silu", name=f"{name}.network"))
-            self._noise = parts.copied("noise", noise)
-            self._origin = parts.copied("origin", np.linalg.norm(noise, axis=1))
-            self._points = parts.zeros("points", params.count, 8)
-            self._middles = parts.zeros("middles", params.count, 8)
-            self._velocities = parts.empty("velocities", params.count, 3)
-            self._plan = parts.plan("step")
-            self._record()
-            self._views = {
-                "position": self._points[:, 0:3],
-                "speed": self._points[:, 7],
-                "origin": self._origin[:],
-            }
-            parts.views(self._views)
-            self.reset()
 
     def step(self, dt: float) -> None:
         self._phase += dt
@@ -93,19 +72,16 @@ class Flow(PartsModel):
             self._begin()
         self._carry(self._time_at(self._phase))
 
-    def outputs(self) -> dict[str, Tensor]:
-        return self._views
-
     def diagnostics(self) -> dict[str, Tensor]:
         position = self._points[:, 0:3]
         with ops.square(position) as squares, ops.sum(squares) as total:
-            distance = ops.sqrt(total * (1.0 / self._count))
+            distance = ops.sqrt(total * (1.0 / self._params.count))
         return {"speed": ops.mean(self._points[:, 7]), "distance": distance}
 
     def compare_with_reference(self) -> list[Comparison]:
         """One step of some of the points, in float64."""
         step, shape = 1.0 / 64.0, np.array(self._shape())
-        pick = slice(0, min(self._count, COMPARED))
+        pick = slice(0, min(self._params.count, COMPARED))
         before = self._points.numpy()[pick, :3].astype(float)
         first = velocity(self._layers, before, self._now, shape)
         second = velocity(self._layers, before + 0.5 * step * first, self._now + 0.5 * step, shape)
@@ -121,15 +97,6 @@ class Flow(PartsModel):
         self._begin()
         self._replay(0.0)
 
-    def state(self) -> dict[str, Tensor]:
-        return {"points": self._points}
-
-    def numbers(self) -> dict[str, float]:
-        return {"phase": self._phase, "turn": self._turn, "now": self._now}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._phase, self._turn, self._now = numbers["phase"], int(numbers["turn"]), numbers["now"]
-
     def reread(self, name: str) -> bool:
         layers = _read(self._params.weights)
         if not same_shapes(layers, self._layers):
@@ -140,16 +107,22 @@ class Flow(PartsModel):
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _record(self) -> None:
-        tensors: dict[str, Any] = {"points": self._points, "count": self._count}
-        for entry, source in (("aim", self._points), ("halve", self._middles)):
-            more: dict[str, Any] = {}
-            if entry == "halve":
-                more = {"middles": self._middles, "velocities": self._velocities}
-            self._plan.dispatch(Kernel.load(SHADER, entry), self._count, **tensors, **more)
+    def _create(self, parts: Parts) -> None:
+        count = self._params.count
+        noise = np.random.default_rng(self._seed).standard_normal((count, 3)).astype(np.float32)
+        self._layers = _read(self._params.weights)
+        self._net = parts.enter_context(Mlp(*zip(*self._layers, strict=True), "silu", name=f"{self.name}.network"))
+        self._noise = parts.copied("noise", noise)
+        parts.copied("origin", np.linalg.norm(noise, axis=1))
+        self._points, middles = parts.zeros("points", count, 8), parts.zeros("middles", count, 8)
+        velocities = parts.empty("velocities", count, 3)
+        self._plan = parts.plan("step")
+        add = Kernels(SHADER, self._tensors, {"count": count}).add
+        for entry, source in (("aim", self._points), ("halve", middles)):
+            add(self._plan, entry, count)
             with self._plan.recording():
-                self._net(source[:, 0:7], out=self._velocities)
-        self._plan.dispatch(Kernel.load(SHADER, "move_on"), self._count, velocities=self._velocities, **tensors)
+                self._net(source[:, 0:7], out=velocities)
+        add(self._plan, "move_on", count)
 
     def _begin(self) -> None:
         """Noise again: forward and back the same way, rounding would add up."""

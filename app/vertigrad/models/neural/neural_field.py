@@ -11,12 +11,13 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel, Plan
+from ...gpu import Kernel
 from ...ops.grid import record_grid_normals
 from ...params import file, integer, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import PartsModel
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 from ..reference.neural_field import GOLDEN, Field, load, surface
 
 SHADER = "models/neural_field.wgsl"
@@ -54,7 +55,7 @@ class Params(params.Params):
     frequency: float = number(0.1, min=0.0, max=10.0, slider_max=1.0, unit="Hz", doc="frequency of the oscillation")
 
 
-class NeuralField(PartsModel):
+class NeuralField(NamedTensorsModel):
     """Heights over a square from a network with several frequency bands, evaluated at each step on the GPU.
 
     A pure function of parameters and time: the same values give the same bits on one GPU. Bands beyond the third have
@@ -62,6 +63,8 @@ class NeuralField(PartsModel):
     """
 
     Params = Params
+    saved = ("position", "normal", "elevation")
+    scalars = ("cycle",)
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "lowest": DiagnosticSpec("lowest elevation", "m"),
         "highest": DiagnosticSpec("highest elevation", "m"),
@@ -77,20 +80,6 @@ class NeuralField(PartsModel):
             "elevation": OutputSpec((side, side), "f32", "elevation in meters"),
         }
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._cycle = 0.0
-        self._field = _read(params.weights)
-        side = params.resolution
-        with self._building() as parts:
-            self._weights = parts.copied("weights", pack(self._field))
-            self._positions = parts.empty("position", side, side, 3)
-            self._normals = parts.empty("normal", side, side, 3)
-            self._elevations = parts.empty("elevation", side, side)
-            self._plan = parts.plan("step")
-            self._record(self._plan, side)
-            self.reset()
-
     def step(self, dt: float) -> None:
         values = self._params
         self._cycle = (self._cycle + values.frequency * dt) % 1.0
@@ -103,9 +92,6 @@ class NeuralField(PartsModel):
             metres_per_unit=self._field.metres_per_unit,
             mean_m=self._field.mean_m,
         )
-
-    def outputs(self) -> dict[str, Tensor]:
-        return {"position": self._positions, "normal": self._normals, "elevation": self._elevations}
 
     def diagnostics(self) -> dict[str, Tensor]:
         heights = self._elevations
@@ -136,15 +122,6 @@ class NeuralField(PartsModel):
         self._cycle = 0.0
         self.step(0.0)
 
-    def state(self) -> dict[str, Tensor]:
-        return {"position": self._positions, "normal": self._normals, "elevation": self._elevations}
-
-    def numbers(self) -> dict[str, float]:
-        return {"cycle": self._cycle}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        self._cycle = numbers["cycle"]
-
     def reread(self, name: str) -> bool:
         field, old = _read(self._params.weights), self._field
         if _kernel_defines(field) != _kernel_defines(old):
@@ -159,10 +136,16 @@ class NeuralField(PartsModel):
         shares = (values.coarse, values.middle, values.fine)[:bands]
         return shares + (1.0,) * (-(-bands // 4) * 4 - len(shares))
 
-    def _record(self, plan: Plan, side: int) -> None:
+    def _create(self, parts: Parts) -> None:
+        side = self._params.resolution
+        self._field = _read(self._params.weights)
+        self._weights = parts.copied("weights", pack(self._field))
+        self._positions, self._normals = (parts.empty(what, side, side, 3) for what in ("position", "normal"))
+        self._elevations = parts.empty("elevation", side, side)
+        self._plan = parts.plan("step")
         kernel = Kernel.load(SHADER, defines=_kernel_defines(self._field))
         groups = -(-side * side // (POINTS // padded_width(self._field.width)))
-        plan.dispatch(
+        self._plan.dispatch(
             kernel,
             groups * kernel.interface.workgroup[0],
             overwrites=("positions", "elevations"),
@@ -172,7 +155,7 @@ class NeuralField(PartsModel):
             resolution=side,
             step=np.float32(2.0 / (side - 1)),
         )
-        record_grid_normals(plan, self._positions, self._normals)
+        record_grid_normals(self._plan, self._positions, self._normals)
 
 
 def _read(weights: Path) -> Field:

@@ -10,13 +10,14 @@ import numpy as np
 
 from ... import ops, params
 from ...errors import InputError
-from ...gpu import Kernel
 from ...ops.mlp import Mlp
 from ...params import file, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
 from ..data.sdf_grid import distance_specs, lattice, samples_of
-from ..model_bases import PartsModel
+from ..kernels import Kernels
+from ..model_bases import NamedTensorsModel
+from ..parts import Parts
 from .mlp_file import Layers, evaluate, read_layers, same_shapes
 from .sdf_lattice import Lattice
 
@@ -71,7 +72,7 @@ class Network(NamedTuple):
     latents: np.ndarray
 
 
-class SdfSurface(PartsModel):
+class SdfSurface(NamedTensorsModel):
     """A family of star-shaped solids in one network (Park et al. 2019, "DeepSDF"), meshed without a volume of samples.
 
     Each vertex lies on a ray from the center, which is intersected with the surface from outside, first by sphere
@@ -84,6 +85,7 @@ class SdfSurface(PartsModel):
     """
 
     Params = Params
+    scalars = ("turn",)
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "radius": DiagnosticSpec("mean radius"),
         "residual": DiagnosticSpec("largest distance from the surface before the last root-finding step"),
@@ -99,32 +101,6 @@ class SdfSurface(PartsModel):
         }
         return outputs | distance_specs(samples_of(params.sdf_resolution))
 
-    def __init__(self, name: str, params: Params, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        self._network = _read(params.weights)
-        n, count = params.resolution, params.resolution**2
-        self._count, self._turn = count, 0.0
-        with self._building() as parts:
-            held = parts.enter_context
-            weights, biases = zip(*self._network.layers, strict=True)
-            self._net = held(Mlp(weights, biases, "silu", name=f"{name}.network"))
-            self._directions = parts.copied("directions", directions(n).astype(np.float32))
-            self._points = parts.empty("points", count, 6)
-            self._rays = parts.zeros("rays", count, 3)
-            self._distances = parts.empty("distances", count, 1)
-            self._around = parts.empty("around", 4 * count, 6)
-            self._slopes = parts.empty("slopes", 4 * count, 1)
-            self._positions = parts.empty("position", n, n, 3)
-            self._normals = parts.empty("normal", n, n, 3)
-            self._levels = parts.empty("level", n, n)
-            self._plan = parts.plan("step")
-            self._record()
-            side = samples_of(params.sdf_resolution)
-            self._lattice = Lattice(name, self._net, side, params.sdf_extent) if side else None
-            if self._lattice is not None:
-                parts.callback(self._lattice.close)
-            self.reset()
-
     def step(self, dt: float) -> None:
         if self._params.latent == "in turn":
             rate, rest = self._params.morph_speed, self._params.hold_time
@@ -132,10 +108,6 @@ class SdfSurface(PartsModel):
         self._plan.replay(latent=self._latent())
         if self._lattice is not None:
             self._lattice.sample(self._latent())
-
-    def outputs(self) -> dict[str, Tensor]:
-        outputs = {"position": self._positions, "normal": self._normals, "level": self._levels}
-        return outputs if self._lattice is None else {**outputs, "distance": self._lattice.distances}
 
     def diagnostics(self) -> dict[str, Tensor]:
         with ops.absolute(self._distances) as away:
@@ -160,13 +132,10 @@ class SdfSurface(PartsModel):
         self.step(0.0)
 
     def state(self) -> dict[str, Tensor]:
-        return self.outputs()
-
-    def numbers(self) -> dict[str, float]:
-        return {"turn": self._turn}
+        return self._views
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._turn = numbers["turn"]
+        super().resume(numbers)
         if self._lattice is not None:
             self._lattice.forget()
 
@@ -182,26 +151,32 @@ class SdfSurface(PartsModel):
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _record(self) -> None:
-        fields = {"points": self._points, "count": self._count, "start": START, "beside": BESIDE, "traced": 0}
-        rays: dict[str, Any] = {**fields, "directions": self._directions, "rays": self._rays}
-        self._plan.dispatch(Kernel.load(SHADER, "begin"), self._count, **rays)
+    def _create(self, parts: Parts) -> None:
+        n, side = self._params.resolution, samples_of(self._params.sdf_resolution)
+        self._count = count = n**2
+        self._network = _read(self._params.weights)
+        layers = zip(*self._network.layers, strict=True)
+        self._net = parts.enter_context(Mlp(*layers, "silu", name=f"{self.name}.network"))
+        self._directions = parts.copied("directions", directions(n).astype(np.float32))
+        points, around = parts.empty("points", count, 6), parts.empty("around", 4 * count, 6)
+        self._distances, slopes = parts.empty("distances", count, 1), parts.empty("slopes", 4 * count, 1)
+        self._rays = parts.zeros("rays", count, 3)
+        self._positions, self._normals = (parts.empty(what, n, n, 3) for what in ("position", "normal"))
+        self._levels = parts.empty("level", n, n)
+        self._plan = parts.plan("step")
+        add = Kernels(SHADER, self._tensors, {"count": count, "start": START, "beside": BESIDE}).add
+        add(self._plan, "begin", count, traced=0)
         for turn in range(TRACED + SECANTS):
-            self._evaluate(self._points, self._distances)
-            now = {"distances": self._distances, "traced": int(turn < TRACED)}
-            self._plan.dispatch(Kernel.load(SHADER, "march"), self._count, **{**rays, **now})
-        self._plan.dispatch(Kernel.load(SHADER, "look_around"), 4 * self._count, around=self._around, **fields)
-        self._evaluate(self._around, self._slopes)
-        outputs = {"positions": self._positions, "normals": self._normals, "levels": self._levels}
-        self._plan.dispatch(
-            Kernel.load(SHADER, "finish"),
-            self._count,
-            overwrites=tuple(outputs),
-            directions=self._directions,
-            distances=self._slopes,
-            **outputs,
-            **fields,
-        )
+            self._evaluate(points, self._distances)
+            add(self._plan, "march", count, traced=int(turn < TRACED))
+        add(self._plan, "look_around", 4 * count, traced=0)
+        self._evaluate(around, slopes)
+        outputs: dict[str, Any] = {"positions": self._positions, "normals": self._normals, "levels": self._levels}
+        add(self._plan, "finish", count, *outputs, distances=slopes, traced=0, **outputs)
+        self._lattice = Lattice(self.name, self._net, side, self._params.sdf_extent) if side else None
+        if self._lattice is not None:
+            parts.callback(self._lattice.close)
+            self._tensors["distance"] = self._lattice.distances
 
     def _compared_lattice(self) -> list[Comparison]:
         if self._lattice is None:
