@@ -118,7 +118,7 @@ def test_shown_is_growth_from_one_cell_step_by_step(make: Make) -> None:
     run(model, 9 + HOLD + 1 - 20)
     assert np.count_nonzero(model.outputs()["height"].numpy()) == 1
     first, second = model.state()["one"].numpy().astype(float), model.state()["two"].numpy().astype(float)
-    seed = model._seed.numpy().astype(float).reshape(14, 14, 6)
+    seed = model._cell.numpy().astype(float).reshape(14, 14, 6)
     states = reference.grown(seed, first, second, 9)
     for step in range(1, 12):
         run(model, 1)

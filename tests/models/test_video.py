@@ -19,7 +19,7 @@ from vertigrad.models.data import screen
 from vertigrad.models.data.clip import Clip
 from vertigrad.models.data.footage import Footage
 from vertigrad.models.data.reader import WITHIN_REACH, Reader
-from vertigrad.models.data.screen import Screen
+from vertigrad.models.data.screen import ScreenModel
 from vertigrad.models.data.video import Params, Video
 
 from .footage import COLUMNS, ROWS, film, frames, nearest
@@ -69,6 +69,17 @@ class Slow(Footage):
         self.gate.release(count)
 
 
+class Screen(ScreenModel):
+    """Shows the footage that it is given in the place of parameters."""
+
+    @staticmethod
+    def footage(params: Footage) -> Footage:
+        return params
+
+    def step(self, dt: float) -> None:
+        self.advance(dt)
+
+
 @pytest.fixture
 def slow(steady: Gpu) -> Iterator[Callable[[int], tuple[Slow, Screen]]]:
     made: list[tuple[Slow, Screen]] = []
@@ -76,7 +87,7 @@ def slow(steady: Gpu) -> Iterator[Callable[[int], tuple[Slow, Screen]]]:
     def make_screen(count: int) -> tuple[Slow, Screen]:
         footage = Slow(count)
         footage.let(1)
-        made.append((footage, Screen("slow", footage)))
+        made.append((footage, Screen("slow", footage, {}, 0)))
         return made[-1]
 
     yield make_screen
@@ -240,9 +251,9 @@ def test_each_picture_is_uploaded_once_and_is_no_geometry(make: Make, steady: Gp
     quick = make(time_scale=3.0)
     for _ in range(5):
         quick.step(1 / RATE)
-    assert set(quick._screen._plans) == set(range(16))  # those passed over as well: nothing is decoded again
-    model._screen._reader._thread.join(20)
-    assert not model._screen._reader._thread.is_alive()  # it has nothing left to do
+    assert set(quick._plans) == set(range(16))  # those passed over as well: nothing is decoded again
+    model._reader._thread.join(20)
+    assert not model._reader._thread.is_alive()  # it has nothing left to do
 
 
 def test_a_film_that_has_no_room_is_uploaded_again_and_takes_none(
@@ -254,7 +265,7 @@ def test_a_film_that_has_no_room_is_uploaded_again_and_takes_none(
     for number in range(1, 2 * COUNT + 1):
         model.step(1 / RATE)
         assert nearest(seen(model), PICTURES) == number % COUNT
-        assert len(model._screen._plans) == 1
+        assert len(model._plans) == 1
     moved = steady.meter.read()["image"]["host_to_device"] - before["image"]["host_to_device"]
     assert moved == 2 * COUNT * BYTES
 
@@ -404,7 +415,7 @@ def test_an_error_of_the_thread_reaches_the_step(steady: Gpu) -> None:
             yield np.zeros((2, 3, 3), np.uint8)
             raise RuntimeError("the disk is gone")
 
-    shown = Screen("broken", Broken(4))
+    shown = Screen("broken", Broken(4), {}, 0)
     with pytest.raises(InputError, match=r"the disk is gone"):
         shown.advance(1.0)
     shown.close()

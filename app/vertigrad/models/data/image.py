@@ -36,8 +36,8 @@ class Image(ScreenModel):
         return Stills(params.file, params.sequence, params.width)
 
     def step(self, dt: float) -> None:
-        if self._screen.moves:  # a single picture is there already
-            self._screen.advance(dt * self._params.fps)
+        if self.moves:  # a single picture is there already
+            self.advance(dt * self._params.fps)
 
     def state(self) -> dict[str, Tensor]:
-        return self._screen.outputs() if self._screen.moves else {}
+        return super().state() if self.moves else {}

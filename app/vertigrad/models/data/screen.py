@@ -1,4 +1,4 @@
-"""`Screen`: footage on the GPU, one picture of it at a time, as networks and layers want it; `ScreenModel` shows it."""
+"""`ScreenModel`: footage on the GPU, one picture of it at a time, as networks and layers want it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ... import ops
 from ...gpu import Kernel, Plan, Traffic, gpu
 from ...tensor import Tensor, u8
 from ..base import Comparison, DiagnosticSpec, OutputSpec, compare
-from ..model_bases import NoReloadModel
+from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from .footage import Footage
 from .reader import Reader
@@ -22,120 +22,15 @@ SURE = 64  # steps after a jump in time; as many lie between a snapshot and a fr
 KEPT = 256 << 20  # bytes of footage that stay on the GPU; what is longer is uploaded again in each round
 
 
-class Screen:
-    """Shows one picture of `footage`: the outputs are `pixels` (rows, columns, 3) and `planes` (1, 3, rows, columns).
+class ScreenModel(NamedTensorsModel):
+    """A model that shows one picture of footage: left to say are which footage, and how fast it goes on.
 
     A picture goes to the GPU once, three bytes a pixel, when it is shown first; all stay there if they have room in
-    `KEPT`. The time of the work is counted under `name`. Raises `InputError`; close it.
+    `KEPT`.
     """
 
-    def __init__(self, name: str, footage: Footage):
-        self._footage, self._name = footage, name
-        self._time = 0.0  # seconds of the footage
-        self._shown = 0  # the number of the picture that is seen
-        self._sure = 0  # steps for which even a window waits
-        self._keeps = footage.count * footage.nbytes <= KEPT
-        self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the pictures on the GPU, and what shows each
-        shape = footage.rows, footage.columns
-        with Parts(name) as parts:
-            self._pixels, self._planes = parts.empty("pixels", *shape, 3), parts.empty("planes", 1, 3, *shape)
-            parts.callback(self._forget)
-            self._reader = Reader(footage)
-            parts.callback(self._reader.close)
-            self.restart()
-            self._parts = parts.pop_all()
-
-    @property
-    def moves(self) -> bool:
-        """Whether there is more than one picture."""
-        return self._footage.count > 1
-
-    def outputs(self) -> dict[str, Tensor]:
-        """The two tensors by name."""
-        return {"pixels": self._pixels, "planes": self._planes}
-
-    def restart(self) -> None:
-        """Record that the first picture is seen."""
-        self._time = 0.0
-        self._show(wait=True)
-
-    def advance(self, seconds: float) -> None:
-        """Record that the picture is seen that comes so much later.
-
-        If frames are live and it was not read yet, the one before stays: the window does not wait. After a jump in time
-        it does, so that what is gone back to is what was seen.
-        """
-        self._time = (self._time + seconds) % self._footage.duration
-        self._show(wait=self._sure > 0 or not gpu().frames.live)
-        self._sure = max(0, self._sure - 1)
-
-    def numbers(self) -> dict[str, float]:
-        """Where it is; all that `resume` needs."""
-        return {"time": self._time}
-
-    def resume(self, numbers: Mapping[str, float]) -> None:
-        """Be where it was."""
-        self._time, self._sure = numbers["time"], SURE
-
-    def compare_with_file(self) -> list[Comparison]:
-        """What is seen, beside the picture read from its file once more."""
-        self._show(wait=True)
-        with closing(self._footage.pictures(self._shown)) as pictures:
-            reference = next(pictures).astype(float) / 255
-        return [
-            compare("pixels", self._pixels.numpy(), reference, 1e-6),
-            compare("planes", self._planes.numpy(), np.moveaxis(reference, -1, 0)[None], 1e-6),
-        ]
-
-    def close(self) -> None:
-        """Give everything back. Idempotent."""
-        self._parts.close()
-
-    # inside -----------------------------------------------------------------------------------------------------
-
-    def _show(self, wait: bool) -> None:
-        number = self._footage.number_at(self._time)
-        if number not in self._plans:
-            arrived = self._reader.take(number, wait)
-            for one, pixels in arrived if self._keeps else arrived[-1:]:
-                self._upload(one, pixels)
-            number = arrived[-1][0] if arrived else self._shown
-        self._plans[number][1].replay()
-        self._shown = number
-
-    def _upload(self, number: int, pixels: np.ndarray) -> None:
-        if number in self._plans:
-            return
-        with ExitStack() as stack:
-            frame = stack.enter_context(Tensor.empty(pixels.shape, u8, f"{self._name}.picture"))
-            gpu().upload(frame.block.buffer, memoryview(pixels.reshape(-1)), traffic=Traffic.IMAGE, unused=True)
-            plan = stack.enter_context(Plan(f"{self._name}.step"))
-            plan.dispatch(
-                Kernel.load("models/picture.wgsl"),
-                self._footage.rows * self._footage.columns,
-                overwrites=("pixels", "planes"),
-                picture=frame,
-                pixels=self._pixels,
-                planes=self._planes,
-                count=self._footage.rows * self._footage.columns,
-            )
-            stack.pop_all()
-        if not self._keeps:
-            self._forget()
-        self._plans[number] = frame, plan
-        if len(self._plans) == self._footage.count:
-            self._reader.stop()
-
-    def _forget(self) -> None:
-        for frame, plan in self._plans.values():
-            plan.close()
-            frame.close()
-        self._plans.clear()
-
-
-class ScreenModel(NoReloadModel):
-    """A model that shows footage: left to say are which, and what is seen after a step."""
-
+    saved = ("pixels", "planes")
+    scalars = ("time",)  # seconds of the footage
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "mean": DiagnosticSpec("mean of all `pixels`"),
     }
@@ -154,27 +49,91 @@ class ScreenModel(NoReloadModel):
             "planes": OutputSpec((1, 3, rows, columns), "f32", "the same by channel, as networks take it"),
         }
 
-    def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int):
-        self.name, self._params = name, params
-        with self._building() as parts:
-            self._screen = Screen(name, self.footage(params))
-            parts.callback(self._screen.close)
+    @property
+    def moves(self) -> bool:
+        """Whether there is more than one picture."""
+        return self._footage.count > 1
 
-    def outputs(self) -> dict[str, Tensor]:
-        return self._screen.outputs()
+    def advance(self, seconds: float) -> None:
+        """Record that the picture is seen that comes so much later.
+
+        If frames are live and it was not read yet, the one before stays: the window does not wait. After a jump in time
+        it does, so that what is gone back to is what was seen.
+        """
+        self._time = (self._time + seconds) % self._footage.duration
+        self._show(wait=self._sure > 0 or not gpu().frames.live)
+        self._sure = max(0, self._sure - 1)
 
     def diagnostics(self) -> dict[str, Tensor]:
-        return {"mean": ops.mean(self.outputs()["pixels"])}
+        return {"mean": ops.mean(self._tensors["pixels"])}
 
     def compare_with_reference(self) -> list[Comparison]:
         """The picture beside the same, read from its file once more."""
-        return self._screen.compare_with_file()
+        self._show(wait=True)
+        with closing(self._footage.pictures(self._shown)) as pictures:
+            reference = next(pictures).astype(float) / 255
+        return [
+            compare("pixels", self._tensors["pixels"].numpy(), reference, 1e-6),
+            compare("planes", self._tensors["planes"].numpy(), np.moveaxis(reference, -1, 0)[None], 1e-6),
+        ]
 
     def reset(self) -> None:
-        self._screen.restart()
-
-    def numbers(self) -> dict[str, float]:
-        return self._screen.numbers()
+        self._time = 0.0
+        self._show(wait=True)
 
     def resume(self, numbers: Mapping[str, float]) -> None:
-        self._screen.resume(numbers)
+        super().resume(numbers)
+        self._sure = SURE
+
+    # inside -----------------------------------------------------------------------------------------------------
+
+    def _create(self, parts: Parts) -> None:
+        footage = self._footage = self.footage(self._params)
+        self._shown = 0  # the number of the picture that is seen
+        self._sure = 0  # steps for which even a window waits
+        self._keeps = footage.count * footage.nbytes <= KEPT
+        self._plans: dict[int, tuple[Tensor, Plan]] = {}  # the pictures on the GPU, and what shows each
+        parts.empty("pixels", footage.rows, footage.columns, 3)
+        parts.empty("planes", 1, 3, footage.rows, footage.columns)
+        parts.callback(self._forget)
+        self._reader = Reader(footage)
+        parts.callback(self._reader.close)
+
+    def _show(self, wait: bool) -> None:
+        number = self._footage.number_at(self._time)
+        if number not in self._plans:
+            arrived = self._reader.take(number, wait)
+            for one, pixels in arrived if self._keeps else arrived[-1:]:
+                self._upload(one, pixels)
+            number = arrived[-1][0] if arrived else self._shown
+        self._plans[number][1].replay()
+        self._shown = number
+
+    def _upload(self, number: int, pixels: np.ndarray) -> None:
+        if number in self._plans:
+            return
+        with ExitStack() as stack:
+            frame = stack.enter_context(Tensor.empty(pixels.shape, u8, f"{self.name}.picture"))
+            gpu().upload(frame.block.buffer, memoryview(pixels.reshape(-1)), traffic=Traffic.IMAGE, unused=True)
+            plan = stack.enter_context(Plan(f"{self.name}.step"))
+            plan.dispatch(
+                Kernel.load("models/picture.wgsl"),
+                self._footage.rows * self._footage.columns,
+                overwrites=("pixels", "planes"),
+                picture=frame,
+                pixels=self._tensors["pixels"],
+                planes=self._tensors["planes"],
+                count=self._footage.rows * self._footage.columns,
+            )
+            stack.pop_all()
+        if not self._keeps:
+            self._forget()
+        self._plans[number] = frame, plan
+        if len(self._plans) == self._footage.count:
+            self._reader.stop()
+
+    def _forget(self) -> None:
+        for frame, plan in self._plans.values():
+            plan.close()
+            frame.close()
+        self._plans.clear()

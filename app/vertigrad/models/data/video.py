@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ... import params
 from ...params import file, integer, number
-from ...tensor import Tensor
 from .clip import Clip
 from .screen import ScreenModel
 
@@ -38,7 +37,4 @@ class Video(ScreenModel):
         return Clip(params.file, params.width)
 
     def step(self, dt: float) -> None:
-        self._screen.advance(dt * self._params.time_scale)
-
-    def state(self) -> dict[str, Tensor]:
-        return self._screen.outputs()
+        self.advance(dt * self._params.time_scale)
