@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a scene is checked without a GPU, and so without tensors
     from ..tensor import Tensor
 
 _BYTES = {"f16": 2, "f32": 4, "i32": 4, "u32": 4, "bool": 4, "u8": 1}  # bool is kept as u32
+OLD_NAMES = {"compare_with_twin": "compare_with_reference", "touch": "interact"}  # of methods, up to version 0.1
 
 
 @dataclass(frozen=True)
@@ -129,14 +130,10 @@ class Model(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        old = cls.__dict__.get("compare_with_twin")  # its name up to version 0.1
-        if old is not None:
-            warnings.warn(f"{cls.__name__}.compare_with_twin is now called compare_with_reference", FutureWarning, 2)
-            cls.compare_with_reference = old
-        old = cls.__dict__.get("touch")  # its name up to version 0.1
-        if old is not None:
-            warnings.warn(f"{cls.__name__}.touch is now called interact", FutureWarning, 2)
-            cls.interact = old
+        for old, new in OLD_NAMES.items():
+            if old in cls.__dict__:
+                warnings.warn(f"{cls.__name__}.{old} is now called {new}", FutureWarning, 2)
+                setattr(cls, new, cls.__dict__[old])
 
     @abstractmethod
     def __init__(self, name: str, params: Any, inputs: Mapping[str, Tensor], seed: int) -> None:

@@ -9,6 +9,11 @@ from ..gpu import Kernel, Plan
 from ..tensor import Tensor
 
 
+def parameters(params: Any, *names: str) -> dict[str, Any]:
+    """The fields that have the names and values of parameters."""
+    return {name: getattr(params, name) for name in names}
+
+
 class Kernels:
     """The kernels of a shader, compiled with `defines`.
 

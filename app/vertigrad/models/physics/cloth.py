@@ -13,6 +13,7 @@ from ...params import choice, integer, number, switch, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
+from ..kernels import parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import cloth as reference
@@ -290,7 +291,7 @@ class Cloth(FixedStepModel):
 
     def _surface_fields(self) -> dict[str, Any]:
         p = self._params
-        named = {name: getattr(p, name) for name in ("density", "stretch", "shear", "bend", "gravity")}
+        named = parameters(p, "density", "stretch", "shear", "bend", "gravity")
         named |= {"center": p.sphere_center, "radius": p.sphere_radius}
         return named | {"limit": p.tear_strain if p.tearing else UNTORN}
 

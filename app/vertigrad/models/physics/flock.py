@@ -14,7 +14,7 @@ from ...params import angle, choice, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
-from ..kernels import Kernels
+from ..kernels import Kernels, parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import flock as flock_reference
@@ -224,6 +224,7 @@ class Flock(FixedStepModel):
     def _fields(self) -> dict[str, Any]:
         p, tool = self._params, self._tool()
         return {
+            **parameters(p, "separation", "alignment", "cohesion", "leveling", "obstacle_radius"),
             "dt": p.time_step,
             "turn": self._turn,
             "key": key_of(self._seed),
@@ -231,10 +232,6 @@ class Flock(FixedStepModel):
             "radius": p.perception_radius,
             "near": min(p.separation_radius, p.perception_radius),
             "sight": math.cos(math.radians(0.5 * p.field_of_view)),
-            "separation": p.separation,
-            "alignment": p.alignment,
-            "cohesion": p.cohesion,
-            "leveling": p.leveling,
             "agility": p.max_acceleration,
             "speed_range": (p.speed * (1.0 - p.speed_variation), p.speed * (1.0 + p.speed_variation)),
             "noise": p.noise * math.sqrt(p.time_step),
@@ -242,7 +239,6 @@ class Flock(FixedStepModel):
             "predator": self._hunter(),
             "fear": p.flee_radius,
             "obstacle": p.obstacle_center,
-            "obstacle_radius": p.obstacle_radius,
             "grid_low": tuple(-0.5 * side for side in self._extent),
             "grid_cell": max(p.perception_radius, self._cell),
             "tool_point": tool.point,

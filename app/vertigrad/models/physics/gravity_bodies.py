@@ -15,6 +15,7 @@ from ...params import angle, number
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import NO_INTERACTION, Gesture, Interaction
+from ..kernels import parameters
 from ..model_bases import NamedTensorsModel
 from ..parts import Parts
 from ..reference.gravity import accelerations
@@ -205,9 +206,8 @@ class GravityModel(NamedTensorsModel):
 
     def _fields(self, dt: float = 0.0, tool: Interaction = NO_INTERACTION) -> dict[str, Any]:
         """Fields of the kernels for a step of `dt`; the drag tool is a body."""
-        given = {name: getattr(self._params, name) for name in self.force_parameters}
         body = {"tool_point": tool.point, "tool_mass": tool.strength, "tool_softening": tool.radius}
-        return {"dt": dt, **given, **body}
+        return {"dt": dt, **parameters(self._params, *self.force_parameters), **body}
 
     def _measured(self) -> Tensor:
         """Kinetic and potential energy (2,), now."""

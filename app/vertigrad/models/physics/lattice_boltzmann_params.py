@@ -12,6 +12,7 @@ from ... import params
 from ...errors import InputError
 from ...params import angle, choice, integer, number, text
 from ..interaction import Gesture, Interaction
+from ..kernels import parameters
 
 MAGIC = 3.0 / 16.0  # puts walls exactly half a cell beyond the last one (Ginzburg & d'Humières 2003)
 # [cells²/step] over the speed: what keeps a lattice stable that is too coarse for the flow.
@@ -98,8 +99,6 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
     camber, camber_at, thickness = section_of(params.naca)
     turned = math.radians(params.angle_of_attack)
     return {
-        "rows": params.rows,
-        "columns": params.columns,
         "inflow": inflow,
         "viscosity": viscosity,
         "odd_rate": 1.0 / (MAGIC / (3.0 * viscosity) + 0.5),
@@ -113,9 +112,8 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
         "camber": camber,
         "camber_at": camber_at,
         "edge": LONGER_SIDE / max(params.rows, params.columns),
-        "height": params.height,
-        "pedestal": params.pedestal,
         "length": length,
+        **parameters(params, "rows", "columns", "height", "pedestal"),
         **NO_TOOL,
     }
 

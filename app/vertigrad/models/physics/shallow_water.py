@@ -18,7 +18,7 @@ from ...params import choice, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
 from ..interaction import Gesture
-from ..kernels import Kernels
+from ..kernels import Kernels, parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import shallow_water as reference
@@ -223,11 +223,8 @@ class ShallowWater(FixedStepModel):
         return {
             "rows": rows,
             "columns": columns,
-            "cell": params.cell,
-            "datum": params.datum,
+            **parameters(params, "cell", "datum", "dry", "manning", "film", "deep", "foam"),
             "gravity": GRAVITY,
-            "dry": params.dry,
-            "manning": params.manning,
             "rain": params.rain / 3.6e6,
             "spring": (*at, params.spring_radius, share),
             "share": SHARE,
@@ -236,9 +233,6 @@ class ShallowWater(FixedStepModel):
             "dam": params.dam * columns,
             "edge": edge,
             "height": params.exaggeration * edge / params.cell,
-            "film": params.film,
-            "deep": params.deep,
-            "foam": params.foam,
             "tool": (0.0, 0.0, 1.0, 0.0),
             "drag": (0.0, 0.0, 0.0),
         }

@@ -10,6 +10,7 @@ from ... import params
 from ...ops.philox import key_of, stream, stream_words
 from ...params import choice, integer, number, vector
 from ..interaction import Gesture, Interaction
+from ..kernels import parameters
 from .quantities import sphere_radius
 from .smoke_pressure import Cells
 
@@ -130,18 +131,14 @@ def uniforms(params: Params, seed: int, turn: int, tool: Interaction) -> dict[st
         "obstacle_center": params.ball_center,
         "obstacle_radius": params.ball_radius,
         "source_center": _source(params, seed, turn),
-        "source_radius": params.source_radius,
         "source_matter": (params.density, params.temperature),
-        "jet": params.jet,
-        "weight": params.weight,
-        "buoyancy": params.buoyancy,
-        "confinement": params.confinement,
         "spread": params.diffusivity * time_step / edge**2 / max(2 * sweep_pairs(params), 1),
         "kept": (math.exp(-params.dissipation * time_step), math.exp(-params.cooling * time_step)),
         "key": key_of(seed),
         "stream": stream_words("tracers"),
         "life": params.lifetime,
         "count": params.tracers,
+        **parameters(params, "source_radius", "jet", "weight", "buoyancy", "confinement"),
         **_tool_uniforms(tool, time_step),
     }
 
