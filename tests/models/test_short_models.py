@@ -9,7 +9,7 @@ import pytest
 
 from vertigrad.models.registry import types
 
-MODELS = ["image", "nbody", "nbody_barnes_hut", "video"]
+MODELS = ["array", "image", "nbody", "nbody_barnes_hut", "point_cloud", "splats", "video"]
 
 
 @pytest.mark.parametrize("name", MODELS)
